@@ -349,7 +349,7 @@ fn a_keyring_that_cannot_be_used_is_named_before_anyone_sends() {
     let target = directory();
     let own = target.path().join("keyring");
     let inside = ends(&["receive", "--into", text(target.path()), "--listen", "127.0.0.1:0", "--rekey", text(&own)]);
-    assert!(inside.0 == Some(1) && inside.1.contains("lies in the directory that is received into"), "{}", inside.1);
+    assert!(inside.0 == Some(1) && inside.1.contains("is inside the target directory"), "{}", inside.1);
     for (content, reason) in [
         (&br#"{"version":"1.0","elements":[{"user":""#[..], "its end is missing"),
         (b"1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n", "a key file of MariaDB"),

@@ -96,7 +96,7 @@ fn tree(root: &Path) -> Tree {
             } else if metadata.is_symlink() {
                 (Vec::new(), fs::read_link(&path).expect("a link").into_os_string().into_encoded_bytes())
             } else {
-                (parts(&path), Hash::of(&fs::read(&path).expect("a file")).0.to_vec())
+                (parts(&path), Hash::compute(&fs::read(&path).expect("a file")).0.to_vec())
             };
             let owner = (metadata.uid(), metadata.gid());
             tree.insert(name, (metadata.mode(), (metadata.mtime(), metadata.mtime_nsec()), owner, holes, bytes));
@@ -720,7 +720,7 @@ fn lists_of_files_that_lead_elsewhere() {
     let long = [b'n'; 256];
     let deep = vec![&b"d"[..]; 2100].join(&b'/');
     let malformed = "malformed message";
-    let elsewhere = "leads elsewhere";
+    let invalid = "an invalid path";
     type Case<'c> = (&'c str, Vec<(&'c [u8], u32, &'c [u8])>);
     let cases: Vec<Case<'_>> = vec![
         (malformed, vec![(b"../outside/x", 0o600, EMPTY_FILE)]),
@@ -735,12 +735,12 @@ fn lists_of_files_that_lead_elsewhere() {
         (malformed, vec![(b"f", 0o600, b"\x03")]),
         (malformed, vec![(b"f", 0o600, &beyond)]),
         (malformed, vec![(b"l", 0o600, b"\x02\x00\x03a\0b")]),
-        (elsewhere, vec![(b"l", 0o777, LINK_OUT), (b"l/x", 0o600, EMPTY_FILE)]),
-        (elsewhere, vec![(b"f", 0o600, EMPTY_FILE), (b"f", 0o777, LINK_OUT)]),
-        (elsewhere, vec![(b"g", 0o600, EMPTY_FILE), (b"f", 0o600, EMPTY_FILE)]),
-        (elsewhere, vec![(b"d/f", 0o600, EMPTY_FILE)]),
-        (elsewhere, vec![(b"sealant-manifest", 0o600, EMPTY_FILE)]),
-        (elsewhere, vec![(b".sealant-staging", 0o700, DIRECTORY), (b".sealant-staging/x", 0o600, EMPTY_FILE)]),
+        (invalid, vec![(b"l", 0o777, LINK_OUT), (b"l/x", 0o600, EMPTY_FILE)]),
+        (invalid, vec![(b"f", 0o600, EMPTY_FILE), (b"f", 0o777, LINK_OUT)]),
+        (invalid, vec![(b"g", 0o600, EMPTY_FILE), (b"f", 0o600, EMPTY_FILE)]),
+        (invalid, vec![(b"d/f", 0o600, EMPTY_FILE)]),
+        (invalid, vec![(b"sealant-manifest", 0o600, EMPTY_FILE)]),
+        (invalid, vec![(b".sealant-staging", 0o700, DIRECTORY), (b".sealant-staging/x", 0o600, EMPTY_FILE)]),
         ("target", vec![(b"f", 0o600, &huge), (b"g", 0o600, &huge), (b"h", 0o600, &huge)]),
     ];
     for (word, entries) in &cases {
@@ -756,7 +756,7 @@ fn lists_of_files_that_lead_elsewhere() {
 
 #[test]
 fn a_list_of_100_000_files_with_a_bad_one_at_its_end() {
-    refused("leads elsewhere", |rogue| {
+    refused("an invalid path", |rogue| {
         for number in 0..100_000 {
             say_raw(&mut rogue.control, ENTRY, &entry_body(format!("{number:08}").as_bytes(), 0o600, EMPTY_FILE));
         }
@@ -858,10 +858,10 @@ fn chunks_that_are_not_of_the_list() {
     let undecodable = "cannot be decoded";
     change("no file", &|chunk, _| chunk.file = 2);
     change("no file", &|chunk, _| chunk.file = u32::MAX);
-    change("behind the end", &|chunk, _| chunk.number = 3);
-    change("behind the end", &|chunk, _| chunk.number = u64::MAX);
-    change("hash does not hold", &|chunk, _| chunk.hash.0[31] ^= 1);
-    change("hash does not hold", &|_, payload| payload[4999] ^= 1);
+    change("beyond the end", &|chunk, _| chunk.number = 3);
+    change("beyond the end", &|chunk, _| chunk.number = u64::MAX);
+    change("hash does not match", &|chunk, _| chunk.hash.0[31] ^= 1);
+    change("hash does not match", &|_, payload| payload[4999] ^= 1);
     change(undecodable, &|_, payload| payload.truncate(4999));
     change(undecodable, &|_, payload| payload.push(0));
     change(undecodable, &|chunk, payload| {
@@ -883,7 +883,7 @@ fn chunks_that_are_not_of_the_list() {
 
 #[test]
 fn data_that_breaks_the_protocol() {
-    refused_data("came twice", |data| {
+    refused_data("duplicate chunk", |data| {
         for _ in 0..2 {
             let (chunk, payload) = chunk(0, 1);
             say_chunk(data, chunk, &payload);
@@ -961,7 +961,7 @@ fn a_sender_that_goes_on_before_its_connections_are_drained() {
         let _ = data.read_to_end(&mut Vec::new());
     });
     for (file, first) in [(0, 0), (1, u64::MAX), (u32::MAX, 0)] {
-        refused_data("chunks that are not here", |data| say_data(data, &Data::Ask { file, first, count: 1 }, &[]));
+        refused_data("chunks that are not present", |data| say_data(data, &Data::Ask { file, first, count: 1 }, &[]));
     }
 }
 

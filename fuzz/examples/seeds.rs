@@ -156,10 +156,10 @@ fn tablespace() {
     }
     let mut file = cut(&ibd("mysql97-4k-encrypted"), &of_4k[..4]);
     file[..4096].fill(0);
-    write("headless", "mysql97-4k-encrypted", &file, &[]);
+    write("unreadable_page0", "mysql97-4k-encrypted", &file, &[]);
     let mut file = cut(&ibd("mariadb1011-ctr-4k-legacy-encrypted-page-compressed"), &of_4k[..4]);
     file[..26].fill(0xff);
-    write("headless", "mariadb1011-ctr-4k-legacy-encrypted-page-compressed", &file, &[]);
+    write("unreadable_page0", "mariadb1011-ctr-4k-legacy-encrypted-page-compressed", &file, &[]);
 }
 
 fn copies() {

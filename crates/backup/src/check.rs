@@ -220,7 +220,7 @@ fn read_pack(repository: &Repository, object: &str, identities: &[Identity]) -> 
     let wrong = |source: ArchiveError| BackupError::Object { object: object.to_owned(), source };
     let mut reader = PackReader::decrypt(repository.object(object)?, identities).map_err(wrong)?;
     while let Some(frame) = reader.next_frame().map_err(wrong)? {
-        if frame.description.opened.is_none() && Hash::of(frame.data) != frame.description.hash {
+        if frame.description.opened.is_none() && Hash::compute(frame.data) != frame.description.hash {
             return Err(wrong(ArchiveError::Pack("the bytes of a frame differ from those that were packed")));
         }
     }

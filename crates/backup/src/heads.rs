@@ -34,7 +34,7 @@ impl Logs {
 
     /// The encryption of a file with the given keys; `None` if it is not encrypted or no key fits.
     pub(crate) fn space(&self, path: &RelativePath, head: &[u8], keys: &dyn KeySource) -> Option<SpaceKeys> {
-        SpaceKeys::of(head, keys, KeyFileKeys::Travel, || self.0.get(&directory(path)).cloned())
+        SpaceKeys::from_head(head, keys, KeyFileKeys::Send, || self.0.get(&directory(path)).cloned())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Files, directories and links, as lists of them have them: in bytes for a wire, in JSON for a manifest.
+//! Files, directories and links as list entries: in binary for the wire, in JSON for a manifest.
 
 use std::{os::unix::ffi::OsStrExt, path::PathBuf};
 
@@ -15,42 +15,42 @@ use crate::{
 const PERMISSIONS: u32 = 0o7777;
 const NANOSECONDS: u32 = 1_000_000_000;
 
-/// One file, directory or link.
+/// One file, directory or symbolic link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Where it is.
+    /// Path below the root of the transfer.
     pub path: RelativePath,
-    /// What it is.
+    /// File, directory or link, with what is specific to it.
     pub kind: Kind,
     /// Permission bits.
     pub mode: u32,
-    /// Owner.
+    /// Numeric id of the owner.
     pub uid: u32,
-    /// Group.
+    /// Numeric id of the group.
     pub gid: u32,
-    /// Modification time: seconds since 1970, nanoseconds.
+    /// Modification time: seconds since 1970 UTC, nanoseconds.
     pub modified: (i64, u32),
 }
 
-/// What an entry is.
+/// Kind of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A file of so many bytes.
+    /// A regular file.
     File {
-        /// Its length.
+        /// Length in bytes.
         bytes: u64,
     },
     /// A directory.
     Directory,
     /// A symbolic link.
     Link {
-        /// What it points at. Never followed.
+        /// Target of the link. Never followed.
         target: Vec<u8>,
     },
 }
 
 impl Entry {
-    /// Appends what [`decode`](Self::decode) reads.
+    /// Appends the encoding that [`decode`](Self::decode) reads.
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_counted(out, self.path.as_bytes());
         out.extend(self.mode.to_be_bytes());
@@ -71,10 +71,10 @@ impl Entry {
         }
     }
 
-    /// Reads one.
+    /// Decodes one entry.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`Malformed`] if the fields end early or have impossible values.
     pub fn decode(fields: &mut Fields<'_>) -> Result<Self, Malformed> {
         let path = RelativePath::parse(fields.counted()?).ok_or(Malformed)?;
         let (mode, uid, gid) = (fields.u32()?, fields.u32()?, fields.u32()?);
@@ -92,7 +92,7 @@ impl Entry {
     }
 }
 
-/// No file system has files that do not fit a signed offset.
+/// No file system has files longer than a signed 64-bit offset.
 const fn within_file_sizes(bytes: u64) -> Result<u64, Malformed> {
     if bytes > i64::MAX as u64 { Err(Malformed) } else { Ok(bytes) }
 }
@@ -102,10 +102,10 @@ fn link_target(bytes: &[u8]) -> Result<Vec<u8>, Malformed> {
     if sound { Ok(bytes.to_vec()) } else { Err(Malformed) }
 }
 
-/// An entry as a line of JSON, with the hash of a file.
+/// An entry as a line of JSON, with the hash if it is a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryLine {
-    /// The path, with bytes that are no UTF-8 replaced.
+    /// The path, with bytes that are not UTF-8 replaced.
     path: String,
     /// The path's bytes in hexadecimal, if it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -115,14 +115,14 @@ pub struct EntryLine {
     bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     blake3: Option<String>,
-    /// Of a link, in hexadecimal.
+    /// Target of a link, in hexadecimal.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     target_bytes: Option<String>,
-    /// Octal.
+    /// Permission bits in octal.
     mode: String,
     uid: u32,
     gid: u32,
-    /// Seconds since 1970 and nanoseconds.
+    /// Seconds since 1970 UTC, nanoseconds.
     modified: (i64, u32),
 }
 
@@ -135,7 +135,7 @@ enum LineKind {
 }
 
 impl EntryLine {
-    /// Of an entry, and the hash of its bytes if it is a file.
+    /// `hash` is the hash of the content, if the entry is a file.
     #[must_use]
     pub fn new(entry: &Entry, hash: Option<Hash>) -> Self {
         let path = entry.path.as_path();
@@ -158,7 +158,7 @@ impl EntryLine {
         }
     }
 
-    /// The entry; `None` if the line is of none.
+    /// Returns the entry and its hash; `None` if a field of the line is invalid.
     #[must_use]
     pub fn parse(self) -> Option<(Entry, Option<Hash>)> {
         let path = match self.path_bytes {
@@ -181,13 +181,13 @@ impl EntryLine {
     }
 }
 
-/// Hexadecimal digits, two a byte.
+/// Hexadecimal digits, two per byte.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes of hexadecimal digits; `None` if the text is not such.
+/// Decodes hexadecimal digits; `None` if the text is not hexadecimal.
 #[must_use]
 pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let (digits, rest) = text.as_bytes().as_chunks::<2>();

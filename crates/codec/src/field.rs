@@ -1,6 +1,6 @@
-//! Fields of messages: integers in network order, byte strings behind their length.
+//! Message fields: integers in network byte order, byte strings after their length.
 
-/// A message that is not as the protocol has it.
+/// A message does not follow the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("malformed message")]
 pub struct Malformed;
@@ -62,7 +62,7 @@ impl<'b> Fields<'b> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// A byte string behind its length in two bytes.
+    /// A byte string after its length in two bytes.
     ///
     /// # Errors
     /// [`Malformed`].
@@ -71,21 +71,21 @@ impl<'b> Fields<'b> {
         self.bytes(usize::from(count))
     }
 
-    /// All that is left.
+    /// All remaining bytes.
     pub fn rest(&mut self) -> &'b [u8] {
         std::mem::take(&mut self.0)
     }
 
-    /// Makes sure that nothing is left.
+    /// Checks that no bytes remain.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`Malformed`] if there are some.
     pub const fn end(self) -> Result<(), Malformed> {
         if self.0.is_empty() { Ok(()) } else { Err(Malformed) }
     }
 }
 
-/// Writes a byte string behind its length; what does not fit two bytes of length is cut.
+/// Appends the length in two bytes and the byte string, cut to 65,535 bytes.
 pub fn put_counted(out: &mut Vec<u8>, bytes: &[u8]) {
     let count = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
     out.extend(count.to_be_bytes());

@@ -1,15 +1,15 @@
-//! BLAKE3 of files, made of the hashes of their chunks.
+//! BLAKE3 of files, computed from the hashes of their chunks.
 //!
 //! BLAKE3 is a tree. A chunk of [`CHUNK_BYTES`], a power of two, is a whole subtree, so its hash
-//! (its chaining value) can be made and compared alone, in any order and on any thread, and all of a
-//! file's together give the very hash that `b3sum` prints for the file.
+//! (its chaining value) can be computed and compared alone, in any order and on any thread. The
+//! hashes of all chunks of a file give the hash that `b3sum` prints for the file.
 
 use blake3::{
     Hasher,
     hazmat::{ChainingValue, HasherExt, Mode, merge_subtrees_non_root, merge_subtrees_root},
 };
 
-/// Bytes of every chunk of a file but the last.
+/// Bytes of every chunk of a file except the last.
 pub const CHUNK_BYTES: usize = 1 << 20;
 /// Bytes of a hash.
 pub const HASH_BYTES: usize = 32;
@@ -19,13 +19,13 @@ pub const HASH_BYTES: usize = 32;
 pub struct Hash(pub [u8; HASH_BYTES]);
 
 impl Hash {
-    /// Of a few bytes.
+    /// Computes the hash of a short byte string.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn compute(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
-    /// From the text that `Display` writes.
+    /// Parses the text that `Display` writes.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         blake3::Hash::from_hex(text).ok().map(|hash| Self(*hash.as_bytes()))
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Hash {
     }
 }
 
-/// Number of chunks in a file. An empty file has one, of no bytes.
+/// Number of chunks in a file. An empty file has one empty chunk.
 #[must_use]
 pub const fn chunks_of(file_bytes: u64) -> u64 {
     if file_bytes == 0 { 1 } else { file_bytes.div_ceil(CHUNK_BYTES as u64) }
@@ -59,14 +59,14 @@ pub const fn chunk_bytes(file_bytes: u64, chunk: u64) -> usize {
     if left < CHUNK_BYTES as u64 { left as usize } else { CHUNK_BYTES }
 }
 
-/// Whether the hash of a chunk of a file that had `before` bytes counts now that it has `now`: the chunk has
-/// the same bytes of the file, and has the same part in the file's tree.
+/// Whether the hash of a chunk of a file that had `before` bytes is still valid when the file has
+/// `now` bytes: the chunk covers the same bytes and has the same position in the tree.
 #[must_use]
 pub const fn is_same_chunk(before: u64, now: u64, chunk: u64) -> bool {
     chunk < same_chunks(before, now)
 }
 
-/// How many chunks count so: all but the last that both have, that one, too, or none.
+/// How many chunks keep their hash: all but the last common one, that one too, or none.
 #[must_use]
 pub const fn same_chunks(before: u64, now: u64) -> u64 {
     let (before_chunks, now_chunks) = (chunks_of(before), chunks_of(now));
@@ -77,7 +77,7 @@ pub const fn same_chunks(before: u64, now: u64) -> u64 {
     if chunk_bytes(before, last) == chunk_bytes(now, last) { last + 1 } else { last }
 }
 
-/// Makes the hash of a chunk piece by piece, each while it is still in the processor's cache.
+/// Computes the hash of a chunk piece by piece, while each piece is in the processor's cache.
 #[derive(Debug)]
 pub struct ChunkHasher {
     hasher: Hasher,
@@ -93,12 +93,12 @@ impl ChunkHasher {
         Self { hasher, whole_file: chunks_of(file_bytes) == 1 }
     }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.hasher.update(bytes);
     }
 
-    /// The hash. That of a file's only chunk is the file's.
+    /// The hash of the chunk. If the file has only one chunk, it is the hash of the file.
     #[must_use]
     pub fn finish(&self) -> Hash {
         if self.whole_file { Hash(*self.hasher.finalize().as_bytes()) } else { Hash(self.hasher.finalize_non_root()) }
@@ -113,7 +113,7 @@ pub fn chunk_hash(file_bytes: u64, chunk: u64, bytes: &[u8]) -> Hash {
     hasher.finish()
 }
 
-/// Hash of a file from those of all its chunks; `None` if there are none.
+/// Computes the hash of a file from the hashes of all its chunks; `None` if there are none.
 #[must_use]
 pub fn file_hash(chunks: &[Hash]) -> Option<Hash> {
     let mut tree = Tree::default();
@@ -122,9 +122,9 @@ pub fn file_hash(chunks: &[Hash]) -> Option<Hash> {
     tree.hash(all)
 }
 
-/// The hashes of a file's chunks, each once and in any order. Subtrees are merged when they are whole, so that chunks that
-/// come more or less in order take memory for the logarithm of their number. The file may grow by more chunks, but for a
-/// file of one.
+/// The hashes of a file's chunks, each added once, in any order. Complete subtrees are merged, so
+/// chunks in nearly ascending order take memory for the logarithm of their number. The file may
+/// grow by more chunks, unless it had only one.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     nodes: Vec<Node>,
@@ -140,24 +140,25 @@ struct Node {
 }
 
 impl Node {
-    fn is_beside(&self, other: &Self) -> bool {
+    fn is_left_sibling_of(&self, other: &Self) -> bool {
         (self.level, self.index) == (other.level, other.index ^ 1)
     }
 
-    /// Whether the subtree that this one is half of is not the whole file.
-    fn is_below_the_top(&self, all: u64) -> bool {
+    /// Whether the parent of this subtree is not the root of the whole file.
+    fn has_parent_below_root(&self, all: u64) -> bool {
         self.index > 1 || 2_u64.checked_shl(self.level).is_some_and(|chunks| chunks < all)
     }
 }
 
 impl Tree {
-    /// Adds a chunk of a file that has so many of them so far.
+    /// Adds a chunk of a file that currently has `all` chunks.
     pub fn add(&mut self, all: u64, chunk: u64, hash: Hash) {
         self.chunks += 1;
         let mut node = Node { level: 0, index: chunk, hash };
-        // The topmost two are merged in another way, and only when it is known that nothing follows.
-        while node.is_below_the_top(all) {
-            let Some(place) = self.nodes.iter().position(|other| other.is_beside(&node)) else { break };
+        // The two children of the root are merged differently, and only when no more chunks can
+        // follow.
+        while node.has_parent_below_root(all) {
+            let Some(place) = self.nodes.iter().position(|other| other.is_left_sibling_of(&node)) else { break };
             node = merged(node, self.nodes.swap_remove(place));
         }
         self.nodes.push(node);
@@ -168,12 +169,12 @@ impl Tree {
         self.nodes.iter().any(|node| chunk >> node.level == node.index)
     }
 
-    /// Whether all chunks of a file that has so many were added.
+    /// Whether all chunks of a file with `all` chunks were added.
     pub fn is_whole(&self, all: u64) -> bool {
         self.chunks == all
     }
 
-    /// Hash of a file that has so many chunks; `None` if some are missing.
+    /// Hash of a file with `all` chunks; `None` if some are missing.
     pub fn hash(&self, all: u64) -> Option<Hash> {
         if !self.is_whole(all) {
             return None;
@@ -182,13 +183,15 @@ impl Tree {
         sorted.sort_unstable_by_key(|node| node.index << node.level);
         let mut nodes: Vec<Node> = Vec::new();
         for mut node in sorted {
-            // What was the topmost pair once, before the file grew.
-            while let Some(left) = nodes.pop_if(|left| left.is_beside(&node) && node.is_below_the_top(all)) {
+            // These were the children of the root before the file grew.
+            while let Some(left) =
+                nodes.pop_if(|left| left.is_left_sibling_of(&node) && node.has_parent_below_root(all))
+            {
                 node = merged(left, node);
             }
             nodes.push(node);
         }
-        // From the right: the last subtree, however small, belongs to the one before it.
+        // From the right: the last subtree, however small, is joined with the one before it.
         let mut right = nodes.pop()?.hash;
         while let Some(left) = nodes.pop() {
             let (left, last) = (left.hash.0, nodes.is_empty());
@@ -228,7 +231,7 @@ mod tests {
                 let bytes = &bytes[from..from + chunk_bytes(total, chunk)];
                 hashes.push(chunk_hash(total, chunk, bytes));
             }
-            assert_eq!(file_hash(&hashes), Some(Hash::of(&bytes)), "{length}");
+            assert_eq!(file_hash(&hashes), Some(Hash::compute(&bytes)), "{length}");
         }
     }
 
@@ -251,7 +254,8 @@ mod tests {
         }
     }
 
-    /// What the tree is by its definition: the left subtree is the largest power of two below the number of chunks.
+    /// The tree by its definition: the left subtree is the largest power of two below the number of
+    /// chunks.
     fn by_definition(chunks: &[Hash], root: bool) -> Hash {
         let [only] = chunks else {
             let (left, right) = chunks.split_at(chunks.len().div_ceil(2).next_power_of_two());
@@ -266,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_tree_of_any_shape_grows_in_any_order() {
-        let hashes: Vec<Hash> = (0..200_u64).map(|chunk| Hash::of(&chunk.to_be_bytes())).collect();
+        let hashes: Vec<Hash> = (0..200_u64).map(|chunk| Hash::compute(&chunk.to_be_bytes())).collect();
         for all in 1..hashes.len() {
             let hashes = &hashes[..all];
             let expected = Some(by_definition(hashes, true));
@@ -274,7 +278,7 @@ mod tests {
             let mut tree = Tree::default();
             for at in 0..all {
                 let chunk = at * 197 % all;
-                // Where that is no permutation the next free one is as good.
+                // If the number is taken, use the next free one.
                 let chunk = (chunk..all).chain(0..all).find(|chunk| !tree.has(*chunk as u64)).unwrap();
                 assert_eq!(tree.hash(all as u64), None);
                 tree.add(all as u64, chunk as u64, hashes[chunk]);
@@ -294,7 +298,7 @@ mod tests {
     fn a_large_file_takes_little_memory() {
         let (all, streams, range) = (1 << 20, 64, 16);
         let (mut tree, mut most) = (Tree::default(), 0);
-        // Each connection has a range, and they take turns.
+        // Each connection has a range, and they alternate.
         for round in 0..all / streams / range {
             for at in 0..range {
                 for stream in 0..streams {

@@ -1,8 +1,8 @@
-//! What transfers and backups share: chunks of files and their hashes, paths below a root, and how encrypted pages and logs
-//! are opened, so that they compress, and sealed again to the identical bytes.
+//! Shared by transfers and backups: chunks of files and their hashes, paths below a root, and
+//! decryption of encrypted pages and logs for compression, with encryption back to identical bytes.
 //!
-//! Nothing here reads or writes files, or knows of sockets. All that is decoded may come from somebody hostile: nothing
-//! panics, and lengths are bounded before memory is taken.
+//! Nothing here reads or writes files or sockets. All decoded input is untrusted: nothing panics,
+//! and lengths are checked before memory is allocated.
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
 #![cfg_attr(

@@ -1,4 +1,4 @@
-//! Paths as they travel: relative, below the root, never through a link.
+//! Paths in messages: relative, below the root, never through a link.
 
 use std::{
     ffi::OsStr,
@@ -10,14 +10,15 @@ use std::{
 pub const MAX_PATH_BYTES: usize = 4095;
 const MAX_NAME_BYTES: usize = 255;
 
-/// A path below the root of a transfer: one or more names with `/` between them, none of them
-/// empty, `.` or `..`, none with a zero byte. Bytes are as the file system has them, of no
-/// particular encoding.
+/// A path below the root of a transfer: one or more names separated by `/`, none of them empty, `.`
+/// or `..`, none with a zero byte. The bytes are those of the file system, in no particular
+/// encoding.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelativePath(PathBuf);
 
 impl RelativePath {
-    /// Checks the bytes of a path; `None` if it could lead out of the root or is not in this form.
+    /// Validates the bytes of a path; `None` if it could lead out of the root or does not have this
+    /// form.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let names = bytes.split(|byte| *byte == b'/');
@@ -28,26 +29,26 @@ impl RelativePath {
         fits.then(|| Self(PathBuf::from(OsStr::from_bytes(bytes))))
     }
 
-    /// The path.
+    /// As a path of the operating system.
     #[must_use]
     pub fn as_path(&self) -> &Path {
         &self.0
     }
 
-    /// Its bytes.
+    /// As raw bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_os_str().as_bytes()
     }
 
-    /// The directory it is in; `None` in the root.
+    /// The parent directory; `None` for a name directly below the root.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let parent = self.0.parent()?;
         (!parent.as_os_str().is_empty()).then(|| Self(parent.to_path_buf()))
     }
 
-    /// The first name.
+    /// The first name of the path.
     #[must_use]
     pub fn first(&self) -> &OsStr {
         self.0.iter().next().unwrap_or_default()

@@ -31,7 +31,7 @@ pub enum RowFormat {
     Page,
     /// No data file.
     None,
-    /// No known value: damaged.
+    /// Not a known value: the header is damaged.
     Unknown,
 }
 
@@ -74,9 +74,9 @@ pub struct AriaCounts {
 pub struct AriaScan {
     /// Length of the file in bytes.
     pub file_bytes: u64,
-    /// Whether every page was read.
+    /// `true` if every page was read.
     pub complete: bool,
-    /// Pages by what they look like.
+    /// Page counts by state.
     pub counts: AriaCounts,
     /// Lowest and highest key version of encrypted pages.
     pub key_versions: Option<(KeyVersion, KeyVersion)>,
@@ -88,7 +88,7 @@ const TABLE_MAGIC: &[u8] = b"\xfe\xfe\x09";
 const LOG_MAGIC: &[u8] = b"\xfe\xfe\x0b\x01MARIALOG";
 const EVIDENCE: usize = 8;
 
-/// Reads the header of an index file (`.MAI`); 4 KiB of it suffice.
+/// Parses the header of an index file (`.MAI`). `head` needs at most 4 KiB.
 #[must_use]
 pub fn recognise_table(head: &[u8]) -> Option<AriaTable> {
     if !head.starts_with(TABLE_MAGIC) {
@@ -128,8 +128,8 @@ pub fn is_log(head: &[u8]) -> bool {
 
 const DEFAULT_BLOCK_BYTES: u32 = 8192;
 
-/// Judges the pages of a data file (`.MAD`); at most `max_bytes`, evenly spread if the
-/// file is longer.
+/// Counts the pages of a data file (`.MAD`). Reads at most `max_bytes`, evenly spread over a longer
+/// file.
 ///
 /// # Errors
 /// [`ScanError::EmptyFile`], [`ScanError::Io`].
@@ -149,7 +149,7 @@ pub fn scan_data<R: ReadAt + ?Sized>(source: &R, table: &AriaTable, max_bytes: u
     })
 }
 
-/// Judges the pages of an index file (`.MAI`), which hold the keys of its indexes.
+/// Counts the pages of an index file (`.MAI`), which hold the keys of its indexes.
 ///
 /// # Errors
 /// [`ScanError::EmptyFile`], [`ScanError::Io`].
@@ -242,8 +242,8 @@ fn data_page(page: &[u8], encrypted: bool) -> Page {
     judge(page.le32(version_at), body)
 }
 
-/// An index page: key version at byte 13 (transactional) or 7, then key number, flag and
-/// the bytes used; what stands behind those is memory of the server, not judged.
+/// An index page: key version at byte 13 (transactional) or 7, then key number, flag and the bytes
+/// used. The bytes after those are leftover server memory and are not judged.
 fn index_page(page: &[u8], table: &AriaTable) -> Page {
     let version_at: usize = if table.transactional { 13 } else { 7 };
     if !table.encrypted {
@@ -263,8 +263,8 @@ fn judge(version: Option<u32>, body: &[u8]) -> Page {
     }
 }
 
-/// A bitmap page comes before every so many pages it covers: 3 bits each, in whole
-/// groups of 6 bytes (16 pages), 4 bytes of the page being its checksum.
+/// Pages from one bitmap page to the next. A bitmap page has 3 bits for each page it covers, in
+/// whole groups of 6 bytes (16 pages); its last 4 bytes are a checksum.
 pub(crate) fn bitmap_interval(block_bytes: u32) -> u64 {
     let groups = block_bytes.saturating_sub(4) / 6;
     u64::from(groups).saturating_mul(16).saturating_add(1)

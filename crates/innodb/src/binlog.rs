@@ -1,4 +1,4 @@
-//! Binary and relay logs: clear or encrypted, and which rotations of keys they record.
+//! Binary and relay logs: whether they are encrypted, and which key rotations they record.
 //!
 //! Source: formats, "MySQL binary / relay log encryption" and "Binary / relay log" of
 //! MariaDB; event layouts from `libbinlogevents` (`binlog_event.h`). Confirmed on MySQL
@@ -36,26 +36,26 @@ pub enum BinlogEncryption {
         /// Version of key 1.
         key_version: KeyVersion,
     },
-    /// Percona Server 5.7: the same with a start-encryption event of its own type.
+    /// Percona Server 5.7: as MariaDB, with its own type of start-encryption event.
     Percona {
         /// Scheme, 1.
         scheme: u8,
         /// Version of the key in the keyring, `percona_binlog:<version>`.
         key_version: KeyVersion,
     },
-    /// MySQL's magic of an encrypted log, and clear text behind the header. MariaDB's logs are not
-    /// tried: the lengths of their encrypted events stay readable.
+    /// The magic says encrypted (MySQL), but clear text follows the header. Not tested for MariaDB,
+    /// where the lengths of encrypted events stay readable.
     Mislabelled,
 }
 
 /// The beginning of a binary or relay log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BinlogHead {
-    /// Clear or encrypted.
+    /// How the log is encrypted, if at all.
     pub encryption: BinlogEncryption,
     /// Server that wrote the log; unreadable in MySQL's encrypted logs.
     pub server_version: Option<String>,
-    /// When the log was begun, in seconds since 1970 UTC; unreadable as above.
+    /// When the log was started, in seconds since 1970 UTC; unreadable in MySQL's encrypted logs.
     pub created: Option<u32>,
     /// Length of the file in bytes.
     pub file_bytes: u64,
@@ -79,31 +79,31 @@ pub enum StatementKind {
     RotateBinlogMasterKey,
 }
 
-/// A statement found.
+/// One occurrence of a statement that the audit looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
     /// Seconds since 1970 UTC.
     pub timestamp: u32,
-    /// Which.
+    /// Which statement it is.
     pub kind: StatementKind,
     /// Offset of its event in the file, in bytes.
     pub offset: u64,
 }
 
-/// Events of a clear log.
+/// Result of reading the events of a clear log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventScan {
     /// Events read.
     pub events: u64,
-    /// Time of the first event with one, in seconds since 1970 UTC.
+    /// Time of the first event that has one, in seconds since 1970 UTC.
     pub first_timestamp: Option<u32>,
-    /// Time of the newest.
+    /// Time of the newest event, in seconds since 1970 UTC.
     pub last_timestamp: Option<u32>,
-    /// The statements looked for.
+    /// Statements of [`StatementKind`] in file order.
     pub statements: Vec<Statement>,
-    /// Where events stop being readable: damage or a log cut off.
+    /// Offset of the first unreadable event: the log is damaged or cut off there.
     pub damaged_at: Option<u64>,
-    /// Events are encrypted from here on.
+    /// Offset from which events are encrypted.
     pub encrypted_from: Option<u64>,
     /// Whether the whole log was read.
     pub complete: bool,
@@ -115,20 +115,21 @@ pub(crate) const EVENT_HEADER_BYTES: usize = 19;
 pub(crate) const FORMAT_DESCRIPTION: u8 = 15;
 /// MariaDB's start-encryption event.
 pub(crate) const START_ENCRYPTION: u8 = 164;
-/// That of Percona Server 5.7, and of 8.0 before 8.0.14 (`START_5_7_ENCRYPTION_EVENT`).
+/// Start-encryption event of Percona Server 5.7, and of 8.0 before 8.0.14
+/// (`START_5_7_ENCRYPTION_EVENT`).
 ///
 /// Source: seen on Percona Server 5.7.22.
 pub(crate) const START_ENCRYPTION_PERCONA: u8 = 159;
 const QUERY: u8 = 2;
-/// Bytes that stand before the encrypted stream in MySQL's logs.
+/// Bytes of the header before the encrypted stream of a MySQL log.
 pub const MYSQL_HEADER_BYTES: usize = 512;
 /// Enough for the headers and the first two or three events.
 const HEAD_BYTES: usize = 4096;
-/// More of a query event is never read.
+/// Longest prefix of a query event that is read.
 const QUERY_BYTES: usize = 65536;
 const MAX_STATEMENTS: usize = 4096;
 
-/// Reads the beginning of a binary or relay log.
+/// Reads the start of a binary or relay log.
 ///
 /// # Errors
 /// [`ScanError::EmptyFile`], [`ScanError::NotRecognised`] without one of the two magics,
@@ -195,16 +196,17 @@ pub fn events<R: ReadAt + ?Sized>(source: &R, max_events: u64, max_bytes: u64) -
 pub(crate) struct EventHeader {
     pub(crate) timestamp: u32,
     pub(crate) kind: u8,
-    /// Of the whole event, header and checksum included; at least those of the header.
+    /// Length of the whole event in bytes, header and checksum included; at least 19.
     pub(crate) bytes: u32,
-    /// Where the next event begins in the log this event was written to first, modulo 2³²; 0 where
-    /// that is not said.
+    /// Offset of the next event in the log that this event was first written to, modulo 2³²; 0 if
+    /// not recorded.
     pub(crate) end_log_pos: u32,
     pub(crate) flags: u16,
 }
 
 impl EventHeader {
-    /// The common header; `None` if it is short or gives a length under its own.
+    /// Parses the common header; `None` if `bytes` is too short or the event gives a length shorter
+    /// than its header.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let [kind] = bytes.array_at(4)?;
         let event = Self {
@@ -237,7 +239,7 @@ impl EventScan {
     }
 }
 
-/// The statement of a query event; a checksum of 4 bytes may follow it.
+/// SQL text of a query event; a 4-byte checksum may follow it.
 fn query_text(event: &[u8]) -> Option<&[u8]> {
     const POST_HEADER: usize = EVENT_HEADER_BYTES + 13;
     let [database_bytes] = event.array_at(EVENT_HEADER_BYTES + 8)?;
@@ -247,8 +249,8 @@ fn query_text(event: &[u8]) -> Option<&[u8]> {
     event.get(at..)
 }
 
-/// Which statement looked for this is: words compared without case, comments and extra
-/// blanks skipped, anything behind the last word (a checksum, a semicolon) ignored.
+/// Recognises a statement of [`StatementKind`]. Case, comments and extra blanks do not matter; text
+/// after the last word (a checksum, a semicolon) is ignored.
 fn statement_kind(text: &[u8]) -> Option<StatementKind> {
     const PREFIX: [&str; 3] = ["ALTER", "INSTANCE", "ROTATE"];
     let mut rest = text;
@@ -263,7 +265,7 @@ fn statement_kind(text: &[u8]) -> Option<StatementKind> {
     Some(kind)
 }
 
-/// What follows `expected`, if the text begins with it.
+/// The text after `expected` if the text starts with that word.
 fn word<'t>(text: &'t [u8], expected: &str) -> Option<&'t [u8]> {
     let text = skip_blank(text);
     let (found, rest) = text.split_at_checked(expected.len())?;
@@ -317,7 +319,7 @@ fn clear_header(head: &[u8], file_bytes: u64) -> BinlogHead {
         match event.kind {
             FORMAT_DESCRIPTION if found.server_version.is_none() => {
                 found.server_version = ascii_text(body.range(2, 52));
-                // The creation time is 0 in logs begun by a rotation: then the event's own.
+                // The creation time is 0 in logs started by a rotation: use the event's own time.
                 let created = body.le32(52).filter(|created| *created != 0);
                 found.created = created.or_else(|| (event.timestamp != 0).then_some(event.timestamp));
             }

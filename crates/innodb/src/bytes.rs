@@ -1,4 +1,4 @@
-//! Reading integers out of untrusted bytes without indexing.
+//! Reads integers from untrusted bytes without indexing.
 
 /// Integers at an offset; `None` if they do not fit.
 pub(crate) trait Bytes {
@@ -52,17 +52,17 @@ pub(crate) fn ascii_text(bytes: &[u8]) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Counts one more; a counter never wraps.
+/// Adds one; a counter never wraps.
 pub(crate) fn bump(counter: &mut u64) {
     *counter = counter.saturating_add(1);
 }
 
-/// A length or position of memory as a file offset.
+/// Converts a length or position in memory to a file offset.
 pub(crate) fn as_u64(value: usize) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }
 
-/// A file offset or length as a length of memory, saturating.
+/// Converts a file offset or length to a length in memory, saturating.
 pub(crate) fn as_usize(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }

@@ -1,9 +1,9 @@
-//! MySQL's doublewrite files, `#ib_<page size>_<n>.dblwr` (8.0.20 and newer), and the parallel one of
-//! Percona Server 5.7 to 8.0.19, `xb_doublewrite`.
+//! MySQL's doublewrite files, `#ib_<page size>_<n>.dblwr` (8.0.20 and newer), and the parallel
+//! doublewrite file of Percona Server 5.7 to 8.0.19, `xb_doublewrite`.
 //!
-//! A slot holds a page as it was last written there and stays until it is overwritten.
-//! From 8.0.23 on it is the page as in the data file; before, the clear page even of an
-//! encrypted table. Pages of ROW_FORMAT=COMPRESSED tables fill only the start of a slot.
+//! A slot holds the page last written through it, until it is overwritten. From 8.0.23 on a slot
+//! has the same bytes as the data file; before, it held the clear page even of an encrypted table.
+//! Pages of ROW_FORMAT=COMPRESSED tables fill only the start of a slot.
 //! Before 8.0.20, and in MariaDB, the area lies in `ibdata1`: see
 //! [`TablespaceScan::doublewrite`](crate::tablespace::TablespaceScan::doublewrite).
 //!
@@ -20,7 +20,7 @@ use crate::{
     tablespace::{CopyCounter, DoublewriteCopies, Family},
 };
 
-/// A slot that is evidence: it holds clear text.
+/// A slot that holds clear text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClearSlot {
     /// Offset in the file, in bytes.
@@ -31,7 +31,7 @@ pub struct ClearSlot {
     pub type_name: String,
 }
 
-/// What a doublewrite file looks like.
+/// Result of reading a doublewrite file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DoublewriteScan {
     /// Length of the file in bytes.
@@ -40,17 +40,17 @@ pub struct DoublewriteScan {
     pub page_bytes: u32,
     /// Whether every slot was read.
     pub complete: bool,
-    /// The copies, by state and tablespace.
+    /// Copies by state and tablespace.
     pub copies: DoublewriteCopies,
     /// The first clear slots.
     pub clear_slots: Vec<ClearSlot>,
 }
 
-/// Page sizes there are, in bytes.
+/// Page sizes of servers, in bytes.
 const PAGE_SIZES: [u32; 5] = [4096, 8192, 16384, 32768, 65536];
 const EVIDENCE: usize = 8;
-/// Bytes read to find the page size by trial.
-const TRIAL_BYTES: usize = 1 << 20;
+/// Bytes read to detect the page size.
+const PROBE_BYTES: usize = 1 << 20;
 
 /// The page size in a file name like `#ib_16384_0.dblwr`; `None` for other names.
 #[must_use]
@@ -60,8 +60,8 @@ pub fn page_bytes_of_name(name: &str) -> Option<u32> {
     PAGE_SIZES.contains(&page_bytes).then_some(page_bytes)
 }
 
-/// Reads the slots; at most `max_bytes`, evenly spread if the file is longer. Without
-/// `page_bytes` the size is found by trial.
+/// Reads the slots; at most `max_bytes`, evenly spread over a longer file. Without `page_bytes` the
+/// size is detected.
 ///
 /// # Errors
 /// [`ScanError::EmptyFile`], [`ScanError::Io`].
@@ -101,9 +101,8 @@ pub fn scan<R: ReadAt + ?Sized>(
     })
 }
 
-/// Bytes of a slot: those of the file's name if it has any, else by trial on the first part of the
-/// file that was written to. Percona Server gives each of its parts to one buffer pool, so that the
-/// first may be unused.
+/// Bytes of a slot: from the file's name if it has them, else detected in the first used part of
+/// the file. Percona Server gives each part to one buffer pool, so the first part may be unused.
 pub(crate) fn slot_bytes<R: ReadAt + ?Sized>(
     source: &R,
     named: Option<u32>,
@@ -112,21 +111,21 @@ pub(crate) fn slot_bytes<R: ReadAt + ?Sized>(
     if let Some(page_bytes) = named.filter(|size| PAGE_SIZES.contains(size)) {
         return Ok(page_bytes);
     }
-    let mut buf = vec![0; TRIAL_BYTES];
+    let mut buf = vec![0; PROBE_BYTES];
     let mut offset = 0;
     while offset < file_bytes {
         let bytes = fill(source, offset, &mut buf)?;
         if !all_zero(bytes) {
-            return Ok(page_bytes_by_trial(bytes));
+            return Ok(detect_page_bytes(bytes));
         }
-        offset = offset.saturating_add(as_u64(TRIAL_BYTES));
+        offset = offset.saturating_add(as_u64(PROBE_BYTES));
     }
-    Ok(page_bytes_by_trial(&[]))
+    Ok(detect_page_bytes(&[]))
 }
 
-/// The size at whose multiples most slots begin with a page header; the smallest of the
-/// equally good ones, because headers at every 16 KiB are also headers at every 32 KiB.
-fn page_bytes_by_trial(bytes: &[u8]) -> u32 {
+/// The size at whose multiples most slots start with a page header; the smallest if several are
+/// equally good, because headers at every 16 KiB are also headers at every 32 KiB.
+fn detect_page_bytes(bytes: &[u8]) -> u32 {
     let mut best = (0, 0, 16384);
     for size in PAGE_SIZES {
         let (headers, written) = headers(bytes, as_usize(u64::from(size)));
@@ -151,7 +150,7 @@ fn headers(bytes: &[u8], size: usize) -> (u64, u64) {
     (headers, written)
 }
 
-/// A type a server writes and a plausible position in the redo log.
+/// Whether a slot starts with a known page type and a plausible LSN.
 fn is_header(slot: &[u8]) -> bool {
     PageHeader::parse(slot).is_ok_and(|header| {
         header.page_type.0 != 0

@@ -1,10 +1,10 @@
-//! Why bytes could not be understood or read.
+//! Why bytes could not be parsed or read.
 
 use std::io;
 
 use crate::{bytes::as_u64, ids::PageNo};
 
-/// Page 0 of a tablespace cannot be understood.
+/// Why page 0 of a tablespace cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PageError {
@@ -13,14 +13,14 @@ pub enum PageError {
     Short {
         /// Bytes needed.
         needed: u64,
-        /// Bytes there.
+        /// Bytes available.
         found: u64,
     },
-    /// Every byte is zero. After a crash a table just created can look like this
-    /// (its content is only in the redo log), so this is not damage.
+    /// Every byte is zero. A table created just before a crash can look like this, because its
+    /// content is only in the redo log, so this is not damage.
     #[error("page 0 is all zero, cannot identify the tablespace")]
     Empty,
-    /// The header is not that of the first page of a tablespace.
+    /// The header does not belong to the first page of a tablespace.
     #[error("not the first page of a tablespace (page {page_no}, type {page_type})")]
     NotFirst {
         /// Page number in the header.
@@ -36,28 +36,28 @@ pub enum PageError {
     },
 }
 
-/// A file cannot be scanned.
+/// Why a file cannot be scanned.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScanError {
-    /// The operating system refused.
+    /// The operating system could not read the file.
     #[error("cannot read at offset {offset}: {source}")]
     Io {
         /// Offset in the file, in bytes.
         offset: u64,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Page 0 cannot be understood.
+    /// Page 0 cannot be parsed.
     #[error(transparent)]
     Page(#[from] PageError),
     /// The file has no bytes.
     #[error("the file is empty")]
     EmptyFile,
-    /// The file is not of the expected format.
+    /// The file does not have the expected format.
     #[error("not a {expected}")]
     NotRecognised {
-        /// What was expected, in words.
+        /// Name of the expected format.
         expected: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! What a file is, by its content first and its name where the content says nothing.
+//! Recognises files, by content first and by name if the content does not say.
 //!
 //! Source: formats, "Coverage"; magics of MyISAM, Aria, `.frm`, `.cfg` and `.cfp`
 //! confirmed on server files; ARCHIVE and CSV metadata from `azlib.h` and `ha_tina.cc`.
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{aria, bytes::Bytes, galera, redo, tablespace::Page0};
 
-/// What a file in a data directory is.
+/// Kind of a file in a data directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileKind {
@@ -15,13 +15,13 @@ pub enum FileKind {
     Tablespace,
     /// Redo log.
     Redo,
-    /// Doublewrite file of MySQL, or Percona Server's parallel one.
+    /// Doublewrite file of MySQL, or the parallel one of Percona Server.
     Doublewrite,
-    /// Binary or relay log, clear so far as its magic tells (MariaDB's can be encrypted).
+    /// Binary or relay log that starts in the clear (MariaDB's can be encrypted after that).
     Binlog,
     /// Binary or relay log, encrypted by MySQL.
     BinlogEncrypted,
-    /// Aria index file (`.MAI`): tells whether the table is encrypted.
+    /// Aria index file (`.MAI`); its header says whether the table is encrypted.
     AriaIndex,
     /// Aria data file (`.MAD`).
     AriaData,
@@ -39,7 +39,7 @@ pub enum FileKind {
     CsvMeta,
     /// Table definition (`.frm`, `.par`).
     Definition,
-    /// Transfer key of an exported table (`.cfp`): opens the table without a keyring.
+    /// Transfer key of an exported table (`.cfp`): decrypts the table without a keyring.
     ExportKey,
     /// Metadata of an exported table (`.cfg`).
     ExportMeta,
@@ -50,9 +50,9 @@ pub enum FileKind {
 /// Bytes of a `.cfp` file.
 const EXPORT_KEY_BYTES: u64 = 100;
 
-/// What a file is; `None` if neither content nor name say. `head` is its beginning
-/// (64 KiB recognise everything, 4 KiB everything but tablespaces of large pages), `name`
-/// the last part of its path, `file_bytes` its length.
+/// Recognises a file; `None` if neither content nor name tell. `head` is the start of the file (64
+/// KiB suffice for everything, 4 KiB for everything but tablespaces with large pages), `name` the
+/// last part of its path, `file_bytes` its length.
 #[must_use]
 pub fn recognise(head: &[u8], name: &str, file_bytes: u64) -> Option<FileKind> {
     let kind = by_content(head, file_bytes).or_else(|| by_name(name));
@@ -91,7 +91,7 @@ fn by_content(head: &[u8], file_bytes: u64) -> Option<FileKind> {
     Page0::parse(head).is_ok().then_some(FileKind::Tablespace)
 }
 
-/// Whether this is a `.cfp` file: 100 bytes that begin with the length of the key.
+/// Whether this is a `.cfp` file: 100 bytes that start with the length of the key.
 ///
 /// Source: formats, "Export key file", confirmed on MySQL 9.7.
 #[must_use]
@@ -99,7 +99,7 @@ pub fn is_export_key(head: &[u8], file_bytes: u64) -> bool {
     file_bytes == EXPORT_KEY_BYTES && head.be32(0) == Some(32)
 }
 
-/// The small format numbers of MySQL are no magic: the creator must be readable too.
+/// MySQL's format numbers are too small for a magic: the creator must be readable too.
 fn looks_like_redo(head: &[u8]) -> bool {
     let creator = head.range(16, 48);
     [&b"MySQL"[..], b"MariaDB", b"Percona", b"MEB", b"xtrabkup", b"Backup"]
@@ -107,7 +107,7 @@ fn looks_like_redo(head: &[u8]) -> bool {
         .any(|server| creator.starts_with(server))
 }
 
-/// Files without a magic, by the names servers give them.
+/// Recognises files without a magic by the names servers give them.
 fn by_name(name: &str) -> Option<FileKind> {
     let endings = [
         (".MYD", FileKind::MyisamData),
@@ -132,7 +132,7 @@ fn by_name(name: &str) -> Option<FileKind> {
         ("ib_logfile", FileKind::Redo),
         ("ibdata", FileKind::Tablespace),
         ("ibtmp", FileKind::Tablespace),
-        // Percona Server 5.7 to 8.0.19, unless innodb_parallel_doublewrite_path names another.
+        // Percona Server 5.7 to 8.0.19, unless innodb_parallel_doublewrite_path sets another name.
         ("xb_doublewrite", FileKind::Doublewrite),
         ("aria_log.", FileKind::AriaLog),
         ("galera.cache", FileKind::GaleraCache),
@@ -151,15 +151,15 @@ fn by_name(name: &str) -> Option<FileKind> {
         .map(|(_, kind)| *kind)
 }
 
-/// `ibdata1.delta`, `t.ibd.delta` and their `.meta`: what `mariadb-backup` writes of the pages that
-/// changed since another backup, in no order of their own.
+/// `ibdata1.delta`, `t.ibd.delta` and their `.meta`: incremental files of `mariadb-backup`, which
+/// hold the changed pages in no particular order.
 #[must_use]
 pub fn is_incremental(name: &str) -> bool {
     name.ends_with(".delta") || name.ends_with(".meta")
 }
 
-/// Whether a file of that name, without its directory, is an undo tablespace: one that the server made by itself, or one
-/// that was made by a statement, for which MySQL takes the ending `.ibu` and no other.
+/// Whether a file name, without directory, is that of an undo tablespace: one made by the server,
+/// or one made by a statement, for which MySQL accepts only the suffix `.ibu`.
 #[must_use]
 pub fn is_undo(name: &str) -> bool {
     is_numbered_undo(name) || name.ends_with(".ibu")
@@ -170,7 +170,7 @@ fn is_numbered_undo(name: &str) -> bool {
     is_mariadb_undo(name) || name.strip_prefix("undo_").is_some_and(is_undo_number)
 }
 
-/// Whether MariaDB, or MySQL before 8.0, calls an undo tablespace so: `undo001`.
+/// `undo001`: name of an undo tablespace in MariaDB, and in MySQL before 8.0.
 #[must_use]
 pub fn is_mariadb_undo(name: &str) -> bool {
     name.strip_prefix("undo").is_some_and(is_undo_number)

@@ -1,7 +1,7 @@
 //! Galera's write-set cache: `galera.cache` and `gcache.page.*`.
 //!
-//! Write-sets are row changes. Community Galera cannot encrypt the cache; Percona XtraDB
-//! Cluster can and says so in the preamble.
+//! Write-sets are row changes. Community Galera cannot encrypt the cache. Percona XtraDB Cluster
+//! can, and says so in the preamble.
 //!
 //! Source: formats, "Coverage" (rows readable in community Galera); preamble keys from
 //! Percona's documentation of write-set encryption; no sample file.
@@ -18,16 +18,16 @@ use crate::{
 /// Bytes of the text at the start of `galera.cache`.
 const PREAMBLE_BYTES: usize = 1024;
 
-/// What a write-set cache looks like.
+/// Result of reading a write-set cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheScan {
-    /// The text at the start, if it is a `galera.cache`; page files have none.
+    /// The text at the start of `galera.cache`; page files have none.
     pub preamble: Option<Preamble>,
-    /// What its content looks like.
+    /// Content after the preamble.
     pub content: StreamSample,
 }
 
-/// Text at the start of `galera.cache`; numbers of keys are not secret and kept.
+/// Text at the start of `galera.cache`. Key numbers are not secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preamble {
     /// `Version:`.
@@ -56,7 +56,7 @@ pub fn scan<R: ReadAt + ?Sized>(source: &R, max_bytes: u64) -> Result<CacheScan,
     Ok(CacheScan { preamble, content: sample(source, from, max_bytes)? })
 }
 
-/// Reads the preamble; `None` if the file does not begin with one.
+/// Parses the preamble; `None` if the file does not start with one.
 #[must_use]
 pub fn recognise(head: &[u8]) -> Option<Preamble> {
     let text = head.range(0, PREAMBLE_BYTES);

@@ -1,4 +1,4 @@
-//! Numbers that must not be mixed up.
+//! Newtypes for numbers that must not be mixed up.
 
 use std::fmt;
 

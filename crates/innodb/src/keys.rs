@@ -1,4 +1,4 @@
-//! Where keys come from: this crate asks by name or number and never reads a key store.
+//! Key lookup: this crate asks for keys by name or number and never reads a key store itself.
 
 use zeroize::Zeroizing;
 
@@ -7,29 +7,29 @@ use crate::ids::{KeyVersion, MasterKeyId};
 /// Bytes of a MySQL master key.
 pub const MASTER_KEY_BYTES: usize = 32;
 
-/// Keys at hand. Implemented by whoever read the key stores.
+/// Access to the available keys. Implemented by the code that reads key stores.
 pub trait KeySource: Sync {
-    /// MySQL: the key called `name`: `INNODBKey-<server uuid>-<id>`,
-    /// `MySQLReplicationKey_<server uuid>_<id>`. The bootstrap key of id 0 is not asked for.
+    /// MySQL: the key named `name`: `INNODBKey-<server uuid>-<id>`, `MySQLReplicationKey_<server
+    /// uuid>_<id>`. Never asked for the bootstrap key (id 0).
     fn mysql(&self, name: &str) -> Option<Zeroizing<[u8; MASTER_KEY_BYTES]>>;
 
-    /// MySQL: the key called `name`, whatever its length: `percona_binlog:<version>` has 16 bytes.
+    /// MySQL: the key named `name`, of any length: `percona_binlog:<version>` has 16 bytes.
     fn mysql_of_any_length(&self, name: &str) -> Option<Zeroizing<Vec<u8>>> {
         self.mysql(name).map(|key| Zeroizing::new(key.to_vec()))
     }
 
-    /// MySQL: every server's InnoDB master key of this number, for the information of 5.7.11, which
-    /// does not say whose key it is.
+    /// MySQL: the InnoDB master keys of this number of all servers. Needed for the encryption
+    /// information of 5.7.11, which does not name the server.
     fn mysql_numbered(&self, number: MasterKeyId) -> Vec<Zeroizing<[u8; MASTER_KEY_BYTES]>>;
 
     /// MariaDB: version `version` of key `id`; 16, 24 or 32 bytes.
     fn mariadb(&self, id: u32, version: KeyVersion) -> Option<Zeroizing<Vec<u8>>>;
 
-    /// Whether any MySQL key store was given: a key not found in it is missing, while without
-    /// one nothing can be said.
+    /// Whether a MySQL key store was given. If so, a key not found in it is missing; if not, the
+    /// key is unknown.
     fn has_mysql(&self) -> bool;
 
-    /// Whether any MariaDB key store was given.
+    /// Whether a MariaDB key store was given.
     fn has_mariadb(&self) -> bool;
 }
 

@@ -1,13 +1,13 @@
-//! InnoDB pages, tablespaces, redo, doublewrite and binary logs: parse, check, open, seal.
+//! InnoDB pages, tablespaces, redo, doublewrite and binary logs: parse, check, decrypt, encrypt.
 //!
-//! What is on disk decides what is encrypted. Without keys this crate tells ciphertext from
-//! clear text and counts both; with keys ([`keys::KeySource`]) [`crypt`] opens and seals, and
-//! [`verify`] proves. It does not know who opens files: everything is read through [`ReadAt`].
+//! The bytes on disk decide what is encrypted. Without keys this crate distinguishes ciphertext
+//! from clear text and counts both. With keys ([`keys::KeySource`]) [`crypt`] decrypts and
+//! encrypts, and [`verify`] proves. It opens no files itself: everything is read through
+//! [`ReadAt`].
 //!
-//! All input is hostile: parsers return an error or a "not known", never panic, and
-//! allocate a bounded amount whatever the file says. Facts about formats name their
-//! source; "formats" in those notes is `docs/formats`, "testdata" the directory of
-//! real server files at the root of the repository.
+//! All input is untrusted: parsers return an error or `None`, never panic, and allocate a bounded
+//! amount of memory. Facts about formats name their source: "formats" is `docs/formats`, "testdata"
+//! the directory of real server files at the root of the repository.
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 #![cfg_attr(

@@ -1,17 +1,16 @@
-//! Do these bytes look like ciphertext?
+//! Statistical test: do bytes look like ciphertext?
 //!
 //! Ciphertext is indistinguishable from uniformly random bytes; server files in the clear
 //! (rows, headers, text, padding) are far from it. The test is Pearson's chi-square of
 //! the 256 byte values against the uniform distribution: it is about 255 ± 23 for random
 //! bytes of any length and grows with the length for anything else. [`THRESHOLD`] is 600.
 //!
-//! Wrongly calling ciphertext "not random" has at most these odds (exact distribution of
-//! the sum over 256 Poisson counts, times √(2πn) to condition on the length): 10⁻¹² for
-//! 256 bytes, 10⁻¹⁵ for 512 (a redo block), 10⁻¹⁸ for 1024 and less for more.
-//! Wrongly calling clear bytes
-//! "random" needs bytes that are random already: compressed data, media files,
-//! application-side encryption. So "looks random" alone is no proof of encryption,
-//! while "does not look random" is proof of clear text.
+//! Ciphertext is wrongly called "not random" with at most these probabilities (exact distribution
+//! of the sum over 256 Poisson counts, times √(2πn) to condition on the length): 10⁻¹² for 256
+//! bytes, 10⁻¹⁵ for 512 (a redo block), 10⁻¹⁸ for 1024 and less for more. Clear bytes are wrongly
+//! called "random" only if they are random already: compressed data, media files, application-side
+//! encryption. So "looks random" alone does not prove encryption, while "does not look random"
+//! proves clear text.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,13 +20,13 @@ use crate::{
     read::{ReadAt, chunks, fill, length},
 };
 
-/// Fewest bytes that can be judged.
+/// Minimum number of bytes that can be judged.
 pub const MIN_BYTES: usize = 256;
 
-/// Chi-square above this is not random; see the module page for the odds.
+/// A chi-square above this is not random; the module documentation has the probabilities.
 pub const THRESHOLD: f64 = 600.0;
 
-/// More bytes than this are not looked at, so that every count fits.
+/// At most this many bytes are counted, so that no counter overflows.
 const MAX_BYTES: usize = 1 << 24;
 
 /// Bytes of one window of [`sample`].
@@ -40,8 +39,8 @@ pub fn looks_random(bytes: &[u8]) -> Option<bool> {
     chi_square(bytes).map(|chi_square| chi_square < THRESHOLD)
 }
 
-/// Shannon entropy of the byte values in bits per byte (0 to 8); `None` without bytes.
-/// For people to read: short random input stays below 8, so use [`looks_random`] to judge.
+/// Shannon entropy of the byte values in bits per byte (0 to 8); `None` for no bytes. For display
+/// only: short random input stays below 8, so use [`looks_random`] to judge.
 #[must_use]
 pub fn entropy(bytes: &[u8]) -> Option<f64> {
     let total = as_f64(bytes.len());
@@ -60,8 +59,7 @@ pub fn entropy(bytes: &[u8]) -> Option<f64> {
     )
 }
 
-/// What a sample of a file without headers (an unlinked temporary file, a write-set cache)
-/// looks like.
+/// Result of sampling a file without headers: an unlinked temporary file, a write-set cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamSample {
     /// Length of the file in bytes.
@@ -72,7 +70,7 @@ pub struct StreamSample {
     pub empty: u64,
     /// Windows that look random: encrypted or compressed.
     pub random: u64,
-    /// Windows that do not: clear text.
+    /// Windows that do not look random: clear text.
     pub clear: u64,
     /// Offset of the first clear window.
     pub first_clear_offset: Option<u64>,
@@ -86,9 +84,9 @@ impl StreamSample {
     }
 }
 
-/// Judges windows of 4 KiB of `source` from byte `from` on; at most `max_bytes` are read,
-/// evenly spread if the file is longer. A last window under 256 bytes is judged by zero
-/// or ASCII text only.
+/// Judges windows of 4 KiB of `source` from offset `from` on. Reads at most `max_bytes`, evenly
+/// spread over a longer file. A last window under 256 bytes is only tested for zeros and ASCII
+/// text.
 ///
 /// # Errors
 /// [`ScanError::Io`].
@@ -115,9 +113,8 @@ pub fn sample<R: ReadAt + ?Sized>(source: &R, from: u64, max_bytes: u64) -> Resu
     Ok(found)
 }
 
-/// [`looks_random`], and for short windows "clear" if all bytes are ASCII text.
-/// Zero padding at the end of a window is left out, so that a half-filled window of
-/// ciphertext is not called clear.
+/// [`looks_random`]; short windows are clear if all bytes are ASCII text. Zero padding at the end
+/// of a window is ignored, so that a half-filled window of ciphertext is not called clear.
 fn judge_window(window: &[u8]) -> Option<bool> {
     let end = window.iter().rposition(|byte| *byte != 0).map_or(0, |at| at.saturating_add(1));
     let body = window.get(..end).unwrap_or_default();
@@ -136,8 +133,8 @@ fn chi_square(bytes: &[u8]) -> Option<f64> {
     Some(squares * 256.0 / total - total)
 }
 
-/// How often each byte value occurs in (at most the first 16 MiB of) `bytes`. Four
-/// tables take turns: with one, equal bytes in a row wait for each other.
+/// How often each byte value occurs in the first 16 MiB of `bytes`. Four tables alternate: with a
+/// single one, consecutive equal bytes would wait for each other's update.
 fn histogram(bytes: &[u8]) -> [u32; 256] {
     let bytes = bytes.get(..bytes.len().min(MAX_BYTES)).unwrap_or_default();
     let mut tables = [[0_u32; 256]; 4];

@@ -1,4 +1,4 @@
-//! Where bytes come from.
+//! Random-access reads.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
@@ -6,26 +6,26 @@ use crate::{bytes::as_u64, error::ScanError};
 
 /// A file that can be read at any offset.
 ///
-/// Implemented for open files and for bytes in memory. The position of an open file is
-/// neither used nor moved.
+/// Implemented for open files and for bytes in memory. The file position of an open file is neither
+/// used nor changed.
 pub trait ReadAt {
     /// Reads into `buf` from `offset` (bytes from the start); returns how many bytes
     /// were read, 0 only at or after the end.
     ///
     /// # Errors
-    /// Whatever the system reports.
+    /// Any error of the operating system.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize>;
 
-    /// Length in bytes at this moment; a live file may grow or shrink afterwards.
+    /// Current length in bytes; a live file may grow or shrink afterwards.
     ///
     /// # Errors
-    /// Whatever the system reports.
+    /// Any error of the operating system.
     fn len(&self) -> io::Result<u64>;
 
     /// Whether there are no bytes.
     ///
     /// # Errors
-    /// Whatever the system reports.
+    /// Any error of the operating system.
     fn is_empty(&self) -> io::Result<bool> {
         self.len().map(|len| len == 0)
     }
@@ -77,7 +77,7 @@ impl<R: ReadAt + ?Sized> ReadAt for &R {
     }
 }
 
-/// Fills as much of `buf` as the file has from `offset`; returns the bytes read.
+/// Fills as much of `buf` as the file has from `offset` on; returns the bytes read.
 pub(crate) fn fill<'b, R: ReadAt + ?Sized>(source: &R, offset: u64, buf: &'b mut [u8]) -> Result<&'b [u8], ScanError> {
     let mut done = 0_usize;
     while let Some(rest) = buf.get_mut(done..).filter(|rest| !rest.is_empty()) {
@@ -93,13 +93,13 @@ pub(crate) fn fill<'b, R: ReadAt + ?Sized>(source: &R, offset: u64, buf: &'b mut
     Ok(buf.get(..done).unwrap_or_default())
 }
 
-/// Length of the file as a [`ScanError`] if it cannot be had.
+/// Length of the file in bytes.
 pub(crate) fn length<R: ReadAt + ?Sized>(source: &R) -> Result<u64, ScanError> {
     source.len().map_err(|source| ScanError::Io { offset: 0, source })
 }
 
-/// Offsets of the chunks to read so that at most `max_bytes` of `[from, len)` are read:
-/// all chunks in order if they fit, else evenly spread ones, first and last included.
+/// Offsets of the chunks to read so that at most `max_bytes` of `[from, len)` are read: all chunks
+/// in order if they fit, else evenly spread chunks, including the first and the last.
 pub(crate) fn chunks(from: u64, len: u64, chunk_bytes: u64, max_bytes: u64) -> impl Iterator<Item = u64> {
     let chunk_bytes = chunk_bytes.max(1);
     let total = len.saturating_sub(from).div_ceil(chunk_bytes);

@@ -1,9 +1,8 @@
 //! Redo logs: MySQL's `#innodb_redo/#ib_redoN` (spares `#ib_redoN_tmp`) and `ib_logfileN`,
 //! MariaDB's `ib_logfile0`.
 //!
-//! MySQL marks each 512-byte block; switching encryption affects new blocks only, so one
-//! file holds both kinds, and spare files keep recycled contents. MariaDB marks the whole
-//! file in its header.
+//! MySQL marks each 512-byte block. Switching encryption affects new blocks only, so one file can
+//! hold both kinds, and spare files keep old contents. MariaDB marks the whole file in its header.
 //!
 //! Source: formats, "Redo" of MySQL and MariaDB; block counts confirmed on MySQL 9.7,
 //! header formats on MariaDB 10.5, 10.11, 11.4 and 11.8 in testdata.
@@ -37,13 +36,13 @@ pub enum RedoFormat {
     /// MariaDB's newest encrypted format (first bytes f0 9f 97 9d).
     #[serde(rename = "mariadb-encrypted")]
     MariaDbEncrypted,
-    /// No header: all zero, as in a spare file never used. Blocks are counted as MySQL's.
+    /// No header: all zero, like a spare file that was never used. Blocks are counted as MySQL's.
     Blank,
-    /// A header that is none of these. Blocks are counted as MySQL's.
+    /// Unknown header. Blocks are counted as MySQL's.
     Unknown,
 }
 
-/// Which key encrypts the log.
+/// The key that encrypts the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum RedoKey {
@@ -62,20 +61,20 @@ pub enum RedoKey {
     MariaDb {
         /// Key id, always 1.
         key_id: u32,
-        /// Its version.
+        /// Version of the key.
         key_version: KeyVersion,
     },
-    /// Percona's removed "keyring encryption" of the redo log, recognised only.
+    /// Percona's removed "keyring encryption" of the redo log; recognised, not supported.
     Percona {
-        /// The magic.
+        /// Magic of the encryption information.
         magic: String,
     },
 }
 
-/// Blocks of 512 bytes. `scanned` is the sum of all others but `total`.
+/// Counts of 512-byte blocks. `scanned` is the sum of all others but `total`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockCounts {
-    /// Blocks behind the header.
+    /// Blocks after the header.
     pub total: u64,
     /// Blocks read.
     pub scanned: u64,
@@ -83,39 +82,40 @@ pub struct BlockCounts {
     pub encrypted: u64,
     /// Clear.
     pub clear: u64,
-    /// All zero, the checksum aside.
+    /// All zero except for the checksum.
     pub empty: u64,
     /// Marked encrypted, but clear text.
     pub mislabelled: u64,
 }
 
-/// What a redo log file looks like.
+/// Result of reading a redo log file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RedoScan {
-    /// Layout.
+    /// Layout of the file.
     pub format: RedoFormat,
-    /// First four bytes, big-endian: the servers' own number of the format.
+    /// First four bytes, big-endian: the servers' format number.
     pub format_id: u32,
     /// Server that wrote the header, e.g. `MySQL 9.7.4`.
     pub creator: Option<String>,
-    /// Redo log position at the start of the file, where the header has it.
+    /// LSN at the start of the file, if the header has it.
     pub start_lsn: Option<Lsn>,
-    /// MySQL: the newest checkpoint that the header holds. A file that is used again keeps the key of an earlier
-    /// use in its header until it gets one, so that the newest of all files tells which key counts.
+    /// MySQL: the newest checkpoint in the header. A reused file keeps the key of its previous use
+    /// in its header until the server writes a new one, so only the file with the newest checkpoint
+    /// has the current key.
     #[serde(default)]
     pub checkpoint_lsn: Option<Lsn>,
-    /// MariaDB: whether the header says encrypted; MySQL: `None`, see the blocks.
+    /// MariaDB: whether the header says encrypted. MySQL: `None`, because each block is marked.
     pub declared_encrypted: Option<bool>,
-    /// Which key. MySQL writes it only into files that held a checkpoint, so a file
-    /// without it can hold encrypted blocks.
+    /// The key that the header names. MySQL writes it only into files that held a checkpoint, so a
+    /// file without it can hold encrypted blocks.
     pub key: Option<RedoKey>,
-    /// MariaDB: encrypted, but file names are readable in it.
+    /// MariaDB: the log is encrypted, but file names in it are readable.
     pub names_clear: bool,
     /// Length of the file in bytes.
     pub file_bytes: u64,
     /// Whether every block was read.
     pub complete: bool,
-    /// Blocks by what they look like.
+    /// Block counts by state.
     pub blocks: BlockCounts,
     /// Offsets of the first clear blocks, in bytes.
     pub clear_offsets: Vec<u64>,
@@ -123,23 +123,23 @@ pub struct RedoScan {
 
 /// Bytes of a block.
 const BLOCK_BYTES: usize = 512;
-/// Where a block's checksum begins.
+/// Offset of a block's checksum.
 const CHECKSUM: usize = 508;
-/// Header of the 512-byte block formats.
+/// Bytes of the header in the formats with 512-byte blocks.
 const BLOCKS_BEGIN: u64 = 2048;
-/// Header of MariaDB 10.8 and newer.
+/// Bytes of the header in MariaDB 10.8 and newer.
 const PHYS_BEGINS: u64 = 12288;
-/// Where MySQL's encryption information stands.
+/// Offset of MySQL's encryption information.
 pub(crate) const INFO: usize = 1024 + 48;
 /// Blocks read at once.
 const CHUNK_BYTES: u64 = 65536;
 const EVIDENCE: usize = 8;
 
-/// Reads a redo log file; at most `max_bytes`, in evenly spread chunks of 64 KiB if the
-/// file is longer.
+/// Reads a redo log file; at most `max_bytes`, in evenly spread chunks of 64 KiB if the file is
+/// longer.
 ///
 /// # Errors
-/// [`ScanError::EmptyFile`], [`ScanError::Io`]. A file of another format is no error: see
+/// [`ScanError::EmptyFile`], [`ScanError::Io`]. A file of another format is not an error: see
 /// [`RedoFormat::Unknown`].
 pub fn scan<R: ReadAt + ?Sized>(source: &R, max_bytes: u64) -> Result<RedoScan, ScanError> {
     let file_bytes = length(source)?;
@@ -170,7 +170,7 @@ pub fn scan<R: ReadAt + ?Sized>(source: &R, max_bytes: u64) -> Result<RedoScan, 
     Ok(found)
 }
 
-/// Whether the first bytes of a file are the header of a redo log.
+/// The format of a redo log whose first bytes are `head`; `None` if it is not a redo log.
 #[must_use]
 pub fn recognise(head: &[u8]) -> Option<RedoFormat> {
     match header(head, 0).format {
@@ -209,7 +209,7 @@ fn header(head: &[u8], file_bytes: u64) -> RedoScan {
 /// High bit of the format number of MariaDB 10.2 to 10.7.
 const ENCRYPTED: u32 = 0x8000_0000;
 
-/// Every number that [`format_of`] knows.
+/// All numbers that [`format_of`] recognises.
 pub(crate) const FORMAT_IDS: [u32; 15] = [
     1,
     2,
@@ -228,7 +228,7 @@ pub(crate) const FORMAT_IDS: [u32; 15] = [
     0xf09f_979d,
 ];
 
-/// Source: formats, "Redo". Format 1 is MySQL 5.7 or MariaDB 10.2: the creator tells.
+/// Source: formats, "Redo". Format 1 is MySQL 5.7 or MariaDB 10.2: the creator decides.
 pub(crate) fn format_of(head: &[u8], format_id: u32, creator: Option<&str>) -> RedoFormat {
     let mariadb = creator.is_some_and(|creator| creator.starts_with("MariaDB"));
     match format_id {
@@ -271,14 +271,14 @@ pub(crate) fn is_percona(info: &[u8]) -> bool {
 impl RedoScan {
     fn block(&mut self, block: &[u8], offset: u64) {
         bump(&mut self.blocks.scanned);
-        // MariaDB 10.5 writes blocks that hold nothing but their checksum when it resizes.
+        // When MariaDB 10.5 resizes the log, it writes blocks with nothing but a checksum.
         if all_zero(block.range(0, CHECKSUM)) {
             bump(&mut self.blocks.empty);
             return;
         }
         let (encrypted, body) = match (self.format, self.declared_encrypted) {
             (RedoFormat::MariaDbBlocks, Some(encrypted)) => (encrypted, block.range(4, 504)),
-            // No block structure, and clear bytes between the encrypted ones.
+            // The file has no block structure, and clear bytes between the encrypted ones.
             (_, Some(encrypted)) => (encrypted, Default::default()),
             (_, None) => (block.be16(4).unwrap_or(0) & 0x8000 != 0, block.range(12, BLOCK_BYTES)),
         };

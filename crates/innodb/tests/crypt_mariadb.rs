@@ -46,10 +46,10 @@ impl Space {
     fn load(name: &str) -> Option<Self> {
         let file = sample(&format!("tablespace/{name}"));
         let page0 = Page0::parse(&file).expect(name);
-        let layout = Layout::of(&page0)?;
+        let layout = Layout::from_page0(&page0)?;
         let counted = name.contains("-ctr-");
         let store = keys(if counted { "mariadb1011-ctr-keyfile" } else { "mariadb1011-keyfile" });
-        let data = CryptData::of(&file, &page0);
+        let data = CryptData::from_page0(&file, &page0);
         let key =
             data.filter(|data| data.scheme == 1).map(|data| PageKey::derive(&store[&data.key_id], &data.iv).unwrap());
         let mode = if counted { Mode::Ctr } else { Mode::Cbc };
@@ -237,7 +237,7 @@ fn rows_are_readable_in_opened_and_decompressed_pages() {
 fn published_vector() {
     let space = Space::load("mariadb1011-16k-encrypted.ibd").unwrap();
     let data = CryptData::parse(&space.file[..16384], 10390).unwrap();
-    assert_eq!(data, CryptData::of(&space.file, &space.page0).unwrap());
+    assert_eq!(data, CryptData::from_page0(&space.file, &space.page0).unwrap());
     assert_eq!(data.iv.to_vec(), bytes("8e10d01aef75db581092f15f8ae03fd8"));
     assert_eq!((data.scheme, data.key_id, data.min_key_version), (1, 1, KeyVersion(1)));
     let key = bytes("3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82");
@@ -258,7 +258,7 @@ fn published_vector() {
 #[test]
 fn crypt_data_is_found_on_every_page_size() {
     for space in Space::all() {
-        let data = CryptData::of(&space.file, &space.page0);
+        let data = CryptData::from_page0(&space.file, &space.page0);
         let Some(data) = data else {
             assert!(space.name.contains("ctr"), "{}", space.name);
             continue;

@@ -12,7 +12,7 @@ use innodb::{
     keys::{KeySource, NoKeys},
     tablespace::{Depth, Family, Page0, ScanOptions, TablespaceKind, scan},
     verify::{
-        Check, FileReport, KeyAsked, Units, Verdict, binlog,
+        Check, FileReport, RequiredKey, Units, Verdict, binlog,
         doublewrite::verify as verify_doublewrite,
         redo::{RedoReport, key_info, verify as verify_redo},
         tablespace::{NoOwners, Options, Owner, Owners, Part, Scratch, TablespaceVerifier},
@@ -137,7 +137,7 @@ mod binary_log {
             let report = binlog::verify(&log(name), &keys_of(name)).expect("a log");
             assert_eq!(report.verdict, Verdict::Ok, "{name}: {report:#?}");
             assert_eq!(report.units, Units { total: encrypted + 2, encrypted, clear: 2, empty: 0, bad: 0 }, "{name}");
-            assert_eq!(report.key, Some(KeyAsked::MysqlBinlog { name: "percona_binlog:0".to_owned() }));
+            assert_eq!(report.key, Some(RequiredKey::MysqlBinlog { name: "percona_binlog:0".to_owned() }));
         }
     }
 
@@ -277,7 +277,7 @@ mod parallel_doublewrite {
         let bytes = sample("doublewrite/percona57-parallel");
         let found = doublewrite::scan(&bytes, None, u64::MAX).expect("read");
         assert_eq!((found.page_bytes, found.copies.slots, found.copies.empty), (16384, 240, 128));
-        assert_eq!(found.copies.of(SpaceId(23)).map(|pages| pages.clear_data), Some(5));
+        assert_eq!(found.copies.for_space(SpaceId(23)).map(|pages| pages.clear_data), Some(5));
     }
 
     #[test]

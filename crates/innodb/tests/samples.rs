@@ -434,8 +434,8 @@ fn doublewrite_slots_by_tablespace() {
         assert_eq!((found.page_bytes, found.complete), (16384, true));
         let copies = &found.copies;
         assert_eq!([copies.encrypted, copies.clear_data, copies.clear_structural, copies.mislabelled], [10, 5, 1, 0]);
-        assert_eq!(copies.of(SpaceId(4)).unwrap().encrypted, 5);
-        assert_eq!(copies.of(SpaceId(10)).unwrap().encrypted, 5);
+        assert_eq!(copies.for_space(SpaceId(4)).unwrap().encrypted, 5);
+        assert_eq!(copies.for_space(SpaceId(10)).unwrap().encrypted, 5);
         assert_eq!(found.clear_slots.len(), 6);
         assert_eq!(copies.clear_types["index"], 4);
     }
@@ -464,7 +464,7 @@ fn doublewrite_area_inside_the_system_tablespace() {
     assert_eq!((found.counts.doublewrite, found.counts.clear_data, found.foreign), (128, 30, 0));
     let copies = &found.doublewrite;
     assert_eq!((copies.empty, copies.clear_data, copies.encrypted), (126, 1, 1));
-    assert_eq!(copies.of(SpaceId(4)).unwrap().encrypted, 1);
+    assert_eq!(copies.for_space(SpaceId(4)).unwrap().encrypted, 1);
 }
 
 #[test]
@@ -483,8 +483,8 @@ fn copies_of_both_mariadb_formats_are_told_apart() {
     assert_eq!((copies.encrypted, copies.clear_data, copies.empty), (2, 1, 125));
     // The space id of the full_crc32 copy is ciphertext.
     assert_eq!(copies.by_space.len(), 2);
-    assert_eq!(copies.of(SpaceId(16)).unwrap().encrypted, 1);
-    assert_eq!(copies.of(SpaceId(15)).unwrap().clear_data, 1);
+    assert_eq!(copies.for_space(SpaceId(16)).unwrap().encrypted, 1);
+    assert_eq!(copies.for_space(SpaceId(15)).unwrap().clear_data, 1);
 }
 
 #[test]

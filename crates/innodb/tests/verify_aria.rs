@@ -11,7 +11,7 @@ use innodb::{
     crypt::aria::{AriaPages, CryptRecord, PageLayout, PageMode},
     keys::{KeySource, NoKeys},
     verify::{
-        Check, FileReport, KeyAsked, Units, Verdict,
+        Check, FileReport, RequiredKey, Units, Verdict,
         aria::{AriaHeader, verify_data, verify_index},
     },
 };
@@ -74,7 +74,7 @@ fn every_sample_is_proven() {
     let report = judge_data(&index(), &data(), &keys());
     assert_found(&report, Verdict::Ok, &[]);
     assert_eq!(report.units, Units { total: 4, encrypted: 3, clear: 1, empty: 0, bad: 0 });
-    assert_eq!(report.key, Some(KeyAsked::MariaDb { key_id: 1, versions: vec![KeyVersion(1)] }));
+    assert_eq!(report.key, Some(RequiredKey::MariaDb { key_id: 1, versions: vec![KeyVersion(1)] }));
     let report = judge_index(&index(), &keys());
     assert_found(&report, Verdict::Ok, &[]);
     assert_eq!(report.units, Units { total: 3, encrypted: 2, clear: 1, empty: 0, bad: 0 });

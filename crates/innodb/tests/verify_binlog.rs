@@ -12,7 +12,7 @@ use innodb::{
     KeyVersion, MasterKeyId, ReadAt, ScanError,
     crypt::binlog::{EventMode, MariaDbEvents, MySqlHeader, MySqlStream},
     keys::{KeySource, NoKeys},
-    verify::{Check, FileReport, KeyAsked, Verdict, binlog},
+    verify::{Check, FileReport, RequiredKey, Verdict, binlog},
 };
 use proptest::prelude::*;
 use zeroize::Zeroizing;
@@ -115,9 +115,9 @@ fn every_sample_is_proven() {
     }
     let report = verify(&log(MYSQL), &keys(MYSQL));
     let name = "MySQLReplicationKey_95b2f013-e4cd-11f1-8c02-02fc00000001_2".to_owned();
-    assert_eq!(report.key, Some(KeyAsked::MysqlBinlog { name }));
+    assert_eq!(report.key, Some(RequiredKey::MysqlBinlog { name }));
     let report = verify(&log(CBC), &keys(CBC));
-    assert_eq!(report.key, Some(KeyAsked::MariaDb { key_id: 1, versions: vec![KeyVersion(1)] }));
+    assert_eq!(report.key, Some(RequiredKey::MariaDb { key_id: 1, versions: vec![KeyVersion(1)] }));
 }
 
 #[test]

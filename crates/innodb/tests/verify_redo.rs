@@ -142,7 +142,7 @@ fn mariadb_cipher(name: &str, info: &LogKeyInfo) -> LogCipher {
 #[test]
 fn mariadb_blocks_seal_to_the_same_bytes() {
     let bytes = log(MARIADB_105);
-    let info = LogKeyInfo::of_checkpoint(&bytes[512..1024]).expect("it has one");
+    let info = LogKeyInfo::from_checkpoint(&bytes[512..1024]).expect("it has one");
     assert_eq!(info.key_version, KeyVersion(1));
     let cipher = mariadb_blocks::BlockCipher::new(mariadb_cipher(MARIADB_105, &info), info.nonce, Layout::KeyVersion);
     let mut sealed = 0;
@@ -151,7 +151,7 @@ fn mariadb_blocks_seal_to_the_same_bytes() {
         let lsn = block_lsn(number, Lsn(45_519));
         let mut opened = block.to_vec();
         cipher.open(lsn, &mut opened).expect("it opens");
-        assert!(mariadb_blocks::makes_sense(&opened));
+        assert!(mariadb_blocks::is_plausible(&opened));
         cipher.seal(lsn, &mut opened).expect("it seals");
         assert_eq!(opened, block);
         sealed += 1;
@@ -164,7 +164,7 @@ type Transform = fn(&LogCipher, [u8; 8], &mut [u8]) -> Result<(), CipherFault>;
 /// All mini-transactions since the log was made: they follow each other from offset 12288 on.
 fn seal_all(name: &str, open: Transform, seal: Transform) -> (u32, u32) {
     let bytes = log(name);
-    let info = LogKeyInfo::of_header(&bytes).expect("it is encrypted");
+    let info = LogKeyInfo::from_header(&bytes).expect("it is encrypted");
     let (cipher, mut at) = (mariadb_cipher(name, &info), 12288);
     let (mut sealed, mut checkpoints) = (0, 0);
     while let Framing::Records(records) = frame(&bytes[at..]) {

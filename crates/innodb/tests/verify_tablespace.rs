@@ -9,10 +9,10 @@ use innodb::{
     keys::{KeySource, NoKeys},
     tablespace::{Continuation, Page0},
     verify::{
-        Check, FileReport, KeyAsked, Verdict,
+        Check, FileReport, RequiredKey, Verdict,
         tablespace::{
             NoOwners, Options, Owner, Owners, Part, Scratch, TablespaceVerifier,
-            headless::{self, Circumstances},
+            unreadable_page0::{self, FileState},
         },
     },
 };
@@ -101,10 +101,10 @@ const PAGE: usize = 16384;
 fn the_key_asked_for_is_named() {
     let report = verify(&sample(MYSQL), &keys_of(MYSQL));
     let uuid = "95b2f013-e4cd-11f1-8c02-02fc00000001";
-    let Some(KeyAsked::MySql { name, server_uuid, .. }) = report.key else { panic!("{:?}", report.key) };
+    let Some(RequiredKey::MySql { name, server_uuid, .. }) = report.key else { panic!("{:?}", report.key) };
     assert_eq!((name, server_uuid.as_deref()), (format!("INNODBKey-{uuid}-2"), Some(uuid)));
     let report = verify(&sample("tablespace/mariadb1011-16k-encrypted-key34.ibd"), &keys_of(MARIADB));
-    let Some(KeyAsked::MariaDb { key_id, versions }) = report.key else { panic!("{:?}", report.key) };
+    let Some(RequiredKey::MariaDb { key_id, versions }) = report.key else { panic!("{:?}", report.key) };
     assert_eq!((key_id, versions.len()), (34, 1));
 }
 
@@ -297,8 +297,8 @@ fn an_export_file_opens_its_tablespace_without_a_keyring() {
 fn the_second_file_of_a_system_tablespace_continues_the_first() {
     let whole = sample("tablespace/mysql97-ibdata1-change-buffer");
     let (first, second) = whole.split_at(400 * PAGE);
-    let pages_elsewhere = u64::try_from(second.len() / PAGE).unwrap();
-    let report = verify_with(first, &Options { pages_elsewhere, ..Options::new(&NoKeys) });
+    let pages_in_other_files = u64::try_from(second.len() / PAGE).unwrap();
+    let report = verify_with(first, &Options { pages_in_other_files, ..Options::new(&NoKeys) });
     assert_eq!(report.verdict, Verdict::Clear, "{report:#?}");
     let continuation = Continuation { page0: Page0::parse(first).unwrap(), first_page: PageNo(400) };
     let continues = Some((continuation, first[..65536].to_vec()));
@@ -313,7 +313,7 @@ fn without_page_0_the_other_pages_say_what_is_lost() {
             let mut bytes = sample(name);
             bytes[..PAGE].fill(fill);
             assert_eq!(
-                headless::verify(bytes.as_slice(), Circumstances::default()).unwrap().unwrap().verdict,
+                unreadable_page0::verify(bytes.as_slice(), FileState::default()).unwrap().unwrap().verdict,
                 verdict,
                 "{name} {fill}"
             );
@@ -321,11 +321,11 @@ fn without_page_0_the_other_pages_say_what_is_lost() {
     }
     let zeros = vec![0; 7 * PAGE];
     assert_eq!(
-        headless::verify(zeros.as_slice(), Circumstances::default()).unwrap().unwrap().verdict,
+        unreadable_page0::verify(zeros.as_slice(), FileState::default()).unwrap().unwrap().verdict,
         Verdict::Unidentified
     );
     assert_eq!(
-        headless::verify(vec![0x5a; 7 * PAGE].as_slice(), Circumstances::default()).unwrap().unwrap().verdict,
+        unreadable_page0::verify(vec![0x5a; 7 * PAGE].as_slice(), FileState::default()).unwrap().unwrap().verdict,
         Verdict::Unidentified
     );
 }
@@ -335,7 +335,7 @@ fn a_page_0_that_a_server_has_not_written_yet_is_no_damage() {
     let mut bytes = sample(CLEAR);
     bytes[..PAGE].fill(0);
     let verdict = |live, checkpoint| {
-        headless::verify(bytes.as_slice(), Circumstances { live, checkpoint, ..Circumstances::default() })
+        unreadable_page0::verify(bytes.as_slice(), FileState { live, checkpoint, ..FileState::default() })
             .unwrap()
             .unwrap()
             .verdict

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use innodb::verify::{Check, Finding, KeyAsked, Verdict};
+use innodb::verify::{Check, Finding, RequiredKey, Verdict};
 use verify::{FileResult, Report, Summary};
 
 use crate::Error;
@@ -115,12 +115,12 @@ fn check_name(check: Check) -> String {
     serde_json::to_value(check).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-fn key_words(key: &KeyAsked) -> String {
+fn key_words(key: &RequiredKey) -> String {
     match key {
-        KeyAsked::MySql { name, .. } if name.is_empty() => "the public key of bootstrap".to_owned(),
-        KeyAsked::MySql { name, .. } | KeyAsked::MysqlBinlog { name } => format!("key {name}"),
-        KeyAsked::ExportFile => "the key of its .cfp file".to_owned(),
-        KeyAsked::MariaDb { key_id, versions } => {
+        RequiredKey::MySql { name, .. } if name.is_empty() => "the public key of bootstrap".to_owned(),
+        RequiredKey::MySql { name, .. } | RequiredKey::MysqlBinlog { name } => format!("key {name}"),
+        RequiredKey::ExportFile => "the key of its .cfp file".to_owned(),
+        RequiredKey::MariaDb { key_id, versions } => {
             let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
             match versions.as_slice() {
                 [] => format!("key {key_id}"),

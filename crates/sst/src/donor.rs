@@ -71,7 +71,7 @@ pub fn run(
         bandwidth: rate(options)?,
         suite: None,
         patience: TIMEOUT,
-        key_file_keys: KeyFileKeys::Stay,
+        key_file_keys: KeyFileKeys::Keep,
     };
     transfer::tls::speed::prepare();
     let progress = Progress::default();

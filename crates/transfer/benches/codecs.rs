@@ -47,7 +47,7 @@ fn main() -> Result<(), Failure> {
 
 fn measure(name: &str, file: &[u8], keys: &dyn KeySource) -> Result<(), Failure> {
     let head = file.get(..HEAD_BYTES).ok_or("a short file")?;
-    let space = SpaceKeys::of(head, keys, KeyFileKeys::Travel, || None).ok_or("no key opens it")?;
+    let space = SpaceKeys::from_head(head, keys, KeyFileKeys::Send, || None).ok_or("no key opens it")?;
     let chunk = |number: usize| file.get(number * CHUNK_BYTES..(number + 1) * CHUNK_BYTES).unwrap_or_default();
     let first = chunk(1);
     let cipher = space.cipher(space.version_of(first), CHUNK_BYTES as u64, first, keys).ok_or("nothing opens")?;
@@ -171,7 +171,7 @@ fn redo_logs() -> Result<Vec<Case>, Failure> {
     ] {
         let (log, keys) = (sample(&format!("redo/{name}"))?, mariadb(keys_of(name))?);
         let (head, body) = log.split_at(HEADER_BYTES);
-        let info = LogKeyInfo::of_header(head).ok_or("no key in the header")?;
+        let info = LogKeyInfo::from_header(head).ok_or("no key in the header")?;
         let key = keys.mariadb(info.key_id, info.key_version).ok_or("no such key")?;
         let key = LogKey::derive(&key, &info.message)?;
         let mut clear = body.to_vec();
@@ -221,7 +221,7 @@ fn reframed(mut log: Vec<u8>) -> Vec<u8> {
 fn binary_logs() -> Result<Vec<Case>, Failure> {
     let mut all = Vec::new();
     let log = sample("binlog/mysql97-encrypted-83-events")?;
-    let stream = StreamKey::of(&log, &mysql()?).ok_or("no key opens it")?.stream()?;
+    let stream = StreamKey::from_log(&log, &mysql()?).ok_or("no key opens it")?.stream()?;
     let mut body = tiled(b"\xfebin", b"all work and no play makes Jack a dull boy. ");
     body.truncate(FILE_BYTES - MYSQL_HEADER_BYTES);
     stream.apply(0, &mut body)?;
@@ -243,7 +243,7 @@ fn binary_logs() -> Result<Vec<Case>, Failure> {
                 event[17..19].fill(0);
                 file.extend(event);
             }
-            let key = EventsKey::of(head, &keys).ok_or("no key")?;
+            let key = EventsKey::from_log(head, &keys).ok_or("no key")?;
             let (_, events) = file.split_at_mut(head.len());
             key.events(mode)?.seal_run(head.len() as u64, events);
             file.resize(FILE_BYTES, 0);

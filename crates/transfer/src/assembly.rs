@@ -1,4 +1,4 @@
-//! Hashes of chunks that the sender reads, in whatever order, become hashes of files.
+//! Collects the hashes of chunks, in any order, and computes the hashes of files.
 
 use std::{
     collections::HashMap,
@@ -12,16 +12,18 @@ use crate::{
     wire::{Entry, Kind},
 };
 
-/// Chunks of the files that are read by one connection without a break: so many of each are remembered first.
+/// Chunks of a file that one connection reads in sequence; this many of each file are remembered
+/// first.
 const SMALL_CHUNKS: u64 = 16;
 
-/// Filled by all connections. Files that are read more or less in order take memory for their names, and not for their chunks.
+/// Filled by all connections. Files read in nearly ascending order take memory per file, not per
+/// chunk.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
     state: Mutex<State>,
-    /// Whether another list follows, so that files may grow, and it matters which chunks were read.
+    /// Whether another list follows, so that files may grow and the chunks read must be known.
     more: bool,
-    /// How many hashes are remembered, one by one.
+    /// Maximum number of single hashes that are remembered.
     most: usize,
 }
 
@@ -32,35 +34,35 @@ struct State {
     remembered: usize,
 }
 
-/// What was read of a file.
+/// What was read of one file.
 #[derive(Debug, Default)]
 pub(crate) struct Read {
-    /// All that is known of it.
+    /// Hashes of all chunks known so far.
     pub(crate) tree: Tree,
-    /// What was read now.
+    /// Chunks read in this round.
     pub(crate) chunks: Runs,
-    /// Hashes of some of these, in no order.
+    /// Hashes of some of these chunks, in no order.
     pub(crate) hashes: Vec<(u64, Hash)>,
 }
 
 impl Assembly {
-    /// One that another follows, and that remembers so many hashes of chunks.
+    /// For a round that another one follows; remembers up to `max_hashes` hashes of chunks.
     pub(crate) fn of_a_round(most: usize) -> Self {
         Self { state: Mutex::default(), more: true, most }
     }
 
-    /// Goes on with a file to which chunks are only added.
+    /// Continues a file to which chunks are only appended.
     pub(crate) fn go_on(&self, file: usize, tree: Tree) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.files.insert(file, Read { tree, ..Read::default() });
     }
 
-    /// Notes the hash of a file that need not be read.
+    /// Sets the hash of a file that need not be read.
     pub(crate) fn keep(&self, file: usize, hash: Hash) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).done.insert(file, hash);
     }
 
-    /// Notes the hash of a chunk of file number `file`. Each is read once.
+    /// Adds the hash of a chunk of file number `file`. Each chunk is added once.
     pub(crate) fn add(&self, file: usize, file_bytes: u64, chunk: u64, hash: Hash) {
         let all = chunks_of(file_bytes);
         let mut guard = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,7 +72,8 @@ impl Assembly {
         read.tree.add(all, chunk, hash);
         if self.more {
             read.chunks.insert(chunk);
-            // What is not remembered has to be asked for, which takes as long for a small file as for much of a large one.
+            // Hashes that are not remembered have to be queried, which takes as long for a small
+            // file as for much of a large one.
             let most = if all <= SMALL_CHUNKS { self.most } else { self.most / 2 };
             if state.remembered < most {
                 state.remembered += 1;
@@ -87,7 +90,7 @@ impl Assembly {
         self.state.into_inner().unwrap_or_else(PoisonError::into_inner).files
     }
 
-    /// The manifest of these entries; `None` if some file was not read whole.
+    /// The manifest of these entries; `None` if some file was not read completely.
     pub(crate) fn manifest(&self, entries: impl Iterator<Item = Entry>) -> Option<Manifest> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let entries = entries.enumerate().map(|(number, entry)| match entry.kind {

@@ -1,4 +1,4 @@
-//! A manifest against a directory, later: is everything still what was received?
+//! Compares a directory with the manifest of an earlier transfer.
 
 use std::{
     fs, io,
@@ -19,54 +19,54 @@ use crate::{
     wire::{Entry, Kind},
 };
 
-/// What is wrong with an entry.
+/// A difference between an entry and the manifest.
 #[derive(Debug)]
 pub struct Difference {
-    /// Where it is, or should be.
+    /// Path of the entry.
     pub path: PathBuf,
-    /// What is wrong.
+    /// How it differs.
     pub fault: Fault,
 }
 
-/// Ways to differ from a manifest.
+/// How an entry differs from the manifest.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// It is not there.
+    /// The entry does not exist.
     #[error("missing")]
     Missing,
-    /// Something else has its name.
+    /// There is an entry of another kind.
     #[error("not a {expected} any more")]
     Kind {
-        /// What it was.
+        /// Kind in the manifest.
         expected: &'static str,
     },
-    /// It has another length.
+    /// The length differs.
     #[error("{found} bytes long, not {expected}")]
     Length {
-        /// Bytes in the list.
+        /// Length in the manifest, in bytes.
         expected: u64,
-        /// Bytes on disk.
+        /// Length on disk, in bytes.
         found: u64,
     },
-    /// It has other bytes.
-    #[error("its bytes are others (BLAKE3 {found}, not {expected})")]
+    /// The content differs.
+    #[error("its content differs (BLAKE3 {found}, not {expected})")]
     Bytes {
-        /// The hash in the list.
+        /// Hash in the manifest.
         expected: Hash,
-        /// That of the file.
+        /// Hash of the file.
         found: Hash,
     },
-    /// A link points elsewhere.
-    #[error("the link points elsewhere")]
+    /// The link has another target.
+    #[error("the link has another target")]
     Target,
-    /// It cannot be read.
+    /// The entry cannot be read.
     #[error("cannot be read: {0}")]
     Unread(io::Error),
 }
 
-/// Compares a directory with a manifest; `bytes` counts what was read. Files that the manifest does
-/// not have are not looked at: a server makes new ones.
+/// Compares a directory with a manifest; `bytes` counts what was read. Files that are not in the
+/// manifest are ignored: a server creates new ones.
 #[must_use]
 pub fn check(manifest: &Manifest, root: &Path, threads: usize, bytes: &AtomicU64) -> Vec<Difference> {
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -145,7 +145,7 @@ mod tests {
         let plan = Plan::of(root, &Selection::default()).unwrap();
         let entries = plan.entries.into_iter().map(|planned| {
             let bytes = planned.file_bytes().map(|_| fs::read(root.join(planned.entry.path.as_path())).unwrap());
-            (planned.entry, bytes.map(|bytes| Hash::of(&bytes)))
+            (planned.entry, bytes.map(|bytes| Hash::compute(&bytes)))
         });
         Manifest { entries: entries.collect() }
     }
@@ -175,9 +175,9 @@ mod tests {
         fs::remove_file(root.join("link")).unwrap();
         std::os::unix::fs::symlink("longer", root.join("link")).unwrap();
         let found = differences();
-        assert!(found[0].starts_with("its bytes are others"), "{found:?}");
+        assert!(found[0].starts_with("its content differs"), "{found:?}");
         let expected =
-            ["missing", "the link points elsewhere", "2097152 bytes long, not 1572864", "not a file any more"];
+            ["missing", "the link has another target", "2097152 bytes long, not 1572864", "not a file any more"];
         assert_eq!(found[1..], expected);
     }
 }

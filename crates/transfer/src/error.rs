@@ -1,4 +1,4 @@
-//! What can go wrong, by cause.
+//! Errors of transfers, by cause.
 
 use std::{borrow::Cow, io, net::SocketAddr, path::PathBuf};
 
@@ -13,269 +13,269 @@ pub enum TransferError {
     /// A file of the source cannot be read.
     #[error("{}: cannot be read: {source}", path.display())]
     Source {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A file of the source is not what it was when the transfer began.
+    /// A file of the source changed since the transfer started.
     #[error("{}: changed while it was sent ({change})", path.display())]
     Changed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What changed.
         change: &'static str,
     },
-    /// The source is the target of a transfer that was cut off.
+    /// The source is itself the target of an interrupted transfer.
     #[error("{}: holds a transfer that was not finished, so it is not whole", path.display())]
     Unfinished {
-        /// The source.
+        /// The source directory.
         path: PathBuf,
     },
-    /// What was sent turned out to be of no use.
+    /// The source turned out to be invalid after it was sent.
     #[error("{reason}")]
     Void {
-        /// Why.
+        /// Why it is invalid.
         reason: String,
     },
-    /// A stream that is sent makes no sense.
+    /// A backup stream has an invalid format.
     #[error("the stream of the backup is damaged: {reason}")]
     Stream {
-        /// What is wrong.
+        /// What is invalid.
         reason: String,
-        /// Whether it is that the stream ends where it should not.
+        /// `true` if the stream ends too early.
         ends_early: bool,
     },
-    /// Something in or about the target failed.
+    /// An operation on the target failed.
     #[error("{}: {doing}: {source}", path.display())]
     Target {
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
-        /// Why it failed.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The target holds something else.
+    /// The target has other content.
     #[error("{}: not empty, and not a transfer that was cut off", path.display())]
     NotEmpty {
         /// The directory.
         path: PathBuf,
     },
-    /// Something came into the target while it was filled.
+    /// Another program created something in the target during the transfer.
     #[error("{}: came into the target while it was filled, and is not written over", path.display())]
     Occupied {
-        /// What came.
+        /// Path of what was created.
         path: PathBuf,
     },
-    /// What an earlier try left is another user's.
+    /// The staging directory of an earlier transfer belongs to another user.
     #[error("{}: belongs to another user ({uid}), or others may write it", path.display())]
     NotOurs {
         /// The staging directory.
         path: PathBuf,
-        /// Whose it is.
+        /// Its owner.
         uid: u32,
     },
-    /// Files cannot be given to the owner that was asked for.
+    /// Files cannot get the requested owner.
     #[error("{}: files in it cannot be given to {uid}:{gid}: {source}", path.display())]
     Owner {
         /// The target.
         path: PathBuf,
-        /// User.
+        /// User id.
         uid: u32,
-        /// Group.
+        /// Group id.
         gid: u32,
-        /// Why not.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Another receiver works in the target.
+    /// Another receiver uses the target.
     #[error("{}: another transfer into it is running", path.display())]
     Busy {
         /// The directory.
         path: PathBuf,
     },
-    /// The target's file system is too small.
+    /// The target's file system has too little space.
     #[error("{}: {wanted_bytes} bytes are needed, {free_bytes} are free", path.display())]
     Space {
         /// The directory.
         path: PathBuf,
-        /// Needed.
+        /// Bytes needed.
         wanted_bytes: u64,
-        /// Free.
+        /// Bytes available.
         free_bytes: u64,
     },
-    /// The connection failed.
+    /// A network operation failed.
     #[error("{peer}: {doing}: {source}")]
     Network {
-        /// The other side.
+        /// The peer's address.
         peer: String,
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
-        /// Why it failed.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The other side went away in the middle.
+    /// The peer closed the connection during the transfer.
     #[error("{peer}: closed the connection in the middle of the transfer")]
     Gone {
-        /// The other side.
+        /// The peer's address.
         peer: String,
     },
-    /// Nothing came for too long.
+    /// The peer sent nothing until the timeout.
     #[error("{peer}: no sign of life for {seconds} s")]
     Stalled {
-        /// The other side.
+        /// The peer's address.
         peer: String,
-        /// How long.
+        /// The timeout in seconds.
         seconds: u64,
     },
-    /// TLS failed: certificates, keys, or bytes changed on the way.
+    /// TLS failed: certificates, keys, or modified records.
     #[error("{peer}: {}", tls13::in_words(source))]
     Tls {
-        /// The other side.
+        /// The peer's address.
         peer: String,
-        /// Why.
+        /// Error of the TLS library.
         source: rustls::Error,
     },
-    /// Certificates or keys given cannot be used.
+    /// The given certificates or keys cannot be used.
     #[error("{}: {reason}", path.display())]
     Credentials {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Why it cannot be used.
         reason: String,
     },
-    /// The other side proved nothing.
+    /// The peer did not prove the pairing code's secret.
     #[error("{peer}: tried the pairing code with a wrong secret, so the code is void")]
     WrongSecret {
-        /// The other side.
+        /// The peer's address.
         peer: SocketAddr,
     },
-    /// The receiver does not know the secret.
+    /// The receiver does not know the pairing code's secret.
     #[error("{peer}: is not the receiver that made the pairing code")]
     NotTheReceiver {
-        /// The other side.
+        /// The peer's address.
         peer: String,
     },
-    /// The receiver has several addresses, and answers at none of them.
+    /// The receiver could not be reached at any of its addresses.
     #[error("the receiver was reached at none of its addresses: {}", listed(tried))]
     Unreached {
-        /// What happened at each, in the order they were tried.
+        /// The error of each address, in the order in which they were tried.
         tried: Vec<Self>,
     },
-    /// Nobody came in time.
+    /// No sender connected before the deadline.
     #[error(
         "no sender came within {seconds} s{}{}",
         if *paired { ", so the pairing code is void" } else { "" },
         refused.as_ref().map(|why| format!("; the last one that was turned away: {why}")).unwrap_or_default()
     )]
     Expired {
-        /// How long was waited.
+        /// Length of the wait in seconds.
         seconds: u64,
         /// Whether there was a pairing code.
         paired: bool,
-        /// Why the last one was turned away that tried to come in.
+        /// Why the last peer was rejected.
         refused: Option<String>,
     },
-    /// The pairing code cannot be read.
+    /// The pairing code is invalid.
     #[error(transparent)]
     Code(#[from] CodeError),
-    /// The other side speaks another version.
+    /// The peer has another version of the protocol.
     #[error("{peer}: speaks version {theirs} of the protocol, this side {ours}; use the same release on both sides")]
     Version {
-        /// The other side.
+        /// The peer's address.
         peer: String,
-        /// Its version.
+        /// The peer's version.
         theirs: u16,
-        /// Ours.
+        /// Our version.
         ours: u16,
     },
-    /// The other side breaks the protocol.
+    /// The peer violated the protocol.
     #[error("{peer}: broke the protocol ({what})")]
     Protocol {
-        /// The other side.
+        /// The peer's address.
         peer: String,
-        /// How.
+        /// The violation.
         what: &'static str,
     },
-    /// The other side gave up.
+    /// The peer aborted the transfer.
     #[error("{peer}: gave up: {reason}")]
     Peer {
-        /// The other side.
+        /// The peer's address.
         peer: String,
-        /// Its words.
+        /// The reason it sent.
         reason: String,
     },
-    /// Bytes arrived that are not those that were read.
-    #[error("{}: chunk {chunk} is not what was sent (its hash does not hold)", path.display())]
+    /// Received bytes differ from those that the sender read.
+    #[error("{}: chunk {chunk} differs from what was sent (its hash does not match)", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Number of the chunk.
         chunk: u64,
     },
-    /// The receiver wraps keys by its own master key, and that of a file cannot be handed over or
-    /// wrapped.
-    #[error("{}: the receiver asks for its key to wrap it anew, but {reason}", path.display())]
+    /// The receiver wraps keys with its own master key, but the key of a file cannot be unwrapped
+    /// or sent.
+    #[error("{}: the receiver asks for its key to wrap it again, but {reason}", path.display())]
     Rekey {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Why not.
         reason: String,
     },
-    /// The same, for want of a keyring.
+    /// As [`Self::Rekey`], because no keyring was given.
     #[error(
-        "{}: the receiver asks for its key to wrap it anew, but no keyring of this side was given",
+        "{}: the receiver asks for its key to wrap it again, but no keyring of this side was given",
         path.display()
     )]
     NoKeyring {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The receiver wraps keys by its own master key, which files that are written meanwhile do not allow.
-    #[error("keys can be wrapped anew only where the source is still, and this one is in use")]
+    /// The receiver wraps keys with its own master key, which is not possible for a source in use.
+    #[error("keys can be wrapped again only if nothing writes the source, but this one is in use")]
     RekeyInUse,
-    /// The keyring that keys are to be wrapped under cannot be used.
+    /// The keyring with the receiver's master keys cannot be used.
     #[error("{}: {source}", path.display())]
     OwnKeyring {
-        /// The keyring.
+        /// Path of the keyring.
         path: PathBuf,
-        /// Why.
+        /// Error of the keyring.
         source: KeyringError,
     },
-    /// The keyring lies where the data is to go.
-    #[error("{}: lies in the directory that is received into, so what comes could take its place", path.display())]
+    /// The keyring is inside the target directory.
+    #[error("{}: is inside the target directory, so a received file could replace it", path.display())]
     KeyringInside {
-        /// The keyring.
+        /// Path of the keyring.
         path: PathBuf,
     },
-    /// The keyring lost the keys that were added to it.
+    /// The keyring no longer has the keys that were added to it.
     #[error(
-        "{}: the master keys that were added for this transfer are gone; something else has written it meanwhile",
+        "{}: the master keys that were added for this transfer are gone; another program has written the file",
         path.display()
     )]
     KeysLost {
-        /// The keyring.
+        /// Path of the keyring.
         path: PathBuf,
     },
-    /// A commit that was cut off was one without these new keys.
+    /// The interrupted commit was one without these new keys.
     #[error(
-        "{}: an earlier transfer was committed but for its last moves, and its keys are not wrapped by this keyring",
+        "{}: an earlier transfer was committed except for its last renames, and its keys are not wrapped by this keyring",
         path.display()
     )]
     CommittedOtherwise {
-        /// The target.
+        /// The target directory.
         path: PathBuf,
     },
-    /// Both sides made another list of files.
+    /// Sender and receiver have different lists of files.
     #[error("the lists of files of both sides differ; nothing was committed")]
     TreeDiffers,
-    /// The system has no random numbers.
-    #[error("the system gives no random numbers")]
+    /// The operating system returned no random numbers.
+    #[error("the system provides no random numbers")]
     Randomness,
     /// A key or certificate could not be made.
     #[error("a key for the connection could not be made: {0}")]
     Identity(String),
-    /// Another thread failed first; its error is the one to show.
+    /// Another thread failed first; its error is reported instead.
     #[error("stopped")]
     Stopped,
 }
@@ -285,7 +285,7 @@ fn listed(errors: &[TransferError]) -> String {
 }
 
 impl TransferError {
-    /// The next step, where there is one.
+    /// The next step for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         let hint = match self {
@@ -307,8 +307,8 @@ impl TransferError {
             Self::Occupied { .. } => {
                 "move it away and run both sides again: what arrived is kept; is something starting a server there?"
             }
-            Self::NotOurs { .. } => "go on as the user who began, or remove it to begin anew",
-            Self::Owner { .. } => "only root can give files to others: run it as root, or leave out --owner",
+            Self::NotOurs { .. } => "continue as the user who started, or remove it to start again",
+            Self::Owner { .. } => "only root can change owners: run it as root, or leave out --owner",
             Self::WrongSecret { .. } => {
                 "if that was not you, someone else knows this address; run `sealant receive` again for a new code"
             }
@@ -336,7 +336,7 @@ impl TransferError {
         Some(Cow::Borrowed(hint))
     }
 
-    /// Makes an error of a malformed message.
+    /// Converts a decoding error of a message from `peer`.
     pub(crate) fn malformed(peer: &str) -> impl Fn(Malformed) -> Self + '_ {
         move |_| Self::Protocol { peer: peer.to_owned(), what: "malformed message" }
     }
@@ -345,7 +345,7 @@ impl TransferError {
         Self::Protocol { peer: peer.to_owned(), what }
     }
 
-    /// Whether a file of the source is not any more what it was, or not there.
+    /// Whether a file of the source changed or disappeared.
     pub(crate) fn is_change(&self) -> bool {
         match self {
             Self::Changed { .. } => true,
@@ -354,12 +354,13 @@ impl TransferError {
         }
     }
 
-    /// Whether this only says that something else failed.
+    /// Whether this is only the consequence of another thread's error.
     pub(crate) const fn is_echo(&self) -> bool {
         matches!(self, Self::Stopped)
     }
 
-    /// Whether the other side's going away could be the consequence of an error it tells elsewhere.
+    /// Whether the lost connection may be the consequence of an error that the peer reports on
+    /// another connection.
     pub(crate) const fn is_loss(&self) -> bool {
         matches!(self, Self::Network { .. } | Self::Gone { .. } | Self::Stopped)
     }

@@ -1,4 +1,4 @@
-//! Which chunks of a transfer are written: what a transfer that was cut off goes on from.
+//! The journal: which chunks of a transfer are written. An interrupted transfer continues from it.
 //!
 //! Records of [`RECORD_BYTES`] are appended as chunks are written:
 //!
@@ -9,8 +9,9 @@
 //! 4   the first bytes of BLAKE3 over the above
 //! ```
 //!
-//! A record is a claim, not a proof: after a power cut it may be there and its chunk not. So chunks
-//! are read and hashed again before they count, and the sender compares the hash with its own file.
+//! A record is not a proof: after a power failure a record may be on disk without its chunk. So
+//! chunks are read and hashed again before they count, and the sender compares the hash with its
+//! own file.
 
 use std::{
     fs::File,
@@ -28,10 +29,10 @@ const RECORD_BYTES: usize = PATH_BYTES + 8 + HASH_BYTES + CHECK_BYTES;
 const PATH_BYTES: usize = 16;
 const CHECK_BYTES: usize = 4;
 
-/// A path, as records name it.
+/// Identifies a path in records.
 pub(crate) type PathId = [u8; PATH_BYTES];
 
-/// The journal of a transfer, open for appending.
+/// Journal of a transfer, open for appending.
 #[derive(Debug)]
 pub(crate) struct Journal(Mutex<File>);
 
@@ -40,14 +41,14 @@ impl Journal {
         Self(Mutex::new(file))
     }
 
-    /// Goes on with a journal, behind its last whole record.
+    /// Continues a journal after its last complete record.
     pub(crate) fn resume(file: File) -> io::Result<Self> {
         let bytes = file.metadata()?.len();
         file.set_len(bytes - bytes % RECORD_BYTES as u64)?;
         Ok(Self::new(file))
     }
 
-    /// Notes that a chunk is written.
+    /// Records that a chunk is written.
     pub(crate) fn add(&self, path: &RelativePath, chunk: u64, hash: Hash) -> io::Result<()> {
         let mut record = Vec::with_capacity(RECORD_BYTES);
         record.extend(id(path));
@@ -60,7 +61,8 @@ impl Journal {
     }
 }
 
-/// Reads what a journal claims, in the order in which it was written; what is torn or damaged is left out.
+/// Reads the records of a journal in the order in which they were written; incomplete and damaged
+/// ones are skipped.
 pub(crate) fn claims(file: File, mut claim: impl FnMut(PathId, u64, Hash) -> io::Result<()>) -> io::Result<()> {
     let mut input = BufReader::new(file);
     let mut record = [0; RECORD_BYTES];
@@ -84,7 +86,7 @@ fn parse(record: &[u8; RECORD_BYTES]) -> Option<(PathId, u64, Hash)> {
     Some((fields.array().ok()?, fields.u64().ok()?, Hash(fields.array().ok()?)))
 }
 
-/// What records call a path.
+/// Identifier of a path in records.
 pub(crate) fn id(path: &RelativePath) -> PathId {
     front(path.as_bytes())
 }
@@ -95,7 +97,7 @@ fn check(body: &[u8]) -> [u8; CHECK_BYTES] {
 
 fn front<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut front = [0; N];
-    front.iter_mut().zip(Hash::of(bytes).0).for_each(|(to, from)| *to = from);
+    front.iter_mut().zip(Hash::compute(bytes).0).for_each(|(to, from)| *to = from);
     front
 }
 

@@ -1,15 +1,15 @@
-//! Moves a directory to another host: parallel, compressed, encrypted, verified, and put in place as
-//! a whole or not at all.
+//! Transfers a directory to another host: parallel, compressed, encrypted, verified, and committed
+//! atomically.
 //!
 //! ```text
-//! plan -> queue -> [read -> hash -> (open pages) -> compress] == TLS 1.3 x N ==>
-//!                  [decompress -> (seal pages) -> check the hash -> write] -> commit
+//! plan -> queue -> [read -> hash -> (decrypt pages) -> compress] == TLS 1.3 x N ==>
+//!                  [decompress -> (encrypt pages) -> check the hash -> write] -> commit
 //! ```
 //!
-//! One thread a connection does all of its work, so that memory is bounded by the number of
-//! connections, and a slow part of the one overlaps with the work of the others. `docs/wire-protocol.md`
-//! has what crosses the wire; [`sender`] and [`receiver`] are the two ends. This crate knows nothing
-//! of servers.
+//! One thread per connection does all of its work, so memory is bounded by the number of
+//! connections, and a slow stage of one overlaps with the work of the others.
+//! `docs/wire-protocol.md` describes the protocol; [`sender`] and [`receiver`] are its two ends.
+//! This crate does not connect to database servers.
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
 #![cfg_attr(

@@ -1,19 +1,19 @@
-//! A limit of bytes per second over all connections.
+//! Bandwidth limit over all connections.
 
 use std::{
     sync::Mutex,
     time::{Duration, Instant},
 };
 
-/// Hands out bytes at a steady rate.
+/// Rate limiter for bytes.
 #[derive(Debug)]
 pub(crate) struct Limiter {
     bytes_per_second: f64,
-    /// When what was handed out so far will have been sent at that rate.
+    /// Time at which everything reserved so far will have been sent at the configured rate.
     due: Mutex<Instant>,
 }
 
-/// Unused time that may be made up for.
+/// Maximum unused time that can be caught up.
 const SLACK: Duration = Duration::from_millis(50);
 
 impl Limiter {
@@ -23,7 +23,7 @@ impl Limiter {
         Self { bytes_per_second, due: Mutex::new(Instant::now()) }
     }
 
-    /// Sets so many bytes down as sent; returns how long they have to wait.
+    /// Reserves bytes to send; returns how long the caller must wait before sending them.
     pub(crate) fn reserve(&self, bytes: u64) -> Duration {
         let Ok(mut due) = self.due.lock() else { return Duration::ZERO };
         let now = Instant::now();
@@ -45,7 +45,7 @@ mod tests {
     fn bytes_are_spread_over_time() {
         let limiter = Limiter::new(1);
         let last = (0..4).map(|_| limiter.reserve(50)).last().unwrap();
-        // 200 bytes take 200 s; the last 50 s need not be waited for, and little may be made up for.
+        // 200 bytes take 200 s. The last 50 s need no wait, and at most [`SLACK`] is caught up.
         assert!(last >= Duration::from_secs(140), "{last:?}");
     }
 }

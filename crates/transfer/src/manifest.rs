@@ -1,8 +1,9 @@
-//! The list of everything that was transferred, with the hash of every file, stored beside the data.
+//! The manifest: the list of everything that was transferred, with the hash of every file, stored
+//! next to the data.
 //!
-//! One JSON object a line: first a head (`schema`, number of entries, bytes, `tree`), then one per
-//! entry. A file's `blake3` is what `b3sum` prints. `tree` is BLAKE3 over all entries as they
-//! travelled, each file's hash behind it, so that no line can be lost or changed unseen.
+//! One JSON object per line: first a head (`schema`, number of entries, bytes, `tree`), then one
+//! per entry. A file's `blake3` is what `b3sum` prints. `tree` is BLAKE3 over all encoded entries,
+//! each followed by the file's hash, so no line can be lost or changed unnoticed.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -14,31 +15,31 @@ use crate::{
     wire::{Control, Entry, Kind},
 };
 
-/// Schema of this version's manifests.
+/// Schema of the manifests of this version.
 pub const SCHEMA: &str = "sealant.manifest/1";
 
-/// The longest line that is read: a path of [`MAX_PATH_BYTES`](crate::path::MAX_PATH_BYTES), each byte of it escaped, the
-/// same and the target of a link in hexadecimal, and the rest.
+/// Maximum length of a line: a path of [`MAX_PATH_BYTES`](crate::path::MAX_PATH_BYTES) with every
+/// byte escaped, the path and a link's target in hexadecimal, and the other fields.
 const MAX_LINE_BYTES: u64 = 64 << 10;
 
-/// Entries in the order in which they travelled, with the hashes of files.
+/// Entries in the order of transfer, with the hashes of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// The entries.
+    /// Entries; files have a hash.
     pub entries: Vec<(Entry, Option<Hash>)>,
 }
 
-/// A manifest that cannot be used.
+/// A manifest cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManifestError {
-    /// It cannot be read.
+    /// The manifest cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A line is not as this version writes it.
+    /// This line does not have the format of a manifest.
     #[error("line {0} is not that of a manifest")]
     Line(usize),
-    /// Its list is not the one its head was made for.
+    /// The list does not match the hash in the head.
     #[error("the list does not match its own hash: lines were changed or lost")]
     Tree,
 }
@@ -76,10 +77,10 @@ impl Manifest {
         bytes.fold(0, u64::saturating_add)
     }
 
-    /// Writes it.
+    /// Writes the manifest.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let tree = self.tree().to_string();
         let head = Head { schema: SCHEMA.to_owned(), entries: self.entries.len(), bytes: self.bytes(), tree };
@@ -92,10 +93,10 @@ impl Manifest {
         Ok(())
     }
 
-    /// Reads one.
+    /// Reads a manifest.
     ///
     /// # Errors
-    /// [`ManifestError`].
+    /// [`ManifestError`] if it cannot be read or is invalid.
     pub fn read(input: &mut dyn BufRead) -> Result<Self, ManifestError> {
         let mut text = Vec::new();
         next_line(input, &mut text)?;
@@ -105,7 +106,7 @@ impl Manifest {
         }
         let mut entries = Vec::new();
         while next_line(input, &mut text)? {
-            // A list without an end ends here.
+            // An endless list ends here.
             if entries.len() == head.entries {
                 return Err(ManifestError::Tree);
             }
@@ -118,7 +119,8 @@ impl Manifest {
     }
 }
 
-/// Reads the next line; whether there is one. One that is longer than any is cut, and so is not that of a manifest.
+/// Reads the next line; returns whether there is one. A line that exceeds the maximum is cut and
+/// therefore invalid.
 fn next_line(input: &mut dyn BufRead, text: &mut Vec<u8>) -> io::Result<bool> {
     text.clear();
     Ok(input.take(MAX_LINE_BYTES).read_until(b'\n', text)? > 0)
@@ -141,7 +143,7 @@ mod tests {
         Manifest {
             entries: vec![
                 (entry(b"d", Kind::Directory), None),
-                (entry(b"d/\xff\n", Kind::File { bytes: 7 }), Some(Hash::of(b"x"))),
+                (entry(b"d/\xff\n", Kind::File { bytes: 7 }), Some(Hash::compute(b"x"))),
                 (entry(b"l", Kind::Link { target: b"d/\xfe".to_vec() }), None),
             ],
         }
@@ -169,7 +171,7 @@ mod tests {
         assert!(matches!(Manifest::read(&mut "{}\n".as_bytes()), Err(ManifestError::Line(1))));
     }
 
-    /// The same bytes again and again.
+    /// The same bytes repeated without end.
     struct Again(&'static [u8]);
 
     impl Read for Again {
@@ -179,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Fails a reader that goes on and on.
+    /// Panics if a reader does not stop.
     struct Endless<R>(io::BufReader<R>, usize);
 
     impl<R: Read> Read for Endless<R> {

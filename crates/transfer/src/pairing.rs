@@ -1,5 +1,5 @@
-//! The pairing code: one line that carries where the receiver listens, the fingerprint of its key,
-//! and a secret that is good once.
+//! The pairing code: one line with the receiver's addresses, the fingerprint of its key, and a
+//! one-time secret.
 //!
 //! ```text
 //! sealant1-<base32, lower case, no padding>
@@ -12,8 +12,8 @@
 //! 4            checksum: the first 4 bytes of SHA-256 over all of the above
 //! ```
 //!
-//! The secret itself never crosses the wire: each side sends an HMAC of the TLS exporter of the
-//! connection under it (`docs/wire-protocol.md`, "Pairing").
+//! The secret itself is never sent: each side sends an HMAC, keyed with it, over the TLS exporter
+//! of the connection (`docs/wire-protocol.md`, "Pairing").
 
 use std::{
     fmt,
@@ -30,20 +30,20 @@ use zeroize::Zeroizing;
 
 use crate::error::TransferError;
 
-/// What every code begins with; the number is the version of the code.
+/// Prefix of every code; the number is the version of the code.
 pub const PREFIX: &str = "sealant1-";
-/// Addresses in a code.
+/// Maximum number of addresses in a code.
 pub const MAX_ADDRESSES: usize = 4;
 /// Bytes of a fingerprint.
 pub const PIN_BYTES: usize = 20;
 /// Bytes of a proof.
 pub const PROOF_BYTES: usize = 32;
-/// Bytes of TLS exporter output that proofs are made over.
+/// Bytes of the TLS exporter output that a proof covers.
 pub const EXPORTER_BYTES: usize = 32;
 const SECRET_BYTES: usize = 16;
 const CHECKSUM_BYTES: usize = 4;
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-/// The longest code: four IPv6 addresses.
+/// Maximum length of a code (four IPv6 addresses), with some reserve.
 const MAX_CHARS: usize = 256;
 
 /// Fingerprint of a public key.
@@ -51,7 +51,7 @@ const MAX_CHARS: usize = 256;
 pub struct Pin(pub [u8; PIN_BYTES]);
 
 impl Pin {
-    /// Of a SubjectPublicKeyInfo in DER.
+    /// Computes the fingerprint of a SubjectPublicKeyInfo in DER.
     #[must_use]
     pub fn of(spki: &[u8]) -> Self {
         let mut pin = [0; PIN_BYTES];
@@ -70,7 +70,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Which side a proof is made by. A proof of one side is of no use to the other.
+/// The side that made a proof. A proof of one side is not valid for the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The donor.
@@ -80,17 +80,17 @@ pub enum Side {
 }
 
 impl Secret {
-    /// A new one from the system's generator.
+    /// Generates a secret with the operating system's random number generator.
     ///
     /// # Errors
-    /// [`TransferError::Randomness`] if the system has none.
+    /// [`TransferError::Randomness`] if it fails.
     pub fn generate() -> Result<Self, TransferError> {
         let mut bytes = Zeroizing::new([0; SECRET_BYTES]);
         SystemRandom::new().fill(bytes.as_mut_slice()).map_err(|_| TransferError::Randomness)?;
         Ok(Self(bytes))
     }
 
-    /// Proof of knowing the secret, for one connection only.
+    /// Proof of knowing the secret, valid for one connection only.
     #[must_use]
     pub fn proof(&self, side: Side, exporter: &[u8; EXPORTER_BYTES]) -> [u8; PROOF_BYTES] {
         let tag = hmac::sign(&self.key(), &Self::message(side, exporter));
@@ -99,7 +99,7 @@ impl Secret {
         proof
     }
 
-    /// Whether a proof is that of `side`; takes the same time whatever the proof.
+    /// Whether `proof` is the proof of `side`; compares in constant time.
     #[must_use]
     pub fn is_proven(&self, side: Side, exporter: &[u8; EXPORTER_BYTES], proof: &[u8]) -> bool {
         hmac::verify(&self.key(), &Self::message(side, exporter), proof).is_ok()
@@ -118,33 +118,33 @@ impl Secret {
     }
 }
 
-/// A pairing code. Its Debug shows everything but the secret; `Display` is the code itself.
+/// A pairing code. `Debug` hides the secret; `Display` is the whole code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairingCode {
-    /// Where the receiver may be reached, most likely first.
+    /// Addresses of the receiver, most likely first.
     pub addresses: Vec<IpAddr>,
-    /// The port there.
+    /// The receiver's port.
     pub port: u16,
-    /// The receiver's key.
+    /// Fingerprint of the receiver's key.
     pub pin: Pin,
     /// The secret.
     pub secret: Secret,
 }
 
-/// Why a text is no pairing code.
+/// Why a text is not a pairing code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CodeError {
-    /// It does not begin like one.
+    /// It does not start with the prefix.
     #[error("not a pairing code: it does not begin with {PREFIX}")]
     Prefix,
-    /// It has a character that no code has.
+    /// It has a character that does not occur in codes.
     #[error("the pairing code has the character {0:?}, which no code has: check that it was copied whole")]
     Character(char),
-    /// Its checksum does not hold: a typing error, or part of it is missing.
-    #[error("the pairing code is mistyped or cut short: its checksum does not hold")]
+    /// The checksum does not match: a typing error, or part of the code is missing.
+    #[error("the pairing code is mistyped or cut short: its checksum does not match")]
     Checksum,
-    /// Its checksum holds, but it is not made as this version makes them.
+    /// The checksum matches, but the format is of another version.
     #[error("the pairing code was made by another version of sealant")]
     Version,
 }
@@ -161,7 +161,7 @@ impl CodeError {
 }
 
 impl PairingCode {
-    /// The addresses with the port.
+    /// The addresses, each with the port.
     pub fn sockets(&self) -> impl Iterator<Item = SocketAddr> + '_ {
         self.addresses.iter().map(|address| SocketAddr::new(*address, self.port))
     }
@@ -224,8 +224,8 @@ impl PairingCode {
     }
 }
 
-/// What a receiver tells of itself where something else carries its address: `USER:SECRET`, letters, digits
-/// and `-` only.
+/// A receiver's fingerprint and secret for a context that already has its address: `USER:SECRET`,
+/// only letters, digits and `-`.
 ///
 /// ```text
 /// sealant1-<fingerprint, base32>:<secret, base32>      a key made for this transfer
@@ -233,7 +233,7 @@ impl PairingCode {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// The receiver's key; `None` if it shows a certificate of the site.
+    /// Fingerprint of the receiver's key; `None` if it uses a certificate of the site.
     pub pin: Option<Pin>,
     /// The secret.
     pub secret: Secret,
@@ -242,7 +242,7 @@ pub struct Token {
 const CERTIFICATE: &str = "certificate";
 
 impl Token {
-    /// The text.
+    /// The token as text.
     #[must_use]
     pub fn text(&self) -> Zeroizing<String> {
         let pin = self.pin.map_or_else(|| Zeroizing::new(CERTIFICATE.to_owned()), |pin| base32(&pin.0));
@@ -334,7 +334,7 @@ fn unbase32(text: &str) -> Result<Zeroizing<Vec<u8>>, CodeError> {
             bytes.push(u8::try_from(value >> bits & 0xff).unwrap_or_default());
         }
     }
-    // Bits that fill no byte are zero in what we make.
+    // Our encoder sets the unused bits of the last digit to zero.
     if bits >= 5 || value & ((1 << bits) - 1) != 0 {
         return Err(CodeError::Checksum);
     }

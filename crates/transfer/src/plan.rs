@@ -1,4 +1,4 @@
-//! What a transfer consists of: every file, directory and link below the source, looked at once.
+//! The plan of a transfer: every file, directory and link of the source, as found by one scan.
 
 use std::{
     collections::HashSet,
@@ -18,22 +18,22 @@ use crate::{
     wire::{Entry, Kind, Root},
 };
 
-/// What is said of a source where a name leads to something else than before.
+/// Message for a path that now leads to another file.
 pub(crate) const OTHER_FILE: &str = "another file took its place";
 
-/// What manifests are called; files so called in the source are not part of a transfer.
+/// Name of manifests. Files of this name in the source are not transferred.
 pub const MANIFEST: &str = "sealant-manifest";
-/// Where a target keeps what is not committed yet.
+/// Directory in the target for everything that is not committed yet.
 pub const STAGING: &str = ".sealant-staging";
-/// What a file system puts into its root.
+/// Created by file systems in their root directory.
 pub(crate) const LOST_AND_FOUND: &str = "lost+found";
 
-/// Which files go.
+/// Which files are transferred.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// If there are any, only files and links whose path matches one go.
+    /// If not empty, only files and links whose path matches a pattern are transferred.
     pub include: Vec<Pattern>,
-    /// What matches one of these does not go, nor what is below it.
+    /// Matching entries and everything below them are not transferred.
     pub exclude: Vec<Pattern>,
 }
 
@@ -47,54 +47,53 @@ impl Selection {
     }
 }
 
-/// A source, looked at.
+/// A scanned source.
 #[derive(Debug)]
 pub struct Plan {
-    /// The source.
+    /// Root directory of the source.
     pub root: PathBuf,
-    /// Everything that goes, parents before what is in them; an entry's number is its place here.
+    /// Entries to transfer, parents before their content. The index is the entry's number.
     pub entries: Vec<Planned>,
-    /// What cannot go (sockets, devices, pipes).
+    /// Entries that cannot be transferred: sockets, devices, pipes.
     pub left_out: Vec<PathBuf>,
-    /// Links whose target is not in the source: what they point at does not go.
+    /// Links whose target is outside of the source. The target is not transferred.
     pub outward: Vec<PathBuf>,
     /// Bytes of all files, holes included.
     pub bytes: u64,
-    /// Bytes that the files take, holes left out.
+    /// Bytes of all files, holes excluded.
     pub allocated_bytes: u64,
-    /// Owner and permissions of the source itself.
+    /// Owner and permissions of the source directory.
     pub dress: Root,
     root_identity: Identity,
     selection: Selection,
-    /// Patterns of it that something matches.
+    /// Patterns of the selection that matched something.
     matched: HashSet<Pattern>,
-    /// When the first file was looked at.
+    /// Start of the scan.
     began: SystemTime,
-    /// Directories beside the root that files were added from.
+    /// Directories outside of the root from which files were added.
     others: Vec<PathBuf>,
 }
 
-/// One entry, and what it takes to see that it has changed.
+/// One entry, and what is needed to detect that it changed.
 #[derive(Debug)]
 pub struct Planned {
-    /// As it travels.
+    /// The entry as it is sent.
     pub entry: Entry,
-    /// Whether fewer blocks are allocated than its length takes: it has holes, or the file system
+    /// Whether fewer blocks are allocated than its length needs: it has holes, or the file system
     /// compresses.
     pub sparse: bool,
     identity: Identity,
-    /// Whether it may be written without a change of its times.
+    /// Whether it can be written without a change of its timestamps.
     untold: bool,
-    /// Whether it may change while it is sent, in whatever source.
+    /// Whether it may change during the transfer, even in a static source.
     restless: bool,
-    /// The directory beside the root that it is in.
+    /// Index of the directory outside of the root that contains it.
     other: Option<usize>,
-    /// Of a stream: what is at hand of it.
+    /// For a stream: the chunks received so far.
     pub(crate) chunks: Option<Chunks>,
 }
 
-/// What a file system says of a file, by which it is seen that another one took its place or that it
-/// was written.
+/// Metadata of a file that reveals that it was replaced or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
@@ -115,8 +114,10 @@ impl Identity {
         }
     }
 
-    /// Whether the file was last written so long before `looked` that the time would be another if
-    /// it had been written once more since. A write around the page cache that is under way has changed the time, and not
+    /// Whether the last write of the file was so long before `looked` that a further write would
+    /// have changed its timestamp. A direct write in progress has already changed the timestamp but
+    /// not yet the data; the limit allows for a disk that is retried or throttled (Linux retries
+    /// after 30 s).
     /// yet the bytes: as long as a disk that is asked again, or throttled, may take for it (30 s before Linux asks again).
     fn is_settled(&self, looked: SystemTime) -> bool {
         const UNDER_WAY: Duration = Duration::from_secs(60);
@@ -130,14 +131,14 @@ impl Identity {
 }
 
 impl Planned {
-    /// A file or directory of a stream. Its number is what it is known by; it only grows.
+    /// A file or directory of a stream. `number` identifies it; it only grows.
     pub(crate) fn streamed(entry: Entry, number: u64, chunks: Chunks) -> Self {
         let bytes = if let Kind::File { bytes } = entry.kind { bytes } else { 0 };
         let identity = Identity { device: u64::MAX, inode: number, bytes, modified: (0, 0), changed: (0, 0) };
         Self { entry, sparse: false, identity, untold: false, restless: false, other: None, chunks: Some(chunks) }
     }
 
-    /// What has changed since the plan was made; `None` if nothing has.
+    /// What changed since the plan was made; `None` if nothing did.
     #[must_use]
     pub fn change(&self, now: &Metadata) -> Option<&'static str> {
         if self.restless {
@@ -148,7 +149,7 @@ impl Planned {
         if (now.device, now.inode) != (then.device, then.inode) {
             Some(OTHER_FILE)
         } else if now.bytes != then.bytes {
-            Some("its length is another")
+            Some("its length changed")
         } else if now.modified != then.modified {
             Some("it was written")
         } else {
@@ -156,12 +157,12 @@ impl Planned {
         }
     }
 
-    /// Whether this is the very file that the metadata are of.
+    /// Whether `metadata` belongs to the same file.
     pub(crate) fn is_same_file(&self, metadata: &Metadata) -> bool {
         (self.identity.device, self.identity.inode) == (metadata.dev(), metadata.ino())
     }
 
-    /// Length of a file; `None` for anything else.
+    /// Length of a file in bytes; `None` for other entries.
     #[must_use]
     pub const fn file_bytes(&self) -> Option<u64> {
         match self.entry.kind {
@@ -172,18 +173,18 @@ impl Planned {
 }
 
 impl Plan {
-    /// Looks at everything below `root`.
+    /// Scans everything below `root`.
     ///
     /// # Errors
-    /// [`TransferError::Source`] names what cannot be read; [`TransferError::Unfinished`] if a transfer into `root` itself
-    /// was cut off.
+    /// [`TransferError::Source`] names what cannot be read; [`TransferError::Unfinished`] if `root`
+    /// is the target of an interrupted transfer.
     pub fn of(root: &Path, selection: &Selection) -> Result<Self, TransferError> {
         let unreadable = |source| TransferError::Source { path: root.to_path_buf(), source };
         let metadata = fs::metadata(root).map_err(unreadable)?;
         if !metadata.is_dir() {
             return Err(unreadable(std::io::ErrorKind::NotADirectory.into()));
         }
-        // What it still has to move is part of the data, and no name of a data directory.
+        // Its staging directory holds part of the data, and is not a name in a data directory.
         if look_at(&root.join(STAGING))?.is_some() {
             return Err(TransferError::Unfinished { path: root.to_path_buf() });
         }
@@ -209,7 +210,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What came of a stream so far.
+    /// The plan of what a stream delivered so far.
     pub(crate) fn streamed(mut entries: Vec<Planned>, dress: Root, began: SystemTime) -> Self {
         entries.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
         let bytes = entries.iter().filter_map(Planned::file_bytes).sum();
@@ -230,10 +231,11 @@ impl Plan {
         }
     }
 
-    /// Adds files of another directory whose names match, as if they were in the root.
+    /// Adds the files of another directory whose names match, as if they were in the root.
     ///
     /// # Errors
-    /// [`TransferError::Source`] names what cannot be read, or what is in the root already.
+    /// [`TransferError::Source`] names what cannot be read, or a name that already exists in the
+    /// root.
     pub fn add(&mut self, directory: &Path, names: &[Pattern]) -> Result<(), TransferError> {
         let unreadable = |path: &Path, source| TransferError::Source { path: path.to_path_buf(), source };
         let other = self.others.len();
@@ -256,8 +258,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Files of the source that may be written without a change of their times, since a program has them mapped into its
-    /// memory: they are read again in every round. Told by name and inode.
+    /// Marks files that can be written without a change of their timestamps because a program has
+    /// mapped them into memory: they are read again in every round. `is` gets name and inode.
     pub fn written_untold(&mut self, is: impl Fn(&OsStr, u64) -> bool) {
         for planned in &mut self.entries {
             let name = planned.entry.path.as_path().file_name().unwrap_or_default();
@@ -265,21 +267,21 @@ impl Plan {
         }
     }
 
-    /// Files of the source that go as they are found, whether they change meanwhile or not. Told by their paths.
+    /// Marks files that are sent as they are, even if they change. `is` gets the path.
     pub fn may_change(&mut self, is: impl Fn(&Path) -> bool) {
         for planned in &mut self.entries {
             planned.restless = planned.file_bytes().is_some() && is(planned.entry.path.as_path());
         }
     }
 
-    /// Whether a file is still what it was when an earlier plan was made, so surely that it need not
-    /// be read again.
+    /// Whether a file is certainly unchanged since an earlier plan, so that it need not be read
+    /// again.
     pub(crate) fn is_as_before(planned: &Planned, before: &(Identity, SystemTime)) -> bool {
         let (identity, looked) = before;
         !planned.untold && planned.identity == *identity && identity.is_settled(*looked)
     }
 
-    /// What [`is_as_before`](Self::is_as_before) compares with, later.
+    /// What [`is_as_before`](Self::is_as_before) needs to compare with later.
     pub(crate) const fn identity(&self, planned: &Planned) -> (Identity, SystemTime) {
         (planned.identity, self.began)
     }
@@ -322,7 +324,7 @@ impl Plan {
     ) -> Result<(), TransferError> {
         let absolute = self.root.join(path);
         let unreadable = |source| TransferError::Source { path: absolute.clone(), source };
-        // In a source that is in use files go, too.
+        // In a source in use, files may disappear.
         let Some(metadata) = look_at(&absolute)? else { return Ok(()) };
         if !metadata.is_dir() {
             self.note_matches(&selection.include, path);
@@ -355,7 +357,7 @@ impl Plan {
         }
     }
 
-    /// Patterns of the selection that nothing in the source matches.
+    /// Patterns of the selection that matched nothing in the source.
     pub fn unmatched(&self) -> impl Iterator<Item = &Pattern> {
         let patterns = self.selection.include.iter().chain(&self.selection.exclude);
         patterns.filter(|pattern| !self.matched.contains(*pattern))
@@ -398,32 +400,32 @@ impl Plan {
         Ok(())
     }
 
-    /// Makes sure that the source is still what it was when the plan was made. A directory's time of
-    /// modification changes when a file comes or goes.
+    /// Checks that the source has not changed since the plan was made. A directory's modification
+    /// time changes when a file is created or removed in it.
     ///
     /// # Errors
-    /// [`TransferError::Changed`] names the first thing that is not.
+    /// [`TransferError::Changed`] names the first difference.
     pub fn check_unchanged(&self) -> Result<(), TransferError> {
         if self.entries.iter().any(|planned| planned.chunks.is_some()) {
-            // A stream is what came.
+            // A stream cannot change.
             return Ok(());
         }
         let changed = |path, change| Err(TransferError::Changed { path, change });
         if !self.is_root_unchanged() {
-            return changed(self.root.clone(), "a file came or went");
+            return changed(self.root.clone(), "a file was created or removed");
         }
         for planned in &self.entries {
             let path = self.absolute(planned);
             match fs::symlink_metadata(&path).map(|now| planned.change(&now)) {
                 Ok(None) => {}
                 Ok(Some(change)) => return changed(path, change),
-                Err(_) => return changed(path, "it is gone"),
+                Err(_) => return changed(path, "it was removed"),
             }
         }
         Ok(())
     }
 
-    /// Whether nothing came into the root. What is not selected may.
+    /// Whether nothing was created in the root, except for names that are not selected.
     fn is_root_unchanged(&self) -> bool {
         let Ok(now) = fs::metadata(&self.root).map(|now| Identity::of(&now)) else { return false };
         let then = self.root_identity;
@@ -440,13 +442,13 @@ impl Plan {
         })
     }
 
-    /// Leaves entries out that are not to go.
+    /// Keeps only the entries for which `goes` returns `true`.
     pub fn keep(&mut self, goes: impl Fn(&Planned) -> bool) {
         self.entries.retain(goes);
         self.bytes = self.entries.iter().filter_map(Planned::file_bytes).sum();
     }
 
-    /// Where an entry is.
+    /// Absolute path of an entry.
     #[must_use]
     pub fn absolute(&self, planned: &Planned) -> PathBuf {
         let directory = planned.other.and_then(|other| self.others.get(other)).unwrap_or(&self.root);
@@ -454,12 +456,12 @@ impl Plan {
     }
 }
 
-/// Whether this is a name, in the root, that only this program or a file system makes.
+/// Whether this name in the root is reserved for this program or the file system.
 fn is_ours(name: &OsStr) -> bool {
     name == STAGING || name == LOST_AND_FOUND || name.as_bytes().starts_with(MANIFEST.as_bytes())
 }
 
-/// What is at a path; `None` if nothing is there any more.
+/// Metadata of a path; `None` if it does not exist.
 fn look_at(path: &Path) -> Result<Option<Metadata>, TransferError> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
@@ -468,7 +470,7 @@ fn look_at(path: &Path) -> Result<Option<Metadata>, TransferError> {
     }
 }
 
-/// Whether a link, as it is written, points out of the tree.
+/// Whether the target of a link, as written, is outside of the tree.
 fn leads_out(link: &Path, target: &Path) -> bool {
     use std::path::Component;
     let mut depth = link.components().count().saturating_sub(1);
@@ -483,10 +485,10 @@ fn leads_out(link: &Path, target: &Path) -> bool {
     false
 }
 
-/// Makes sure that a list of entries that came from elsewhere can be made: every path once, every
-/// parent a directory before what is in it, nothing that is ours.
+/// Checks that a received list of entries can be created: every path once, every parent a directory
+/// before its content, no reserved name.
 ///
-/// Returns the number of the first entry that breaks this.
+/// Returns the index of the first invalid entry.
 #[must_use]
 pub fn first_unsound(entries: &[Entry]) -> Option<usize> {
     let mut directories = std::collections::BTreeSet::new();
@@ -636,6 +638,6 @@ mod tests {
         let change = |planned: &Planned| planned.change(&fs::metadata(&path).unwrap());
         assert_eq!(change(&plan.entries[0]), None);
         fs::write(&path, "other").unwrap();
-        assert_eq!(change(&plan.entries[0]), Some("its length is another"));
+        assert_eq!(change(&plan.entries[0]), Some("its length changed"));
     }
 }

@@ -1,44 +1,44 @@
-//! What a transfer has done so far, for those who watch it.
+//! Progress counters of a transfer.
 
 use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
 
-/// Counted by all threads of one side.
+/// Counters shared by all threads of one side.
 #[derive(Debug)]
 pub struct Progress {
     began: Instant,
     /// Bytes of all files.
     pub total_bytes: AtomicU64,
-    /// Files.
+    /// Number of files.
     pub total_files: AtomicU64,
-    /// Bytes of files that are over on this side: sent, received, or there already.
+    /// Bytes of files that are done on this side: sent, received, or already present.
     pub bytes: AtomicU64,
-    /// Of these, bytes that an earlier try had left in place.
+    /// Bytes of these that an earlier, interrupted transfer had left.
     pub kept_bytes: AtomicU64,
     /// Bytes of payload on the wire.
     pub wire_bytes: AtomicU64,
-    /// Bytes of pages that travelled opened.
+    /// Bytes of pages that were sent decrypted.
     pub opened_bytes: AtomicU64,
-    /// Bytes of logs that would have travelled opened if keys of MariaDB's key file were to travel.
+    /// Bytes of logs that would have been sent decrypted if keys of MariaDB's key file were sent.
     pub withheld_bytes: AtomicU64,
-    /// Chunks.
+    /// Number of chunks.
     pub chunks: AtomicU64,
-    /// Nanoseconds that connections waited for the other side.
+    /// Nanoseconds that connections waited for the peer.
     pub network_wait: AtomicU64,
-    /// Nanoseconds that files were read or written.
+    /// Nanoseconds spent reading or writing files.
     pub disk_wait: AtomicU64,
-    /// Connections.
+    /// Number of connections.
     pub streams: AtomicUsize,
-    /// What was slow in the last moment; the sender's judgement.
+    /// The current bottleneck, as the sender judges it.
     limit: AtomicUsize,
 }
 
-/// What a transfer is limited by at the moment.
+/// The current bottleneck of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Nothing is known yet.
+    /// Not known yet.
     Unknown,
     /// Reading on the donor.
     Source,
@@ -46,14 +46,14 @@ pub enum Limit {
     Processor,
     /// The network, or `--bwlimit`.
     Network,
-    /// The other side: its processors or its disk.
+    /// The peer: its processors or its disk.
     Receiver,
 }
 
 impl Limit {
     const ALL: [Self; 5] = [Self::Unknown, Self::Source, Self::Processor, Self::Network, Self::Receiver];
 
-    /// For people.
+    /// Name for display.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -87,13 +87,13 @@ impl Default for Progress {
 }
 
 impl Progress {
-    /// Time since the transfer began.
+    /// Time since the transfer started.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }
 
-    /// What is slow.
+    /// The current bottleneck.
     #[must_use]
     pub fn limit(&self) -> Limit {
         Limit::ALL.get(self.limit.load(Ordering::Relaxed)).copied().unwrap_or(Limit::Unknown)
@@ -113,7 +113,7 @@ impl Progress {
     }
 }
 
-/// A count.
+/// Value of a counter.
 pub(crate) fn load(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }

@@ -1,14 +1,14 @@
-//! Numbers that mostly follow one another, such as those of a file's chunks that are there: memory for each gap, not
-//! for each number.
+//! Sets of mostly consecutive numbers, such as the present chunks of a file: memory for each gap,
+//! not for each number.
 
 use std::ops::Range;
 
-/// A set of numbers, as ranges that neither overlap nor touch, in order.
+/// A set of numbers, as sorted ranges that neither overlap nor touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Runs(Vec<Range<u64>>);
 
 impl Runs {
-    /// Adds a number; false if it was there.
+    /// Adds a number; `false` if it was already in the set.
     pub(crate) fn insert(&mut self, number: u64) -> bool {
         let behind = self.0.partition_point(|run| run.end < number);
         match self.0.get_mut(behind) {
@@ -27,7 +27,7 @@ impl Runs {
         true
     }
 
-    /// Adds numbers that follow one another.
+    /// Adds a range of numbers.
     pub(crate) fn extend(&mut self, numbers: Range<u64>) {
         if numbers.is_empty() {
             return;
@@ -40,7 +40,7 @@ impl Runs {
         self.0.splice(from..to.max(from), std::iter::once(start..end));
     }
 
-    /// Takes numbers away that follow one another.
+    /// Removes a range of numbers.
     pub(crate) fn remove(&mut self, numbers: Range<u64>) {
         if numbers.is_empty() {
             return;
@@ -58,28 +58,28 @@ impl Runs {
         self.0.get(behind).is_some_and(|run| run.contains(&number))
     }
 
-    /// Whether all numbers of a range are in it.
+    /// Whether the set contains the whole range.
     pub(crate) fn has_all(&self, numbers: Range<u64>) -> bool {
         let behind = self.0.partition_point(|run| run.end <= numbers.start);
         numbers.is_empty() || self.0.get(behind).is_some_and(|run| run.start <= numbers.start && numbers.end <= run.end)
     }
 
-    /// Ranges but for the first.
+    /// Number of ranges after the first.
     pub(crate) const fn gaps(&self) -> usize {
         self.0.len().saturating_sub(1)
     }
 
-    /// Whether it is all numbers below `end`, and no others.
+    /// Whether the set is exactly `0..end`.
     pub(crate) fn is_all(&self, end: u64) -> bool {
         matches!(self.0.as_slice(), [only] if *only == (0..end))
     }
 
-    /// The ranges, in order.
+    /// The ranges in ascending order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Range<u64>> {
         self.0.iter().cloned()
     }
 
-    /// What of it is in a range.
+    /// The parts of the set inside a range.
     pub(crate) fn within(&self, numbers: Range<u64>) -> impl Iterator<Item = Range<u64>> {
         let from = self.0.partition_point(|run| run.end <= numbers.start);
         let to = self.0.partition_point(|run| run.start < numbers.end);

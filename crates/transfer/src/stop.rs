@@ -1,4 +1,5 @@
-//! The first error ends everything: connections are shut, so that no thread waits for the other side.
+//! Ends a transfer on the first error: connections are shut down, so that no thread waits for the
+//! peer.
 
 use std::{
     net::{Shutdown, TcpStream},
@@ -28,12 +29,12 @@ impl Stop {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// [`TransferError::Stopped`] if some other thread has failed.
+    /// Returns [`TransferError::Stopped`] if another thread has failed.
     pub(crate) fn check(&self) -> Result<(), TransferError> {
         if self.is_set() { Err(TransferError::Stopped) } else { Ok(()) }
     }
 
-    /// Registers a connection to be shut.
+    /// Registers a connection to shut down.
     pub(crate) fn watch(&self, socket: TcpStream) {
         if let Ok(mut state) = self.state.lock() {
             if self.is_set() {
@@ -43,7 +44,7 @@ impl Stop {
         }
     }
 
-    /// Ends everything without an error: what was to be done is done.
+    /// Ends everything without an error, because all work is done.
     pub(crate) fn end(&self) {
         if let Ok(mut state) = self.state.lock() {
             self.stopped.store(true, Ordering::Relaxed);
@@ -53,7 +54,7 @@ impl Stop {
         }
     }
 
-    /// Notes an error and ends everything. A cause displaces what is only its consequence.
+    /// Stores an error and ends everything. A cause replaces its consequences.
     pub(crate) fn fail(&self, error: TransferError) {
         let Ok(mut state) = self.state.lock() else { return };
         let better = state
@@ -65,12 +66,12 @@ impl Stop {
         }
         self.stopped.store(true, Ordering::Relaxed);
         for socket in state.sockets.drain(..) {
-            // One that is gone already is as good.
+            // The connection may already be closed.
             let _ = socket.shutdown(Shutdown::Both);
         }
     }
 
-    /// The error that ended it.
+    /// The error that ended the transfer.
     pub(crate) fn take(&self) -> Option<TransferError> {
         self.state.lock().ok().and_then(|mut state| state.first.take())
     }

@@ -41,7 +41,7 @@ fn settings() -> SendSettings {
         bandwidth: None,
         suite: None,
         patience: harness::limit(30),
-        key_file_keys: KeyFileKeys::Stay,
+        key_file_keys: KeyFileKeys::Keep,
     }
 }
 

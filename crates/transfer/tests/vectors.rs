@@ -179,7 +179,7 @@ fn the_hashes_of_the_document_are_ours() {
     documented("chunk 1", &chunks[1].to_string());
     let file = file_hash(&chunks).expect("a hash");
     documented("file", &file.to_string());
-    assert_eq!(file, Hash::of(&bytes));
+    assert_eq!(file, Hash::compute(&bytes));
 }
 
 #[test]

@@ -24,7 +24,7 @@ use innodb::{
         Check, FileReport, Tally, Verdict,
         tablespace::{
             Options, Part, Scratch, TablespaceVerifier,
-            headless::{self, Circumstances},
+            unreadable_page0::{self, FileState},
         },
     },
 };
@@ -252,7 +252,7 @@ impl<'a> Run<'a> {
                 let live = self.open_files.has(reader.file());
                 let checkpoint = self.logs.checkpoint(&file.path);
                 let temporary = name(&file.path).starts_with("ibtmp");
-                match headless::verify(&reader, Circumstances { live, checkpoint, temporary }).transpose() {
+                match unreadable_page0::verify(&reader, FileState { live, checkpoint, temporary }).transpose() {
                     Some(report) => self.finish(file, "tablespace", None, report),
                     None => return self.tablespace(index, file, reader, buffer, scratch),
                 }
@@ -319,7 +319,7 @@ impl<'a> Run<'a> {
     ) -> bool {
         let Some(hidden) = full.pages().checked_sub(FIRST_PAGES).filter(|hidden| *hidden > 0) else { return false };
         let bytes = FIRST_PAGES.saturating_mul(as_u64(full.page_bytes()));
-        options.pages_elsewhere = options.pages_elsewhere.saturating_add(hidden);
+        options.pages_in_other_files = options.pages_in_other_files.saturating_add(hidden);
         let Ok(verifier) = TablespaceVerifier::begin(&FilePrefix { reader, bytes }, &options) else { return false };
         let memory = buffer.take(usize::try_from(bytes).unwrap_or(0));
         let cached = reader.read_cached(0, memory);
@@ -343,12 +343,12 @@ impl<'a> Run<'a> {
 
     fn options(&'a self, index: usize, file: &PlannedFile, reader: &Reader) -> Options<'a> {
         let directory = data_directory(&file.path);
-        let (continues, pages_elsewhere) = self.continuation(index, &directory);
+        let (continues, pages_in_other_files) = self.continuation(index, &directory);
         Options {
             keys: self.keys,
             export_key: export_key(&file.path.with_extension("cfp")),
             continues,
-            pages_elsewhere,
+            pages_in_other_files,
             checkpoint: self.logs.checkpoint(&file.path),
             live: self.open_files.has(reader.file()),
             owners: &self.spaces,

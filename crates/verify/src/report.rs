@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use innodb::verify::{FileReport, Finding, KeyAsked, Units, Verdict};
+use innodb::verify::{FileReport, Finding, RequiredKey, Units, Verdict};
 use serde::Serialize;
 
 /// Name and version of the JSON document.
@@ -29,7 +29,7 @@ pub struct FileResult {
     /// Numbers of pages, blocks or events.
     pub units: Units,
     /// The key that the file needs.
-    pub key: Option<KeyAsked>,
+    pub key: Option<RequiredKey>,
     /// Findings, by offset.
     pub findings: Vec<Finding>,
     /// Number of findings that are not listed.

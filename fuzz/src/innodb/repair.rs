@@ -142,7 +142,7 @@ impl Sealer {
         let verifier = TablespaceVerifier::begin(file, &options);
         let mysql = verifier.ok().and_then(|verifier| verifier.owner().key).and_then(|key| key.cipher().ok());
         let mariadb = || {
-            let crypt = CryptData::of(file, page0)?;
+            let crypt = CryptData::from_page0(file, page0)?;
             let key = keys.mariadb(crypt.key_id, KeyVersion(1))?;
             PageKey::derive(&key, &crypt.iv).ok()
         };
@@ -180,7 +180,7 @@ pub fn mysql_page(page: &mut [u8], cipher: &PageCipher) -> Option<Sealed> {
 }
 
 fn mariadb_page(page: &mut [u8], page0: &Page0, mode: Mode, key: &PageKey) {
-    let Some(layout) = Layout::of(page0) else { return };
+    let Some(layout) = Layout::from_page0(page0) else { return };
     match layout {
         Layout::FullCrc32 { .. } => put32(page, 0, 1),
         Layout::Legacy { .. } => put32(page, 26, 1),

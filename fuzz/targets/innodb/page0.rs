@@ -21,7 +21,7 @@ fuzz_target!(|input: &[u8]| {
         repair::first_page(&mut file);
     }
     if let Ok(page0) = Page0::parse(&file) {
-        let _ = CryptData::of(&file, &page0);
+        let _ = CryptData::from_page0(&file, &page0);
     }
     let _ = WrappedKey::parse(&file).map(|wrapped| wrapped.unwrap(keys));
     let with = TablespaceVerifier::begin(&file, &Options::new(keys));

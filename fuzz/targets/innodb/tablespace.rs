@@ -17,7 +17,7 @@ use innodb::{
     keys::{KeySource, NoKeys},
     verify::{
         FileReport, MAX_FINDINGS, Verdict,
-        tablespace::{Options, Part, Scratch, TablespaceVerifier, headless},
+        tablespace::{Options, Part, Scratch, TablespaceVerifier, unreadable_page0},
     },
 };
 use libfuzzer_sys::fuzz_target;
@@ -37,7 +37,7 @@ fuzz_target!(|input: &[u8]| {
     let checkpoint = is_set(control, 7).then_some(Lsn(1 << 20));
     let report = match verify(&file, keys, is_set(control, 6), checkpoint) {
         Ok(report) => report,
-        Err(_) => match headless::verify(&file, headless::Circumstances::default()) {
+        Err(_) => match unreadable_page0::verify(&file, unreadable_page0::FileState::default()) {
             Ok(Some(report)) => report,
             Ok(None) | Err(_) => return,
         },

@@ -13,7 +13,7 @@ fn stored(path: &[u8], kind: Kind) -> Stored {
 }
 
 fn manifest() -> Manifest {
-    let chunks: Vec<Hash> = (0..1500_u64).map(|chunk| Hash::of(&chunk.to_be_bytes())).collect();
+    let chunks: Vec<Hash> = (0..1500_u64).map(|chunk| Hash::compute(&chunk.to_be_bytes())).collect();
     let run = |at, bytes, pack| Run { at, bytes, pack, offset: 5, frame_at: 7, frame_bytes: 99 };
     let long = Stored {
         hash: file_hash(&chunks),
@@ -23,8 +23,8 @@ fn manifest() -> Manifest {
         ..stored(b"d/long.ibd", Kind::File { bytes: 1500 * CHUNK_BYTES as u64 })
     };
     let short = Stored {
-        hash: Some(Hash::of(b"x")),
-        chunks: vec![Hash::of(b"x")],
+        hash: Some(Hash::compute(b"x")),
+        chunks: vec![Hash::compute(b"x")],
         ..stored(b"d/\xff", Kind::File { bytes: 1 })
     };
     let head = Head {

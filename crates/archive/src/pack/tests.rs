@@ -8,7 +8,7 @@ fn description(path: &[u8], extents: &[(u64, u64)], data: &[u8]) -> Description 
     Description {
         path: RelativePath::parse(path).unwrap(),
         extents: extents.iter().copied().map(Extent::from).collect(),
-        hash: Hash::of(data),
+        hash: Hash::compute(data),
         opened: None,
     }
 }

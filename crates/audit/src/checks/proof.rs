@@ -42,7 +42,7 @@ pub(super) mod made {
     use std::collections::BTreeMap;
 
     use innodb::MasterKeyId;
-    use innodb::verify::{KeyAsked, Units, Verdict};
+    use innodb::verify::{RequiredKey, Units, Verdict};
 
     use crate::facts::proof::{GivenStore, Proof, Unsound};
 
@@ -81,7 +81,7 @@ pub(super) mod made {
             kind: "tablespace".to_owned(),
             verdict,
             locked: matches!(verdict, Verdict::MissingKey | Verdict::WrongKey),
-            key: Some(KeyAsked::MySql {
+            key: Some(RequiredKey::MySql {
                 name: format!("INNODBKey-{uuid}-3"),
                 master_key_id: MasterKeyId(3),
                 server_uuid: Some(uuid.to_owned()),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use innodb::verify::{Finding, KeyAsked, Units, Verdict};
+use innodb::verify::{Finding, RequiredKey, Units, Verdict};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,7 @@ pub struct Unsound {
     /// Whether a key that it asks for is missing or opens nothing, whatever else is wrong.
     pub locked: bool,
     /// Which key it asks for.
-    pub key: Option<KeyAsked>,
+    pub key: Option<RequiredKey>,
     /// Its pages, blocks or events.
     pub units: Units,
     /// The first findings.
@@ -107,11 +107,13 @@ impl Unsound {
     #[must_use]
     pub fn key_words(&self) -> String {
         match &self.key {
-            Some(KeyAsked::MySql { name, .. } | KeyAsked::MysqlBinlog { name }) if !name.is_empty() => name.clone(),
-            Some(KeyAsked::MySql { .. }) => "the public key of bootstrap".to_owned(),
-            Some(KeyAsked::MysqlBinlog { .. }) | None => "a key it does not name".to_owned(),
-            Some(KeyAsked::ExportFile) => "the key of its .cfp file".to_owned(),
-            Some(KeyAsked::MariaDb { key_id, versions }) => match versions.as_slice() {
+            Some(RequiredKey::MySql { name, .. } | RequiredKey::MysqlBinlog { name }) if !name.is_empty() => {
+                name.clone()
+            }
+            Some(RequiredKey::MySql { .. }) => "the public key of bootstrap".to_owned(),
+            Some(RequiredKey::MysqlBinlog { .. }) | None => "a key it does not name".to_owned(),
+            Some(RequiredKey::ExportFile) => "the key of its .cfp file".to_owned(),
+            Some(RequiredKey::MariaDb { key_id, versions }) => match versions.as_slice() {
                 [] => format!("key {key_id}"),
                 [version] => format!("key {key_id} version {}", version.0),
                 [first, .., last] => format!("key {key_id} versions {} to {}", first.0, last.0),

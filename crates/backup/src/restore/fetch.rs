@@ -155,7 +155,7 @@ impl<'f> Fetch<'f> {
         if frame.description.opened.is_some() {
             writer.seal(*number, &frame.description, frame.data)?;
         }
-        if Hash::of(frame.data) != frame.description.hash {
+        if Hash::compute(frame.data) != frame.description.hash {
             let sealed = frame.description.opened.is_some();
             return Err(if sealed {
                 cannot_encrypt(&frame.description.path, None)

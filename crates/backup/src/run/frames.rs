@@ -90,7 +90,7 @@ impl<'r> FrameBuilder<'r> {
         let (Some((number, file)), false) = (self.current, self.bytes.is_empty()) else { return Ok(()) };
         let Some(planned) = self.run.plan.entries.get(number) else { return Ok(()) };
         let extents = std::mem::take(&mut self.extents);
-        let (hash, path) = (Hash::of(&self.bytes), planned.entry.path.clone());
+        let (hash, path) = (Hash::compute(&self.bytes), planned.entry.path.clone());
         let opened = self.open(file, extents.first().map_or(0, |first| first.at));
         let description = Description { path, extents, hash, opened };
         let data = if description.opened.is_some() { self.memory.opened() } else { self.bytes.as_slice() };

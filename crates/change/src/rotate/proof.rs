@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use innodb::verify::{Check, KeyAsked, Verdict};
+use innodb::verify::{Check, RequiredKey, Verdict};
 use register::mariadb_name;
 use serde::Serialize;
 use verify::{Depth, FileResult, Plan, Settings};
@@ -249,8 +249,10 @@ fn is_unwritten(file: &FileResult) -> bool {
 pub(crate) fn key_names(file: &FileResult) -> Vec<String> {
     match &file.key {
         // The public key of bootstrap has no name.
-        Some(KeyAsked::MySql { name, .. } | KeyAsked::MysqlBinlog { name }) if !name.is_empty() => vec![name.clone()],
-        Some(KeyAsked::MariaDb { key_id, versions }) => {
+        Some(RequiredKey::MySql { name, .. } | RequiredKey::MysqlBinlog { name }) if !name.is_empty() => {
+            vec![name.clone()]
+        }
+        Some(RequiredKey::MariaDb { key_id, versions }) => {
             versions.iter().map(|version| mariadb_name(*key_id, version.0)).collect()
         }
         _ => Vec::new(),
@@ -274,9 +276,9 @@ fn has_key(path: &Path, fingerprint: u32) -> bool {
 /// The key that a file should carry.
 fn wanted_for(file: &FileResult, wanted: &Wanted) -> Option<String> {
     match file.key.as_ref()? {
-        KeyAsked::MySql { .. } if !is_temporary(file) => wanted.master.clone(),
-        KeyAsked::MysqlBinlog { .. } => wanted.binary_log.clone(),
-        KeyAsked::MariaDb { .. } => {
+        RequiredKey::MySql { .. } if !is_temporary(file) => wanted.master.clone(),
+        RequiredKey::MysqlBinlog { .. } => wanted.binary_log.clone(),
+        RequiredKey::MariaDb { .. } => {
             let (id, files) = wanted.mariadb.as_ref()?;
             files.contains(&file.path).then(|| mariadb_name(*id, 1))
         }

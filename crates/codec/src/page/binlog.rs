@@ -1,5 +1,5 @@
-//! MySQL's encrypted binary and relay logs: one stream in counter mode behind a header, which
-//! travels as it is. All that a chunk has of the stream is one unit.
+//! MySQL's encrypted binary and relay logs: one stream in counter mode after a header, which is
+//! sent unchanged. All of the stream in a chunk is one unit.
 
 use innodb::{
     binlog::MYSQL_HEADER_BYTES,
@@ -31,7 +31,8 @@ impl BinlogStream {
         Ok(Box::new(Self::new(key).ok_or(Malformed)?))
     }
 
-    /// Opens or seals what a chunk at `offset` has of the stream, the same in counter mode.
+    /// Encrypts or decrypts the part of the stream in a chunk at `offset`: the same in counter
+    /// mode.
     fn apply(&self, offset: u64, chunk: &mut [u8]) -> bool {
         let header = (MYSQL_HEADER_BYTES as u64).saturating_sub(offset);
         let header = usize::try_from(header).unwrap_or(usize::MAX).min(chunk.len());
@@ -81,7 +82,10 @@ mod tests {
     }
 
     fn cipher_of(log: &[u8]) -> SpaceCipher {
-        SpaceKeys::of(log, &keys(), KeyFileKeys::Stay, || None).unwrap().cipher(KeyVersion(0), 0, log, &keys()).unwrap()
+        SpaceKeys::from_head(log, &keys(), KeyFileKeys::Keep, || None)
+            .unwrap()
+            .cipher(KeyVersion(0), 0, log, &keys())
+            .unwrap()
     }
 
     #[test]
@@ -104,14 +108,14 @@ mod tests {
     #[test]
     fn a_log_that_the_key_does_not_open_has_none() {
         let mut log = log("7");
-        assert!(SpaceKeys::of(&log, &WrongKeys(keys()), KeyFileKeys::Stay, || None).is_none());
-        assert!(SpaceKeys::of(&log, &innodb::keys::NoKeys, KeyFileKeys::Stay, || None).is_none());
+        assert!(SpaceKeys::from_head(&log, &WrongKeys(keys()), KeyFileKeys::Keep, || None).is_none());
+        assert!(SpaceKeys::from_head(&log, &innodb::keys::NoKeys, KeyFileKeys::Keep, || None).is_none());
         for length in [0, 4, 511, 512, 515] {
-            assert!(SpaceKeys::of(&log[..length], &keys(), KeyFileKeys::Stay, || None).is_none(), "{length}");
+            assert!(SpaceKeys::from_head(&log[..length], &keys(), KeyFileKeys::Keep, || None).is_none(), "{length}");
         }
-        assert!(SpaceKeys::of(&log[..516], &keys(), KeyFileKeys::Stay, || None).is_some());
+        assert!(SpaceKeys::from_head(&log[..516], &keys(), KeyFileKeys::Keep, || None).is_some());
         log[MYSQL_HEADER_BYTES] ^= 1;
-        assert!(SpaceKeys::of(&log, &keys(), KeyFileKeys::Stay, || None).is_none());
+        assert!(SpaceKeys::from_head(&log, &keys(), KeyFileKeys::Keep, || None).is_none());
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! MariaDB's encrypted binary and relay logs: event by event, each under its own place in the file.
+//! MariaDB's encrypted binary and relay logs: each event is encrypted with its position in the
+//! file.
 //!
-//! All that a chunk has is one unit. Of it the events that are whole are opened, one behind the other
-//! from the first; what belongs to events of the chunks before and behind travels as it is. Where the
-//! first one begins is looked for in the chunk itself, so that chunks need not know of each other.
+//! All of a chunk is one unit. The whole events in it are decrypted, one after the other from the
+//! first; parts of events that continue in neighbouring chunks are sent unchanged. The first event
+//! is searched in the chunk itself, so chunks are independent of each other.
 
 use innodb::{
     crypt::binlog::{EventMode, EventsKey, MariaDbEvents},
@@ -30,8 +31,8 @@ impl LogEvents {
         Some(Self { events: key.events(mode).ok()?, key, mode })
     }
 
-    /// For a log of which this is a chunk, at `offset`; `None` if the key opens no event in it.
-    pub(super) fn of(key: &EventsKey, offset: u64, chunk: &[u8]) -> Option<Self> {
+    /// For a chunk of the log, at `offset`; `None` if the key decrypts no event in it.
+    pub(super) fn for_chunk(key: &EventsKey, offset: u64, chunk: &[u8]) -> Option<Self> {
         let modes = [EventMode::Cbc, EventMode::Ctr].into_iter();
         let mut all = modes.filter_map(|mode| Self::new(key.clone(), mode));
         all.find(|this| first_event(&this.events, offset, chunk).is_some())
@@ -79,7 +80,7 @@ impl Scheme for LogEvents {
 
     fn seal(&self, offset: u64, marks: &[Mark], chunk: &mut [u8]) {
         if let [Mark::Part(part)] = marks
-            && let Some(run) = part.of(chunk)
+            && let Some(run) = part.slice_mut(chunk)
         {
             self.events.seal_run(offset.saturating_add(part.from() as u64), run);
         }
@@ -101,10 +102,10 @@ mod tests {
         },
     };
 
-    /// Slot, number of units, from where to where.
+    /// Slot, number of units, start, end.
     const DESCRIPTION_BYTES: usize = 12;
 
-    /// Logs, what opens them, and in which mode.
+    /// Logs, their keys, and their modes.
     fn logs() -> [(Vec<u8>, Keys, EventMode); 3] {
         let log = |name: &str| sample(&format!("binlog/mariadb1011-encrypted-{name}"));
         [
@@ -115,7 +116,7 @@ mod tests {
     }
 
     fn space(log: &[u8], keys: &dyn innodb::keys::KeySource) -> Option<SpaceKeys> {
-        SpaceKeys::of(log, keys, KeyFileKeys::Travel, || None)
+        SpaceKeys::from_head(log, keys, KeyFileKeys::Send, || None)
     }
 
     fn cipher_of(log: &[u8], keys: &Keys) -> SpaceCipher {
@@ -130,14 +131,14 @@ mod tests {
         end_of(log, end_of(log, 4))
     }
 
-    /// Where each sealed event begins and ends.
+    /// Start and end of each encrypted event.
     fn events_of(log: &[u8]) -> Vec<(usize, usize)> {
         let begins =
             std::iter::successors(Some(sealed_from(log)), |at| Some(end_of(log, *at)).filter(|end| *end < log.len()));
         begins.map(|at| (at, end_of(log, at))).collect()
     }
 
-    /// Where the opened part of a payload begins and ends.
+    /// Start and end of the decrypted part of a payload.
     fn part_of(payload: &[u8]) -> (usize, usize) {
         let number = |at: usize| u32::from_be_bytes(*payload[at..].first_chunk().unwrap()) as usize;
         (number(4), number(8))
@@ -181,7 +182,7 @@ mod tests {
     #[test]
     fn events_that_do_not_name_their_end_are_found_too() {
         for (mut log, keys, mode) in logs() {
-            let key = EventsKey::of(&log, &keys).unwrap();
+            let key = EventsKey::from_log(&log, &keys).unwrap();
             let (from, events) = (sealed_from(&log), key.events(mode).unwrap());
             let places = events_of(&log);
             assert_eq!(events.open_run(from as u64, &mut log[from..]), places.last().unwrap().1 - from);
@@ -199,11 +200,11 @@ mod tests {
             let cipher = cipher_of(&log, &keys);
             let (from, offset) = (sealed_from(&log), 1 << 20);
             for (decoys, expected) in [(1 << 10, 1), (CHUNK_BYTES - log.len(), 0)] {
-                let key = EventsKey::of(&log, &keys).unwrap().events(mode).unwrap();
+                let key = EventsKey::from_log(&log, &keys).unwrap().events(mode).unwrap();
                 let mut chunk: Vec<u8> = [0, 0, 1].into_iter().cycle().take(decoys).collect();
                 let mut run = log[from..].to_vec();
                 key.open_run(from as u64, &mut run);
-                // Events that name their end, in their new place.
+                // Events that name their end, at their new position.
                 for (at, end) in events_of(&log) {
                     let end = (offset + decoys + end - from) as u32;
                     run[at - from + 13..at - from + 17].copy_from_slice(&end.to_le_bytes());
@@ -219,7 +220,7 @@ mod tests {
     fn a_log_that_the_key_does_not_open_travels_as_it_is() {
         let [(log, keys, _), ..] = logs();
         assert!(space(&log, &NoKeys).is_none());
-        assert!(SpaceKeys::of(&log, &keys, KeyFileKeys::Stay, || None).is_none());
+        assert!(SpaceKeys::from_head(&log, &keys, KeyFileKeys::Keep, || None).is_none());
         let wrong = WrongKeys(keys);
         assert!(space(&log, &wrong).unwrap().cipher(KeyVersion(0), 0, &log, &wrong).is_none());
         let from = sealed_from(&log);
@@ -276,7 +277,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the bytes are and wherever a part begins and ends, sealing what was opened gives them.
+        /// Decrypting and encrypting any part of any bytes gives identical bytes.
         #[test]
         fn any_part_of_anything_is_sealed_to_the_identical_bytes(
             mut bytes in proptest::collection::vec(any::<u8>(), 1..3000),

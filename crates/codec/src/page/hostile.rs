@@ -1,4 +1,4 @@
-//! What a hostile sender says of units, and files that are not what they seem to be.
+//! What a hostile sender can claim about units, and files that are not what they seem to be.
 
 use std::{fs, path::PathBuf};
 
@@ -17,7 +17,7 @@ use super::{
     samples::{keys, mariadb_keys, open_and_seal, sample},
 };
 
-/// Kind of a key, what may follow it, and bytes of the key itself.
+/// Kind of a key, optional fields, and bytes of the key itself.
 fn material() -> impl Strategy<Value = Vec<u8>> {
     let page_bytes = prop_oneof![Just(1024_u32), Just(4096), Just(65536)];
     let bytes = |count: usize| proptest::collection::vec(any::<u8>(), count);
@@ -37,7 +37,7 @@ fn material() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Bytes in which lengths, types and versions are often such as units have.
+/// Bytes in which lengths, types and versions often have values of real units.
 fn units() -> impl Strategy<Value = Vec<u8>> {
     let small = prop_oneof![Just(0_u8), Just(1), Just(4), Just(12), Just(0x10), Just(0xff), any::<u8>()];
     let page_type = prop_oneof![Just(15_u16), Just(16), Just(17), Just(34354), Just(37401), Just(0x8001), any::<u16>()];
@@ -54,7 +54,7 @@ fn units() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    /// Nothing that a description says of anything makes sealing panic, and what was sealed opens to be sealed again.
+    /// No description makes encryption panic, and encrypted units decrypt to be encrypted again.
     #[test]
     fn whatever_a_sender_says_is_sealed_or_refused(
         material in material(),
@@ -69,7 +69,7 @@ proptest! {
         for length in [units.len(), marks.len() + units.len(), 0, 1, 1 << 20] {
             let _ = OpenedChunk::parse(&payload).unwrap().seal(&cipher, offset, &mut vec![0; length]);
         }
-        // The number of units that there are, each of them marked, in every form.
+        // The actual number of units, each of them marked, in every form.
         for (unit_bytes, mark) in [(1024, &[1, 0, 0, 4, 0][..]), (4096, &[2, 0, 0, 0, 9]), (65536, &[4, 0, 0, 0, 0]), (512, &[0xff])] {
             let count = units.len() / unit_bytes;
             let mut marks = mark.repeat(if mark.len() == 1 { count.div_ceil(8) } else { count });
@@ -86,17 +86,18 @@ proptest! {
     }
 }
 
-/// Keys of everything in testdata; numbers of keys are those of other servers too, so that each is tried.
+/// Keys of everything in testdata. Several servers use the same key numbers, so every key set is
+/// tried.
 fn all_keys() -> Vec<Keys> {
     let names = ["mariadb1011-keyfile", "mariadb1011-ctr-keyfile", "mariadb-redo-versions-keyfile"];
     names.into_iter().map(mariadb_keys).chain([keys()]).collect()
 }
 
-/// Opens chunks of a file in some order as connections take them, with the cipher of the first that has one; how many
-/// units were opened.
-fn travels(file: &[u8], keys: &dyn KeySource, chunk_bytes: usize) -> usize {
+/// Decrypts chunks of a file in some order, as connections take them, with the cipher of the first
+/// chunk that has one. Returns the number of decrypted units.
+fn count_opened(file: &[u8], keys: &dyn KeySource, chunk_bytes: usize) -> usize {
     let head = &file[..file.len().min(HEAD_BYTES)];
-    let Some(space) = SpaceKeys::of(head, keys, KeyFileKeys::Travel, || None) else { return 0 };
+    let Some(space) = SpaceKeys::from_head(head, keys, KeyFileKeys::Send, || None) else { return 0 };
     let mut cipher = None;
     let mut opened = 0;
     for (number, chunk) in file.chunks(chunk_bytes).enumerate().collect::<Vec<_>>().into_iter().rev() {
@@ -132,14 +133,14 @@ fn damaged_and_foreign_files_travel_exactly() {
     let all_keys = all_keys();
     let mut opening = 0;
     for (name, bytes) in all_samples() {
-        let Some(keys) = all_keys.iter().max_by_key(|keys| travels(&bytes, *keys, 1 << 20)) else { continue };
-        if travels(&bytes, keys, 1 << 20) == 0 {
+        let Some(keys) = all_keys.iter().max_by_key(|keys| count_opened(&bytes, *keys, 1 << 20)) else { continue };
+        if count_opened(&bytes, keys, 1 << 20) == 0 {
             continue;
         }
         opening += 1;
-        // Of no length, of less than a header, cut off anywhere.
+        // Empty, shorter than a header, and cut off at many lengths.
         for length in [0, 1, 3, 4, 18, 19, 38, 511, 512, 513, 2047, 2048, 4095, 12287, 12289, bytes.len() - 1] {
-            travels(&bytes[..length.min(bytes.len())], keys, 1 << 20);
+            count_opened(&bytes[..length.min(bytes.len())], keys, 1 << 20);
         }
         let mut random = blake3::Hasher::new().update(name.as_bytes()).finalize_xof();
         for round in 0..24 {
@@ -151,12 +152,12 @@ fn damaged_and_foreign_files_travel_exactly() {
                 let end = (at + usize::from(number[7] % 40)).min(damaged.len());
                 damaged[at..end].fill(number[6] & [0, 0xff, 0x13][usize::from(number[5] % 3)]);
             }
-            travels(&damaged, keys, [1 << 20, 64 << 10, 4096][round % 3]);
+            count_opened(&damaged, keys, [1 << 20, 64 << 10, 4096][round % 3]);
         }
-        // Another file's bytes behind its head.
+        // Content of another file after the head.
         let (middle, shift) = (bytes.len() / 2, bytes.len() / 3);
         let foreign: Vec<u8> = bytes[..middle].iter().chain(&bytes[shift..]).copied().collect();
-        travels(&foreign, keys, 1 << 20);
+        count_opened(&foreign, keys, 1 << 20);
     }
     assert!(opening > 40, "{opening}");
 }
@@ -173,7 +174,7 @@ fn debug_shows_no_key() {
     }
 }
 
-/// Key 1 in a second version.
+/// Adds a second version of key 1.
 struct Rotated(Keys);
 
 impl KeySource for Rotated {
@@ -208,7 +209,7 @@ fn pages_of_several_key_versions_travel_exactly() {
         let keys = Rotated(mariadb_keys("mariadb1011-keyfile"));
         let mut space = sample("tablespace/mariadb1011-16k-encrypted.ibd");
         let page0 = Page0::parse(&space).unwrap();
-        let (crypt, layout) = (CryptData::of(&space, &page0).unwrap(), Layout::of(&page0).unwrap());
+        let (crypt, layout) = (CryptData::from_page0(&space, &page0).unwrap(), Layout::from_page0(&page0).unwrap());
         let key = |version| PageKey::derive(&keys.mariadb(1, KeyVersion(version)).unwrap(), &crypt.iv).unwrap();
         let (mut versions, mut image) = ([0; 3], Vec::new());
         for (number, page) in space.chunks_exact_mut(PAGE_BYTES).enumerate().skip(1) {
@@ -224,10 +225,10 @@ fn pages_of_several_key_versions_travel_exactly() {
         }
         let [_, old, new] = versions;
         assert!(old > 1 && new > 1, "{versions:?}");
-        // In pieces of one page each has its own key; in others those of the newest version open, and what comes of the
-        // others is sealed to the same bytes.
+        // In chunks of one page each has its own key. In longer ones only pages of the newest
+        // version decrypt, and all pages are restored to identical bytes.
         for (chunk_bytes, least) in [(PAGE_BYTES, old + new), (4 * PAGE_BYTES, new), (1 << 20, new)] {
-            let opened = travels(&space, &keys, chunk_bytes);
+            let opened = count_opened(&space, &keys, chunk_bytes);
             assert!(opened >= least, "{mode:?}, {chunk_bytes}: {opened} of {versions:?}");
         }
     }

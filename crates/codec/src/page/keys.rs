@@ -1,4 +1,4 @@
-//! What the keys at hand open of one file.
+//! The keys that decrypt one file, from the available keys.
 
 use innodb::{
     KeyVersion,
@@ -26,21 +26,22 @@ use super::{
     redo::RedoBlocks,
 };
 
-/// Bytes of a file's beginning in which it says what it is.
+/// Bytes at the start of a file that identify its kind and key.
 pub const HEAD_BYTES: usize = MAX_PAGE_BYTES;
 
-/// Whether keys of a key file go to the other side where nothing is derived of them: MariaDB seals
-/// its binary logs with key 1 itself, which opens all that the server ever sealed with it.
+/// Whether keys of a key file may be sent to the peer where nothing is derived from them: MariaDB
+/// encrypts its binary logs with key 1 itself, which decrypts everything the server ever encrypted
+/// with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyFileKeys {
-    /// They stay here, and such files travel as they are.
-    Stay,
-    /// They travel, so that such files can be opened.
-    Travel,
+    /// Keep the keys; send such files encrypted as they are.
+    Keep,
+    /// Send the keys, so that such files can be decrypted and compressed.
+    Send,
 }
 
-/// What the keys at hand open of one file. Ciphers are made as chunks ask for them: MariaDB has one
-/// for each key version.
+/// The keys of one file. Ciphers are made when chunks need them: MariaDB has one for each key
+/// version.
 #[derive(Debug)]
 pub struct SpaceKeys(Keys);
 
@@ -63,26 +64,27 @@ enum Keys {
 }
 
 impl SpaceKeys {
-    /// From the beginning of a file; `None` if it is nothing encrypted, or if no key opens it. For
-    /// files of MySQL's redo log, most of which do not say which key they need, `log` is asked what
+    /// From the start of a file; `None` if the file is not encrypted, or no key decrypts it. Most
+    /// files of MySQL's redo log do not name their key: for those, `log` returns the key that other
+    /// files of the log name.
     /// the other files of the log say.
     #[must_use]
-    pub fn of(
+    pub fn from_head(
         head: &[u8],
         keys: &dyn KeySource,
         key_file_keys: KeyFileKeys,
         log: impl FnOnce() -> Option<RedoKeyInfo>,
     ) -> Option<Self> {
-        let of_log = StreamKey::of(head, keys).map(Keys::Binlog);
-        let of_events = || match key_file_keys {
-            KeyFileKeys::Stay => None,
-            KeyFileKeys::Travel => EventsKey::of(head, keys).map(Keys::Events),
+        let log_key = StreamKey::from_log(head, keys).map(Keys::Binlog);
+        let events = || match key_file_keys {
+            KeyFileKeys::Keep => None,
+            KeyFileKeys::Send => EventsKey::from_log(head, keys).map(Keys::Events),
         };
-        let of_file = of_log.or_else(of_events).or_else(|| Keys::of_space(head, keys));
-        of_file.or_else(|| Keys::of_redo(head, keys, log)).or_else(|| Keys::of_mariadb_redo(head, keys)).map(Self)
+        let file = log_key.or_else(events).or_else(|| Keys::space(head, keys));
+        file.or_else(|| Keys::redo(head, keys, log)).or_else(|| Keys::mariadb_redo(head, keys)).map(Self)
     }
 
-    /// The key version that most of a chunk needs; 0 where there is only one.
+    /// The key version of most units in a chunk; 0 if the file has only one key.
     #[must_use]
     pub fn version_of(&self, chunk: &[u8]) -> KeyVersion {
         let Keys::MariaDb { pages, .. } = &self.0 else { return KeyVersion(0) };
@@ -90,8 +92,9 @@ impl SpaceKeys {
         versions.filter(|version| *version != KeyVersion(0)).max_by_key(|version| version.0).unwrap_or(KeyVersion(0))
     }
 
-    /// The cipher for pages of a key version; `chunk`, at `offset` of the file, has such pages and tells
-    /// what is stored nowhere. `None` if the key is not at hand, or opens none of them.
+    /// The cipher for pages of a key version. `chunk`, at `offset` of the file, has such pages;
+    /// they show what is not stored (the mode). `None` if the key is not available, or decrypts
+    /// none of them.
     #[must_use]
     pub fn cipher(&self, version: KeyVersion, offset: u64, chunk: &[u8], keys: &dyn KeySource) -> Option<SpaceCipher> {
         match &self.0 {
@@ -99,20 +102,23 @@ impl SpaceKeys {
             Keys::MariaDb { crypt, pages } => {
                 let key = keys.mariadb(crypt.key_id, version)?;
                 let key = PageKey::derive(&key, &crypt.iv).ok()?;
-                MariaDbPages::of(*pages, key, version, chunk).map(SpaceCipher::new)
+                MariaDbPages::for_chunk(*pages, key, version, chunk).map(SpaceCipher::new)
             }
             Keys::Binlog(key) => BinlogStream::new(key.clone()).map(SpaceCipher::new),
-            Keys::Events(key) => LogEvents::of(key, offset, chunk).map(SpaceCipher::new),
-            Keys::Redo(key) => RedoBlocks::of(key, chunk).map(SpaceCipher::new),
-            Keys::MiniTransactions(key, layout) => MiniTransactions::of(key, *layout, chunk).map(SpaceCipher::new),
-            Keys::Blocks(log) => LogBlocks::of(log, chunk).map(SpaceCipher::new),
+            Keys::Events(key) => LogEvents::for_chunk(key, offset, chunk).map(SpaceCipher::new),
+            Keys::Redo(key) => RedoBlocks::for_chunk(key, chunk).map(SpaceCipher::new),
+            Keys::MiniTransactions(key, layout) => {
+                MiniTransactions::for_chunk(key, *layout, chunk).map(SpaceCipher::new)
+            }
+            Keys::Blocks(log) => LogBlocks::for_chunk(log, chunk).map(SpaceCipher::new),
         }
     }
 }
 
 impl SpaceKeys {
-    /// The cipher that seals what one of the same kind has opened, where there are no sealed units to learn from. `counter_mode`
-    /// is what [`SpaceCipher::counter_mode`] said. `None` if the key is not at hand.
+    /// The cipher that encrypts what a cipher of the same kind has decrypted, when there are no
+    /// encrypted units to examine. `counter_mode` is the value of [`SpaceCipher::counter_mode`].
+    /// `None` if the key is not available.
     #[must_use]
     pub fn sealer(&self, version: KeyVersion, counter_mode: bool, keys: &dyn KeySource) -> Option<SpaceCipher> {
         let mode = if counter_mode { Mode::Ctr } else { Mode::Cbc };
@@ -135,15 +141,15 @@ impl SpaceKeys {
         }
     }
 
-    /// What the key is made of, but for its version: as long as it is the same, units that were opened once are sealed again
-    /// to the same bytes. Secret.
+    /// Everything that determines the encryption except the key version: as long as it is the same,
+    /// units that were decrypted earlier are encrypted to the same bytes. Secret.
     #[must_use]
     pub fn context(&self, keys: &dyn KeySource) -> Zeroizing<Vec<u8>> {
         let mut context = Zeroizing::new(Vec::with_capacity(128));
         if let Keys::MariaDb { crypt, pages } = &self.0 {
             context.extend(crypt.key_id.to_be_bytes());
             context.extend(crypt.iv);
-            // No secret, and no more than this decides of how pages are sealed.
+            // Not secret, and all that determines how pages are encrypted.
             context.extend(format!("{pages:?}").bytes());
         } else if let Some(sealer) = self.sealer(KeyVersion(0), false, keys) {
             context.extend(sealer.encode().iter());
@@ -151,7 +157,7 @@ impl SpaceKeys {
         context
     }
 
-    /// Number of the key, of a tablespace of MariaDB.
+    /// Key id of a MariaDB tablespace.
     #[must_use]
     pub const fn mariadb_key_id(&self) -> Option<u32> {
         match &self.0 {
@@ -162,7 +168,7 @@ impl SpaceKeys {
 }
 
 impl Keys {
-    fn of_space(head: &[u8], keys: &dyn KeySource) -> Option<Self> {
+    fn space(head: &[u8], keys: &dyn KeySource) -> Option<Self> {
         let page0 = Page0::parse(head).ok()?;
         let page_bytes = usize::try_from(page0.physical_page_bytes).ok()?;
         match page0.encryption {
@@ -171,15 +177,15 @@ impl Keys {
                 Some(Self::MySql { page_bytes, key })
             }
             Encryption::MariaDb { .. } => {
-                let (layout, space_id) = (Layout::of(&page0)?, page0.space_id);
+                let (layout, space_id) = (Layout::from_page0(&page0)?, page0.space_id);
                 let pages = Pages { bytes: page_bytes, layout, space_id };
-                Some(Self::MariaDb { crypt: CryptData::of(head, &page0)?, pages })
+                Some(Self::MariaDb { crypt: CryptData::from_page0(head, &page0)?, pages })
             }
             _ => None,
         }
     }
 
-    fn of_redo(head: &[u8], keys: &dyn KeySource, log: impl FnOnce() -> Option<RedoKeyInfo>) -> Option<Self> {
+    fn redo(head: &[u8], keys: &dyn KeySource, log: impl FnOnce() -> Option<RedoKeyInfo>) -> Option<Self> {
         if recognise(head) != Some(RedoFormat::MySql) {
             return None;
         }
@@ -187,7 +193,7 @@ impl Keys {
         known.max_by_key(|info| info.checkpoint_lsn)?.key.unwrap(keys).ok().map(Self::Redo)
     }
 
-    fn of_mariadb_redo(head: &[u8], keys: &dyn KeySource) -> Option<Self> {
+    fn mariadb_redo(head: &[u8], keys: &dyn KeySource) -> Option<Self> {
         let key = |info: &LogKeyInfo| LogKey::derive(&keys.mariadb(info.key_id, info.key_version)?, &info.message).ok();
         let layout = match recognise(head)? {
             RedoFormat::MariaDbEncrypted => RecordLayout::OneStream,
@@ -198,6 +204,6 @@ impl Keys {
             }
             _ => return None,
         };
-        Some(Self::MiniTransactions(key(&LogKeyInfo::of_header(head)?)?, layout))
+        Some(Self::MiniTransactions(key(&LogKeyInfo::from_header(head)?)?, layout))
     }
 }

@@ -1,4 +1,4 @@
-//! Pages of MariaDB's tablespaces: a key for each version, and a mode that is stored nowhere.
+//! Pages of MariaDB's tablespaces: one key per version, and a mode that is not stored.
 
 use innodb::{
     KeyVersion, SpaceId,
@@ -24,7 +24,7 @@ pub(super) struct MariaDbPages {
     mode: Mode,
 }
 
-/// What page 0 says of pages.
+/// The layout facts on page 0.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pages {
     pub(super) bytes: usize,
@@ -39,8 +39,8 @@ impl MariaDbPages {
         Some(Self { pages, lockstep: key.lockstep().ok()?, key, mode })
     }
 
-    /// For pages of a key version, which `chunk` has; `None` if no mode opens any of them.
-    pub(super) fn of(pages: Pages, key: PageKey, version: KeyVersion, chunk: &[u8]) -> Option<Self> {
+    /// For the pages of a key version in `chunk`; `None` if no mode decrypts any of them.
+    pub(super) fn for_chunk(pages: Pages, key: PageKey, version: KeyVersion, chunk: &[u8]) -> Option<Self> {
         let mode = mode_of(chunk, pages, &key, version)?;
         Self::new(pages, key, mode)
     }

@@ -1,4 +1,4 @@
-//! Redo logs of MariaDB 10.2 to 10.7: blocks, each under its own number and position.
+//! Redo logs of MariaDB 10.2 to 10.7: blocks, each encrypted with its number and position.
 
 use innodb::{
     Lsn,
@@ -6,7 +6,7 @@ use innodb::{
         mariadb::Mode,
         redo::{
             LogKey,
-            mariadb_blocks::{BLOCK_BYTES, BlockCipher, Layout, block_lsn, makes_sense, number},
+            mariadb_blocks::{BLOCK_BYTES, BlockCipher, Layout, block_lsn, is_plausible, number},
         },
     },
     verify::redo::{BlocksKeyInfo, block_holds},
@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{Fields, Malformed};
 
-/// Blocks of a chunk that a key is tried on.
-const TRIED: usize = 8;
+/// Blocks of a chunk on which a key is tried.
+const SAMPLE_BLOCKS: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct LogBlocks {
@@ -30,7 +30,7 @@ pub(super) struct LogBlocks {
     cipher: BlockCipher,
 }
 
-/// What a log says of its blocks, and its key.
+/// Block layout and key of a log.
 #[derive(Clone, Debug)]
 pub(super) struct BlockLog {
     key: LogKey,
@@ -53,10 +53,10 @@ impl LogBlocks {
         Some(Self { log, mode, cipher })
     }
 
-    /// For a log of which this is a chunk; `None` if the key opens no block of it.
-    pub(super) fn of(log: &BlockLog, chunk: &[u8]) -> Option<Self> {
+    /// For a chunk of the log; `None` if the key decrypts no block in it.
+    pub(super) fn for_chunk(log: &BlockLog, chunk: &[u8]) -> Option<Self> {
         let sealed = |block: &&[u8]| block_holds(block, false) && number(block).is_some();
-        let tried: Vec<&[u8]> = chunk.chunks_exact(BLOCK_BYTES).filter(sealed).take(TRIED).collect();
+        let tried: Vec<&[u8]> = chunk.chunks_exact(BLOCK_BYTES).filter(sealed).take(SAMPLE_BLOCKS).collect();
         let opens = |this: &Self| tried.iter().filter(|block| this.open_block(&mut block.to_vec())).count();
         let ciphers = Mode::ALL.into_iter().filter_map(|mode| Self::new(log.clone(), mode));
         let counted = ciphers.map(|this| (opens(&this), this));
@@ -79,11 +79,12 @@ impl LogBlocks {
         number(block).map(|number| block_lsn(number, self.log.near))
     }
 
-    /// Opens a block if what it opens to has a block's header; one under another key stays as it is.
+    /// Decrypts a block if the result has a valid block header. A block with another key stays
+    /// unchanged.
     fn open_block(&self, block: &mut [u8]) -> bool {
         let Some(mut copy) = block.first_chunk::<BLOCK_BYTES>().copied() else { return false };
         let Some(lsn) = self.lsn(&copy) else { return false };
-        let opens = self.cipher.open(lsn, &mut copy).is_ok() && makes_sense(&copy);
+        let opens = self.cipher.open(lsn, &mut copy).is_ok() && is_plausible(&copy);
         if opens {
             block.copy_from_slice(&copy);
         }
@@ -144,7 +145,7 @@ mod tests {
         },
     };
 
-    /// Blocks of the sample that are encrypted, see testdata/README.md.
+    /// Encrypted blocks in the sample, see testdata/README.md.
     const ENCRYPTED: usize = 435;
 
     fn log() -> (Vec<u8>, Keys) {
@@ -152,7 +153,7 @@ mod tests {
     }
 
     fn space(log: &[u8], keys: &dyn innodb::keys::KeySource) -> Option<SpaceKeys> {
-        SpaceKeys::of(log, keys, KeyFileKeys::Stay, || None)
+        SpaceKeys::from_head(log, keys, KeyFileKeys::Keep, || None)
     }
 
     fn cipher_of(log: &[u8], keys: &Keys) -> SpaceCipher {
@@ -178,7 +179,7 @@ mod tests {
         assert!(sealed.cipher(KeyVersion(0), 0, &[0; 1 << 16], &keys).is_none());
         let wrong = WrongKeys(keys);
         assert!(space(&log, &wrong).unwrap().cipher(KeyVersion(0), 0, &log, &wrong).is_none());
-        // No checkpoint says how the key is derived.
+        // No valid checkpoint with the key information.
         log[600] ^= 1;
         log[1600] ^= 1;
         assert!(space(&log, &wrong.0).is_none());

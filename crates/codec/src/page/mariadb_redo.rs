@@ -1,8 +1,9 @@
-//! Redo logs of MariaDB 10.8 and newer: mini-transactions, each under a nonce of its own, in a log
-//! that has no blocks.
+//! Redo logs of MariaDB 10.8 and newer: mini-transactions, each encrypted with its own nonce, in a
+//! log without blocks.
 //!
-//! All that a chunk has is one unit. Of it the mini-transactions that are whole are opened, one
-//! behind the other from the first to the first break; others travel as they are. Their checksums are
+//! All of a chunk is one unit. The whole mini-transactions in it are decrypted, one after the other
+//! from the first to the first invalid one; the rest is sent unchanged. Their checksums cover the
+//! stored bytes, so they are found without the chunk before.
 //! over what is on disk, so that they are found without what is before the chunk.
 
 use innodb::crypt::{
@@ -36,14 +37,14 @@ impl MiniTransactions {
         Some(Self { cipher: key.cipher(mode).ok()?, key, layout, mode })
     }
 
-    /// For a log of which this is a chunk; `None` if the key opens nothing of it that makes sense. What
-    /// an earlier log left in the file can be under another key.
-    pub(super) fn of(key: &LogKey, layout: Layout, chunk: &[u8]) -> Option<Self> {
+    /// For a chunk of the log; `None` if the key decrypts nothing in it to valid records. Remains
+    /// of an earlier log in the file can have another key.
+    pub(super) fn for_chunk(key: &LogKey, layout: Layout, chunk: &[u8]) -> Option<Self> {
         let run = chunk.get(run::first(chunk)?..)?;
         let ciphers = Mode::ALL.into_iter().filter_map(|mode| Self::new(key.clone(), layout, mode));
-        let with_sense = ciphers.map(|this| (run::sense(&this.cipher, layout, run), this));
-        // By chance a wrong key makes sense of few.
-        let best = with_sense.filter(|((fits, misfits), _)| *fits > 0 && *fits >= 4 * misfits);
+        let validity = ciphers.map(|this| (run::count_valid(&this.cipher, layout, run), this));
+        // With a wrong key, few mini-transactions look valid by chance.
+        let best = validity.filter(|((fits, misfits), _)| *fits > 0 && *fits >= 4 * misfits);
         best.max_by_key(|((fits, _), _)| *fits).map(|(_, this)| this)
     }
 
@@ -87,7 +88,7 @@ impl Scheme for MiniTransactions {
 
     fn seal(&self, _: u64, marks: &[Mark], chunk: &mut [u8]) {
         if let [Mark::Part(part)] = marks
-            && let Some(run) = part.of(chunk)
+            && let Some(run) = part.slice_mut(chunk)
         {
             run::seal(&self.cipher, self.layout, run);
         }
@@ -109,9 +110,9 @@ mod tests {
         },
     };
 
-    /// Slot, number of units, from where to where.
+    /// Slot, number of units, start, end.
     const DESCRIPTION_BYTES: usize = 12;
-    /// Where the log begins.
+    /// Offset of the log in the file.
     const HEADER_BYTES: usize = 12288;
 
     fn logs() -> [(Vec<u8>, Keys, Layout); 3] {
@@ -125,7 +126,7 @@ mod tests {
     }
 
     fn space(log: &[u8], keys: &dyn innodb::keys::KeySource) -> Option<SpaceKeys> {
-        SpaceKeys::of(log, keys, KeyFileKeys::Stay, || None)
+        SpaceKeys::from_head(log, keys, KeyFileKeys::Keep, || None)
     }
 
     fn cipher_of(log: &[u8], keys: &Keys) -> SpaceCipher {
@@ -137,7 +138,7 @@ mod tests {
         (number(4), number(8))
     }
 
-    /// Where the log ends in the file: nothing was written behind it yet.
+    /// Offset of the log's end in the file: nothing was written after it yet.
     fn end_of(log: &[u8]) -> usize {
         log.iter().rposition(|byte| *byte != 0).unwrap() + 1
     }
@@ -153,10 +154,10 @@ mod tests {
             let (opened, payload) = open_and_seal(&cipher_of(log, &keys), 0, log);
             let (from, end) = part_of(&payload);
             assert_eq!((opened, from), (1, HEADER_BYTES), "{layout:?}");
-            // Behind the newest one is what the block held before.
+            // After the newest one follows the previous content of the block.
             assert!(end + 8192 > log.len(), "{layout:?}: {end} of {}", log.len());
             let bytes = [log, &payload].map(zstd_bytes);
-            // Of the older layout only bodies are sealed, and most are short.
+            // In the older layout only bodies are encrypted, and most are short.
             let most = if layout == Layout::OneStream { bytes[0] / 4 } else { bytes[0] / 10 * 9 };
             assert!(bytes[1] < most, "{layout:?}: {bytes:?}");
         }
@@ -166,7 +167,7 @@ mod tests {
     fn chunks_that_cut_mini_transactions_are_sealed_to_the_identical_bytes() {
         for (log, keys, layout) in logs() {
             let cipher = cipher_of(&log, &keys);
-            // In the smaller chunks the longest ones are nowhere whole.
+            // The smaller chunks do not contain the longest ones as a whole.
             for (chunk_bytes, percent) in [(70_001, 50), (CHUNK_BYTES, 90)] {
                 let end = end_of(&log);
                 let (all, mut opened_bytes) = (end - HEADER_BYTES, 0);
@@ -222,7 +223,7 @@ mod tests {
             let payload = [&[0, 7][..], &units.to_be_bytes(), &part, log].concat();
             OpenedChunk::parse(&payload).unwrap().seal(&cipher, 0, &mut vec![0; log.len()])
         };
-        // Whatever the part has: what comes of it the hash tells.
+        // For any range: the hash reveals a wrong result.
         for (from, end) in [(0, 0), (HEADER_BYTES, 20_000), (0, 20_000), (19_999, 20_000)] {
             assert_eq!(seal(1, from, end), Ok(()));
         }
@@ -241,7 +242,8 @@ mod tests {
     }
 
     proptest! {
-        /// Records of any kind and length with sound checksums: sealing what was opened gives them.
+        /// Records of any kind and length with valid checksums: decrypting and encrypting restores
+        /// them.
         #[test]
         fn any_mini_transactions_are_sealed_to_the_identical_bytes(
             units in proptest::collection::vec(
@@ -252,7 +254,7 @@ mod tests {
             ctr in any::<bool>(),
             mut log in proptest::collection::vec(any::<u8>(), 0..40),
         ) {
-            // What was before them ends as a mini-transaction does.
+            // The bytes before them end like a mini-transaction.
             if let Some(at) = log.len().checked_sub(13) {
                 log[at] = 1;
             }

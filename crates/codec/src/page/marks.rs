@@ -1,25 +1,25 @@
-//! How each unit of a chunk travels, and how that is written.
+//! How each unit of a chunk is sent, and the encoding of that.
 
 use innodb::{crypt::mysql::Sealed, page::types::PageType};
 use serde::{Deserialize, Serialize};
 
 use crate::{Fields, Malformed};
 
-/// How one unit travels.
+/// How one unit is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// As it is in the file.
+    /// Unchanged.
     AsItIs,
-    /// Opened.
+    /// Decrypted.
     Opened,
-    /// Opened, a page that was sealed like this.
+    /// Decrypted; the page was encrypted like this.
     MySql(Sealed),
-    /// Only a part of the unit is opened.
+    /// Only a part of the unit is decrypted.
     Part(Part),
 }
 
 impl Mark {
-    /// Whether no more is opened than a part of a unit of so many bytes.
+    /// Whether the mark fits a unit of this length.
     pub(super) const fn is_part_of(self, unit_bytes: usize) -> bool {
         match self {
             Self::AsItIs => true,
@@ -29,7 +29,7 @@ impl Mark {
     }
 }
 
-/// From where to where in a unit it is opened: not empty.
+/// The decrypted range of a unit; not empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     from: u32,
@@ -37,14 +37,14 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// `None` of no bytes.
+    /// `None` if the range is empty.
     pub(super) fn new(from: usize, end: usize) -> Option<Self> {
         let part = Self { from: u32::try_from(from).ok()?, end: u32::try_from(end).ok()? };
         (part.from < part.end).then_some(part)
     }
 
-    /// The part of the unit; `None` if it does not lie in there.
-    pub(super) fn of(self, unit: &mut [u8]) -> Option<&mut [u8]> {
+    /// The range in a unit; `None` if it does not fit.
+    pub(super) fn slice_mut(self, unit: &mut [u8]) -> Option<&mut [u8]> {
         unit.get_mut(self.from()..usize::try_from(self.end).ok()?)
     }
 
@@ -53,15 +53,15 @@ impl Part {
     }
 }
 
-/// How marks are written.
+/// Encoding of the marks of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// A number and four bytes each.
+    /// One byte for the kind and four bytes for the end, per unit.
     Pages,
-    /// A bit each.
+    /// One bit per unit.
     Bits,
-    /// Where in the unit the opened part begins and ends, four bytes each; 0 and 0 without one.
+    /// Start and end of the decrypted range in the unit, four bytes each; 0 and 0 if there is none.
     Parts,
 }
 
@@ -71,7 +71,7 @@ const OPENED: u8 = 4;
 const MYSQL_TYPES: [PageType; 3] = [PageType::ENCRYPTED, PageType::COMPRESSED_ENCRYPTED, PageType::ENCRYPTED_RTREE];
 
 impl Form {
-    /// Bytes that marks of so many units take.
+    /// Bytes of the marks of this many units.
     pub(super) const fn bytes(self, units: usize) -> usize {
         match self {
             Self::Pages => 5 * units,
@@ -80,7 +80,7 @@ impl Form {
         }
     }
 
-    /// Writes marks over `out`, which has the bytes they take, all zero.
+    /// Writes marks to `out`, which has the right length and is all zero.
     pub(super) fn write(self, marks: &[Mark], out: &mut [u8]) {
         match self {
             Self::Pages => {
@@ -109,10 +109,10 @@ impl Form {
         }
     }
 
-    /// Reads marks of so many units.
+    /// Reads the marks of this many units.
     ///
     /// # Errors
-    /// [`Malformed`] for numbers nobody described, and for bits of more units than there are.
+    /// [`Malformed`] for unknown numbers, and for set bits beyond the last unit.
     pub(super) fn read(self, fields: &mut Fields<'_>, units: usize) -> Result<Vec<Mark>, Malformed> {
         let bytes = fields.bytes(self.bytes(units))?;
         match self {

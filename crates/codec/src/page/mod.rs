@@ -1,23 +1,24 @@
-//! Encrypted pages and logs travel opened, so that they compress, and are sealed again on arrival.
+//! Encrypted pages and logs are sent decrypted, so that they compress, and encrypted again on
+//! arrival.
 //!
-//! What is opened or not as a whole is a unit: a page of a tablespace, a block of a redo log, or all
-//! that a chunk has of a binary log. Sealing an opened unit gives the identical bytes, given the key
-//! and how the unit was sealed. That is not taken on trust: each is sealed again here and compared,
-//! and one that differs travels as it is. Keys go through TLS and are never written anywhere.
+//! A unit is what is decrypted as a whole: a page of a tablespace, a block of a redo log, or all of
+//! a chunk of a binary log. Encrypting a decrypted unit gives identical bytes, given the key and
+//! how the unit was encrypted. The sender checks this: it encrypts each unit again, compares, and
+//! sends a unit that differs unchanged. Keys are sent through TLS and are never written to disk.
 //!
-//! Before it is compressed, a payload of opened units is a description and the bytes of the chunk:
+//! Before compression, the payload of decrypted units is a description and the bytes of the chunk:
 //!
 //! ```text
 //! 2            slot of the key
 //! 2            number of units described
 //!              pages of tablespaces, for each:
-//! 1            0: as it is in the file   1: MySQL type 15   2: MySQL type 16   3: MySQL type 17   4: MariaDB
-//! 4            MySQL: where in the page that ends which is encrypted
-//!              logs, for eight units, the first in the highest bit:
-//! 1            0: as it is in the file   1: opened
+//! 1            0: unchanged   1: MySQL type 15   2: MySQL type 16   3: MySQL type 17   4: MariaDB
+//! 4            MySQL: end of the encrypted bytes in the page
+//!              logs, per eight units, the first in the highest bit:
+//! 1            0: unchanged   1: decrypted
 //!              logs of MariaDB without blocks, for the one unit:
-//! 4            where in the chunk the opened part begins, 0 without one
-//! 4            where it ends, 0 without one
+//! 4            start of the decrypted part in the chunk, 0 if there is none
+//! 4            its end, 0 if there is none
 //! then         the bytes of the chunk, holes included as zeros
 //! ```
 
@@ -50,7 +51,7 @@ pub use self::{
 };
 use crate::{Fields, Malformed, hash::CHUNK_BYTES};
 
-/// A payload that does not decode to what its message says.
+/// A payload does not decode to what its message says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a payload that cannot be decoded")]
 pub struct Undecodable;
@@ -60,29 +61,29 @@ const MIN_PAGE_BYTES: usize = 1024;
 const MAX_PAGE_BYTES: usize = 65536;
 /// Slot and number of units.
 const COUNT_BYTES: usize = 4;
-/// The longest description: that of the smallest pages.
+/// Maximum length of a description, reached with the smallest pages.
 pub const MAX_DESCRIPTION_BYTES: usize = COUNT_BYTES + Form::Pages.bytes(CHUNK_BYTES / MIN_PAGE_BYTES);
 
-/// How one kind of file is opened and sealed.
+/// Decryption and encryption of one kind of file.
 trait Scheme: fmt::Debug + Send + Sync {
     /// Number of the kind in a key message.
     fn kind(&self) -> u8;
 
-    /// Bytes of a unit in a chunk of so many bytes, more than 0; all of it is one, unless said otherwise. What fills no
-    /// unit is never opened.
+    /// Bytes of a unit in a chunk of `chunk_bytes` (more than 0); by default the whole chunk. Bytes
+    /// after the last whole unit are never decrypted.
     fn unit_bytes(&self, chunk_bytes: usize) -> usize {
         chunk_bytes.max(1)
     }
 
-    /// How marks of these units are written.
+    /// Encoding of the marks of these units.
     fn form(&self) -> Form;
 
-    /// Whether it is AES in counter mode where files do not say.
+    /// Whether it is AES in counter mode, for kinds of files that do not record the mode.
     fn counter_mode(&self) -> bool {
         false
     }
 
-    /// Whether a unit of so many bytes can have been sealed so.
+    /// Whether a unit of this length can have been encrypted as `mark` says.
     fn takes(&self, mark: Mark, unit_bytes: usize) -> bool {
         match self.form() {
             Form::Parts => mark.is_part_of(unit_bytes),
@@ -90,22 +91,22 @@ trait Scheme: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Writes what [`Read`] reads.
+    /// Appends the encoding that [`Read`] reads.
     fn encode(&self, out: &mut Vec<u8>);
 
-    /// Opens in place what can be opened of units, one at least, that begin at `offset` of their file; a mark for
-    /// each. One that opens to nonsense is put right by the comparison, or travels as nonsense that
-    /// is sealed to the right bytes.
+    /// Decrypts units in place as far as possible, and returns a mark for each. There is at least
+    /// one; the first starts at `offset` of the file. A wrong result does no harm: the comparison
+    /// finds it, or encrypting it restores the right bytes.
     fn open(&self, offset: u64, units: &mut [u8]) -> Vec<Mark>;
 
-    /// Seals marked units in place, to the bytes they were opened from.
+    /// Encrypts marked units in place, to their original bytes.
     fn seal(&self, offset: u64, marks: &[Mark], units: &mut [u8]);
 }
 
-/// Reads one kind of key; [`Malformed`] if it is none.
+/// Decodes one kind of key; [`Malformed`] if the fields are invalid.
 type Read = fn(&mut Fields<'_>) -> Result<Box<dyn Scheme>, Malformed>;
 
-/// Kinds of keys by their numbers.
+/// Kinds of keys by number.
 const KINDS: [(u8, Read); 7] = [
     (MySqlPages::KIND, MySqlPages::read),
     (MariaDbPages::KIND, MariaDbPages::read),
@@ -116,7 +117,7 @@ const KINDS: [(u8, Read); 7] = [
     (LogBlocks::KIND, LogBlocks::read),
 ];
 
-/// How the pages of one tablespace, or the units of a log, are opened and sealed.
+/// Decryption and encryption of the pages of one tablespace, or of the units of a log.
 #[derive(Debug)]
 pub struct SpaceCipher {
     scheme: Box<dyn Scheme>,
@@ -127,7 +128,7 @@ impl SpaceCipher {
         Self { scheme: Box::new(scheme) }
     }
 
-    /// What travels in a key message.
+    /// Encodes the cipher for a key message.
     ///
     /// ```text
     /// 1   1: MySQL   2: MariaDB   3: MySQL's binary log   4: MySQL's redo log
@@ -140,21 +141,21 @@ impl SpaceCipher {
     /// MariaDB's binary log:   1 CBC: 0, CTR: 1   12 nonce   16, 24 or 32 key
     /// MariaDB's redo log:     1 all records as one: 0, page by page: 1   1 CBC: 0, CTR: 1   16 key
     /// before 10.8:            1 with key versions: 1, without: 0   1 CBC: 0, CTR: 1   16 key   4 nonce
-    ///                         8 a position near to that of every block
+    ///                         8 a position near that of every block
     /// ```
     #[must_use]
     pub fn encode(&self) -> Zeroizing<Vec<u8>> {
-        // Room for the longest, so that no copy is left behind.
+        // Capacity for the longest encoding, so that no unwiped copy is left behind.
         let mut out = Zeroizing::new(Vec::with_capacity(80));
         out.push(self.scheme.kind());
         self.scheme.encode(&mut out);
         out
     }
 
-    /// Reads a key message.
+    /// Decodes a key message.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`Malformed`] if the kind or the fields are invalid.
     pub fn decode(material: &[u8]) -> Result<Self, Malformed> {
         let mut fields = Fields(material);
         let kind = fields.u8()?;
@@ -170,26 +171,26 @@ impl SpaceCipher {
         self.scheme.kind()
     }
 
-    /// Whether it is AES in counter mode where files do not say.
+    /// Whether it is AES in counter mode, for kinds of files that do not record the mode.
     #[must_use]
     pub fn counter_mode(&self) -> bool {
         self.scheme.counter_mode()
     }
 
-    /// How marks of units are written.
+    /// Encoding of the marks of its units.
     #[must_use]
     pub fn form(&self) -> Form {
         self.scheme.form()
     }
 
-    /// Bytes of a unit in a chunk of so many bytes.
+    /// Bytes of a unit in a chunk of this length.
     #[must_use]
     pub fn unit_bytes(&self, chunk_bytes: usize) -> usize {
         self.scheme.unit_bytes(chunk_bytes)
     }
 
-    /// Opens a chunk as [`open`](Self::open) does, into the marks of its units and its bytes. Returns how many units were
-    /// opened.
+    /// As [`open`](Self::open), but with marks and bytes separate in `memory`. Returns the number
+    /// of decrypted units.
     pub fn open_marked(&self, offset: u64, chunk: &[u8], memory: &mut OpenMemory, marks: &mut Vec<u8>) -> usize {
         let OpenMemory { out, check } = memory;
         let opened = self.open(0, offset, chunk, out, check);
@@ -200,7 +201,7 @@ impl SpaceCipher {
         opened
     }
 
-    /// Seals the units of a chunk in place, each as its mark says.
+    /// Encrypts the units of a chunk in place, each as its mark says.
     ///
     /// # Errors
     /// [`Undecodable`] if the marks do not fit the cipher or the chunk; nothing is changed then.
@@ -216,8 +217,9 @@ impl SpaceCipher {
         Ok(())
     }
 
-    /// Opens a chunk that begins at `offset` of its file: `out` becomes description and bytes, ready
-    /// to be compressed. `check` is memory for sealing them again. Returns how many units were opened.
+    /// Decrypts a chunk that starts at `offset` of its file: `out` becomes description and bytes,
+    /// ready for compression. `check` is a buffer for encrypting them again. Returns the number of
+    /// decrypted units.
     pub fn open(&self, slot: u16, offset: u64, chunk: &[u8], out: &mut Vec<u8>, check: &mut Vec<u8>) -> usize {
         let (unit_bytes, form) = (self.scheme.unit_bytes(chunk.len()), self.scheme.form());
         let units = chunk.len() / unit_bytes;
@@ -247,7 +249,7 @@ impl SpaceCipher {
     }
 }
 
-/// Memory for opening chunks, used again for each; pages in clear text are in it.
+/// Reusable buffers for decrypting chunks. They contain pages in clear text.
 #[derive(Default)]
 pub struct OpenMemory {
     out: Zeroizing<Vec<u8>>,
@@ -255,7 +257,7 @@ pub struct OpenMemory {
 }
 
 impl OpenMemory {
-    /// The bytes that were opened last.
+    /// The bytes that were decrypted last.
     #[must_use]
     pub fn opened(&self) -> &[u8] {
         &self.out
@@ -268,9 +270,9 @@ impl fmt::Debug for OpenMemory {
     }
 }
 
-/// Opened units of one chunk, as they arrived.
+/// A received chunk of decrypted units.
 pub struct OpenedChunk<'p> {
-    /// Slot of the key they are to be sealed with.
+    /// Slot of the key to encrypt them with.
     pub slot: u16,
     units: u16,
     rest: &'p [u8],
@@ -283,16 +285,16 @@ impl fmt::Debug for OpenedChunk<'_> {
 }
 
 impl<'p> OpenedChunk<'p> {
-    /// Reads the front of a decompressed payload.
+    /// Parses the description of a decompressed payload.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`Malformed`] if it is too short.
     pub fn parse(payload: &'p [u8]) -> Result<Self, Malformed> {
         let mut fields = Fields(payload);
         Ok(Self { slot: fields.u16()?, units: fields.u16()?, rest: fields.rest() })
     }
 
-    /// Seals what is behind the description into `chunk`, which begins at `offset` of its file.
+    /// Encrypts the bytes after the description into `chunk`, which starts at `offset` of its file.
     ///
     /// # Errors
     /// [`Undecodable`] if the description does not fit the cipher or the chunk.
@@ -315,7 +317,7 @@ impl<'p> OpenedChunk<'p> {
     }
 }
 
-/// Reads MariaDB's mode of operation.
+/// Decodes MariaDB's mode of operation.
 fn mode(fields: &mut Fields<'_>) -> Result<Mode, Malformed> {
     match fields.u8()? {
         0 => Ok(Mode::Cbc),
@@ -328,7 +330,7 @@ fn is_ctr(mode: Mode) -> u8 {
     u8::from(mode == Mode::Ctr)
 }
 
-/// Reads the bytes of a page, as servers have them.
+/// Decodes a page size; only those of servers are valid.
 fn page_bytes(fields: &mut Fields<'_>) -> Result<usize, Malformed> {
     let bytes = usize::try_from(fields.u32()?).map_err(|_| Malformed)?;
     let sound = bytes.is_power_of_two() && (MIN_PAGE_BYTES..=MAX_PAGE_BYTES).contains(&bytes);

@@ -1,4 +1,4 @@
-//! Pages of MySQL's tablespaces: one key for all of them, sealed in lockstep.
+//! Pages of MySQL's tablespaces: one key for all of them, encrypted in lockstep.
 
 use innodb::crypt::mysql::{OpenedPage, PageCipher, PageSealer, TablespaceKey, is_encrypted};
 use zeroize::Zeroizing;
@@ -32,7 +32,7 @@ impl MySqlPages {
     }
 }
 
-/// Reads key and initialisation vector, 32 bytes each.
+/// Decodes key and initialisation vector, 32 bytes each.
 pub(super) fn key_and_iv(fields: &mut Fields<'_>) -> Result<TablespaceKey, Malformed> {
     let (key, iv) = (Zeroizing::new(fields.array()?), Zeroizing::new(fields.array()?));
     Ok(TablespaceKey::from_parts(&key, &iv))
@@ -88,7 +88,7 @@ impl Scheme for MySqlPages {
                 _ => None,
             })
             .collect();
-        // Lengths were checked when the marks were made or read.
+        // Cannot fail: lengths were checked when the marks were made or decoded.
         let _ = self.sealer.seal(&mut opened);
     }
 }

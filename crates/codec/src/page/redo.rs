@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{Fields, Malformed};
 
-/// Sealed blocks of a chunk that a key is tried on.
-const TRIED: usize = 8;
+/// Encrypted blocks of a chunk on which a key is tried.
+const SAMPLE_BLOCKS: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct RedoBlocks {
@@ -31,10 +31,12 @@ impl RedoBlocks {
         Some(Self { cipher: BlockCipher::new(&key).ok()?, key })
     }
 
-    /// For a log of which this is a chunk; `None` if the key opens nothing of it.
-    pub(super) fn of(key: &TablespaceKey, chunk: &[u8]) -> Option<Self> {
-        let mut sealed = chunk.chunks_exact(BLOCK_BYTES).filter(|block| is_encrypted(block)).take(TRIED).peekable();
-        // Most chunks of a log that is clear, or new, have nothing to expand a key for.
+    /// For a chunk of the log; `None` if the key decrypts nothing in it.
+    pub(super) fn for_chunk(key: &TablespaceKey, chunk: &[u8]) -> Option<Self> {
+        let mut sealed =
+            chunk.chunks_exact(BLOCK_BYTES).filter(|block| is_encrypted(block)).take(SAMPLE_BLOCKS).peekable();
+        // Most chunks of a clear or new log have no encrypted block: do not expand the key for
+        // them.
         sealed.peek()?;
         let this = Self::new(key.clone())?;
         sealed.any(|block| this.open_block(&mut block.to_vec())).then_some(this)
@@ -44,8 +46,8 @@ impl RedoBlocks {
         Ok(Box::new(Self::new(key_and_iv(fields)?).ok_or(Malformed)?))
     }
 
-    /// Opens a block if what it opens to is sound: a damaged one, one under another key, or a part of
-    /// the file's header in which the bit of the mark means something else stays as it is.
+    /// Decrypts a block if the result is valid. Unchanged stay: a damaged block, one with another
+    /// key, and a part of the file's header in which the bit of the mark has another meaning.
     fn open_block(&self, block: &mut [u8]) -> bool {
         let Some(mut copy) = block.first_chunk::<BLOCK_BYTES>().copied() else { return false };
         let opens = is_encrypted(block) && self.cipher.open(&mut copy).is_ok() && block_holds(&copy, true);
@@ -100,7 +102,7 @@ mod tests {
         },
     };
 
-    /// Blocks of the sample that are encrypted, see testdata/README.md.
+    /// Encrypted blocks in the sample, see testdata/README.md.
     const ENCRYPTED: usize = 70;
 
     fn log() -> Vec<u8> {
@@ -108,10 +110,13 @@ mod tests {
     }
 
     fn cipher_of(log: &[u8]) -> SpaceCipher {
-        SpaceKeys::of(log, &keys(), KeyFileKeys::Stay, || None).unwrap().cipher(KeyVersion(0), 0, log, &keys()).unwrap()
+        SpaceKeys::from_head(log, &keys(), KeyFileKeys::Keep, || None)
+            .unwrap()
+            .cipher(KeyVersion(0), 0, log, &keys())
+            .unwrap()
     }
 
-    /// Where encrypted blocks are; the bit of their mark means something else in the header.
+    /// Offsets of encrypted blocks; in the header the bit of the mark has another meaning.
     fn places(log: &[u8]) -> Vec<usize> {
         let blocks = log.chunks(BLOCK_BYTES).enumerate().skip(4);
         blocks.filter(|(_, block)| is_encrypted(block)).map(|(number, _)| number * BLOCK_BYTES).collect()
@@ -156,7 +161,7 @@ mod tests {
             log[at] ^= 1;
             assert_eq!(open_and_seal(&cipher, 0, &log).0, ENCRYPTED - damaged);
         }
-        // A clear block that is marked, and a mark in the header.
+        // Marks a clear block, and sets the mark in the header.
         log[4] |= 0x80;
         let clear = log.chunks(BLOCK_BYTES).skip(4).position(|block| !is_encrypted(block)).unwrap() + 4;
         log[clear * BLOCK_BYTES + 4] |= 0x80;
@@ -169,20 +174,20 @@ mod tests {
         let info = key_info(&bare);
         assert!(info.is_some());
         bare[512..2048].fill(0);
-        assert!(SpaceKeys::of(&bare, &keys(), KeyFileKeys::Stay, || None).is_none());
-        let borrowed = SpaceKeys::of(&bare, &keys(), KeyFileKeys::Stay, || info.clone()).unwrap();
+        assert!(SpaceKeys::from_head(&bare, &keys(), KeyFileKeys::Keep, || None).is_none());
+        let borrowed = SpaceKeys::from_head(&bare, &keys(), KeyFileKeys::Keep, || info.clone()).unwrap();
         let cipher = borrowed.cipher(KeyVersion(0), 0, &bare, &keys()).unwrap();
         assert_eq!(open_and_seal(&cipher, 0, &bare).0, ENCRYPTED);
-        assert!(SpaceKeys::of(&bare, &WrongKeys(keys()), KeyFileKeys::Stay, || info.clone()).is_none());
+        assert!(SpaceKeys::from_head(&bare, &WrongKeys(keys()), KeyFileKeys::Keep, || info.clone()).is_none());
     }
 
     #[test]
     fn a_key_that_opens_nothing_makes_no_cipher() {
         let log = log();
-        let sealed = SpaceKeys::of(&log, &keys(), KeyFileKeys::Stay, || None).unwrap();
+        let sealed = SpaceKeys::from_head(&log, &keys(), KeyFileKeys::Keep, || None).unwrap();
         assert!(sealed.cipher(KeyVersion(0), 0, &[0; 1 << 16], &keys()).is_none());
         let other = TablespaceKey::from_parts(&[1; 32], &[2; 32]);
-        assert!(RedoBlocks::of(&other, &log).is_none());
+        assert!(RedoBlocks::for_chunk(&other, &log).is_none());
     }
 
     #[test]

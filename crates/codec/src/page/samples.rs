@@ -15,7 +15,7 @@ fn place(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
 }
 
-/// A sample, unpacked if it is stored packed.
+/// A sample, decompressed if it is stored compressed.
 pub(super) fn sample(name: &str) -> Vec<u8> {
     fs::read(place(name)).unwrap_or_else(|_| {
         let packed = fs::File::open(place(&format!("{name}.zst"))).unwrap();
@@ -39,7 +39,7 @@ pub(super) fn mariadb_keys(name: &str) -> Keys {
     keys
 }
 
-/// The same names, other keys.
+/// The same names with other keys.
 pub(super) struct WrongKeys(pub(super) Keys);
 
 impl KeySource for WrongKeys {
@@ -68,8 +68,8 @@ impl KeySource for WrongKeys {
     }
 }
 
-/// Opens a chunk, seals it as a receiver would that was sent the key, and makes sure that it is what
-/// it was. Returns how many units were opened, and the payload.
+/// Decrypts a chunk, encrypts it as a receiver with the key would, and compares it with the
+/// original. Returns the number of decrypted units, and the payload.
 #[track_caller]
 pub(super) fn open_and_seal(cipher: &SpaceCipher, offset: u64, chunk: &[u8]) -> (usize, Vec<u8>) {
     let (mut payload, mut check) = (Vec::new(), Vec::new());
@@ -79,6 +79,6 @@ pub(super) fn open_and_seal(cipher: &SpaceCipher, offset: u64, chunk: &[u8]) -> 
     assert_eq!(opened.slot, 7);
     let mut sealed = vec![0x55; chunk.len()];
     opened.seal(&receiver, offset, &mut sealed).unwrap();
-    assert!(sealed == chunk, "the chunk at {offset} is another");
+    assert!(sealed == chunk, "the chunk at {offset} differs");
     (units, payload)
 }

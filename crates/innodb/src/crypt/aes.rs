@@ -1,5 +1,5 @@
-//! AES in the modes the servers use it: whole blocks without padding, and what they do with
-//! the bytes that fill no block.
+//! AES in the modes the servers use: whole blocks without padding, and each server's treatment of
+//! the bytes after the last whole block.
 //!
 //! Source: formats, "Page encryption" of MySQL and MariaDB.
 
@@ -13,10 +13,10 @@ use aws_lc_rs::{
     iv::FixedLength,
 };
 
-/// Bytes of a block.
+/// Bytes of an AES block.
 pub const BLOCK: usize = 16;
 
-/// A key of 16, 24 or 32 bytes, expanded for one mode of operation after the other.
+/// An AES key of 16, 24 or 32 bytes, expanded once per mode of operation.
 ///
 /// Key material is wiped on drop; `Debug` shows nothing of it.
 pub struct Aes {
@@ -27,7 +27,7 @@ pub struct Aes {
     ecb_seal: EncryptingKey,
 }
 
-/// A key that has none of the three lengths AES takes.
+/// The key does not have one of the three lengths AES takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a key of 128, 192 or 256 bits")]
 pub struct KeyLength;
@@ -36,7 +36,7 @@ impl Aes {
     /// Expands a key.
     ///
     /// # Errors
-    /// [`KeyLength`] if it has not 16, 24 or 32 bytes.
+    /// [`KeyLength`] unless the key has 16, 24 or 32 bytes.
     pub fn new(key: &[u8]) -> Result<Self, KeyLength> {
         let algorithm: &'static Algorithm = match key.len() {
             16 => &AES_128,
@@ -55,16 +55,16 @@ impl Aes {
     }
 }
 
-/// The library refused a length it was given, which these functions never pass.
+/// The cipher library refused the length of its input, which these functions never cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the cipher refused its input")]
 pub struct CipherFault;
 
-/// One block, also an initialisation vector.
+/// One AES block, also used for initialisation vectors.
 pub type Block = [u8; BLOCK];
 
 impl Aes {
-    /// Opens the whole blocks of `data` in cipher block chaining; bytes that fill no block stay.
+    /// Decrypts the whole blocks of `data` in CBC mode; bytes after the last whole block stay.
     ///
     /// # Errors
     /// [`CipherFault`], never seen.
@@ -78,7 +78,7 @@ impl Aes {
         }
     }
 
-    /// Seals the whole blocks of `data` in cipher block chaining; bytes that fill no block stay.
+    /// Encrypts the whole blocks of `data` in CBC mode; bytes after the last whole block stay.
     ///
     /// # Errors
     /// [`CipherFault`], never seen.
@@ -92,8 +92,7 @@ impl Aes {
         }
     }
 
-    /// Opens or seals `data` of any length in counter mode; `counter` counts up as one
-    /// big-endian number.
+    /// Encrypts or decrypts `data` of any length in CTR mode; `counter` is one big-endian number.
     ///
     /// # Errors
     /// [`CipherFault`], never seen.
@@ -102,25 +101,25 @@ impl Aes {
         self.ctr.less_safe_encrypt(data, context).map(drop).map_err(|_| CipherFault)
     }
 
-    /// Opens whole blocks one by one, as wrapped keys are.
+    /// Decrypts whole blocks in ECB mode, as used for wrapped keys.
     ///
     /// # Errors
-    /// [`CipherFault`] if `data` is no multiple of a block.
+    /// [`CipherFault`] if the length of `data` is not a multiple of 16 bytes.
     pub fn ecb_open(&self, data: &mut [u8]) -> Result<(), CipherFault> {
         self.ecb_open.decrypt(data, DecryptionContext::None).map(drop).map_err(|_| CipherFault)
     }
 
-    /// Seals whole blocks one by one.
+    /// Encrypts whole blocks in ECB mode.
     ///
     /// # Errors
-    /// [`CipherFault`] if `data` is no multiple of a block.
+    /// [`CipherFault`] if the length of `data` is not a multiple of 16 bytes.
     pub fn ecb_seal(&self, data: &mut [u8]) -> Result<(), CipherFault> {
         self.ecb_seal.encrypt(data).map(drop).map_err(|_| CipherFault)
     }
 
-    /// Opens `data` as MySQL does: chained whole blocks, and, where bytes are left over, the last
-    /// 32 bytes chained a second time, overlapping. Fewer than 32 bytes stay as they are beyond
-    /// their whole blocks.
+    /// Decrypts `data` as MySQL does: whole blocks in CBC mode; if bytes are left over, the last 32
+    /// bytes are decrypted a second time, overlapping. If `data` has fewer than 32 bytes, the
+    /// left-over ones stay as they are.
     ///
     /// Source: formats, "Page encryption" of MySQL.
     ///
@@ -133,7 +132,7 @@ impl Aes {
         self.cbc_open(iv, data)
     }
 
-    /// Seals `data` as MySQL does, see [`Self::mysql_open`].
+    /// Encrypts `data` as MySQL does, see [`Self::mysql_open`].
     ///
     /// # Errors
     /// [`CipherFault`], never seen.
@@ -145,8 +144,8 @@ impl Aes {
         }
     }
 
-    /// Opens `data` as MariaDB does in `aes_cbc`: chained whole blocks; left-over bytes are masked
-    /// with the sealed initialisation vector.
+    /// Decrypts `data` as MariaDB does in `aes_cbc`: whole blocks in CBC mode; left-over bytes are
+    /// masked with the encrypted initialisation vector.
     ///
     /// Source: formats, "Page encryption" of MariaDB.
     ///
@@ -157,7 +156,7 @@ impl Aes {
         self.cbc_open(iv, data)
     }
 
-    /// Seals `data` as MariaDB does in `aes_cbc`, see [`Self::mariadb_cbc_open`].
+    /// Encrypts `data` as MariaDB does in `aes_cbc`, see [`Self::mariadb_cbc_open`].
     ///
     /// # Errors
     /// [`CipherFault`], never seen.
@@ -183,7 +182,7 @@ fn whole_blocks(data: &mut [u8]) -> &mut [u8] {
     blocks.as_flattened_mut()
 }
 
-/// The last two blocks' worth of bytes, if `data` does not end with a whole block.
+/// The last 32 bytes, if `data` does not end with a whole block.
 fn overlapping_tail(data: &mut [u8]) -> Option<&mut [u8]> {
     let from = data.len().checked_sub(2 * BLOCK)?;
     if data.len().is_multiple_of(BLOCK) { None } else { data.get_mut(from..) }

@@ -1,13 +1,13 @@
 //! Encryption of Aria pages (MariaDB).
 //!
-//! The key of the key file seals the 16 bytes of the table's own record, which gives the key of its
-//! pages. Every page has its own initialisation vector, from the table's number, the page's, and the
-//! log sequence number at the page's beginning; tables without a log have a random number there. The
-//! page checksum at the end is that of the clear page and stays readable.
+//! The key of the key file encrypts the table's own 16-byte record; the result is the key of the
+//! table's pages. Each page has its own initialisation vector, built from the table's number, the
+//! page number, and the log sequence number at the start of the page (a random number in tables
+//! without a log). The page checksum at the end is that of the clear page and stays readable.
 //!
-//! Source: formats, "Aria"; what is sealed of a blob page and of tables without a log: `ma_crypt.c`.
-//! Head, tail, blob and index pages, both modes, with and without a log, confirmed on tables that
-//! MariaDB 10.11 and 11.8 wrote.
+//! Source: formats, "Aria"; the encrypted range of blob pages and of tables without a log:
+//! `ma_crypt.c`. Head, tail, blob and index pages, both modes, with and without a log, confirmed on
+//! tables that MariaDB 10.11 and 11.8 wrote.
 
 use std::{fmt, ops::Range};
 
@@ -23,21 +23,21 @@ use crate::{
 
 /// Bytes of the checksum at the end of every page.
 pub const CHECKSUM_BYTES: usize = 4;
-/// Bytes of a key version, zero in the page its checksum is taken of.
+/// Bytes of a key version. Its field is zero in the page that the checksum covers.
 const VERSION_BYTES: usize = 4;
-/// Bytes of the log sequence number at the beginning of a page.
+/// Bytes of the log sequence number at the start of a page.
 const LSN_BYTES: usize = 7;
-/// Bytes of the transaction's number behind it, in index pages of tables with a log.
+/// Bytes of the transaction id after the log sequence number, in index pages of tables with a log.
 const TRANSACTION_BYTES: usize = 6;
-/// Key number, flag, and the bytes used (two): the end of an index page's header.
+/// Bytes of key number, flag and bytes used (2): the end of an index page's header.
 const KEY_FIELDS_BYTES: usize = 4;
-/// Type of a page that is one piece of a large value.
+/// Page type of a page that holds part of a large value.
 const BLOB_PAGE: u8 = 3;
 
-/// The record behind the header of an encrypted table's index file.
+/// The encryption record after the header of an encrypted table's index file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CryptRecord {
-    /// A random number that stands for the table.
+    /// A random number that identifies the table in initialisation vectors.
     pub space: u32,
     iv: Block,
 }
@@ -46,7 +46,7 @@ impl CryptRecord {
     /// Bytes of the record.
     pub const BYTES: usize = 22;
 
-    /// Reads the record; `None` if it is not of the one known scheme.
+    /// Parses the record; `None` unless it has the one known scheme.
     #[must_use]
     pub fn parse(record: &[u8]) -> Option<Self> {
         const SCHEME: u8 = 1;
@@ -56,19 +56,19 @@ impl CryptRecord {
     }
 }
 
-/// Where things stand in a page: what is sealed of it, and what its checksum covers.
+/// Layout of a page: what is encrypted, and what its checksum covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageLayout {
     /// Offset of the key version, in encrypted tables.
     version_at: Option<usize>,
-    /// What is sealed; empty in clear tables.
+    /// Encrypted bytes; empty in clear tables.
     sealed: Range<usize>,
-    /// Bytes the checksum covers, from the beginning.
+    /// Bytes the checksum covers, from the start of the page.
     covered: usize,
 }
 
 impl PageLayout {
-    /// A page of a data file of ROW_FORMAT=PAGE, but no bitmap page.
+    /// Layout of a page of a ROW_FORMAT=PAGE data file that is not a bitmap page.
     #[must_use]
     pub fn data(page: &[u8], encrypted: bool) -> Self {
         let [flags] = page.array_at(7).unwrap_or_default();
@@ -80,19 +80,19 @@ impl PageLayout {
         Self { version_at: Some(version_at), sealed: version_at.saturating_add(VERSION_BYTES)..covered, covered }
     }
 
-    /// A bitmap page: never sealed.
+    /// Layout of a bitmap page, which is never encrypted.
     #[must_use]
     pub fn bitmap(page: &[u8]) -> Self {
         Self::data(page, false)
     }
 
-    /// A page of an index file behind its header; `None` if the page says to use more than it has,
-    /// or less than its header. What is behind the used bytes is memory of the server, neither
-    /// sealed nor covered by the checksum.
+    /// Layout of a page of an index file, after its header. `None` if the page claims to use more
+    /// bytes than it has, or fewer than its header. Bytes after the used ones are leftover server
+    /// memory, neither encrypted nor covered by the checksum.
     #[must_use]
     pub fn index(page: &[u8], table: &AriaTable) -> Option<Self> {
         let log_bytes = if table.transactional { LSN_BYTES + TRANSACTION_BYTES } else { 0 };
-        // Sealed pages need a number for their initialisation vector, log or not.
+        // Encrypted pages need a number for their initialisation vector, even without a log.
         let before = if table.encrypted { log_bytes.max(LSN_BYTES) } else { log_bytes };
         let version_bytes = if table.encrypted { VERSION_BYTES } else { 0 };
         let header_bytes = before.checked_add(version_bytes)?.checked_add(KEY_FIELDS_BYTES)?;
@@ -105,20 +105,20 @@ impl PageLayout {
         Some(Self { version_at, sealed: if table.encrypted { header_bytes..used } else { used..used }, covered: used })
     }
 
-    /// Whether less than a block is sealed: both modes do the same then.
+    /// `true` if less than one AES block is encrypted: both modes then give the same result.
     #[must_use]
     pub fn is_short(&self) -> bool {
         self.sealed.len() < BLOCK
     }
 
-    /// The key version the page asks for; 0 if it is not sealed.
+    /// The key version of the page; 0 if it is not encrypted.
     #[must_use]
     pub fn key_version(&self, page: &[u8]) -> KeyVersion {
         KeyVersion(self.version_at.and_then(|at| page.le32(at)).unwrap_or(0))
     }
 
-    /// The checksum of an open page: zlib's CRC-32 begun with the page number, of the page without
-    /// its key version; the two highest values are not used.
+    /// The checksum of a decrypted page: zlib's CRC-32 seeded with the page number, over the page
+    /// without its key version. The two highest values are not used.
     #[must_use]
     pub fn checksum(&self, page_no: u32, page: &[u8]) -> u32 {
         const HIGHEST: u32 = 0xffff_fffd;
@@ -141,7 +141,7 @@ impl PageLayout {
     }
 }
 
-/// Mode of operation; which one is not stored (`file_key_management_encryption_algorithm`).
+/// Mode of operation. It is not stored in the table (`file_key_management_encryption_algorithm`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageMode {
     /// `aes_cbc`, the default.
@@ -150,24 +150,24 @@ pub enum PageMode {
     Ctr,
 }
 
-/// What opens and seals the pages of one table with one version of its key.
+/// Encrypts and decrypts the pages of one table with one version of its key.
 pub struct AriaPages {
     key: Aes,
     space: u32,
 }
 
 impl AriaPages {
-    /// `key` is that of the key file: id 1, or 2 for temporary tables if there is one.
+    /// `key` comes from the key file: id 1, or 2 for temporary tables if there is one.
     ///
     /// # Errors
-    /// [`KeyLength`] if it has not 16, 24 or 32 bytes.
+    /// [`KeyLength`] unless the key has 16, 24 or 32 bytes.
     pub fn new(key: &[u8], record: &CryptRecord) -> Result<Self, KeyLength> {
         let mut page_key = Zeroizing::new(record.iv);
         Aes::new(key)?.ecb_seal(page_key.as_mut_slice()).map_err(|CipherFault| KeyLength)?;
         Ok(Self { key: Aes::new(page_key.as_slice())?, space: record.space })
     }
 
-    /// Opens `page`; its key version stays, so that it can be sealed again.
+    /// Decrypts `page` in place; its key version stays, so that it can be encrypted again.
     ///
     /// # Errors
     /// [`CipherFault`], never seen.
@@ -180,7 +180,7 @@ impl AriaPages {
         }
     }
 
-    /// Seals an open page: the identical bytes, since its number and log sequence number stay.
+    /// Encrypts a decrypted page to identical bytes: the page number and log sequence number stay.
     ///
     /// # Errors
     /// [`CipherFault`], never seen.
@@ -193,7 +193,8 @@ impl AriaPages {
         }
     }
 
-    /// Table, page, and log sequence number: file number in three bytes, offset in four.
+    /// Initialisation vector: table, page, and log sequence number (file number in 3 bytes, offset
+    /// in 4).
     fn iv(&self, page_no: u32, page: &[u8]) -> Block {
         let [low, mid, high, offset @ ..]: [u8; LSN_BYTES] = page.array_at(0).unwrap_or_default();
         let lsn = (u64::from(u32::from_le_bytes([low, mid, high, 0])) << 32) | u64::from(u32::from_le_bytes(offset));

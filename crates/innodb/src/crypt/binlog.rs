@@ -1,11 +1,11 @@
-//! Encryption of binary and relay logs: MySQL's whole log, and MariaDB's and Percona Server 5.7's event
-//! by event.
+//! Encryption of binary and relay logs: MySQL encrypts the whole log, MariaDB and Percona Server
+//! 5.7 each event.
 //!
-//! MySQL wraps a random password in a header of 512 bytes; key and counter of the log follow from
-//! it, and everything behind the header is one stream in counter mode. MariaDB seals each event by
-//! itself with a key of its key file, under a nonce of the log and the event's own offset; only
-//! its length stays readable. Percona Server 5.7 took this over with a key of the keyring, and seals the
-//! nonce with the offset before it uses them.
+//! MySQL wraps a random password in a 512-byte header. The password gives the log's key and
+//! counter; everything after the header is one stream in counter mode. MariaDB encrypts each event
+//! with a key of its key file and a nonce made of the log's nonce and the event's offset; only the
+//! event's length stays readable. Percona Server 5.7 does the same with a key of the keyring, and
+//! encrypts the nonce and offset before it uses them.
 //!
 //! Source: formats, "MySQL binary / relay log encryption" and "Binary / relay log" of MariaDB;
 //! MySQL 9.7, MariaDB 10.11 (both modes) and Percona Server 5.7.22 confirmed on testdata.
@@ -31,7 +31,7 @@ use crate::{
 const PASSWORD_BYTES: usize = 32;
 /// Bytes of the nonce in MariaDB's start-encryption event.
 pub const NONCE_BYTES: usize = 12;
-/// What the name of every key of MySQL's binary logs begins with.
+/// Prefix of the name of every master key for MySQL's binary logs.
 const KEY_NAME_PREFIX: &str = "MySQLReplicationKey_";
 
 /// The header of an encrypted MySQL log, with the password still wrapped.
@@ -39,41 +39,41 @@ const KEY_NAME_PREFIX: &str = "MySQLReplicationKey_";
 pub struct MySqlHeader {
     /// Name of the master key in the keyring, `MySQLReplicationKey_<server uuid>_<n>`.
     pub key_name: String,
-    /// Whether only zeros follow the fields, as the server writes it.
+    /// `true` if only zeros follow the fields, as the server writes it.
     pub padded_with_zeros: bool,
     password: [u8; PASSWORD_BYTES],
     iv: Block,
 }
 
-/// Why a header cannot be understood.
+/// Why a header cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeaderFault {
-    /// A version nobody described.
+    /// Unknown header version.
     #[error("version {0} of the header is not known")]
     Version(u8),
-    /// A field of a type nobody described.
+    /// Unknown field type.
     #[error("field {field} at offset {offset} is not known")]
     Field {
         /// Its type.
         field: u8,
-        /// Where it stands, in bytes.
+        /// Offset of the field in the header, in bytes.
         offset: u64,
     },
-    /// A field that must be there is not, is cut off, or is there twice.
-    #[error("the {0} is missing, cut off or there twice")]
+    /// A required field is missing, cut off or duplicated.
+    #[error("the {0} is missing, cut off or duplicated")]
     Missing(&'static str),
-    /// The name is not that of a key of binary logs.
+    /// The key name does not have the form of a binary log key.
     #[error("the key has no name of the form {KEY_NAME_PREFIX}<server uuid>_<number>")]
     KeyName,
 }
 
 impl MySqlHeader {
-    /// Reads the header from the beginning of a log; its magic is not looked at.
+    /// Parses the header at the start of a log. The magic is not checked.
     ///
     /// # Errors
     /// [`HeaderFault`]. A changed byte inside the password or the initialisation vector cannot be
-    /// seen: it only shows in what the log opens to.
+    /// detected here: only the decrypted log shows it.
     pub fn parse(log: &[u8]) -> Result<Self, HeaderFault> {
         let head = log.range(0, MYSQL_HEADER_BYTES);
         match head.array_at(4) {
@@ -90,8 +90,8 @@ impl MySqlHeader {
         fields.header(all_zero(rest))
     }
 
-    /// Opens the password and derives what seals the log. Any key opens to something: whether it
-    /// was the right one shows in the magic at offset 0 of the stream.
+    /// Unwraps the password and derives the log's key. Unwrapping succeeds with any key: the magic
+    /// at offset 0 of the decrypted stream shows whether it was the right one.
     ///
     /// # Errors
     /// [`CipherFault`], never seen.
@@ -108,12 +108,12 @@ struct Fields {
 }
 
 impl Fields {
-    /// Reads the field at `at`; returns where the next begins, `None` after the last.
+    /// Parses the field at `at`. Returns the offset of the next field, `None` after the last.
     fn read(&mut self, head: &[u8], at: usize) -> Result<Option<usize>, HeaderFault> {
         let [field] = head.array_at(at).ok_or(HeaderFault::Missing("end of the fields"))?;
         let from = at.saturating_add(1);
         match field {
-            // Also reached at the end of the fields: the padding is zero.
+            // Also reached at the end of the fields, because the padding is zero.
             0 => Ok(None),
             1 => {
                 let text = short_text(head, from).ok_or(HeaderFault::Missing("name of the key"))?;
@@ -153,14 +153,14 @@ fn once<T>(field: &mut Option<T>, value: Option<T>, name: &'static str) -> Resul
     }
 }
 
-/// Text behind its length of one byte.
+/// Text with a length prefix of one byte.
 fn short_text(head: &[u8], at: usize) -> Option<&[u8]> {
     let [length] = head.array_at(at)?;
     let from = at.checked_add(1)?;
     head.get(from..from.checked_add(usize::from(length))?)
 }
 
-/// The name if it has the form of one, else empty.
+/// The name if it has the right form, else `None`.
 fn key_name(text: &[u8]) -> Option<String> {
     let name = str::from_utf8(text).unwrap_or_default();
     let well_formed =
@@ -173,7 +173,7 @@ fn key_name(text: &[u8]) -> Option<String> {
     Some(if well_formed { name.to_owned() } else { String::new() })
 }
 
-/// What opens and seals everything behind the header of an encrypted MySQL log.
+/// Encrypts and decrypts everything after the header of an encrypted MySQL log.
 pub struct MySqlStream {
     key: Aes,
     /// First half of every counter block; the second counts blocks from 0.
@@ -181,8 +181,8 @@ pub struct MySqlStream {
 }
 
 impl MySqlStream {
-    /// Opens or seals `data`, which begins `offset` bytes into the stream: the same in counter mode.
-    /// Offset 0 of the stream is offset 512 of the file.
+    /// Encrypts or decrypts `data`, which starts at `offset` of the stream: the same operation in
+    /// counter mode. Offset 0 of the stream is offset 512 of the file.
     ///
     /// # Errors
     /// [`CipherFault`], never seen.
@@ -218,7 +218,7 @@ impl Drop for MySqlStream {
     }
 }
 
-/// How events are sealed; which of MariaDB's modes it is, is not stored
+/// How events are encrypted. The log does not record MariaDB's mode
 /// (`file_key_management_encryption_algorithm`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventMode {
@@ -226,11 +226,11 @@ pub enum EventMode {
     Cbc,
     /// `aes_ctr`.
     Ctr,
-    /// Percona Server 5.7: CBC, the initialisation vector of which is sealed itself.
+    /// Percona Server 5.7: CBC with an encrypted initialisation vector.
     Percona,
 }
 
-/// What opens and seals the events of an encrypted log of MariaDB or Percona Server 5.7.
+/// Encrypts and decrypts the events of an encrypted log of MariaDB or Percona Server 5.7.
 #[derive(Debug)]
 pub struct MariaDbEvents {
     key: Aes,
@@ -239,15 +239,16 @@ pub struct MariaDbEvents {
 }
 
 impl MariaDbEvents {
-    /// `key` is the one the start-encryption event names, used as it is: id 1 of MariaDB's key file.
+    /// `key` is the key that the start-encryption event names, used unchanged: id 1 of MariaDB's
+    /// key file.
     ///
     /// # Errors
-    /// [`KeyLength`] if it has not 16, 24 or 32 bytes.
+    /// [`KeyLength`] unless the key has 16, 24 or 32 bytes.
     pub fn new(key: &[u8], nonce: [u8; NONCE_BYTES], mode: EventMode) -> Result<Self, KeyLength> {
         Ok(Self { key: Aes::new(key)?, nonce, mode })
     }
 
-    /// Opens the event at `offset` (bytes from the start of the file).
+    /// Decrypts the event at `offset` (bytes from the start of the file) in target.
     ///
     /// # Errors
     /// [`CipherFault`] if `event` is shorter than the common header.
@@ -255,7 +256,7 @@ impl MariaDbEvents {
         self.pieces(offset, as_u64(event.len())).open(event)
     }
 
-    /// Seals the event at `offset`; opening it again gives the identical bytes.
+    /// Encrypts the event at `offset` in target. Decrypting and encrypting gives identical bytes.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -263,7 +264,7 @@ impl MariaDbEvents {
         self.pieces(offset, as_u64(event.len())).seal(event)
     }
 
-    /// For an event too long to hold: opens or seals it piece by piece, from its beginning.
+    /// Processes an event that is too long for memory in pieces, from its start.
     #[must_use]
     pub fn pieces(&self, offset: u64, event_bytes: u64) -> EventPieces<'_> {
         let position = offset.to_le_bytes();
@@ -271,15 +272,16 @@ impl MariaDbEvents {
         let bytes = self.nonce.iter().chain(position.range(0, 4));
         iv.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
         if self.mode == EventMode::Percona {
-            // Cannot fail: it is one block.
+            // A single block cannot fail.
             let _ = self.key.ecb_seal(&mut iv);
         }
         EventPieces { events: self, iv, chain: iv, done: 0, event_bytes }
     }
 }
 
-/// One event, piece by piece in one direction. Every piece but the last must end 4 bytes behind a
-/// whole number of blocks ([`EventPieces::FIRST_BYTES`] at least), counted from the event's beginning.
+/// One event, encrypted or decrypted piece by piece. Every piece but the last must end 4 bytes
+/// after a whole number of blocks, counted from the start of the event, and have at least
+/// [`EventPieces::FIRST_BYTES`].
 #[derive(Debug)]
 pub struct EventPieces<'k> {
     events: &'k MariaDbEvents,
@@ -290,20 +292,20 @@ pub struct EventPieces<'k> {
     event_bytes: u64,
 }
 
-/// Bytes at the beginning of an event that are not sealed where they stand.
+/// Bytes at the start of an event that are moved before encryption, see [`with_length_moved`].
 const CLEAR_BYTES: usize = 4;
-/// Where the length of an event stands, in the clear.
+/// Offset of an event's length, which stays readable.
 const LENGTH_AT: usize = 9;
 
 impl EventPieces<'_> {
-    /// The first piece is at least this long, unless the whole event is shorter: it holds the
-    /// common header.
+    /// Minimum length of the first piece, which holds the common header, unless the whole event is
+    /// shorter.
     pub const FIRST_BYTES: usize = CLEAR_BYTES + BLOCK;
 
-    /// Opens the next piece.
+    /// Decrypts the next piece.
     ///
     /// # Errors
-    /// [`CipherFault`] if a piece ends where it must not.
+    /// [`CipherFault`] if a piece ends at a position that is not allowed.
     pub fn open(&mut self, piece: &mut [u8]) -> Result<(), CipherFault> {
         self.next(piece, |this, body, last| match this.events.mode {
             EventMode::Ctr => this.count(body),
@@ -319,7 +321,7 @@ impl EventPieces<'_> {
         })
     }
 
-    /// Seals the next piece.
+    /// Encrypts the next piece.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -349,7 +351,7 @@ impl EventPieces<'_> {
             return Err(CipherFault);
         }
         if self.done == 0 {
-            with_length_aside(piece, |body| crypt(self, body, last))?;
+            with_length_moved(piece, |body| crypt(self, body, last))?;
         } else {
             crypt(self, piece, last)?;
         }
@@ -357,7 +359,7 @@ impl EventPieces<'_> {
         Ok(())
     }
 
-    /// Bytes that fill no block are masked with the sealed initialisation vector of the event.
+    /// Masks the bytes after the last whole block with the event's encrypted initialisation vector.
     fn mask_rest(&self, body: &mut [u8]) -> Result<(), CipherFault> {
         let (_, rest) = body.as_chunks_mut::<BLOCK>();
         let mut mask = Zeroizing::new(self.iv);
@@ -374,9 +376,10 @@ impl EventPieces<'_> {
     }
 }
 
-/// The length of an event stays readable: while the event is sealed or opened from its fifth byte
-/// on, its first four bytes take the place of the length. The same steps in both directions.
-fn with_length_aside(
+/// Keeps the length of an event readable: the event is encrypted or decrypted from its fifth byte
+/// on, with its first four bytes stored in the target of the length meanwhile. The steps are the
+/// same in both directions.
+fn with_length_moved(
     event: &mut [u8],
     crypt: impl FnOnce(&mut [u8]) -> Result<(), CipherFault>,
 ) -> Result<(), CipherFault> {
@@ -394,8 +397,8 @@ fn with_length_aside(
 }
 
 fn put(bytes: &mut [u8], at: usize, value: [u8; CLEAR_BYTES]) {
-    let place = bytes.get_mut(at..).unwrap_or_default();
-    place.iter_mut().zip(value).for_each(|(to, from)| *to = from);
+    let target = bytes.get_mut(at..).unwrap_or_default();
+    target.iter_mut().zip(value).for_each(|(to, from)| *to = from);
 }
 
 fn last_block(body: &[u8]) -> Option<Block> {

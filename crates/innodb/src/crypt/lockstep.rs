@@ -1,8 +1,8 @@
-//! Sealing many runs of bytes at once.
+//! Encrypts many runs of bytes at once.
 //!
-//! Cipher block chaining is serial within a run: each block waits for the one before, and a core
-//! does about 1 GB/s. Runs do not wait for each other, so one block of each of many runs goes
-//! through the cipher together, and the core's pipelines stay full.
+//! CBC encryption is serial within a run: each block waits for the one before, and a core reaches
+//! about 1 GB/s. Different runs are independent, so one block of each of many runs goes through the
+//! cipher together, which keeps the core's pipelines full.
 
 use std::fmt;
 
@@ -15,11 +15,11 @@ use aes::{
 
 use crate::crypt::aes::{BLOCK, Block, KeyLength};
 
-/// Runs that go through the cipher together: enough to fill its pipelines, few enough for the
-/// blocks to stay in registers and first-level cache.
+/// Runs encrypted together: enough to fill the pipelines, few enough to stay in registers and
+/// first-level cache.
 pub const LANES: usize = 64;
 
-/// A key expanded for sealing in lockstep. Wiped on drop.
+/// A key expanded for encryption in lockstep. Wiped on drop.
 pub struct Lockstep {
     cipher: Cipher,
 }
@@ -35,17 +35,17 @@ impl fmt::Debug for Lockstep {
     }
 }
 
-/// Bytes to seal in place, whole blocks of them, and the vector to begin with.
+/// One run: whole blocks to encrypt in place, and their initialisation vector.
 #[derive(Debug)]
 pub struct Run<'b> {
-    /// What the first block is chained to.
+    /// Initialisation vector of the first block.
     pub iv: Block,
-    /// The bytes; those that fill no block stay as they are.
+    /// Bytes to encrypt; those after the last whole block stay as they are.
     pub data: &'b mut [u8],
 }
 
 impl Lockstep {
-    /// Expands a key of 16 or 32 bytes, the two that pages are sealed with.
+    /// Expands a key of 16 or 32 bytes, the lengths of page keys.
     ///
     /// # Errors
     /// [`KeyLength`] for any other length.
@@ -58,7 +58,7 @@ impl Lockstep {
         Ok(Self { cipher })
     }
 
-    /// Seals every run in cipher block chaining. Runs of one length are fastest.
+    /// Encrypts every run in CBC mode. Runs of equal length are fastest.
     pub fn cbc_seal(&self, runs: &mut [Run<'_>]) {
         for lanes in runs.chunks_mut(LANES) {
             match &self.cipher {
@@ -69,13 +69,13 @@ impl Lockstep {
     }
 }
 
-/// Seals lanes from inside the cipher's back end, which prepares its keys once for all of them.
+/// Runs inside the cipher's back end, which prepares its round keys once for all lanes.
 struct Seal<'l, 'd> {
     lanes: &'l mut [Run<'d>],
 }
 
-/// Blocks of a lane that are worked on before the next ones are fetched. Pages lie a power of two
-/// apart, so one block of each of 64 pages would use one set of the first-level cache over and over.
+/// Blocks of a lane processed before the next ones are fetched. Pages lie a power of two apart, so
+/// one block of each of 64 pages would compete for one set of the first-level cache.
 const ROWS: usize = 16;
 
 /// One block of every lane.
@@ -86,7 +86,7 @@ impl BlockSizeUser for Seal<'_, '_> {
 }
 
 impl BlockCipherEncClosure for Seal<'_, '_> {
-    /// Fetches some blocks of every lane, seals them row by row, and puts them back.
+    /// Fetches some blocks of every lane, encrypts them row by row, and writes them back.
     #[inline(always)]
     fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
         self.lanes.sort_by_key(|lane| std::cmp::Reverse(lane.data.len()));
@@ -133,10 +133,10 @@ fn put_back(open: &mut [&mut [Block]], tile: &[Row; ROWS], rows: usize) {
     }
 }
 
-/// Chains and seals one block of every open lane.
+/// Chains and encrypts one block of every unfinished lane.
 #[inline(always)]
 fn seal_row<B: BlockCipherEncBackend<BlockSize = U16>>(backend: &B, row: &mut Row, chains: &mut Row, open: usize) {
-    // Back ends are quickest with a full row, even if part of it is for nothing.
+    // Back ends are fastest with a full row, even if part of the result is discarded.
     let wanted = if open > LANES / 2 { LANES } else { open };
     let (blocks, _) = row.split_at_mut(wanted.min(LANES));
     for (block, chain) in blocks.iter_mut().zip(&*chains) {

@@ -1,11 +1,12 @@
 //! MariaDB tablespace encryption: crypt data of page 0, page keys, and pages of both formats.
 //!
-//! A key of the key management plug-in is never used on pages itself: with the vector on page 0 it
-//! gives the page key, and space id, page number and LSN of a page give the vector of the page.
-//! Both stay in the page, so sealing an opened page gives the identical bytes. Whether pages are
+//! A key of the key management plug-in never encrypts pages itself: with the vector on page 0 it
+//! gives the page key, and a page's space id, page number and LSN give the vector of the page. Both
+//! stay readable in the page, so encrypting a decrypted page gives identical bytes. The mode of
+//! operation (CBC or CTR) is stored nowhere: [`Mode`] has to be found by trying.
 //! chained or counted is stored nowhere: [`Mode`] has to be found by trying.
-//!
-//! Opening changes nothing but the ciphertext: key version, checksums and lengths stay where they
+//! Decryption changes only the ciphertext: key version, checksums and lengths stay. That is why
+//! [`seal`] needs no result of [`open`].
 //! are. That is why [`seal`] needs to know nothing that [`open`] found.
 //!
 //! Source: formats, "Crypt data on page 0", "Page encryption" of MariaDB, "Page_compressed"; both
@@ -32,12 +33,12 @@ use crate::{
     tablespace::{Family, MariaDbMode, Page0},
 };
 
-/// MariaDB's record on page 0 of a tablespace that its servers encrypt, or were told not to.
+/// MariaDB's crypt data on page 0 of a tablespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CryptData {
     /// 0: pages are not to be encrypted, 1: they are.
     pub scheme: u8,
-    /// What makes the page key of this tablespace differ from that of others. Not a secret.
+    /// Makes the page key of this tablespace differ from that of others. Not a secret.
     pub iv: Block,
     /// Lower bound of the pages' key versions.
     pub min_key_version: KeyVersion,
@@ -48,8 +49,8 @@ pub struct CryptData {
 }
 
 impl CryptData {
-    /// Reads the record; `info_offset` is where MySQL's information would begin, 38 bytes earlier.
-    /// `None` if there is none, or one whose vector has another length than any server writes.
+    /// Parses the record. `info_offset` is the offset of MySQL's encryption information, 38 bytes
+    /// before it. `None` if there is no record, or its vector has a length that no server writes.
     #[must_use]
     pub fn parse(page0: &[u8], info_offset: usize) -> Option<Self> {
         const BEHIND_MYSQL: usize = 38;
@@ -71,27 +72,27 @@ impl CryptData {
         })
     }
 
-    /// The same of a page 0 that was understood, whose bytes are `bytes`.
+    /// Parses the record on a parsed page 0 whose bytes are `bytes`.
     #[must_use]
-    pub fn of(bytes: &[u8], page0: &Page0) -> Option<Self> {
+    pub fn from_page0(bytes: &[u8], page0: &Page0) -> Option<Self> {
         Self::parse(bytes, page0.info_offset())
     }
 }
 
-/// The key of one tablespace's pages in one key version. Wiped on drop.
+/// The key of one tablespace's pages for one key version. Wiped on drop.
 pub struct PageKey {
     aes: Aes,
     bytes: Zeroizing<Block>,
 }
 
-/// Why there is no page key.
+/// Why a page key cannot be derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeriveError {
     /// The key of the key file has a length that AES does not take.
     #[error(transparent)]
     Length(#[from] KeyLength),
-    /// The library failed.
+    /// The cipher library failed.
     #[error(transparent)]
     Cipher(#[from] CipherFault),
 }
@@ -107,7 +108,7 @@ impl PageKey {
         Ok(Self { aes: Aes::new(bytes.as_slice())?, bytes })
     }
 
-    /// From the bytes of a page key, as [`expose`](Self::expose) gives them.
+    /// Restores a page key from [`expose`](Self::expose).
     ///
     /// # Errors
     /// [`DeriveError`], never seen.
@@ -115,13 +116,13 @@ impl PageKey {
         Ok(Self { aes: Aes::new(bytes)?, bytes: Zeroizing::new(*bytes) })
     }
 
-    /// Its bytes, for one who sends them where they are needed.
+    /// The secret key bytes, for sending to another host.
     #[must_use]
     pub fn expose(&self) -> &Block {
         &self.bytes
     }
 
-    /// The same key for [`seal_prepare`]'s runs.
+    /// The same key, prepared for the runs of [`seal_prepare`].
     ///
     /// # Errors
     /// [`KeyLength`], never seen.
@@ -136,7 +137,7 @@ impl fmt::Debug for PageKey {
     }
 }
 
-/// Mode of operation, `file_key_management_encryption_algorithm`. Stored nowhere.
+/// Mode of operation (`file_key_management_encryption_algorithm`). Stored nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// `aes_cbc`, the default.
@@ -146,17 +147,17 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Both, the default first.
+    /// Both modes, the default first.
     pub const ALL: [Self; 2] = [Self::Cbc, Self::Ctr];
 }
 
-/// Where things stand on the pages of a tablespace.
+/// Page layout of a tablespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
     /// The full_crc32 format.
     FullCrc32 {
-        /// Number of the compression algorithm in the tablespace's flags, 0 for none; the pages
-        /// do not repeat it.
+        /// Number of the compression algorithm in the tablespace's flags, 0 for none; the pages do
+        /// not repeat it.
         compression: u8,
     },
     /// The older format.
@@ -167,9 +168,9 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// The layout of a tablespace; `None` if no MariaDB wrote it.
+    /// The layout of a tablespace; `None` if it is not in a MariaDB format.
     #[must_use]
-    pub const fn of(page0: &Page0) -> Option<Self> {
+    pub const fn from_page0(page0: &Page0) -> Option<Self> {
         match page0.family {
             Family::MariaDbFullCrc32 => {
                 let [.., flags] = page0.flags.0.to_be_bytes();
@@ -184,21 +185,21 @@ impl Layout {
 const PAGE_NO: usize = 4;
 const LSN: usize = 16;
 const TYPE: usize = 24;
-/// Older format: key version, and behind it the checksum of the ciphertext.
+/// Older format: offset of the key version; the checksum of the ciphertext follows it.
 const KEY_VERSION: usize = 26;
 const POST_ENCRYPTION_CHECKSUM: usize = 30;
 const SPACE_ID: usize = 34;
 /// Bytes of the checksum at the end of full_crc32 pages, and of the trailer of older ones.
 const FULL_CRC32_BYTES: usize = 4;
 const TRAILER_BYTES: usize = 8;
-/// full_crc32: encryption and compression begin here.
+/// full_crc32: offset at which encryption and compression start.
 const FULL_CRC32_BODY: usize = 26;
 
 /// The key version a page is encrypted with; 0 if it is clear.
 ///
 /// In the older format page 0 (whose bytes here are the flush LSN in `ibdata1`) and R-tree pages
-/// (which keep their split sequence number here) are never encrypted. R-tree pages of that format:
-/// source formats, "Page encryption", from server source; no bytes confirm it.
+/// (which keep their split sequence number here) are never encrypted. The rule for R-tree pages:
+/// source formats, "Page encryption", from server source; not confirmed on a file.
 #[must_use]
 pub fn key_version(page: &[u8], layout: Layout) -> KeyVersion {
     let at = match (layout, page_type(page)) {
@@ -221,17 +222,17 @@ pub fn is_page_compressed(page: &[u8], layout: Layout) -> bool {
     }
 }
 
-/// Whether the checksum over what is stored of a page holds, which needs no key. For every page of
-/// full_crc32, and for encrypted pages of the older format.
+/// Whether the checksum over the stored bytes of a page matches, which needs no key. For every page
+/// of full_crc32, and for encrypted pages of the older format.
 ///
-/// Behind a compressed page a server leaves what an earlier, longer version of it wrote, from the
-/// next block of the file system on. No checksum covers that, and nothing ever reads it: seen on
-/// pages by MariaDB 10.11 of both formats.
+/// After a compressed page a server leaves what an earlier, longer version of the page wrote, from
+/// the next file system block on. No checksum covers it and nothing reads it: seen on pages by
+/// MariaDB 10.11 of both formats.
 ///
-/// The server skips the checksum on pages of type 37401, but writes it, over the page with zeros
-/// behind the compressed bytes; it is checked here, because nothing else covers the header of those
-/// pages. Every page by MariaDB 10.11 holds it. Servers before 10.1.25 could write another checksum
-/// here, which counts as damage: from server source, no bytes confirm it.
+/// The server does not check the checksum of pages of type 37401, but writes it, over the page with
+/// zeros after the compressed bytes. It is checked here, because nothing else covers the header of
+/// those pages. Every page by MariaDB 10.11 passes. Servers before 10.1.25 could write another
+/// checksum here, which counts as damage: from server source, not confirmed on a file.
 #[must_use]
 pub fn ciphertext_holds(page: &[u8], layout: Layout) -> bool {
     let (at, sum) = match layout {
@@ -244,8 +245,8 @@ pub fn ciphertext_holds(page: &[u8], layout: Layout) -> bool {
     page.be32(at) == Some(sum) && compressed_mark_holds(page, layout)
 }
 
-/// Pages of the older format whose image is compressed have a constant in place of a checksum,
-/// which nothing else covers.
+/// Whether a compressed page of the older format has the constant that it stores instead of a
+/// checksum. Nothing else covers it.
 fn compressed_mark_holds(page: &[u8], layout: Layout) -> bool {
     const NO_CHECKSUM: u32 = 0xdead_beef;
     let marked = matches!(layout, Layout::Legacy { .. }) && is_page_compressed(page, layout);
@@ -260,7 +261,7 @@ fn post_encryption_checksum(page: &[u8], layout: Layout) -> u32 {
     }
 }
 
-/// The crc32 of a page of the older format that has zeros from `end` on.
+/// CRC-32 of a page of the older format with zeros from `end` on.
 fn crc32_before_zeros(page: &[u8], end: usize) -> u32 {
     const ZEROS: [u8; 256] = [0; 256];
     let trailer = page.len().saturating_sub(TRAILER_BYTES);
@@ -275,8 +276,8 @@ fn crc32_before_zeros(page: &[u8], end: usize) -> u32 {
     crc32c(page.range(PAGE_NO, KEY_VERSION)) ^ u32::try_from(digest.finalize() & 0xffff_ffff).unwrap_or_default()
 }
 
-/// Where the checksum of a full_crc32 page stands: at its end, or at the end of what is stored of
-/// a compressed page, which is always shorter than a page.
+/// Offset of the checksum of a full_crc32 page: at its end, or for a compressed page at the end of
+/// its stored bytes, which are always fewer than a page.
 fn full_crc32_end(page: &[u8]) -> Result<usize, DecompressError> {
     let stored = match page_type(page).full_crc32_compressed() {
         None => Some(page.len()),
@@ -290,7 +291,7 @@ fn page_type(page: &[u8]) -> PageType {
     PageType(page.be16(TYPE).unwrap_or_default())
 }
 
-/// Why a page cannot be opened or sealed at all.
+/// Why a page cannot be decrypted or encrypted at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -300,7 +301,7 @@ pub enum OpenError {
     /// A length in the page's header does not fit the page.
     #[error("the stored length does not fit the page")]
     Length,
-    /// The library failed.
+    /// The cipher library failed.
     #[error(transparent)]
     Cipher(#[from] CipherFault),
 }
@@ -324,7 +325,7 @@ pub fn ciphertext_range(page: &[u8], layout: Layout) -> Result<Range<usize>, Ope
     if range.is_empty() { Err(OpenError::Length) } else { Ok(range) }
 }
 
-/// What the vector of a page is made of. The page number is the one in the page, not its position.
+/// Initialisation vector of a page. It uses the page number in the page, not the page's position.
 fn page_iv(page: &[u8], space_id: SpaceId) -> Option<Block> {
     let parts = [space_id.0, page.be32(PAGE_NO)?].map(u32::to_le_bytes);
     let lsn = page.be64(LSN)?.to_le_bytes();
@@ -333,40 +334,40 @@ fn page_iv(page: &[u8], space_id: SpaceId) -> Option<Block> {
     Some(iv)
 }
 
-/// An opened page.
+/// A decrypted page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
-    /// The bytes that were ciphertext.
+    /// The bytes that were decrypted.
     pub range: Range<usize>,
-    /// Whether what came out is what went in.
+    /// Whether the plain text passes its checks.
     pub plain: Plain,
 }
 
-/// What the tests on plain text say. They tell a wrong key or mode, which nothing else does.
+/// Result of the checks on plain text, the only way to detect a wrong key or mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plain {
-    /// All of them hold.
+    /// All checks pass.
     Holds,
-    /// None fails, but the server wrote no checksum, so that nothing is proven.
+    /// No check fails, but the server wrote no checksum, so nothing is proven.
     NoChecksum,
-    /// One fails: wrong key, wrong mode, or damage.
+    /// A check fails: wrong key, wrong mode, or damage.
     Fails(PlainFault),
 }
 
-/// The test on plain text that fails.
+/// The check on plain text that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlainFault {
-    /// The checksum of the page.
-    #[error("the checksum of the page does not hold")]
+    /// Checksum of the page.
+    #[error("the checksum of the page does not match")]
     Checksum,
-    /// The log sequence number at the end of the page is another than at its beginning.
+    /// The LSN in the trailer differs from the one in the header.
     #[error("the log sequence number at the end of the page is not that at its beginning")]
     TrailerLsn,
-    /// The page belongs to another tablespace.
+    /// The header names another tablespace.
     #[error("the page names tablespace {0}")]
     SpaceId(SpaceId),
-    /// The image in a compressed page is that of another page.
+    /// The compressed image belongs to another page.
     #[error("the compressed image is not that of this page")]
     Image,
     /// The compressed image cannot be decompressed.
@@ -374,9 +375,9 @@ pub enum PlainFault {
     Decompress(#[from] DecompressError),
 }
 
-/// Opens a page in place and tests the plain text; `image` is memory for a decompressed page.
+/// Decrypts a page in place and checks the plain text; `image` is a buffer for a decompressed page.
 ///
-/// A page whose tests fail is opened all the same: [`seal`] turns it back.
+/// A page whose checks fail is decrypted all the same: [`seal`] reverts it.
 ///
 /// # Errors
 /// [`OpenError`]; the page is then unchanged.
@@ -392,8 +393,8 @@ pub fn open(
     Ok(Opened { range, plain: test_clear(page, layout, space_id, image) })
 }
 
-/// Opens a page in place, for one who seals it again and compares: the tests of a compressed page cost many times what
-/// opening it does. Returns which bytes were ciphertext.
+/// Decrypts a page in place without checks, for callers that encrypt it again and compare: checking
+/// a compressed page costs many times its decryption. Returns the range that was ciphertext.
 ///
 /// # Errors
 /// [`OpenError`]; the page is then unchanged.
@@ -414,8 +415,8 @@ pub fn open_untested(
     Ok(range)
 }
 
-/// Seals an opened page in place, to the bytes it was opened from: the key version stays, the
-/// checksum over the ciphertext is written anew.
+/// Encrypts a decrypted page in place, to the original bytes: the key version stays, the checksum
+/// over the ciphertext is computed again.
 ///
 /// # Errors
 /// [`OpenError`]; the page is then unchanged.
@@ -431,8 +432,9 @@ pub fn seal(page: &mut [u8], layout: Layout, mode: Mode, space_id: SpaceId, key:
     Ok(())
 }
 
-/// Begins to seal a page in [`Mode::Cbc`]: all but the chained blocks, which the returned run
-/// leaves to [`PageKey::lockstep`] together with those of other pages. [`seal_finish`] follows.
+/// First half of encrypting a page in [`Mode::Cbc`]: everything but the chained blocks.
+/// [`PageKey::lockstep`] encrypts the returned run together with those of other pages; then
+/// [`seal_finish`] follows.
 ///
 /// # Errors
 /// [`OpenError`]; the page is then unchanged.
@@ -450,8 +452,8 @@ pub fn seal_prepare<'p>(
     Ok(Run { iv, data: blocks.as_flattened_mut() })
 }
 
-/// Writes the checksum over the ciphertext of a sealed page. Lengths in the header have to fit the
-/// page, as [`seal_prepare`] makes sure. What is behind a compressed page stays.
+/// Writes the checksum over the ciphertext of an encrypted page. Lengths in the header must fit the
+/// page, which [`seal_prepare`] checks. Bytes after a compressed page stay.
 pub fn seal_finish(page: &mut [u8], layout: Layout) {
     let (at, sum) = match (layout, full_crc32_end(page)) {
         (Layout::Legacy { .. }, _) => (POST_ENCRYPTION_CHECKSUM, post_encryption_checksum(page, layout)),
@@ -463,8 +465,8 @@ pub fn seal_finish(page: &mut [u8], layout: Layout) {
     }
 }
 
-/// Tests a page that is readable: opened, or compressed and never encrypted. The checksum over a
-/// clear page of full_crc32 is not among the tests: it is that of [`ciphertext_holds`].
+/// Checks a readable page: decrypted, or compressed and never encrypted. The checksum over a clear
+/// full_crc32 page is checked by [`ciphertext_holds`] instead.
 #[must_use]
 pub fn test_clear(page: &[u8], layout: Layout, space_id: SpaceId, image: &mut Vec<u8>) -> Plain {
     if !is_page_compressed(page, layout) {
@@ -477,7 +479,7 @@ pub fn test_clear(page: &[u8], layout: Layout, space_id: SpaceId, image: &mut Ve
     }
 }
 
-/// Tests a decompressed page against the one that held it.
+/// Checks a decompressed page against the page that held it.
 fn test_image(image: &[u8], page: &[u8], layout: Layout, space_id: SpaceId) -> Plain {
     let same = |from, to| image.range(from, to) == page.range(from, to);
     if !compressed_mark_holds(page, layout) {
@@ -511,11 +513,11 @@ fn test_page(page: &[u8], layout: Layout, space_id: SpaceId) -> Plain {
     }
 }
 
-/// Decompresses the image in a page that is clear, or opened, into `image`, which has the length
-/// of the page. The image of a full_crc32 page has zeros for a checksum.
+/// Decompresses the image in a clear or decrypted page into `image`, which has the length of the
+/// page. The image of a full_crc32 page has zeros instead of a checksum.
 ///
 /// # Errors
-/// [`DecompressError`]; what is in `image` then means nothing.
+/// [`DecompressError`]; `image` then has undefined contents.
 pub fn decompress(page: &[u8], layout: Layout, image: &mut [u8]) -> Result<(), DecompressError> {
     let (algorithm, payload) = match layout {
         Layout::FullCrc32 { compression } => {
@@ -535,21 +537,21 @@ pub fn decompress(page: &[u8], layout: Layout, image: &mut [u8]) -> Result<(), D
     algorithm.decompress(page.get(payload).ok_or(DecompressError::Length)?, image)
 }
 
-/// Older format: length of the compressed bytes, then these, or where encrypted the number of the
-/// algorithm and these.
+/// Older format: the length of the compressed bytes, then these; in encrypted pages the number of
+/// the algorithm stands between.
 const PAYLOAD_BYTES: usize = 38;
 const CLEAR_PAYLOAD: usize = 40;
 const ENCRYPTED_PAYLOAD: usize = 42;
 
-/// The compressed bytes of a page of the older format, which begin at `from`.
+/// Range of the compressed bytes of a page of the older format; `from` is their start.
 fn counted(page: &[u8], from: usize) -> Option<Range<usize>> {
     let end = from.checked_add(usize::from(page.be16(PAYLOAD_BYTES)?))?;
     (end > from && end <= page.len()).then_some(from..end)
 }
 
-/// Where the compressed bytes of a full_crc32 page end. For the algorithms that have to know it to
-/// the byte, the last byte before the checksum says how many of the last 256 bytes are used, itself
-/// and the checksum included; 0 means all.
+/// End of the compressed bytes of a full_crc32 page. For algorithms that need the exact end, the
+/// last byte before the checksum says how many of the last 256 bytes are used, itself and the
+/// checksum included; 0 means all.
 ///
 /// Source: formats, "Page_compressed"; confirmed on pages of all three by MariaDB 10.11.
 fn full_crc32_payload_end(page: &[u8], algorithm: Algorithm) -> Result<usize, DecompressError> {

@@ -1,7 +1,7 @@
-//! Opening and sealing: the encryption of each format, exactly as its server does it.
+//! Encryption of each format, exactly as its server does it.
 //!
-//! *Open* turns the bytes on disk into the clear unit, *seal* turns it back into identical
-//! bytes. Nothing here decides whether a unit is sound: see [`verify`](crate::verify).
+//! *Open* decrypts the bytes on disk, *seal* encrypts them again to identical bytes. Nothing here
+//! decides whether the content is sound: see [`verify`](crate::verify).
 
 pub mod aes;
 pub mod aria;

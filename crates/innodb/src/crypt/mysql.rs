@@ -1,8 +1,8 @@
 //! MySQL tablespace encryption: the wrapped key of page 0, and pages.
 //!
-//! A master key of the keyring wraps a random key and initialisation vector per tablespace; every
-//! page but page 0 is sealed with these, the same vector for every page, so that sealing an
-//! opened page again gives the identical bytes.
+//! A master key of the keyring wraps a random key and initialisation vector per tablespace. They
+//! encrypt every page but page 0, with the same vector for every page, so that encrypting a
+//! decrypted page gives identical bytes.
 //!
 //! Source: formats, "MySQL tablespace encryption (InnoDB TDE)"; `lCC` and all page sizes confirmed
 //! on testdata. `lCA`, `lCB` and page compression version 1 confirmed on synthetic files only.
@@ -37,34 +37,34 @@ const KEY_AND_IV_BYTES: usize = 64;
 pub struct WrappedKey {
     /// Version of the information.
     pub magic: MySqlMagic,
-    /// Number of the master key; 0 is the public key of bootstrap.
+    /// Number of the master key; 0 is the public bootstrap key.
     pub master_key_id: MasterKeyId,
-    /// Server uuid in the master key's name. `None` in `lCA`, and if it is not a uuid: damage.
+    /// Server uuid in the master key's name. `None` in `lCA`, and if it is not a uuid (damage).
     pub server_uuid: Option<String>,
     wrapped: [u8; KEY_AND_IV_BYTES],
     checksum: u32,
 }
 
-/// Why a wrapped key stays closed.
+/// Why a key cannot be unwrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UnwrapError {
     /// No key store was given.
     #[error("no keyring was given")]
     NoStore,
-    /// The store has no key of that name.
+    /// The keyring has no key of that name.
     #[error("the keyring has no such key")]
     Missing,
-    /// The key does not open it: the checksum of what is inside fails.
-    #[error("the key does not open it")]
+    /// The checksum of the unwrapped key does not match: wrong master key.
+    #[error("the master key does not unwrap it")]
     Wrong,
-    /// The library failed.
+    /// The cipher library failed.
     #[error(transparent)]
     Cipher(#[from] CipherFault),
 }
 
 impl WrappedKey {
-    /// Reads the information from its first byte (the magic) on.
+    /// Parses the information; `info` starts with the magic.
     #[must_use]
     pub fn parse(info: &[u8]) -> Option<Self> {
         let (magic, master_key_id, server_uuid) = Encryption::mysql_names(info)?;
@@ -74,12 +74,12 @@ impl WrappedKey {
         Some(Self { magic, master_key_id, server_uuid, wrapped, checksum })
     }
 
-    /// Wraps `key` by another master key in information that names its server, in place. The magic
-    /// and the checksum, which is that of the clear key, stay.
+    /// Wraps `key` with another master key in information that names its server, in place. The
+    /// magic stays, and so does the checksum, which is that of the clear key.
     ///
     /// # Errors
-    /// [`CipherFault`], never seen with information that [`Self::parse`] has read; `info` is then as
-    /// it was.
+    /// [`CipherFault`], never seen with information that [`Self::parse`] accepts; `info` is then
+    /// unchanged.
     pub(crate) fn rewrap(info: &mut [u8], key: &TablespaceKey, master: &MasterKey) -> Result<(), CipherFault> {
         let (magic, ..) = Encryption::mysql_names(info).ok_or(CipherFault)?;
         let at = wrapped_at(info, magic).ok_or(CipherFault)?;
@@ -96,15 +96,15 @@ impl WrappedKey {
         Ok(())
     }
 
-    /// CRC-32C of the key and its initialisation vector, which stands in the clear beside them: another
-    /// key has another one, but for one case in 2³², and wrapping the same key anew keeps it.
+    /// CRC-32C of the clear key and initialisation vector, stored in the clear. Wrapping the same
+    /// key again keeps it; two keys share one with a probability of 2⁻³².
     #[must_use]
     pub const fn key_checksum(&self) -> u32 {
         self.checksum
     }
 
-    /// Name of the master key in the keyring. `lCA` does not record the server, so the name there
-    /// has `*` in its place. Empty for the key of bootstrap, which is in no keyring.
+    /// Name of the master key in the keyring. `lCA` does not record the server, so the name has `*`
+    /// instead. Empty for the bootstrap key, which is in no keyring.
     #[must_use]
     pub fn master_key_name(&self) -> String {
         match (self.is_bootstrap(), self.magic, &self.server_uuid) {
@@ -117,13 +117,13 @@ impl WrappedKey {
 
     /// Whether it is wrapped with the public key that servers use before they have a keyring.
     ///
-    /// Source: formats, "Encryption info on page 0", from server source; no bytes confirm it.
+    /// Source: formats, "Encryption info on page 0", from server source; not confirmed on a file.
     #[must_use]
     pub const fn is_bootstrap(&self) -> bool {
         self.master_key_id.0 == 0
     }
 
-    /// Opens it with the master key it names.
+    /// Unwraps the key with the master key that the information names.
     ///
     /// # Errors
     /// [`UnwrapError`].
@@ -156,10 +156,10 @@ impl WrappedKey {
         Err(failure)
     }
 
-    /// Opens it with this master key.
+    /// Unwraps the key with `master`.
     ///
     /// # Errors
-    /// [`UnwrapError::Wrong`] if the checksum inside does not hold.
+    /// [`UnwrapError::Wrong`] if the checksum of the key does not match.
     pub fn unwrap_with(&self, master: &[u8; MASTER_KEY_BYTES]) -> Result<TablespaceKey, UnwrapError> {
         let mut inside = Zeroizing::new(self.wrapped);
         Aes::new(master).map_err(|_| CipherFault)?.ecb_open(inside.as_mut_slice())?;
@@ -170,10 +170,10 @@ impl WrappedKey {
     }
 }
 
-/// Where the wrapped key stands in the information.
+/// Offset of the wrapped key in the information.
 fn wrapped_at(info: &[u8], magic: MySqlMagic) -> Option<usize> {
     let mut at = MASTER_KEY_ID.checked_add(4)?;
-    // The id was once stored in 8 bytes.
+    // Some versions stored the id in 8 bytes.
     if magic != MySqlMagic::V3 && info.be32(at)? == 0 {
         at = at.checked_add(4)?;
     }
@@ -183,7 +183,7 @@ fn wrapped_at(info: &[u8], magic: MySqlMagic) -> Option<usize> {
     Some(at)
 }
 
-/// Where the number of the master key stands in the information.
+/// Offset of the master key's number in the information.
 const MASTER_KEY_ID: usize = 3;
 const UUID_BYTES: usize = 36;
 const BOOTSTRAP_KEY: &[u8] = b"DefaultMasterKey";
@@ -195,7 +195,7 @@ pub struct TablespaceKey {
 }
 
 impl TablespaceKey {
-    /// From a key and an initialisation vector of 32 bytes each, as an export file holds them.
+    /// From a key and an initialisation vector of 32 bytes each, as an export file stores them.
     #[must_use]
     pub fn from_parts(key: &[u8; 32], iv: &[u8; 32]) -> Self {
         let mut key_and_iv = Zeroizing::new([0; KEY_AND_IV_BYTES]);
@@ -203,7 +203,7 @@ impl TablespaceKey {
         Self { key_and_iv }
     }
 
-    /// Key and initialisation vector, for one who sends them where they are needed.
+    /// The secret key and initialisation vector, for sending to another host.
     #[must_use]
     pub fn expose(&self) -> (&[u8; MASTER_KEY_BYTES], &[u8; MASTER_KEY_BYTES]) {
         let (parts, _) = self.key_and_iv.as_chunks::<MASTER_KEY_BYTES>();
@@ -211,23 +211,23 @@ impl TablespaceKey {
         (key, iv)
     }
 
-    /// Key and initialisation vector in one piece.
+    /// Key, then initialisation vector.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         self.key_and_iv.as_slice()
     }
 
-    /// Ready to open and seal.
+    /// Prepares encryption and decryption.
     ///
     /// # Errors
     /// [`CipherFault`], never seen.
     pub fn cipher(&self) -> Result<PageCipher, CipherFault> {
         let (key, iv) = self.key_and_iv.split_at(MASTER_KEY_BYTES);
-        // Only the first half of the stored vector is used; confirmed on testdata.
+        // Servers use only the first half of the stored vector; confirmed on testdata.
         let iv = *iv.first_chunk::<BLOCK>().ok_or(CipherFault)?;
         Ok(PageCipher { aes: Aes::new(key).map_err(|_| CipherFault)?, iv })
     }
 
-    /// Ready to seal many pages in lockstep.
+    /// Prepares the encryption of many pages in lockstep.
     ///
     /// # Errors
     /// [`CipherFault`], never seen.
@@ -237,7 +237,7 @@ impl TablespaceKey {
         Ok(PageSealer { cipher: Lockstep::new(key).map_err(|_| CipherFault)?, iv })
     }
 
-    /// Whether this is the key that page 0 holds wrapped.
+    /// Whether page 0 holds this key, wrapped.
     #[must_use]
     pub fn is_inside(&self, wrapped: &WrappedKey) -> bool {
         crc32c(self.key_and_iv.as_slice()) == wrapped.checksum
@@ -250,7 +250,7 @@ impl fmt::Debug for TablespaceKey {
     }
 }
 
-/// Opens and seals pages of one tablespace, and blocks of a redo log.
+/// Encrypts and decrypts pages of one tablespace, and blocks of a redo log.
 pub struct PageCipher {
     pub(crate) aes: Aes,
     pub(crate) iv: Block,
@@ -268,16 +268,16 @@ impl fmt::Debug for PageCipher {
     }
 }
 
-/// How a page was sealed: what [`PageCipher::seal`] has to know to give back the same bytes.
+/// How a page was encrypted: what [`PageCipher::seal`] needs to restore the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sealed {
     /// Type of the page on disk: 15, 16 or 17.
     pub page_type: PageType,
-    /// Bytes from the start of the page to the end of what is encrypted.
+    /// End of the encrypted bytes, from the start of the page.
     pub end: usize,
 }
 
-/// Why a page stays closed.
+/// Why a page cannot be decrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -287,16 +287,15 @@ pub enum OpenError {
     /// The length in the page's header does not fit the page.
     #[error("the compressed length does not fit the page")]
     Length,
-    /// No block size of the file system at the time of writing gives something that can be
-    /// decompressed (page compression version 1).
-    #[error("no length gives a page that can be decompressed")]
+    /// With no file system block size does the page decompress (page compression version 1).
+    #[error("the page decompresses with no stored length")]
     NoLength,
-    /// The library failed.
+    /// The cipher library failed.
     #[error(transparent)]
     Cipher(#[from] CipherFault),
 }
 
-/// Where the type of the page before encryption stands.
+/// Offset of the page type before encryption.
 const ORIGINAL_TYPE: usize = 28;
 const TYPE: usize = 24;
 
@@ -307,8 +306,8 @@ pub fn is_encrypted(page: &[u8]) -> bool {
 }
 
 impl PageCipher {
-    /// Opens a page in place. The checksum in it is that of the opened page (of the decompressed
-    /// one, for page compression) and still to be checked.
+    /// Decrypts a page in place. The checksum in it is that of the decrypted page (for page
+    /// compression, of the decompressed page) and is not checked here.
     ///
     /// # Errors
     /// [`OpenError`]; the page is then unchanged.
@@ -333,10 +332,10 @@ impl PageCipher {
         Ok(sealed)
     }
 
-    /// Seals an opened page in place, to the bytes it was opened from.
+    /// Encrypts a decrypted page in place, to its original bytes.
     ///
     /// # Errors
-    /// [`OpenError::Length`] if the page is shorter than it was; then unchanged.
+    /// [`OpenError::Length`] if the page is shorter than it was; it is then unchanged.
     pub fn seal(&self, page: &mut [u8], sealed: Sealed) -> Result<(), OpenError> {
         let body = page.get_mut(HEADER_BYTES..sealed.end).ok_or(OpenError::Length)?;
         self.aes.mysql_seal(&self.iv, body)?;
@@ -344,11 +343,11 @@ impl PageCipher {
         Ok(())
     }
 
-    /// Where the encrypted part of a compressed page ends.
+    /// End of the encrypted part of a compressed page.
     ///
-    /// Source: formats, "Page compression". Version 2 stores enough; version 1 rounded up to the
-    /// block size of the file system and did not store it, so what can be decompressed decides.
-    /// Where several sizes can, sealing with any of them gives back the same bytes.
+    /// Source: formats, "Page compression". Version 2 stores the length. Version 1 rounded up to
+    /// the block size of the file system without storing it, so the size that decompresses is
+    /// taken. If several sizes do, encrypting with any of them gives the same bytes.
     fn compressed_end(&self, page: &[u8]) -> Result<usize, OpenError> {
         const SMALLEST: usize = 70;
         let payload = compressed_bytes(page).ok_or(OpenError::Length)?;
@@ -371,16 +370,16 @@ impl PageCipher {
     }
 }
 
-/// An opened page, and how it was sealed.
+/// A decrypted page, and how it was encrypted.
 #[derive(Debug)]
 pub struct OpenedPage<'p> {
     /// The page.
     pub page: &'p mut [u8],
-    /// What [`PageCipher::open`] said.
+    /// The result of [`PageCipher::open`].
     pub sealed: Sealed,
 }
 
-/// Seals many pages of one tablespace together, several times as fast as one by one.
+/// Encrypts many pages of one tablespace together, several times as fast as one by one.
 pub struct PageSealer {
     cipher: Lockstep,
     iv: Block,
@@ -399,7 +398,7 @@ impl fmt::Debug for PageSealer {
 }
 
 impl PageSealer {
-    /// Seals the pages in place, each to the bytes it was opened from.
+    /// Encrypts the pages in place, each to its original bytes.
     ///
     /// # Errors
     /// [`OpenError::Length`] if a page is shorter than it was; then no page is changed.
@@ -408,7 +407,7 @@ impl PageSealer {
             return Err(OpenError::Length);
         }
         self.pass(pages, HEADER_BYTES, |_| true);
-        // What fills no block is sealed with the 32 bytes it ends, a second time.
+        // If a body does not end with a whole block, its last 32 bytes are encrypted a second time.
         self.pass(pages, TAIL, |body| !body.is_multiple_of(BLOCK) && body >= TAIL);
         for opened in pages {
             mark_sealed(opened.page, opened.sealed);
@@ -430,13 +429,13 @@ impl PageSealer {
     }
 }
 
-/// Bytes that are sealed twice where a body ends with part of a block.
+/// Bytes that are encrypted twice if a body ends with part of a block.
 const TAIL: usize = 32;
 
-/// Block sizes of file systems, the usual one first.
+/// Block sizes of file systems, the most common one first.
 const BLOCK_SIZES: [usize; 8] = [4096, 512, 1024, 2048, 8192, 16384, 32768, 65536];
 
-/// Sets the header of a page whose body has been sealed.
+/// Sets the header of a page whose body has been encrypted.
 pub(crate) fn mark_sealed(page: &mut [u8], sealed: Sealed) {
     if sealed.page_type == PageType::ENCRYPTED {
         let original = page.be16(TYPE).unwrap_or_default();
@@ -451,8 +450,7 @@ fn put16(page: &mut [u8], at: usize, value: u16) {
     }
 }
 
-/// The key of an exported tablespace: a `.cfp` file beside the `.ibd`, which opens it without a
-/// keyring.
+/// The key of an exported tablespace, from the `.cfp` file next to its `.ibd`. It needs no keyring.
 ///
 /// Source: formats, "Export key file", confirmed on MySQL 9.7.
 #[must_use]
@@ -468,10 +466,10 @@ pub fn export_key(file: &[u8]) -> Option<TablespaceKey> {
     Some(TablespaceKey { key_and_iv })
 }
 
-/// Whether the server was encrypting or decrypting the tablespace when page 0 was written.
+/// Whether the server was encrypting or decrypting the tablespace when it wrote page 0.
 ///
-/// Source: formats, "Encryption info on page 0": one byte behind the information and the place of
-/// the dictionary; from server source, no bytes confirm it.
+/// Source: formats, "Encryption info on page 0": one byte after the information and the space for
+/// the dictionary; from server source, not confirmed on a file.
 pub(crate) fn operation_in_progress(page0: &[u8], info_at: usize) -> bool {
     const PROGRESS: usize = 123;
     page0.get(info_at.saturating_add(PROGRESS)).is_some_and(|byte| matches!(byte, 1 | 2))

@@ -1,11 +1,11 @@
-//! Keys that stand wrapped at the beginning of MySQL's files, and wrapping them by another master
-//! key: what a server does when it rotates its master key, for a server that is not running.
+//! Keys that are stored wrapped at the start of MySQL's files, and wrapping them with another
+//! master key: what a server does when it rotates its master key, but without a running server.
 //!
-//! Rotation changes the beginning of a file only: number and name of the master key, the wrapped
-//! key, and on page 0 the page's checksum. What the key seals stays as it is.
+//! Rotation changes only the start of a file: number and name of the master key, the wrapped key,
+//! and on page 0 the page's checksum. The data that the key encrypts stays as it is.
 //!
-//! Source: formats, "Encryption info on page 0", "Redo" and "MySQL binary / relay log encryption";
-//! that a server opens what was wrapped here is tested with MySQL 9.7.
+//! Source: formats, "Encryption info on page 0", "Redo" and "MySQL binary / relay log encryption".
+//! Tested: MySQL 9.7 reads files whose keys were wrapped here.
 
 use std::fmt;
 
@@ -19,15 +19,15 @@ use crate::{
         mysql::{TablespaceKey, UnwrapError, WrappedKey},
     },
     keys::{KeySource, MASTER_KEY_BYTES},
-    page::checksum::{Checksum, restamp},
+    page::checksum::{Checksum, update_checksum},
     redo::{INFO, RedoFormat, recognise},
     tablespace::{Encryption, MySqlMagic, Page0, is_uuid},
 };
 
-/// Bytes of a file's beginning that are needed to find its key.
+/// Bytes at the start of a file that are needed to find its key.
 pub const HEAD_BYTES: usize = 65536;
 
-/// A key as it stands in a file.
+/// A wrapped key, by the place where a file stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrapped {
     /// On page 0 of a tablespace.
@@ -38,7 +38,7 @@ pub enum Wrapped {
     BinaryLog(MySqlHeader),
 }
 
-/// What is wrapped. Wiped on drop.
+/// The unwrapped key or password. Wiped on drop.
 pub enum Secret {
     /// The key of a tablespace or of the redo log.
     Space(TablespaceKey),
@@ -46,7 +46,7 @@ pub enum Secret {
     Password(Zeroizing<[u8; MASTER_KEY_BYTES]>),
 }
 
-/// A master key by its name.
+/// A master key and its name.
 pub struct MasterKey {
     /// Uuid in its name.
     pub server_uuid: String,
@@ -56,33 +56,33 @@ pub struct MasterKey {
     pub key: Zeroizing<[u8; MASTER_KEY_BYTES]>,
 }
 
-/// Why a file's key is not wrapped anew.
+/// Why a file's key cannot be wrapped again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RewrapFault {
-    /// Nothing stands there that could be replaced.
+    /// The file holds no wrapped key.
     #[error("it holds no wrapped key")]
     None,
-    /// Page 0 is damaged; writing a new checksum would hide that.
-    #[error("the checksum of page 0 does not hold")]
+    /// Page 0 is damaged; a new checksum would hide that.
+    #[error("the checksum of page 0 does not match")]
     Damaged,
     /// 5.7.11 names its master keys by server id.
     #[error("its encryption information is that of MySQL 5.7.11, which cannot name the new master key")]
     Old,
-    /// The key is not the one that stands there.
-    #[error("the key that was given for it is not the one it holds")]
+    /// The key is not the one in the file.
+    #[error("the given key is not the one it holds")]
     OtherKey,
     /// The uuid does not fit the format.
     #[error("the master key has no uuid in its name")]
     Name,
-    /// The library failed.
+    /// The cipher library failed.
     #[error(transparent)]
     Cipher(#[from] CipherFault),
 }
 
 impl Wrapped {
     /// Finds the wrapped key in the first [`HEAD_BYTES`] of a file, or all of a shorter one; `None`
-    /// if it has none, or is no file of MySQL.
+    /// if it has none, or is not a MySQL file.
     #[must_use]
     pub fn find(head: &[u8]) -> Option<Self> {
         if head.starts_with(MAGIC_ENCRYPTED) {
@@ -98,7 +98,7 @@ impl Wrapped {
         }
     }
 
-    /// Name of the master key that opens it.
+    /// Name of the master key that wraps it.
     #[must_use]
     pub fn master_key_name(&self) -> String {
         match self {
@@ -107,8 +107,8 @@ impl Wrapped {
         }
     }
 
-    /// Opens it. `head` is what it was found in: only the log itself shows whether the key of a
-    /// binary log is the right one.
+    /// Unwraps it. `head` is the start of the file: only the decrypted log shows whether the key of
+    /// a binary log is right.
     ///
     /// # Errors
     /// [`UnwrapError`].
@@ -125,11 +125,11 @@ impl Wrapped {
     }
 }
 
-/// Wraps the key of a file by another master key. `head` is at least the file's first
-/// [`HEAD_BYTES`], or all of it; `iv` is a new initialisation vector, for binary logs.
+/// Wraps the key of a file with another master key. `head` is at least the file's first
+/// [`HEAD_BYTES`], or all of it; `iv` is a new initialisation vector, used for binary logs.
 ///
 /// # Errors
-/// [`RewrapFault`]; `head` is then as it was.
+/// [`RewrapFault`]; `head` is then unchanged.
 pub fn rewrap(head: &mut [u8], secret: &Secret, master: &MasterKey, iv: Block) -> Result<(), RewrapFault> {
     if !is_uuid(master.server_uuid.as_bytes()) {
         return Err(RewrapFault::Name);
@@ -142,11 +142,11 @@ pub fn rewrap(head: &mut [u8], secret: &Secret, master: &MasterKey, iv: Block) -
             }
             replace(head.get_mut(page0.info_offset()..), &wrapped, key, master)?;
             let page_bytes = usize::try_from(page0.physical_page_bytes).unwrap_or_default();
-            restamp(head.get_mut(..page_bytes).unwrap_or_default(), page0.checksum);
+            update_checksum(head.get_mut(..page_bytes).unwrap_or_default(), page0.checksum);
             Ok(())
         }
         (Wrapped::Redo(wrapped), Secret::Space(key)) => {
-            // The block has no checksum.
+            // This block has no checksum.
             replace(head.get_mut(INFO..), &wrapped, key, master)
         }
         (Wrapped::BinaryLog(_), Secret::Password(password)) => {
@@ -177,13 +177,13 @@ fn replace(
     Ok(WrappedKey::rewrap(info.unwrap_or_default(), key, master)?)
 }
 
-/// Whether a password opens a log, as far as there is any of it.
+/// Whether a password decrypts a log, as far as the log has content.
 fn opens(password: &[u8; MASTER_KEY_BYTES], log: &[u8]) -> Result<bool, CipherFault> {
     Ok(StreamKey::derive(password)?.opens(log)?.unwrap_or(true))
 }
 
 impl Secret {
-    /// From what [`Self::expose`] gave; `None` if the length is neither.
+    /// Restores a secret from [`Self::expose`]; `None` for any other length.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         match bytes.as_chunks::<MASTER_KEY_BYTES>() {
@@ -193,8 +193,8 @@ impl Secret {
         }
     }
 
-    /// Its bytes, for one who sends them where they are needed: 64 of a key and its initialisation
-    /// vector, or 32 of a password.
+    /// The secret bytes, for sending to another host: 64 of a key and its initialisation vector, or
+    /// 32 of a password.
     #[must_use]
     pub fn expose(&self) -> &[u8] {
         match self {

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::bytes::Bytes;
 
-/// Stored by servers that write no checksum.
+/// Stored by servers with checksums switched off.
 const NONE_MAGIC: u32 = 0xdead_beef;
 
-/// Which checksum of a page holds.
+/// Which checksum of a page matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Checksum {
@@ -28,27 +28,26 @@ pub enum Checksum {
     ZipCrc32,
     /// Adler-32 of a ROW_FORMAT=COMPRESSED page.
     ZipInnodb,
-    /// None of the known sums: damaged, or an encrypted page whose sum is that of the
-    /// clear page.
+    /// No known checksum matches: damaged, or an encrypted page whose checksum is that of the clear
+    /// page.
     Mismatch,
 }
 
 impl Checksum {
-    /// Whether a sum was found that holds (or the server wrote none).
+    /// Whether a checksum matches (or the server wrote none).
     #[must_use]
     pub const fn is_ok(self) -> bool {
         !matches!(self, Self::Mismatch)
     }
 }
 
-/// The checksum that holds for a page of the older formats (MySQL, MariaDB before
-/// full_crc32).
+/// The matching checksum of a page of the older formats (MySQL, MariaDB before full_crc32).
 #[must_use]
 pub fn classic(page: &[u8]) -> Checksum {
     classic_sums(page).unwrap_or(Checksum::Mismatch)
 }
 
-/// Whether the CRC-32C of MariaDB's full_crc32 format holds.
+/// Whether the CRC-32C of MariaDB's full_crc32 format matches.
 #[must_use]
 pub fn full_crc32(page: &[u8]) -> Checksum {
     let end = page.len().saturating_sub(4);
@@ -58,19 +57,19 @@ pub fn full_crc32(page: &[u8]) -> Checksum {
     }
 }
 
-/// The crc32 a page of the older formats should have.
+/// Computes the CRC-32C of a page of the older formats.
 #[must_use]
 pub fn crc32(page: &[u8]) -> u32 {
     crc32c(page.range(4, 26)) ^ crc32c(page.range(38, page.len().saturating_sub(8)))
 }
 
-/// The crc32 a ROW_FORMAT=COMPRESSED page should have.
+/// Computes the CRC-32C of a ROW_FORMAT=COMPRESSED page.
 #[must_use]
 pub fn zip_crc32(page: &[u8]) -> u32 {
     zip_ranges(page).iter().fold(0, |sum, bytes| sum ^ crc32c(bytes))
 }
 
-/// The checksum that holds for a ROW_FORMAT=COMPRESSED page.
+/// The matching checksum of a ROW_FORMAT=COMPRESSED page.
 #[must_use]
 pub fn zip(page: &[u8]) -> Checksum {
     let crc = zip_crc32(page);
@@ -85,18 +84,18 @@ pub fn zip(page: &[u8]) -> Checksum {
     }
 }
 
-/// Writes the checksum of the kind that held before a page was changed. A page that had none, or
-/// whose checksum did not hold, stays as it is.
-pub fn restamp(page: &mut [u8], held: Checksum) {
+/// Updates the checksum of a changed page. `matched` is the kind that matched before the change; a
+/// page without a checksum, or with a wrong one, keeps its bytes.
+pub fn update_checksum(page: &mut [u8], matched: Checksum) {
     let trailer = page.len().saturating_sub(8);
-    match held {
+    match matched {
         Checksum::Crc32 => {
             let sum = crc32(page);
             put(page, 0, sum);
             put(page, trailer, sum);
         }
         Checksum::Innodb => {
-            // The older sum is that of the first 26 bytes, or the position in the log in its place.
+            // The older checksum covers the first 26 bytes; some pages store the LSN in its place.
             let positional = page.be32(trailer) == page.be32(16);
             let sum = fold(page.range(4, 26)).wrapping_add(fold(page.range(38, trailer)));
             put(page, 0, sum);
@@ -187,22 +186,22 @@ mod tests {
     #[test]
     fn a_changed_page_gets_the_checksum_it_had() {
         let mut page: Vec<u8> = (0..4096_u32).map(|at| (at % 249) as u8).collect();
-        for held in [Checksum::Crc32, Checksum::Innodb] {
-            restamp(&mut page, held);
-            assert_eq!(classic(&page), held);
+        for matched in [Checksum::Crc32, Checksum::Innodb] {
+            update_checksum(&mut page, matched);
+            assert_eq!(classic(&page), matched);
             page[100] ^= 1;
             assert_eq!(classic(&page), Checksum::Mismatch);
-            restamp(&mut page, held);
-            assert_eq!(classic(&page), held);
+            update_checksum(&mut page, matched);
+            assert_eq!(classic(&page), matched);
         }
-        for held in [Checksum::ZipCrc32, Checksum::ZipInnodb] {
-            restamp(&mut page, held);
-            assert_eq!(zip(&page), held);
+        for matched in [Checksum::ZipCrc32, Checksum::ZipInnodb] {
+            update_checksum(&mut page, matched);
+            assert_eq!(zip(&page), matched);
         }
-        restamp(&mut page, Checksum::FullCrc32);
+        update_checksum(&mut page, Checksum::FullCrc32);
         assert_eq!(full_crc32(&page), Checksum::FullCrc32);
         let before = page.clone();
-        restamp(&mut page, Checksum::Mismatch);
+        update_checksum(&mut page, Checksum::Mismatch);
         assert_eq!(page, before);
     }
 

@@ -1,7 +1,7 @@
-//! Pages with MySQL's page compression (`COMPRESSION='zlib'` or `'lz4'`), type 14 once opened.
+//! Pages with MySQL's page compression (`COMPRESSION='zlib'` or `'lz4'`): type 14 after decryption.
 //!
 //! Source: formats, "Page compression"; versions 1 and 2, zlib and lz4 confirmed on MySQL 8.0 and
-//! 9.7. The compressed page has no checksum of its own: that of the rebuilt page decides.
+//! 9.7. The compressed page has no checksum of its own: check that of the decompressed page.
 
 use crate::{
     bytes::{Bytes, as_usize},
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// Number of the algorithm: 1 or 2.
+/// Offset of the algorithm: 1 (zlib) or 2 (lz4).
 const ALGORITHM: usize = 27;
 
 /// Bytes of compressed data in a page of type 14 or 16.
@@ -19,10 +19,10 @@ pub(crate) fn compressed_bytes(page: &[u8]) -> Option<usize> {
     page.be16(32).map(|count| as_usize(u64::from(count)))
 }
 
-/// Rebuilds the page that was compressed into `rebuilt`, which has the same length.
+/// Decompresses a page into `rebuilt`, which has the same length.
 ///
 /// # Errors
-/// [`DecompressError`]; what is in `rebuilt` then means nothing.
+/// [`DecompressError`]; `rebuilt` then has undefined contents.
 pub fn rebuild_mysql(page: &[u8], rebuilt: &mut [u8]) -> Result<(), DecompressError> {
     let payload = compressed_bytes(page).ok_or(DecompressError::Length)?;
     let end = HEADER_BYTES.checked_add(payload).ok_or(DecompressError::Length)?;
@@ -41,7 +41,7 @@ pub fn rebuild_mysql(page: &[u8], rebuilt: &mut [u8]) -> Result<(), DecompressEr
     Ok(())
 }
 
-/// MySQL has the first two of MariaDB's numbers.
+/// MySQL uses the first two of MariaDB's numbers.
 fn algorithm(page: &[u8]) -> Result<Algorithm, DecompressError> {
     match page.get(ALGORITHM) {
         Some(1) => Ok(Algorithm::Zlib),

@@ -1,8 +1,7 @@
 //! Compression algorithms of pages.
 //!
-//! The page size is known before anything is decompressed, so the result goes into a buffer of
-//! the caller's that it has to fill exactly, and no length in the page decides how much memory is
-//! used.
+//! The page size is known before decompression, so the result goes into a buffer of the caller that
+//! it must fill exactly. No length in the page decides how much memory is used.
 //!
 //! Source: formats, "Flags and page size", "Page_compressed" (MariaDB) and "Page compression"
 //! (MySQL); all algorithms confirmed on MariaDB 10.11, zlib and lz4 on MySQL.
@@ -35,7 +34,7 @@ pub enum Algorithm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecompressError {
-    /// The number of the algorithm is not known, or the tablespace is not declared compressed.
+    /// Unknown algorithm number, or the tablespace is not declared compressed.
     #[error("unknown compression algorithm {0}")]
     Algorithm(u64),
     /// A length in the header does not fit the page.
@@ -47,10 +46,10 @@ pub enum DecompressError {
 }
 
 impl Algorithm {
-    /// All of them.
+    /// All algorithms, in the order of their numbers.
     pub const ALL: [Self; 6] = [Self::Zlib, Self::Lz4, Self::Lzo, Self::Lzma, Self::Bzip2, Self::Snappy];
 
-    /// The algorithm of a number in a page header or in tablespace flags.
+    /// The algorithm with this number in a page header or in tablespace flags.
     ///
     /// # Errors
     /// [`DecompressError::Algorithm`], also for 0, which means "not compressed".
@@ -59,19 +58,19 @@ impl Algorithm {
         known.ok_or(DecompressError::Algorithm(number))
     }
 
-    /// Whether the end of the compressed bytes has to be known to the byte: the formats of the
-    /// others say where they end.
+    /// Whether the compressed data must be cut at its exact end. The other formats mark their end
+    /// themselves.
     #[must_use]
     pub const fn needs_exact_length(self) -> bool {
         matches!(self, Self::Lz4 | Self::Lzo | Self::Snappy)
     }
 
-    /// Decompresses `payload` into the whole of `out`. What follows the end of a zlib, xz or bzip2
-    /// stream is ignored, as the servers do.
+    /// Decompresses `payload` into the whole of `out`. Bytes after the end of a zlib, xz or bzip2
+    /// stream are ignored, as the servers do.
     ///
     /// # Errors
-    /// [`DecompressError::Corrupt`] if the result has not exactly the length of `out`, whose
-    /// contents then mean nothing.
+    /// [`DecompressError::Corrupt`] if the result does not have exactly the length of `out`, whose
+    /// contents are then undefined.
     pub fn decompress(self, payload: &[u8], out: &mut [u8]) -> Result<(), DecompressError> {
         let wanted = out.len();
         let count = match self {
@@ -94,8 +93,8 @@ fn zlib(payload: &[u8], out: &mut [u8]) -> Option<usize> {
     }
 }
 
-/// The window that an xz header asks for is not allocated: it grows with what was decompressed, at
-/// most the 2 MiB of one chunk before `out` is seen to be full.
+/// The window size in an xz header is not allocated at once: the window grows with the output, at
+/// most by one chunk of 2 MiB before `out` is full.
 fn xz(payload: &[u8], out: &mut [u8]) -> Option<usize> {
     let mut stream = XzStream::new(false);
     let (mut consumed, mut produced) = (0_usize, 0_usize);
@@ -112,18 +111,17 @@ fn xz(payload: &[u8], out: &mut [u8]) -> Option<usize> {
     }
 }
 
-/// MariaDB compresses with the smallest block size, so that nothing asks for the 3.6 MB of the
-/// largest.
+/// MariaDB compresses with the smallest block size, so the 3.6 MB of the largest are never needed.
 fn bzip2(payload: &[u8], out: &mut [u8]) -> Option<usize> {
     const SMALLEST_BLOCKS: &[u8] = b"BZh1";
-    /// The decoder asks for input before and behind each block, and no block is without output.
+    /// The decoder asks for input before and after each block, and every block gives output.
     const REQUESTS_PER_BLOCK: u32 = 4;
     let mut rest = payload.starts_with(SMALLEST_BLOCKS).then_some(payload)?;
     let mut stream = Bzip2::new();
     let (mut produced, mut requests) = (0_usize, 0);
     loop {
-        // Room beyond a full page, to see that nothing else comes and that the checksum of the
-        // last block holds.
+        // One byte more than a page, to detect excess output and to check the checksum of the last
+        // block.
         let mut beyond = [0];
         let room = match out.get_mut(produced..)? {
             [] => &mut beyond,

@@ -79,8 +79,8 @@ impl SpaceFlags {
         self.0 & 0x1000 != 0
     }
 
-    /// MySQL 5.7: `ibtmp1`, or a table of a session with compressed rows. None of the bits that
-    /// MariaDB 10.1 used otherwise is set.
+    /// MySQL 5.7: `ibtmp1`, or a session's temporary table with ROW_FORMAT=COMPRESSED. `false` if a
+    /// bit is set that MariaDB 10.1 used otherwise.
     ///
     /// Source: `fsp0types.h` of 5.7 (`FSP_FLAGS_POS_TEMPORARY`); `ibtmp1` of Percona Server 5.7.22
     /// has 0x1000.

@@ -1,4 +1,4 @@
-//! Is this page encrypted, and do its bytes agree with its header?
+//! Whether a page is encrypted, and whether its bytes agree with its header.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,43 +14,43 @@ use crate::{
     tablespace::Family,
 };
 
-/// How a page lies on disk.
+/// State of a page on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PageState {
     /// Every byte is zero.
     Empty,
-    /// The header says encrypted, and the body looks like ciphertext or is too short to
-    /// judge (fewer than 256 bytes).
+    /// The header says encrypted, and the body looks like ciphertext or is too short to judge
+    /// (fewer than 256 bytes).
     Encrypted,
-    /// The header says encrypted, but the body is plainly not ciphertext.
+    /// The header says encrypted, but the body is clearly not ciphertext.
     Mislabelled,
     /// Not encrypted.
     Clear(ClearClass),
-    /// No known page type, and the body looks random: damaged or of another program.
+    /// Unknown page type, and the body looks random: damaged, or not an InnoDB page.
     Unrecognised,
 }
 
-/// What surrounds a page: the facts of page 0 needed to read any other page.
+/// The facts of page 0 that are needed to judge other pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageContext {
     /// Format of the tablespace.
     pub family: Family,
-    /// Whether page 0 carries MariaDB crypt data. Without it, bytes 26..30 of a page of
-    /// the older format can hold something else than a key version.
+    /// Whether page 0 has MariaDB crypt data. Without it, bytes 26..30 of a page of the older
+    /// format can be something else than a key version.
     pub crypt_data: bool,
 }
 
-/// A page judged.
+/// Result of judging a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judged {
-    /// How it lies on disk.
+    /// State on disk.
     pub state: PageState,
-    /// MariaDB: the key version, if the page is encrypted.
+    /// MariaDB: the key version of an encrypted page.
     pub key_version: Option<KeyVersion>,
 }
 
-/// Judges one page (all bytes of it as they lie in the file).
+/// Judges one page. `page` is all its bytes as they are in the file.
 #[must_use]
 pub fn judge(page: &[u8], header: &PageHeader, context: PageContext) -> Judged {
     if all_zero(page) {
@@ -72,9 +72,8 @@ pub fn judge(page: &[u8], header: &PageHeader, context: PageContext) -> Judged {
     Judged { state, key_version }
 }
 
-/// Whether a page is of the kind its server never encrypts, even in an encrypted
-/// tablespace: page 0; MariaDB's extent descriptor pages (every `page size` pages) and
-/// TRX_SYS, page 5 of the system tablespace.
+/// Whether the server never encrypts this page, even in an encrypted tablespace: page 0; MariaDB's
+/// extent descriptor pages (every `page size` pages) and TRX_SYS, page 5 of the system tablespace.
 ///
 /// Source: formats, "Page encryption" of MySQL and MariaDB; confirmed on testdata.
 #[must_use]
@@ -88,8 +87,8 @@ pub fn is_exempt(header: &PageHeader, at: PageNo, space: SpaceId, family: Family
     mariadb && (descriptor || transactions)
 }
 
-/// A copy of a page in a doublewrite area, whose tablespace is not at hand: MariaDB's two
-/// formats are told apart by the checksum of the whole page.
+/// The format of a page copy in a doublewrite area whose tablespace is not available. MariaDB's two
+/// formats are distinguished by the checksum of the whole page.
 #[must_use]
 pub fn copy_family(page: &[u8], mysql: bool) -> Family {
     if mysql {
@@ -127,10 +126,10 @@ fn key_version(page: &[u8], header: &PageHeader, context: PageContext) -> Option
     (version != 0 && !doubtful).then_some(KeyVersion(version))
 }
 
-/// The bytes of an encrypted page that are ciphertext.
+/// The ciphertext of an encrypted page.
 ///
-/// Source: formats, "Page encryption", "Page compression", "Page_compressed". A length
-/// that does not fit the page is ignored: then everything behind the header is judged.
+/// Source: formats, "Page encryption", "Page compression", "Page_compressed". If a length does not
+/// fit the page, everything after the header is taken.
 fn ciphertext<'p>(page: &'p [u8], header: &PageHeader, family: Family) -> &'p [u8] {
     let whole = page.range(HEADER_BYTES, page.len());
     match (family, header.page_type) {
@@ -149,7 +148,7 @@ fn ciphertext<'p>(page: &'p [u8], header: &PageHeader, family: Family) -> &'p [u
     }
 }
 
-/// The bytes from `from` whose big-endian 16-bit count stands at `count_at`.
+/// The bytes from `from` on; their count is a big-endian 16-bit number at `count_at`.
 fn counted(page: &[u8], count_at: usize, from: usize) -> Option<&[u8]> {
     let count = as_usize(u64::from(page.be16(count_at)?));
     page.get(from..from.checked_add(count)?)

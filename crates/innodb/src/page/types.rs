@@ -1,4 +1,4 @@
-//! Page types: names, and which clear pages let rows be read.
+//! Page types: names, and which clear pages expose rows.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::{
 #[serde(transparent)]
 pub struct PageType(pub u16);
 
-/// What a clear page gives away.
+/// What a clear page exposes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClearClass {
@@ -142,14 +142,14 @@ const INDEX_ID: usize = 66;
 /// Index id of the change buffer tree (`DICT_IBUF_ID_MIN`), confirmed on ibdata1 of
 /// MySQL 9.7 in testdata.
 const CHANGE_BUFFER_INDEX: u64 = 0xffff_ffff_0000_0000;
-/// Where contents can begin on pages whose start is only a list node or segment header.
+/// Offset at which contents can start on pages that begin with a list node or segment header.
 const CONTENT: usize = 120;
 
-/// What a clear, non-zero page of this family gives away.
+/// What a clear, non-zero page of this family exposes.
 ///
-/// Index, R-tree and SDI pages are data if they hold records or remains of deleted ones;
-/// undo, large-value and compressed pages always; pages of other types only if the type
-/// is not one of the bookkeeping types and something stands behind their first 120 bytes.
+/// Index, R-tree and SDI pages are data if they hold records or remains of deleted ones; undo,
+/// large-value and compressed pages always are. Other pages are data only if their type is not a
+/// bookkeeping type and there are non-zero bytes after their first 120 bytes.
 #[must_use]
 pub fn clear_class(page: &[u8], page_type: PageType, family: Family) -> ClearClass {
     let data = if page_type.is_page_compressed(family) {
@@ -165,14 +165,14 @@ pub fn clear_class(page: &[u8], page_type: PageType, family: Family) -> ClearCla
     if data { ClearClass::Data } else { ClearClass::Structural }
 }
 
-/// Whether this is an index page of the change buffer: secondary index entries of any
-/// table, waiting in the system tablespace.
+/// Whether this is an index page of the change buffer: secondary index entries of any table,
+/// buffered in the system tablespace.
 #[must_use]
 pub fn is_change_buffer(page: &[u8], page_type: PageType) -> bool {
     page_type == PageType::INDEX && page.be64(INDEX_ID) == Some(CHANGE_BUFFER_INDEX)
 }
 
-/// Whether everything between header and trailer is zero: allocated but never filled.
+/// Whether everything between header and trailer is zero: the page is allocated but unused.
 pub(crate) fn is_blank(page: &[u8]) -> bool {
     all_zero(page.range(super::header::HEADER_BYTES, page.len().saturating_sub(8)))
 }
@@ -181,7 +181,7 @@ fn has_records(page: &[u8]) -> bool {
     page.be16(RECORDS) != Some(0) || page.be16(GARBAGE) != Some(0)
 }
 
-/// MySQL keeps the original type at byte 28; MariaDB does not, so the page counts as data.
+/// MySQL keeps the original type at byte 28. MariaDB does not, so the page counts as data.
 fn compressed_holds_data(page: &[u8], page_type: PageType, family: Family) -> bool {
     let original = page.be16(28);
     let bookkeeping = matches!(original, Some(3 | 5..=9 | 21 | 22 | 27 | 29));

@@ -1,4 +1,4 @@
-//! Copies of pages in doublewrite areas and files.
+//! Page copies in doublewrite areas and files.
 
 use std::collections::BTreeMap;
 
@@ -22,55 +22,55 @@ pub struct SpacePages {
     pub space_id: SpaceId,
     /// Encrypted copies.
     pub encrypted: u64,
-    /// Clear copies that give data away.
+    /// Clear copies that expose data.
     pub clear_data: u64,
     /// Clear copies with bookkeeping only.
     pub clear_structural: u64,
 }
 
-/// Copies of pages in a doublewrite area or file, kept as they were written.
+/// Page copies in a doublewrite area or file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DoublewriteCopies {
     /// Slots read.
     pub slots: u64,
-    /// Slots without content.
+    /// Empty slots.
     pub empty: u64,
     /// Encrypted copies.
     pub encrypted: u64,
-    /// Clear copies that give data away.
+    /// Clear copies that expose data.
     pub clear_data: u64,
     /// Clear copies with bookkeeping only.
     pub clear_structural: u64,
     /// The header says encrypted, but the body is clear text.
     pub mislabelled: u64,
-    /// No known page type.
+    /// Copies with an unknown page type.
     pub unrecognised: u64,
-    /// By tablespace, ascending; copies whose space id is unreadable (MariaDB, encrypted,
-    /// full_crc32) are missing here. At most 65,536 tablespaces are listed.
+    /// By tablespace, ascending. Copies whose space id is unreadable (MariaDB, encrypted,
+    /// full_crc32) are not listed, and at most 65,536 tablespaces are.
     pub by_space: Vec<SpacePages>,
     /// Types of clear copies, by name.
     pub clear_types: BTreeMap<String, u64>,
 }
 
 impl DoublewriteCopies {
-    /// The copies of one tablespace's pages.
+    /// The page copies of one tablespace.
     #[must_use]
-    pub fn of(&self, space_id: SpaceId) -> Option<&SpacePages> {
+    pub fn for_space(&self, space_id: SpaceId) -> Option<&SpacePages> {
         self.by_space.iter().find(|pages| pages.space_id == space_id)
     }
 }
 
-/// More tablespaces than this are not listed.
+/// Maximum number of tablespaces that are listed.
 const MAX_SPACES: usize = 65536;
 
-/// Counts copies of pages whose tablespaces are not at hand.
+/// Counts copies of pages whose tablespaces are not available.
 pub(crate) struct CopyCounter {
     mysql: bool,
     found: DoublewriteCopies,
     by_space: BTreeMap<SpaceId, SpacePages>,
 }
 
-/// Copies of compressed pages fill only the start of a slot, so only this much is judged.
+/// Only this much of a slot is judged, because copies of compressed pages fill only its start.
 const SMALLEST_PAGE_BYTES: usize = 1024;
 
 impl CopyCounter {
@@ -78,7 +78,7 @@ impl CopyCounter {
         Self { mysql, found: DoublewriteCopies::default(), by_space: BTreeMap::new() }
     }
 
-    /// Counts one slot; returns how it lies on disk and its type's name.
+    /// Counts one slot. Returns its state and the name of its page type.
     pub(crate) fn copy(&mut self, page: &[u8]) -> Option<(PageState, String)> {
         let header = PageHeader::parse(page).ok()?;
         bump(&mut self.found.slots);

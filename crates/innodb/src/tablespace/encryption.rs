@@ -12,7 +12,7 @@ use crate::{
     page::flags::SpaceFlags,
 };
 
-/// What page 0 says about encryption. Wrapped keys are not kept.
+/// Encryption information on page 0, without the wrapped key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Encryption {
@@ -23,7 +23,7 @@ pub enum Encryption {
     MySql {
         /// Version of the information.
         magic: MySqlMagic,
-        /// Number of the master key; 0 is the key of bootstrap, which is public.
+        /// Number of the master key; 0 is the public bootstrap key.
         master_key_id: MasterKeyId,
         /// Server uuid in the master key's name; `lCA` has none.
         server_uuid: Option<String>,
@@ -42,10 +42,10 @@ pub enum Encryption {
         /// The table's ENCRYPTED option.
         mode: MariaDbMode,
     },
-    /// Percona's "keyring encryption" (magics PSA, PSB, PSC; removed in 8.0.31): recognised
-    /// only. A table with ENCRYPTION='N' carries the record too, with scheme 0.
+    /// Percona's "keyring encryption" (magics PSA, PSB, PSC; removed in 8.0.31): recognised, not
+    /// supported. A table with ENCRYPTION='N' has the record too, with scheme 0.
     PerconaKeyring {
-        /// The magic.
+        /// Magic of the record.
         magic: String,
         /// 0: pages are not to be encrypted, 1: they are.
         #[serde(default = "encrypting")]
@@ -75,7 +75,7 @@ pub enum MariaDbMode {
     On,
     /// ENCRYPTED=NO.
     Off,
-    /// No known value: damaged.
+    /// Not a known value: damaged.
     Unknown,
 }
 
@@ -87,7 +87,7 @@ pub enum Disagreement {
     FlagWithoutInfo,
     /// There is encryption information, but the flag is not set.
     InfoWithoutFlag,
-    /// Something stands where the information belongs, but it is none.
+    /// There are bytes in the place of the information, but not valid information.
     UnknownInfo,
     /// MariaDB: ENCRYPTED=YES or NO, but the scheme says the opposite.
     SchemeAgainstMode,
@@ -95,13 +95,13 @@ pub enum Disagreement {
 
 const MARIADB_MAGIC: &[u8] = b"s\x0e\x0cREt";
 
-/// The scheme of records that were noted before it was: what they promised then.
+/// Scheme of records that were saved before this field existed: encrypting.
 const fn encrypting() -> u8 {
     1
 }
 
 impl Encryption {
-    /// Reads the information at its place on page 0.
+    /// Parses the information at offset `at` of page 0.
     pub(crate) fn parse(page: &[u8], flags: SpaceFlags, at: usize) -> (Self, Option<Disagreement>) {
         let info = page.range(at, page.len());
         let mariadb = page.range(at.saturating_add(MARIADB_SHIFT), page.len());
@@ -122,18 +122,18 @@ impl Encryption {
         (Self::None, nothing_found(info, mariadb, flags))
     }
 
-    /// The information of MySQL, also of the redo log's header.
+    /// Parses MySQL's information, also that in a redo log's header.
     pub(crate) fn mysql(info: &[u8], flags: SpaceFlags) -> Option<Self> {
         let (magic, master_key_id, server_uuid) = Self::mysql_names(info)?;
         Some(Self::MySql { magic, master_key_id, server_uuid, flag_set: flags.mysql_encryption() })
     }
 
-    /// What MySQL's information names: its version, and number and server of the master key.
+    /// What MySQL's information names: its version, and the number and server of the master key.
     pub(crate) fn mysql_names(info: &[u8]) -> Option<(MySqlMagic, MasterKeyId, Option<String>)> {
         let magic = MySqlMagic::parse(info)?;
         let master_key_id = MasterKeyId(info.be32(3)?);
         let uuid_at = match (magic, info.be32(7)?) {
-            // The id was once stored in 8 bytes.
+            // Some versions stored the id in 8 bytes.
             (MySqlMagic::V2, 0) => 11,
             _ => 7,
         };
@@ -183,8 +183,8 @@ impl Encryption {
         }
     }
 
-    /// Whether page 0 promises that the other pages are encrypted. MySQL: by flag or
-    /// information; MariaDB and Percona's keyring encryption: by scheme.
+    /// Whether page 0 declares that the other pages are encrypted. MySQL: by flag or information;
+    /// MariaDB and Percona's keyring encryption: by scheme.
     #[must_use]
     pub const fn is_declared(&self) -> bool {
         match self {
@@ -206,15 +206,15 @@ impl MySqlMagic {
     }
 }
 
-/// How much later MariaDB's record begins than MySQL's.
+/// Offset of MariaDB's record, relative to MySQL's information.
 const MARIADB_SHIFT: usize = 38;
 
-/// Whether MariaDB's crypt data stands on this page 0.
+/// Whether this page 0 has MariaDB's crypt data.
 pub(crate) fn has_mariadb_magic(page: &[u8], at: usize) -> bool {
     page.range(at.saturating_add(MARIADB_SHIFT), page.len()).starts_with(MARIADB_MAGIC)
 }
 
-/// Whether MySQL's or Percona's information stands on this page 0.
+/// Whether this page 0 has MySQL's or Percona's information.
 pub(crate) fn has_mysql_magic(page: &[u8], at: usize) -> bool {
     let info = page.range(at, page.len());
     MySqlMagic::parse(info).is_some() || info.get(..3).is_some_and(is_percona)
@@ -234,7 +234,7 @@ fn nothing_found(info: &[u8], mariadb: &[u8], flags: SpaceFlags) -> Option<Disag
     }
 }
 
-/// A uuid in its usual text form; anything else is damage and not kept.
+/// A uuid in its usual text form; anything else is damage and ignored.
 fn uuid(bytes: &[u8; 36]) -> Option<String> {
     is_uuid(bytes).then(|| bytes.iter().map(|byte| char::from(*byte)).collect())
 }

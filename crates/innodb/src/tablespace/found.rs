@@ -1,4 +1,4 @@
-//! What a scan of a tablespace finds.
+//! Result of scanning a tablespace.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     tablespace::{DoublewriteCopies, Page0, TablespaceKind},
 };
 
-/// Pages by what they look like. `scanned` is the sum of all others but `total`.
+/// Page counts by state. `scanned` is the sum of all others but `total`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageCounts {
     /// Whole pages in the file.
@@ -19,7 +19,7 @@ pub struct PageCounts {
     pub scanned: u64,
     /// Encrypted.
     pub encrypted: u64,
-    /// Clear pages that give rows, keys, old versions or large values away.
+    /// Clear pages that expose rows, keys, old versions or large values.
     pub clear_data: u64,
     /// Clear pages with bookkeeping only.
     pub clear_structural: u64,
@@ -31,7 +31,7 @@ pub struct PageCounts {
     pub exempt: u64,
     /// Doublewrite copies inside the system tablespace, see [`DoublewriteCopies`].
     pub doublewrite: u64,
-    /// No known page type, random body: damage, or another program's data.
+    /// Unknown page type and random body: damage, or not an InnoDB page.
     pub unrecognised: u64,
 }
 
@@ -43,22 +43,22 @@ impl PageCounts {
     }
 }
 
-/// A page that is evidence.
+/// A clear or mislabelled page, listed as evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClearPage {
     /// Offset in the file, in bytes.
     pub offset: u64,
-    /// Page number by position.
+    /// Page number, by position in the file.
     pub page_no: PageNo,
     /// Page type as stored.
     pub page_type: u16,
-    /// Its name.
+    /// Name of the page type.
     pub type_name: String,
-    /// What it gives away.
+    /// What the page exposes.
     pub class: ClearClass,
 }
 
-/// A page that belongs elsewhere: swapped, or copied from another tablespace.
+/// A page in the wrong position or file: swapped, or copied from another tablespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignPage {
     /// Offset in the file, in bytes.
@@ -69,7 +69,7 @@ pub struct ForeignPage {
     pub space_id: Option<SpaceId>,
 }
 
-/// How the file is shorter than page 0 says.
+/// By how much the file is shorter than page 0 says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Truncation {
     /// Pages missing at the end.
@@ -87,24 +87,24 @@ pub struct KeyVersionPages {
     pub pages: u64,
 }
 
-/// What a tablespace file looks like.
+/// Result of scanning a tablespace file.
 ///
 /// Never encrypted by any server and so not counted as clear: page 0; MariaDB's extent
 /// descriptor pages and the TRX_SYS page. All-zero pages stay zero everywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TablespaceScan {
-    /// Page 0 (of the first file, if this one continues it).
+    /// Page 0 (of the first file, if this file continues it).
     pub page0: Page0,
-    /// What for, corrected by the pages seen: undo tablespaces of MariaDB and MySQL 5.7
-    /// show only by their page types.
+    /// Kind of tablespace, corrected by the pages read: undo tablespaces of MariaDB and MySQL 5.7
+    /// are recognised only by their page types.
     pub kind: TablespaceKind,
     /// Length of the file.
     pub file_bytes: u64,
-    /// Whether the file is too short.
+    /// Set if the file is too short.
     pub truncated: Option<Truncation>,
     /// Whether every page was read.
     pub complete: bool,
-    /// Pages by what they look like.
+    /// Page counts by state.
     pub counts: PageCounts,
     /// Types of the clear pages, by name.
     pub clear_types: BTreeMap<String, u64>,
@@ -124,7 +124,7 @@ pub struct TablespaceScan {
     pub change_buffer_pages: u64,
     /// Pages whose header names another page or tablespace.
     pub foreign: u64,
-    /// The first of them.
+    /// The first of these pages.
     pub foreign_pages: Vec<ForeignPage>,
     /// Copies in the doublewrite area of the system tablespace.
     pub doublewrite: DoublewriteCopies,

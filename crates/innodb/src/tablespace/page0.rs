@@ -16,7 +16,7 @@ use crate::{
     tablespace::encryption::{Disagreement, Encryption, has_mariadb_magic, has_mysql_magic},
 };
 
-/// Which servers wrote the tablespace, as far as its format matters.
+/// Format family of a tablespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
@@ -33,7 +33,7 @@ pub enum Family {
     Undetermined,
 }
 
-/// What the tablespace is for: a guess from space id and flags.
+/// Kind of tablespace, derived from space id and flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TablespaceKind {
@@ -59,9 +59,9 @@ pub enum TablespaceKind {
 /// Source: formats, "Page 0 (FSP header)" and "Flags and page size"; `fsp0fsp.h`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page0 {
-    /// Who wrote it.
+    /// Format family.
     pub family: Family,
-    /// What for.
+    /// Kind of tablespace.
     pub kind: TablespaceKind,
     /// Space id of the FSP header.
     pub space_id: SpaceId,
@@ -73,7 +73,7 @@ pub struct Page0 {
     pub physical_page_bytes: u32,
     /// Pages the tablespace should have (of all files, for a system tablespace of several).
     pub size_in_pages: u32,
-    /// Pages never initialised begin here.
+    /// First page that was never initialised.
     pub free_limit: u32,
     /// MySQL 8 and newer: version of the server that wrote the page, e.g. 90704.
     pub server_version: Option<u32>,
@@ -89,16 +89,15 @@ pub struct Page0 {
 
 const FSP_HEADER: usize = 38;
 const FSP_HEADER_END: usize = 112;
-/// Where the array of extent descriptors begins, on page 0 and every other descriptor page.
+/// Offset of the array of extent descriptors, on page 0 and every other descriptor page.
 pub(crate) const XDES_ARRAY: u64 = 150;
 
 impl Page0 {
-    /// Reads page 0 from the beginning of a file; `bytes` may be longer than the page
-    /// (64 KiB always suffice).
+    /// Parses page 0 from the start of a file; `bytes` may be longer than the page (64 KiB always
+    /// suffice).
     ///
-    /// # Errors
-    /// [`PageError::Empty`] if the smallest page there can be is all zero, [`PageError::Short`] if there is less
-    /// than a page, [`PageError::NotFirst`] and [`PageError::PageSize`] if it is no page 0.
+    /// [`PageError::Empty`] if the first 1024 bytes are zero, [`PageError::Short`] if there is less
+    /// than a page, [`PageError::NotFirst`] and [`PageError::PageSize`] if it is not a page 0.
     pub fn parse(bytes: &[u8]) -> Result<Self, PageError> {
         if !bytes.is_empty() && all_zero(bytes.range(0, MIN_PAGE_BYTES)) {
             return Err(PageError::Empty);
@@ -115,19 +114,19 @@ impl Page0 {
         Self::from_page(page, &header, flags)
     }
 
-    /// Where MySQL's encryption information stands on this page.
+    /// Offset of MySQL's encryption information on this page.
     #[must_use]
     pub fn info_offset(&self) -> usize {
         info_offset(self.logical_page_bytes, self.physical_page_bytes)
     }
 
-    /// Whether page 0 promises that the other pages are encrypted.
+    /// Whether page 0 declares that the other pages are encrypted.
     #[must_use]
     pub const fn declares_encryption(&self) -> bool {
         self.encryption.is_declared() || matches!(self.disagreement, Some(Disagreement::FlagWithoutInfo))
     }
 
-    /// What is needed to judge the other pages.
+    /// The facts needed to judge the other pages.
     #[must_use]
     pub const fn context(&self) -> PageContext {
         PageContext { family: self.family, crypt_data: matches!(self.encryption, Encryption::MariaDb { .. }) }
@@ -164,7 +163,7 @@ impl Page0 {
     }
 }
 
-/// Where MySQL's encryption information begins: behind the extent descriptors.
+/// Offset of MySQL's encryption information, after the extent descriptors.
 ///
 /// Source: formats, "Encryption info on page 0", all sizes confirmed on real files.
 #[must_use]
@@ -183,7 +182,7 @@ fn family(page: &[u8], header: &PageHeader, flags: SpaceFlags, info_at: usize) -
     } else if has_mysql_magic(page, info_at) || server_version(header).is_some() {
         Family::MySql
     } else if flags.mysql_temporary_before_8() && !has_mariadb_magic(page, info_at) {
-        // MySQL 5.7 writes ffffffff there, too. Seen on Percona Server 5.7.22.
+        // MySQL 5.7 writes ffffffff as well. Seen on Percona Server 5.7.22.
         Family::Undetermined
     } else if has_mariadb_magic(page, info_at) || header.previous == u32::MAX || flags.mariadb_page_compressed() {
         Family::MariaDbLegacy
@@ -196,10 +195,10 @@ fn server_version(header: &PageHeader) -> Option<u32> {
     (80_000..10_000_000).contains(&header.previous).then_some(header.previous)
 }
 
-/// First space id of the redo log's pseudo-tablespace; undo tablespaces are numbered
-/// downwards from just below it, 127 × 400,000 ids, and below those 400,000 ids are the
-/// session temporary tablespaces'. Source: `dict0dict.h` (`dict_sys_t::s_*_space_id`);
-/// ffffffef confirmed on undo_001 in testdata.
+/// First space id of the redo log's pseudo-tablespace. Undo tablespaces are numbered downwards from
+/// just below it (127 × 400,000 ids); the 400,000 ids below those are for session temporary
+/// tablespaces. Source: `dict0dict.h` (`dict_sys_t::s_*_space_id`); ffffffef confirmed on undo_001
+/// in testdata.
 const REDO_SPACE: u32 = 0xffff_fff0;
 const FIRST_UNDO: u32 = REDO_SPACE.saturating_sub(127 * 400_000);
 const FIRST_SESSION_TEMPORARY: u32 = FIRST_UNDO.saturating_sub(400_000);
@@ -222,5 +221,5 @@ fn kind(space_id: SpaceId, flags: SpaceFlags, family: Family) -> TablespaceKind 
 
 /// Bytes of the smallest page (KEY_BLOCK_SIZE=1).
 const MIN_PAGE_BYTES: usize = 1024;
-/// Bytes that always hold page 0, whatever the page size.
+/// Bytes that always hold all of page 0.
 pub(crate) const MAX_PAGE_BYTES: usize = 65536;

@@ -1,4 +1,4 @@
-//! Counting encrypted and clear pages of a tablespace file.
+//! Counts encrypted and clear pages of a tablespace file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,20 +27,20 @@ use crate::{
 pub enum Depth {
     /// Page 0 only.
     Head,
-    /// This many pages besides page 0, evenly spread, and the first four and last two. Where
-    /// page 0 says that much of the file was never used, as many again of what was.
-    /// At most 1,048,576.
+    /// Page 0, this many evenly spread pages, the first four after page 0 and the last two. If page
+    /// 0 says that much of the file was never used, the same number again of used pages. At most
+    /// 1,048,576.
     Sample(u32),
     /// Every page.
     All,
 }
 
-/// What else the scan has to know.
+/// Options of a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScanOptions {
     /// The file continues another one (`ibdata2`) and has no page 0 of its own.
     pub continues: Option<Continuation>,
-    /// How many clear pages that are data, and as many that are not, to list as evidence.
+    /// How many clear pages with data to list as evidence, and how many without.
     pub evidence: usize,
 }
 
@@ -50,7 +50,7 @@ impl Default for ScanOptions {
     }
 }
 
-/// Where a further file of the system tablespace stands.
+/// Position of a further file (`ibdata2`) in the system tablespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Continuation {
     /// Page 0 of the first file.
@@ -61,12 +61,11 @@ pub struct Continuation {
 
 /// Reads a tablespace file and counts its pages.
 ///
-/// Reads at most 1 MiB at a time. The file may be in use: a page being written is judged
-/// as it is found.
+/// Reads at most 1 MiB at a time. The file may be in use: a page that is being written is judged as
+/// read.
 ///
 /// # Errors
-/// [`ScanError::EmptyFile`], [`ScanError::Page`] if page 0 cannot be understood,
-/// [`ScanError::Io`].
+/// [`ScanError::EmptyFile`], [`ScanError::Page`] if page 0 cannot be parsed, [`ScanError::Io`].
 pub fn scan<R: ReadAt + ?Sized>(source: &R, depth: Depth, options: &ScanOptions) -> Result<TablespaceScan, ScanError> {
     let file_bytes = length(source)?;
     if file_bytes == 0 {
@@ -292,8 +291,8 @@ impl Scanner {
         }
     }
 
-    /// Counts a page that names another position or tablespace. The space id is
-    /// unreadable in MariaDB's full_crc32 format if the page is encrypted or compressed.
+    /// Counts a page whose header names another position or tablespace. The space id is unreadable
+    /// in MariaDB's full_crc32 format if the page is encrypted or compressed.
     fn foreign(&mut self, header: &PageHeader, judged: &Judged, page_no: PageNo, index: u64) {
         if judged.state == PageState::Unrecognised {
             return;
@@ -301,9 +300,9 @@ impl Scanner {
         let unreadable = self.context.family == Family::MariaDbFullCrc32
             && (judged.key_version.is_some() || header.page_type.full_crc32_compressed().is_some());
         let space_id = (!unreadable).then_some(header.space_id);
-        let elsewhere =
+        let misplaced =
             header.page_no != page_no || space_id.is_some_and(|space_id| space_id != self.found.page0.space_id);
-        if elsewhere {
+        if misplaced {
             bump(&mut self.found.foreign);
             if self.found.foreign_pages.len() < self.evidence {
                 self.found.foreign_pages.push(ForeignPage {
@@ -366,13 +365,13 @@ pub(crate) fn doublewrite_area_of(trx_sys: &[u8], logical_page_bytes: u32) -> [(
 fn truncation(page0: &Page0, first_page: PageNo, file_bytes: u64, page_bytes: u64) -> Option<Truncation> {
     let whole = file_bytes.checked_div(page_bytes).unwrap_or(0);
     let partial_bytes = file_bytes.checked_rem(page_bytes).unwrap_or(0);
-    // A system tablespace of several files: the size covers all of them.
+    // The size on page 0 covers all files of a system tablespace.
     let missing_pages = u64::from(page0.size_in_pages).saturating_sub(u64::from(first_page.0)).saturating_sub(whole);
     (missing_pages > 0 || partial_bytes > 0).then_some(Truncation { missing_pages, partial_bytes })
 }
 
-/// Page 0, the four after it, which every tablespace uses, `count` pages evenly spread over the
-/// file and over what of it was used, and the last two.
+/// Page 0, the four after it, which every tablespace uses, the last two, and `count` pages evenly
+/// spread over the file and again over its used part.
 fn sample(count: u32, total: u64, used: u64) -> BTreeSet<u64> {
     const FIRST: u64 = 4;
     let count = u64::from(count).min(MAX_SAMPLE);

@@ -1,15 +1,15 @@
-//! Aria tables: every page opens, and its checksum holds.
+//! Aria tables: every page decrypts, and its checksum matches.
 //!
-//! A page's checksum is begun with its number, so that it also proves the page's place. Not proven:
-//! the header of an index file and pages of tables made with `PAGE_CHECKSUM=0` and not encrypted,
-//! which have no checksum; data files of other row formats than PAGE, which have no pages; in index
-//! pages what is behind the used bytes; `aria_log.*`, which is never encrypted.
+//! A page's checksum is seeded with its number, so it also proves the page's position. Not proven:
+//! the header of an index file; pages of tables made with `PAGE_CHECKSUM=0` and not encrypted,
+//! which have no checksum; data files of other row formats than PAGE, which have no pages; the
+//! bytes after the used ones in index pages; `aria_log.*`, which is never encrypted.
 //!
-//! Source: formats, "Aria"; state of the header, bitmap and values without checksum from
-//! `ma_open.c`, `ma_bitmap.c` and `ma_pagecrc.c`, confirmed on tables that MariaDB 10.11 and 11.8
-//! wrote.
+//! Source: formats, "Aria"; the header's state, bitmap and the values stored instead of a checksum
+//! from `ma_open.c`, `ma_bitmap.c` and `ma_pagecrc.c`, confirmed on tables that MariaDB 10.11 and
+//! 11.8 wrote.
 
-mod opening;
+mod decryption;
 
 use crate::{
     aria::{AriaTable, RowFormat, bitmap_interval, recognise_table},
@@ -18,25 +18,26 @@ use crate::{
     error::ScanError,
     keys::KeySource,
     read::{ReadAt, fill, length},
-    verify::{Check, FileReport, Tally, aria::opening::Opening},
+    verify::{Check, FileReport, Tally, aria::decryption::Decryption},
 };
 
-/// The header of a table's index file (`.MAI`), which its data file (`.MAD`) cannot be read without.
+/// The header of a table's index file (`.MAI`), which is needed to read its data file (`.MAD`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AriaHeader {
-    /// What the table is.
+    /// Description of the table.
     pub table: AriaTable,
     /// A temporary table, which may have its own key, and has no checksums unless encrypted.
     temporary: bool,
     crypt: Option<CryptRecord>,
-    /// The encryption flag and the record say different things.
+    /// The encryption flag and the encryption record contradict each other.
     disagreement: bool,
     /// Offset of the first index page.
     key_start: u64,
-    /// Lengths the files must have at least, if the table was closed.
+    /// Minimum length of the data file if the table was closed.
     data_bytes: u64,
     index_bytes: u64,
-    /// Not open for writing when it was read: what the header says is so.
+    /// `true` if the table was not open for writing when it was read, so that the header is
+    /// current.
     closed: bool,
 }
 
@@ -46,7 +47,7 @@ impl AriaHeader {
     /// # Errors
     /// [`ScanError::EmptyFile`], [`ScanError::NotRecognised`], [`ScanError::Io`].
     pub fn read<R: ReadAt + ?Sized>(index_file: &R) -> Result<Self, ScanError> {
-        // The length of the header has 16 bits.
+        // The header's length is a 16-bit number.
         let mut buf = vec![0; 1 << 16];
         match fill(index_file, 0, &mut buf)? {
             [] => Err(ScanError::EmptyFile),
@@ -89,7 +90,7 @@ impl AriaHeader {
         matches!(self.table.row_format, RowFormat::Page)
     }
 
-    /// What is wrong with the header itself.
+    /// Checks the header itself.
     fn judge(&self, tally: &mut Tally) {
         let first_page = u64::from(self.table.header_bytes).next_multiple_of(u64::from(self.table.block_bytes.max(1)));
         if self.table.row_format == RowFormat::Unknown {
@@ -114,7 +115,7 @@ impl AriaHeader {
     }
 }
 
-/// Proves the pages of a data file (`.MAD`).
+/// Verifies the pages of a data file (`.MAD`).
 ///
 /// # Errors
 /// [`ScanError::Io`].
@@ -136,7 +137,7 @@ pub fn verify_data<R: ReadAt + ?Sized>(
     pages.finish(false)
 }
 
-/// Proves the pages of an index file (`.MAI`).
+/// Verifies the pages of an index file (`.MAI`).
 ///
 /// # Errors
 /// [`ScanError::Io`].
@@ -155,7 +156,7 @@ pub fn verify_index<R: ReadAt + ?Sized>(
     pages.finish(true)
 }
 
-/// What a page is, by its place.
+/// Role of a page, by its position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Bitmap,
@@ -163,11 +164,11 @@ enum Role {
     Index,
 }
 
-/// What a page turned out to be.
+/// Result of judging a page.
 enum Judged {
     Empty,
     Clear,
-    /// Encrypted; [`Opening`] keeps what it means for the key.
+    /// Encrypted; [`Decryption`] records what it says about the key.
     Sealed,
     Bad(Check, String),
 }
@@ -177,7 +178,7 @@ struct Pages<'s, R: ?Sized> {
     header: &'s AriaHeader,
     file_bytes: u64,
     tally: Tally,
-    opening: Opening<'s>,
+    decryption: Decryption<'s>,
     /// The bitmap page before the current page, if its checksum holds.
     bitmap: Vec<u8>,
     bitmap_no: u64,
@@ -185,7 +186,7 @@ struct Pages<'s, R: ?Sized> {
 
 /// Pages read at a time.
 const BATCH_BYTES: usize = 1 << 20;
-/// A page caught while it was written is read again so often.
+/// How often a page is read while a server may be writing it.
 const ATTEMPTS: u32 = 4;
 
 impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
@@ -195,7 +196,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
             header,
             file_bytes: length(source)?,
             tally,
-            opening: Opening::new(header.crypt, header.temporary, keys),
+            decryption: Decryption::new(header.crypt, header.temporary, keys),
             bitmap: Vec::new(),
             bitmap_no: 0,
         })
@@ -205,16 +206,16 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         as_usize(u64::from(self.header.table.block_bytes.max(1)))
     }
 
-    /// Compares the length of the file with what a closed table says; a page cut is a finding of
-    /// any table that has pages.
-    fn expect(&mut self, least_bytes: u64) {
-        if self.header.closed && self.file_bytes < least_bytes {
-            let detail = format!("the table has {least_bytes} bytes, the file {}", self.file_bytes);
+    /// Compares the file's length with the one in the header of a closed table. A partial page is
+    /// reported for any table that has pages.
+    fn expect(&mut self, min_bytes: u64) {
+        if self.header.closed && self.file_bytes < min_bytes {
+            let detail = format!("the table has {min_bytes} bytes, the file {}", self.file_bytes);
             self.tally.find(None, Some(self.file_bytes), Check::FileSize, detail);
         }
     }
 
-    /// Data files without pages are counted in windows of 8 KiB.
+    /// Counts data files without pages in windows of 8 KiB.
     fn windows(&mut self) {
         let windows = self.file_bytes.div_ceil(8192);
         self.tally.units.total = windows;
@@ -235,7 +236,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
                 if number < first {
                     self.count(number, Judged::Clear);
                 } else {
-                    self.judge_steady(number, role(number), page)?;
+                    self.judge_until_stable(number, role(number), page)?;
                 }
                 bump(&mut number);
             }
@@ -251,8 +252,8 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         }
     }
 
-    /// Judges a page; a bad one is read again, and is no damage if it changes.
-    fn judge_steady(&mut self, number: u64, role: Role, page: &mut [u8]) -> Result<(), ScanError> {
+    /// Judges a page. A bad page is read again; it is not damage if it changes.
+    fn judge_until_stable(&mut self, number: u64, role: Role, page: &mut [u8]) -> Result<(), ScanError> {
         let offset = number.saturating_mul(as_u64(page.len()));
         for _ in 0..ATTEMPTS {
             let before = page.to_vec();
@@ -299,7 +300,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
             return Judged::Bad(Check::Length, "uses more bytes than it has, or none".to_owned());
         };
         if self.header.table.encrypted && role != Role::Bitmap {
-            return self.opening.open(number, page_no, &layout, page);
+            return self.decryption.open(number, page_no, &layout, page);
         }
         let judged = self.judge_clear(role, page_no, &layout, page);
         if role == Role::Bitmap {
@@ -330,7 +331,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         Judged::Bad(Check::Checksum, format!("checksum is {stored:08x}, expected {computed:08x}"))
     }
 
-    /// A page never written is zero: in a table that was closed, only one that is not in use.
+    /// A page that was never written is zero. In a closed table only an unused page may be.
     fn judge_zero(&mut self, number: u64, role: Role) -> Judged {
         let in_use = match role {
             Role::Bitmap => {
@@ -357,16 +358,16 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
     fn finish(mut self, of_index: bool) -> Result<FileReport, ScanError> {
         let block_bytes = as_u64(self.block_bytes());
         self.retry_doubtful(of_index)?;
-        let key = self.opening.settle(&mut self.tally, block_bytes);
+        let key = self.decryption.conclude(&mut self.tally, block_bytes);
         Ok(self.tally.finish(key))
     }
 
     fn retry_doubtful(&mut self, of_index: bool) -> Result<(), ScanError> {
         let mut buf = vec![0; self.block_bytes()];
-        for number in self.opening.doubtful() {
+        for number in self.decryption.doubtful() {
             let page = fill(self.source, number.saturating_mul(as_u64(self.block_bytes())), &mut buf)?;
             let layout = self.layout(if of_index { Role::Index } else { Role::Data }, page);
-            let judged = layout.and_then(|layout| self.opening.retry(low(number), &layout, page));
+            let judged = layout.and_then(|layout| self.decryption.retry(low(number), &layout, page));
             if let Some(judged) = judged {
                 let units = &mut self.tally.units;
                 units.total = units.total.saturating_sub(1);
@@ -378,8 +379,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
     }
 }
 
-/// The number of a page as checksums and initialisation vectors take it: the server, too, keeps 32
-/// bits of it.
+/// The page number in checksums and initialisation vectors: the server also uses its low 32 bits.
 fn low(number: u64) -> u32 {
     u32::try_from(number & 0xffff_ffff).unwrap_or(0)
 }

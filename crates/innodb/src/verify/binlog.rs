@@ -1,26 +1,26 @@
-//! Binary and relay logs: every event follows from the one before, and its checksum holds.
+//! Binary and relay logs: every event follows the one before, and its checksum matches.
 //!
-//! What is proven: lengths lead from the magic to the end of the file without a gap; every event's
-//! CRC-32 holds after it was opened; each event names the position it stands at, where the server
-//! writes it (MariaDB 11.4 and newer leave it out inside transactions, and a relay log keeps the
-//! source's). Not proven: a log written with `binlog_checksum=NONE`, or by a server older than
-//! MySQL 5.6.1 and MariaDB 5.3, has no checksums, so that only lengths and positions are checked
-//! and changed rows stay unseen; a log cut exactly between two events is a whole log. Events inside
-//! compressed transactions and compressed events of MariaDB are covered by the checksum of the
-//! whole and not unpacked.
+//! Proven: lengths lead from the magic to the end of the file without a gap; every event's CRC-32
+//! matches after decryption; each event names its own position, if the server writes it (MariaDB
+//! 11.4 and newer leave it out inside transactions, and a relay log keeps the source's). Not
+//! proven: a log written with `binlog_checksum=NONE`, or by a server older than MySQL 5.6.1 and
+//! MariaDB 5.3, has no checksums, so only lengths and positions are checked and changed rows are
+//! not detected; a log cut exactly between two events looks complete. Events inside compressed
+//! transactions and compressed events of MariaDB are covered by the checksum of the whole and are
+//! not decompressed.
 //!
 //! Source: formats, "MySQL binary / relay log encryption" and "Binary / relay log" of MariaDB; logs of
 //! Percona Server 5.7.22 confirmed on testdata.
 
 mod chain;
+mod first_event;
 mod format;
 mod log;
-mod place;
 mod resume;
 
 use zeroize::Zeroizing;
 
-pub use self::place::first_event;
+pub use self::first_event::first_event;
 use crate::{
     binlog::{EVENT_HEADER_BYTES, EventHeader, FORMAT_DESCRIPTION, MAGIC_CLEAR, MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
     bytes::{Bytes, as_u64, as_usize},
@@ -31,7 +31,7 @@ use crate::{
     randomness::looks_random,
     read::{ReadAt, fill, length},
     verify::{
-        Check, FileReport, KeyAsked, Tally,
+        Check, FileReport, RequiredKey, Tally,
         binlog::{
             chain::{Chain, START_BODY_BYTES, StartEncryption, Stop, low},
             format::known_type,
@@ -40,18 +40,18 @@ use crate::{
     },
 };
 
-/// Enough to tell clear text behind the header of an encrypted log.
+/// Enough to detect clear text after the header of an encrypted log.
 const HEAD_BYTES: usize = 4096;
 /// Offset of the first event in the clear stream.
 const FIRST_EVENT: u64 = 4;
 
-/// Proves the events of a binary or relay log, in bounded memory however long an event is.
+/// Verifies the events of a binary or relay log, in bounded memory for events of any length.
 ///
-/// Without the key of MySQL's log its events cannot be counted: the units are then 0.
+/// Without the key of a MySQL log its events cannot be counted: the units are then 0.
 ///
 /// # Errors
-/// [`ScanError::EmptyFile`], [`ScanError::NotRecognised`] if it is neither by its magic nor by what
-/// follows it a log, [`ScanError::Io`].
+/// [`ScanError::EmptyFile`], [`ScanError::NotRecognised`] if neither its magic nor the bytes after
+/// it are those of a log, [`ScanError::Io`].
 pub fn verify<R: ReadAt + ?Sized>(source: &R, keys: &dyn KeySource) -> Result<FileReport, ScanError> {
     let file_bytes = length(source)?;
     if file_bytes == 0 {
@@ -77,13 +77,13 @@ pub fn verify<R: ReadAt + ?Sized>(source: &R, keys: &dyn KeySource) -> Result<Fi
     Err(ScanError::NotRecognised { expected: "binary log" })
 }
 
-/// Whether a log of this clear stream begins with a sound format description event.
+/// Whether the clear stream starts with a valid format description event.
 fn describes<R: ReadAt + ?Sized>(log: &Log<'_, R>) -> Result<bool, ScanError> {
     let event = log.header(FIRST_EVENT)?.filter(|event| event.kind == FORMAT_DESCRIPTION && event.bytes <= 4096);
     event.map_or(Ok(false), |event| Ok(log.sum(FIRST_EVENT, event)? == Sum::Right))
 }
 
-/// MySQL's log, behind its header.
+/// Verifies MySQL's log after its header.
 fn mysql<R: ReadAt + ?Sized>(
     source: &R,
     head: &[u8],
@@ -111,7 +111,7 @@ fn mysql<R: ReadAt + ?Sized>(
     if !header.padded_with_zeros {
         tally.find(None, Some(5), Check::Header, "the header's padding is not zero");
     }
-    let key = Some(KeyAsked::MysqlBinlog { name: header.key_name.clone() });
+    let key = Some(RequiredKey::MysqlBinlog { name: header.key_name.clone() });
     let clear_text = looks_random(head.range(MYSQL_HEADER_BYTES, head.len())) == Some(false);
     if let Some(stream) = mysql_stream(&header, &mut tally, keys) {
         let end = file_bytes.saturating_sub(header_bytes);
@@ -127,7 +127,7 @@ fn mysql<R: ReadAt + ?Sized>(
 
 const CLEAR_TEXT: &str = "clear text behind the header of an encrypted log";
 
-/// The stream as the key at hand opens it.
+/// The stream as the available key decrypts it.
 fn mysql_stream(header: &MySqlHeader, tally: &mut Tally, keys: &dyn KeySource) -> Option<MySqlStream> {
     let Some(master_key) = keys.mysql(&header.key_name) else {
         if keys.has_mysql() {
@@ -140,7 +140,7 @@ fn mysql_stream(header: &MySqlHeader, tally: &mut Tally, keys: &dyn KeySource) -
     header.unwrap(&master_key).ok()
 }
 
-/// Whether the key opened the stream: by its magic, or by the event behind a damaged magic.
+/// Whether the key decrypts the stream: by its magic, or by the event after a damaged magic.
 fn opens<R: ReadAt + ?Sized>(log: &Log<'_, R>, clear_text: bool, tally: &mut Tally) -> Result<bool, ScanError> {
     let mut buf = [0; MAGIC_CLEAR.len()];
     let magic = log.bytes(0, &mut buf)?;
@@ -171,7 +171,7 @@ fn walk_on<R: ReadAt + ?Sized>(log: &Log<'_, R>, tally: Tally) -> Result<Chain, 
     Ok(chain)
 }
 
-/// A log that begins in the clear: all of it, or up to where MariaDB's sealed events begin.
+/// Verifies a log that starts in the clear: all of it, or up to MariaDB's first encrypted event.
 fn events<R: ReadAt + ?Sized>(clear: &Log<'_, R>, tally: Tally, keys: &dyn KeySource) -> Result<FileReport, ScanError> {
     let mut chain = Chain::new(clear.end);
     chain.tally = tally;
@@ -181,7 +181,7 @@ fn events<R: ReadAt + ?Sized>(clear: &Log<'_, R>, tally: Tally, keys: &dyn KeySo
     }
 }
 
-/// The log of MariaDB or Percona Server 5.7 behind its start-encryption event.
+/// Verifies the log of MariaDB or Percona Server 5.7 after its start-encryption event.
 fn sealed<R: ReadAt + ?Sized>(
     clear: &Log<'_, R>,
     mut chain: Chain,
@@ -199,10 +199,10 @@ fn sealed<R: ReadAt + ?Sized>(
         walk_sealed(clear, &mut chain, start.next)?;
         return Ok(chain.tally.finish(None));
     }
-    let LogKey { name, asked, key, store_given } = LogKey::of(chain.mysql, version, keys);
+    let LogKey { name, asked, key, store_given } = LogKey::find(chain.mysql, version, keys);
     let modes: &[EventMode] = if chain.mysql { &[EventMode::Percona] } else { &[EventMode::Cbc, EventMode::Ctr] };
     let events = match &key {
-        Some(key) => opener(clear, &mut chain, start, key, nonce, modes)?,
+        Some(key) => decryptor(clear, &mut chain, start, key, nonce, modes)?,
         None => None,
     };
     if let Some(events) = events {
@@ -226,40 +226,39 @@ fn sealed<R: ReadAt + ?Sized>(
 
 /// The key that a start-encryption event names.
 struct LogKey {
-    /// What messages call it.
+    /// Name of the key in messages.
     name: String,
-    asked: KeyAsked,
+    asked: RequiredKey,
     key: Option<Zeroizing<Vec<u8>>>,
-    /// Whether a store of the kind that holds it was given.
+    /// Whether a key store of the right kind was given.
     store_given: bool,
 }
 
 impl LogKey {
-    /// MariaDB: of the key file. Percona Server 5.7: of the keyring, in which 5.7.20 had it without a
+    /// MariaDB: from the key file. Percona Server 5.7: from the keyring; 5.7.20 stored it without a
     /// version.
     ///
     /// Source: `binlog_crypt_data.cc` of Percona Server 5.7; the name with a version confirmed on 5.7.22.
-    fn of(percona: bool, version: KeyVersion, keys: &dyn KeySource) -> Self {
+    fn find(percona: bool, version: KeyVersion, keys: &dyn KeySource) -> Self {
         const KEY_ID: u32 = 1;
         const UNVERSIONED: &str = "percona_binlog";
         if percona {
             let name = format!("{UNVERSIONED}:{version}");
             let key = keys.mysql_of_any_length(&name).or_else(|| keys.mysql_of_any_length(UNVERSIONED));
-            let asked = KeyAsked::MysqlBinlog { name: name.clone() };
+            let asked = RequiredKey::MysqlBinlog { name: name.clone() };
             return Self { name: format!("key {name}"), asked, key, store_given: keys.has_mysql() };
         }
         Self {
             name: format!("key {KEY_ID} version {version}"),
-            asked: KeyAsked::MariaDb { key_id: KEY_ID, versions: vec![version] },
+            asked: RequiredKey::MariaDb { key_id: KEY_ID, versions: vec![version] },
             key: keys.mariadb(KEY_ID, version),
             store_given: keys.has_mariadb(),
         }
     }
 }
 
-/// What opens the events: of the modes there are the one in which some event opens. Where a length is
-/// damaged, one behind it may.
-fn opener<R: ReadAt + ?Sized>(
+/// Finds the mode in which some event decrypts. If a length is damaged, a later event may.
+fn decryptor<R: ReadAt + ?Sized>(
     clear: &Log<'_, R>,
     chain: &mut Chain,
     start: StartEncryption,
@@ -279,7 +278,7 @@ fn opener<R: ReadAt + ?Sized>(
     Ok(None)
 }
 
-/// Whether the lengths of sealed events lead to the end of the log.
+/// Whether the lengths of encrypted events lead to the end of the log.
 fn reaches_the_end<R: ReadAt + ?Sized>(clear: &Log<'_, R>, mut at: u64) -> Result<bool, ScanError> {
     while at < clear.end {
         let Some(event) = clear.header(at)? else { return Ok(false) };
@@ -288,12 +287,12 @@ fn reaches_the_end<R: ReadAt + ?Sized>(clear: &Log<'_, R>, mut at: u64) -> Resul
     Ok(at == clear.end)
 }
 
-/// Whether one of the first events opens to one: it names its own position (32 bits), or its
-/// checksum holds. Where neither is written, the first few must look like events.
+/// Whether one of the first events decrypts to a valid event: it names its own position (32 bits),
+/// or its checksum matches. If neither is written, the first few must look like events.
 fn any_opens<R: ReadAt + ?Sized>(log: &Log<'_, R>, chain: &Chain, mut at: u64) -> Result<bool, ScanError> {
     const EVENTS: u32 = 64;
     const IN_A_ROW: u32 = 3;
-    const MAX_SUMMED_BYTES: u32 = 1 << 20;
+    const MAX_CHECKSUMMED_BYTES: u32 = 1 << 20;
     let rules = chain.rules;
     let mut alike = true;
     let mut short = false;
@@ -302,7 +301,7 @@ fn any_opens<R: ReadAt + ?Sized>(log: &Log<'_, R>, chain: &Chain, mut at: u64) -
         let next = at.saturating_add(u64::from(event.bytes));
         let known = known_type(event.kind);
         if known && rules.positions && event.end_log_pos == low(next) {
-            // Less than a block is sealed: both modes do the same.
+            // Less than a block is encrypted: both modes give the same result.
             if as_usize(u64::from(event.bytes)) >= EventPieces::FIRST_BYTES {
                 return Ok(true);
             }
@@ -311,7 +310,7 @@ fn any_opens<R: ReadAt + ?Sized>(log: &Log<'_, R>, chain: &Chain, mut at: u64) -
         if next > log.end {
             break;
         }
-        if rules.checksums && known && event.bytes <= MAX_SUMMED_BYTES && log.sum(at, event)? == Sum::Right {
+        if rules.checksums && known && event.bytes <= MAX_CHECKSUMMED_BYTES && log.sum(at, event)? == Sum::Right {
             return Ok(true);
         }
         let unsaid = !rules.positions || event.end_log_pos == 0;
@@ -329,7 +328,7 @@ const fn has_known_flags(event: EventHeader) -> bool {
     event.flags & 0x3c00 == 0
 }
 
-/// Follows the lengths of sealed events, which stay readable, and counts them.
+/// Follows the readable lengths of encrypted events and counts them.
 fn walk_sealed<R: ReadAt + ?Sized>(clear: &Log<'_, R>, chain: &mut Chain, mut at: u64) -> Result<(), ScanError> {
     while at < clear.end {
         let left = clear.end.saturating_sub(at);
@@ -343,7 +342,7 @@ fn walk_sealed<R: ReadAt + ?Sized>(clear: &Log<'_, R>, chain: &mut Chain, mut at
         if event.is_none() && left >= as_u64(EVENT_HEADER_BYTES) {
             chain.bad(clear, at, Check::Length, "gives its length as less than its header".to_owned());
         } else if length(clear.source)? <= clear.end {
-            let detail = format!("{left} bytes of the last event are there, or its length is damaged");
+            let detail = format!("the last event has only {left} bytes left, or its length is damaged");
             chain.tally.find(Some(chain.unit()), Some(at), Check::PartialUnit, detail);
         }
         return Ok(());

@@ -1,10 +1,9 @@
 //! Doublewrite files of MySQL, `#ib_<page size>_<n>.dblwr`, and the parallel one of Percona Server,
-//! `xb_doublewrite`: every slot checked as what it is, a copy of a page, with the key of the
-//! tablespace it belongs to.
+//! `xb_doublewrite`: every slot is checked as a page copy, with the key of its tablespace.
 //!
-//! Clear copies of pages of encrypted tablespaces are reported as mixed: before 8.0.23, and by Percona
-//! Server unless `innodb_parallel_dblwr_encrypt` is on, the server wrote them so, and slots keep their
-//! content. Slots that the server never filled are empty.
+//! Clear copies of pages of encrypted tablespaces are reported as mixed: before 8.0.23, and by
+//! Percona Server unless `innodb_parallel_dblwr_encrypt` is on, the server wrote them so, and slots
+//! keep their content. Slots that the server never filled are empty.
 //!
 //! Source: formats, "mysql.ibd, ibdata1, temporary, doublewrite".
 
@@ -19,7 +18,7 @@ use crate::{
     },
 };
 
-/// Verifies every slot. Without `page_bytes` (from the file's name) the size is found by trial.
+/// Verifies every slot. Without `page_bytes` (from the file's name) the size is detected.
 ///
 /// # Errors
 /// [`ScanError::EmptyFile`], [`ScanError::Io`].

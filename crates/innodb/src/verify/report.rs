@@ -1,4 +1,4 @@
-//! What verification says of one file.
+//! Result of verifying one file.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,33 +7,33 @@ use crate::{
     ids::{KeyVersion, MasterKeyId},
 };
 
-/// What a file is worth with the keys at hand, from best to worst.
+/// Result of verifying a file with the available keys, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Readable without a key, and every check holds.
+    /// Readable without a key, and every check passes.
     Clear,
-    /// Encrypted (at least in part), opened with the keys at hand, and every check holds.
+    /// Encrypted (at least in part), decrypted with the available keys, and every check passes.
     Ok,
-    /// Nothing is known to be wrong, but without a key, or in this version of the format,
-    /// it cannot be proven.
+    /// No fault is known, but without a key, or in this version of the format, nothing can be
+    /// proven.
     Unverifiable,
-    /// Not a file this program knows, although its name or place says it should be.
+    /// Not a known format, although its name or location says it should be one.
     Unidentified,
-    /// The key asked for is not among those given.
+    /// The keys given do not include the one that the file needs.
     MissingKey,
-    /// The key asked for is there, and does not open the file.
+    /// The key that the file needs was given, but does not decrypt it.
     WrongKey,
-    /// Shorter than it says it is.
+    /// Shorter than its header says.
     Truncated,
-    /// Some unit fails a check, or is where it must not be.
+    /// Some unit fails a check, or is in the wrong place.
     Damaged,
-    /// The information about the key is itself damaged: no key can open the file.
+    /// The key information is damaged: no key can decrypt the file.
     BadKeyInfo,
 }
 
 impl Verdict {
-    /// In JSON and tables.
+    /// Name in JSON and tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -50,10 +50,10 @@ impl Verdict {
     }
 }
 
-/// Pages, blocks or events, by how they lie on disk. `bad` units are counted nowhere else.
+/// Pages, blocks or events, by state. `bad` units are counted nowhere else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Units {
-    /// Whole units in the file; the sum of all others once it was read.
+    /// Whole units in the file; the sum of all others once the file was read.
     pub total: u64,
     /// Encrypted.
     pub encrypted: u64,
@@ -61,12 +61,12 @@ pub struct Units {
     pub clear: u64,
     /// Without content.
     pub empty: u64,
-    /// Some check fails.
+    /// Units that fail a check.
     pub bad: u64,
 }
 
 impl Units {
-    /// Adds what another part of the file counted.
+    /// Adds the counts of another part of the file.
     pub const fn add(&mut self, other: &Self) {
         self.total = self.total.saturating_add(other.total);
         self.encrypted = self.encrypted.saturating_add(other.encrypted);
@@ -76,27 +76,27 @@ impl Units {
     }
 }
 
-/// The check that a finding is about: the layer of the format that does not hold.
+/// The check that a finding is about: the layer of the format that is faulty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Check {
     /// The file is shorter than page 0 (or an event, or a block) says.
     FileSize,
-    /// The last unit is only partly there.
+    /// The last unit is incomplete.
     PartialUnit,
     /// The header of the file (page 0, a magic, a format number).
     Header,
     /// Encryption flag and encryption information agree.
     KeyInfo,
-    /// The key asked for is there.
+    /// The required key is available.
     Key,
-    /// The key opens the key information (or, for MariaDB, the pages).
+    /// The key unwraps the key information (or, for MariaDB, decrypts the pages).
     KeyOpens,
     /// Checksum of a unit that is readable without a key.
     Checksum,
     /// Checksum over ciphertext, which needs no key.
     CiphertextChecksum,
-    /// Checksum of a unit after it was opened.
+    /// Checksum of a unit after decryption.
     OpenedChecksum,
     /// The log sequence number repeated in the trailer.
     TrailerLsn,
@@ -110,24 +110,23 @@ pub enum Check {
     Decompression,
     /// Allocated, but all zero.
     AllocatedZero,
-    /// In the clear, in a tablespace whose pages are encrypted.
+    /// Clear, in a tablespace whose pages are encrypted.
     ClearUnit,
     /// Encrypted, in a tablespace whose pages are clear.
     EncryptedUnit,
-    /// Clear and encrypted units side by side where the server leaves them so: undo, doublewrite,
-    /// redo, or a tablespace whose encryption is under way. No damage.
+    /// Clear and encrypted units mixed where servers allow it: undo, doublewrite, redo, or a
+    /// tablespace whose encryption is in progress. Not damage.
     Mixed,
     /// The system could not read the unit: a failing disk.
     Read,
-    /// A copy of a page that no longer matters: its tablespace is gone, has another key by now, or
-    /// is made anew at every start. No damage.
+    /// A copy of a page that no longer matters: its tablespace is gone, has another key now, or is
+    /// recreated at every start. Not damage.
     Stale,
-    /// The newest part of a log is incomplete, as a crash leaves it; recovery begins by cutting it
-    /// off. No damage.
+    /// The newest part of a log is incomplete, as after a crash; recovery cuts it off. Not damage.
     LogEnd,
-    /// The file changed while it was read, so the unit could not be judged. No damage.
+    /// The file changed while it was read, so the unit could not be judged. Not damage.
     Changing,
-    /// The type or version is not known, so the unit could not be judged. No damage.
+    /// Unknown type or version, so the unit could not be judged. Not damage.
     Unknown,
 }
 
@@ -150,7 +149,7 @@ impl Check {
     }
 }
 
-/// One thing that was found.
+/// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Finding {
     /// Number of the page, block or event in the file, from 0.
@@ -158,27 +157,27 @@ pub struct Finding {
     pub unit: Option<u64>,
     /// Offset in the file in bytes.
     pub offset: Option<u64>,
-    /// Which check.
+    /// The check that failed.
     pub check: Check,
-    /// In words: expected and found. Never a key, never row data.
+    /// Message with expected and found values. Never a key, never row data.
     pub detail: String,
 }
 
-/// Which key a file asks for. Never the key.
+/// The key that a file needs. Never the key itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum KeyAsked {
+pub enum RequiredKey {
     /// MySQL: a master key of the keyring.
     #[serde(rename = "mysql")]
     MySql {
-        /// Its name in the keyring; empty for the public key of bootstrap.
+        /// Its name in the keyring; empty for the public bootstrap key.
         name: String,
         /// Its number.
         master_key_id: MasterKeyId,
         /// The server uuid in its name; 5.7.11 has none.
         server_uuid: Option<String>,
     },
-    /// MySQL: the transfer key of a `.cfp` file beside the tablespace.
+    /// MySQL: the transfer key of a `.cfp` file next to the tablespace.
     ExportFile,
     /// MySQL: a key of the binary log.
     MysqlBinlog {
@@ -190,41 +189,41 @@ pub enum KeyAsked {
     MariaDb {
         /// Its number.
         key_id: u32,
-        /// The versions the units ask for, ascending.
+        /// The key versions that the units need, ascending.
         versions: Vec<KeyVersion>,
     },
 }
 
-/// What verification says of one file.
+/// Result of verifying one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileReport {
-    /// The sum of it.
+    /// The worst of all findings.
     pub verdict: Verdict,
-    /// Units by how they lie on disk.
+    /// Unit counts by state.
     pub units: Units,
-    /// Which key the file asks for, if it is encrypted and says so.
-    pub key: Option<KeyAsked>,
-    /// What was found, by offset; at most [`MAX_FINDINGS`].
+    /// The key that the file needs, if it is encrypted and names it.
+    pub key: Option<RequiredKey>,
+    /// Findings by offset; at most [`MAX_FINDINGS`].
     pub findings: Vec<Finding>,
-    /// Findings beyond those.
+    /// Number of further findings.
     pub findings_left_out: u64,
 }
 
 impl FileReport {
-    /// A file of a format that no server encrypts and that has no checksums to check.
+    /// A file of a format that no server encrypts and that has no checksums to verify.
     #[must_use]
     pub fn without_units() -> Self {
         Tally::default().finish(None)
     }
 
-    /// Adds that the file is shorter than other files say, which are needed to see it.
+    /// Adds that the file is shorter than other files say.
     pub fn shorten(&mut self, file_bytes: u64, detail: impl Into<String>) {
         self.verdict = self.verdict.max(Verdict::Truncated);
         let finding = Finding { unit: None, offset: Some(file_bytes), check: Check::FileSize, detail: detail.into() };
         self.findings.push(finding);
     }
 
-    /// A file that is nothing this program knows, and why that is so.
+    /// A file of an unknown format; `detail` says why.
     #[must_use]
     pub fn unidentified(detail: impl Into<String>) -> Self {
         let finding = Finding { unit: None, offset: Some(0), check: Check::Header, detail: detail.into() };
@@ -238,10 +237,10 @@ impl FileReport {
     }
 }
 
-/// More findings of one file are counted, not kept.
+/// Maximum number of findings kept per file; more are only counted.
 pub const MAX_FINDINGS: usize = 1000;
 
-/// Gathers units and findings, of a whole file or of a part to be [merged](Self::merge).
+/// Collects units and findings, of a whole file or of a part to be [merged](Self::merge).
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Units so far.
@@ -257,12 +256,12 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Notes a finding; what it means for the verdict follows from its check.
+    /// Adds a finding; its check decides the verdict.
     pub fn find(&mut self, unit: Option<u64>, offset: Option<u64>, check: Check, detail: impl Into<String>) {
         self.push(Finding { unit, offset, check, detail: detail.into() });
     }
 
-    /// The same for a finding already made.
+    /// Adds a finding made before.
     pub fn push(&mut self, finding: Finding) {
         match finding.check {
             Check::FileSize | Check::PartialUnit => self.truncated = true,
@@ -279,18 +278,18 @@ impl Tally {
         }
     }
 
-    /// The information about the key, at `offset`, is damaged: no key can open the file.
+    /// Reports that the key information at `offset` is damaged: no key can decrypt the file.
     pub fn bad_key_info(&mut self, offset: Option<u64>, detail: impl Into<String>) {
         self.bad_key_info = true;
         self.find(None, offset, Check::KeyInfo, detail);
     }
 
-    /// So many findings were made and not even kept to be noted.
+    /// Adds findings that were counted but not kept.
     pub const fn leave_out(&mut self, findings: u64) {
         self.left_out = self.left_out.saturating_add(findings);
     }
 
-    /// Encrypted units were counted that no key was there to open.
+    /// Records that encrypted units could not be verified for lack of a key.
     pub const fn unproven(&mut self) {
         self.unproven = true;
     }
@@ -320,9 +319,9 @@ impl Tally {
         }
     }
 
-    /// The report; the verdict is the worst of what was found.
+    /// Makes the report; the verdict is the worst of all findings.
     #[must_use]
-    pub fn finish(mut self, key: Option<KeyAsked>) -> FileReport {
+    pub fn finish(mut self, key: Option<RequiredKey>) -> FileReport {
         self.findings.sort_by_key(|finding| (finding.offset, finding.unit, finding.check));
         FileReport {
             verdict: self.verdict(),

@@ -18,7 +18,7 @@ use ::bench::{
 };
 use ::verify::{Depth, FileResult, Keys, Plan, Report, Settings};
 use clap::{Args, Subcommand};
-use innodb::verify::{KeyAsked, Verdict};
+use innodb::verify::{RequiredKey, Verdict};
 use report::is_sound;
 
 use self::effort::Effort;
@@ -345,7 +345,7 @@ fn conditions(environment: &Environment) -> Vec<String> {
 
 fn group_of(file: &FileResult) -> &'static str {
     match (&file.key, file.verdict) {
-        (Some(KeyAsked::MariaDb { .. }), _) => "encrypted MariaDB",
+        (Some(RequiredKey::MariaDb { .. }), _) => "encrypted MariaDB",
         (Some(_), _) => "encrypted MySQL",
         (None, _) => "clear",
     }

@@ -178,7 +178,7 @@ impl Send {
             bandwidth: self.bwlimit,
             suite: self.cipher.map(|cipher| cipher as usize),
             patience: self.timeout,
-            key_file_keys: if self.send_mariadb_key { KeyFileKeys::Travel } else { KeyFileKeys::Stay },
+            key_file_keys: if self.send_mariadb_key { KeyFileKeys::Send } else { KeyFileKeys::Keep },
         }
     }
 

@@ -1,4 +1,4 @@
-//! How hard to compress, decided again and again by what is slow at the moment.
+//! The compression level, adapted continuously to the bottleneck.
 
 use std::{
     cmp::Ordering::Equal,
@@ -21,10 +21,11 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// Memory of the contexts that compress a chunk with it, at most.
+    /// Maximum memory of the contexts that compress a chunk.
     pub(crate) const fn context_bytes(self) -> usize {
         const KIB: usize = 1 << 10;
-        // That for samples included. Each line is where zstd's tables for a window of a chunk grow.
+        // Including the context for samples. zstd's tables for a window of one chunk grow at these
+        // levels.
         match self {
             Self::None | Self::Lz4 => 0,
             Self::Zstd(..=1) => 1600 * KIB,
@@ -37,16 +38,16 @@ impl Effort {
     }
 }
 
-/// What the user asked for.
+/// Compression as the user requested it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
     /// Whatever is fastest at the moment.
     Auto,
-    /// Always the same.
+    /// A fixed level.
     Fixed(Effort),
 }
 
-/// Not a way to compress.
+/// Not a known compression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is none of auto, none, lz4, zstd, zstd:1 to zstd:19")]
 pub struct UnknownCompression(String);
@@ -69,8 +70,8 @@ impl FromStr for Compression {
     }
 }
 
-/// Efforts in order, each with what one processor compresses with it, in bytes a second: only the
-/// order of magnitude matters, to tell what is worth a try.
+/// Levels in ascending order, each with the rate of one processor in bytes per second. Only the
+/// order of magnitude matters, to decide which level is worth trying.
 const LADDER: [(Effort, f64); 6] = [
     (Effort::None, f64::INFINITY),
     (Effort::Lz4, 600e6),
@@ -80,33 +81,33 @@ const LADDER: [(Effort, f64); 6] = [
     (Effort::Zstd(9), 30e6),
 ];
 
-/// What a sender sees of itself and of the other side in a moment. All are shares of the time.
+/// What a sender measured of both sides. All values are shares of the time, from 0 to 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Pressure {
-    /// How long our connections waited to send.
+    /// Time our connections waited to send.
     pub blocked: f64,
-    /// How long the other side's connections waited for us.
+    /// Time the peer's connections waited for us.
     pub starving: f64,
-    /// How long this host's processors had nothing to do.
+    /// Idle time of this host's processors.
     pub idle: f64,
-    /// How many processors this host has.
+    /// Number of processors of this host.
     pub processors: f64,
 }
 
-/// What went since the last look.
+/// Throughput since the last sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
-    /// Bytes of files a second.
+    /// Bytes of files per second.
     pub rate: f64,
-    /// Bytes of files for each byte on the wire.
+    /// Bytes of files per byte on the wire.
     pub ratio: f64,
 }
 
-/// The effort of the moment, shared by all connections.
+/// Chooses the current level for all connections.
 ///
-/// Where the network is slow, harder compression is tried and kept if it makes the files smaller.
-/// Where this host is slow, less is chosen if the network, as fast as it was seen to be, would then
-/// move the files faster.
+/// If the network is the bottleneck, it tries a higher level and keeps it if files get smaller. If
+/// this host is the bottleneck, it chooses a lower level, provided that the network at its measured
+/// rate would then transfer files faster.
 #[derive(Debug)]
 pub struct Governor {
     fixed: Option<Effort>,
@@ -114,36 +115,37 @@ pub struct Governor {
     course: Mutex<Course>,
 }
 
-/// Looks after a change before its effect is judged.
+/// Samples after a change before its effect is judged.
 const SETTLING: u32 = 2;
-/// Looks before a step that gained nothing is tried again; twice as many each time, up to the second.
+/// Samples before a step without gain is tried again: doubled each time, from the first to the
+/// second value.
 const PAUSES: [u32; 2] = [10, 320];
-/// How much better a change has to be.
+/// Minimum ratio of improvement.
 const GAIN: f64 = 1.05;
-/// While nothing shows how fast the network is, it is taken to be so much faster with each look: at
-/// last less compression is tried again.
+/// While nothing shows how fast the network is, its assumed rate grows by this factor per sample,
+/// so that less compression is eventually tried again.
 const HOPE: f64 = 1.005;
 
-/// Where the search for the best effort stands.
+/// State of the search for the best level.
 #[derive(Debug)]
 struct Course {
-    /// Looks since the last change.
+    /// Samples since the last change.
     looks: u32,
-    /// Step before the one that is being tried.
+    /// The step before the one being tried.
     trial: Option<usize>,
-    /// Looks before anything is tried.
+    /// Samples before anything is tried.
     pause: u32,
     failures: u32,
-    /// What each step makes of the files.
+    /// Measured compression ratio of each step.
     ratios: [Option<f64>; LADDER.len()],
-    /// Bytes a second on the wire when the network was slow.
+    /// Bytes per second on the wire when the network was the bottleneck.
     capacity: Option<f64>,
-    /// Bytes of files a second with this step.
+    /// Bytes of files per second with the current step.
     rate: Option<f64>,
 }
 
 impl Governor {
-    /// As the user asked.
+    /// As the user requested.
     #[must_use]
     pub const fn new(compression: Compression) -> Self {
         let fixed = match compression {
@@ -153,24 +155,24 @@ impl Governor {
         Self { fixed, step: AtomicUsize::new(0), course: Mutex::new(Course::new()) }
     }
 
-    /// The most that [`effort`](Self::effort) will ever say.
+    /// The highest level that [`effort`](Self::effort) can return.
     #[must_use]
     pub fn hardest(&self) -> Effort {
         let last = || LADDER.last().map_or(Effort::None, |(effort, _)| *effort);
         self.fixed.unwrap_or_else(last)
     }
 
-    /// The effort for the next chunk.
+    /// The level for the next chunk.
     #[must_use]
     pub fn effort(&self) -> Effort {
         let step = self.step.load(Ordering::Relaxed);
         self.fixed.unwrap_or_else(|| LADDER.get(step).map_or(Effort::None, |(effort, _)| *effort))
     }
 
-    /// Compresses harder if the network alone is slow, less if this host is.
+    /// Raises the level if only the network is slow, lowers it if this host is slow.
     ///
-    /// The network is slow if both sides wait for it; a slow receiver does not wait for us, and a
-    /// host whose processors are busy would only be slower with more to compute.
+    /// The network is the bottleneck if both sides wait for it. A slow receiver does not wait for
+    /// us, and a host with busy processors would only get slower with more to compute.
     pub fn adjust(&self, pressure: Pressure, flow: Flow) {
         let Ok(mut course) = self.course.lock() else { return };
         let step = self.step.load(Ordering::Relaxed);
@@ -205,7 +207,8 @@ impl Course {
 
     fn next(&mut self, step: usize, pressure: Pressure) -> usize {
         if self.looks <= SETTLING {
-            // Nothing is known before the first step; after one, what went before is still under way.
+            // Before the first step nothing is known; after a step, data compressed before it is
+            // still in flight.
             return if step == 0 && self.capacity.is_some() { self.harder(step, pressure) } else { step };
         }
         if let Some(before) = self.trial.take()
@@ -230,7 +233,7 @@ impl Course {
         better
     }
 
-    /// The easier step that would move the files fastest, if that is faster than now.
+    /// The lower step that would transfer files fastest, if that is faster than the current rate.
     fn easier(&self, step: usize) -> usize {
         let now = self.rate.unwrap_or_default() * GAIN;
         let faster = |easier: usize| self.expected(easier).is_none_or(|rate| rate > now);
@@ -239,7 +242,7 @@ impl Course {
         best.filter(|easier| faster(*easier)).unwrap_or(step)
     }
 
-    /// The next harder step, if the network is slow and the processors may be able to do it.
+    /// The next higher step, if the network is slow and the processors may be fast enough for it.
     fn harder(&mut self, step: usize, pressure: Pressure) -> usize {
         if self.pause > 0 {
             self.pause -= 1;
@@ -249,7 +252,7 @@ impl Course {
         let used = LADDER.get(step).map_or(0.0, |(_, speed)| rate / speed);
         let spare = pressure.idle * pressure.processors + used;
         let possible = |step: &usize| LADDER.get(*step).is_some_and(|(_, speed)| spare * speed > rate);
-        // LZ4 makes nothing of digits and short words, of which zstd makes half.
+        // LZ4 does not compress digits and short words, which zstd halves.
         let next = if step == 0 { [2, 1] } else { [step + 1; 2] };
         match next.into_iter().find(possible).filter(|_| pressure.is_of_network()) {
             Some(next) => {
@@ -264,7 +267,7 @@ impl Course {
         self.ratios.get(step).copied().flatten().unwrap_or(1.0)
     }
 
-    /// How fast the network would move the files with this step.
+    /// Expected rate of the network with this step.
     fn expected(&self, step: usize) -> Option<f64> {
         self.capacity.map(|capacity| capacity * self.ratio(step))
     }
@@ -277,7 +280,7 @@ impl Pressure {
     }
 }
 
-/// What was seen now counts as much as all before.
+/// Averages a new value with the old ones, half and half.
 fn blend(before: Option<f64>, now: f64) -> f64 {
     before.map_or(now, |before| f64::midpoint(before, now))
 }
@@ -302,8 +305,8 @@ mod tests {
         LADDER.iter().position(|(step, _)| *step == effort).unwrap()
     }
 
-    /// A network of 100 MB/s, files that each effort makes so small, and a host that compresses as fast
-    /// as it says: what is seen in each look.
+    /// Simulates a network of 100 MB/s, the ratio of each level and a host with the rates of the
+    /// table; returns what each sample shows.
     fn looks(governor: &Governor, count: usize, ratio: impl Fn(Effort) -> f64, speed: impl Fn(Effort) -> f64) -> usize {
         let mut hardest = 0;
         for _ in 0..count {
@@ -326,7 +329,7 @@ mod tests {
         assert_eq!(governor.effort(), Effort::Zstd(1));
         looks(&governor, 30, |effort| 1.3_f64.powi(place(effort) as i32), |_| 1e10);
         assert_eq!(governor.effort(), Effort::Zstd(9));
-        // Nothing is gained behind zstd 1: harder steps are tried ever more seldom.
+        // Levels above zstd 1 gain nothing: they are tried ever more rarely.
         let governor = Governor::new(Compression::Auto);
         let tries = looks(&governor, 1000, |effort| 1.3_f64.powi(place(effort).min(2) as i32), |_| 1e10);
         assert!((3..12).contains(&tries), "{tries}");
@@ -342,7 +345,7 @@ mod tests {
     #[test]
     fn a_busy_host_compresses_as_long_as_that_is_faster_than_the_network() {
         let ratio = |effort| if effort == Effort::None { 1.0 } else { 2.3 };
-        // Twice as fast as the network, though not as fast as it could be.
+        // Twice as fast as the network, though not the maximum.
         let governor = Governor::new(Compression::Auto);
         let speed = |effort| if effort == Effort::None { 1e10 } else { 2e8 };
         looks(&governor, 20, ratio, speed);
@@ -369,7 +372,7 @@ mod tests {
             governor.adjust(fast, Flow { rate: 1e9, ratio: 1.0 });
             assert_eq!(governor.effort(), Effort::None);
         }
-        // A slow disk there is not a slow network.
+        // A slow disk of the receiver is not a slow network.
         governor.adjust(Pressure { starving: 0.0, ..SLOW_NETWORK }, Flow { rate: 1e8, ratio: 1.0 });
         assert_eq!(governor.effort(), Effort::None);
     }

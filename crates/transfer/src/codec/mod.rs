@@ -1,4 +1,4 @@
-//! How the bytes of a chunk travel.
+//! Compression and encoding of a chunk's bytes.
 
 pub mod effort;
 
@@ -16,16 +16,16 @@ use crate::{
     wire::{Codec, Segment},
 };
 
-/// What of a chunk is compressed first, to see whether the rest is worth it.
+/// Bytes of a chunk that are compressed first, to see whether the rest is worth it.
 const SAMPLE_BYTES: usize = 32 << 10;
 
-/// Compresses. Contexts and memory are taken when they are first needed, and used again and again.
+/// Compresses chunks. Contexts and buffers are allocated on first use and reused.
 #[derive(Default)]
 pub struct Encoder {
     zstd: Option<(i32, Compressor<'static>)>,
-    /// Of the first level, for samples.
+    /// zstd at its first level, for samples.
     sampler: Option<Compressor<'static>>,
-    /// Pages in clear text, compressed, may be in it.
+    /// May contain compressed pages in clear text.
     out: Zeroizing<Vec<u8>>,
 }
 
@@ -36,8 +36,8 @@ impl std::fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// Compresses `data` if that makes it at least a sixteenth smaller; `None` if it is not worth it. `opened` says that it
-    /// is a description of pages and these, opened.
+    /// Compresses `data` if that makes it at least a sixteenth smaller, else returns `None`.
+    /// `opened`: the data is a description of pages and the decrypted pages.
     pub(crate) fn smaller(&mut self, data: &[u8], effort: Effort, opened: bool) -> Option<(Codec, &[u8])> {
         if !opened && is_zero(data) {
             return Some((Codec::Zeros, &[]));
@@ -64,7 +64,8 @@ impl Encoder {
         self.out.get(..bytes).map(|encoded| (codec, encoded))
     }
 
-    /// Whether parts of it get smaller. Tried by the family that is asked for: zstd codes what LZ4 finds no match in.
+    /// Whether samples of the data get smaller. They are compressed with the requested family: zstd
+    /// encodes data in which LZ4 finds no match.
     fn seems_worth(&mut self, data: &[u8], effort: Effort) -> bool {
         if data.len() <= 4 * SAMPLE_BYTES {
             return true;
@@ -89,7 +90,7 @@ impl Encoder {
 
     fn zstd(&mut self, data: &[u8], level: i32) -> Option<usize> {
         if self.zstd.as_ref().is_none_or(|(current, _)| *current != level) {
-            // Not both at the same time.
+            // LZ4 and zstd contexts are never allocated at the same time.
             self.zstd = None;
             self.zstd = compressor(level).map(|compressor| (level, compressor));
         }
@@ -97,14 +98,15 @@ impl Encoder {
         compressor.compress_to_buffer(data, &mut self.out[..]).ok()
     }
 
-    /// The same, or the bytes as they are, as they travel then; opened pages never do.
+    /// As [`smaller`](Self::smaller), but returns the data unchanged if it does not compress.
+    /// Decrypted pages are always encoded.
     #[cfg(test)]
     pub(crate) fn encode<'e>(&'e mut self, data: &'e [u8], effort: Effort, opened: bool) -> Option<(Codec, &'e [u8])> {
         let raw = if opened { None } else { Some((Codec::Raw, data)) };
         self.smaller(data, effort, opened).or(raw)
     }
 
-    /// Bytes that its contexts take.
+    /// Bytes of the allocated contexts.
     #[cfg(test)]
     fn context_bytes(&mut self) -> usize {
         let contexts = [self.zstd.as_mut().map(|(_, zstd)| zstd), self.sampler.as_mut()];
@@ -112,8 +114,8 @@ impl Encoder {
     }
 }
 
-/// A context whose window is a chunk: with the description of opened pages a chunk is a little longer, and zstd would take
-/// twice the memory for that.
+/// A context with a window of one chunk. With the description of decrypted pages a chunk is a
+/// little longer, for which zstd would allocate twice the memory.
 fn compressor(level: i32) -> Option<Compressor<'static>> {
     let mut compressor = Compressor::new(level).ok()?;
     compressor.set_parameter(CParameter::WindowLog(CHUNK_BYTES.ilog2())).ok()?;
@@ -124,13 +126,13 @@ fn pays(encoded_bytes: usize, bytes: usize) -> bool {
     encoded_bytes < bytes - bytes / 16
 }
 
-/// Whether there is nothing but zeros; quick to say no.
+/// Whether all bytes are zero; returns early if not.
 #[must_use]
 pub fn is_zero(data: &[u8]) -> bool {
     data.chunks(4096).all(|part| part.iter().fold(0, |all, byte| all | byte) == 0)
 }
 
-/// Decompresses.
+/// Decompresses chunks.
 #[derive(Default)]
 pub struct Decoder {
     zstd: Option<Decompressor<'static>>,
@@ -143,19 +145,19 @@ impl std::fmt::Debug for Decoder {
 }
 
 impl Decoder {
-    /// Decompresses a payload into `into`, which it has to fill exactly.
+    /// Decompresses a payload into `into`, which it must fill exactly.
     ///
     /// # Errors
-    /// [`Undecodable`].
+    /// [`Undecodable`] if it does not.
     pub fn decode(&mut self, codec: Codec, payload: &[u8], into: &mut [u8]) -> Result<(), Undecodable> {
         let bytes = self.decode_up_to(codec, payload, into)?;
         if bytes == into.len() { Ok(()) } else { Err(Undecodable) }
     }
 
-    /// Decompresses a payload into the front of `into`; returns how many bytes there are.
+    /// Decompresses a payload into the front of `into`; returns the number of bytes.
     ///
     /// # Errors
-    /// [`Undecodable`].
+    /// [`Undecodable`] if the payload is invalid or too long.
     pub fn decode_up_to(&mut self, codec: Codec, payload: &[u8], into: &mut [u8]) -> Result<usize, Undecodable> {
         match codec {
             Codec::Raw => {
@@ -179,7 +181,7 @@ impl Decoder {
     }
 }
 
-/// Whether there is nothing between the segments, and nothing of them behind the end.
+/// Whether all bytes outside of the segments are zero, and the segments do not exceed the chunk.
 pub(crate) fn holes_are_zero(segments: &[Segment], bytes: &[u8]) -> bool {
     let mut end = 0;
     let zero = |from: usize, to: usize| bytes.get(from..to).is_some_and(is_zero);

@@ -1,4 +1,4 @@
-//! Who may come in: the listening socket, and the first sender that proves itself.
+//! The listening socket: accepts connections until a sender authenticates.
 
 use std::{
     io::ErrorKind,
@@ -25,12 +25,12 @@ use crate::{
     },
 };
 
-/// How often the clock is looked at.
+/// Interval between checks of the deadline.
 const TICK: Duration = Duration::from_millis(100);
-/// The same when someone has come, who may have proven to be the sender meanwhile.
+/// Interval while a peer is authenticating.
 const BRIEF: Duration = Duration::from_millis(1);
 
-/// A listening socket.
+/// A listening socket and its credentials.
 #[derive(Debug)]
 pub(super) struct Door {
     listener: TcpListener,
@@ -40,7 +40,7 @@ pub(super) struct Door {
     secret: Option<Secret>,
 }
 
-/// A sender that proved itself.
+/// An authenticated sender.
 pub(super) struct Visitor {
     pub(super) control: ControlChannel,
     pub(super) token: [u8; TOKEN_BYTES],
@@ -48,16 +48,17 @@ pub(super) struct Visitor {
     pub(super) data: Arc<rustls::ServerConfig>,
 }
 
-/// Someone who came and was not let in.
+/// A peer that was rejected.
 #[derive(Debug)]
 pub(super) enum Stranger {
-    /// It claimed to be the sender and was not.
+    /// It used the pairing code with a wrong secret.
     Impostor(SocketAddr),
-    /// A port scanner, another program, a broken connection, or one that may not come in: why not.
+    /// A port scanner, another program, a broken connection, or a sender that is not allowed; with
+    /// the reason.
     Nobody(String),
 }
 
-/// What came of someone at the door.
+/// Result of a peer's authentication.
 enum Verdict {
     Sender(Box<Visitor>),
     Stranger(Stranger),
@@ -88,7 +89,7 @@ impl Door {
         self.address
     }
 
-    /// The next connection, if one comes within `wait`.
+    /// Accepts the next connection, if one arrives within `wait`.
     pub(super) fn knock(&self, wait: Duration) -> Result<Option<(TcpStream, SocketAddr)>, TransferError> {
         let failed =
             |source| TransferError::Network { peer: self.address.to_string(), doing: "waiting for a sender", source };
@@ -103,10 +104,11 @@ impl Door {
                 let ready = socket.set_nonblocking(false).and_then(|()| socket.set_nodelay(true));
                 Ok(ready.ok().map(|()| (socket, peer)))
             }
-            // The socket itself is gone, or was never one.
+            // The socket is closed or not a listening socket.
             Err(error) if matches!(error.kind(), ErrorKind::InvalidInput) => Err(failed(error)),
             Err(error) => {
-                // All else is one connection's fault, or a lack of something that passes. Source: accept(2), "Error handling".
+                // Other errors concern one connection, or a temporary lack of resources. Source:
+                // accept(2), "Error handling".
                 if error.kind() != ErrorKind::WouldBlock {
                     thread::sleep(BRIEF);
                 }
@@ -115,8 +117,8 @@ impl Door {
         }
     }
 
-    /// Waits for the first sender that proves itself. `paired` says that there is a code that
-    /// somebody has seen; `turned_away` hears of everybody else, and may end the wait.
+    /// Waits for the first sender that authenticates. `paired`: a pairing code was shown to a
+    /// person. `turned_away` is called for every rejected peer and may end the wait.
     pub(super) fn wait_for_sender(
         &self,
         settings: &ReceiveSettings,
@@ -148,7 +150,7 @@ impl Door {
                     scope.spawn(move || {
                         let verdict = self.judge(socket, peer, settings);
                         drop(stranger);
-                        // Whoever came first was let in.
+                        // The receiver is gone if another sender authenticated first.
                         let _ = tell.send(verdict);
                     });
                 }
@@ -156,7 +158,7 @@ impl Door {
                 Err(TransferError::Expired { seconds, paired, refused: refused.take() })
             };
             let outcome = wait();
-            // Their threads would be waited for otherwise.
+            // Otherwise the scope would wait for their threads.
             strangers.end_all();
             outcome
         })

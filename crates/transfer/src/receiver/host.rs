@@ -1,4 +1,4 @@
-//! A receiver that hears what is to come before it touches the target.
+//! A receiver that exchanges notes with the sender before it opens the target.
 
 use std::{net::SocketAddr, time::Instant};
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{error::TransferError, pairing::PairingCode, progress::Progress, wire::Control};
 
-/// A receiver that listens, and has not opened its target yet.
+/// A listening receiver that has not opened its target yet.
 #[derive(Debug)]
 pub struct Host {
     settings: ReceiveSettings,
@@ -18,7 +18,7 @@ pub struct Host {
     code: Option<PairingCode>,
 }
 
-/// A sender that proved itself.
+/// A session with an authenticated sender.
 pub struct Visit {
     host: Host,
     visitor: Visitor,
@@ -31,32 +31,33 @@ impl std::fmt::Debug for Visit {
 }
 
 impl Host {
-    /// Listens.
+    /// Starts to listen.
     ///
     /// # Errors
-    /// [`TransferError`].
+    /// [`TransferError`] if the address cannot be used.
     pub fn listen(settings: ReceiveSettings, trust: &Trust) -> Result<Self, TransferError> {
         let (door, code) = open_door(&settings, trust)?;
         Ok(Self { settings, door, code })
     }
 
-    /// The pairing code, if that is how the two sides know each other.
+    /// The pairing code, if the sides authenticate with one.
     #[must_use]
     pub const fn code(&self) -> Option<&PairingCode> {
         self.code.as_ref()
     }
 
-    /// Where it listens.
+    /// Address and port of the listening socket.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.door.address()
     }
 
-    /// Waits for a sender. `turned_away` hears why each of the others was not let in; the wait goes on: unlike a pairing
-    /// code that someone typed, the secret went from program to program, and nobody guesses its 128 bits.
+    /// Waits for a sender. `turned_away` gets the reason for each rejected peer. Unlike with a
+    /// pairing code that a person typed, the wait continues after a wrong secret: programs
+    /// exchanged the secret, and its 128 bits cannot be guessed.
     ///
     /// # Errors
-    /// [`TransferError`].
+    /// [`TransferError`] if no sender authenticates in time.
     pub fn wait(self, mut turned_away: impl FnMut(&str)) -> Result<Visit, TransferError> {
         let turned_away = |stranger: &Stranger| {
             match stranger {
@@ -65,23 +66,23 @@ impl Host {
             }
             Ok(())
         };
-        // A code that a program hands on by itself has been seen by nobody.
+        // A code that programs exchange is not shown to a person.
         let visitor = self.door.wait_for_sender(&self.settings, false, turned_away)?;
         Ok(Visit { host: self, visitor })
     }
 }
 
 impl Visit {
-    /// Where the sender is.
+    /// Address of the sender.
     #[must_use]
     pub fn peer(&self) -> &str {
         self.visitor.control.peer()
     }
 
-    /// Waits for something that the program on the other side says.
+    /// Waits for a note from the program on the sender's side.
     ///
     /// # Errors
-    /// [`TransferError`].
+    /// [`TransferError`] if the connection fails or the peer aborts.
     pub fn hear(&mut self) -> Result<String, TransferError> {
         let control = &mut self.visitor.control;
         match control.expect()? {
@@ -91,27 +92,27 @@ impl Visit {
         }
     }
 
-    /// Says something to the program on the other side.
+    /// Sends a note to the program on the sender's side.
     ///
     /// # Errors
-    /// [`TransferError`].
+    /// [`TransferError`] if the connection fails.
     pub fn say(&mut self, text: &str) -> Result<(), TransferError> {
         self.visitor.control.send(&Control::Note { text: text.to_owned() })
     }
 
-    /// Ends the visit in order, with nothing received, when the sender has heard everything.
+    /// Closes the session in order, without a transfer, after the sender has received all notes.
     pub fn part(mut self) {
         let until = Instant::now() + super::FAREWELL;
         while Instant::now() < until && self.visitor.control.receive(super::TICK).is_ok() {}
     }
 
-    /// Tells the sender why there will be nothing.
+    /// Aborts the session and tells the sender why.
     pub fn give_up(mut self, reason: &str) {
-        // One that is gone already need not know.
+        // The sender may already be gone.
         let _ = self.visitor.control.send(&Control::Failed { reason: reason.to_owned() });
     }
 
-    /// Opens the target and receives. Returns when everything is in place and on disk.
+    /// Opens the target and receives. Returns when everything is committed and on disk.
     ///
     /// # Errors
     /// As [`Receiver::run`].

@@ -1,8 +1,9 @@
-//! What names a keyring, in a data directory whose keys were wrapped anew.
+//! Keyring configuration in a data directory whose keys were wrapped again.
 //!
-//! A server reads `component_keyring_file.cnf` and the manifest `mysqld.my` in its data directory before anything else, and
-//! does not start without the keyring that they name: that of the sender. So these are written anew for the keyring of
-//! this side, and configurations of other keyring components are taken out.
+//! A server reads `component_keyring_file.cnf` and the manifest `mysqld.my` in its data directory
+//! first, and does not start without the keyring that they name, which is the sender's. So these
+//! files are rewritten for the keyring of the receiver, and configurations of other keyring
+//! components are removed.
 //!
 //! Source: formats, "Keyring stores", confirmed on MySQL 9.7.
 
@@ -16,10 +17,11 @@ use crate::{
     wire::{Entry, Kind},
 };
 
-/// A manifest of a server has some hundred bytes.
+/// Maximum length of a configuration file; real ones have some hundred bytes.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// Does so among the staged files, and in the list of them. Returns whether the data directory names this side's keyring.
+/// Rewrites the configuration among the staged files and in the manifest. Returns whether the data
+/// directory now names the receiver's keyring.
 pub(super) fn name_own(
     staging: &Staging,
     own: &WritableKeyring,
@@ -44,7 +46,7 @@ pub(super) fn name_own(
         let Some(text) = text else { continue };
         staging.write_anew(&entry.path, text.as_bytes())?;
         entry.kind = Kind::File { bytes: text.len() as u64 };
-        *hash = Some(Hash::of(text.as_bytes()));
+        *hash = Some(Hash::compute(text.as_bytes()));
     }
     for number in others.into_iter().rev() {
         written.entries.remove(number);
@@ -52,7 +54,7 @@ pub(super) fn name_own(
     Ok(named)
 }
 
-/// At the top, where a server looks.
+/// Recognises configuration files in the root, where a server reads them.
 fn names_keyring(entry: &Entry) -> Option<KeyringConfigFile> {
     let is_file = matches!(entry.kind, Kind::File { .. });
     let name = std::str::from_utf8(entry.path.as_bytes()).ok().filter(|_| is_file)?;

@@ -1,5 +1,5 @@
-//! Hashes of the chunks that are in place. They are on disk, since those of a large source would not fit into memory: a file
-//! without a name beside what was received, with a place for every chunk.
+//! Hashes of the chunks that are present. They are on disk, because those of a large source would
+//! not fit into memory: in an unnamed file in the staging directory, with a slot for every chunk.
 
 use std::{
     collections::HashMap,
@@ -20,11 +20,12 @@ use crate::{
 
 /// Hashes that are read at once.
 const BLOCK: u64 = 2048;
-/// Gaps between chunks that came, of 16 bytes each: memory must not follow from the order in which a sender likes to send.
-/// More than half of 16 TiB that changed at random has between two lists. Few in tests.
+/// Maximum number of gaps between received chunks, of 16 bytes each: the sender's order must not
+/// decide how much memory is used. More than half of 16 TiB, changed at random between two lists,
+/// would need. Few in tests.
 const MAX_GAPS: usize = if cfg!(test) { 1000 } else { 4 << 20 };
 
-/// Filled by all connections.
+/// Shared by all connections.
 #[derive(Debug)]
 pub(super) struct Ledger {
     hashes: File,
@@ -33,24 +34,24 @@ pub(super) struct Ledger {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By the numbers of the entries.
+    /// By entry number.
     files: Vec<Place>,
-    /// Places that are given out.
+    /// Number of allocated slots.
     end: u64,
-    /// Gaps in all of them.
+    /// Number of gaps in all files.
     gaps: usize,
-    /// Whether the list is over, and takes no more chunks.
+    /// Whether the list is complete and takes no more chunks.
     closed: bool,
 }
 
-/// Where the hashes of a file are, and which of them.
+/// Slots of a file's hashes, and the chunks that have one.
 #[derive(Clone, Debug, Default)]
 struct Place {
     from: u64,
     room: u64,
-    /// Chunks that are in place.
+    /// Chunks that are present.
     there: Runs,
-    /// Those of them that came since this list came.
+    /// Chunks of these that were received for the current list.
     came: Runs,
 }
 
@@ -68,12 +69,12 @@ impl State {
         Ok(Place { from, room: chunks, ..Place::default() })
     }
 
-    /// Where the hash of a chunk is.
+    /// Slot of the hash of a chunk.
     fn hash(&self, file: usize, chunk: u64) -> Option<u64> {
         self.files.get(file).filter(|place| chunk < place.room).map(|place| place.from + chunk)
     }
 
-    /// Changes what is known of a file; `None` if there is none.
+    /// Changes the state of a file; `None` if there is no such file.
     fn change<T>(&mut self, file: usize, change: impl FnOnce(&mut Place) -> T) -> Option<T> {
         let place = self.files.get_mut(file)?;
         let gaps = self.gaps - place.gaps();
@@ -83,13 +84,13 @@ impl State {
     }
 }
 
-/// More than any file system holds.
+/// More hashes than any file system holds.
 fn full() -> io::Error {
     io::ErrorKind::FileTooLarge.into()
 }
 
 impl Ledger {
-    /// One that knows nothing of these files yet. `hashes` is empty.
+    /// For new files. `hashes` is empty.
     pub(super) fn new(hashes: File, entries: &[Entry]) -> io::Result<Self> {
         let mut state = State::default();
         for entry in entries {
@@ -99,8 +100,8 @@ impl Ledger {
         Ok(Self { hashes, state: Mutex::new(state) })
     }
 
-    /// Notes a chunk that may be in place from before, over what was noted of it. One that would take too much memory is
-    /// not noted, and has to come again.
+    /// Adds a chunk that may be present from an earlier transfer; replaces an earlier hash. A chunk
+    /// that would need too much memory is not added and has to be sent again.
     pub(super) fn keep(&self, file: usize, chunk: u64, hash: Hash) -> io::Result<()> {
         if self.is_scattered() {
             return Ok(());
@@ -111,7 +112,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Notes a chunk that came; false if it came before, or too late.
+    /// Adds a received chunk; `false` if it was received before, or after the list was closed.
     pub(super) fn add(&self, file: usize, chunk: u64, hash: Hash) -> io::Result<bool> {
         let place = {
             let mut state = self.state();
@@ -126,36 +127,36 @@ impl Ledger {
         Ok(true)
     }
 
-    /// Takes chunks back that are not in place after all.
+    /// Removes chunks that are not present after all.
     pub(super) fn forget(&self, file: usize, chunks: Range<u64>) {
         self.state().change(file, |file| file.there.remove(chunks));
     }
 
-    /// Takes no more chunks: what it knows is what is to be committed.
+    /// Closes the list: its state is what will be committed.
     pub(super) fn close(&self) {
         self.state().closed = true;
     }
 
-    /// Whether there are more gaps between chunks than fit into memory.
+    /// Whether there are more gaps between chunks than allowed in memory.
     pub(super) fn is_scattered(&self) -> bool {
         self.state().gaps > MAX_GAPS
     }
 
-    /// Chunks that are in place: ranges, with the numbers of their files.
+    /// Ranges of chunks that are present, with their file numbers.
     pub(super) fn runs(&self) -> Vec<(usize, Range<u64>)> {
         let state = self.state();
         let files = state.files.iter().enumerate();
         files.flat_map(|(file, place)| place.there.iter().map(move |run| (file, run))).collect()
     }
 
-    /// Whether some of these chunks are in place from before this list came.
+    /// Whether some of these chunks were present before this list.
     pub(super) fn has_kept(&self, file: usize, chunks: Range<u64>) -> bool {
         let state = self.state();
         let Some(place) = state.files.get(file) else { return false };
         place.there.within(chunks).any(|run| !place.came.has_all(run))
     }
 
-    /// Hashes of chunks that follow one another; `None` if some of them are not in place, or there are none.
+    /// Hashes of consecutive chunks; `None` if the range is empty or some are missing.
     pub(super) fn hashes(&self, file: usize, chunks: Range<u64>) -> io::Result<Option<Vec<Hash>>> {
         let from = {
             let state = self.state();
@@ -167,7 +168,8 @@ impl Ledger {
         self.read(from..from + (chunks.end - chunks.start)).map(Some)
     }
 
-    /// Hash of a file that is whole; `first` is that of its first chunk, if it is not the one that came.
+    /// Hash of a complete file. `first` replaces the hash of its first chunk, if that was changed
+    /// when written.
     pub(super) fn file_hash(&self, file: usize, entry: &Entry, first: Option<Hash>) -> io::Result<Option<Hash>> {
         self.hash_of(file, entry, first, &mut Block::default())
     }
@@ -187,7 +189,7 @@ impl Ledger {
         Ok(tree.hash(all))
     }
 
-    /// The manifest of these entries; `None` if some file is not whole.
+    /// The manifest of these entries; `None` if some file is incomplete.
     pub(super) fn manifest(&self, entries: &[Entry]) -> io::Result<Option<Manifest>> {
         let (mut block, mut listed) = (Block::default(), Vec::with_capacity(entries.len()));
         for (number, entry) in entries.iter().enumerate() {
@@ -200,8 +202,8 @@ impl Ledger {
         Ok(Some(Manifest { entries: listed }))
     }
 
-    /// Goes on to another list: what is in place counts where it is still part of a file. This one knows nothing any
-    /// more then, so that what comes late for it is refused.
+    /// Creates the state for the next list: chunks stay present if they are still part of a file.
+    /// Afterwards this list is closed, so late chunks for it are rejected.
     pub(super) fn goes_on(&self, before: &[Entry], now: &[Entry]) -> io::Result<Self> {
         let State { end, files, .. } = std::mem::take(&mut *self.state());
         let mut state = State { end, ..State::default() };
@@ -224,8 +226,8 @@ impl Ledger {
         Ok(next)
     }
 
-    /// A file's place under another list. Its hashes stay where they are, unless there is no room for more; then
-    /// there is twice as much, since it may grow with every list.
+    /// Slots of a file for the next list. Hashes stay where they are, unless there are too few
+    /// slots; then the file gets twice as many, since it may grow with every list.
     fn moved(&self, state: &mut State, mut place: Place, before: &Entry, now: &Entry) -> io::Result<Place> {
         let (Kind::File { bytes: before }, Kind::File { bytes: now }) = (&before.kind, &now.kind) else {
             return Ok(place);
@@ -283,7 +285,7 @@ impl Block {
         if let Some(hash) = known(self) {
             return Ok(hash);
         }
-        // Behind the last hash that was written the file ends.
+        // The file ends after the last hash that was written.
         let mut bytes = vec![0; bytes_of(BLOCK)];
         let mut read = 0;
         while let Some(room) = bytes.get_mut(read..).filter(|room| !room.is_empty()) {
@@ -298,7 +300,7 @@ impl Block {
     }
 }
 
-/// Chunks of a file; `None` of anything else.
+/// Number of chunks of a file; `None` for other entries.
 fn chunks(entry: &Entry) -> Option<u64> {
     match entry.kind {
         Kind::File { bytes } => Some(chunks_of(bytes)),
@@ -306,7 +308,7 @@ fn chunks(entry: &Entry) -> Option<u64> {
     }
 }
 
-/// Offset of a place, which was found to be one that can be.
+/// Byte offset of a slot; the slot is known to be valid.
 const fn offset(place: u64) -> u64 {
     place.saturating_mul(HASH_BYTES as u64)
 }
@@ -412,7 +414,7 @@ mod tests {
         }
         assert!(ledger.is_scattered());
         ledger.keep(1, 6, hash(1)).unwrap();
-        assert_eq!(ledger.hashes(1, 6..7).unwrap(), None, "it has to come again");
+        assert_eq!(ledger.hashes(1, 6..7).unwrap(), None, "it has to be sent again");
         ledger.forget(1, 0..1);
         assert!(!ledger.is_scattered());
         let next = ledger.goes_on(&before, &before[1..]).unwrap();

@@ -1,10 +1,11 @@
-//! The mark of a commit: from it on no sender is needed, and whoever comes next finishes what it says.
+//! The commit marker. Once it exists no sender is needed: the next receiver completes the commit as
+//! it says.
 //!
 //! ```text
-//! root MODE UID GID     what the target itself becomes; the mode in octal
-//! owner UID GID         whom everything belongs to, if that is not as in the source
-//! note TEXT             what the sender's program said, once for each
-//! rekeyed               if keys were wrapped anew; names of the master keys follow, one a line
+//! root MODE UID GID     attributes of the target directory; the mode in octal
+//! owner UID GID         owner of everything, if it is not taken from the source
+//! note TEXT             a note of the sender's program; may be repeated
+//! rekeyed               if keys were wrapped again; names of the master keys follow, one per line
 //! ```
 
 use std::fmt::Write;
@@ -17,23 +18,23 @@ const OWNER: &str = "owner";
 const NOTE: &str = "note";
 const REKEYED: &str = "rekeyed";
 
-/// How a commit is finished.
+/// How a commit is completed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// What the source itself was like.
+    /// Attributes of the source directory.
     pub root: Option<Root>,
     /// Owner of everything, instead of the source's.
     pub owner: Option<Owner>,
-    /// What the program on the other side said; whoever finishes has to act on it.
+    /// Notes of the sender's program, which whoever completes the commit has to process.
     pub notes: Vec<String>,
-    /// Names of the master keys by which keys were wrapped anew, if they were.
+    /// Names of the master keys with which keys were wrapped again, if they were.
     pub master_keys: Option<Vec<String>>,
 }
 
 impl Mark {
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         if let Some(Root { mode, uid, gid }) = self.root {
             let _ = writeln!(text, "{ROOT} {mode:o} {uid} {gid}");
         }
@@ -49,7 +50,7 @@ impl Mark {
         text
     }
 
-    /// `None` for what no commit has written.
+    /// `None` if the text is not a commit marker.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (mut mark, mut lines) = (Self::default(), text.lines());
         while let Some(line) = lines.next() {

@@ -1,4 +1,4 @@
-//! The joiner's side.
+//! The receiver (joiner).
 
 mod door;
 mod folder;
@@ -62,67 +62,68 @@ use crate::{
     wire::{Control, Data, Entry, Kind, Root, message::TOKEN_BYTES},
 };
 
-/// How the two sides know each other.
+/// How sender and receiver authenticate each other.
 #[derive(Debug)]
 pub enum Trust {
-    /// By a pairing code that this side makes.
+    /// With a pairing code that the receiver generates.
     Pairing,
-    /// By certificates of the site.
+    /// With certificates of the site.
     Certificates {
-        /// Who we are.
+        /// Certificate and key of this side.
         identity: Identity,
-        /// Who may have signed the sender's certificate.
+        /// Authorities that may have signed the sender's certificate.
         authorities: Authorities,
-        /// A secret that the sender has to know besides, good once.
+        /// A one-time secret that the sender has to know as well.
         secret: Option<Secret>,
     },
 }
 
-/// How to receive.
+/// Settings of a receiver.
 #[derive(Debug)]
 pub struct ReceiveSettings {
     /// The target directory.
     pub into: PathBuf,
-    /// Where to listen; port 0 is any free one.
+    /// Address and port to listen on; port 0 selects a free one.
     pub listen: SocketAddr,
     /// Addresses for the pairing code, instead of those of this host.
     pub advertise: Vec<IpAddr>,
-    /// The most data connections that a sender gets.
+    /// Maximum number of data connections.
     pub streams: u16,
     /// How long to wait for a sender.
     pub expiry: Duration,
-    /// How long the sender may be silent.
+    /// How long the sender may send nothing.
     pub patience: Duration,
     /// Owner of everything, instead of the source's.
     pub owner: Option<Owner>,
-    /// Names, one of which a sender's certificate has to have; any, if there are none.
+    /// The sender's certificate must have one of these names; empty allows any name.
     pub allow: Vec<String>,
-    /// Take away what an earlier transfer left, instead of going on from it.
+    /// Remove what an earlier transfer left, instead of continuing it.
     pub anew: bool,
-    /// Wrap the keys of files by the master key of this keyring.
+    /// Wrap the keys of files with the master key of this keyring.
     pub rekey: Option<WritableKeyring>,
 }
 
-/// What was received.
+/// Result of a transfer.
 #[derive(Clone, Debug)]
 pub struct Received {
     /// Hash of the list of files.
     pub tree: Hash,
-    /// Files, directories and links.
+    /// Number of files, directories and links.
     pub entries: usize,
     /// Bytes of all files.
     pub bytes: u64,
-    /// What was wrapped anew.
+    /// Keys that were wrapped again.
     pub rekeyed: Option<Rekeyed>,
-    /// What the program on the other side said meanwhile.
+    /// Notes that the sender's program sent during the transfer.
     pub notes: Vec<String>,
-    /// Links, also those that InnoDB follows: files called `.isl` that hold the path of another.
+    /// Links to files outside of the target, including InnoDB's: `.isl` files that hold the path of
+    /// another file.
     pub leads_elsewhere: Vec<PathBuf>,
-    /// Time since the sender came; `None` if only a commit that was cut off had to be finished.
+    /// Time since the sender authenticated; `None` if only an interrupted commit was completed.
     pub elapsed: Option<Duration>,
 }
 
-/// A receiver that listens.
+/// A listening receiver.
 #[derive(Debug)]
 pub struct Receiver {
     settings: ReceiveSettings,
@@ -131,7 +132,7 @@ pub struct Receiver {
     code: Option<PairingCode>,
 }
 
-/// What all connections share.
+/// Shared by all connections.
 struct Receiving<'r> {
     staging: &'r Staging,
     journal: Journal,
@@ -142,16 +143,16 @@ struct Receiving<'r> {
     round: RwLock<Arc<Round>>,
 }
 
-/// A list, and what came of it so far. A source in use sends one list after the other, each when
-/// everything of the one before has come.
+/// A list of files and its state. A source in use sends several lists, each after the chunks of the
+/// one before were received.
 struct Round {
     entries: Vec<Entry>,
     ledger: Ledger,
-    /// Whether files may hold bytes of an earlier try or an earlier round.
+    /// Whether files may hold data of an earlier transfer or list.
     resumed: bool,
     /// Whether another list follows.
     more: bool,
-    /// What the source itself is like.
+    /// Attributes of the source directory.
     root: Root,
 }
 
@@ -161,51 +162,51 @@ impl Receiving<'_> {
     }
 }
 
-/// How a transfer went.
+/// Result of the data phase.
 struct Outcome {
-    /// Hash of the list as the sender has it.
+    /// Hash of the list, computed by the sender.
     tree: Hash,
     manifest: Manifest,
     rekeyed: Option<Rekeyed>,
     notes: Vec<String>,
 }
 
-/// A list as it came.
+/// A received list.
 struct List {
     entries: Vec<Entry>,
-    /// Bytes that the files take without their holes.
+    /// Bytes of all files, holes excluded.
     allocated_bytes: u64,
     more: bool,
     root: Root,
 }
 
-/// Entries that a list may have, and bytes of paths and link targets in it.
+/// Maximum number of entries in a list.
 const MAX_ENTRIES: usize = 4 << 20;
 const MAX_LIST_BYTES: usize = 128 << 20;
-/// Notes that a sender may leave.
+/// Maximum number of notes of a sender.
 const MAX_NOTES: usize = 16;
-/// How often the sender hears from this side.
+/// Interval of messages to the sender.
 const TICK: Duration = Duration::from_millis(250);
-/// The same while data comes: what the sender compresses depends on it.
+/// Interval while data is received: the sender adapts compression to the messages.
 const REPORTING: Duration = Duration::from_millis(100);
-/// How often one who listens finds out that something is over.
+/// Interval at which a listening thread checks for the end.
 const LISTENING: Duration = Duration::from_millis(2);
-/// The same where nobody is expected any more.
+/// Interval of checks for connections to reject.
 const TURNING_AWAY: Duration = Duration::from_millis(10);
-/// How long a sender may take between the commit and its good-bye.
+/// How long a sender may take to close after the commit.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 impl Receiver {
-    /// Prepares the target and listens.
+    /// Prepares the target and starts to listen.
     ///
     /// # Errors
-    /// [`TransferError`].
+    /// [`TransferError`] if the target or the address cannot be used.
     pub fn bind(settings: ReceiveSettings, trust: &Trust) -> Result<Self, TransferError> {
         if let Some(own) = &settings.rekey {
             rekey::check_place(own, &settings.into)?;
         }
         let staging = Staging::open(&settings.into, settings.owner)?;
-        // A commit that was cut off has moved files already: it can only go on.
+        // An interrupted commit has already moved files: it can only be completed.
         if settings.anew && !staging.is_committed() {
             staging.clear()?;
         }
@@ -213,29 +214,29 @@ impl Receiver {
         Ok(Self { settings, staging, door, code })
     }
 
-    /// The pairing code, if that is how the two sides know each other.
+    /// The pairing code, if the sides authenticate with one.
     #[must_use]
     pub const fn code(&self) -> Option<&PairingCode> {
         self.code.as_ref()
     }
 
-    /// Where it listens.
+    /// Address and port of the listening socket.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.door.address()
     }
 
-    /// Whether all that is left to do is to finish a commit that was cut off.
+    /// Whether only an interrupted commit has to be completed.
     #[must_use]
     pub fn is_committed(&self) -> bool {
         self.staging.is_committed()
     }
 
-    /// Waits for a sender, receives, and returns when everything is in place and on disk.
+    /// Waits for a sender, receives, and returns when everything is committed and on disk.
     ///
     /// # Errors
-    /// [`TransferError`]: the first thing that went wrong, wherever it did. What was received stays
-    /// in the staging directory for the next try.
+    /// [`TransferError`]: the first error of any thread. What was received stays in the staging
+    /// directory for the next attempt.
     pub fn run(self, progress: &Progress) -> Result<Received, TransferError> {
         if self.staging.is_committed() {
             let manifest = self.staging.staged_manifest()?;
@@ -244,7 +245,7 @@ impl Receiver {
             self.staging.finish(&manifest)?;
             return Ok(received(&manifest, None, notes, None));
         }
-        // One failed try burns a pairing code.
+        // One failed attempt invalidates a pairing code.
         let burnt = |stranger: &Stranger| match stranger {
             Stranger::Impostor(peer) => Err(TransferError::WrongSecret { peer: *peer }),
             Stranger::Nobody(_) => Ok(()),
@@ -259,7 +260,7 @@ impl Receiver {
         let outcome = self.serve(&mut control, visitor.token, visitor.streams, visitor.data, progress);
         match outcome {
             Ok(Outcome { tree, manifest, rekeyed, notes }) => {
-                // The commit stands whether or not the sender still hears of it.
+                // The commit is done even if the sender no longer receives the message.
                 if control.send(&Control::Committed { tree }).is_ok() {
                     let until = Instant::now() + FAREWELL;
                     while Instant::now() < until && control.receive(TICK).is_ok() {}
@@ -270,7 +271,7 @@ impl Receiver {
         }
     }
 
-    /// What was committed cannot be wrapped anew any more: that was done, or it was not.
+    /// Keys of a committed transfer can no longer be wrapped: check that it was done.
     fn check_committed_keys(&self) -> Result<(), TransferError> {
         let (Some(own), Some(mark)) = (&self.settings.rekey, self.staging.mark()?) else {
             return Ok(());
@@ -338,9 +339,10 @@ impl Receiver {
         let (root, master_keys) = (Some(receiving.round().root), names.map(<[String]>::to_vec));
         let notes = receiving.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mark = Mark { root, owner: self.settings.owner, notes: notes.clone(), master_keys };
-        // On NFS a file without a name has one until it is closed, and its directory cannot be removed.
+        // On NFS an unnamed file has a name until it is closed, and its directory cannot be
+        // removed.
         drop((receiving.journal, receiving.round));
-        // From here on the sender is not needed any more.
+        // From here on the sender is not needed.
         match alive(control, progress, || self.staging.commit(&manifest, &mark)) {
             Ok(committed) => committed?,
             Err(_) if self.staging.is_gone() => {}
@@ -349,7 +351,7 @@ impl Receiver {
         Ok(Outcome { tree, manifest, rekeyed, notes })
     }
 
-    /// Makes the files of a list, and finds out which chunks are there already.
+    /// Creates the files of a list, and finds the chunks that are already present.
     fn prepare(&self, entries: &[Entry], allocated_bytes: u64, resumed: bool) -> Result<Ledger, TransferError> {
         let hashes_failed = self.staging.hashes_failed();
         let new_ledger = || Ledger::new(self.staging.scratch()?, entries).map_err(&hashes_failed);
@@ -373,7 +375,7 @@ impl Receiver {
         Ok(ledger)
     }
 
-    /// Goes on to the next list: what came is kept where it is still part of a file.
+    /// Continues with the next list: received chunks stay if they are still part of a file.
     fn next_round(&self, peer: &str, receiving: &Receiving<'_>, list: List) -> Result<(), TransferError> {
         let before = receiving.round();
         self.staging.change(&before.entries, &list.entries)?;
@@ -385,8 +387,8 @@ impl Receiver {
         Ok(())
     }
 
-    /// Takes data connections and waits for the sender's word that everything was sent, which has to
-    /// be true: then nothing is left to be waited for.
+    /// Accepts data connections and waits for the sender's message that everything was sent. It
+    /// must be true: nothing more is awaited after it.
     fn receive(
         &self,
         control: &mut ControlChannel,
@@ -404,14 +406,14 @@ impl Receiver {
                     strangers.end_slow();
                     let is_full = taken.load(Ordering::Relaxed) >= streams;
                     let came = self.door.knock(if is_full { TURNING_AWAY } else { LISTENING })?;
-                    // Another sender learns at once that there is nothing for it here.
+                    // Another sender is rejected at once.
                     let Some((socket, peer)) = came.filter(|_| !is_full) else { continue };
                     let Some(stranger) = strangers.admit(&socket, peer.ip()) else { continue };
                     let data = data.clone();
                     scope.spawn(move || {
                         let channel = attach(socket, peer, data, token, self.settings.patience);
                         drop(stranger);
-                        // One that cannot prove that it belongs to the sender is none of ours.
+                        // The connection does not belong to the sender: ignore it.
                         let Ok(channel) = channel else { return };
                         if taken.fetch_add(1, Ordering::Relaxed) < streams {
                             serve_stream(receiving, channel).unwrap_or_else(|error| stop.fail(error));
@@ -439,14 +441,14 @@ impl Receiver {
             }
         });
         match (stop.take(), manifest) {
-            // Connections that were not needed stopped when all was there.
+            // Unused connections stopped when everything was received.
             (None | Some(TransferError::Stopped), Some(manifest)) => Ok(manifest),
             (Some(error), _) => Err(error),
             (None, None) => Err(TransferError::Stopped),
         }
     }
 
-    /// Tells the sender how things stand until it says that it has finished.
+    /// Reports progress to the sender until it says that it has finished.
     fn attend(&self, control: &mut ControlChannel, receiving: &Receiving<'_>) -> Result<Hash, TransferError> {
         let (mut last, mut waited) = (Instant::now(), 0);
         loop {
@@ -480,17 +482,17 @@ impl Receiver {
     }
 }
 
-/// One data connection, until the sender has nothing more.
+/// Serves one data connection until the sender is done.
 fn serve_stream(receiving: &Receiving<'_>, channel: DataChannel) -> Result<(), TransferError> {
     receiving.stop.watch(channel.handle()?);
     receiving.progress.streams.fetch_add(1, Ordering::Relaxed);
     Stream::new(receiving, channel).run()
 }
 
-/// The manifest of what came, if all of it did.
+/// The manifest, if everything was received.
 fn whole(peer: &str, receiving: &Receiving<'_>, tree: Hash) -> Result<Manifest, TransferError> {
     let round = receiving.round();
-    // A chunk of a connection that is drained by now, and begins again, would not be in the manifest.
+    // A chunk of a connection that starts again now would be missing in the manifest.
     round.ledger.close();
     let manifest = round.ledger.manifest(&round.entries).map_err(receiving.staging.hashes_failed())?;
     let manifest = manifest.ok_or_else(|| TransferError::protocol(peer, "it finished, but some chunks never came"))?;
@@ -498,13 +500,13 @@ fn whole(peer: &str, receiving: &Receiving<'_>, tree: Hash) -> Result<Manifest, 
     if manifest.tree() == tree { Ok(manifest) } else { Err(TransferError::TreeDiffers) }
 }
 
-/// Makes sure that no connection is in the middle of a list that is to be over: what it writes would not be seen any more.
+/// Checks that no connection still uses the list: chunks it writes later would be lost.
 fn is_drained(peer: &str, round: &Arc<Round>) -> Result<(), TransferError> {
-    // The caller's, and that of all.
+    // One reference of the caller, one of the shared state.
     if Arc::strong_count(round) <= 2 {
         return Ok(());
     }
-    Err(TransferError::protocol(peer, "it goes on before its connections are drained"))
+    Err(TransferError::protocol(peer, "it continues before its connections are drained"))
 }
 
 fn received(manifest: &Manifest, rekeyed: Option<Rekeyed>, notes: Vec<String>, elapsed: Option<Duration>) -> Received {
@@ -519,7 +521,7 @@ fn leads_elsewhere(entry: &Entry) -> bool {
     matches!(entry.kind, Kind::Link { .. }) || is_link_file
 }
 
-/// Keeps what is for the program that uses this side.
+/// Stores a note for the program that uses this side.
 fn note(peer: &str, receiving: &Receiving<'_>, text: String) -> Result<(), TransferError> {
     let mut notes = receiving.notes.lock().unwrap_or_else(PoisonError::into_inner);
     if notes.len() >= MAX_NOTES {
@@ -529,7 +531,7 @@ fn note(peer: &str, receiving: &Receiving<'_>, text: String) -> Result<(), Trans
     Ok(())
 }
 
-/// Listens, with a pairing code if that is how the two sides know each other.
+/// Binds the listener, with a pairing code if the sides authenticate with one.
 fn open_door(settings: &ReceiveSettings, trust: &Trust) -> Result<(Door, Option<PairingCode>), TransferError> {
     match trust {
         Trust::Certificates { identity, authorities, secret } => {
@@ -559,7 +561,7 @@ fn bytes_of(entries: &[Entry]) -> u64 {
     bytes.fold(0, u64::saturating_add)
 }
 
-/// If the connection broke, the sender may have said why; if it did not, it should learn why.
+/// If the connection broke, the sender may have sent a reason; otherwise send it ours.
 fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError {
     if matches!(error, TransferError::Peer { .. }) {
         return error;
@@ -576,8 +578,8 @@ fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError 
     error
 }
 
-/// The list of files, made sure that it can be made and cannot lead out of the target, and the bytes
-/// they take without their holes.
+/// Receives the list of files and checks that it can be created inside the target. Also returns the
+/// bytes of the files without holes.
 fn list(control: &mut ControlChannel, mut first: Option<Control>) -> Result<List, TransferError> {
     let (mut entries, mut bytes) = (Vec::new(), 0_usize);
     let (allocated_bytes, more, root) = loop {
@@ -601,7 +603,7 @@ fn list(control: &mut ControlChannel, mut first: Option<Control>) -> Result<List
             {
                 break (allocated_bytes, more, root);
             }
-            // The other side looks through its files.
+            // The sender is still scanning its files.
             Control::Ping => {}
             Control::Failed { reason } => {
                 return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
@@ -610,13 +612,13 @@ fn list(control: &mut ControlChannel, mut first: Option<Control>) -> Result<List
         }
     };
     if first_unsound(&entries).is_some() {
-        return Err(TransferError::protocol(control.peer(), "a path that leads elsewhere"));
+        return Err(TransferError::protocol(control.peer(), "an invalid path in the list of files"));
     }
     Ok(List { entries, allocated_bytes, more, root })
 }
 
-/// Does something that takes long, while the sender hears from this side. The outer error is that of
-/// the connection; the work is done to its end all the same.
+/// Runs a long operation while keepalives are sent. The outer error is that of the connection; the
+/// operation completes in any case.
 fn alive<T: Send>(
     control: &mut ControlChannel,
     progress: &Progress,
@@ -637,7 +639,7 @@ fn alive<T: Send>(
     })
 }
 
-/// Listens for a moment, and speaks if it is time to: the sender answers each time.
+/// Receives for a moment, and sends a keepalive if it is time; the sender answers each.
 fn greet(control: &mut ControlChannel, progress: &Progress, spoke: &mut Option<Instant>) -> Result<(), TransferError> {
     match control.receive(LISTENING)? {
         Some(Control::Ping) | None => {}
@@ -653,7 +655,7 @@ fn greet(control: &mut ControlChannel, progress: &Progress, spoke: &mut Option<I
     control.send(&Control::Progress { bytes: load(&progress.bytes), starving: 0 })
 }
 
-/// A data connection of the sender whose control connection this is.
+/// Authenticates a data connection as belonging to the sender of the control connection.
 fn attach(
     socket: std::net::TcpStream,
     peer: SocketAddr,
@@ -666,14 +668,14 @@ fn attach(
     let message = channel.receive(&mut body)?.decode(&peer.to_string())?;
     match message {
         Data::Attach { token: theirs } if verify_slices_are_equal(&theirs, &token).is_ok() => {}
-        _ => return Err(TransferError::protocol(&peer.to_string(), "a connection of someone else")),
+        _ => return Err(TransferError::protocol(&peer.to_string(), "a connection of another peer")),
     }
     channel.send(&Data::Attached)?;
     channel.set_patience(patience)?;
     Ok(channel)
 }
 
-/// Addresses of this host by which others may reach `listening`.
+/// Addresses of this host by which other hosts may reach `listening`.
 fn own_addresses(listening: IpAddr) -> Vec<IpAddr> {
     if !listening.is_unspecified() {
         return vec![listening];
@@ -682,20 +684,21 @@ fn own_addresses(listening: IpAddr) -> Vec<IpAddr> {
     let mut addresses: Vec<IpAddr> = interfaces.iter().map(if_addrs::Interface::ip).collect();
     let scoped = |address: &IpAddr| matches!(address, IpAddr::V6(address) if address.is_unicast_link_local());
     addresses.retain(|address| !scoped(address) && (listening.is_ipv6() || address.is_ipv4()));
-    // Others cannot reach the loopback address, but a sender on this host can, where there is no other.
+    // Other hosts cannot reach the loopback address, but a sender on this host can if there is no
+    // other.
     addresses.sort_by_key(|address| (address.is_loopback(), address.is_ipv6()));
     addresses.dedup();
     if addresses.is_empty() { vec![IpAddr::from([127, 0, 0, 1])] } else { addresses }
 }
 
-/// A token for data connections.
+/// Generates a token for data connections.
 fn token() -> Result<[u8; TOKEN_BYTES], TransferError> {
     let mut token = [0; TOKEN_BYTES];
     SystemRandom::new().fill(&mut token).map_err(|_| TransferError::Randomness)?;
     Ok(token)
 }
 
-/// The configuration for data connections: only the key that the control connection proved.
+/// TLS configuration for data connections: accepts only the key of the control connection.
 fn data_config(identity: &Identity, control: &ControlChannel) -> Result<Arc<rustls::ServerConfig>, TransferError> {
     let pin = control.peer_pin().ok_or_else(|| TransferError::protocol(control.peer(), "no certificate"))?;
     server_config(identity, Pinned::to(pin))

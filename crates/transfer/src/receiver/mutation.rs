@@ -1,5 +1,5 @@
-//! Frames that were changed on the way, past TLS: whatever comes of one, no file has other bytes than
-//! those that were sent.
+//! Frames modified inside TLS: whatever they contain, no file ends up with bytes that were not
+//! sent.
 
 use std::{
     fs::{self, File},
@@ -26,7 +26,7 @@ use crate::{
 
 const FRAMES: usize = 100_000;
 
-/// Lengths of the files: one chunk; the same; holes; a second chunk that is short.
+/// Lengths of the files: one chunk; the same; one with holes; two chunks, the second one short.
 const FILES: [usize; 4] = [16 << 10, 16 << 10, 48 << 10, CHUNK_BYTES + (8 << 10)];
 
 struct Random(u64);
@@ -87,8 +87,8 @@ fn frames_of(file: usize) -> Vec<Vec<u8>> {
     [Effort::None, Effort::Lz4, Effort::Zstd(1)].map(frame).to_vec()
 }
 
-/// Slot, kind and length of keys, and what they open of a chunk: how many units, in how many bytes
-/// of marks.
+/// Slot, kind and length of keys, and what they decrypt of a chunk: number of units, and bytes of
+/// marks.
 type Key = (u16, &'static [u8], usize, fn(usize) -> (usize, usize));
 
 const KEYS: [Key; 7] = [
@@ -103,7 +103,7 @@ const KEYS: [Key; 7] = [
     (12, &[7, 1, 1], 16 + 4 + 8, |bytes| (bytes / 512, (bytes / 512).div_ceil(8))),
 ];
 
-/// Pages, or part of a log, that are described as such, with none of them sealed.
+/// Pages, or part of a log, described as such, but none of them encrypted.
 fn opened(file: usize, (slot, _, _, marks): Key) -> Vec<u8> {
     let bytes = bytes_of(file);
     let (units, mark_bytes) = marks(bytes.len());
@@ -129,7 +129,7 @@ fn mutate(random: &mut Random, frames: &[Vec<u8>], frame: &mut Vec<u8>) {
     if all == 0 {
         return;
     }
-    // Most of what is looked at is in front: fields, segments, and the first of the payload.
+    // Most fields are in front: fields, segments, and the start of the payload.
     let near = |random: &mut Random| if random.below(3) > 0 { random.below(all.min(90)) } else { random.below(all) };
     match random.below(8) {
         0..3 => frame[near(random)] ^= 1 << random.below(8),
@@ -148,14 +148,14 @@ fn mutate(random: &mut Random, frames: &[Vec<u8>], frame: &mut Vec<u8>) {
             frame.extend(&other[at..]);
         }
     }
-    // Half of the time the length is put right, so that the rest of the message is looked at.
+    // In half of the cases the length is corrected, so that the rest of the message is parsed.
     if random.below(2) == 0 && frame.len() >= 5 {
         let length = (frame.len() - 5) as u32;
         frame[..4].copy_from_slice(&length.to_be_bytes());
     }
 }
 
-/// One of the frames, changed; never as it was.
+/// One of the frames, changed; never unchanged.
 fn changed(random: &mut Random, frames: &[Vec<u8>]) -> Vec<u8> {
     let original = &frames[random.below(frames.len())];
     let mut frame = original.clone();
@@ -214,7 +214,7 @@ fn no_changed_control_frame_says_the_same() {
         let frame = changed(&mut random, &frames);
         let Some(message) = control_of(&frame) else { continue };
         read += 1;
-        // What is behind the frame is the next one's.
+        // The bytes after the frame belong to the next one.
         let length = frame::HEADER_BYTES + frame::parse_header(*frame.first_chunk().unwrap()).unwrap().1;
         let same = messages.iter().position(|known| *known == message);
         assert!(same.is_none_or(|same| frames[same] == frame[..length]), "frame {round}: {message:?}");
@@ -253,14 +253,15 @@ fn entries() -> Vec<Entry> {
     FILES.iter().enumerate().map(entry).collect()
 }
 
-/// Puts other bytes where the chunks go, so that one that is not written shows.
+/// Overwrites the positions of chunks, so that a chunk that is not written is detected.
 fn spoil(root: &Path) {
     for (number, bytes) in FILES.iter().enumerate() {
         fs::write(root.join(format!("f{number}")), vec![0x55; *bytes]).unwrap();
     }
 }
 
-/// Feeds one frame to a stream as its connection would; whether a chunk was taken, and which.
+/// Passes one frame to a stream as its connection would; returns whether a chunk was accepted, and
+/// which.
 fn feed(stream: &mut Stream<'_>, frame: &[u8]) -> Option<(usize, u64, crate::hash::Hash)> {
     let (kind, length) = frame::parse_header(*frame.first_chunk()?).ok()?;
     let body = frame.get(5..)?.get(..length)?;
@@ -308,10 +309,10 @@ fn no_changed_frame_is_taken_for_another() {
                 root: Root { mode: 0, uid: 0, gid: 0 },
             })),
         };
-        // Memory is used again: to take it anew for each frame would be most of the work.
+        // Buffers are reused: allocating them for each frame would dominate the run time.
         let folder = receiving.staging.folder();
         let mut stream = Stream { receiving: &receiving, round: None, channel, worker, folder, open: None };
-        // The first ones go as they are, so that the test is known to see what is taken.
+        // The first frames are unchanged, so that the test is known to detect accepted chunks.
         let frame = match frames.get(round) {
             Some(frame) => frame.clone(),
             None => changed(&mut random, &frames),
@@ -323,14 +324,15 @@ fn no_changed_frame_is_taken_for_another() {
             let on_disk = File::open(root.join(format!("f{file}"))).unwrap();
             on_disk.read_exact_at(&mut written, number * CHUNK_BYTES as u64).unwrap();
             assert_eq!(chunk_hash(FILES[file] as u64, number, &written), hash, "frame {round}");
-            // The same file of the same length may be another's; the list's hash tells these apart.
+            // Two files of the same length may be exchanged; the list's hash distinguishes these.
             assert!(written == sent[file] || file < 2 && written == sent[1 - file], "frame {round}");
             let spoilt = vec![0x55; length];
             spoil_again(&root, file, number, &spoilt);
         }
         Stream { channel, worker, .. } = stream;
     }
-    // Of those that were changed: other spellings of the same bytes, and parts put together to another whole frame.
+    // Accepted changed frames: other encodings of the same bytes, and parts combined to another
+    // complete frame.
     let [changed, unchanged] = taken;
     assert_eq!(unchanged, frames.len());
     assert!((1..FRAMES / 5).contains(&changed), "{changed} of {FRAMES} were taken");
@@ -347,7 +349,7 @@ fn nothing_is_written_after_the_list_was_compared() {
     let staging = Staging::open(directory.path(), None).unwrap();
     let (entries, progress, stop) = (vec![entries().remove(0)], Progress::default(), Stop::default());
     let ledger = Ledger::new(staging.scratch().unwrap(), &entries).unwrap();
-    // There from an earlier try, so that it may come again, and need not.
+    // Present from an earlier transfer, so it may be sent again, but need not.
     let hash = chunk_hash(FILES[0] as u64, 0, &bytes_of(0));
     ledger.keep(0, 0, hash).unwrap();
     fs::write(directory.path().join(".sealant-staging/files/f0"), bytes_of(0)).unwrap();

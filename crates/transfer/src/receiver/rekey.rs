@@ -1,8 +1,8 @@
-//! Wrapping keys by a master key of this side's own, so that donor and joiner never share one.
+//! Wraps keys with the receiver's own master key, so that donor and joiner never share one.
 //!
-//! The wrapped key stands in the first bytes of a file. They are replaced when the first chunk has
-//! come and its hash was found to hold, before it is written: what is on disk is never wrapped by
-//! the donor's master key. The manifest has the hashes of what was written.
+//! The wrapped key is in the first bytes of a file. It is replaced after the first chunk was
+//! received and its hash checked, and before it is written: nothing on disk is ever wrapped by the
+//! donor's master key. The manifest has the hashes of what was written.
 
 use std::{
     collections::HashMap,
@@ -26,22 +26,22 @@ use crate::{
     wire::{Control, Entry, Kind},
 };
 
-/// What was wrapped anew, and by which keys.
+/// What was wrapped again, and with which keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rekeyed {
-    /// Files.
+    /// Number of files.
     pub files: usize,
     /// Names of the master keys.
     pub master_keys: Vec<String>,
-    /// The keyring that holds them.
+    /// Path of the keyring with these keys.
     pub keyring: PathBuf,
-    /// What of the server loads it.
+    /// The part of the server that loads it.
     pub loaded_by: LoadedBy,
     /// Whether a configuration in the data directory names that keyring.
     pub is_named: bool,
 }
 
-/// What is to be wrapped, and by what.
+/// Keys to wrap, and the master keys to wrap them with.
 #[derive(Debug)]
 pub(super) struct Rekeying {
     secrets: HashMap<usize, Secret>,
@@ -49,12 +49,12 @@ pub(super) struct Rekeying {
     replication: Option<MasterKey>,
     names: Vec<String>,
     loaded_by: LoadedBy,
-    /// Hashes of first chunks as they are written, where that is not as they came.
+    /// Hashes of first chunks as written, if they differ from the received ones.
     written: Mutex<HashMap<usize, Hash>>,
 }
 
 impl Rekeying {
-    /// Takes what the sender hands over, and makes the master keys for it.
+    /// Receives the sender's keys, and generates the master keys for them.
     pub(super) fn agree(
         control: &mut ControlChannel,
         own: &WritableKeyring,
@@ -85,7 +85,7 @@ impl Rekeying {
         let Some(secret) = self.secrets.get(&file) else {
             let head = bytes.get(..HEAD_BYTES).unwrap_or(bytes);
             return match Wrapped::find(head) {
-                // What the sender overlooked must not come to rest under the donor's master key.
+                // A key that the sender overlooked must not stay wrapped by the donor's master key.
                 Some(wrapped) => Err(refused(format!("it came without ({})", wrapped.master_key_name()))),
                 None => Ok(false),
             };
@@ -105,7 +105,7 @@ impl Rekeying {
         Ok(true)
     }
 
-    /// The manifest of what was written, from that of what came.
+    /// Converts the manifest of what was received to that of what was written.
     pub(super) fn manifest(&self, mut came: Manifest, ledger: &Ledger) -> io::Result<Manifest> {
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         for (number, first) in &*written {
@@ -121,7 +121,8 @@ impl Rekeying {
     }
 }
 
-/// First chunks that hold a wrapped key have to come again: they may be of a try without new keys.
+/// First chunks with a wrapped key have to be sent again: they may be from an attempt without new
+/// keys.
 pub(super) fn forget_first_chunks(staging: &Staging, entries: &[Entry], ledger: &Ledger) -> Result<(), TransferError> {
     let mut folder = staging.folder();
     for (file, _) in ledger.runs().into_iter().filter(|(_, run)| run.start == 0) {
@@ -136,7 +137,7 @@ pub(super) fn forget_first_chunks(staging: &Staging, entries: &[Entry], ledger: 
     Ok(())
 }
 
-/// Makes sure that the keyring does not lie where the data goes, which may bring a file of that name.
+/// Checks that the keyring is outside of the target, where a received file could replace it.
 pub(super) fn check_place(own: &WritableKeyring, into: &Path) -> Result<(), TransferError> {
     let absolute = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
     let name = own.path().file_name().unwrap_or_default();
@@ -146,7 +147,7 @@ pub(super) fn check_place(own: &WritableKeyring, into: &Path) -> Result<(), Tran
     }
 }
 
-/// Makes sure that the keyring has keys of these names.
+/// Checks that the keyring has keys of these names.
 pub(super) fn check_names(
     own: &WritableKeyring,
     names: &[String],
@@ -187,7 +188,7 @@ fn secrets(control: &mut ControlChannel, entries: &[Entry]) -> Result<HashMap<us
     }
 }
 
-/// MySQL 5.7 has each table's definition in a file beside it, newer ones in `mysql.ibd`.
+/// MySQL 5.7 stores each table's definition in a file next to it, newer versions in `mysql.ibd`.
 fn loaded_by(entries: &[Entry]) -> LoadedBy {
     let has_dictionary = entries.iter().any(|entry| entry.path.as_bytes() == b"mysql.ibd");
     let has_definitions = || entries.iter().any(|entry| entry.path.as_path().extension().is_some_and(|of| of == "frm"));

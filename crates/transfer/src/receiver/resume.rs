@@ -1,4 +1,4 @@
-//! What an earlier try left: read and hashed again before it counts.
+//! Resumes an interrupted transfer: what it left is read and hashed again before it counts.
 
 use std::{
     collections::HashMap,
@@ -18,10 +18,10 @@ use crate::{
     wire::{Control, Entry, Kind, message::MAX_HAVE},
 };
 
-/// Chunks that one thread proves without a break.
+/// Chunks that one thread verifies in sequence.
 const RANGE_CHUNKS: u64 = 256;
 
-/// Notes what a journal claims.
+/// Adds the chunks that a journal records.
 pub(super) fn read_claims(journal: File, entries: &[Entry], ledger: &Ledger) -> io::Result<()> {
     let files = entries.iter().enumerate().filter_map(|(number, entry)| match entry.kind {
         Kind::File { bytes } => Some((journal::id(&entry.path), (number, chunks_of(bytes)))),
@@ -29,13 +29,13 @@ pub(super) fn read_claims(journal: File, entries: &[Entry], ledger: &Ledger) -> 
     });
     let files: HashMap<_, _> = files.collect();
     journal::claims(journal, |path, chunk, hash| match files.get(&path) {
-        // One that was written twice: the newest counts.
+        // If a chunk was written twice, the newest record counts.
         Some((file, chunks)) if chunk < *chunks => ledger.keep(*file, chunk, hash),
         _ => Ok(()),
     })
 }
 
-/// Proves what is claimed, and forgets what of it is not true.
+/// Verifies recorded chunks, and removes those that do not match.
 pub(super) fn prove(
     staging: &Staging,
     entries: &[Entry],
@@ -88,8 +88,9 @@ fn prove_range(
     Ok(())
 }
 
-/// Messages that tell the sender what is in place, one at a time, since together they are large. Small files come first: the
-/// sender remembers no more hashes than fit, and has to ask for the others.
+/// Messages that tell the sender which chunks are present, one at a time, since all together would
+/// be large. Small files come first: the sender remembers a limited number of hashes, and has to
+/// query the others.
 pub(super) fn messages(entries: &[Entry], ledger: &Ledger) -> impl Iterator<Item = io::Result<Control>> {
     let mut runs = ledger.runs();
     runs.sort_by_key(|(file, _)| match entries.get(*file).map(|entry| &entry.kind) {

@@ -1,8 +1,8 @@
-//! Where a transfer lies until it is committed: `.sealant-staging` in the target, on its file
-//! system, with the files in their places below `files`.
+//! The staging directory: `.sealant-staging` in the target, on its file system, holds the received
+//! files below `files` until the commit.
 //!
-//! Everything is reached from an open directory, name by name, and no link is ever followed: what
-//! someone else puts into the target meanwhile cannot lead a write out of it.
+//! Everything is reached from an open directory, component by component, without following links:
+//! nothing that another program puts into the target can redirect a write.
 
 use std::{
     collections::HashMap,
@@ -43,17 +43,17 @@ use crate::{
 
 const FILES: &str = "files";
 const JOURNAL: &str = "journal";
-/// Has this name for a moment.
+/// Name of the hash file until it is unlinked.
 const SCRATCH: &str = "hashes";
 const COMMIT: &str = "commit";
-/// The same while it is written.
+/// Name of the commit marker while it is written.
 const COMMIT_PART: &str = "commit-part";
-/// Entries that are dressed by one thread, whatever the number of processors.
+/// Up to this number, one thread sets the attributes of all entries.
 const FEW: usize = 512;
 const PRIVATE_DIRECTORY: Mode = Mode::RWXU;
 const PRIVATE_FILE: Mode = Mode::from_raw_mode(0o600);
 
-/// A target, and what is staged in it.
+/// A target and its staging directory.
 #[derive(Debug)]
 pub struct Staging {
     path: PathBuf,
@@ -62,12 +62,12 @@ pub struct Staging {
     files: OwnedFd,
 }
 
-/// Owner to give everything, instead of the source's.
+/// Owner of everything, instead of the source's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// User.
+    /// User id.
     pub uid: u32,
-    /// Group.
+    /// Group id.
     pub gid: u32,
 }
 
@@ -78,15 +78,15 @@ impl Owner {
 }
 
 impl Staging {
-    /// Opens a target, which must not exist, or be empty, or hold a transfer that was cut off; and makes sure that
-    /// what comes can be given to its owner.
+    /// Opens a target, which must not exist, be empty, or hold an interrupted transfer. Also checks
+    /// that files can get their owner.
     pub fn open(path: &Path, owner: Option<Owner>) -> Result<Self, TransferError> {
         let failed = |doing| move |source: io::Error| TransferError::Target { path: path.to_path_buf(), doing, source };
         match DirBuilder::new().mode(0o700).create(path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             other => other.map_err(failed("cannot be made"))?,
         }
-        // The target itself may be reached through links: it is the user who named it.
+        // The target itself may be a link: the user named it.
         let target = open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         let target = target.map_err(|error| failed("cannot be opened")(error.into()))?;
         let committing = Self::is_committing(&target);
@@ -111,8 +111,8 @@ impl Staging {
         Ok(opened)
     }
 
-    /// Whether a commit was cut off here. At its very end, the mark is gone and only empty
-    /// directories are left beside the manifest.
+    /// Whether a commit was interrupted here. At its very end, the marker is gone and only empty
+    /// directories are left next to the manifest.
     fn is_committing(target: &OwnedFd) -> bool {
         let Ok(staging) = open_directory(target.as_fd(), OsStr::new(STAGING)) else { return false };
         let is_empty = |name: &OsStr| {
@@ -127,7 +127,7 @@ impl Staging {
         exists(&staging, OsStr::new(COMMIT)) || over()
     }
 
-    /// Gives a file away for a trial: what cannot be would be known at the end only.
+    /// Changes the owner of a test file: otherwise a failure would only show at the end.
     fn check_owner(&self, owner: Owner) -> Result<(), TransferError> {
         const TRIAL: &str = "trial";
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -142,7 +142,7 @@ impl Staging {
         })
     }
 
-    /// Whether nothing is in the target but what belongs there: it was empty when this began.
+    /// Checks that the target has no foreign content: it was empty at the start.
     fn check_vacant(&self) -> Result<(), TransferError> {
         let names = names(&self.target).map_err(self.failed("cannot be listed"))?;
         match names.iter().find(|name| !is_expected(name)) {
@@ -151,31 +151,32 @@ impl Staging {
         }
     }
 
-    /// Whether a commit was cut off here, so that no sender is needed any more.
+    /// Whether a commit was interrupted, so that no sender is needed.
     pub fn is_committed(&self) -> bool {
-        // A manifest beside the staging directory is only let pass if it is of the end of a commit.
+        // A manifest next to the staging directory is only accepted if it is from the end of a
+        // commit.
         exists(&self.staging, OsStr::new(COMMIT)) || exists(&self.target, OsStr::new(MANIFEST))
     }
 
-    /// Whether an earlier try left anything.
+    /// Whether an earlier transfer left files.
     pub fn has_files(&self) -> Result<bool, TransferError> {
         let names = names(&self.files).map_err(self.failed("what an earlier transfer left cannot be listed"))?;
         Ok(!names.is_empty())
     }
 
-    /// Whether the staging directory is gone, as it is after a commit.
+    /// Whether the staging directory was removed, as after a commit.
     pub(crate) fn is_gone(&self) -> bool {
         !exists(&self.target, OsStr::new(STAGING))
     }
 
-    /// Takes away what an earlier transfer left.
+    /// Removes what an earlier transfer left.
     pub fn clear(&self) -> Result<(), TransferError> {
         let cleared = self.prune(|_, _| false);
         let cleared = cleared.and_then(|()| Ok(self.forget(&[COMMIT_PART, JOURNAL, SCRATCH])?));
         cleared.map_err(self.failed("what an earlier transfer left cannot be removed"))
     }
 
-    /// Removes files of the staging directory, one after the other, where they are there.
+    /// Removes these files of the staging directory, if they exist.
     fn forget(&self, names: &[&str]) -> Result<(), Errno> {
         names.iter().try_for_each(|name| gone(unlinkat(&self.staging, *name, AtFlags::empty())))
     }
@@ -192,17 +193,17 @@ impl Staging {
         move |source| TransferError::Target { path: self.path.join(path.as_path()), doing, source }
     }
 
-    /// What to say of an error of the file for hashes.
+    /// Converts an error of the file for hashes.
     pub(crate) fn hashes_failed(&self) -> impl Fn(io::Error) -> TransferError + '_ {
         self.failed("its file for hashes cannot be used")
     }
 
-    /// Where an entry will be.
+    /// Final path of an entry.
     pub fn place(&self, path: &RelativePath) -> PathBuf {
         self.path.join(path.as_path())
     }
 
-    /// Makes sure that so many bytes fit.
+    /// Checks that this many bytes fit on the file system.
     pub fn check_space(&self, wanted_bytes: u64) -> Result<(), TransferError> {
         let system =
             fstatvfs(&self.files).map_err(|error| self.failed("cannot be asked for its space")(error.into()))?;
@@ -213,7 +214,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Bytes that staged files take.
+    /// Allocated bytes of staged files.
     pub fn staged_bytes(&self, entries: &[Entry]) -> u64 {
         let mut folder = self.folder();
         let blocks = entries.iter().filter_map(|entry| {
@@ -223,7 +224,7 @@ impl Staging {
         blocks.sum::<u64>().saturating_mul(512)
     }
 
-    /// The journal, to append to, without the half of a record that a full disk may have left.
+    /// The journal, opened for appending, without an incomplete last record.
     pub(crate) fn journal(&self) -> Result<Journal, TransferError> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat(&self.staging, JOURNAL, flags, PRIVATE_FILE);
@@ -232,7 +233,7 @@ impl Staging {
         journal.map_err(self.failed("its journal cannot be opened"))
     }
 
-    /// The journal of an earlier try; `None` if there is none.
+    /// The journal of an earlier transfer; `None` if there is none.
     pub(crate) fn old_journal(&self) -> Result<Option<File>, TransferError> {
         match openat(&self.staging, JOURNAL, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
             Ok(file) => Ok(Some(file.into())),
@@ -241,7 +242,7 @@ impl Staging {
         }
     }
 
-    /// An empty file to write to and to read from. It has no name, and its space is free again with its last handle.
+    /// An empty unnamed file for writing and reading. Its space is free again when it is closed.
     pub(crate) fn scratch(&self) -> Result<File, TransferError> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let made = self.forget(&[SCRATCH]).and_then(|()| openat(&self.staging, SCRATCH, flags, PRIVATE_FILE));
@@ -249,22 +250,22 @@ impl Staging {
         unnamed.map_err(|error| self.failed("a file for hashes cannot be made in it")(error.into()))
     }
 
-    /// Makes the directories and links of a list, and the files that come in several chunks, each with its length and no
-    /// bytes yet; the others are made when they come.
+    /// Creates the directories and links of a list, and files of several chunks with their length
+    /// but without data. Files of one chunk are created when they are received.
     pub(crate) fn make(&self, entries: &[Entry]) -> Result<(), TransferError> {
         let comes_whole = |entry: &&Entry| matches!(entry.kind, Kind::File { bytes } if chunks_of(bytes) == 1);
         self.make_each(entries.iter().filter(|entry| !comes_whole(entry)))
     }
 
-    /// Makes everything of a list that an earlier try has not made, and takes away what that left and the list does not
-    /// have.
+    /// Creates everything of a list that an earlier transfer has not created, and removes what is
+    /// not in the list.
     pub fn make_again(&self, entries: &[Entry]) -> Result<(), TransferError> {
         self.prune_to(entries).map_err(self.failed("what an earlier transfer left cannot be removed"))?;
         self.make_each(entries.iter())
     }
 
-    /// Goes on from one list to the next, and touches only what is not the same on both: the sender's server
-    /// may stand still meanwhile.
+    /// Changes the staged files from one list to the next. Touches only what differs, since the
+    /// sender's server may be paused meanwhile.
     pub(crate) fn change(&self, before: &[Entry], now: &[Entry]) -> Result<(), TransferError> {
         let wanted: HashMap<_, _> = now.iter().map(|entry| (&entry.path, &entry.kind)).collect();
         let stays = |entry: &&Entry| {
@@ -301,7 +302,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Removes what is not of the list, or is there as something else.
+    /// Removes everything that is not in the list, or is of another kind.
     fn prune_to(&self, entries: &[Entry]) -> io::Result<()> {
         let kind = |entry: &Entry| match entry.kind {
             Kind::File { .. } => FileType::RegularFile,
@@ -312,7 +313,7 @@ impl Staging {
         self.prune(|path, kind| wanted.get(path) == Some(&kind))
     }
 
-    /// Removes what is not wanted. However deep directories are, few are open at the same time.
+    /// Removes unwanted entries. Few directories are open at a time, however deep they are nested.
     fn prune(&self, wanted: impl Fn(&RelativePath, FileType) -> bool) -> io::Result<()> {
         let (mut directories, mut unwanted, mut folder) = (vec![None], Vec::new(), self.folder());
         while let Some(path) = directories.pop() {
@@ -332,7 +333,7 @@ impl Staging {
                 }
             }
         }
-        // What is in a directory was found after it.
+        // In reverse, because the content of a directory comes after it.
         for (path, kind) in unwanted.iter().rev() {
             let flags = if *kind == FileType::Directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
             unlinkat(folder.of(path)?, name(path), flags)?;
@@ -346,7 +347,7 @@ impl Staging {
         file.map_err(self.failed_at(path, "cannot be opened for writing"))
     }
 
-    /// A staged file of at most so many bytes; the rest of a longer one is not read.
+    /// Reads at most `most_bytes` of a staged file.
     pub(super) fn read(&self, path: &RelativePath, most_bytes: u64) -> Result<Vec<u8>, TransferError> {
         let mut bytes = Vec::new();
         let read = self.open_file(&mut self.folder(), path)?.take(most_bytes).read_to_end(&mut bytes);
@@ -354,7 +355,7 @@ impl Staging {
         Ok(bytes)
     }
 
-    /// Writes a staged file anew.
+    /// Replaces the content of a staged file.
     pub(super) fn write_anew(&self, path: &RelativePath, bytes: &[u8]) -> Result<(), TransferError> {
         let mut file = self.open_file(&mut self.folder(), path)?;
         let written = file.set_len(0).and_then(|()| file.write_all(bytes));
@@ -368,25 +369,25 @@ impl Staging {
         removed.map_err(self.failed_at(path, "cannot be removed"))
     }
 
-    /// Opens a staged file to be written around the page cache.
+    /// Opens a staged file for writes that bypass the page cache.
     pub(crate) fn open_file_directly(folder: &mut Folder<'_>, path: &RelativePath) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(folder.of(path)?, name(path), flags, Mode::empty())?.into())
     }
 
-    /// Where the staged files are, each in its place.
+    /// Directory of the staged files.
     #[must_use]
     pub fn files_path(&self) -> PathBuf {
         self.path.join(STAGING).join(FILES)
     }
 
-    /// Finds the directories of staged files.
+    /// Opens parent directories of staged files.
     pub fn folder(&self) -> Folder<'_> {
         Folder::below(&self.files)
     }
 
-    /// Puts everything in its place, for good. Everything is on disk before anything moves, and a
-    /// commit that is cut off is finished by the next receiver.
+    /// Commits the transfer. Everything is on disk before anything is moved, and the next receiver
+    /// completes an interrupted commit.
     pub fn commit(&self, manifest: &Manifest, mark: &Mark) -> Result<(), TransferError> {
         self.dress_files(manifest, mark.owner)?;
         self.write_manifest(manifest).map_err(self.failed("the manifest cannot be written"))?;
@@ -396,7 +397,8 @@ impl Staging {
         self.finish(manifest)
     }
 
-    /// Gives files and links their owners, permissions and times; many of them on all processors.
+    /// Sets owners, permissions and times of files and links; uses all processors if there are
+    /// many.
     fn dress_files(&self, manifest: &Manifest, owner: Option<Owner>) -> Result<(), TransferError> {
         let work = |part: &[(Entry, Option<Hash>)]| {
             let mut folder = self.folder();
@@ -416,7 +418,7 @@ impl Staging {
         dressed.map_err(self.failed_at(&entry.path, "its owner, permissions or times cannot be set"))
     }
 
-    /// Everything to disk.
+    /// Flushes everything to disk.
     fn write_out(&self, manifest: &Manifest) -> Result<(), TransferError> {
         syncfs(&self.staging).map_err(|error| self.failed("cannot be written to disk")(error.into()))?;
         if syncfs_tells_of_errors() {
@@ -433,7 +435,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Writes the mark whole or not at all.
+    /// Writes the commit marker atomically.
     fn write_mark(&self, mark: &Mark) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut part = File::from(openat(&self.staging, COMMIT_PART, flags, PRIVATE_FILE)?);
@@ -452,11 +454,11 @@ impl Staging {
         out.get_ref().sync_all()
     }
 
-    /// Reads the manifest of a commit that was cut off.
+    /// Reads the manifest of an interrupted commit.
     pub fn staged_manifest(&self) -> Result<Manifest, TransferError> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = match openat(&self.staging, MANIFEST, flags, Mode::empty()) {
-            // The last move before the staging directory goes.
+            // The manifest is moved last, before the staging directory is removed.
             Err(Errno::NOENT) => openat(&self.target, MANIFEST, flags, Mode::empty()),
             other => other,
         };
@@ -466,7 +468,7 @@ impl Staging {
         read.map_err(self.failed("the manifest of the commit that was cut off cannot be read"))
     }
 
-    /// How a commit that was cut off is to be finished; `None` if not even its mark is left.
+    /// Reads the marker of an interrupted commit; `None` if it is already removed.
     pub fn mark(&self) -> Result<Option<Mark>, TransferError> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Ok(mark) = openat(&self.staging, COMMIT, flags, Mode::empty()) else { return Ok(None) };
@@ -475,7 +477,7 @@ impl Staging {
         mark.map(Some).map_err(self.failed("the mark of the commit that was cut off cannot be read"))
     }
 
-    /// Finishes what the mark of a commit says, and takes the staging directory away. May be repeated.
+    /// Completes the commit as its marker says, and removes the staging directory. May be repeated.
     pub fn finish(&self, manifest: &Manifest) -> Result<(), TransferError> {
         if let Some(mark) = self.mark()? {
             self.put_in_place(manifest, &mark)?;
@@ -493,7 +495,7 @@ impl Staging {
             self.move_in(&self.files, &entry)?;
         }
         let mut folder = Folder::below(&self.target);
-        // Children first: setting the time of a directory is the last thing that happens to it.
+        // Children first: a directory's time must be set after everything in it is done.
         for (entry, _) in manifest.entries.iter().rev().filter(|(entry, _)| entry.kind == Kind::Directory) {
             self.dress_in(&mut folder, entry, mark.owner)?;
         }
@@ -504,10 +506,10 @@ impl Staging {
         syncfs(&self.target).map_err(|error| moving(error.into()))
     }
 
-    /// Moves something into the target, over nothing.
+    /// Moves an entry into the target, without replacing anything.
     fn move_in(&self, from: &OwnedFd, name: &OsStr) -> Result<(), TransferError> {
         let moved = match renameat_with(from, name, &self.target, name, RenameFlags::NOREPLACE) {
-            // Not every file system can do that.
+            // Not every file system supports RENAME_NOREPLACE.
             Err(Errno::INVAL | Errno::NOSYS) if !exists(&self.target, name) => renameat(from, name, &self.target, name),
             Err(Errno::INVAL | Errno::NOSYS) => Err(Errno::EXIST),
             other => other,
@@ -518,8 +520,8 @@ impl Staging {
         }
     }
 
-    /// Gives the target itself, and the list in it, owner and permissions: a server has to be able to use its directory, and
-    /// nobody else to look into one that was closed.
+    /// Sets owner and permissions of the target directory and the manifest: a server must be able
+    /// to use its directory, and other users must not look into a private one.
     fn dress_target(&self, mark: &Mark) -> io::Result<()> {
         let owner = mark.owner.or_else(|| mark.root.map(|root| Owner { uid: root.uid, gid: root.gid }));
         if let Some((uid, gid)) = owner.map(Owner::ids) {
@@ -530,19 +532,20 @@ impl Staging {
     }
 }
 
-/// Names that may be in a target that is empty otherwise.
+/// Names that an otherwise empty target may contain.
 fn is_expected(name: &OsStr) -> bool {
     name == STAGING || name == LOST_AND_FOUND
 }
 
-/// Whether a directory is this user's, and nobody else may write it; if not, whose it is.
+/// Checks that a directory belongs to this user and nobody else may write it; returns its owner if
+/// not.
 fn check_ours(directory: &OwnedFd) -> Result<(), u32> {
     let found = fstat(directory).map_err(|_| u32::MAX)?;
     let ours = found.st_uid == rustix::process::geteuid().as_raw() && found.st_mode & 0o022 == 0;
     if ours { Ok(()) } else { Err(found.st_uid) }
 }
 
-/// Before Linux 5.8 `syncfs` says nothing of files that could not be written.
+/// Whether `syncfs` reports write errors: not before Linux 5.8.
 ///
 /// Source: syncfs(2), "Historically".
 fn syncfs_tells_of_errors() -> bool {
@@ -596,9 +599,9 @@ fn make_link(parent: &impl AsFd, name: &OsStr, target: &[u8]) -> io::Result<()> 
 fn open_for_writing(parent: &impl AsFd, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     match openat(parent, name, flags, PRIVATE_FILE) {
-        // A file with another name is someone else's, too.
+        // A file with more names is not ours either.
         Ok(file) if fstat(&file)?.st_nlink == 1 => return Ok(file.into()),
-        // A commit that was cut off before its mark has given it its permissions already.
+        // An interrupted commit may already have set its permissions.
         Ok(_) | Err(Errno::ACCESS) => {}
         Err(error) => return Err(error.into()),
     }
@@ -606,7 +609,8 @@ fn open_for_writing(parent: &impl AsFd, name: &OsStr) -> io::Result<File> {
     Ok(openat(parent, name, flags, PRIVATE_FILE)?.into())
 }
 
-/// Only root can give files away: others keep what they receive, unless an owner was asked for.
+/// Only root can change owners: for other users failing to do so is fine, unless an owner was
+/// requested.
 fn give(owner: Option<Owner>, result: Result<(), Errno>) -> io::Result<()> {
     match result {
         Err(Errno::PERM) if owner.is_none() && !rustix::process::geteuid().is_root() => Ok(()),
@@ -614,7 +618,7 @@ fn give(owner: Option<Owner>, result: Result<(), Errno>) -> io::Result<()> {
     }
 }
 
-/// Gives an entry its owner, permissions and times.
+/// Sets owner, permissions and times of an entry.
 fn dress(parent: BorrowedFd<'_>, name: &OsStr, entry: &Entry, owner: Option<Owner>) -> io::Result<()> {
     let (uid, gid) = owner.unwrap_or(Owner { uid: entry.uid, gid: entry.gid }).ids();
     let time = Timespec { tv_sec: entry.modified.0, tv_nsec: i64::from(entry.modified.1) };

@@ -1,6 +1,7 @@
-//! Connections that have proven nothing yet. Whoever can reach the port can make any number of them
-//! and say nothing, or a byte now and then: each gets a little time in all, a few are heard at once,
-//! and the newest takes the place of the oldest of whoever has the most, so that they do not keep the sender out.
+//! Connections that have not authenticated yet. Any host that reaches the port can open many of
+//! them and stay silent. So each has a time limit, only a few are served at once, and a new one
+//! displaces the oldest connection of the address that has the most, so that the sender is not
+//! locked out.
 
 use std::{
     net::{IpAddr, Shutdown, TcpStream},
@@ -11,12 +12,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long a stranger may take to prove itself, in all.
+/// Time limit for a peer to authenticate.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
-/// Strangers that are heard at the same time.
+/// Maximum number of connections served at the same time.
 const MOST: usize = 16;
 
-/// All strangers of the moment, the oldest first. They are shown out when this goes.
+/// All unauthenticated connections, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Strangers {
     heard: Mutex<Vec<Heard>>,
@@ -32,14 +33,14 @@ struct Heard {
 }
 
 impl Strangers {
-    /// Notes a connection; `None` if it is gone already.
+    /// Adds a connection; `None` if it is already closed.
     pub(super) fn admit(&self, socket: &TcpStream, from: IpAddr) -> Option<Stranger<'_>> {
         let socket = socket.try_clone().ok()?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let mut heard = self.heard.lock().ok()?;
         if heard.len() >= MOST {
             let of = |from| heard.iter().filter(|heard| heard.from == from).count();
-            // Of several with as many, the first: it has the oldest connection of these.
+            // Of addresses with equally many, the one with the oldest connection.
             let most = heard.iter().rev().map(|heard| heard.from).max_by_key(|from| of(*from));
             let place = heard.iter().position(|heard| Some(heard.from) == most).unwrap_or_default();
             show_out(heard.remove(place));
@@ -48,14 +49,14 @@ impl Strangers {
         Some(Stranger { of: self, number })
     }
 
-    /// Ends those who took too long.
+    /// Closes connections that exceed the time limit.
     pub(super) fn end_slow(&self) {
         if let Ok(mut heard) = self.heard.lock() {
             heard.extract_if(.., |heard| heard.since.elapsed() > PATIENCE).for_each(show_out);
         }
     }
 
-    /// Ends them all.
+    /// Closes all connections.
     pub(super) fn end_all(&self) {
         if let Ok(mut heard) = self.heard.lock() {
             heard.drain(..).for_each(show_out);
@@ -64,11 +65,11 @@ impl Strangers {
 }
 
 fn show_out(heard: Heard) {
-    // One that is gone already is as good.
+    // An already closed connection is fine.
     let _ = heard.socket.shutdown(Shutdown::Both);
 }
 
-/// One connection, for as long as it is one of the strangers.
+/// Registration of one connection; dropping it removes the connection from the list.
 pub(super) struct Stranger<'s> {
     of: &'s Strangers,
     number: u64,
@@ -121,7 +122,7 @@ mod tests {
         let fates: Vec<bool> = pairs.iter().map(|(theirs, _)| ended(theirs)).collect();
         assert_eq!(fates.iter().filter(|ended| **ended).count(), 1);
         assert!(fates[0]);
-        // One that proved itself is no stranger any more.
+        // An authenticated connection is no longer in the list.
         drop(admitted);
         strangers.end_all();
         assert!(!ended(&pairs[1].0));

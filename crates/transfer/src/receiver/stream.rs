@@ -1,4 +1,4 @@
-//! One data connection of the receiver: decodes, seals, checks, writes.
+//! One data connection of the receiver: decodes, encrypts, checks, writes.
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
@@ -21,13 +21,13 @@ use crate::{
     },
 };
 
-/// The longest that is decompressed: a chunk, and how its pages travel.
+/// Maximum decompressed length: a chunk and the description of its pages.
 const DECODED_BYTES: usize = CHUNK_BYTES + MAX_DESCRIPTION_BYTES;
 
-/// What one connection works with; memory is used again for each chunk.
+/// State of one connection; buffers are reused for each chunk.
 pub(super) struct Stream<'r> {
     receiving: &'r Receiving<'r>,
-    /// What chunks belong to, from the first one of a list to its end.
+    /// The list that chunks belong to, from its first chunk to its end.
     round: Option<Arc<Round>>,
     channel: DataChannel,
     worker: Worker,
@@ -35,11 +35,11 @@ pub(super) struct Stream<'r> {
     open: Option<(u32, TargetFile)>,
 }
 
-/// Memory and keys for decoding.
+/// Buffers and keys for decoding.
 struct Worker {
     decoder: Decoder,
     ciphers: HashMap<u16, SpaceCipher>,
-    /// What is decompressed and not a chunk yet, pages in clear text among it; then what is to be written and is not aligned.
+    /// Decompressed data, including pages in clear text; then data to write that is not aligned.
     decoded: Buffer,
     bytes: Buffer,
 }
@@ -62,17 +62,17 @@ impl<'r> Stream<'r> {
         Self { receiving, round: None, channel, worker, folder, open: None }
     }
 
-    /// Receives until the sender has nothing more.
+    /// Receives until the sender is done.
     pub(super) fn run(mut self) -> Result<(), TransferError> {
         let mut body = MessageBuffer::new(CHUNK_HEADER_BYTES);
         let peer = self.channel.peer().to_owned();
         let mut drained = false;
         loop {
             let message = match self.channel.receive_aligned(&mut body) {
-                // All that was sent is written: what ended it, the control connection tells.
+                // Everything that was sent is written: the control connection reports why it ended.
                 Err(error) if drained && (error.is_loss() || self.receiving.stop.is_set()) => return Ok(()),
-                // Others may still have much to receive, or the source to look through; silence is the control
-                // connection's to judge.
+                // Other connections may still be receiving, or the source is being scanned. The
+                // control connection handles the timeout.
                 Err(TransferError::Stalled { .. }) if drained => continue,
                 message => message?,
             };
@@ -99,7 +99,7 @@ impl<'r> Stream<'r> {
                 Data::End => {
                     (self.round, self.open, drained) = (None, None, true);
                     self.worker.ciphers.clear();
-                    // The next list may have another directory in the place of this one.
+                    // In the next list, another directory may have the same path.
                     self.folder = self.receiving.staging.folder();
                     self.channel.send(&Data::Drained)?;
                 }
@@ -108,13 +108,13 @@ impl<'r> Stream<'r> {
         }
     }
 
-    /// Hashes of chunks that are in place.
+    /// Answers a query for the hashes of present chunks.
     fn asked(&mut self, file: u32, first: u64, count: u16, peer: &str) -> Result<Vec<u8>, TransferError> {
         let number = usize::try_from(file).unwrap_or(usize::MAX);
         let ledger = &self.round.get_or_insert_with(|| self.receiving.round()).ledger;
         let hashes = ledger.hashes(number, first..first.saturating_add(u64::from(count)));
         let hashes = hashes.map_err(self.receiving.staging.hashes_failed())?;
-        let hashes = hashes.ok_or_else(|| TransferError::protocol(peer, "it asks for chunks that are not here"))?;
+        let hashes = hashes.ok_or_else(|| TransferError::protocol(peer, "it asks for chunks that are not present"))?;
         Ok(hashes.iter().flat_map(|hash| hash.0).collect())
     }
 
@@ -126,7 +126,7 @@ impl<'r> Stream<'r> {
             return Err(TransferError::protocol(peer, "a chunk of no file"));
         };
         if chunk.number >= chunks_of(file_bytes) {
-            return Err(TransferError::protocol(peer, "a chunk behind the end of its file"));
+            return Err(TransferError::protocol(peer, "a chunk beyond the end of its file"));
         }
         let length = chunk_bytes(file_bytes, chunk.number);
         let decoded = self.worker.decode(chunk, length);
@@ -135,10 +135,11 @@ impl<'r> Stream<'r> {
             let path = self.receiving.staging.place(&entry.path);
             return Err(TransferError::Damaged { path, chunk: chunk.number });
         }
-        // Noted before it is written: of two that came at once, the other one might be on disk.
+        // Added before it is written: of two copies received at once, the other one could end up on
+        // disk.
         let noted = round.ledger.add(number, chunk.number, chunk.hash);
         if !noted.map_err(self.receiving.staging.hashes_failed())? {
-            return Err(TransferError::protocol(peer, "a chunk that came twice, or when all was over"));
+            return Err(TransferError::protocol(peer, "a duplicate chunk, or one after the end"));
         }
         if round.ledger.is_scattered() {
             return Err(TransferError::protocol(peer, "too many gaps between chunks"));
@@ -150,7 +151,7 @@ impl<'r> Stream<'r> {
             }
             _ => false,
         };
-        // What came is not needed any more then, nor is the memory that it was in.
+        // The received bytes are no longer needed then, so their buffer is free.
         let (bytes, spare) = match rewrapped {
             true => (&*self.worker.decoded.take(length), &mut self.worker.bytes),
             false => (bytes, spare),
@@ -163,7 +164,7 @@ impl<'r> Stream<'r> {
         let began = Instant::now();
         let kept = |chunks| round.resumed && round.ledger.has_kept(number, chunks);
         let written = file.write(chunk, bytes, kept, spare);
-        // A first chunk that was changed has to come again in another try.
+        // A first chunk that was changed has to be sent again in another attempt.
         let note = || self.receiving.journal.add(&entry.path, chunk.number, chunk.hash);
         let noted = written.and_then(|()| if rewrapped { Ok(()) } else { note() });
         noted.map_err(|source| TransferError::Target {
@@ -186,8 +187,8 @@ fn file_bytes(entry: &Entry) -> Option<u64> {
 }
 
 impl Worker {
-    /// The bytes of a chunk of `length`, holes included, and memory that is free by then; `None` if the payload is not such
-    /// a chunk.
+    /// The bytes of a chunk of `length`, holes included, and a free buffer; `None` if the payload
+    /// is not such a chunk.
     fn decode<'w>(&'w mut self, chunk: &Chunk<'w>, length: usize) -> Option<(&'w [u8], &'w mut Buffer)> {
         if chunk.codec == Codec::Raw && chunk.segments.is_none() {
             return (chunk.payload.len() == length).then_some((chunk.payload, &mut self.decoded));
@@ -201,7 +202,7 @@ impl Worker {
                 let opened = OpenedChunk::parse(decoded).ok()?;
                 let offset = chunk.number.saturating_mul(CHUNK_BYTES as u64);
                 opened.seal(self.ciphers.get(&opened.slot)?, offset, bytes).ok()?;
-                // The hash is of all bytes, and only the segments are written.
+                // The hash covers all bytes, but only the segments are written.
                 if chunk.segments.as_ref().is_some_and(|segments| !holes_are_zero(segments, bytes)) {
                     return None;
                 }
@@ -218,7 +219,7 @@ impl Worker {
     }
 }
 
-/// Puts parts in their places, with zeros between them.
+/// Copies parts to their positions, with zeros between them.
 fn scatter(mut parts: &[u8], segments: &[Segment], bytes: &mut [u8]) -> Option<()> {
     bytes.fill(0);
     for segment in segments {

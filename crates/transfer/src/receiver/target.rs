@@ -1,10 +1,10 @@
-//! One file of the target: large ones are written around the page cache.
+//! Writes one file of the target. Large files bypass the page cache.
 //!
-//! What is received will not be read again soon, and filling the page cache with it costs more than
-//! everything else a receiver does (measured: two thirds of its time), besides pushing out what other
-//! programs need. A small file goes through the cache: the system then places and writes many of them at once, where each
-//! would wait for the disk by itself (measured, 20,000 files of 100 kB: a third of the time, and 900 writes to the disk
-//! instead of 40,000).
+//! Received data will not be read again soon, and filling the page cache with it costs more than
+//! everything else a receiver does (measured: two thirds of its time) and evicts data of other
+//! programs. A small file goes through the cache: the system then places and writes many of them at
+//! once, while direct writes would wait for the disk each (measured, 20,000 files of 100 kB: a
+//! third of the time, and 900 disk writes instead of 40,000).
 
 use std::{
     cell::Cell,
@@ -28,22 +28,23 @@ use crate::{
     wire::{Chunk, Codec, Entry, Segment},
 };
 
-/// Memory, offsets and lengths of direct writes are multiples of this.
+/// Alignment of buffers, offsets and lengths of direct writes.
 pub(super) const ALIGNMENT: usize = 4096;
 
-/// Files that are no larger are written through the page cache.
+/// Files up to this size are written through the page cache.
 const SMALL_BYTES: u64 = 256 << 10;
 
-/// Files that are no larger stay there until the system writes them, many at once: on disks that count writes, more of them
-/// cost more than what the cache does.
+/// Files up to this size stay in the page cache until the system writes them, many at once: where
+/// disk writes are limited in number, more writes cost more than the cache.
 const TINY_BYTES: u64 = 32 << 10;
 
-/// The system begins to write what was put into the page cache, and takes it out of there when it is written: memory that is
-/// used again costs less than new memory (measured: two thirds of the time, if that comes from a hypervisor), and other
-/// programs' stays. `RWF_DONTCACHE` of Linux 6.14.
+/// Write flag: the system starts to write the cached data and drops it afterwards. Reused memory
+/// costs less than new memory (measured: two thirds of the time if a hypervisor provides it), and
+/// data of other programs stays cached. `RWF_DONTCACHE` of Linux 6.14.
 const PASSING: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
 
-/// Room is made for so many chunks at once: what this program sends on one connection without a break.
+/// Chunks for which space is allocated at once: what this program sends on one connection in
+/// sequence.
 const ROOM_CHUNKS: u64 = 16;
 const ROOM_BYTES: u64 = ROOM_CHUNKS * CHUNK_BYTES as u64;
 
@@ -51,28 +52,28 @@ const ROOM_BYTES: u64 = ROOM_CHUNKS * CHUNK_BYTES as u64;
 #[derive(Debug)]
 pub(super) struct TargetFile {
     file: File,
-    /// The same file, opened to be written around the page cache.
+    /// The same file, opened for direct writes.
     direct: Option<File>,
     bytes: u64,
-    /// Whether it may hold bytes of an earlier try, or room for bytes where a hole belongs.
+    /// Whether it may hold data of an earlier transfer, or allocated space where a hole belongs.
     used: Cell<bool>,
-    /// Whether it has holes, so that room is made for nothing but what comes.
+    /// Whether it has holes, so that space is allocated for received data only.
     sparse: Cell<bool>,
-    /// The same of what is around the chunk that is written: what is there from before may be holes.
+    /// Whether the surroundings of the current chunk are kept from before and may be holes.
     kept: Cell<bool>,
-    /// What room was made for last.
+    /// What space was allocated for last.
     room: Cell<Option<u64>>,
 }
 
-/// Whether the file system refused direct writes, so that no other file is tried.
+/// Set once the file system refused direct writes, so that they are not tried again.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the system or the file system does not know [`PASSING`].
+/// Whether the kernel or the file system does not support [`PASSING`].
 static NOT_PASSING: AtomicBool = AtomicBool::new(false);
 
 impl TargetFile {
-    /// Opens the file of an entry of so many bytes, and makes it if it comes in one chunk. `resumed` says that it may hold
-    /// bytes of an earlier try.
+    /// Opens the file of an entry of this length; creates it if it has only one chunk. `resumed`:
+    /// it may hold data of an earlier transfer.
     pub(super) fn open(
         staging: &Staging,
         folder: &mut Folder<'_>,
@@ -96,8 +97,9 @@ impl TargetFile {
         Ok(Self { file, direct, bytes, used, sparse: Cell::new(false), kept: Cell::new(false), room: Cell::new(None) })
     }
 
-    /// Writes a chunk; holes stay holes, and zeros that were allocated are allocated without being
-    /// written. `kept` says whether chunks are there that do not come again; `spare` is memory for what is not aligned.
+    /// Writes a chunk. Holes stay holes; allocated zeros are allocated without being written.
+    /// `kept`: some chunks are present and will not be sent again. `spare` is a buffer for
+    /// unaligned data.
     pub(super) fn write(
         &self,
         chunk: &Chunk<'_>,
@@ -150,7 +152,8 @@ impl TargetFile {
         let written = if whole && aligned {
             direct.write_all_at(bytes, offset)
         } else {
-            // The end of a file is written as a whole block, and the file is cut to its length again.
+            // The end of a file is written as a whole block, and the file is truncated to its
+            // length afterwards.
             let room = spare.take(bytes.len().next_multiple_of(ALIGNMENT));
             let (front, rest) = room.split_at_mut(bytes.len());
             front.copy_from_slice(bytes);
@@ -159,7 +162,7 @@ impl TargetFile {
             if whole { written } else { written.and_then(|()| self.file.set_len(self.bytes)) }
         };
         match written {
-            // The disk has larger blocks, or the file system cannot do it.
+            // The disk has larger blocks, or the file system does not support direct writes.
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
                 REFUSED.store(true, Ordering::Relaxed);
                 self.file.write_all_at(bytes, offset)
@@ -170,7 +173,7 @@ impl TargetFile {
 }
 
 impl TargetFile {
-    /// Writes through the page cache; what is not tiny only passes through it.
+    /// Writes through the page cache; all but tiny files are dropped from it afterwards.
     fn write_cached(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let mut done = 0;
         while self.bytes > TINY_BYTES && done < bytes.len() && !NOT_PASSING.load(Ordering::Relaxed) {
@@ -187,9 +190,9 @@ impl TargetFile {
         self.file.write_all_at(bytes.get(done..).unwrap_or_default(), offset + done as u64)
     }
 
-    /// Writes into holes wait for one another; into allocated space they go on side by side. What refuses
-    /// this is written to all the same. Many chunks at once: each call waits for the file system's
-    /// journal (measured: half as long as the writes themselves, if there is one for each).
+    /// Allocates space: writes into holes wait for each other, writes into allocated space run in
+    /// parallel. Failure is ignored. Many chunks at once, because each call waits for the file
+    /// system's journal (measured: one call per chunk takes half as long as the writes themselves).
     fn make_room(&self, offset: u64, bytes: u64) {
         let number = offset / ROOM_BYTES;
         if self.sparse.get() || self.kept.get() {
@@ -202,7 +205,7 @@ impl TargetFile {
     }
 }
 
-/// File systems that cannot do something are written to instead.
+/// Ignores errors of file systems that do not support an operation.
 fn supported(error: Errno) -> io::Result<()> {
     if matches!(error, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) { Ok(()) } else { Err(error.into()) }
 }

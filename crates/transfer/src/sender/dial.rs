@@ -1,4 +1,4 @@
-//! Reaching the receiver, and making sure that it is the right one.
+//! Connects to the receiver and authenticates it.
 
 use std::{
     net::{SocketAddr, TcpStream, ToSocketAddrs},
@@ -20,10 +20,10 @@ use crate::{
     },
 };
 
-/// How long an address of a pairing code may take to answer.
+/// Connection timeout for each address of a pairing code.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the two sides agreed on.
+/// What sender and receiver agreed on.
 pub(super) struct Agreed {
     token: [u8; 16],
     pin: Pin,
@@ -32,7 +32,7 @@ pub(super) struct Agreed {
     pub(super) streams: u16,
 }
 
-/// How to reach the receiver.
+/// Destination and credentials.
 pub(super) struct Dial<'d> {
     destination: &'d Destination,
     identity: Identity,
@@ -43,8 +43,9 @@ pub(super) struct Dial<'d> {
 }
 
 impl<'d> Dial<'d> {
-    /// Goes from address to address until the receiver itself answers: on the donor, one of the joiner's addresses may be
-    /// a network of the donor's own, where something else listens. The secret goes only to the key in the code.
+    /// Tries one address after the other until the right receiver answers: in the donor's network,
+    /// one of the joiner's addresses may belong to another host. The secret is only used with the
+    /// key in the code.
     pub(super) fn reach(
         destination: &'d Destination,
         settings: &SendSettings,
@@ -92,7 +93,7 @@ impl<'d> Dial<'d> {
             .map_err(|error| self.not_the_receiver(error))
     }
 
-    /// The key of whoever answered is not the one in the code.
+    /// The error if the peer's key is not the one in the code.
     fn not_the_receiver(&self, error: TransferError) -> TransferError {
         use rustls::{CertificateError, Error};
         match (self.destination, error) {
@@ -133,7 +134,7 @@ impl<'d> Dial<'d> {
         Ok(Agreed { token, pin, suite, speeds: [ours, theirs], streams })
     }
 
-    /// A data connection, to the very key that the control connection proved.
+    /// Opens a data connection to the key that the control connection authenticated.
     pub(super) fn data(&self, session: &Agreed) -> Result<DataChannel, TransferError> {
         let socket = connect(&self.address, self.patience)?;
         let config = client_config(Some(session.suite), &self.identity, Pinned::to(session.pin))?;

@@ -1,5 +1,5 @@
-//! Memory for compression, shared by all connections: the harder the effort, the fewer compress at the same time, so that
-//! no combination of options takes more than is promised.
+//! Encoders shared by all connections: the higher the level, the fewer compress at the same time,
+//! so that no combination of options exceeds the memory limit.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -15,21 +15,22 @@ use crate::{
     hash::CHUNK_BYTES,
 };
 
-/// For all of compression and all connections together: 256 MiB are promised for the process, of which it takes some
-/// 40 without either.
+/// Memory for compression and connections together. The limit of the process is 256 MiB, of which
+/// it uses some 40 without either.
 const SHARED_BYTES: usize = 208 << 20;
-/// Of one connection: a chunk, and what is on its way to the socket.
+/// Memory of one connection: a chunk, and data on its way to the socket.
 const CONNECTION_BYTES: usize = 1280 << 10;
-/// Of one encoder, beside its contexts: what comes out, pages opened, and these sealed again.
+/// Memory of one encoder besides its contexts: its output, decrypted pages, and these encrypted
+/// again.
 const ENCODER_BYTES: usize = 3 * (CHUNK_BYTES + MAX_DESCRIPTION_BYTES);
 
-/// An encoder, and memory for pages that are opened for it. `Debug` shows nothing of them.
+/// An encoder, and buffers for decrypted pages. `Debug` shows nothing of them.
 #[derive(Default)]
 pub(super) struct Encoding {
     pub(super) encoder: Encoder,
     /// Pages in clear text.
     pub(super) pages: Zeroizing<Vec<u8>>,
-    /// The same, sealed again.
+    /// The same pages, encrypted again for comparison.
     pub(super) check: Vec<u8>,
 }
 
@@ -39,7 +40,7 @@ impl std::fmt::Debug for Encoding {
     }
 }
 
-/// As many encoders as fit.
+/// As many encoders as fit into memory.
 #[derive(Debug)]
 pub(super) struct Encoders {
     state: Mutex<State>,
@@ -49,11 +50,11 @@ pub(super) struct Encoders {
 #[derive(Debug)]
 struct State {
     idle: Vec<Encoding>,
-    /// How many may still be made.
+    /// How many may still be created.
     unmade: usize,
 }
 
-/// An encoder in use; it goes back when this is dropped.
+/// An encoder in use; dropping this returns it.
 #[derive(Debug)]
 pub(super) struct Lent<'e> {
     encoders: &'e Encoders,
@@ -61,7 +62,7 @@ pub(super) struct Lent<'e> {
 }
 
 impl Encoders {
-    /// For so many connections, none of which compresses harder than `hardest`.
+    /// For this many connections, with a level of at most `hardest`.
     pub(super) fn new(streams: usize, hardest: Effort) -> Self {
         let unmade = Self::count(streams, hardest);
         Self { state: Mutex::new(State { idle: Vec::new(), unmade }), returned: Condvar::new() }
@@ -72,10 +73,11 @@ impl Encoders {
         (left / (ENCODER_BYTES + hardest.context_bytes())).clamp(1, streams.max(1))
     }
 
-    /// Takes one, and waits for it if need be. `alive` is called again and again meanwhile.
+    /// Takes an encoder, and waits for one if necessary. `alive` is called regularly during the
+    /// wait.
     ///
     /// # Errors
-    /// Those of `alive`.
+    /// Errors of `alive`.
     pub(super) fn lend(
         &self,
         pause: Duration,

@@ -1,4 +1,4 @@
-//! Keys that lie among the files to be sent: whoever receives those could open all of them.
+//! Finds key files in the source: whoever receives them could decrypt everything.
 
 use std::path::PathBuf;
 
@@ -8,23 +8,23 @@ use zeroize::Zeroizing;
 use super::source::SourceFile;
 use crate::{error::TransferError, path::RelativePath, plan::Plan};
 
-/// Enough of a file to recognise it.
+/// Bytes needed to recognise a file.
 const HEAD_BYTES: usize = 4096;
-/// No keyring is longer.
+/// Maximum length of a keyring.
 const MAX_KEYRING_BYTES: usize = 16 << 20;
-/// Endings of the many files that only the storage engines write: none of them is opened for a look.
+/// Suffixes of files that only storage engines write; these are not opened for the check.
 const DATA: [&str; 12] = ["ibd", "ibu", "ibt", "frm", "sdi", "MYD", "MYI", "MAD", "MAI", "CSV", "CSM", "ARZ"];
 
-/// A file that holds keys, or what opens them.
+/// A file that holds keys, or credentials for keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyFile {
-    /// Where it is in the source.
+    /// Path in the source.
     pub path: RelativePath,
-    /// What it holds, for people.
+    /// What it holds, for messages.
     pub holds: &'static str,
 }
 
-/// Files of the plan that are a key store by their content, or one of `given` by identity.
+/// Files of the plan that are key stores by content, or identical with one of `given`.
 ///
 /// # Errors
 /// [`TransferError::Source`] names what cannot be read.
@@ -65,7 +65,7 @@ fn recognised(plan: &Plan, number: usize) -> Result<Option<&'static str>, Transf
     })
 }
 
-/// What a file is, if it is a key store. `head` is at least its first 4 KiB.
+/// The kind of key store a file is, if any. `head` has at least its first 4 KiB.
 pub(super) fn store_kind(
     source: &SourceFile<'_>,
     head: &[u8],
@@ -74,7 +74,7 @@ pub(super) fn store_kind(
     let name = path.as_path().file_name().unwrap_or_default().to_string_lossy();
     let kind = keyring::recognise(head, &name, source.bytes());
     if kind == Some(StoreKind::ComponentFile) {
-        // Other JSON looks like a component's keyring, but names no master key.
+        // Other JSON can look like a component's keyring, but names no master key.
         let bytes = usize::try_from(source.bytes()).unwrap_or(usize::MAX).min(MAX_KEYRING_BYTES);
         let whole = Zeroizing::new(source.head(bytes)?);
         let names = |name: &[u8]| whole.windows(name.len()).any(|found| found == name);

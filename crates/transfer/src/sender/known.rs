@@ -1,7 +1,7 @@
-//! What the other side has of a source that goes in more than one round, or in more than one try.
+//! What the receiver already has of a source that is sent in several rounds or attempts.
 //!
-//! Which chunks it has is always known. Their hashes are, as far as they fit; what they are of the others, the other side
-//! is asked when they are read here.
+//! It is always known which chunks the receiver has. Their hashes are known as far as they fit into
+//! memory; the others are queried from the receiver when the chunks are read here.
 
 use std::{collections::HashMap, ops::Range, time::SystemTime};
 
@@ -13,28 +13,29 @@ use crate::{
     runs::Runs,
 };
 
-/// Hashes that are known, of 40 bytes each, before the other side has to be asked. Few in tests, so that it is.
+/// Maximum number of hashes in memory, of 40 bytes each. Few in tests, so that the receiver is
+/// queried.
 const MOST_HASHES: usize = if cfg!(test) { 8 } else { 128 << 10 };
 
-/// Files, as they are on the other side.
+/// Files as the receiver has them.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     files: HashMap<RelativePath, KnownFile>,
-    /// How many hashes are known.
+    /// Number of hashes in memory.
     hashes: usize,
 }
 
-/// A file.
+/// A file as the receiver has it.
 #[derive(Debug)]
 pub(super) struct KnownFile {
     bytes: u64,
-    /// What the file was before its chunks were read; `None` if not all of them were.
+    /// Identity of the file before its chunks were read; `None` if not all of them were.
     seen: Option<(Identity, SystemTime)>,
-    /// What was read of it, if that is what the other side has.
+    /// Hashes of what was read, if the receiver has the same.
     tree: Tree,
-    /// Chunks that the other side has.
+    /// Chunks that the receiver has.
     chunks: Runs,
-    /// Hashes of some of these, in order.
+    /// Hashes of some of these, in ascending order.
     hashes: Vec<(u64, Hash)>,
 }
 
@@ -43,18 +44,18 @@ impl KnownFile {
         Self { bytes, seen: None, tree: Tree::default(), chunks: Runs::default(), hashes: Vec::new() }
     }
 
-    /// What the other side has of a chunk, if that is known.
+    /// Hash of the receiver's chunk, if known.
     fn hash(&self, chunk: u64) -> Option<Hash> {
         let place = self.hashes.binary_search_by_key(&chunk, |(chunk, _)| *chunk).ok()?;
         self.hashes.get(place).map(|(_, hash)| *hash)
     }
 
-    /// Whether the other side is known to have this chunk of the file, which now has `bytes`.
+    /// Whether the receiver certainly has this chunk of the file, which now has `bytes`.
     pub(super) fn has(&self, bytes: u64, chunk: u64, hash: Hash) -> bool {
         is_same_chunk(self.bytes, bytes, chunk) && self.hash(chunk) == Some(hash)
     }
 
-    /// Chunks of a range that the other side has, and of which it has to be asked what they are.
+    /// Chunks of a range that the receiver has, but whose hashes have to be queried.
     pub(super) fn unknown(&self, bytes: u64, chunks: Range<u64>) -> Runs {
         let mut unknown = Runs::default();
         for chunk in self.chunks.within(chunks).flatten() {
@@ -65,17 +66,17 @@ impl KnownFile {
         unknown
     }
 
-    /// Whether the file is now what the other side has, so that it need not be read.
+    /// Whether the receiver has the current file, so that it need not be read.
     pub(super) fn is_current(&self, planned: &Planned) -> bool {
         self.seen.as_ref().is_some_and(|seen| Plan::is_as_before(planned, seen))
     }
 
-    /// Hash of the file, if it was read whole.
+    /// Hash of the file, if it was read completely.
     pub(super) fn whole(&self) -> Option<Hash> {
         self.tree.hash(chunks_of(self.bytes))
     }
 
-    /// Goes on to the file as it is now that this was read of it.
+    /// The state after this part of the current file was read and sent.
     fn after(before: Option<Self>, bytes: u64, mut read: Read) -> Self {
         read.hashes.sort_unstable_by_key(|(chunk, _)| *chunk);
         let mut now = Self { bytes, seen: None, tree: read.tree, chunks: read.chunks, hashes: read.hashes };
@@ -97,18 +98,18 @@ impl Known {
         self.files.get(&planned.entry.path)
     }
 
-    /// How many hashes may still be remembered.
+    /// How many hashes may still be kept.
     pub(super) const fn room(&self) -> usize {
         MOST_HASHES.saturating_sub(self.hashes)
     }
 
-    /// Notes chunks that the other side has from an earlier try, in order.
+    /// Adds chunks that the receiver has from an earlier attempt, in ascending order.
     pub(super) fn have(&mut self, planned: &Planned, first: u64, hashes: &[Hash]) {
         let Some(bytes) = planned.file_bytes() else { return };
         let room = self.room();
         let file = self.files.entry(planned.entry.path.clone()).or_insert_with(|| KnownFile::new(bytes));
         file.chunks.extend(first..first + hashes.len() as u64);
-        // In no order, they could not be found.
+        // Searching needs ascending order.
         if file.hashes.last().is_none_or(|(last, _)| *last < first) {
             let before = file.hashes.len();
             file.hashes.extend((first..).zip(hashes.iter().copied()).take(room));
@@ -116,13 +117,13 @@ impl Known {
         }
     }
 
-    /// What was read of a file of a stream, to which bytes are only added.
+    /// Hashes of a file of a stream, which only grows.
     pub(super) fn take_tree(&mut self, planned: &Planned) -> Option<Tree> {
         planned.chunks.as_ref()?;
         self.files.get_mut(&planned.entry.path).map(|file| std::mem::take(&mut file.tree))
     }
 
-    /// Goes on to what the other side has after a round in which this was read.
+    /// The receiver's state after a round that read these chunks.
     pub(super) fn after(mut self, plan: &Plan, mut read: HashMap<usize, Read>, current: &[bool]) -> Self {
         let mut now = Self::default();
         for (number, planned) in plan.entries.iter().enumerate() {
@@ -171,7 +172,8 @@ mod tests {
         Plan::of(root, &Selection::default()).unwrap()
     }
 
-    /// Sends by rounds, each of what `change` makes of the source, to a receiver that commits at the end.
+    /// Sends several rounds, with changes by `change` in between, to a receiver that commits at the
+    /// end.
     fn sent(root: &Path, into: &Path, rounds: usize, change: impl Fn(usize)) -> (Vec<Round>, u64) {
         let (listen, patience) = (SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0), Duration::from_secs(20));
         let settings = ReceiveSettings {
@@ -193,7 +195,7 @@ mod tests {
             compression: Compression::Fixed(Effort::None),
             bandwidth: None,
             suite: None,
-            key_file_keys: crate::sender::KeyFileKeys::Stay,
+            key_file_keys: crate::sender::KeyFileKeys::Keep,
             patience,
         };
         let progress = Progress::default();
@@ -227,7 +229,7 @@ mod tests {
         File::options().write(true).open(path).unwrap().write_all_at(b"otherwise", chunk * MIB + 7).unwrap();
     }
 
-    /// Where an earlier try has staged files, and its journal.
+    /// Staged files and journal of an earlier attempt.
     fn earlier_try(into: &Path) -> (std::path::PathBuf, Journal) {
         let staged = into.join(".sealant-staging/files");
         fs::create_dir_all(&staged).unwrap();
@@ -245,13 +247,13 @@ mod tests {
             let bytes = fill(&root.join(name), length);
             fs::write(staged.join(name), &bytes).unwrap();
             let path = RelativePath::parse(name.as_bytes()).unwrap();
-            // But for one, which was not journalled.
+            // All chunks but one, which is missing in the journal.
             for chunk in (0..chunks_of(length)).filter(|chunk| (name, *chunk) != ("more", 19)) {
                 let bytes = &bytes[(chunk * MIB) as usize..][..chunk_bytes(length, chunk)];
                 journal.add(&path, chunk, chunk_hash(length, chunk, bytes)).unwrap();
             }
         }
-        // One was not written, one changed since.
+        // One chunk was not written, one changed since.
         scribble(&staged.join("large"), 3);
         scribble(&root.join("large"), 37);
         let (rounds, kept) = sent(&root, &into, 1, |_| {});
@@ -290,7 +292,7 @@ mod tests {
         }
         let (rounds, _) = sent(&root, &into, 3, |round| match round {
             1 => scribble(&root.join("large"), 37),
-            // The last chunk of each is another one, since it is as long as no chunk before.
+            // The last chunk of each is new, since it is longer than any chunk before.
             2 => ["large", "shrinks"].into_iter().zip([41 * MIB, 18 * MIB + 5]).for_each(|(name, length)| {
                 File::options().write(true).open(root.join(name)).unwrap().set_len(length).unwrap();
             }),

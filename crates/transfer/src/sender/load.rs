@@ -1,4 +1,4 @@
-//! What is slow: shares of time since the last look.
+//! Measures what is slow: shares of time since the last sample.
 
 use std::{
     fs,
@@ -12,13 +12,13 @@ use crate::{
     progress::{Progress, load},
 };
 
-/// How long to look before judging.
+/// Minimum time between samples.
 const SPAN: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 pub(super) struct Load {
     streams: f64,
-    /// What the other side said last.
+    /// Last report of the receiver.
     pub(super) starving: f64,
     last: Instant,
     network_wait: u64,
@@ -26,21 +26,21 @@ pub(super) struct Load {
     moved: u64,
     wire: u64,
     processors: Option<Ticks>,
-    /// How many there are.
+    /// Number of processors.
     count: f64,
 }
 
-/// What was seen.
+/// One sample.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     pub(super) of_network: Pressure,
-    /// Share of the time in which files were read.
+    /// Share of the time spent reading files.
     pub(super) reading: f64,
-    /// What went.
+    /// Throughput since the last sample.
     pub(super) flow: Flow,
 }
 
-/// Time of all processors, in the kernel's ticks.
+/// Time of all processors, in kernel ticks.
 #[derive(Clone, Copy, Debug)]
 struct Ticks {
     idle: u64,
@@ -86,7 +86,7 @@ impl Load {
         }
     }
 
-    /// What happened since the last look, if that is long enough ago.
+    /// What happened since the last sample; `None` if that was too recent.
     pub(super) fn look(&mut self, progress: &Progress) -> Option<Seen> {
         let elapsed = self.last.elapsed();
         if elapsed < SPAN {

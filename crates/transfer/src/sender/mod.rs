@@ -1,4 +1,4 @@
-//! The donor's side.
+//! The sender (donor).
 
 mod dial;
 mod encoders;
@@ -32,77 +32,77 @@ use crate::{
     wire::message::SUITES,
 };
 
-/// Where to send, and how the two sides know each other.
+/// Address of the receiver, and how the sides authenticate each other.
 #[derive(Debug)]
 pub enum Destination {
-    /// A receiver that printed a code.
+    /// A receiver that printed a pairing code.
     Paired(PairingCode),
     /// A receiver with a certificate of the site.
     Certified {
-        /// Name or address, as its certificate has it.
+        /// Name or address that the receiver's certificate must have.
         host: String,
-        /// Port.
+        /// TCP port.
         port: u16,
-        /// Who we are.
+        /// Certificate and key of this side.
         identity: Identity,
-        /// Who may have signed its certificate.
+        /// Authorities that may have signed the receiver's certificate.
         authorities: Authorities,
-        /// A secret of this one transfer, if the receiver made one.
+        /// A secret for this transfer, if the receiver generated one.
         secret: Option<Secret>,
     },
 }
 
-/// Whether something writes the source while it is sent.
+/// Whether the source is written during the transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Nothing does. A file that changes ends the transfer.
+    /// Nothing writes it. A changed file aborts the transfer.
     Still,
-    /// Something may, and the next round has what changed.
+    /// It may be written; the next round sends what changed.
     InUse,
-    /// The same, and what is to be read fits into memory: it stays in the page cache for the next round.
+    /// As above, and the files fit into memory: they stay in the page cache for the next round.
     InUseAndSmall,
 }
 
-/// How to send.
+/// Settings of a sender.
 #[derive(Clone, Debug)]
 pub struct SendSettings {
-    /// Data connections.
+    /// Number of data connections.
     pub streams: u16,
-    /// How hard to compress.
+    /// Compression level.
     pub compression: Compression,
-    /// Bytes per second on the wire.
+    /// Maximum bytes per second on the wire.
     pub bandwidth: Option<u64>,
-    /// A cipher suite to use in any case: its place in [`tls::NAMES`](crate::tls::NAMES).
+    /// A fixed cipher suite: its index in [`tls::NAMES`](crate::tls::NAMES).
     pub suite: Option<usize>,
-    /// How long the other side may be silent.
+    /// How long the receiver may send nothing.
     pub patience: Duration,
-    /// Whether keys of MariaDB's key file go to the other side where files need them as they are.
+    /// Whether to send keys of MariaDB's key file if files need the keys themselves.
     pub key_file_keys: KeyFileKeys,
 }
 
-/// What was sent.
+/// Result of a transfer.
 #[derive(Clone, Debug)]
 pub struct Sent {
     /// Hash of the list of files.
     pub tree: Hash,
-    /// Files, directories and links.
+    /// Number of files, directories and links.
     pub entries: usize,
     /// Name of the cipher suite.
     pub suite: &'static str,
-    /// Speeds of the suites here and there, in MB/s.
+    /// Rates of the suites on this side and on the receiver, in MB/s.
     pub speeds: [[u32; SUITES]; 2],
-    /// Data connections.
+    /// Number of data connections.
     pub streams: u16,
-    /// Files whose keys were handed over to be wrapped anew, if the receiver does that.
+    /// Number of files whose keys were sent to be wrapped again, if the receiver does that.
     pub rekeyed: Option<usize>,
-    /// How long it took, connecting and the other side's commit included.
+    /// Duration, including connecting and the receiver's commit.
     pub elapsed: Duration,
 }
 
-/// Sends everything in the plan. Returns when the other side has committed it.
+/// Sends everything in the plan. Returns when the receiver has committed it.
 ///
 /// # Errors
-/// [`TransferError`]: the first thing that went wrong, wherever it did.
+/// [`TransferError`]: the first error of any thread.
 pub fn send(
     plan: &Plan,
     destination: &Destination,
@@ -113,11 +113,11 @@ pub fn send(
     send_proven(plan, destination, keys, settings, progress, &|| Ok(()))
 }
 
-/// The same for a source that may be void when all of it has been read: nothing is committed unless `prove` finds that it
-/// is not.
+/// As [`send`], for a source that may turn out to be invalid after it was read: nothing is
+/// committed unless `prove` succeeds.
 ///
 /// # Errors
-/// As [`send`], and what `prove` returns.
+/// As [`send`], and the errors of `prove`.
 pub fn send_proven(
     plan: &Plan,
     destination: &Destination,
@@ -127,7 +127,7 @@ pub fn send_proven(
     prove: &dyn Fn() -> Result<(), TransferError>,
 ) -> Result<Sent, TransferError> {
     let mut session = Session::open(destination, settings, progress)?;
-    // A source that is void may be one that cannot be read, either.
+    // An invalid source may also be unreadable.
     let sent = session.round(plan, keys, Source::Still);
     if let Err(error) = prove() {
         session.give_up(&error.to_string());

@@ -1,5 +1,5 @@
-//! One queue of work for all connections: the largest files first, each in ranges, so that one huge
-//! table does not leave the other connections idle.
+//! The work queue of all connections: the largest files first, each split into ranges, so that one
+//! huge table does not leave the other connections idle.
 
 use std::{ops::Range, sync::Mutex};
 
@@ -8,10 +8,10 @@ use crate::{
     plan::{Plan, Planned},
 };
 
-/// Chunks of a range: enough for reads to be sequential, few enough to share a file.
+/// Chunks per range: enough for sequential reads, few enough to split a file.
 const RANGE_CHUNKS: u64 = 16;
 
-/// Part of a file.
+/// A range of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     /// Number of the entry.
@@ -27,12 +27,12 @@ pub(super) struct Queue {
 
 #[derive(Debug)]
 struct State {
-    /// Numbers of files and their chunks, the largest last.
+    /// File numbers and remaining chunks, the largest file last.
     files: Vec<(usize, Range<u64>)>,
 }
 
 impl Queue {
-    /// All files of the plan for which `wanted` says so.
+    /// All files of the plan for which `wanted` returns `true`.
     pub(super) fn new(plan: &Plan, wanted: impl Fn(usize) -> bool) -> Self {
         let files = plan.entries.iter().enumerate().filter(|(number, _)| wanted(*number));
         let mut files: Vec<(usize, Range<u64>)> =
@@ -53,14 +53,14 @@ impl Queue {
     }
 }
 
-/// Chunks of a file that are there to be sent: of a stream those that have just come, which follow each other.
+/// Chunks of a file to send: for a stream the consecutive ones that arrived last.
 fn chunks(planned: &Planned) -> Option<Range<u64>> {
     let all = 0..chunks_of(planned.file_bytes()?);
     match &planned.chunks {
         None => Some(all),
         Some(came) => match (came.first_key_value(), came.last_key_value()) {
             (Some((first, _)), Some((last, _))) => Some(*first..*last + 1),
-            // An empty file has a chunk of no bytes.
+            // An empty file has one empty chunk.
             _ => (planned.file_bytes() == Some(0)).then_some(all),
         },
     }

@@ -1,4 +1,5 @@
-//! Which key a redo log needs: only files that held a checkpoint say, so all of a log are asked.
+//! Finds the key of a redo log: only files that held a checkpoint name it, so all files of the log
+//! are read.
 
 use std::{
     collections::BTreeMap,
@@ -13,12 +14,12 @@ use crate::{
     sender::source::SourceFile,
 };
 
-/// The newest key information of each directory, looked for when the first file of a redo log is sent.
+/// The newest key information of each directory, collected when the first redo log file is sent.
 #[derive(Debug, Default)]
 pub(super) struct RedoKeys(OnceLock<BTreeMap<PathBuf, RedoKeyInfo>>);
 
 impl RedoKeys {
-    /// What the redo log that a file belongs to says; `None` if no file of it does.
+    /// Key information of the log that a file belongs to; `None` if no file of the log has any.
     pub(super) fn of_log(&self, plan: &Plan, file: usize) -> Option<RedoKeyInfo> {
         let known = self.0.get_or_init(|| look(plan));
         known.get(directory(plan.entries.get(file)?)?).cloned()
@@ -28,7 +29,7 @@ impl RedoKeys {
 fn look(plan: &Plan) -> BTreeMap<PathBuf, RedoKeyInfo> {
     let mut newest: BTreeMap<PathBuf, RedoKeyInfo> = BTreeMap::new();
     for (number, planned) in plan.entries.iter().enumerate().filter(|(_, planned)| is_redo(planned)) {
-        // One that cannot be read is told about when it is sent.
+        // An unreadable file is reported when it is sent.
         let head = SourceFile::open(plan, number).and_then(|file| file.head(KEY_INFO_BYTES));
         let Some((directory, info)) = directory(planned).zip(head.ok().and_then(|head| key_info(&head))) else {
             continue;
@@ -44,7 +45,7 @@ fn directory(planned: &Planned) -> Option<&Path> {
     planned.entry.path.as_path().parent()
 }
 
-/// Names since MySQL 8.0.30, and before.
+/// File names since MySQL 8.0.30, and before.
 fn is_redo(planned: &Planned) -> bool {
     let name = planned.entry.path.as_path().file_name().unwrap_or_default().as_encoded_bytes();
     planned.file_bytes().is_some() && [&b"#ib_redo"[..], b"ib_logfile"].iter().any(|begin| name.starts_with(begin))

@@ -1,6 +1,6 @@
-//! For a receiver that wraps keys by a master key of its own: what the files hold wrapped, opened.
+//! Unwraps the keys in files, for a receiver that wraps them with its own master key.
 //!
-//! All of it is handed over before any data, so that a key that is missing is told at once.
+//! All keys are sent before any data, so a missing key is reported at once.
 
 use std::time::{Duration, Instant};
 
@@ -30,10 +30,10 @@ use crate::{
     wire::{Control, SecretBytes},
 };
 
-/// How long the receiver hears nothing while files are looked through.
+/// Keepalive interval while files are scanned.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Hands over what every file of the plan holds wrapped; returns how many do.
+/// Sends the unwrapped key of every file that has one; returns the number of files.
 pub(super) fn hand_over(
     plan: &Plan,
     keys: Option<&dyn KeySource>,
@@ -68,7 +68,7 @@ pub(super) fn hand_over(
     Ok(usize::try_from(files).unwrap_or_default())
 }
 
-/// Why a file cannot go to a receiver that is to share no key with this side.
+/// Why a file cannot be sent to a receiver that must not share a key with this side.
 fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result<Option<&'static str>, TransferError> {
     if is_keyring(source, head, path)? {
         return Ok(Some("it is a keyring of this side itself, and would go along; leave it out with --exclude"));
@@ -82,9 +82,9 @@ fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result
     let Ok(page0) = Page0::parse(head) else { return Ok(None) };
     Ok(match page0.encryption {
         Encryption::MySql { .. } if page0.checksum == Checksum::Mismatch => {
-            Some("the checksum of its page 0 does not hold")
+            Some("the checksum of its page 0 does not match")
         }
-        // The receiver would refuse it in the middle of the data.
+        // The receiver would reject it in the middle of the data.
         Encryption::MySql { magic: MySqlMagic::V1, .. } => Some(
             "its key is wrapped as by MySQL 5.7.11, which does not say of which server; rotate the master key with a newer one",
         ),
@@ -96,7 +96,7 @@ fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result
     })
 }
 
-/// Whether it is a binary log of MariaDB or Percona Server 5.7, which seal each event.
+/// Whether it is a binary log of MariaDB or Percona Server 5.7, which encrypt each event.
 fn is_sealed_by_events(head: &[u8]) -> bool {
     let log = binlog::recognise(&head).ok();
     log.is_some_and(|log| matches!(log.encryption, BinlogEncryption::MariaDb { .. } | BinlogEncryption::Percona { .. }))
@@ -110,7 +110,7 @@ fn is_keyring(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Resu
 /// The files of MySQL's redo log.
 #[derive(Default)]
 struct RedoFiles {
-    /// Numbers in the plan, with the position at which each begins.
+    /// File numbers, each with the first LSN of the file.
     files: Vec<(Option<Lsn>, usize)>,
     newest: Option<RedoKeyInfo>,
     checkpoint: Option<Lsn>,
@@ -130,7 +130,8 @@ impl RedoFiles {
         }
     }
 
-    /// Recovery would put wrapped keys of the log in the place of what the receiver wrapped.
+    /// Checks that recovery would not replace keys wrapped by the receiver with wrapped keys in the
+    /// log.
     fn check(mut self, plan: &Plan, keys: &dyn KeySource, control: &mut ControlChannel) -> Result<(), TransferError> {
         self.files.sort_unstable();
         let key = self.newest.and_then(|info| info.key.unwrap(keys).ok());
@@ -141,7 +142,7 @@ impl RedoFiles {
             let mut alive = || {
                 if spoke.elapsed() > SILENCE {
                     spoke = Instant::now();
-                    // That it does not hear shows with the next message.
+                    // If it fails, the next message shows that.
                     let _ = control.send(&Control::Ping);
                 }
             };
@@ -158,7 +159,7 @@ impl RedoFiles {
     }
 }
 
-/// What to do about wrapped keys in a log whose first position is known, or, before 8.0.30, is not.
+/// Advice for wrapped keys in a log whose first LSN is known (since 8.0.30) or not.
 const fn bringing_back(start: Option<Lsn>) -> &'static str {
     match start {
         Some(_) => {

@@ -1,6 +1,6 @@
-//! A connection to a receiver over which a source goes, in one round if it is still, in several if it
-//! is in use: all of it first, then what changed meanwhile, and at last, when it is still for a
-//! moment, what is left.
+//! A connection to a receiver over which a source is sent: in one round if nothing writes it; in
+//! several if it is in use: first everything, then what changed meanwhile, and at last the rest
+//! while the server is paused.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -38,13 +38,13 @@ use crate::{
     wire::{Control, Data},
 };
 
-/// How often the state of things is looked at: whether the connections are done, too, so that a short
-/// transfer does not end late.
+/// Interval of checks, also for the end of the connections, so that a short transfer does not end
+/// late.
 const TICK: Duration = Duration::from_millis(2);
-/// How long the other side hears nothing while there is nothing to do.
+/// Keepalive interval while there is nothing to send.
 const SILENCE: Duration = Duration::from_millis(500);
 
-/// What all connections of a round share.
+/// Shared by all connections of a round.
 pub(super) struct Sending<'s> {
     pub(super) plan: &'s Plan,
     pub(super) source: Source,
@@ -58,25 +58,25 @@ pub(super) struct Sending<'s> {
     pub(super) limiter: Option<&'s Limiter>,
     pub(super) progress: &'s Progress,
     pub(super) stop: &'s Stop,
-    /// Bytes of chunks that the other side did not have.
+    /// Bytes of chunks that the receiver did not have.
     pub(super) sent_bytes: AtomicU64,
-    /// What the other side has of each entry.
+    /// What the receiver has of each entry.
     known: Vec<Option<&'s KnownFile>>,
 }
 
 impl Sending<'_> {
-    /// What the other side has of a file.
+    /// What the receiver has of a file.
     pub(super) fn known(&self, file: usize) -> Option<&KnownFile> {
         self.known.get(file).copied().flatten()
     }
 }
 
-/// What a round did.
+/// Result of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Round {
     /// Bytes of files that were read.
     pub read_bytes: u64,
-    /// Bytes of chunks that the other side did not have.
+    /// Bytes of chunks that the receiver did not have.
     pub sent_bytes: u64,
 }
 
@@ -93,7 +93,7 @@ pub struct Session<'s> {
     known: Known,
     rounds: usize,
     rekeyed: Option<usize>,
-    /// The list of the last round, which the other side has to have whole.
+    /// The list of the last round, which the receiver must have completely.
     manifest: Option<Manifest>,
     spoke: Instant,
     began: Instant,
@@ -106,10 +106,10 @@ impl std::fmt::Debug for Session<'_> {
 }
 
 impl<'s> Session<'s> {
-    /// Connects, and makes sure that the receiver is the right one.
+    /// Connects to the receiver and authenticates it.
     ///
     /// # Errors
-    /// [`TransferError`].
+    /// [`TransferError`] if it cannot be reached or is another one.
     pub fn open(
         destination: &'s Destination,
         settings: &SendSettings,
@@ -136,19 +136,19 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Says something to the program that uses the other side.
+    /// Sends a note to the program on the receiver's side.
     ///
     /// # Errors
-    /// [`TransferError`].
+    /// [`TransferError`] if the connection fails.
     pub fn say(&mut self, text: &str) -> Result<(), TransferError> {
         let said = self.control.send(&Control::Note { text: text.to_owned() });
         self.told(said)
     }
 
-    /// Waits for something that the program on the other side says.
+    /// Waits for a note from the program on the receiver's side.
     ///
     /// # Errors
-    /// [`TransferError`].
+    /// [`TransferError`] if the connection fails or the peer aborts.
     pub fn hear(&mut self) -> Result<String, TransferError> {
         let heard = match self.control.expect() {
             Ok(Control::Note { text }) => Ok(text),
@@ -159,17 +159,18 @@ impl<'s> Session<'s> {
         self.told(heard)
     }
 
-    /// Sends everything in the plan that the other side does not have yet. Returns when it has written
-    /// it. A round of a still source is the last one.
+    /// Sends everything in the plan that the receiver does not have yet. Returns when it was
+    /// written. A round of a static source is the last one.
     ///
     /// # Errors
-    /// [`TransferError`]: the first thing that went wrong, wherever it did.
+    /// [`TransferError`]: the first error of any thread.
     pub fn round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, source: Source) -> Result<Round, TransferError> {
         let done = self.try_round(plan, keys, source);
         self.told(done)
     }
 
-    /// Bytes of the files that a round would read: all that may have changed since the round before.
+    /// Bytes of the files that a round would read: all that may have changed since the previous
+    /// round.
     #[must_use]
     pub fn bytes_to_read(&self, plan: &Plan) -> u64 {
         let stale = plan
@@ -179,29 +180,29 @@ impl<'s> Session<'s> {
         stale.filter_map(crate::plan::Planned::file_bytes).sum()
     }
 
-    /// Changes how long the other side may be silent: it says how far it is all the time, on its control connection. Data
-    /// connections keep their time, since what came over them has to reach its disk.
+    /// Changes the timeout of the control connection, on which the receiver reports its progress
+    /// all the time. Data connections keep theirs, since received data must reach the disk.
     ///
     /// # Errors
-    /// [`TransferError`].
+    /// [`TransferError`] if the socket refuses it.
     pub fn set_patience(&mut self, patience: Duration) -> Result<(), TransferError> {
         self.control.set_patience(patience)
     }
 
-    /// Does nothing for a moment, and keeps the connection. To be called again soon while there is
-    /// nothing to send.
+    /// Waits for `time` and keeps the connection alive. Call it repeatedly while there is nothing
+    /// to send.
     ///
     /// # Errors
-    /// [`TransferError`] if the other side is gone.
+    /// [`TransferError`] if the receiver is gone.
     pub fn rest(&mut self, time: Duration) -> Result<(), TransferError> {
         let rested = self.try_rest(time);
         self.told(rested)
     }
 
-    /// Waits until the other side has put everything in place.
+    /// Waits until the receiver has committed.
     ///
     /// # Errors
-    /// [`TransferError`].
+    /// [`TransferError`] if the connection or the commit fails.
     pub fn finish(mut self) -> Result<Sent, TransferError> {
         let finished = self.try_finish();
         let tree = self.told(finished)?;
@@ -212,13 +213,13 @@ impl<'s> Session<'s> {
         Ok(Sent { tree, entries, suite, speeds, streams, rekeyed: self.rekeyed, elapsed: self.began.elapsed() })
     }
 
-    /// Gives up, and tells the other side why.
+    /// Aborts the transfer and tells the receiver why.
     pub fn give_up(mut self, reason: &str) {
-        // One that is gone already need not know.
+        // The receiver may already be gone.
         let _ = self.control.send(&Control::Failed { reason: reason.to_owned() });
     }
 
-    /// If the connection broke, the other side may have said why; if it did not, it should learn why.
+    /// If the connection broke, the receiver may have sent a reason; otherwise send it ours.
     fn told<T>(&mut self, result: Result<T, TransferError>) -> Result<T, TransferError> {
         result.map_err(|error| explain(error, &mut self.control))
     }
@@ -286,7 +287,7 @@ impl<'s> Session<'s> {
         Ok(round)
     }
 
-    /// Tells the other side what is to come, and notes what it has already; whether it asks for keys.
+    /// Sends the list, and reads what the receiver already has. Returns whether it wants keys.
     fn offer(&mut self, plan: &Plan, more: bool) -> Result<bool, TransferError> {
         let control = &mut self.control;
         for planned in &plan.entries {
@@ -304,14 +305,14 @@ impl<'s> Session<'s> {
                         return Err(TransferError::protocol(control.peer(), "chunks of no file"));
                     };
                     self.known.have(planned, first, &hashes);
-                    // All of it may take long, and the other side has to hear from us meanwhile.
+                    // Reading all of it may take long, and the receiver needs keepalives meanwhile.
                     if self.spoke.elapsed() >= SILENCE {
                         control.send(&Control::Ping)?;
                         self.spoke = Instant::now();
                     }
                 }
                 Control::Ready { rekey } => return Ok(rekey),
-                // It may have much to hash, and has to hear from us meanwhile.
+                // The receiver may have much to hash, and needs keepalives meanwhile.
                 Control::Progress { .. } => control.send(&Control::Ping)?,
                 Control::Failed { reason } => return Err(failed(control, reason)),
                 _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
@@ -335,7 +336,7 @@ impl<'s> Session<'s> {
         Ok(())
     }
 
-    /// Makes the end known, and waits for the other side's commit.
+    /// Announces the end, and waits for the receiver's commit.
     fn try_finish(&mut self) -> Result<Hash, TransferError> {
         let tree = self.manifest.as_ref().map(Manifest::tree).ok_or(TransferError::Stopped)?;
         let control = &mut self.control;
@@ -352,7 +353,7 @@ impl<'s> Session<'s> {
     }
 }
 
-/// Empties the queue over all connections, which are good for another round then.
+/// Empties the queue over all connections, which can be used for another round afterwards.
 fn send_all(
     sending: &Sending<'_>,
     channels: Vec<DataChannel>,
@@ -390,7 +391,7 @@ fn failed(control: &ControlChannel, reason: String) -> TransferError {
     TransferError::Peer { peer: control.peer().to_owned(), reason }
 }
 
-/// If the connection broke, the other side may have said why; if it did not, it should learn why.
+/// If the connection broke, the receiver may have sent a reason; otherwise send it ours.
 fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError {
     if matches!(error, TransferError::Peer { .. }) {
         return error;
@@ -409,7 +410,7 @@ fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError 
     error
 }
 
-/// Keeps the control connection alive and adjusts compression to what both sides say.
+/// Keeps the control connection alive and adjusts compression to the reports of both sides.
 fn attend(control: &mut ControlChannel, sending: &Sending<'_>, load: &mut Load) -> Result<(), TransferError> {
     if let Some(message) = control.receive(TICK)? {
         match message {
@@ -456,7 +457,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    /// A receiver that a sender has greeted and told its list.
+    /// A receiver that has received a sender's greeting and list.
     fn greeted(listener: &TcpListener, identity: &Identity, secret: &Secret) -> ControlChannel {
         let config = server_config(identity, Pinned::to_any()).unwrap();
         let (socket, peer) = listener.accept().unwrap();
@@ -468,7 +469,8 @@ mod tests {
         control
     }
 
-    /// Says slowly what it has of the sender's one file; how often the sender spoke meanwhile.
+    /// Slowly reports what it has of the sender's one file; returns how often the sender sent a
+    /// keepalive.
     fn tell_slowly(mut control: ControlChannel) -> usize {
         let mut spoke = 0;
         for first in 0..15 {
@@ -494,7 +496,7 @@ mod tests {
             compression: Compression::Fixed(Effort::None),
             bandwidth: None,
             suite: None,
-            key_file_keys: KeyFileKeys::Stay,
+            key_file_keys: KeyFileKeys::Keep,
             patience: PATIENCE,
         };
         let (secret, destination, progress) = (code.secret.clone(), Destination::Paired(code), Progress::default());
@@ -523,7 +525,7 @@ mod tests {
             });
             let mut control = ControlChannel::connect(socket, config, name, String::new(), PATIENCE).unwrap();
             let _other = other.join().unwrap();
-            // Long enough that a busy machine does not spend it between two lines of this test.
+            // Long enough not to expire between two lines of this test on a busy machine.
             let patience = Duration::from_secs(2);
             control.set_patience(patience).unwrap();
             thread::sleep(patience + patience / 4);

@@ -1,4 +1,4 @@
-//! One file of the source: its chunks, and where its holes are.
+//! Reads one file of the source: its chunks, and the positions of its holes.
 
 use std::{fs::File, io, os::unix::fs::FileExt, path::PathBuf};
 
@@ -18,12 +18,12 @@ use crate::{
     wire::Segment,
 };
 
-/// Direct reads take whole blocks.
+/// Block size of direct reads.
 const BLOCK_BYTES: usize = 4096;
-/// What is read and hashed at a time.
+/// Bytes read and hashed at a time.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// A file, open for reading around the page cache where it is not in it.
+/// A file of the source. Data that is not in the page cache is read directly from disk.
 #[derive(Debug)]
 pub struct SourceFile<'p> {
     planned: &'p Planned,
@@ -32,7 +32,7 @@ pub struct SourceFile<'p> {
     bytes: u64,
 }
 
-/// Where its bytes are.
+/// Origin of the file's data.
 #[derive(Debug)]
 enum From<'p> {
     Disk(Reader),
@@ -40,14 +40,14 @@ enum From<'p> {
 }
 
 impl<'p> SourceFile<'p> {
-    /// Opens a file that has to be the one of the plan.
+    /// Opens a file that must be unchanged since the plan.
     pub fn open(plan: &'p Plan, number: usize) -> Result<Self, TransferError> {
         let source = Self::open_in_use(plan, number)?;
         source.check()?;
         Ok(source)
     }
 
-    /// Opens a file that may have changed since the plan was made.
+    /// Opens a file that may have changed since the plan.
     pub(super) fn open_in_use(plan: &'p Plan, number: usize) -> Result<Self, TransferError> {
         let planned = plan.entries.get(number).ok_or(TransferError::Stopped)?;
         let path = plan.absolute(planned);
@@ -55,7 +55,7 @@ impl<'p> SourceFile<'p> {
         if let Some(chunks) = &planned.chunks {
             return Ok(Self { planned, bytes, path, from: From::Memory(chunks) });
         }
-        // A link or a pipe that took the file's place is neither followed nor waited for.
+        // A link or a pipe that replaced the file is neither followed nor waited for.
         let file = regular::open(&path, Links::Refused).map_err(|source| match NotRegular::of(&source) {
             Some(_) => TransferError::Changed { path: path.clone(), change: OTHER_FILE },
             None => TransferError::Source { path: path.clone(), source },
@@ -64,13 +64,13 @@ impl<'p> SourceFile<'p> {
         Ok(Self { planned, bytes, path, from })
     }
 
-    /// Length of the file, as the plan has it.
+    /// Length of the file in the plan, in bytes.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether the file is still the one of the plan.
+    /// Checks that the file is unchanged since the plan.
     pub fn check(&self) -> Result<(), TransferError> {
         let From::Disk(reader) = &self.from else { return Ok(()) };
         let metadata = reader.file().metadata();
@@ -81,8 +81,8 @@ impl<'p> SourceFile<'p> {
         }
     }
 
-    /// Reads a chunk, and makes its hash. Like [`read`](Self::read), but what is not in the page cache
-    /// comes there, to be read again soon.
+    /// Reads and hashes a chunk. Unlike with [`read`](Self::read), data is put into the page cache,
+    /// to be read again soon.
     pub(super) fn read_and_cache<'b>(
         &self,
         chunk: u64,
@@ -108,7 +108,7 @@ impl<'p> SourceFile<'p> {
         TransferError::Changed { path: self.path.clone(), change: "it became shorter" }
     }
 
-    /// Reads a chunk, and makes its hash.
+    /// Reads and hashes a chunk.
     pub fn read<'b>(&self, chunk: u64, buffer: &'b mut Buffer) -> Result<(&'b mut [u8], Hash), TransferError> {
         let wanted = chunk_bytes(self.bytes, chunk);
         let reader = match &self.from {
@@ -117,12 +117,12 @@ impl<'p> SourceFile<'p> {
         };
         let offset = chunk.saturating_mul(CHUNK_BYTES as u64);
         let mut hasher = ChunkHasher::new(self.bytes, chunk);
-        // Direct reads take whole blocks; the end of the file comes short.
+        // Direct reads take whole blocks; at the end of the file they return less.
         let room = buffer.take(wanted.next_multiple_of(BLOCK_BYTES));
         let mut done = 0;
-        // What is cached is copied and hashed in pieces that fit the processor's own cache.
+        // Cached data is copied and hashed in pieces that fit into the processor's cache.
         while done < wanted {
-            // Not a byte more than the file has: what is behind its end is in no cache.
+            // Not beyond the end of the file: nothing there is cached.
             let end = (done + PIECE_BYTES).min(wanted);
             let piece = room.get_mut(done..end).unwrap_or_default();
             let cached = reader.read_cached(offset + done as u64, piece);
@@ -133,7 +133,7 @@ impl<'p> SourceFile<'p> {
             }
         }
         if done < wanted {
-            // From the last whole block on, in one read.
+            // Everything from the last whole block on, in one read.
             let from = done - done % BLOCK_BYTES;
             let rest = room.get_mut(from..).unwrap_or_default();
             let read = reader.read_disk(offset + from as u64, rest, 0);
@@ -146,7 +146,7 @@ impl<'p> SourceFile<'p> {
         Ok((room.get_mut(..wanted).unwrap_or_default(), hasher.finish()))
     }
 
-    /// A chunk that came of a stream.
+    /// Copies a chunk of a stream.
     fn copy<'b>(&self, chunks: &Chunks, chunk: u64, room: &'b mut [u8]) -> Result<(&'b mut [u8], Hash), TransferError> {
         let came = chunks.get(&chunk).map(Vec::as_slice).unwrap_or_default();
         if came.len() != room.len() {
@@ -157,7 +157,7 @@ impl<'p> SourceFile<'p> {
         Ok((room, hash))
     }
 
-    /// The beginning of the file.
+    /// The first bytes of the file, at most `most`.
     pub fn head(&self, most: usize) -> Result<Vec<u8>, TransferError> {
         let From::Disk(reader) = &self.from else { return Ok(Vec::new()) };
         let mut head = vec![0; most];
@@ -173,7 +173,7 @@ impl<'p> SourceFile<'p> {
         Ok(head)
     }
 
-    /// The file, to be read anywhere; `None` of a stream.
+    /// The file, for reads at any offset; `None` for a stream.
     pub(super) const fn log(&self) -> Option<&Reader> {
         match &self.from {
             From::Disk(reader) => Some(reader),
@@ -207,12 +207,12 @@ fn segments(file: &File, from: u64, end: u64) -> io::Result<Vec<Segment>> {
         }
         let hole = match seek(file, SeekFrom::Hole(data)) {
             Ok(hole) => hole.min(end),
-            // It became shorter this moment, which reading tells.
+            // The file just became shorter, which the read will report.
             Err(Errno::NXIO) => end,
             Err(error) => return Err(error.into()),
         };
         let relative = |place: u64| u32::try_from(place - from).unwrap_or_default();
-        // Of a file in use it may have become a hole this moment.
+        // In a file in use this part may just have become a hole.
         if hole > data {
             segments.push(Segment { from: relative(data), bytes: relative(hole) - relative(data) });
         }
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
     use crate::plan::Selection;
 
-    /// What this thread had to fetch from a disk so far.
+    /// Bytes that this thread has read from disks so far.
     fn bytes_of_disks() -> u64 {
         let counts = fs::read_to_string("/proc/thread-self/io").unwrap();
         counts.lines().find_map(|line| line.strip_prefix("read_bytes: ")).unwrap().parse().unwrap()

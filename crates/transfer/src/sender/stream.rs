@@ -1,4 +1,5 @@
-//! One data connection of the sender: takes work from the queue, reads, opens, compresses, sends.
+//! One data connection of the sender: takes work from the queue, reads, decrypts, compresses,
+//! sends.
 
 use std::{
     sync::atomic::Ordering,
@@ -25,17 +26,17 @@ use crate::{
     },
 };
 
-/// How long the other side hears nothing while there is nothing to send.
+/// Keepalive interval while there is nothing to send.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// What one connection works with; memory is used again for each chunk.
+/// State of one connection; buffers are reused for each chunk.
 pub(super) struct Stream<'s> {
     sending: &'s Sending<'s>,
     channel: DataChannel,
     buffer: Buffer,
     keys: Option<FileKeys>,
     next_slot: u16,
-    /// What the other side said it has of the part that is sent.
+    /// Chunks and hashes that the receiver reported for the current part.
     told: Vec<(u64, Hash)>,
     spoke: Instant,
 }
@@ -45,7 +46,7 @@ struct FileKeys {
     file: usize,
     space: Option<SpaceKeys>,
     cipher: Option<(KeyVersion, u16, SpaceCipher)>,
-    /// What would open it if keys of the key file were to travel.
+    /// The keys that would decrypt it if keys of the key file were sent.
     withheld: Option<SpaceKeys>,
 }
 
@@ -55,8 +56,8 @@ impl<'s> Stream<'s> {
         Self { sending, channel, buffer, keys: None, next_slot: 0, told: Vec::new(), spoke: Instant::now() }
     }
 
-    /// Sends until the queue is empty, and waits until the other side has written all of it. The
-    /// connection is good for another list then.
+    /// Sends until the queue is empty, and waits until the receiver has written everything. The
+    /// connection can be used for another list afterwards.
     pub(super) fn run(mut self) -> Result<DataChannel, TransferError> {
         while let Some(part) = self.sending.queue.next() {
             self.part(&part)?;
@@ -72,7 +73,7 @@ impl<'s> Stream<'s> {
 
     fn part(&mut self, part: &Part) -> Result<(), TransferError> {
         match self.try_part(part) {
-            // What changed is read again when the next list is made, or is not on it.
+            // What changed is read again for the next list, or is no longer in it.
             Err(error) if self.sending.source != Source::Still && error.is_change() => Ok(()),
             other => other,
         }
@@ -91,7 +92,7 @@ impl<'s> Stream<'s> {
         if still { source.check() } else { Ok(()) }
     }
 
-    /// Asks the other side what it has of a part, where that is not known here.
+    /// Queries the hashes of the receiver's chunks of a part, if they are not known here.
     fn ask(&mut self, part: &Part, bytes: u64) -> Result<(), TransferError> {
         self.told.clear();
         let known = self.sending.known(part.file);
@@ -115,13 +116,13 @@ impl<'s> Stream<'s> {
         Ok(())
     }
 
-    /// Whether the other side has a chunk of a file of so many bytes.
+    /// Whether the receiver has this chunk of a file of `bytes`.
     fn has(&self, file: usize, bytes: u64, chunk: u64, hash: Hash) -> bool {
         self.told.contains(&(chunk, hash))
             || self.sending.known(file).is_some_and(|known| known.has(bytes, chunk, hash))
     }
 
-    /// Sends one chunk, unless the other side has it; returns its hash.
+    /// Sends one chunk, unless the receiver has it; returns its hash.
     fn chunk(&mut self, source: &SourceFile<'_>, file: usize, number: u64) -> Result<Hash, TransferError> {
         let progress = self.sending.progress;
         let began = Instant::now();
@@ -144,7 +145,7 @@ impl<'s> Stream<'s> {
             Progress::add(&progress.kept_bytes, length);
             self.ping()?;
         } else {
-            // A hole of a file in use may have been filled before it was read.
+            // In a file in use a hole may have been filled before it was read.
             let segments = segments.filter(|segments| holes_are_zero(segments, bytes));
             self.encode_and_send(source, file, number, hash, segments, bytes)?;
             Progress::add(&self.sending.sent_bytes, length);
@@ -156,7 +157,7 @@ impl<'s> Stream<'s> {
         Ok(hash)
     }
 
-    /// Much that the other side has already takes long to read and hash.
+    /// Sends a keepalive if necessary: reading chunks that the receiver already has takes long.
     fn ping(&mut self) -> Result<(), TransferError> {
         if self.spoke.elapsed() >= SILENCE {
             self.channel.send(&Data::Ping)?;
@@ -182,8 +183,8 @@ impl<'s> Stream<'s> {
         send(self.sending, &mut self.channel, chunk, payload)
     }
 
-    /// Puts what is to travel in the place of the chunk's bytes, and notes in the message how it is made; returns how long
-    /// it is. The encoder is free again before anything waits for the network.
+    /// Replaces the chunk's bytes by what is sent, and describes it in the message; returns its
+    /// length. The encoder is returned before anything waits for the network.
     fn encode(
         &mut self,
         source: &SourceFile<'_>,
@@ -223,7 +224,8 @@ impl<'s> Stream<'s> {
         Ok(encoded.len())
     }
 
-    /// Opens the chunk's pages if its file is an encrypted tablespace or log whose key is at hand.
+    /// Decrypts the chunk's pages if its file is an encrypted tablespace or log with an available
+    /// key.
     fn open_pages(
         &mut self,
         source: &SourceFile<'_>,
@@ -236,9 +238,9 @@ impl<'s> Stream<'s> {
         let file = usize::try_from(chunk.file).unwrap_or(usize::MAX);
         if self.keys.as_ref().is_none_or(|known| known.file != file) {
             let redo = || self.sending.redo.of_log(self.sending.plan, file);
-            let (head, travel) = (source.head(HEAD_BYTES)?, KeyFileKeys::Travel);
-            let space = SpaceKeys::of(&head, keys, self.sending.key_file_keys, redo);
-            let withheld = if space.is_none() { SpaceKeys::of(&head, keys, travel, || None) } else { None };
+            let (head, travel) = (source.head(HEAD_BYTES)?, KeyFileKeys::Send);
+            let space = SpaceKeys::from_head(&head, keys, self.sending.key_file_keys, redo);
+            let withheld = if space.is_none() { SpaceKeys::from_head(&head, keys, travel, || None) } else { None };
             self.keys = Some(FileKeys { file, space, cipher: None, withheld });
         }
         let offset = chunk.number.saturating_mul(CHUNK_BYTES as u64);
@@ -285,7 +287,7 @@ fn send(
     Ok(())
 }
 
-/// Moves the parts that are not holes together at the front; returns how many bytes they have.
+/// Moves the parts that are not holes to the front; returns their total length.
 fn gather(bytes: &mut [u8], segments: &[Segment]) -> usize {
     let mut to = 0;
     for segment in segments {

@@ -1,4 +1,5 @@
-//! The control connection: few messages, both ways, and the TLS exporter that proofs are bound to.
+//! The control connection: few messages in both directions. Its TLS exporter binds the proofs to
+//! it.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -23,7 +24,7 @@ use crate::{
 };
 
 const EXPORTER_LABEL: &[u8] = b"EXPORTER-sealant-transfer-1";
-/// Plain bytes that are encrypted before they are written.
+/// Plain bytes that are buffered before they are encrypted and written.
 const WRITE_BYTES: usize = 16 << 10;
 
 /// A connection for [`Control`] messages.
@@ -33,13 +34,13 @@ pub(crate) struct ControlChannel {
     peer: String,
     patience: Duration,
     heard: Instant,
-    /// Decrypted, and not yet a whole message.
+    /// Decrypted bytes of an incomplete message.
     plain: Zeroizing<Vec<u8>>,
     body: Zeroizing<Vec<u8>>,
 }
 
 impl ControlChannel {
-    /// Connects as the sender. `patience` is how long nothing may come from the other side.
+    /// Connects as the sender. `patience` limits how long the peer may send nothing.
     pub(crate) fn connect(
         socket: TcpStream,
         config: Arc<ClientConfig>,
@@ -81,19 +82,20 @@ impl ControlChannel {
         Ok(channel)
     }
 
-    /// Output of the TLS exporter, the same on both sides of this connection and on no other.
+    /// Output of the TLS exporter, equal on both sides and unique to this connection.
     pub(crate) fn exporter(&self) -> Result<[u8; EXPORTER_BYTES], TransferError> {
         let exported = self.tls.export_keying_material([0; EXPORTER_BYTES], EXPORTER_LABEL, None);
         exported.map_err(|source| TransferError::Tls { peer: self.peer.clone(), source })
     }
 
-    /// Fingerprint of the other side's key.
+    /// Fingerprint of the peer's key.
     pub(crate) fn peer_pin(&self) -> Option<Pin> {
         let certificate = self.tls.peer_certificates()?.first()?;
         spki_of(certificate).map(|spki| Pin::of(&spki))
     }
 
-    /// Whether the other side's certificate has one of these names, or none is asked for; if not, its names.
+    /// Checks that the peer's certificate has one of these names; any if `allowed` is empty.
+    /// Returns its names if not.
     pub(crate) fn is_one_of(&self, allowed: &[String]) -> Result<(), String> {
         tls13::check_name(allowed, self.tls.peer_certificates().unwrap_or_default())
     }
@@ -102,14 +104,14 @@ impl ControlChannel {
         &self.peer
     }
 
-    /// Changes how long nothing may come from the other side.
+    /// Changes how long the peer may send nothing.
     pub(crate) fn set_patience(&mut self, patience: Duration) -> Result<(), TransferError> {
         self.patience = patience;
         let set = self.socket.set_write_timeout(Some(patience));
         set.map_err(|source| self.network("setting a time limit", source))
     }
 
-    /// The other side had nothing to say while this one was at work: its silence counts from now on.
+    /// Restarts the timeout: the peer was waiting while this side was busy.
     pub(crate) fn listen_anew(&mut self) {
         self.heard = Instant::now();
     }
@@ -120,7 +122,7 @@ impl ControlChannel {
         self.write_out()
     }
 
-    /// Sends one message together with others, at the latest with the next [`send`](Self::send).
+    /// Buffers a message; it is sent at the latest with the next [`send`](Self::send).
     pub(crate) fn queue(&mut self, message: &Control) -> Result<(), TransferError> {
         self.body.clear();
         let kind = message.encode(&mut self.body);
@@ -139,14 +141,14 @@ impl ControlChannel {
                 self.write_out()?;
             }
         }
-        // Before the buffer for what is not encrypted yet could be full.
+        // Before the buffer for unencrypted data is full.
         if self.tls.wants_write() && bytes.len() > HEADER_BYTES { self.write_out() } else { Ok(()) }
     }
 
-    /// The next message, if one comes within `wait`.
+    /// The next message, if one arrives within `wait`.
     ///
     /// # Errors
-    /// [`TransferError::Stalled`] if the other side has been silent beyond its patience.
+    /// [`TransferError::Stalled`] if the peer has exceeded its timeout.
     pub(crate) fn receive(&mut self, wait: Duration) -> Result<Option<Control>, TransferError> {
         let until = Instant::now() + wait;
         loop {
@@ -163,7 +165,7 @@ impl ControlChannel {
         }
     }
 
-    /// The next message, however long the other side takes, as long as it is patience.
+    /// Waits for the next message until the timeout.
     pub(crate) fn expect(&mut self) -> Result<Control, TransferError> {
         match self.receive(self.patience)? {
             Some(message) => Ok(message),
@@ -181,7 +183,7 @@ impl ControlChannel {
         Ok(Some(message))
     }
 
-    /// Reads from the socket once; whether anything came before the time limit.
+    /// Reads from the socket once; returns whether anything arrived before the time limit.
     fn read_in(&mut self) -> Result<bool, TransferError> {
         match self.tls.read_tls(&mut self.socket) {
             Ok(0) => return Err(TransferError::Gone { peer: self.peer.clone() }),
@@ -194,7 +196,7 @@ impl ControlChannel {
         let state = match state {
             Ok(state) => state,
             Err(source) => {
-                // The other side should learn why: an alert is waiting.
+                // Send the waiting alert, which tells the peer the reason.
                 let _ = self.write_out();
                 return Err(TransferError::Tls { peer: self.peer.clone(), source });
             }
@@ -219,7 +221,8 @@ impl ControlChannel {
         Ok(())
     }
 
-    /// Whether something came. Exact to less than a millisecond, which time limits of sockets are not.
+    /// Waits for data; returns whether any arrived. Exact to a millisecond, unlike the time limits
+    /// of sockets.
     fn readable_within(&self, wait: Duration) -> Result<bool, TransferError> {
         let limit = Timespec::try_from(wait).ok();
         let mut sockets = [PollFd::new(&self.socket, PollFlags::IN)];
@@ -235,7 +238,7 @@ impl ControlChannel {
         self.socket.set_read_timeout(Some(wait)).map_err(|source| self.network("setting a time limit", source))
     }
 
-    /// Ends the connection in order.
+    /// Closes the connection in order.
     pub(crate) fn close(mut self) {
         self.tls.send_close_notify();
         let _ = self.write_out();

@@ -1,5 +1,5 @@
-//! Data connections: large messages, nearly all of them one way, each byte sealed from where it is
-//! and opened to where it belongs.
+//! Data connections: large messages, nearly all in one direction. Records are encrypted from and
+//! decrypted into the callers' buffers without copies.
 
 use std::{net::TcpStream, ops::Range, sync::Arc, time::Duration};
 
@@ -18,11 +18,11 @@ use crate::{
     wire::{Data, HEADER_BYTES, MAX_BODY_BYTES, frame},
 };
 
-/// The longest message but for chunks.
+/// Maximum length of all messages except chunks.
 const SHORT_BYTES: usize = 1 << 10;
-/// Alignment of memory for direct writes.
+/// Alignment of buffers for direct writes.
 const ALIGNMENT: usize = 4096;
-/// How many records without data may come in a row.
+/// Maximum number of consecutive records without data.
 const MAX_IDLE_RECORDS: u32 = 32;
 
 const FATAL: u8 = 2;
@@ -31,24 +31,24 @@ const FATAL: u8 = 2;
 pub(crate) struct DataChannel {
     socket: RecordSocket,
     keys: RecordKeys,
-    /// Room for what a record holds. Opened and not yet asked for: `plain[kept]`.
+    /// Buffer for the content of a record. Decrypted and not yet returned: `plain[kept]`.
     plain: Zeroizing<Vec<u8>>,
     kept: Range<usize>,
     idle_records: u32,
-    /// Short messages are here as a whole, keys among them.
+    /// Buffer for short messages, which may contain keys.
     header: Zeroizing<Vec<u8>>,
 }
 
-/// Memory for messages, such that what is behind their first bytes is aligned for direct writes.
+/// Buffer for messages whose content after the header is aligned for direct writes.
 pub(crate) struct MessageBuffer {
     memory: Buffer,
     skip: usize,
-    /// Where the longest message ended.
+    /// End of the longest message so far.
     used: usize,
 }
 
 impl MessageBuffer {
-    /// For messages of any length, of which the first `header_bytes` are not to be aligned.
+    /// For messages of any length; the first `header_bytes` need no alignment.
     pub(crate) fn new(header_bytes: usize) -> Self {
         let skip = ALIGNMENT.saturating_sub(header_bytes);
         Self { memory: Buffer::new(MAX_BODY_BYTES + ALIGNMENT), skip, used: 0 }
@@ -61,10 +61,10 @@ impl MessageBuffer {
     }
 }
 
-/// Keys and opened pages were in it.
+/// It contained keys and decrypted pages.
 impl Drop for MessageBuffer {
     fn drop(&mut self) {
-        // No more than that: memory that was never used is none yet.
+        // Only the used part: untouched memory is not allocated by the system yet.
         self.memory.take(self.used).zeroize();
     }
 }
@@ -76,7 +76,7 @@ pub(crate) struct Incoming<'b> {
 }
 
 impl<'b> Incoming<'b> {
-    /// Reads the message.
+    /// Decodes the message.
     pub(crate) fn decode(&self, peer: &str) -> Result<Data<'b>, TransferError> {
         Data::decode(self.kind, self.body).map_err(TransferError::malformed(peer))
     }
@@ -125,17 +125,17 @@ impl DataChannel {
         self.socket.peer()
     }
 
-    /// Changes how long nothing may come from, or go to, the other side.
+    /// Changes how long sending to or receiving from the peer may take.
     pub(crate) fn set_patience(&mut self, patience: Duration) -> Result<(), TransferError> {
         self.socket.set_patience(patience)
     }
 
-    /// A second handle on the socket, by which another thread can end the connection.
+    /// A second handle of the socket, with which another thread can close the connection.
     pub(crate) fn handle(&self) -> Result<TcpStream, TransferError> {
         self.socket.handle()
     }
 
-    /// Time spent waiting for the other side since the last call.
+    /// Time spent waiting for the peer since the last call.
     pub(crate) fn take_waited(&mut self) -> Duration {
         self.socket.take_waited()
     }
@@ -146,8 +146,7 @@ impl DataChannel {
         self.socket.flush()
     }
 
-    /// Sends a message with a payload behind it, sooner or later. Returns the bytes it takes on the
-    /// wire, TLS not counted.
+    /// Buffers a message and its payload for sending. Returns its bytes on the wire, without TLS.
     pub(crate) fn queue(&mut self, message: &Data<'_>, payload: &[u8]) -> Result<u64, TransferError> {
         let mut header = std::mem::take(&mut self.header);
         header.clear();
@@ -184,7 +183,7 @@ impl DataChannel {
         self.keys.renew_sending().map_err(|error| self.socket.tls_error(error))
     }
 
-    /// The next message, of those that are short.
+    /// The next message, which must be short.
     pub(crate) fn receive<'b>(&mut self, buffer: &'b mut Vec<u8>) -> Result<Incoming<'b>, TransferError> {
         let (kind, length) = self.read_header()?;
         if length > SHORT_BYTES {
@@ -225,8 +224,8 @@ impl DataChannel {
         }
     }
 
-    /// Opens the next record: into `into` if that takes it, and into memory of its own if not.
-    /// Returns how much came into `into`; what is behind it there is of no meaning.
+    /// Decrypts the next record: into `into` if it fits, else into its own buffer. Returns the
+    /// number of bytes in `into`; the bytes after them are undefined.
     fn next_record(&mut self, into: &mut [u8]) -> Result<usize, TransferError> {
         let record_bytes = self.socket.wait_for_record(0)?;
         let (received, ..) = self.socket.both(record_bytes);
@@ -263,7 +262,7 @@ impl DataChannel {
         Err(self.refuse(TlsError::PeerMisbehaved(PeerMisbehaved::TooManyKeyUpdateRequests)))
     }
 
-    /// What TLS itself has to say.
+    /// Handles a record of the TLS protocol itself.
     fn protocol(&mut self, kind: u8, content: &[u8]) -> Result<(), TransferError> {
         match (kind, content) {
             (record::ALERT, [_, description]) => match AlertDescription::from(*description) {
@@ -278,13 +277,13 @@ impl DataChannel {
                 }
                 Ok(())
             }
-            // Sessions are not resumed.
+            // Session tickets are ignored: sessions are not resumed.
             (record::HANDSHAKE, [NEW_SESSION_TICKET, ..]) => Ok(()),
             _ => Err(self.refuse(TlsError::PeerMisbehaved(PeerMisbehaved::IllegalTlsInnerPlaintext))),
         }
     }
 
-    /// Tells the other side by an alert what it did.
+    /// Sends the peer an alert with the reason.
     fn refuse(&mut self, error: TlsError) -> TransferError {
         let alert = match error {
             TlsError::DecryptError => AlertDescription::BadRecordMac,
@@ -292,7 +291,7 @@ impl DataChannel {
             _ => AlertDescription::UnexpectedMessage,
         };
         let sent = self.seal(record::ALERT, &[FATAL, alert.into()]).and_then(|()| self.socket.flush());
-        // The connection ends in either case, and this is the reason for it.
+        // The connection ends in any case, with this error.
         drop(sent);
         self.socket.tls_error(error)
     }

@@ -1,11 +1,11 @@
-//! The handshake of a data connection, up to the keys of both directions.
+//! The handshake of a data connection, which gives the keys of both directions.
 
 use tls13::{Handshake, RecordKeys, Step};
 
 use super::socket::RecordSocket;
 use crate::error::TransferError;
 
-/// Goes through the handshake. Nothing that comes behind it is taken from the socket.
+/// Runs the handshake. Takes nothing from the socket that follows it.
 pub(super) fn run(mut handshake: Handshake, socket: &mut RecordSocket) -> Result<RecordKeys, TransferError> {
     let mut shown = 0;
     loop {
@@ -15,7 +15,7 @@ pub(super) fn run(mut handshake: Handshake, socket: &mut RecordSocket) -> Result
         match next {
             Ok(Step::Progress) => {}
             Ok(Step::Transmit) => socket.flush()?,
-            // Record by record, so that nothing behind the handshake is shown to it.
+            // Record by record, so that it does not see data after the handshake.
             Ok(Step::NeedsInput) => shown = socket.wait_for_record(shown)?,
             Ok(Step::Done) => break,
             Err(error) => {
@@ -28,17 +28,17 @@ pub(super) fn run(mut handshake: Handshake, socket: &mut RecordSocket) -> Result
     handshake.into_keys().map_err(|error| socket.tls_error(error))
 }
 
-/// Shows the first `shown` received bytes; returns how many of them are done with.
+/// Processes the first `shown` received bytes; returns how many of them were used.
 fn step(handshake: &mut Handshake, socket: &mut RecordSocket, shown: usize) -> (usize, Result<Step, TransferError>) {
     let (received, room, put) = socket.both(shown);
     let (taken, step) = handshake.step(received, room, put);
     (taken, step.map_err(|error| socket.tls_error(error)))
 }
 
-/// The other side should learn why: after an error, an alert is waiting.
+/// After an error, send the waiting alert, which tells the peer the reason.
 fn send_alert(handshake: &mut Handshake, socket: &mut RecordSocket, shown: usize) {
     let (received, room, ready) = socket.both(shown);
     *ready += handshake.alert(received, room);
-    // The connection ends in either case.
+    // The connection ends in any case.
     let _ = socket.flush();
 }

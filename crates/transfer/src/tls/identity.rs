@@ -1,4 +1,4 @@
-//! Who this side is: a key made for one transfer, or certificates of the site.
+//! Certificate and key of this side: generated for one transfer, or issued by the site.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl From<tls13::Error> for TransferError {
     }
 }
 
-/// Fingerprint of the key.
+/// Fingerprint of the identity's key.
 pub(crate) fn pin_of(identity: &Identity) -> Result<Pin, TransferError> {
     let spki = identity.chain().first().and_then(|certificate| spki_of(certificate));
     spki.map(|spki| Pin::of(&spki)).ok_or_else(|| failed("its certificate cannot be parsed"))

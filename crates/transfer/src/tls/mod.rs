@@ -1,4 +1,4 @@
-//! TLS 1.3, both sides known to each other, no other mode.
+//! TLS 1.3 with mutual authentication; there is no other mode.
 
 mod control;
 mod data;
@@ -20,10 +20,10 @@ pub(crate) use self::{
 };
 use crate::{error::TransferError, tls::identity::Identity, wire::message::SUITES};
 
-/// The cipher suites of TLS 1.3, in the order in which speeds are told.
+/// Names of the TLS 1.3 cipher suites, in the order in which rates are reported.
 pub const NAMES: [&str; SUITES] = ["AES-128-GCM", "AES-256-GCM", "ChaCha20-Poly1305"];
 
-/// What a sender connects with.
+/// TLS configuration of a sender.
 pub(crate) fn client_config(
     suite: Option<usize>,
     identity: &Identity,
@@ -32,7 +32,7 @@ pub(crate) fn client_config(
     Ok(tls13::client_config(suite, identity, verifier)?)
 }
 
-/// What a receiver accepts with.
+/// TLS configuration of a receiver.
 pub(crate) fn server_config(
     identity: &Identity,
     verifier: Arc<dyn ClientCertVerifier>,

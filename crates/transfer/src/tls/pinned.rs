@@ -1,5 +1,5 @@
-//! Certificates judged by their key alone: the one in the pairing code, or the one that the control
-//! connection proved.
+//! Accepts certificates by their key alone: the key in the pairing code, or the one that the
+//! control connection authenticated.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::{pairing::Pin, tls::provider};
 
-/// SubjectPublicKeyInfo of a certificate, in DER: read by the parser that the handshake's signature is checked with, so
-/// that no certificate can show one key to the pin and another to the handshake.
+/// SubjectPublicKeyInfo of a certificate in DER. Read with the parser that checks the handshake's
+/// signature, so that no certificate can show one key to the pin and another to the handshake.
 pub(crate) fn spki_of(certificate: &CertificateDer<'_>) -> Option<Vec<u8>> {
     let certificate = ParsedCertificate::try_from(certificate).ok()?;
     Some(certificate.subject_public_key_info().as_ref().to_vec())
 }
 
-/// Takes a certificate whose key has the fingerprint wanted; the handshake proves that the other
-/// side holds the key. Without a fingerprint any key will do, for the moment until the proof of the
-/// pairing code's secret has come.
+/// Accepts a certificate whose key has the expected fingerprint; the handshake proves that the peer
+/// has the key. Without a fingerprint any key is accepted until the peer proves the pairing code's
+/// secret.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     pin: Option<Pin>,
@@ -151,7 +151,7 @@ mod tests {
         let spki = spki_of(&certificate).unwrap();
         // The header of a P-256 key, whose pin is in pairing codes of other releases.
         assert_eq!((spki.len(), &spki[..4]), (91, [0x30, 0x59, 0x30, 0x13].as_slice()));
-        // A parser that ends where the certificate does takes what the handshake refuses.
+        // A parser that stops at the certificate's end would accept what the handshake rejects.
         let mut longer = certificate.to_vec();
         longer.push(0);
         assert_eq!(spki_of(&CertificateDer::from(longer)), None);

@@ -1,4 +1,4 @@
-//! A socket that whole TLS records come from, and that many go to at once.
+//! A socket that reads whole TLS records and writes many at once.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -16,19 +16,19 @@ use crate::{
 
 /// Bytes read from the socket at once.
 const READ_BYTES: usize = 256 << 10;
-/// Bytes that are written to the socket at once.
+/// Bytes written to the socket at once.
 const WRITE_BYTES: usize = 256 << 10;
-/// Room for what is encoded after [`WRITE_BYTES`] are reached.
+/// Capacity for what is encoded after [`WRITE_BYTES`] are reached.
 const SPARE_BYTES: usize = 64 << 10;
-/// The longest record.
+/// Maximum length of a record.
 const RECORD_BYTES: usize = record::HEADER_BYTES + record::MAX_BODY_BYTES;
 
-/// A socket with what was read from it and what is to be written.
+/// A socket with its receive and send buffers.
 pub(super) struct RecordSocket {
     socket: TcpStream,
     peer: String,
     patience: Duration,
-    /// Received and not yet taken: `incoming[start..filled]`.
+    /// Received and not yet processed: `incoming[start..filled]`.
     incoming: Vec<u8>,
     start: usize,
     filled: usize,
@@ -39,7 +39,7 @@ pub(super) struct RecordSocket {
 }
 
 impl RecordSocket {
-    /// `patience` is how long nothing may come from, or go to, the other side.
+    /// `patience` limits how long sending to or receiving from the peer may take.
     pub(super) fn new(socket: TcpStream, peer: String, patience: Duration) -> Result<Self, TransferError> {
         let mut socket = Self {
             socket,
@@ -75,13 +75,13 @@ impl RecordSocket {
         std::mem::take(&mut self.waited)
     }
 
-    /// An error of TLS with this peer.
+    /// Converts a TLS error.
     pub(super) fn tls_error(&self, source: rustls::Error) -> TransferError {
         TransferError::Tls { peer: self.peer.clone(), source }
     }
 
-    /// Waits until a whole record is there behind the first `known` of the received bytes; returns
-    /// how many there are up to its end.
+    /// Waits until a whole record follows the first `known` received bytes; returns the position of
+    /// its end.
     pub(super) fn wait_for_record(&mut self, known: usize) -> Result<usize, TransferError> {
         let header_end = known + record::HEADER_BYTES;
         self.wait_for(header_end)?;
@@ -92,7 +92,7 @@ impl RecordSocket {
         Ok(header_end + body_bytes)
     }
 
-    /// Forgets so many of the received bytes.
+    /// Discards the first `count` received bytes.
     pub(super) fn take(&mut self, count: usize) {
         self.start += count;
         if self.start >= self.filled {
@@ -135,14 +135,14 @@ impl RecordSocket {
         }
     }
 
-    /// The first `shown` of the received bytes, the memory for bytes to be sent, and how many of
-    /// these there are, to be counted up.
+    /// The first `shown` received bytes, the send buffer, and its length, which the caller
+    /// increases.
     pub(super) fn both(&mut self, shown: usize) -> (&mut [u8], &mut [u8], &mut usize) {
         let received = self.incoming.get_mut(self.start..self.start + shown).unwrap_or_default();
         (received, self.outgoing.get_mut(self.ready..).unwrap_or_default(), &mut self.ready)
     }
 
-    /// Sends what was put if it has become much.
+    /// Sends the buffer if it is nearly full.
     pub(super) fn flush_if_full(&mut self) -> Result<(), TransferError> {
         if self.ready >= WRITE_BYTES { self.flush() } else { Ok(()) }
     }

@@ -1,4 +1,4 @@
-//! How fast each cipher suite is here, and which one is best for both sides.
+//! Measures the rate of each cipher suite, and selects the best one for both sides.
 
 use std::{
     sync::OnceLock,
@@ -15,22 +15,22 @@ const BUDGET: Duration = Duration::from_millis(4);
 /// Bytes of a TLS record.
 const RECORD_BYTES: usize = 16 << 10;
 
-/// Begins to measure, so that nobody has to wait for [`here`] later.
+/// Starts the measurement in the background, so that [`here`] need not wait for it.
 pub fn prepare() {
-    // If there is no thread to be had, it is measured when it is asked for.
+    // Without a thread, [`here`] measures when it is called.
     let _ = thread::Builder::new().spawn(|| {
         let _ = here();
     });
 }
 
-/// [`measure`]d once.
+/// Rates of this host, measured once.
 #[must_use]
 pub fn here() -> [u32; SUITES] {
     static SPEEDS: OnceLock<[u32; SUITES]> = OnceLock::new();
     *SPEEDS.get_or_init(measure)
 }
 
-/// Speeds in MB/s, in the order of [`NAMES`](crate::tls::NAMES).
+/// Rates in MB/s, in the order of [`NAMES`](crate::tls::NAMES).
 #[must_use]
 pub fn measure() -> [u32; SUITES] {
     [&AES_128_GCM, &AES_256_GCM, &CHACHA20_POLY1305].map(|algorithm| speed(algorithm).unwrap_or(1))
@@ -50,15 +50,15 @@ fn speed(algorithm: &'static Algorithm) -> Option<u32> {
     Some((bytes / began.elapsed().as_secs_f64() / 1e6).max(1.0) as u32)
 }
 
-/// The suite with which both sides together spend the least time on a byte. Suites within a tenth of
-/// each other are equal, and the one with the longer key wins.
+/// The suite with which both sides together spend the least time per byte. Suites within a tenth of
+/// each other count as equal; the one with the longer key is preferred.
 #[must_use]
 pub fn best(ours: [u32; SUITES], theirs: [u32; SUITES]) -> usize {
     let cost = |suite: usize| {
         let of = |speeds: [u32; SUITES]| 1.0 / f64::from(speeds.get(suite).copied().unwrap_or(1).max(1));
         of(ours) + of(theirs)
     };
-    // AES-256 first, then ChaCha20, which has 256 bits too.
+    // AES-256 is preferred, then ChaCha20, which has 256 bits too.
     let mut best = 1;
     for suite in [2, 0] {
         if cost(suite) < cost(best) * 0.9 {

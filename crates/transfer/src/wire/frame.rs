@@ -10,10 +10,10 @@ use crate::{hash::CHUNK_BYTES, wire::Malformed};
 
 /// Bytes before the body.
 pub const HEADER_BYTES: usize = 5;
-/// The longest body: a chunk that does not compress, with the description of every page in it.
+/// Maximum length of a body: an incompressible chunk with the description of every page in it.
 pub const MAX_BODY_BYTES: usize = CHUNK_BYTES + (64 << 10);
 
-/// Type and length from a frame's header.
+/// Type of the message and length of the body.
 ///
 /// # Errors
 /// [`Malformed`] if the length is over the limit.
@@ -23,7 +23,7 @@ pub fn parse_header(header: [u8; HEADER_BYTES]) -> Result<(u8, usize), Malformed
     if length > MAX_BODY_BYTES { Err(Malformed) } else { Ok((kind, length)) }
 }
 
-/// A frame's header.
+/// Encodes a frame's header.
 #[must_use]
 pub fn header(kind: u8, body_bytes: usize) -> [u8; HEADER_BYTES] {
     let [a, b, c, d] = u32::try_from(body_bytes).unwrap_or(u32::MAX).to_be_bytes();

@@ -1,4 +1,4 @@
-//! The messages.
+//! Messages of the control connection and of data connections.
 
 use zeroize::Zeroizing;
 
@@ -10,119 +10,119 @@ use crate::{
     wire::{Fields, Malformed},
 };
 
-/// Version of the protocol; both sides have to have the same.
+/// Version of the protocol; both sides must have the same.
 pub const VERSION: u16 = 4;
-/// Bytes of the token by which data connections are known.
+/// Bytes of the token that authenticates data connections.
 pub const TOKEN_BYTES: usize = 16;
-/// Cipher suites whose speeds are compared.
+/// Number of cipher suites whose rates are compared.
 pub const SUITES: usize = 3;
 /// Bytes before the payload of a chunk without holes.
 pub const CHUNK_HEADER_BYTES: usize = 4 + 8 + HASH_BYTES + 1 + 2;
-/// In place of the number of parts: the chunk has no hole.
+/// Stored instead of the number of segments if the chunk has no hole.
 const NO_HOLE: u16 = u16::MAX;
-/// Hashes in one [`Control::Have`].
+/// Maximum number of hashes in one [`Control::Have`].
 pub const MAX_HAVE: usize = 16 << 10;
 
-/// Hashes in one [`Data::Told`].
+/// Maximum number of hashes in one [`Data::Told`].
 pub const MAX_TOLD: usize = 32;
-/// Slots of keys on one connection. Files of it that are open at the same time is one; each key takes some 3 KiB, expanded, and
-/// there may be many connections.
+/// Number of key slots per connection, for files that are sent in turns. Each expanded key takes
+/// some 3 KiB, and there may be many connections.
 pub const SLOTS: u16 = 16;
 
 /// Messages of the control connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Control {
-    /// Sender: who I am. The first message.
+    /// Sender: first message, with version and proof.
     Hello {
         /// [`VERSION`].
         version: u16,
         /// Proof of the pairing code's secret; zeros with certificates.
         proof: [u8; PROOF_BYTES],
-        /// Speed of each cipher suite here, in MB/s.
+        /// Rate of each cipher suite on this host, in MB/s.
         speeds: [u32; SUITES],
-        /// Data connections wanted.
+        /// Number of data connections requested.
         streams: u16,
     },
-    /// Receiver: so am I.
+    /// Receiver: accepts the sender, with its own proof.
     Welcome {
         /// Proof of the pairing code's secret; zeros with certificates.
         proof: [u8; PROOF_BYTES],
-        /// What data connections begin with.
+        /// Token that data connections start with.
         token: [u8; TOKEN_BYTES],
-        /// Speed of each cipher suite here, in MB/s.
+        /// Rate of each cipher suite on this host, in MB/s.
         speeds: [u32; SUITES],
-        /// Data connections that may be made.
+        /// Number of data connections allowed.
         streams: u16,
     },
-    /// Sender: one of the files, in order; its number is its place in that order.
+    /// Sender: one entry of the list. Entries are numbered in this order, from 0.
     Entry(Entry),
-    /// Sender: that was the last one.
+    /// Sender: end of the list.
     PlanEnd {
-        /// How many there were.
+        /// Number of entries.
         entries: u32,
-        /// Bytes that the files take without their holes.
+        /// Bytes of the files, holes excluded.
         allocated_bytes: u64,
-        /// Whether another list follows when the chunks of this one have come: the source is in use,
-        /// and what changed meanwhile comes then.
+        /// Whether another list follows after the chunks of this one: the source is in use, and the
+        /// next list has what changed meanwhile.
         more: bool,
-        /// What the source itself is like.
+        /// Attributes of the source directory.
         root: Root,
     },
-    /// Receiver: chunks that an earlier try left here, from `first` on.
+    /// Receiver: chunks that are present from an earlier transfer, from `first` on.
     Have {
         /// Number of the file.
         file: u32,
         /// Number of the first chunk.
         first: u64,
-        /// Their hashes.
+        /// Hashes of consecutive chunks.
         hashes: Vec<Hash>,
     },
-    /// Receiver: make data connections and send.
+    /// Receiver: ready for data connections.
     Ready {
-        /// Before that, hand over the keys that files hold wrapped: this side wraps them by a master
-        /// key of its own.
+        /// Whether the sender must first send the unwrapped keys of files: this side wraps them
+        /// with its own master key.
         rekey: bool,
     },
-    /// Sender: what one file holds wrapped.
+    /// Sender: the unwrapped secret of one file.
     Unwrapped {
         /// Number of the file.
         file: u32,
         /// A key and its initialisation vector, or the password of a binary log.
         secret: SecretBytes,
     },
-    /// Sender: these were all keys.
+    /// Sender: end of the unwrapped secrets.
     UnwrappedEnd {
-        /// How many there were.
+        /// Number of files with a secret.
         files: u32,
     },
-    /// Sender: everything is sent; this is what it should be.
+    /// Sender: everything was sent.
     Finish {
-        /// Hash of the manifest's list of files.
+        /// Hash of the manifest's list of files, which the receiver must have too.
         tree: Hash,
     },
-    /// Receiver: everything is in place, and on disk.
+    /// Receiver: everything is committed and on disk.
     Committed {
         /// Hash of the manifest's list of files.
         tree: Hash,
     },
-    /// Receiver: still here. Sent at least once a second.
+    /// Receiver: keepalive with progress. Sent at least once a second.
     Progress {
         /// Bytes of files written so far.
         bytes: u64,
-        /// How much of the time its connections waited for the network, in thousandths.
+        /// Share of the time that its connections waited for the network, in thousandths.
         starving: u16,
     },
-    /// Sender: still here.
+    /// Sender: keepalive.
     Ping,
-    /// Either: I give up.
+    /// Either side: aborts the transfer.
     Failed {
-        /// Why, for people.
+        /// Reason, for people.
         reason: String,
     },
-    /// Either: a line for the program that uses the other side. The protocol gives it no meaning.
+    /// Either side: a line for the program that uses the peer. The protocol gives it no meaning.
     Note {
-        /// The line.
+        /// The text; one line.
         text: String,
     },
 }
@@ -137,7 +137,7 @@ impl std::fmt::Debug for SecretBytes {
     }
 }
 
-/// The same, of a message that is read or written. `Debug` shows nothing.
+/// Encoded key in a message. `Debug` shows nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Material<'b>(pub &'b [u8]);
 
@@ -147,14 +147,14 @@ impl std::fmt::Debug for Material<'_> {
     }
 }
 
-/// Owner and permissions of the directory that everything is in.
+/// Attributes of the root directory of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Root {
     /// Permission bits.
     pub mode: u32,
-    /// Owner.
+    /// User id.
     pub uid: u32,
-    /// Group.
+    /// Group id.
     pub gid: u32,
 }
 
@@ -162,46 +162,46 @@ pub struct Root {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Data<'b> {
-    /// Sender: the token. The first message.
+    /// Sender: first message, authenticates the connection.
     Attach {
         /// From [`Control::Welcome`].
         token: [u8; TOKEN_BYTES],
     },
-    /// Receiver: go on.
+    /// Receiver: accepts the connection.
     Attached,
-    /// Sender: how the pages of a tablespace or a log are sealed, from here on called `slot` on this
-    /// connection.
+    /// Sender: key of a tablespace or a log. Later messages on this connection refer to it by
+    /// `slot`.
     Key {
-        /// Number, less than [`SLOTS`].
+        /// Slot number, less than [`SLOTS`].
         slot: u16,
-        /// The key, as [`codec::page`] writes it.
+        /// The key, encoded by [`codec::page`].
         material: Material<'b>,
     },
-    /// Sender: part of a file.
+    /// Sender: a chunk of a file.
     Chunk(Chunk<'b>),
-    /// Sender: nothing more of this list comes.
+    /// Sender: no more chunks of this list.
     End,
     /// Receiver: everything is written.
     Drained,
-    /// Sender: still here, with nothing to send at the moment.
+    /// Sender: keepalive while there is nothing to send.
     Ping,
-    /// Sender: what are these chunks, which you have?
+    /// Sender: asks for the hashes of chunks that the receiver has.
     Ask {
         /// Number of the file.
         file: u32,
         /// Number of the first chunk.
         first: u64,
-        /// How many, [`MAX_TOLD`] at most.
+        /// Number of chunks, at most [`MAX_TOLD`].
         count: u16,
     },
-    /// Receiver: their hashes, in order.
+    /// Receiver: the hashes, in order.
     Told {
-        /// [`HASH_BYTES`] of each.
+        /// Concatenated hashes of [`HASH_BYTES`] each.
         hashes: &'b [u8],
     },
 }
 
-/// Part of a file.
+/// A chunk of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk<'b> {
     /// Number of the file.
@@ -210,37 +210,37 @@ pub struct Chunk<'b> {
     pub number: u64,
     /// Hash of the chunk's bytes in the file.
     pub hash: Hash,
-    /// How the payload is made.
+    /// Encoding of the payload.
     pub codec: Codec,
     /// The parts that are not holes; `None` if there is no hole.
     pub segments: Option<Vec<Segment>>,
-    /// The bytes of the parts, encoded.
+    /// The encoded bytes of the segments.
     pub payload: &'b [u8],
 }
 
-/// Part of a chunk that is not a hole.
+/// A part of a chunk that is not a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Where it begins in the chunk.
+    /// Offset in the chunk, in bytes.
     pub from: u32,
-    /// How long it is, more than 0.
+    /// Length in bytes, more than 0.
     pub bytes: u32,
 }
 
-/// Ways to encode a payload.
+/// Encodings of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Codec {
-    /// As it is.
+    /// Not compressed.
     Raw,
-    /// Nothing but zeros, and no payload.
+    /// All zeros, without a payload.
     Zeros,
     /// One LZ4 block.
     Lz4,
     /// One zstd frame.
     Zstd,
-    /// Pages opened, as [`codec::page`] describes them, then LZ4.
+    /// Decrypted pages, as [`codec::page`] describes them, in one LZ4 block.
     PagesLz4,
-    /// The same, then zstd.
+    /// Decrypted pages in one zstd frame.
     PagesZstd,
 }
 
@@ -352,10 +352,10 @@ impl Control {
         }
     }
 
-    /// Reads a body.
+    /// Decodes a body.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`Malformed`] if the type is unknown or the body invalid.
     pub fn decode(kind: u8, body: &[u8]) -> Result<Self, Malformed> {
         let mut fields = Fields(body);
         let message = match kind {
@@ -409,7 +409,7 @@ impl Control {
     }
 }
 
-/// Bits that a mode may have.
+/// Valid permission bits.
 const PERMISSIONS: u32 = 0o7777;
 
 impl Root {
@@ -439,7 +439,7 @@ fn speeds(fields: &mut Fields<'_>) -> Result<[u32; SUITES], Malformed> {
 }
 
 impl<'b> Data<'b> {
-    /// Appends the body to `out`, but for the payload of a chunk, which follows it, and returns the
+    /// Appends the body without a chunk's payload, which the caller sends after it, and returns the
     /// type.
     pub fn encode(&self, out: &mut Vec<u8>) -> u8 {
         match self {
@@ -473,10 +473,10 @@ impl<'b> Data<'b> {
         }
     }
 
-    /// Reads a body.
+    /// Decodes a body.
     ///
     /// # Errors
-    /// [`Malformed`].
+    /// [`Malformed`] if the type is unknown or the body invalid.
     pub fn decode(kind: u8, body: &'b [u8]) -> Result<Self, Malformed> {
         let mut fields = Fields(body);
         let message = match kind {
@@ -536,7 +536,7 @@ impl<'b> Chunk<'b> {
     }
 }
 
-/// Whether segments follow one another within a chunk.
+/// Whether segments are sorted, disjoint and inside a chunk.
 fn in_order(segments: &[Segment]) -> bool {
     let mut end = 0_u64;
     segments.iter().all(|segment| {

@@ -1,7 +1,7 @@
-//! What the two sides say to each other, `docs/wire-protocol.md` in code: messages in frames.
+//! The wire protocol, specified in `docs/wire-protocol.md`: messages in frames.
 //!
-//! Everything here is parsed from a peer that may be hostile: lengths are bounded before memory is
-//! taken, and what is left over behind a message is an error.
+//! Everything here is parsed from an untrusted peer: lengths are checked before memory is
+//! allocated, and trailing bytes after a message are an error.
 
 pub mod frame;
 pub mod message;

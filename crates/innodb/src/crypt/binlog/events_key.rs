@@ -1,4 +1,4 @@
-//! The key of one MariaDB log, for one who hands it to where the log is sealed again.
+//! The key of one MariaDB log, for transfer to a host that encrypts the log again.
 
 use std::fmt;
 
@@ -13,8 +13,8 @@ use crate::{
     keys::KeySource,
 };
 
-/// Key and nonce of a log. The key is that of the key file itself, which opens all that it was ever
-/// used for: MariaDB derives none for the log. Wiped on drop.
+/// Key and nonce of one log. MariaDB derives no key per log, so this key decrypts everything the
+/// key file's key was ever used for. Wiped on drop.
 #[derive(Clone)]
 pub struct EventsKey {
     nonce: [u8; NONCE_BYTES],
@@ -22,13 +22,13 @@ pub struct EventsKey {
 }
 
 impl EventsKey {
-    /// Number in the key file of the key for logs.
+    /// Id of the key for logs in the key file.
     const KEY_ID: u32 = 1;
 
-    /// The key of an encrypted log, from the beginning of the file, if the key source has it. Whether
-    /// it opens anything shows in the events.
+    /// The key of an encrypted log, if `keys` has it. `log` is the start of the file. Whether the
+    /// key is the right one shows only in the decrypted events.
     #[must_use]
-    pub fn of(log: &[u8], keys: &dyn KeySource) -> Option<Self> {
+    pub fn from_log(log: &[u8], keys: &dyn KeySource) -> Option<Self> {
         const SCHEME: u8 = 1;
         let events = log.strip_prefix(MAGIC_CLEAR)?;
         let description = EventHeader::parse(events).filter(|event| event.kind == FORMAT_DESCRIPTION)?;
@@ -43,10 +43,10 @@ impl EventsKey {
         Self::new(nonce, &keys.mariadb(Self::KEY_ID, version)?).ok()
     }
 
-    /// From the parts that [`Self::nonce`] and [`Self::expose`] gave.
+    /// Restores a key from [`Self::nonce`] and [`Self::expose`].
     ///
     /// # Errors
-    /// [`KeyLength`] if the key has not 16, 24 or 32 bytes.
+    /// [`KeyLength`] unless the key has 16, 24 or 32 bytes.
     pub fn new(nonce: [u8; NONCE_BYTES], key: &[u8]) -> Result<Self, KeyLength> {
         if !matches!(key.len(), 16 | 24 | 32) {
             return Err(KeyLength);
@@ -60,13 +60,13 @@ impl EventsKey {
         &self.nonce
     }
 
-    /// The key, for one who sends it where it is needed.
+    /// The secret key bytes, for sending to another host.
     #[must_use]
     pub fn expose(&self) -> &[u8] {
         &self.key
     }
 
-    /// Ready to open and seal.
+    /// Prepares encryption and decryption.
     ///
     /// # Errors
     /// [`KeyLength`], never seen.

@@ -1,4 +1,4 @@
-//! Events of MariaDB one behind the other, as part of a log has them.
+//! Consecutive events of a MariaDB log, as a part of a log holds them.
 
 use super::{CipherFault, MariaDbEvents};
 use crate::{
@@ -7,14 +7,14 @@ use crate::{
 };
 
 impl MariaDbEvents {
-    /// Opens every whole event of `run`, which begins with one and lies at `offset` of the file.
-    /// Returns where the last of them ends; what is behind it stays. Sealing up to there gives the
-    /// identical bytes, whatever they are: an event's length is not sealed.
+    /// Decrypts every whole event of `run`, which starts with an event at `offset` of the file.
+    /// Returns the end of the last whole event; the bytes after it stay. Encrypting up to there
+    /// gives identical bytes for any content, because an event's length is not encrypted.
     pub fn open_run(&self, offset: u64, run: &mut [u8]) -> usize {
         each(run, |at, event| self.open(offset.saturating_add(at), event))
     }
 
-    /// Seals every whole event of `run`, see [`Self::open_run`].
+    /// Encrypts every whole event of `run`, see [`Self::open_run`].
     pub fn seal_run(&self, offset: u64, run: &mut [u8]) -> usize {
         each(run, |at, event| self.seal(offset.saturating_add(at), event))
     }
@@ -33,7 +33,7 @@ fn each(run: &mut [u8], mut crypt: impl FnMut(u64, &mut [u8]) -> Result<(), Ciph
     at
 }
 
-/// The length that the event at `at` gives, if that is one.
+/// The length of the event at `at`; `None` if there is no valid event.
 fn length(run: &[u8], at: usize) -> Option<usize> {
     let bytes = as_usize(u64::from(run.get(at..)?.le32(super::LENGTH_AT)?));
     (bytes >= EVENT_HEADER_BYTES).then_some(bytes)

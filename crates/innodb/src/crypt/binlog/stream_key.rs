@@ -1,4 +1,4 @@
-//! The key of one MySQL log, for one who hands it to where the log is sealed again.
+//! The key of one MySQL log, for transfer to a host that encrypts the log again.
 
 use std::fmt;
 
@@ -20,13 +20,13 @@ pub struct StreamKey {
 }
 
 impl StreamKey {
-    /// Bytes of it: a key of 32, and 8 of the counter.
+    /// Length: a key of 32 bytes and 8 bytes of the counter.
     pub const BYTES: usize = 40;
 
-    /// The key of an encrypted log, from the beginning of the file, if the key source has the
-    /// master key and what it opens begins as a log does.
+    /// The key of an encrypted log, if `keys` has the master key and the decrypted log starts with
+    /// a log's magic. `log` is the start of the file.
     #[must_use]
-    pub fn of(log: &[u8], keys: &dyn KeySource) -> Option<Self> {
+    pub fn from_log(log: &[u8], keys: &dyn KeySource) -> Option<Self> {
         if !log.starts_with(MAGIC_ENCRYPTED) {
             return None;
         }
@@ -35,32 +35,33 @@ impl StreamKey {
         key.opens(log).ok()??.then_some(key)
     }
 
-    /// Whether what it opens begins as a log does; `None` if nothing is behind the header.
+    /// Whether the decrypted stream starts with a log's magic; `None` if the file ends with the
+    /// header.
     pub(crate) fn opens(&self, log: &[u8]) -> Result<Option<bool>, CipherFault> {
         let Some(mut magic) = log.array_at::<4>(MYSQL_HEADER_BYTES) else { return Ok(None) };
         self.stream()?.apply(0, &mut magic)?;
         Ok(Some(magic == MAGIC_CLEAR))
     }
 
-    /// From the bytes that [`Self::expose`] gave.
+    /// Restores a key from [`Self::expose`].
     #[must_use]
     pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Self {
         Self { key_and_start: Zeroizing::new(*bytes) }
     }
 
-    /// Its bytes, for one who sends them where they are needed.
+    /// The secret key bytes, for sending to another host.
     #[must_use]
     pub fn expose(&self) -> &[u8; Self::BYTES] {
         &self.key_and_start
     }
 
-    /// The first bytes of the password's SHA-512.
+    /// Derives the key: the first bytes of the password's SHA-512.
     pub(crate) fn derive(password: &[u8; PASSWORD_BYTES]) -> Result<Self, CipherFault> {
         let hash = digest(&SHA512, password);
         Ok(Self { key_and_start: Zeroizing::new(hash.as_ref().array_at(0).ok_or(CipherFault)?) })
     }
 
-    /// Ready to open and seal.
+    /// Prepares encryption and decryption.
     ///
     /// # Errors
     /// [`CipherFault`], never seen.
@@ -78,7 +79,7 @@ impl fmt::Debug for StreamKey {
 }
 
 impl MySqlHeader {
-    /// Opens the password and derives the key of the log, see [`Self::unwrap`].
+    /// Unwraps the password and derives the log's key, see [`Self::unwrap`].
     ///
     /// # Errors
     /// [`CipherFault`], never seen.

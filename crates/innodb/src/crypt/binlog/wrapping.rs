@@ -1,4 +1,5 @@
-//! The password in the header of a MySQL log: opened, and wrapped by another master key.
+//! The password in the header of a MySQL log: unwrapping it, and wrapping it with another master
+//! key.
 
 use zeroize::Zeroizing;
 
@@ -10,7 +11,7 @@ use crate::{
 };
 
 impl MySqlHeader {
-    /// Opens the password.
+    /// Unwraps the password.
     pub(crate) fn password(
         &self,
         master_key: &[u8; MASTER_KEY_BYTES],
@@ -20,7 +21,7 @@ impl MySqlHeader {
         Ok(password)
     }
 
-    /// A header with the password of a log wrapped by a master key.
+    /// Makes a header with the log's password wrapped by a master key.
     pub(crate) fn wrap(
         key_name: String,
         password: &[u8; PASSWORD_BYTES],
@@ -32,7 +33,7 @@ impl MySqlHeader {
         Ok(Self { key_name, padded_with_zeros: true, password, iv })
     }
 
-    /// The header as it stands in a log, padded with zeros to its 512 bytes.
+    /// Encodes the header as in a log, padded with zeros to 512 bytes.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let name_bytes = u8::try_from(self.key_name.len()).unwrap_or_default();
         let mut out = MAGIC_ENCRYPTED.to_vec();

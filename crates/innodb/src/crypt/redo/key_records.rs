@@ -1,12 +1,12 @@
-//! Records of MySQL's redo log that write a wrapped key to page 0: recovery applies them, whatever
-//! the page holds by then.
+//! Records in MySQL's redo log that write a wrapped key to page 0. Crash recovery applies them,
+//! whatever the page holds at that point.
 //!
 //! A server writes the whole encryption information as one string when it creates or encrypts a
-//! tablespace and when it rotates the master key. Strings are logged as they are, so they are found
-//! by their magic and the uuid behind it, in what the blocks hold one behind the other.
+//! tablespace and when it rotates the master key. Strings are logged unchanged, so the search looks
+//! for their magic and the uuid after it in the concatenated contents of the blocks.
 //!
-//! Source: formats, "Redo" of MySQL; that the record is one string, from `fsp0fsp.cc`
-//! (`fsp_header_write_encryption`).
+//! Source: formats, "Redo" of MySQL; `fsp0fsp.cc` (`fsp_header_write_encryption`) writes one
+//! string.
 
 use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize},
@@ -18,32 +18,32 @@ use crate::{
     verify::redo::{MYSQL_HEADER_BYTES, block_holds, mysql_start_lsn, number_at},
 };
 
-/// Searches the files of one log, in the order of their first positions.
+/// Searches the files of one log, in the order of their first LSNs.
 #[derive(Debug)]
 pub struct KeyRecords<'c> {
     cipher: Option<&'c BlockCipher>,
     checkpoint: Lsn,
-    /// The end of what was searched, in which a string may have begun.
+    /// The last bytes searched, which may hold the start of a string.
     tail: Vec<u8>,
 }
 
-/// Bytes of the information up to the end of the uuid.
+/// Bytes of the encryption information up to the end of the uuid.
 const NAMES_BYTES: usize = 3 + 8 + 36;
 const BLOCK_HEADER_BYTES: usize = 12;
 const CHECKSUM: usize = 508;
 const READ_BYTES: usize = 256 << 10;
 
 impl<'c> KeyRecords<'c> {
-    /// What happened before `checkpoint`, the newest of all files, is on the pages and not looked
-    /// at. `cipher` opens encrypted blocks.
+    /// Changes before `checkpoint`, the newest of all files, are already on the pages and are
+    /// skipped. `cipher` decrypts encrypted blocks.
     #[must_use]
     pub const fn new(checkpoint: Lsn, cipher: Option<&'c BlockCipher>) -> Self {
         Self { cipher, checkpoint, tail: Vec::new() }
     }
 
     /// Whether recovery from this file could write a wrapped key. Files of servers before 8.0.30,
-    /// which are a ring, are searched whole; so are encrypted blocks that do not open counted as if
-    /// they had one. `alive` is called again and again.
+    /// which form a ring, are searched completely. An encrypted block that cannot be decrypted
+    /// counts as if it had such a record. `alive` is called regularly during the search.
     ///
     /// # Errors
     /// [`ScanError::Io`].
@@ -103,7 +103,7 @@ impl<'c> KeyRecords<'c> {
 
 enum Found {
     Nothing,
-    /// A block that is not of this lap: the log ends before it.
+    /// A block of an earlier pass over the file: the log ends before it.
     End,
     Key,
 }

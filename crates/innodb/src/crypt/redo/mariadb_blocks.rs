@@ -1,8 +1,8 @@
-//! Encrypted redo log blocks of MariaDB 10.2 to 10.7: 512 bytes with a readable number, a
-//! checksum over what is on disk and, from 10.4 on, a readable key version.
+//! Encrypted redo log blocks of MariaDB 10.2 to 10.7: 512 bytes with a readable number, a checksum
+//! over the stored bytes and, from 10.4 on, a readable key version.
 //!
 //! Source: formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 10.5; the blocks of 10.2 to 10.4
-//! from `log0crypt.cc`, no bytes confirm them.
+//! from `log0crypt.cc`, not confirmed on a file.
 
 use crate::{
     bytes::Bytes,
@@ -16,27 +16,27 @@ use crate::{
 /// Bytes of a block.
 pub const BLOCK_BYTES: usize = 512;
 
-/// Where the encrypted bytes begin: behind the number.
+/// Offset of the encrypted bytes, after the block number.
 const BODY: usize = 4;
-/// Where the key version stands.
+/// Offset of the key version.
 const KEY_VERSION: usize = 504;
 const CHECKSUM: usize = 508;
-/// First block of a write; not part of the number.
+/// Set on the first block of a write; not part of the number.
 const FLUSH_BIT: u32 = 0x8000_0000;
-/// Numbers have 30 bits and begin at 1.
+/// Block numbers have 30 bits and start at 1.
 const NUMBERS: u64 = 0x4000_0000;
 
-/// How the blocks of a log are laid out.
+/// Layout of the blocks of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// 10.2 and 10.3: encrypted up to the checksum, the checkpoint names the key version.
+    /// 10.2 and 10.3: encrypted up to the checksum; the checkpoint names the key version.
     Plain,
     /// 10.4 to 10.7: each block names its key version.
     KeyVersion,
 }
 
 impl Layout {
-    /// Where the encrypted bytes end.
+    /// End of the encrypted bytes.
     const fn end(self) -> usize {
         match self {
             Self::Plain => CHECKSUM,
@@ -44,7 +44,7 @@ impl Layout {
         }
     }
 
-    /// Version of the key that a block asks for, if it says so.
+    /// Key version of a block, if the block names it.
     #[must_use]
     pub fn key_version(self, block: &[u8]) -> Option<KeyVersion> {
         match self {
@@ -54,14 +54,14 @@ impl Layout {
     }
 }
 
-/// Number of a block, from 1; `None` for a block without one.
+/// Number of a block, from 1; `None` for a block without a number.
 #[must_use]
 pub fn number(block: &[u8]) -> Option<u32> {
     block.be32(0).map(|number| number & !FLUSH_BIT).filter(|number| *number != 0)
 }
 
-/// Log sequence number at which a block begins: the one with this number that is closest to
-/// `near`. Numbers repeat every 512 GiB of log.
+/// LSN of the start of a block: of those with this block number the closest to `near`. Numbers
+/// repeat every 512 GiB of log.
 #[must_use]
 pub fn block_lsn(number: u32, near: Lsn) -> Lsn {
     let block_bytes = 512_u64;
@@ -76,7 +76,7 @@ pub fn block_lsn(number: u32, near: Lsn) -> Lsn {
     Lsn(block.saturating_mul(block_bytes))
 }
 
-/// Opens and seals blocks that begin at a known log sequence number.
+/// Encrypts and decrypts blocks whose LSN is known.
 #[derive(Debug)]
 pub struct BlockCipher {
     cipher: LogCipher,
@@ -85,13 +85,13 @@ pub struct BlockCipher {
 }
 
 impl BlockCipher {
-    /// With the log's own key and the nonce of its checkpoint.
+    /// `cipher` has the log's own key; `nonce` comes from its checkpoint.
     #[must_use]
     pub const fn new(cipher: LogCipher, nonce: [u8; 4], layout: Layout) -> Self {
         Self { cipher, nonce, layout }
     }
 
-    /// Opens a block in place. Its checksum stays that of the encrypted block.
+    /// Decrypts a block in place. The checksum stays that of the encrypted block.
     ///
     /// # Errors
     /// [`CipherFault`] if it is shorter than a block.
@@ -101,7 +101,7 @@ impl BlockCipher {
         self.cipher.open(&iv, body)
     }
 
-    /// Seals an opened block in place, to the bytes it was opened from.
+    /// Encrypts a decrypted block in place, to its original bytes.
     ///
     /// # Errors
     /// [`CipherFault`] if it is shorter than a block.
@@ -120,12 +120,12 @@ impl BlockCipher {
     }
 }
 
-/// Whether an opened block's header makes sense: its data ends inside it, the first record group
-/// begins inside the data.
+/// Whether the header of a decrypted block is plausible: its data ends inside it, and the first
+/// record group starts inside the data.
 ///
-/// A block opened with another key passes about once in 30000 times.
+/// A block decrypted with a wrong key passes about once in 30,000 times.
 #[must_use]
-pub fn makes_sense(block: &[u8]) -> bool {
+pub fn is_plausible(block: &[u8]) -> bool {
     const HEADER_BYTES: u16 = 12;
     const FULL: u16 = 512;
     let (Some(data_end), Some(group)) = (block.be16(BODY), block.be16(6)) else { return false };

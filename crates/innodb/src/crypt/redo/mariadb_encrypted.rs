@@ -1,5 +1,5 @@
 //! Mini-transactions of MariaDB's newest encrypted redo log (first bytes f0 9f 97 9d): everything
-//! but types and lengths of the records is one stream of ciphertext.
+//! except types and lengths of the records is one stream of ciphertext.
 //!
 //! Source: formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 10.11 and 11.8.
 
@@ -16,28 +16,29 @@ use crate::{
     },
 };
 
-/// Opens the records of a mini-transaction in place.
+/// Decrypts the records of a mini-transaction in record.
 ///
 /// # Errors
 /// [`CipherFault`], never seen.
 pub fn open(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
-    open_in(cipher, nonce, records, &mut Room::default())
+    open_in(cipher, nonce, records, &mut ScratchBuffer::default())
 }
 
-/// Seals opened records in place, to the bytes they were opened from.
+/// Encrypts decrypted records in record, to their original bytes.
 ///
 /// # Errors
 /// [`CipherFault`], never seen.
 pub fn seal(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<(), CipherFault> {
-    seal_in(cipher, nonce, records, &mut Room::default())
+    seal_in(cipher, nonce, records, &mut ScratchBuffer::default())
 }
 
-/// Memory for the ciphertext of one mini-transaction after the other, most of which are short: taken and wiped once.
+/// Reusable buffer for the ciphertext of a mini-transaction, since most are short. Wiped when
+/// dropped.
 #[derive(Default)]
-pub(crate) struct Room(Zeroizing<Vec<u8>>);
+pub(crate) struct ScratchBuffer(Zeroizing<Vec<u8>>);
 
-impl Room {
-    /// Empty, with so much room that it is not moved.
+impl ScratchBuffer {
+    /// Clears the buffer and gives it a capacity of `bytes`, so that it is not reallocated.
     fn take(&mut self, bytes: usize) -> &mut Vec<u8> {
         if self.0.capacity() < bytes {
             self.0 = Zeroizing::new(Vec::with_capacity(bytes.next_power_of_two()));
@@ -51,24 +52,24 @@ pub(crate) fn open_in(
     cipher: &LogCipher,
     nonce: [u8; 8],
     records: &mut [u8],
-    room: &mut Room,
+    buffer: &mut ScratchBuffer,
 ) -> Result<(), CipherFault> {
-    as_one(nonce, records, room, |iv, stream| cipher.open(iv, stream))
+    as_one(nonce, records, buffer, |iv, stream| cipher.open(iv, stream))
 }
 
 pub(crate) fn seal_in(
     cipher: &LogCipher,
     nonce: [u8; 8],
     records: &mut [u8],
-    room: &mut Room,
+    buffer: &mut ScratchBuffer,
 ) -> Result<(), CipherFault> {
-    as_one(nonce, records, room, |iv, stream| cipher.seal(iv, stream))
+    as_one(nonce, records, buffer, |iv, stream| cipher.seal(iv, stream))
 }
 
 fn as_one(
     nonce: [u8; 8],
     records: &mut [u8],
-    room: &mut Room,
+    buffer: &mut ScratchBuffer,
     transform: impl Fn(&Block, &mut [u8]) -> Result<(), CipherFault>,
 ) -> Result<(), CipherFault> {
     let mut iv = Block::default();
@@ -76,16 +77,16 @@ fn as_one(
     // Type and length of the first record: at most 6 bytes.
     let first = record_at(records, 0).map_or(&[][..], |first| records.range(first.begin, first.payload));
     put(&mut iv, nonce.len(), first);
-    let stream = room.take(records.len());
-    for place in Records::new(records) {
-        stream.extend_from_slice(records.range(place.payload, place.end));
+    let stream = buffer.take(records.len());
+    for record in Records::new(records) {
+        stream.extend_from_slice(records.range(record.payload, record.end));
     }
     transform(&iv, stream)?;
     let (mut rest, mut at) = (stream.as_slice(), 0);
-    // A list of places would take many times the bytes of the records, if these are short.
-    while let Some(place) = record_at(records, at) {
-        at = place.end;
-        let to = records.get_mut(place.payload..place.end).ok_or(CipherFault)?;
+    // A list of ranges would take many times the memory of short records.
+    while let Some(record) = record_at(records, at) {
+        at = record.end;
+        let to = records.get_mut(record.payload..record.end).ok_or(CipherFault)?;
         let (from, behind) = rest.split_at_checked(to.len()).ok_or(CipherFault)?;
         to.copy_from_slice(from);
         rest = behind;

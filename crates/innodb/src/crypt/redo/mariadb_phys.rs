@@ -1,5 +1,5 @@
 //! Mini-transactions of MariaDB's older encrypted `Phys` redo log: the body of each page record is
-//! encrypted on its own, page numbers and records about files stay readable.
+//! encrypted separately; page numbers and file records stay readable.
 //!
 //! Source: formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 11.4.
 
@@ -11,7 +11,7 @@ use crate::crypt::{
     },
 };
 
-/// Opens the records of a mini-transaction in place.
+/// Decrypts the records of a mini-transaction in record.
 ///
 /// # Errors
 /// [`CipherFault`], never seen. Records that name no page stay as they are.
@@ -19,7 +19,7 @@ pub fn open(cipher: &LogCipher, nonce: [u8; 8], records: &mut [u8]) -> Result<()
     one_by_one(nonce, records, |iv, body| cipher.open(iv, body))
 }
 
-/// Seals opened records in place, to the bytes they were opened from.
+/// Encrypts decrypted records in record, to their original bytes.
 ///
 /// # Errors
 /// [`CipherFault`], never seen.
@@ -35,14 +35,14 @@ fn one_by_one(
     let mut iv = Block::default();
     put(&mut iv, 0, &nonce);
     let (mut page_before, mut at) = (false, 0);
-    while let Some(place) = record_at(records, at) {
-        at = place.end;
-        let payload = records.get_mut(place.payload..place.end).ok_or(CipherFault)?;
-        // A further record for the same page has no numbers and the same vector.
-        let body = if same_page(place.first, page_before) {
+    while let Some(record) = record_at(records, at) {
+        at = record.end;
+        let payload = records.get_mut(record.payload..record.end).ok_or(CipherFault)?;
+        // A further record for the same page has no page id of its own and uses the same vector.
+        let body = if same_page(record.first, page_before) {
             payload
         } else {
-            page_before = place.first & 0x80 == 0;
+            page_before = record.first & 0x80 == 0;
             let Some(id) = PageId::parse(payload).filter(|_| page_before) else { continue };
             put(&mut iv, 8, &id.space.to_be_bytes());
             put(&mut iv, 12, &id.page.to_be_bytes());
@@ -53,7 +53,7 @@ fn one_by_one(
     Ok(())
 }
 
-/// Whether a mini-transaction has bytes that are encrypted at all.
+/// Whether a mini-transaction has any encrypted bytes.
 #[must_use]
 pub fn has_ciphertext(records: &[u8]) -> bool {
     let mut page_before = false;

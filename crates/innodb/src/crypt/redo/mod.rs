@@ -23,74 +23,74 @@ use crate::{
     ids::KeyVersion,
 };
 
-/// What a MariaDB log says about its key: in the file's header (10.8 and newer) or in each
-/// checkpoint (10.2 to 10.7).
+/// How a MariaDB log names its key: in the file's header (10.8 and newer) or in each checkpoint
+/// (10.2 to 10.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogKeyInfo {
     /// Number of the key in the key file, always 1.
     pub key_id: u32,
-    /// Its version; blocks of 10.4 to 10.7 name their own.
+    /// Version of the key; blocks of 10.4 to 10.7 name their log_key.
     pub key_version: KeyVersion,
-    /// Sealed with the key, this gives the log's own key.
+    /// Encrypting this block with the key gives the log's log_key key.
     pub message: Block,
-    /// Part of each block's initialisation vector; unused by mini-transactions.
+    /// Part of each block's initialisation vector; not used for mini-transactions.
     pub nonce: [u8; 4],
 }
 
 impl LogKeyInfo {
-    /// Of 10.8 and newer, from the file's first block; `None` if the log is not encrypted.
+    /// Parses the first block of a file of 10.8 and newer; `None` if the log is not encrypted.
     #[must_use]
-    pub fn of_header(header: &[u8]) -> Option<Self> {
+    pub fn from_header(header: &[u8]) -> Option<Self> {
         let key_id = header.be32(48).filter(|id| *id != 0)?;
         let (key_version, message) = (KeyVersion(header.be32(52)?), header.array_at(56)?);
         Some(Self { key_id, key_version, message, nonce: header.array_at(72)? })
     }
 
-    /// Of 10.2 to 10.7, from a checkpoint block.
+    /// Parses a checkpoint block of 10.2 to 10.7.
     #[must_use]
-    pub fn of_checkpoint(checkpoint: &[u8]) -> Option<Self> {
+    pub fn from_checkpoint(checkpoint: &[u8]) -> Option<Self> {
         let (key_version, message) = (KeyVersion(checkpoint.be32(32)?), checkpoint.array_at(40)?);
         Some(Self { key_id: 1, key_version, message, nonce: checkpoint.array_at(36)? })
     }
 }
 
-/// The log's own key in one mode: AES-128, whatever the length of the key in the key file.
+/// The log's log_key key in one mode: AES-128, whatever the length of the key in the key file.
 ///
-/// No log stores the mode. There is no sample in `aes_ctr`: confirmed for the newest format on files
-/// of MariaDB 10.11 and 11.8, for the older ones by no bytes.
+/// No log stores the mode. There is no sample in `aes_ctr`: confirmed for the newest format on
+/// files of MariaDB 10.11 and 11.8, not confirmed for the older ones.
 pub struct LogCipher {
     aes: Aes,
     mode: Mode,
 }
 
-/// The log's own key, for one who hands it to where the log is sealed again. Wiped on drop.
+/// The log's log_key key, for transfer to a host that encrypts the log again. Wiped on drop.
 #[derive(Clone)]
 pub struct LogKey(Zeroizing<Block>);
 
 impl LogKey {
-    /// From the key of the key file and the log's message.
+    /// Derives the key from the key of the key file and the log's message.
     ///
     /// # Errors
-    /// [`KeyLength`] if the key has not 16, 24 or 32 bytes.
+    /// [`KeyLength`] unless the key has 16, 24 or 32 bytes.
     pub fn derive(key: &[u8], message: &Block) -> Result<Self, KeyLength> {
-        let mut own = Zeroizing::new(*message);
-        Aes::new(key)?.ecb_seal(own.as_mut_slice()).map_err(|_| KeyLength)?;
-        Ok(Self(own))
+        let mut log_key = Zeroizing::new(*message);
+        Aes::new(key)?.ecb_seal(log_key.as_mut_slice()).map_err(|_| KeyLength)?;
+        Ok(Self(log_key))
     }
 
-    /// From the bytes that [`Self::expose`] gave.
+    /// Restores a key from [`Self::expose`].
     #[must_use]
     pub fn from_bytes(bytes: &Block) -> Self {
         Self(Zeroizing::new(*bytes))
     }
 
-    /// Its bytes, for one who sends them where they are needed.
+    /// The secret key bytes, for sending to another host.
     #[must_use]
     pub fn expose(&self) -> &Block {
         &self.0
     }
 
-    /// Ready to open and seal.
+    /// Prepares encryption and decryption.
     ///
     /// # Errors
     /// [`KeyLength`], never seen.
@@ -106,10 +106,10 @@ impl fmt::Debug for LogKey {
 }
 
 impl LogCipher {
-    /// From the key of the key file and the log's message.
+    /// Derives the log's key from the key of the key file and the log's message.
     ///
     /// # Errors
-    /// [`KeyLength`] if the key has not 16, 24 or 32 bytes.
+    /// [`KeyLength`] unless the key has 16, 24 or 32 bytes.
     pub fn new(key: &[u8], message: &Block, mode: Mode) -> Result<Self, KeyLength> {
         LogKey::derive(key, message)?.cipher(mode)
     }
@@ -135,7 +135,7 @@ impl fmt::Debug for LogCipher {
     }
 }
 
-/// Puts `bytes` into `block` at `at`, as far as they fit.
+/// Copies `bytes` into `block` at `at`, as far as they fit.
 fn put(block: &mut Block, at: usize, bytes: &[u8]) {
     let to = block.get_mut(at..).unwrap_or_default();
     to.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_log_without_a_key_has_no_information() {
-        assert_eq!(LogKeyInfo::of_header(&[0; 512]), None);
-        assert_eq!(LogKeyInfo::of_header(&[1; 60]), None);
+        assert_eq!(LogKeyInfo::from_header(&[0; 512]), None);
+        assert_eq!(LogKeyInfo::from_header(&[1; 60]), None);
     }
 }

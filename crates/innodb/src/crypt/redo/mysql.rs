@@ -1,8 +1,8 @@
-//! MySQL's redo log blocks: 512 bytes, of which all but the header is encrypted.
+//! MySQL's redo log blocks: 512 bytes, encrypted except for the header.
 //!
-//! One key and initialisation vector for the whole log, wrapped like a tablespace's.
-//! What 8.0 writes ahead behind the end of the log (`innodb_log_write_ahead_size`) are zeros, which are
-//! encrypted like all others: such a block opens to nothing, without a number or a checksum.
+//! The whole log has one key and initialisation vector, wrapped like a tablespace's. The zeros that
+//! 8.0 writes ahead of the log's end (`innodb_log_write_ahead_size`) are encrypted like any block:
+//! such a block decrypts to zeros, without a number or a checksum.
 //!
 //! Source: formats, "Redo" of MySQL, confirmed on MySQL 9.7; the zeros on Percona Server 8.0.27.
 
@@ -16,9 +16,9 @@ use crate::crypt::{
 /// Bytes of a block.
 pub const BLOCK_BYTES: usize = 512;
 
-/// Bytes of a block's header, which stays readable.
+/// Bytes of a block's header, which is not encrypted.
 const HEADER_BYTES: usize = 12;
-/// Where the data length and, in its highest bit, the mark of encryption stand.
+/// Offset of the data length; its highest bit marks an encrypted block.
 const DATA_LENGTH: usize = 4;
 const ENCRYPTED: u8 = 0x80;
 
@@ -28,13 +28,13 @@ pub fn is_encrypted(block: &[u8]) -> bool {
     block.get(DATA_LENGTH).is_some_and(|byte| byte & ENCRYPTED != 0)
 }
 
-/// Opens and seals blocks.
+/// Encrypts and decrypts blocks.
 pub struct BlockCipher {
     cipher: PageCipher,
 }
 
 impl BlockCipher {
-    /// With the log's unwrapped key.
+    /// `key` is the log's unwrapped key.
     ///
     /// # Errors
     /// [`CipherFault`], never seen.
@@ -42,7 +42,7 @@ impl BlockCipher {
         Ok(Self { cipher: key.cipher()? })
     }
 
-    /// Opens a block in place and takes its mark away; its checksum is then that of the block.
+    /// Decrypts a block in place and clears its mark; its checksum is then that of the block.
     ///
     /// # Errors
     /// [`CipherFault`], never seen.
@@ -53,7 +53,7 @@ impl BlockCipher {
         Ok(())
     }
 
-    /// Seals an opened block in place, to the bytes it was opened from.
+    /// Encrypts a decrypted block in place, to its original bytes.
     ///
     /// # Errors
     /// [`CipherFault`], never seen.

@@ -1,38 +1,38 @@
-//! Mini-transactions of MariaDB 10.8 and newer: where their records end, and whether they make
-//! sense.
+//! Mini-transactions of MariaDB 10.8 and newer: where their records end, and whether they are
+//! valid.
 //!
-//! A mini-transaction is records, a sequence byte, a nonce if it is encrypted, and a checksum.
-//! Type and length of each record are readable in every format.
+//! A mini-transaction consists of records, a sequence byte, a nonce if it is encrypted, and a
+//! checksum. Type and length of each record are readable in every format.
 //!
-//! Source: formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 10.11, 11.4 and 11.8; what a
-//! record may hold from `log0recv.cc` (`recv_sys_t::parse_tail`).
+//! Source: formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 10.11, 11.4 and 11.8; valid record
+//! contents from `log0recv.cc` (`recv_sys_t::parse_tail`).
 
 use crate::{bytes::Bytes, ids::Lsn, page::checksum::crc32c};
 
 /// Longest mini-transaction that a server recovers (`MTR_SIZE_MAX`).
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// What is at the start of some bytes of a log.
+/// What the first bytes of a part of a log are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// Records of this many bytes, then a byte of 0 or 1.
+    /// Records of this many bytes, followed by a sequence byte of 0 or 1.
     Records(usize),
-    /// The bytes end before the records do.
+    /// The input ends before the records do.
     More,
-    /// No record: the log ends here. The servers write a zero behind the newest record.
+    /// No record: the log ends here. Servers write a zero after the newest record.
     End,
-    /// A length that no mini-transaction has.
+    /// Longer than any mini-transaction.
     TooLong,
 }
 
-/// Finds the end of the records that begin with `bytes`.
+/// Finds the end of the records at the start of `bytes`.
 #[must_use]
 pub fn frame(bytes: &[u8]) -> Framing {
     let mut unlimited = usize::MAX;
     frame_within(bytes, &mut unlimited)
 }
 
-/// The same, as far as `work` goes, of which each record takes one.
+/// As [`frame`], but each record costs one of `work`, and the search stops at 0.
 pub(crate) fn frame_within(bytes: &[u8], work: &mut usize) -> Framing {
     let mut at = 0_usize;
     loop {
@@ -51,7 +51,8 @@ pub(crate) fn frame_within(bytes: &[u8], work: &mut usize) -> Framing {
     }
 }
 
-/// The checksum of a mini-transaction; the sequence byte between records and nonce is not in it.
+/// The checksum of a mini-transaction. It does not cover the sequence byte between records and
+/// nonce.
 pub(crate) fn checksum(records: &[u8], nonce: &[u8]) -> u32 {
     if nonce.is_empty() {
         return crc32c(records);
@@ -62,7 +63,8 @@ pub(crate) fn checksum(records: &[u8], nonce: &[u8]) -> u32 {
     u32::try_from(digest.finalize() & 0xffff_ffff).unwrap_or_default()
 }
 
-/// Bytes of a record behind its first byte, from that byte and, perhaps, the length behind it.
+/// Bytes of a record after its first byte, computed from that byte and the length field that may
+/// follow.
 fn following(first: u8, bytes: &[u8], at: usize) -> Result<usize, Framing> {
     match first & 0x0f {
         0 => {
@@ -88,9 +90,10 @@ const fn varint_bytes(first: u8) -> usize {
     }
 }
 
-/// A number of 1 to 5 bytes, and how many it has.
+/// A variable-length number and the bytes it takes (1 to 5).
 ///
-/// Source: formats, "Redo (`ib_logfile0`)"; 4 and 5 bytes from `mtr0log.h`, no bytes confirm them.
+/// Source: formats, "Redo (`ib_logfile0`)"; 4 and 5 bytes from `mtr0log.h`, not confirmed on a
+/// file.
 #[must_use]
 pub fn varint(bytes: &[u8]) -> Option<(u32, usize)> {
     const MIN_2: u32 = 0x80;
@@ -113,20 +116,20 @@ pub fn varint(bytes: &[u8]) -> Option<(u32, usize)> {
     Some((value, width))
 }
 
-/// One record; positions are from the start of the mini-transaction.
+/// One record. Offsets count from the start of the mini-transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Type and, in the lower four bits, length.
     pub first: u8,
-    /// Where the record begins.
+    /// Offset of the record.
     pub begin: usize,
-    /// Where it ends to be type and length.
+    /// Offset after type and length.
     pub payload: usize,
-    /// Where it ends.
+    /// Offset of the record's end.
     pub end: usize,
 }
 
-/// The records of a mini-transaction, in order; ends early where they are cut off.
+/// Iterates over the records of a mini-transaction; ends early if they are cut off.
 #[derive(Clone, Debug)]
 pub struct Records<'b> {
     bytes: &'b [u8],
@@ -134,14 +137,14 @@ pub struct Records<'b> {
 }
 
 impl<'b> Records<'b> {
-    /// Over the bytes that [`frame`] found to be records.
+    /// `bytes` are records that [`frame`] found.
     #[must_use]
     pub const fn new(bytes: &'b [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 }
 
-/// The record that begins at `at`, for one who changes records while going from one to the next.
+/// The record at `at`, for callers that change records while they iterate.
 pub(crate) fn record_at(bytes: &[u8], at: usize) -> Option<Record> {
     Records { bytes, at }.next()
 }
@@ -163,17 +166,17 @@ impl Iterator for Records<'_> {
     }
 }
 
-/// Which page a record is about, and where its body begins.
+/// The page that a record changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageId {
     pub(crate) space: u32,
     pub(crate) page: u32,
-    /// Bytes that tablespace and page number take.
+    /// Bytes of the encoded space id and page number.
     pub(crate) bytes: usize,
 }
 
 impl PageId {
-    /// At the start of a record's payload. A record needs one byte more than its tablespace.
+    /// Parses the start of a record's payload. A record needs one byte more than its space id.
     pub(crate) fn parse(payload: &[u8]) -> Option<Self> {
         let (space, space_bytes) = varint(payload)?;
         let (page, page_bytes) = varint(payload.get(space_bytes..)?)?;
@@ -182,17 +185,18 @@ impl PageId {
     }
 }
 
-/// Whether a record is for the same page as the one before it: `follows` if that was for a page.
+/// Whether a record is for the same page as the one before it. `follows`: the record before was for
+/// a page.
 pub(crate) const fn same_page(first: u8, follows: bool) -> bool {
     first & 0x80 != 0 && follows
 }
 
-/// What opened records hold, as far as it proves the key.
+/// Contents of decrypted records that can confirm the key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// The checkpoint that the mini-transaction completes.
     pub checkpoint: Option<Lsn>,
-    /// Records with a body that was looked at.
+    /// Number of records whose body was checked.
     pub bodies: u64,
 }
 
@@ -210,14 +214,14 @@ const FILE_RENAME: u8 = 0xa0;
 const FILE_MODIFY: u8 = 0xb0;
 const FILE_CHECKPOINT: u8 = 0xf0;
 
-/// Largest page. The log does not say how large its pages are.
+/// Largest page size. The log does not record its page size.
 const MAX_PAGE_BYTES: usize = 65536;
-/// Where the page type stands: a record that makes a page anew ends its write here.
+/// Offset of the page type: a record that initialises a page ends its write here.
 const PAGE_TYPE: usize = 24;
-/// Bytes 0 to 7 of a page (checksum, page number) are never written by a record.
+/// First byte of a page that records write; checksum and page number come before it.
 const FIRST_WRITTEN: usize = 8;
 
-/// Reads opened records as recovery does; `None` if it would refuse one.
+/// Parses decrypted records as recovery does; `None` if recovery would reject one.
 #[must_use]
 pub fn contents(records: &[u8]) -> Option<Contents> {
     let mut found = Contents::default();
@@ -246,7 +250,7 @@ pub fn contents(records: &[u8]) -> Option<Contents> {
     (end == records.len()).then_some(found)
 }
 
-/// Where the last write to the page ended.
+/// End of the last write to the page.
 enum LastWrite {
     At(usize),
     /// No further record for the page may follow.
@@ -266,7 +270,7 @@ fn body(kind: u8, body: &[u8], last: &mut LastWrite, same_page: bool) -> Option<
     Some(())
 }
 
-/// Kinds of operations on index and undo pages; 0 to 10 are known.
+/// Operations on index and undo pages have 16 kinds at most; 0 to 10 are known.
 const EXTENDED_KINDS: u8 = 16;
 
 fn write(kind: u8, body: &[u8], from: usize) -> Option<usize> {
@@ -296,13 +300,13 @@ fn write(kind: u8, body: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-/// A number of at most 3 bytes, and what is behind it.
+/// A number of at most 3 bytes, and the bytes after it.
 fn short(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let (value, width) = varint(bytes).filter(|(_, width)| *width <= 3)?;
     Some((usize::try_from(value).ok()?, bytes.get(width..)?))
 }
 
-/// A record about a file; the checkpoint if it is one.
+/// Parses a record about a file. Returns the checkpoint LSN if it is a checkpoint record.
 fn file_record(first: u8, payload: &[u8]) -> Option<Option<Lsn>> {
     // Padding: a checkpoint record of zeros.
     if first & 0xf0 == FILE_CHECKPOINT && crate::bytes::all_zero(payload) {

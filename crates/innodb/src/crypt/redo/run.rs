@@ -1,8 +1,8 @@
-//! Encrypted mini-transactions one behind the other, as a part of MariaDB's log has them.
+//! Consecutive encrypted mini-transactions, as a part of MariaDB's log holds them.
 //!
-//! The checksum of a mini-transaction is over what is on disk, so that its end, and in a part of a
-//! log the first one, are found without a key. Nothing that says where records end is sealed:
-//! sealing finds the same places again.
+//! The checksum of a mini-transaction covers the stored bytes, so its end, and the first one in a
+//! part of a log, are found without a key. Nothing that marks the end of records is encrypted, so
+//! encryption finds the same boundaries again.
 //!
 //! Source: formats, "Redo (`ib_logfile0`)".
 
@@ -12,13 +12,13 @@ use crate::{
     bytes::Bytes,
     crypt::redo::{
         LogCipher,
-        mariadb_encrypted::{Room, open_in, seal_in},
+        mariadb_encrypted::{ScratchBuffer, open_in, seal_in},
         mariadb_phys,
         records::{self, Framing, frame, frame_within},
     },
 };
 
-/// What of the records is sealed.
+/// Which part of the records is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// All records as one stream: first bytes f0 9f 97 9d.
@@ -30,16 +30,16 @@ pub enum Layout {
 const SEQUENCE_BYTES: usize = 1;
 const NONCE_BYTES: usize = 8;
 const CHECKSUM_BYTES: usize = 4;
-/// Bytes behind the records.
+/// Bytes after the records.
 const TAIL_BYTES: usize = SEQUENCE_BYTES + NONCE_BYTES + CHECKSUM_BYTES;
-/// Records that may be looked at to find the first mini-transaction of a part: some milliseconds.
+/// Records that the search for the first mini-transaction may read: some milliseconds.
 const SEARCH_WORK: usize = 1 << 21;
-/// Bytes that are summed in the time that one record takes.
-const BYTES_A_RECORD: usize = 64;
+/// Bytes that are checksummed in the time one record takes.
+const BYTES_PER_RECORD: usize = 64;
 
-/// Where the first whole mini-transaction in a part of a log begins, of those that stand behind the end of another one
-/// (or behind the file's header, which has zeros there): where a sequence byte must be is where few others have to be
-/// looked at, and walks through the records of a long one from each of its bytes take too long.
+/// Offset of the first whole mini-transaction in a part of a log that follows the end of another
+/// one, or the file's header (which ends with zeros). Only places after a sequence byte are tried:
+/// trying every byte would take too long in long mini-transactions.
 #[must_use]
 pub fn first(part: &[u8]) -> Option<usize> {
     let mut work = SEARCH_WORK;
@@ -48,39 +48,39 @@ pub fn first(part: &[u8]) -> Option<usize> {
     places.filter(begins).find(|at| {
         let rest = part.get(*at..).unwrap_or_default();
         let Framing::Records(count) = frame_within(rest, &mut work) else { return false };
-        work = work.saturating_sub(count / BYTES_A_RECORD);
-        Unit::of(rest, count).is_some_and(|unit| unit.holds(rest))
+        work = work.saturating_sub(count / BYTES_PER_RECORD);
+        Unit::parse(rest, count).is_some_and(|unit| unit.holds(rest))
     })
 }
 
-/// Opens every mini-transaction of `run`, which begins with one, up to the first whose checksum does
-/// not hold. Returns where the last of them ends; what is behind it stays.
+/// Decrypts the mini-transactions of `run`, which starts with one, up to the first whose checksum
+/// does not match. Returns the end of the last one; the bytes after it stay.
 pub fn open(cipher: &LogCipher, layout: Layout, run: &mut [u8]) -> usize {
-    let mut room = Room::default();
-    each(run, |rest, unit| unit.holds(rest) && unit.crypt(rest, cipher, layout, Direction::Open, &mut room))
+    let mut buffer = ScratchBuffer::default();
+    each(run, |rest, unit| unit.holds(rest) && unit.crypt(rest, cipher, layout, Direction::Open, &mut buffer))
 }
 
-/// Seals every mini-transaction of `run`, all of which [`open`] opened, to the identical bytes.
+/// Encrypts every mini-transaction of `run`, all of which [`open`] decrypted, to identical bytes.
 pub fn seal(cipher: &LogCipher, layout: Layout, run: &mut [u8]) -> usize {
-    let mut room = Room::default();
-    each(run, |rest, unit| unit.crypt(rest, cipher, layout, Direction::Seal, &mut room))
+    let mut buffer = ScratchBuffer::default();
+    each(run, |rest, unit| unit.crypt(rest, cipher, layout, Direction::Seal, &mut buffer))
 }
 
-/// How many of the first mini-transactions of `run` open to what recovery would take, and to what it
-/// would not; those in which nothing is sealed are not counted.
+/// How many of the first mini-transactions of `run` decrypt to valid and to invalid records. Those
+/// without encrypted bytes are not counted.
 #[must_use]
-pub fn sense(cipher: &LogCipher, layout: Layout, run: &[u8]) -> (u32, u32) {
+pub fn count_valid(cipher: &LogCipher, layout: Layout, run: &[u8]) -> (u32, u32) {
     const ASKED: u32 = 64;
     let (mut fits, mut misfits, mut at) = (0_u32, 0_u32, 0_usize);
-    let mut room = Room::default();
+    let mut buffer = ScratchBuffer::default();
     while fits.saturating_add(misfits) < ASKED
         && let Some(rest) = run.get(at..)
         && let Framing::Records(count) = frame(rest)
-        && let Some(unit) = Unit::of(rest, count).filter(|unit| unit.holds(rest))
+        && let Some(unit) = Unit::parse(rest, count).filter(|unit| unit.holds(rest))
     {
         let mut opened = Zeroizing::new(rest.range(0, count).to_vec());
         let silent = layout == Layout::PageRecords && !mariadb_phys::has_ciphertext(&opened);
-        if !silent && unit.crypt(&mut opened, cipher, layout, Direction::Open, &mut room) {
+        if !silent && unit.crypt(&mut opened, cipher, layout, Direction::Open, &mut buffer) {
             let fit = records::contents(&opened).is_some();
             fits = fits.saturating_add(u32::from(fit));
             misfits = misfits.saturating_add(u32::from(!fit));
@@ -96,7 +96,7 @@ enum Direction {
     Seal,
 }
 
-/// A mini-transaction at the start of some bytes that have all of it.
+/// A complete mini-transaction at the start of some bytes.
 struct Unit {
     /// Bytes of its records.
     records: usize,
@@ -109,7 +109,7 @@ impl Unit {
         self.records.saturating_add(TAIL_BYTES)
     }
 
-    fn of(bytes: &[u8], records: usize) -> Option<Self> {
+    fn parse(bytes: &[u8], records: usize) -> Option<Self> {
         let nonce = records.checked_add(SEQUENCE_BYTES)?;
         let checksum = nonce.checked_add(NONCE_BYTES)?;
         Some(Self { records, nonce: bytes.array_at(nonce)?, checksum: bytes.be32(checksum)? })
@@ -125,12 +125,12 @@ impl Unit {
         cipher: &LogCipher,
         layout: Layout,
         direction: Direction,
-        room: &mut Room,
+        buffer: &mut ScratchBuffer,
     ) -> bool {
         let Some(records) = bytes.get_mut(..self.records) else { return false };
         let crypted = match (layout, direction) {
-            (Layout::OneStream, Direction::Open) => open_in(cipher, self.nonce, records, room),
-            (Layout::OneStream, Direction::Seal) => seal_in(cipher, self.nonce, records, room),
+            (Layout::OneStream, Direction::Open) => open_in(cipher, self.nonce, records, buffer),
+            (Layout::OneStream, Direction::Seal) => seal_in(cipher, self.nonce, records, buffer),
             (Layout::PageRecords, Direction::Open) => mariadb_phys::open(cipher, self.nonce, records),
             (Layout::PageRecords, Direction::Seal) => mariadb_phys::seal(cipher, self.nonce, records),
         };
@@ -138,12 +138,12 @@ impl Unit {
     }
 }
 
-/// Goes from one to the next as long as `crypt` takes them.
+/// Calls `crypt` for each mini-transaction as long as it returns `true`. Returns where it stopped.
 fn each(run: &mut [u8], mut crypt: impl FnMut(&mut [u8], &Unit) -> bool) -> usize {
     let mut at = 0_usize;
     while let Some(rest) = run.get_mut(at..)
         && let Framing::Records(records) = frame(rest)
-        && let Some(unit) = Unit::of(rest, records)
+        && let Some(unit) = Unit::parse(rest, records)
         && crypt(rest, &unit)
     {
         at = at.saturating_add(unit.bytes());

@@ -1,4 +1,4 @@
-//! From event to event: each gives its own length, and where the next begins.
+//! Walks from event to event: each gives its own length and the position of the next.
 
 use crate::{
     binlog::{EVENT_HEADER_BYTES, EventHeader, FORMAT_DESCRIPTION, START_ENCRYPTION, START_ENCRYPTION_PERCONA},
@@ -15,19 +15,19 @@ use crate::{
     },
 };
 
-/// A longer format description event is not read: there are 256 types at most.
+/// Maximum length of a format description event: there are at most 256 types.
 const MAX_DESCRIPTION_BYTES: u32 = 4096;
-/// Bytes of a start-encryption event behind its header: scheme, key version, nonce.
+/// Bytes of a start-encryption event after its header: scheme, key version, nonce.
 pub(super) const START_BODY_BYTES: u32 = 17;
 pub(super) const EVENT_HEADER_LENGTH: u32 = 19;
 
-const NO_SENSE: &str = "no format description event that can be understood";
+const NO_SENSE: &str = "no valid format description event";
 
 /// Why a walk ended.
 pub(super) enum Stop {
-    /// Every event was judged, or what is wrong with the last one is noted.
+    /// Every event was judged; a fault of the last one is reported.
     End,
-    /// Events from `next` on are sealed one by one.
+    /// Events from `next` on are encrypted one by one.
     Sealed(StartEncryption),
 }
 
@@ -36,7 +36,7 @@ pub(super) enum Stop {
 pub(super) struct StartEncryption {
     pub(super) at: u64,
     pub(super) next: u64,
-    /// Whether its checksum holds (or there is none).
+    /// Whether its checksum matches (or it has none).
     pub(super) sound: bool,
 }
 
@@ -48,16 +48,16 @@ pub(super) struct Chain {
     /// Number of the next event.
     unit: u64,
     described: bool,
-    /// The log was begun by a server of the MySQL family.
+    /// A server of the MySQL family started the log.
     pub(super) mysql: bool,
-    /// In relay logs: the end position of the transaction's event before.
+    /// In relay logs: the end position of the previous event of the transaction.
     position: Option<u32>,
-    /// How far events are behind where they say they are, since the last one that said so: bytes
-    /// missing or too many are the fault of one event, not of all that follow.
+    /// Difference between the positions in events and in the file, since the last event that named
+    /// one: missing or extra bytes are the fault of one event, not of all that follow.
     shift: u32,
 }
 
-/// What is wrong with an event.
+/// A fault of an event.
 enum Fault {
     Found(Check, String),
     Gone,
@@ -94,7 +94,7 @@ impl Chain {
                 self.note(log, at, fault, None);
                 return Ok(Stop::Sealed(start));
             }
-            match self.settle(log, at, event, fault)? {
+            match self.conclude(log, at, event, fault)? {
                 Some(next) => at = next,
                 None => return Ok(Stop::End),
             }
@@ -102,13 +102,13 @@ impl Chain {
         Ok(Stop::End)
     }
 
-    /// Where the event at `at` ends, if that is in the log.
+    /// End of the event at `at`, if it lies inside the log.
     fn end_of<R: ?Sized>(&self, log: &Log<'_, R>, at: u64, event: EventHeader) -> Option<u64> {
         Some(at.saturating_add(u64::from(event.bytes))).filter(|next| *next <= log.end)
     }
 
-    /// Counts the event, notes its fault, and says where the next one is.
-    fn settle<R: ReadAt + ?Sized>(
+    /// Counts the event, reports its fault, and returns the position of the next event.
+    fn conclude<R: ReadAt + ?Sized>(
         &mut self,
         log: &Log<'_, R>,
         at: u64,
@@ -116,7 +116,7 @@ impl Chain {
         fault: Option<Fault>,
     ) -> Result<Option<u64>, ScanError> {
         let next = at.saturating_add(u64::from(event.bytes));
-        // A position that alone is wrong does not put the length in doubt.
+        // If only the position is wrong, the length is still trusted.
         let trusted = match &fault {
             None => {
                 self.follow(event, next);
@@ -135,12 +135,13 @@ impl Chain {
         if misplaced && resumed == Some(next) {
             self.follow(event, next);
         }
-        let elsewhere = if resumed == Some(next) { None } else { Some((event.bytes, resumed)) };
-        self.note(log, at, fault, elsewhere);
+        let resync = if resumed == Some(next) { None } else { Some((event.bytes, resumed)) };
+        self.note(log, at, fault, resync);
         Ok(resumed)
     }
 
-    /// An event that gives a length under its header's or beyond the end of the log.
+    /// Handles an event whose length is shorter than its header or reaches beyond the end of the
+    /// log.
     fn cut_or_broken<R: ReadAt + ?Sized>(
         &mut self,
         log: &Log<'_, R>,
@@ -163,13 +164,13 @@ impl Chain {
             return self.truncated(log, at, event);
         }
         let given = event.map_or_else(|| "less than its header".to_owned(), |event| format!("{} bytes", event.bytes));
-        let detail = format!("gives its length as {given}, {left} bytes are left; {}", whence(log, resumed));
+        let detail = format!("gives its length as {given}, {left} bytes are left; {}", next_event_text(log, resumed));
         self.bad(log, at, Check::Length, detail);
         Ok(resumed)
     }
 
-    /// The last event is only partly there. A log that grew since its length was read is being
-    /// written to: that is no finding.
+    /// Handles a last event that is incomplete. If the log grew since its length was read, it is
+    /// being written: no finding.
     fn truncated<R: ReadAt + ?Sized>(
         &mut self,
         log: &Log<'_, R>,
@@ -245,9 +246,10 @@ impl Chain {
         let rules = found.map(|found| found.rules((!first).then_some(self.rules)));
         let old = found.is_some_and(|found| !found.has_checksum);
         let fault = match rules {
-            // Without checksums only the description a server begins its own log with has a right one.
+            // Without checksums only the format description event at the start of the server's own
+            // log has a valid one.
             Some(rules) if !old && !first && !rules.checksums => None,
-            // A damaged version can be that of a server that knew no checksums.
+            // A damaged server version can look like that of a server without checksums.
             Some(_) if old && self.checksums_seen(log, at)? != Some(true) => None,
             Some(_) => self.checksum(log, at, event)?,
             None => {
@@ -267,8 +269,9 @@ impl Chain {
         Ok(fault.or_else(|| self.wrong_position(at, event)))
     }
 
-    /// Whether one of the next few events ends in a right checksum: asked where the description
-    /// cannot be believed. `None` if there are none to ask but the event in question.
+    /// Whether one of the next few events ends with a valid checksum; used if the format
+    /// description cannot be trusted. `None` if there are no events to check but the one in
+    /// question.
     fn checksums_seen<R: ReadAt + ?Sized>(&mut self, log: &Log<'_, R>, mut at: u64) -> Result<Option<bool>, ScanError> {
         const EVENTS: usize = 8;
         let mut seen = 0_usize;
@@ -286,30 +289,31 @@ impl Chain {
         Ok((seen > 1).then_some(false))
     }
 
-    /// The position the event gives as its end, against where it ends. In relay logs positions are
-    /// those of the source and need only grow inside a transaction: the source may leave out events.
+    /// Compares the end position in the event with the actual end. In relay logs positions are
+    /// those of the source and need only grow inside a transaction: the source may leave out
+    /// events.
     fn wrong_position(&mut self, at: u64, event: EventHeader) -> Option<Fault> {
-        let said = event.end_log_pos;
+        let named_end = event.end_log_pos;
         if self.rules.relay {
             return self.backwards(event);
         }
         let end = low(at.saturating_add(u64::from(event.bytes)));
-        let agrees = said == 0 || said == end || self.named(event) == Some(end);
+        let agrees = named_end == 0 || named_end == end || self.named(event) == Some(end);
         (self.rules.positions && !agrees).then(|| {
-            let detail = format!("type {}: names {said} as its end, ends at {end}", event.kind);
+            let detail = format!("type {}: names {named_end} as its end, ends at {end}", event.kind);
             Fault::Found(Check::Position, detail)
         })
     }
 
-    /// Takes the position an event names for the measure of those behind it.
+    /// Takes the position in this event as the reference for the events after it.
     fn follow(&mut self, event: EventHeader, next: u64) {
         if self.rules.positions && event.end_log_pos != 0 {
             self.shift = low(next).wrapping_sub(event.end_log_pos);
         }
     }
 
-    /// The low 32 bits of where the event says it ends, corrected by what is known to be missing or
-    /// too much before it; `None` if it says nothing of this log.
+    /// The low 32 bits of the end position in the event, corrected by the bytes known to be missing
+    /// or extra before it; `None` if the event does not name a position in this log.
     pub(super) const fn named(&self, event: EventHeader) -> Option<u32> {
         if self.rules.positions && event.end_log_pos != 0 {
             Some(event.end_log_pos.wrapping_add(self.shift))
@@ -319,7 +323,7 @@ impl Chain {
     }
 
     fn backwards(&mut self, event: EventHeader) -> Option<Fault> {
-        if begins_anew(event.kind) {
+        if resets_positions(event.kind) {
             self.position = (event.end_log_pos != 0 && event.kind != FORMAT_DESCRIPTION).then_some(event.end_log_pos);
             return None;
         }
@@ -327,7 +331,7 @@ impl Chain {
             return None;
         }
         let before = self.position.replace(event.end_log_pos)?;
-        // Positions are modulo 2³²: a step over half of that is one backwards.
+        // Positions are modulo 2³²: a step of more than half of that goes backwards.
         let forward = (1..1 << 31).contains(&event.end_log_pos.wrapping_sub(before));
         (!forward).then(|| {
             let detail =
@@ -336,8 +340,8 @@ impl Chain {
         })
     }
 
-    /// The second event of a log of MariaDB or Percona Server 5.7, if it says that all others are sealed.
-    /// One that lost its type still has the length and scheme.
+    /// The second event of a log of MariaDB or Percona Server 5.7, if it says that all following
+    /// events are encrypted. An event with a damaged type still has the right length and scheme.
     fn start_encryption<R: ReadAt + ?Sized>(
         &self,
         log: &Log<'_, R>,
@@ -358,16 +362,16 @@ impl Chain {
         Ok(is_one.then(|| StartEncryption { at, next: at.saturating_add(u64::from(event.bytes)), sound }))
     }
 
-    /// Counts one event by how it lies in the file, or as bad with its fault. `elsewhere`: the
-    /// length it gives, and where the next event is instead.
+    /// Counts one event by its state in the file, or as bad with its fault. `resync`: the length
+    /// that the event gives, and the position where the walk continues instead.
     fn note<R: ReadAt + ?Sized>(
         &mut self,
         log: &Log<'_, R>,
         at: u64,
         fault: Option<Fault>,
-        elsewhere: Option<(u32, Option<u64>)>,
+        resync: Option<(u32, Option<u64>)>,
     ) {
-        match (fault, elsewhere) {
+        match (fault, resync) {
             (None, _) => self.good(log),
             (Some(Fault::Gone), _) => {
                 let detail = "the file became shorter while it was read";
@@ -379,7 +383,7 @@ impl Chain {
             }
             (Some(Fault::Found(check, detail)), None) => self.bad(log, at, check, detail),
             (Some(Fault::Found(_, detail)), Some((bytes, resumed))) => {
-                let detail = format!("gives its length as {bytes} bytes; {}; {detail}", whence(log, resumed));
+                let detail = format!("gives its length as {bytes} bytes; {}; {detail}", next_event_text(log, resumed));
                 self.bad(log, at, Check::Length, detail);
             }
         }
@@ -394,7 +398,7 @@ impl Chain {
         }
     }
 
-    /// Counts an event that is sealed and stays so.
+    /// Counts an encrypted event that is not decrypted.
     pub(super) fn sealed(&mut self) {
         bump(&mut self.unit);
         bump(&mut self.tally.units.total);
@@ -414,20 +418,20 @@ impl Chain {
     }
 }
 
-/// The low 32 bits of a position: all that an event keeps.
+/// The low 32 bits of a position, which are all that an event stores.
 pub(super) fn low(position: u64) -> u32 {
     u32::try_from(position & 0xffff_ffff).unwrap_or(0)
 }
 
-/// Events behind which positions may be any: those the replica writes itself, and those with which
-/// a source begins to send or a transaction begins.
-const fn begins_anew(kind: u8) -> bool {
+/// Whether positions may restart after an event of this type: events that the replica writes
+/// itself, and those with which a source starts to send or a transaction begins.
+const fn resets_positions(kind: u8) -> bool {
     // Stop, rotate, format description, GTIDs of MySQL, previous GTIDs; start encryption, GTID and
     // GTID list of MariaDB.
     matches!(kind, 3 | 4 | FORMAT_DESCRIPTION | 33..=35 | 162..=164)
 }
 
-fn whence<R: ReadAt + ?Sized>(log: &Log<'_, R>, resumed: Option<u64>) -> String {
+fn next_event_text<R: ReadAt + ?Sized>(log: &Log<'_, R>, resumed: Option<u64>) -> String {
     resumed.map_or_else(
         || "nothing behind it could be read".to_owned(),
         |next| format!("the next event begins at offset {}", log.file_offset(next)),

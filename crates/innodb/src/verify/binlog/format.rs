@@ -1,29 +1,29 @@
-//! What the format description event says of the events that follow it.
+//! The format description event, and what it says about the events that follow.
 
 use crate::{
     binlog::{EVENT_HEADER_BYTES, EventHeader},
     bytes::{Bytes, ascii_text},
 };
 
-/// Set in the format description event with which a replica begins a relay log.
+/// Set in the format description event that a replica writes at the start of a relay log.
 ///
 /// Source: `binlog_event.h` (`LOG_EVENT_RELAY_LOG_F`); confirmed on relay logs that MySQL 9.7,
 /// MariaDB 10.11 and 11.8 wrote.
 const RELAY_LOG: u16 = 0x40;
 
-/// What can be checked of the events of a log.
+/// Which checks apply to the events of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rules {
-    /// Every event ends in its CRC-32 (`binlog_checksum`).
+    /// Every event ends with its CRC-32 (`binlog_checksum`).
     pub(super) checksums: bool,
-    /// Events keep the end positions of the log of another server.
+    /// Events keep the end positions of another server's log.
     pub(super) relay: bool,
-    /// End positions are those of this log, where they are not 0.
+    /// End positions other than 0 are positions in this log.
     pub(super) positions: bool,
 }
 
 impl Rules {
-    /// Before the first format description event, and if that is damaged.
+    /// Rules before the first format description event, and if that is damaged.
     pub(super) const fn assumed() -> Self {
         Self { checksums: true, relay: false, positions: true }
     }
@@ -32,12 +32,13 @@ impl Rules {
 /// A format description event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Description {
-    /// Whether the server knew checksums: then this event has one, whatever it says of others.
+    /// Whether the server knew checksums. If so, this event has one, whatever the others have.
     pub(super) has_checksum: bool,
     /// The checksum algorithm of the events that follow; 0 none, 1 CRC-32.
     algorithm: u8,
     relay: bool,
-    /// A server of the MySQL family, whose start-encryption events are those of Percona Server 5.7.
+    /// Written by a server of the MySQL family, whose start-encryption events are those of Percona
+    /// Server 5.7.
     pub(super) mysql: bool,
 }
 
@@ -55,11 +56,11 @@ impl Description {
         Some(Self { has_checksum, algorithm, relay: header.flags & RELAY_LOG != 0, mysql: !mariadb })
     }
 
-    /// The rules for the events behind it. A relay log stays one: its later description events are
-    /// those of the source.
+    /// The rules for the events after it. A relay log stays one: its later format description
+    /// events come from the source.
     ///
-    /// Servers before checksums are not held to their end positions: in a transaction these were
-    /// once not the log's (S, no bytes confirm it).
+    /// End positions of servers before checksums are not checked: inside transactions they were not
+    /// those of the log (from server source, not confirmed on a file).
     pub(super) const fn rules(self, before: Option<Rules>) -> Rules {
         let relay = match before {
             Some(before) => before.relay,
@@ -68,7 +69,7 @@ impl Description {
         Rules { checksums: self.has_checksum && self.algorithm == 1, relay, positions: self.has_checksum && !relay }
     }
 
-    /// Whether an algorithm is named that this program does not know.
+    /// The checksum algorithm, if this program does not know it.
     pub(super) const fn unknown_algorithm(self) -> Option<u8> {
         if self.has_checksum && self.algorithm > 1 { Some(self.algorithm) } else { None }
     }
@@ -80,8 +81,8 @@ fn version_number(version: &str) -> Option<[u32; 3]> {
     Some([numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?])
 }
 
-/// Whether servers write events of this type. Types of newer versions may be missing, so an
-/// unknown one is no damage.
+/// Whether servers write events of this type. Types of newer versions may be missing here, so an
+/// unknown type is not damage.
 ///
 /// Source: `binlog_event.h` (MySQL up to 9.x: 42), MariaDB `log_event.h` (from 160), Percona Server 5.7
 /// (159).

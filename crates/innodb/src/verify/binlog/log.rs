@@ -1,4 +1,4 @@
-//! A log as the clear events it opens to, read in bounded memory.
+//! A log as a sequence of decrypted events, read in bounded memory.
 
 use crc_fast::{CrcAlgorithm::Crc32IsoHdlc, Digest};
 use zeroize::Zeroizing;
@@ -14,22 +14,22 @@ use crate::{
     read::{ReadAt, fill},
 };
 
-/// Bytes of an event that are in memory at a time: ends where a piece of MariaDB's may end.
+/// Bytes of an event in memory at a time. Must be a valid length of a piece, see [`EventPieces`].
 pub(super) const PIECE_BYTES: usize = 65536 + 4;
 /// Bytes of the checksum at the end of an event.
 pub(super) const CHECKSUM_BYTES: u32 = 4;
-/// Low byte of the flags, whose lowest bit the server changes when it closes a log: the checksum
-/// of a format description event is taken with it cleared.
+/// Offset of the low byte of the flags. The server changes its lowest bit when it closes a log, so
+/// the checksum of a format description event is computed with that bit cleared.
 const IN_USE_AT: usize = 17;
 
-/// How events lie in the file.
+/// How events are encrypted in the file.
 pub(super) enum Cipher {
     Clear,
     MySql(MySqlStream),
     MariaDb(MariaDbEvents),
 }
 
-/// A log; all offsets are of the clear stream, `base` bytes less than in the file.
+/// A log. All offsets are in the clear stream, which starts `base` bytes into the file.
 pub(super) struct Log<'s, R: ?Sized> {
     pub(super) source: &'s R,
     pub(super) base: u64,
@@ -37,7 +37,7 @@ pub(super) struct Log<'s, R: ?Sized> {
     pub(super) cipher: Cipher,
 }
 
-/// What the checksum of an event says.
+/// Result of checking an event's checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sum {
     Right,
@@ -45,7 +45,7 @@ pub(super) enum Sum {
         stored: u32,
         computed: u32,
     },
-    /// The file became shorter than it was.
+    /// The file became shorter while it was read.
     Gone,
 }
 
@@ -54,14 +54,14 @@ impl<R: ReadAt + ?Sized> Log<'_, R> {
         self.base.saturating_add(at)
     }
 
-    /// Bytes of the event of MariaDB's log at `at`, whose length is never sealed.
+    /// Length of the encrypted event at `at` in MariaDB's log. Lengths are never encrypted.
     fn sealed_bytes(&self, at: u64) -> Result<Option<u32>, ScanError> {
         let mut buf = [0; EVENT_HEADER_BYTES];
         Ok(fill(self.source, self.file_offset(at), &mut buf)?.le32(9))
     }
 
-    /// The header of the event at `at`; `None` if there are not bytes enough for one, or it gives
-    /// a length under its own.
+    /// The header of the event at `at`; `None` if the log ends before its end, or the event gives a
+    /// length shorter than its header.
     pub(super) fn header(&self, at: u64) -> Result<Option<EventHeader>, ScanError> {
         let mut buf = Zeroizing::new([0; EventPieces::FIRST_BYTES]);
         Ok(EventHeader::parse(self.start(at, buf.as_mut_slice())?))
@@ -89,7 +89,7 @@ impl<R: ReadAt + ?Sized> Log<'_, R> {
         Ok((found == bytes.len()).then_some(bytes))
     }
 
-    /// Bytes of the stream from `at`; not of MariaDB's sealed events.
+    /// Bytes of the stream from `at` on. Does not decrypt MariaDB's events.
     pub(super) fn bytes<'b>(&self, at: u64, buf: &'b mut [u8]) -> Result<&'b [u8], ScanError> {
         let wanted = buf.len().min(as_usize(self.end.saturating_sub(at)));
         let found = self.reader(at, u64::MAX).next(buf.get_mut(..wanted).unwrap_or_default())?;
@@ -130,10 +130,10 @@ impl<R: ReadAt + ?Sized> Log<'_, R> {
                 piece.iter_mut().skip(IN_USE_AT).take(1).for_each(|flags| *flags &= !1);
             }
             first = false;
-            let (summed, tail) = piece.split_at(piece.len().min(as_usize(u64::from(left))));
-            digest.update(summed);
+            let (covered, tail) = piece.split_at(piece.len().min(as_usize(u64::from(left))));
+            digest.update(covered);
             stored.extend_from_slice(tail);
-            left = left.saturating_sub(u32::try_from(summed.len()).unwrap_or(u32::MAX));
+            left = left.saturating_sub(u32::try_from(covered.len()).unwrap_or(u32::MAX));
         }
         let stored = stored.le32(0).unwrap_or(0);
         let computed = u32::try_from(digest.finalize()).unwrap_or(0);
@@ -141,32 +141,39 @@ impl<R: ReadAt + ?Sized> Log<'_, R> {
     }
 
     fn reader(&self, at: u64, event_bytes: u64) -> Reader<'_, R> {
-        let opener = match &self.cipher {
-            Cipher::Clear => Opener::None,
-            Cipher::MySql(stream) => Opener::Stream(stream),
-            Cipher::MariaDb(events) => Opener::Event(events.pieces(self.file_offset(at), event_bytes)),
+        let decryptor = match &self.cipher {
+            Cipher::Clear => Decryptor::None,
+            Cipher::MySql(stream) => Decryptor::Stream(stream),
+            Cipher::MariaDb(events) => Decryptor::Event(events.pieces(self.file_offset(at), event_bytes)),
         };
-        Reader { source: self.source, base: self.base, at, end: at.saturating_add(event_bytes), begun: false, opener }
+        Reader {
+            source: self.source,
+            base: self.base,
+            at,
+            end: at.saturating_add(event_bytes),
+            begun: false,
+            decryptor,
+        }
     }
 }
 
-enum Opener<'k> {
+enum Decryptor<'k> {
     None,
     Stream(&'k MySqlStream),
     Event(EventPieces<'k>),
 }
 
-/// Reads and opens one event from its beginning.
+/// Reads and decrypts one event from its start.
 struct Reader<'l, R: ?Sized> {
     source: &'l R,
     base: u64,
     at: u64,
     end: u64,
     begun: bool,
-    opener: Opener<'l>,
+    decryptor: Decryptor<'l>,
 }
 
-/// Only the first piece of a sealed event has bytes before its first block.
+/// Only the first piece of an encrypted event has bytes before its first block.
 const fn whole_blocks(bytes: usize) -> usize {
     bytes.saturating_sub(bytes % BLOCK)
 }
@@ -176,8 +183,8 @@ impl<R: ReadAt + ?Sized> Reader<'_, R> {
         self.end.saturating_sub(self.at)
     }
 
-    /// Fills `buf`, or as much of it as a piece may have, or what is left of the event; 0 if the file
-    /// ends inside it.
+    /// Fills `buf`, limited by the length of a piece and by the end of the event; returns 0 if the
+    /// file ends inside the event.
     fn next(&mut self, buf: &mut [u8]) -> Result<usize, ScanError> {
         let whole = if self.begun { whole_blocks(buf.len()) } else { buf.len() };
         let wanted = whole.min(as_usize(self.left()));
@@ -186,14 +193,14 @@ impl<R: ReadAt + ?Sized> Reader<'_, R> {
         if fill(self.source, offset, piece)?.len() < wanted {
             return Ok(0);
         }
-        let opened = match &mut self.opener {
-            Opener::None => Ok(()),
-            Opener::Stream(stream) => stream.apply(self.at, piece),
-            Opener::Event(pieces) => pieces.open(piece),
+        let opened = match &mut self.decryptor {
+            Decryptor::None => Ok(()),
+            Decryptor::Stream(stream) => stream.apply(self.at, piece),
+            Decryptor::Event(pieces) => pieces.open(piece),
         };
         self.at = self.at.saturating_add(as_u64(wanted));
         self.begun = true;
-        // Never seen: an event shorter than a header is not asked for.
+        // Cannot happen: callers never test for an event shorter than a header.
         Ok(opened.map_or_else(|CipherFault| 0, |()| wanted))
     }
 }

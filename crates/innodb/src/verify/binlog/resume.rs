@@ -1,4 +1,4 @@
-//! Where to go on behind an event whose length cannot be trusted.
+//! Finds the next event after one whose length cannot be trusted.
 
 use crate::{
     binlog::{EVENT_HEADER_BYTES, EventHeader},
@@ -12,17 +12,17 @@ use crate::{
     },
 };
 
-/// How much reading the search for lost events may cost: a hostile log must not cost more than a
-/// few times its length.
+/// Limits the bytes read by the search for lost events: a crafted log must not cost more than a few
+/// times its length.
 pub(super) struct Budget(u64);
 
 impl Budget {
     pub(super) const fn new(log_bytes: u64) -> Self {
-        const LEAST: u64 = 64 << 20;
-        Self(log_bytes.saturating_mul(2).saturating_add(LEAST))
+        const MIN_BYTES: u64 = 64 << 20;
+        Self(log_bytes.saturating_mul(2).saturating_add(MIN_BYTES))
     }
 
-    /// Whether so many bytes may still be read.
+    /// Takes `bytes` from the budget; `false` if it is exhausted.
     pub(super) fn spend(&mut self, bytes: u32) -> bool {
         let left = self.0.checked_sub(u64::from(bytes));
         self.0 = left.unwrap_or(0);
@@ -30,16 +30,16 @@ impl Budget {
     }
 }
 
-/// How far behind an event the next is searched for byte by byte.
+/// Distance after an event within which the next is searched byte by byte.
 const SEARCH_BYTES: u64 = 16 << 20;
 const WINDOW_BYTES: usize = 65536;
-/// Opening the header of one sealed event is about as much work as reading so many bytes.
+/// Decrypting the header of one event costs about as much as reading this many bytes.
 const HEADER_COST: u32 = 64;
 const POSITION_BITS: u32 = 32;
 
 impl Chain {
-    /// The offset of the next event after the bad one at `at`, by what the event itself says as far
-    /// as it is believable, or else the next one whose checksum holds.
+    /// Offset of the next event after the bad one at `at`: the end that the event itself names, if
+    /// it is plausible, or else the next event whose checksum matches.
     pub(super) fn resume<R: ReadAt + ?Sized>(
         &mut self,
         log: &Log<'_, R>,
@@ -66,28 +66,28 @@ impl Chain {
         }
     }
 
-    /// Where the event says it ends: the low 32 bits of an offset behind its header.
+    /// End position in the event: the low 32 bits of an offset after its header.
     fn named_end(&self, at: u64, event: EventHeader) -> Option<u64> {
         let named = self.named(event)?;
-        let least = at.checked_add(as_u64(EVENT_HEADER_BYTES))?;
-        let end = (least >> POSITION_BITS << POSITION_BITS) | u64::from(named);
-        if end < least { end.checked_add(1 << POSITION_BITS) } else { Some(end) }
+        let min_end = at.checked_add(as_u64(EVENT_HEADER_BYTES))?;
+        let end = (min_end >> POSITION_BITS << POSITION_BITS) | u64::from(named);
+        if end < min_end { end.checked_add(1 << POSITION_BITS) } else { Some(end) }
     }
 
-    /// Whether an event begins at `at` beyond doubt.
+    /// Whether an event certainly starts at `at`.
     fn proves<R: ReadAt + ?Sized>(&mut self, log: &Log<'_, R>, at: u64) -> Result<bool, ScanError> {
         let Some(event) = log.header(at)?.filter(|event| known_type(event.kind) && fits(log, at, *event)) else {
             return Ok(false);
         };
         if self.rules.checksums {
-            let summed =
+            let has_checksum =
                 event.bytes >= EVENT_HEADER_LENGTH.saturating_add(CHECKSUM_BYTES) && self.budget.spend(event.bytes);
-            return Ok(summed && log.sum(at, event)? == Sum::Right);
+            return Ok(has_checksum && log.sum(at, event)? == Sum::Right);
         }
         Ok(self.named_end(at, event) == Some(at.saturating_add(u64::from(event.bytes))))
     }
 
-    /// The first event from `from` on whose checksum (or position) holds.
+    /// The first event from `from` on whose checksum (or position) matches.
     pub(in crate::verify::binlog) fn search<R: ReadAt + ?Sized>(
         &mut self,
         log: &Log<'_, R>,
@@ -104,8 +104,8 @@ impl Chain {
             if places == 0 || !self.budget.spend(u32::try_from(places).unwrap_or(u32::MAX)) {
                 break;
             }
-            for (place, bytes) in window.windows(EVENT_HEADER_BYTES).enumerate() {
-                let next = at.saturating_add(as_u64(place));
+            for (offset, bytes) in window.windows(EVENT_HEADER_BYTES).enumerate() {
+                let next = at.saturating_add(as_u64(offset));
                 if self.may_begin(log, next, bytes)? && self.proves(log, next)? {
                     return Ok(Some(next));
                 }
@@ -115,8 +115,8 @@ impl Chain {
         Ok(None)
     }
 
-    /// Whether the 19 bytes at `at`, as they lie in a sealed log and else opened, can be those of an
-    /// event: a cheap test that leaves few places to prove.
+    /// Whether the 19 bytes at `at`, decrypted if necessary, can be an event header. A cheap test
+    /// that leaves few candidates for the checksum.
     fn may_begin<R: ReadAt + ?Sized>(&mut self, log: &Log<'_, R>, at: u64, bytes: &[u8]) -> Result<bool, ScanError> {
         let length = bytes.le32(9).unwrap_or(0);
         if as_usize(u64::from(length)) < EVENT_HEADER_BYTES || at.saturating_add(u64::from(length)) > log.end {

@@ -1,10 +1,10 @@
-//! Reading a log of 512-byte blocks from its first to its last.
+//! Reads a log of 512-byte blocks from the first to the last.
 
 use std::{thread, time::Duration};
 
 use super::{
     head::{BLOCK_BYTES, CHECKSUM},
-    order::{Lie, Order, Place},
+    order::{BlockState, NumberedBlock, Order},
     runs::Runs,
 };
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
 pub(super) const HEADER_BYTES: u64 = 2048;
 /// Bytes read at once.
 const CHUNK_BYTES: u64 = 1 << 20;
-/// Blocks that are read again because they look damaged; a running server may be writing them.
+/// Blocks that are read again if they look damaged, because a running server may be writing them.
 const REREADS: u32 = 64;
 
 /// How a format judges a block.
@@ -28,16 +28,16 @@ pub(super) trait BlockJudge {
     fn judge(&mut self, unit: u64, block: &[u8]) -> Judged;
 }
 
-/// One block, judged.
+/// Result of judging a block.
 pub(super) struct Judged {
-    pub(super) lie: Lie,
+    pub(super) state: BlockState,
     /// Number in the block's header, from 1; `None` if it has none.
     pub(super) number: Option<u32>,
-    /// What is wrong with it.
+    /// Failed check and message.
     pub(super) fault: Option<(Check, String)>,
 }
 
-/// All blocks behind the header.
+/// All blocks after the header.
 pub(super) struct Blocks<'a, R: ?Sized> {
     source: &'a R,
     file_bytes: u64,
@@ -47,12 +47,12 @@ pub(super) struct Blocks<'a, R: ?Sized> {
 }
 
 impl<'a, R: ReadAt + ?Sized> Blocks<'a, R> {
-    /// `first` is the number that the first block behind the header must have, if that is known.
+    /// `first` is the number that the first block after the header must have, if known.
     pub(super) fn new(source: &'a R, file_bytes: u64, first: Option<u32>) -> Self {
         Self { source, file_bytes, order: Order::new(first), runs: Runs::default(), rereads: REREADS }
     }
 
-    /// Reads and judges all of them. Returns the last one that is where its number says, counted
+    /// Reads and judges all blocks. Returns the last one whose number matches its position, counted
     /// from the start of the file.
     pub(super) fn walk(mut self, judge: &mut dyn BlockJudge, tally: &mut Tally) -> Result<Option<u64>, ScanError> {
         let mut buf = vec![0; crate::bytes::as_usize(CHUNK_BYTES)];
@@ -87,22 +87,22 @@ impl<'a, R: ReadAt + ?Sized> Blocks<'a, R> {
         {
             judged = self::judged(unit, &newer, judge);
         }
-        self.runs.block(unit, judged.fault.is_none().then_some(judged.lie));
+        self.runs.push(unit, judged.fault.is_none().then_some(judged.state));
         match judged.fault {
             Some((check, detail)) => {
                 bump(&mut tally.units.bad);
                 tally.find(Some(unit), Some(offset), check, detail);
             }
             None => {
-                let place = Place { unit, lie: judged.lie, number: judged.number };
+                let block = NumberedBlock { unit, state: judged.state, number: judged.number };
                 let source = self.source;
-                self.order.place(place, tally, |unit| number_now(source, unit));
+                self.order.push(block, tally, |unit| current_number(source, unit));
             }
         }
         Ok(())
     }
 
-    /// The block as it is now, if that is something else than before.
+    /// Reads the block again; `None` if it did not change.
     fn again(&mut self, offset: u64, block: &[u8; BLOCK_BYTES]) -> Result<Option<[u8; BLOCK_BYTES]>, ScanError> {
         let Some(left) = self.rereads.checked_sub(1) else { return Ok(None) };
         self.rereads = left;
@@ -121,16 +121,16 @@ fn judged(unit: u64, block: &[u8; BLOCK_BYTES], judge: &mut dyn BlockJudge) -> J
     if !all_zero(block.range(0, CHECKSUM)) {
         return judge.judge(unit, block);
     }
-    // Zeros up to a checksum that is not theirs are what is left of a block.
+    // Zeros with a checksum of other content are the remains of a damaged block.
     let stored = block.be32(CHECKSUM).unwrap_or_default();
     let expected = crc32c(block.range(0, CHECKSUM));
     let fault = (stored != 0 && stored != expected)
         .then(|| (Check::Checksum, super::head::mismatch("block", expected, stored)));
-    Judged { lie: Lie::Empty, number: None, fault }
+    Judged { state: BlockState::Empty, number: None, fault }
 }
 
-/// Number that a block has by now; the highest bit is no part of it.
-fn number_now<R: ReadAt + ?Sized>(source: &R, unit: u64) -> Option<u32> {
+/// Current number of a block; the highest bit is not part of it.
+fn current_number<R: ReadAt + ?Sized>(source: &R, unit: u64) -> Option<u32> {
     let mut block = [0; 4];
     let offset = unit.saturating_mul(as_u64(BLOCK_BYTES));
     let bytes = fill(source, offset, &mut block).ok()?;

@@ -1,24 +1,24 @@
-//! The chain of mini-transactions from the newest checkpoint to the end of the log, and what its
-//! end means.
+//! The chain of mini-transactions from the newest checkpoint to the end of the log, and how the log
+//! ends.
 //!
-//! A mini-transaction does not say where it belongs: the log ends where the next one does not
-//! hold. Servers write whole blocks. Behind the newest mini-transaction they put a zero byte, unless
-//! it ends with a block, and behind that what the buffer held before: older mini-transactions,
-//! checksum and all. While they write a block they may already fill it with the next
-//! mini-transaction, so that in place of the zero its beginning is written. So:
+//! A mini-transaction does not record its position: the log ends at the first one that is invalid.
+//! Servers write whole blocks. After the newest mini-transaction they put a zero byte, unless it
+//! ends with a block, and after that the previous content of the buffer: older, valid
+//! mini-transactions. While a block is being written, its buffer may already get the next
+//! mini-transaction, so its start can be on disk in place of the zero byte. Therefore:
 //!
-//! - before the place where the checkpoint was completed (its end LSN) every break is damage;
-//! - a break with sound mini-transactions behind it is damage, and the proof goes on with them,
-//!   unless these are of the rest of the buffer: none of them leads out of the block, and the
-//!   nonce, which grows, is older than that of the newest mini-transaction, or there is none;
-//! - a break at the start of a sector is the end of the log: what is there is of an earlier lap;
-//! - a mini-transaction within one sector that has the right sequence byte, a wrong checksum and
-//!   the zero byte behind it is damage;
-//! - anything else is a mini-transaction that a crash left half written ([`Check::LogEnd`]). A
-//!   damaged newest mini-transaction can look the same.
+//! - before the position where the checkpoint was completed (its end LSN) every break is damage;
+//! - a break followed by valid mini-transactions is damage, and verification continues with them,
+//! unless they are old buffer content: they do not reach the end of the block, and their nonce,
+//! which grows, is older than that of the newest mini-transaction, or they have none;
+//! - a break at the start of a sector is the end of the log: older content follows;
+//! - a mini-transaction within one sector that has the right sequence byte, a wrong checksum and is
+//! followed by the zero byte is damage;
+//! - anything else is a mini-transaction that was half written at a crash ([`Check::LogEnd`]). A
+//! damaged newest mini-transaction can look the same.
 //!
-//! Source: formats, "Redo (`ib_logfile0`)"; the zero byte and the rest of the buffer from
-//! `log0log.cc` (`log_t::write_buf`), confirmed on logs of killed MariaDB 10.11 and 11.8.
+//! Source: formats, "Redo (`ib_logfile0`)"; the zero byte and old buffer content from `log0log.cc`
+//! (`log_t::write_buf`), confirmed on logs of killed MariaDB 10.11 and 11.8.
 //!
 //! [`Check::LogEnd`]: crate::verify::Check::LogEnd
 
@@ -36,49 +36,49 @@ use crate::{
 /// Bytes of a nonce.
 pub(super) const NONCE_BYTES: usize = 8;
 const CHECKSUM_BYTES: usize = 4;
-/// What is wanted in memory first: most mini-transactions are shorter.
+/// Bytes to read first: most mini-transactions are shorter.
 const FIRST_BYTES: usize = 4096;
-/// The longest mini-transaction with all that is behind its records.
+/// The longest mini-transaction, including what follows its records.
 const LONGEST: usize = MAX_BYTES + 64;
 const SECTOR_BYTES: u64 = 512;
 /// The longest block that a server writes at once.
 const BLOCK_BYTES: u64 = 4096;
 
-/// One sound mini-transaction.
+/// One valid mini-transaction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MiniTransaction<'b> {
-    /// Position of its first byte.
+    /// LSN of its first byte.
     pub(super) lsn: Lsn,
     pub(super) records: &'b [u8],
     /// Zeros if it is not encrypted.
     pub(super) nonce: [u8; NONCE_BYTES],
 }
 
-/// Why there is no mini-transaction at some place.
+/// Why there is no valid mini-transaction at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// A zero where the first record should begin.
+    /// A zero where a record should start.
     Nothing,
     /// A one there, which no server writes.
     NoRecord,
-    /// No end of the records in the longest possible distance, or in the file.
+    /// The records have no end within the maximum length, or within the file.
     Endless,
-    /// Sequence byte of another lap.
+    /// Sequence byte of an earlier or later pass over the file.
     Sequence,
     /// Wrong checksum.
     Checksum { expected: u32, found: u32, bytes: u64 },
 }
 
-/// How the log ends.
+/// How a log ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     /// As servers end it.
     Sound,
-    /// With a mini-transaction that a crash may have left half written.
+    /// With a mini-transaction that may have been half written at a crash.
     Torn,
     /// With a damaged mini-transaction.
     Damaged(Fault),
-    /// Behind the end of the file.
+    /// Beyond the end of the file.
     BeyondFile,
 }
 
@@ -86,12 +86,12 @@ pub(super) enum Ending {
 pub(super) struct Chain<'a, R: ?Sized> {
     ring: Ring<'a, R>,
     encrypted: bool,
-    /// Position of the next mini-transaction.
+    /// LSN of the next mini-transaction.
     pub(super) at: u64,
     limit: u64,
-    /// How often a place is read again; a running server may be writing there.
+    /// How often a position is read again; a running server may be writing it.
     rereads: u32,
-    /// Bytes that may still be looked at to find a mini-transaction behind a break.
+    /// Bytes that the search for mini-transactions after breaks may still read.
     budget: u64,
 }
 
@@ -112,12 +112,12 @@ impl<'a, R: ReadAt + ?Sized> Chain<'a, R> {
         self.ring.geometry
     }
 
-    /// Whether the whole ring was walked along.
+    /// Whether the whole ring was read.
     pub(super) const fn is_over(&self) -> bool {
         self.at >= self.limit
     }
 
-    /// The mini-transaction at the current position; the position moves behind it.
+    /// The mini-transaction at the current position; moves the position to its end.
     pub(super) fn next(&mut self) -> Result<Result<MiniTransaction<'_>, Fault>, ScanError> {
         let bytes = match self.judge(self.at)? {
             Ok(bytes) => bytes,
@@ -135,8 +135,8 @@ impl<'a, R: ReadAt + ?Sized> Chain<'a, R> {
         Ok(Ok(MiniTransaction { lsn: Lsn(at), records, nonce }))
     }
 
-    /// Reads what is at the current position anew a few times; whether it is sound by now.
-    pub(super) fn settle(&mut self) -> Result<bool, ScanError> {
+    /// Reads the current position again a few times; returns whether it became valid.
+    pub(super) fn conclude(&mut self) -> Result<bool, ScanError> {
         let Some(left) = self.rereads.checked_sub(1) else { return Ok(false) };
         self.rereads = left;
         for pause in [1, 4, 16] {
@@ -149,13 +149,13 @@ impl<'a, R: ReadAt + ?Sized> Chain<'a, R> {
         Ok(false)
     }
 
-    /// Bytes behind the records.
+    /// Bytes after the records.
     const fn tail(&self) -> usize {
         let nonce = if self.encrypted { NONCE_BYTES } else { 0 };
         nonce.saturating_add(1).saturating_add(CHECKSUM_BYTES)
     }
 
-    /// Bytes of the mini-transaction at a position, if it is sound.
+    /// Length of the mini-transaction at a position, if it is valid.
     fn judge(&mut self, lsn: u64) -> Result<Result<usize, Fault>, ScanError> {
         let (geometry, tail) = (self.ring.geometry, self.tail());
         let mut wanted = FIRST_BYTES;
@@ -169,10 +169,10 @@ impl<'a, R: ReadAt + ?Sized> Chain<'a, R> {
         }
     }
 
-    /// Looks for a sound mini-transaction behind the current position, where there is none;
-    /// if there is one, the position moves there.
+    /// Searches for a valid mini-transaction after the current position, which has none. If there
+    /// is one, moves the position there.
     ///
-    /// A false one is found in one of 2³² places at most.
+    /// A false match has a probability of at most 2⁻³² per position.
     pub(super) fn resume(&mut self) -> Result<bool, ScanError> {
         let (geometry, tail) = (self.ring.geometry, self.tail());
         let broken = self.at;
@@ -193,8 +193,8 @@ impl<'a, R: ReadAt + ?Sized> Chain<'a, R> {
         Ok(false)
     }
 
-    /// Whether the mini-transactions from the current position on are what the log buffer held
-    /// before, behind the end of the log at `end`. `newest` is the nonce of the last one there.
+    /// Whether the mini-transactions from the current position on are old buffer content after the
+    /// end of the log at `end`. `newest` is the nonce of the last mini-transaction of the log.
     pub(super) fn is_rest_of_buffer(&mut self, end: u64, newest: [u8; NONCE_BYTES]) -> Result<bool, ScanError> {
         let behind = self.ring.geometry.offset(end).checked_rem(BLOCK_BYTES).unwrap_or(0);
         let block_end = end.saturating_add(BLOCK_BYTES.saturating_sub(behind));
@@ -211,15 +211,15 @@ impl<'a, R: ReadAt + ?Sized> Chain<'a, R> {
         Ok(false)
     }
 
-    /// Nonce of the sound mini-transaction at a position.
+    /// Nonce of the valid mini-transaction at a position.
     fn nonce(&mut self, lsn: u64) -> Result<Option<[u8; NONCE_BYTES]>, ScanError> {
         let Ok(bytes) = self.judge(lsn)? else { return Ok(None) };
         let at = bytes.saturating_sub(CHECKSUM_BYTES).saturating_sub(NONCE_BYTES);
         Ok(self.ring.from(lsn, bytes)?.array_at(at))
     }
 
-    /// What it means that there is no mini-transaction at the current position, behind which
-    /// there are no others either.
+    /// Decides how the log ends, if there is no mini-transaction at the current position and none
+    /// after it.
     pub(super) fn ending(&mut self, fault: Fault) -> Result<Ending, ScanError> {
         let geometry = self.ring.geometry;
         let offset = geometry.offset(self.at);
@@ -233,36 +233,36 @@ impl<'a, R: ReadAt + ?Sized> Chain<'a, R> {
             Fault::Nothing => Ending::Sound,
             _ if offset.is_multiple_of(SECTOR_BYTES) => Ending::Sound,
             Fault::Checksum { .. } if geometry.lap(last) != geometry.lap(self.at) => Ending::BeyondFile,
-            Fault::Checksum { .. } if same_sector && self.ends_behind(last)? => Ending::Damaged(fault),
+            Fault::Checksum { .. } if same_sector && self.ends_after(last)? => Ending::Damaged(fault),
             _ => Ending::Torn,
         })
     }
 
-    /// Whether the log ends behind the byte at a position.
-    fn ends_behind(&mut self, last: u64) -> Result<bool, ScanError> {
+    /// Whether the log ends after the byte at a position.
+    fn ends_after(&mut self, last: u64) -> Result<bool, ScanError> {
         let next = last.saturating_add(1);
         let sector_ends = self.ring.geometry.offset(next).is_multiple_of(SECTOR_BYTES);
         Ok(sector_ends || self.ring.from(next, 1)?.first() == Some(&0))
     }
 }
 
-/// Work that looking for a mini-transaction may take: bytes looked at.
+/// Bytes that the search for a mini-transaction may read.
 const RESUME_BYTES: u64 = 1 << 28;
 const REREADS: u32 = 16;
-/// Longer ones are not looked for.
+/// Longer mini-transactions are not searched for.
 const SHORT_BYTES: usize = 65536;
 
-/// Bytes that judging takes.
+/// Bytes of work that judging takes.
 fn cost(bytes: &[u8]) -> u64 {
     match frame(bytes) {
         Framing::Records(records) => as_u64(records).saturating_add(1),
         Framing::End => 1,
-        // About a record in 16 bytes.
+        // One record has about 16 bytes.
         Framing::More | Framing::TooLong => as_u64(bytes.len() / 16),
     }
 }
 
-/// Bytes of the mini-transaction at the start of `bytes`; `None` if they are too few to tell.
+/// Length of the mini-transaction at the start of `bytes`; `None` if they are too few to tell.
 fn judge(bytes: &[u8], lsn: u64, geometry: Geometry, tail: usize) -> Option<Result<usize, Fault>> {
     let records = match frame(bytes) {
         Framing::Records(records) => records,

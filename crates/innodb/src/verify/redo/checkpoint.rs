@@ -1,4 +1,4 @@
-//! The newest checkpoint that a file's header holds, without looking at the log behind it.
+//! The newest checkpoint in a file's header, without reading the log.
 
 use super::legacy;
 use crate::{
@@ -8,9 +8,9 @@ use crate::{
     redo::{RedoFormat, recognise},
 };
 
-/// The newest sound checkpoint in `head`, the first [`HEAD_BYTES`](super::HEAD_BYTES) of a file.
+/// The newest valid checkpoint in `head`, the first [`HEAD_BYTES`](super::HEAD_BYTES) of a file.
 ///
-/// What changed before it is on disk. Source: formats, "Redo" of MySQL and of MariaDB.
+/// Changes before it are in the data files. Source: formats, "Redo" of MySQL and of MariaDB.
 #[must_use]
 pub fn checkpoint_lsn(head: &[u8]) -> Option<Lsn> {
     let Some(format) = recognise(head) else { return legacy::checkpoint(head) };
@@ -21,16 +21,16 @@ pub fn checkpoint_lsn(head: &[u8]) -> Option<Lsn> {
     }
 }
 
-/// Bytes of header at the start of each of MySQL's files.
+/// Bytes of the header of each of MySQL's files.
 pub const MYSQL_HEADER_BYTES: u64 = 2048;
 
-/// Where a file of MySQL 8.0.30 and newer begins in the log.
+/// LSN of the start of a file of MySQL 8.0.30 and newer.
 ///
-/// Source: formats, "Redo" of MySQL; that the next file begins where this one ends, seen on 9.7.
+/// Source: formats, "Redo" of MySQL. Each file starts where the previous one ends, seen on 9.7.
 #[must_use]
 pub fn mysql_start_lsn(head: &[u8]) -> Option<Lsn> {
-    const FORMAT_OF_MANY_FILES: u32 = 6;
-    let many = recognise(head) == Some(RedoFormat::MySql) && head.be32(0) == Some(FORMAT_OF_MANY_FILES);
+    const FORMAT_8_0_30: u32 = 6;
+    let many = recognise(head) == Some(RedoFormat::MySql) && head.be32(0) == Some(FORMAT_8_0_30);
     head.be64(8).filter(|_| many).map(Lsn)
 }
 

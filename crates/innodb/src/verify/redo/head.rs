@@ -1,4 +1,4 @@
-//! The first blocks of a file: which format it is, and whether they are sound.
+//! The first blocks of a file: its format, and whether they are valid.
 
 use super::legacy;
 use crate::{
@@ -12,20 +12,20 @@ use crate::{
 
 /// Bytes of a block.
 pub(super) const BLOCK_BYTES: usize = 512;
-/// Where a block's checksum begins.
+/// Offset of a block's checksum.
 pub(super) const CHECKSUM: usize = 508;
-/// Stored where checksums are switched off (`innodb_log_checksums`).
+/// Stored if checksums are switched off (`innodb_log_checksums`).
 const NO_CHECKSUM: u32 = 0xdead_beef;
 
-/// The first bytes of a file, understood.
+/// The parsed first bytes of a file.
 pub(super) struct Head<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) file_bytes: u64,
     pub(super) format: RedoFormat,
-    /// The servers' own number of the format, as it must have been if the first bytes are damaged.
+    /// The servers' format number; reconstructed if the first bytes are damaged.
     pub(super) format_id: u32,
     pub(super) creator: Option<String>,
-    /// Whether the checksum of the first block holds.
+    /// Whether the checksum of the first block matches.
     pub(super) sound: bool,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Head<'a> {
         Ok(Self { bytes, file_bytes, format, format_id, creator, sound })
     }
 
-    /// Log sequence number of the first block behind the header, if the header is sound.
+    /// LSN of the first block after the header, if the header is valid.
     pub(super) fn start_lsn(&self) -> Option<Lsn> {
         self.bytes.be64(8).filter(|_| self.sound).map(Lsn)
     }
@@ -59,19 +59,19 @@ impl<'a> Head<'a> {
         for at in CHECKPOINTS {
             let block = self.bytes.range(at, at.saturating_add(BLOCK_BYTES));
             if block.len() == BLOCK_BYTES && !all_zero(block) && !block_holds(block, self.may_lack_checksums()) {
-                tally.find(None, Some(as_u64(at)), Check::Header, "the checksum of a checkpoint does not hold");
+                tally.find(None, Some(as_u64(at)), Check::Header, "the checksum of a checkpoint does not match");
             }
         }
     }
 
-    /// Notes that the first block is damaged.
+    /// Reports that the first block is damaged.
     pub(super) fn unsound(&self, tally: &mut Tally) {
         let found = self.bytes.be32(CHECKSUM).unwrap_or_default();
         let expected = crc32c(self.bytes.range(0, CHECKSUM));
         tally.find(None, Some(0), Check::Header, mismatch("header", expected, found));
     }
 
-    /// Sound checkpoint blocks of the 512-byte formats.
+    /// Valid checkpoint blocks of the 512-byte formats.
     pub(super) fn checkpoints(&self) -> impl Iterator<Item = &'a [u8]> {
         let (bytes, lenient) = (self.bytes, self.may_lack_checksums());
         let blocks = CHECKPOINTS.into_iter().map(move |at| bytes.range(at, at.saturating_add(BLOCK_BYTES)));
@@ -83,8 +83,8 @@ impl<'a> Head<'a> {
         !matches!(self.format_id, 0x5048_5953 | 0xd048_5953)
     }
 
-    /// Notes if the file is shorter than its header, or ends inside a block. Returns whether the
-    /// header is there.
+    /// Reports a file that is shorter than its header, or ends inside a block. Returns whether the
+    /// header is complete.
     pub(super) fn check_length(&self, header_bytes: u64, tally: &mut Tally) -> bool {
         let block_bytes = as_u64(BLOCK_BYTES);
         if self.file_bytes < header_bytes {
@@ -101,8 +101,8 @@ impl<'a> Head<'a> {
 
 const CHECKPOINTS: [usize; 2] = [512, 1536];
 
-/// Whether the crc32c at the end of a block of 512 bytes holds, or, if that may be
-/// (`innodb_log_checksums=OFF`), the server wrote none.
+/// Whether the CRC-32C at the end of a block of 512 bytes matches. With `may_lack`
+/// (`innodb_log_checksums=OFF`) a block without a checksum passes too.
 #[must_use]
 pub fn block_holds(block: &[u8], may_lack: bool) -> bool {
     match block.be32(CHECKSUM) {
@@ -112,12 +112,12 @@ pub fn block_holds(block: &[u8], may_lack: bool) -> bool {
     }
 }
 
-/// Why a checksum does not hold, in words.
+/// Message for a checksum that does not match.
 pub(super) fn mismatch(what: &str, expected: u32, found: u32) -> String {
-    format!("the checksum of the {what} does not hold (expected 0x{expected:08x}, found 0x{found:08x})")
+    format!("the checksum of the {what} does not match (expected 0x{expected:08x}, found 0x{found:08x})")
 }
 
-/// The format number with which the checksum of a damaged first block holds.
+/// The format number with which the checksum of a damaged first block matches.
 fn repaired(first: &[u8]) -> Option<u32> {
     let mut block = first.array_at::<BLOCK_BYTES>(0)?;
     FORMAT_IDS.into_iter().find(|id| {

@@ -1,15 +1,15 @@
 //! Logs of MySQL up to 5.7.8 and MariaDB up to 10.1, which have no format number: the first four
 //! bytes are zero.
 //!
-//! Source: `log0recv.cc` of MariaDB (`recv_log_recover_pre_10_2`); confirmed on files of a MySQL
-//! 5.6, of which there is no sample.
+//! Source: `log0recv.cc` of MariaDB (`recv_log_recover_pre_10_2`); confirmed on files of MySQL 5.6,
+//! of which testdata has no sample.
 
 use super::{
     Job, Outcome,
     blocks::{BlockJudge, Blocks, HEADER_BYTES, Judged},
     head::{BLOCK_BYTES, CHECKSUM, block_holds, mismatch},
     mysql::number_at,
-    order::Lie,
+    order::BlockState,
 };
 use crate::{
     bytes::{Bytes, all_zero},
@@ -20,21 +20,21 @@ use crate::{
     verify::Check,
 };
 
-/// Where the first checksum of a checkpoint begins; the second follows.
+/// Offset of the first checksum of a checkpoint; the second follows.
 const CHECKPOINT_SUM: usize = 288;
 const CHECKPOINTS: [usize; 2] = [512, 1536];
-/// Where MariaDB 10.1 notes in a checkpoint that the log is encrypted.
+/// Offset of the encryption mark of MariaDB 10.1 in a checkpoint.
 const CRYPT_10_1: usize = 20 + 32 * 9;
 
-/// Whether the first bytes of a file are the header of such a log: a header without a format
-/// number, and a checkpoint or a block that only this format has.
+/// Whether the first bytes of a file are the header of such a log: no format number, and a
+/// checkpoint or a block that only this format has.
 pub(super) fn is_head(bytes: &[u8]) -> bool {
     let first = bytes.range(2048, 2048 + BLOCK_BYTES);
     let block = first.len() == BLOCK_BYTES && !all_zero(first) && holds(first);
     bytes.be32(0) == Some(0) && !all_zero(bytes.range(0, 16)) && (block || checkpoint(bytes).is_some())
 }
 
-/// Newest of both checkpoints.
+/// The newer of both checkpoints.
 pub(super) fn checkpoint(bytes: &[u8]) -> Option<Lsn> {
     let blocks = CHECKPOINTS.into_iter().map(|at| bytes.range(at, at.saturating_add(BLOCK_BYTES)));
     let sound = blocks.filter(|block| !all_zero(block.range(0, CHECKPOINT_SUM)) && checkpoint_holds(block));
@@ -65,7 +65,7 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
         let block = head.bytes.range(at, at.saturating_add(BLOCK_BYTES));
         if !all_zero(block) && !checkpoint_holds(block) {
             let offset = crate::bytes::as_u64(at);
-            job.tally.find(None, Some(offset), Check::Header, "the checksum of a checkpoint does not hold");
+            job.tally.find(None, Some(offset), Check::Header, "the checksum of a checkpoint does not match");
         }
     }
     const START_LSN: usize = 4;
@@ -83,16 +83,17 @@ impl BlockJudge for Judge {
             let found = block.be32(CHECKSUM).unwrap_or_default();
             (Check::Checksum, mismatch("block", sum(block), found))
         });
-        Judged { lie: Lie::Clear, number, fault }
+        Judged { state: BlockState::Clear, number, fault }
     }
 }
 
-/// Whether the block's own checksum holds, or the crc32c that Percona Server and MariaDB offer.
+/// Whether the block's original checksum matches, or the CRC-32C that Percona Server and MariaDB
+/// offer.
 fn holds(block: &[u8]) -> bool {
     block.be32(CHECKSUM) == Some(sum(block)) || block_holds(block, true)
 }
 
-/// The checksum of a block before crc32c.
+/// The block checksum used before CRC-32C.
 fn sum(block: &[u8]) -> u32 {
     let mut shift = 0_u32;
     block.range(0, CHECKSUM).iter().fold(1_u32, |sum, byte| {

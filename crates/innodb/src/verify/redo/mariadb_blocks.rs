@@ -1,5 +1,5 @@
 //! Logs of MariaDB 10.2 to 10.7: blocks that are all clear or all encrypted, with a checksum over
-//! what is on disk.
+//! the stored bytes.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use super::{
     blocks::{BlockJudge, Blocks, HEADER_BYTES, Judged},
     head::{BLOCK_BYTES, CHECKSUM, Head, block_holds, mismatch},
     mysql::number_at,
-    order::{Lie, NUMBERS},
-    vote::{Sense, Vote},
+    order::{BlockState, NUMBERS},
+    vote::{KeyEvidence, Vote},
 };
 use crate::{
     bytes::{Bytes, as_u64},
@@ -17,7 +17,7 @@ use crate::{
         mariadb::Mode,
         redo::{
             LogCipher, LogKeyInfo,
-            mariadb_blocks::{BlockCipher, Layout, block_lsn, makes_sense, number},
+            mariadb_blocks::{BlockCipher, Layout, block_lsn, is_plausible, number},
         },
     },
     error::ScanError,
@@ -26,7 +26,7 @@ use crate::{
     page::checksum::crc32c,
     read::{ReadAt, fill},
     redo::RedoFormat,
-    verify::{Check, KeyAsked, Tally},
+    verify::{Check, RequiredKey, Tally},
 };
 
 /// High bit of the format number.
@@ -38,7 +38,7 @@ const WITHOUT_KEY_VERSION: [u32; 2] = [0x8000_0001, 0x8000_0067];
 struct Checkpoint<'a> {
     block: &'a [u8],
     lsn: Lsn,
-    /// Where in the ring it is.
+    /// Offset of the checkpoint in the ring.
     offset: u64,
 }
 
@@ -48,19 +48,19 @@ fn newest<'a>(head: &Head<'a>) -> Option<Checkpoint<'a>> {
     Some(Checkpoint { block, lsn: Lsn(block.be64(8)?), offset: block.be64(16)? })
 }
 
-/// What opens the blocks of an encrypted log.
+/// The key information needed to decrypt the blocks of an encrypted log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlocksKeyInfo {
-    /// Which key.
+    /// Key that the checkpoint names.
     pub key: LogKeyInfo,
-    /// How blocks are laid out.
+    /// Layout of the blocks.
     pub layout: Layout,
-    /// The newest checkpoint: numbers of blocks mean the positions nearest to it.
+    /// LSN of the newest checkpoint: block numbers mean the LSNs nearest to it.
     pub near: Lsn,
 }
 
-/// What the newest checkpoint of a log says of its key, from the first [`HEAD_BYTES`](super::HEAD_BYTES)
-/// of the file; `None` if it is no such log, not encrypted, or has no sound checkpoint.
+/// Key information of the newest checkpoint, from the first [`HEAD_BYTES`](super::HEAD_BYTES) of
+/// the file; `None` if it is not such a log, not encrypted, or has no valid checkpoint.
 #[must_use]
 pub fn blocks_key_info(head: &[u8]) -> Option<BlocksKeyInfo> {
     let head = Head::read(head, as_u64(head.len())).ok()?;
@@ -68,7 +68,7 @@ pub fn blocks_key_info(head: &[u8]) -> Option<BlocksKeyInfo> {
         return None;
     }
     let checkpoint = newest(&head)?;
-    let key = LogKeyInfo::of_checkpoint(checkpoint.block)?;
+    let key = LogKeyInfo::from_checkpoint(checkpoint.block)?;
     Some(BlocksKeyInfo { key, layout: layout(&head), near: checkpoint.lsn })
 }
 
@@ -89,7 +89,7 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
         Blocks::new(job.source, head.file_bytes, first).walk(&mut Clear, &mut job.tally)?;
         return Ok(Outcome { checkpoint_lsn, ..Outcome::default() });
     }
-    let info = checkpoint.as_ref().and_then(|checkpoint| LogKeyInfo::of_checkpoint(checkpoint.block));
+    let info = checkpoint.as_ref().and_then(|checkpoint| LogKeyInfo::from_checkpoint(checkpoint.block));
     let near = checkpoint_lsn.or_else(|| head.start_lsn()).unwrap_or_default();
     let mut judge = Judge::new(job.keys, info, near, head);
     Blocks::new(job.source, head.file_bytes, first).walk(&mut judge, &mut job.tally)?;
@@ -97,8 +97,9 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
     Ok(Outcome { key: Some(key), checkpoint_lsn, end_lsn: None })
 }
 
-/// Number that the first block must have. The header's is that of the log's first lap, so the
-/// first block may be whole laps ahead or, if it is behind the end of the log, behind.
+/// Number that the first block must have. The header has that of the log's first pass over the
+/// file, so the first block may be whole passes ahead or, if it lies after the end of the log,
+/// behind.
 fn first_number<R: ReadAt + ?Sized>(
     source: &R,
     head: &Head<'_>,
@@ -125,7 +126,7 @@ struct Clear;
 impl BlockJudge for Clear {
     fn judge(&mut self, _: u64, block: &[u8]) -> Judged {
         let fault = (!block_holds(block, true)).then(|| (Check::Checksum, wrong_sum(block)));
-        Judged { lie: Lie::Clear, number: number(block), fault }
+        Judged { state: BlockState::Clear, number: number(block), fault }
     }
 }
 
@@ -134,7 +135,7 @@ fn wrong_sum(block: &[u8]) -> String {
     mismatch("block", expected, block.be32(CHECKSUM).unwrap_or_default())
 }
 
-/// More key versions in one log than this are not looked up.
+/// Maximum number of key versions looked up for one log.
 const MAX_VERSIONS: usize = 64;
 
 /// Judges the blocks of an encrypted log.
@@ -145,7 +146,7 @@ struct Judge<'k> {
     near: Lsn,
     ciphers: BTreeMap<KeyVersion, Option<Box<[BlockCipher; 2]>>>,
     vote: Vote,
-    /// Blocks that no key was there to open.
+    /// Some blocks could not be decrypted for lack of a key.
     closed: bool,
     may_lack_checksums: bool,
 }
@@ -181,19 +182,19 @@ impl<'k> Judge<'k> {
         let [cbc, ctr] = ciphers.as_ref();
         let lsn = block_lsn(number(block).unwrap_or_default(), self.near);
         let offset = unit.saturating_mul(as_u64(BLOCK_BYTES));
-        self.vote.ask(unit, offset, |mode| {
+        self.vote.test(unit, offset, |mode| {
             let cipher = if mode == Mode::Cbc { cbc } else { ctr };
-            let Some(mut opened) = block.array_at::<BLOCK_BYTES>(0) else { return Sense::Misfits };
+            let Some(mut opened) = block.array_at::<BLOCK_BYTES>(0) else { return KeyEvidence::Misfits };
             let open = cipher.open(lsn, &mut opened).is_ok();
-            if open && makes_sense(&opened) { Sense::Fits } else { Sense::Misfits }
+            if open && is_plausible(&opened) { KeyEvidence::Fits } else { KeyEvidence::Misfits }
         });
     }
 
-    /// Notes what the keys are worth.
-    fn finish(&self, tally: &mut Tally) -> KeyAsked {
+    /// Reports the result for the keys.
+    fn finish(&self, tally: &mut Tally) -> RequiredKey {
         let key_id = self.info.map_or(1, |info| info.key_id);
         if self.info.is_none() {
-            tally.bad_key_info(None, "no checkpoint is sound: nothing says how the log's key is derived");
+            tally.bad_key_info(None, "no checkpoint is valid: the information to derive the log's key is lost");
         } else if !self.keys.has_mariadb() && self.closed {
             tally.unproven();
         } else {
@@ -206,7 +207,7 @@ impl<'k> Judge<'k> {
             }
             self.vote.finish(tally);
         }
-        KeyAsked::MariaDb { key_id, versions: self.ciphers.keys().copied().collect() }
+        RequiredKey::MariaDb { key_id, versions: self.ciphers.keys().copied().collect() }
     }
 }
 
@@ -226,9 +227,9 @@ impl BlockJudge for Judge<'_> {
     fn judge(&mut self, unit: u64, block: &[u8]) -> Judged {
         if !block_holds(block, self.may_lack_checksums) {
             let fault = Some((Check::CiphertextChecksum, wrong_sum(block)));
-            return Judged { lie: Lie::Encrypted, number: None, fault };
+            return Judged { state: BlockState::Encrypted, number: None, fault };
         }
         self.open(unit, block);
-        Judged { lie: Lie::Encrypted, number: number(block), fault: None }
+        Judged { state: BlockState::Encrypted, number: number(block), fault: None }
     }
 }

@@ -1,12 +1,12 @@
 //! Logs of MariaDB 10.8 and newer: every mini-transaction from the newest checkpoint to the end of
-//! the log. Older parts of the file are not looked at: the server does not need them.
+//! the log. Older parts of the file are not read: the server does not need them.
 
 use super::{
     HEAD_BYTES, Job, Outcome,
     chain::{Chain, Ending, Fault, MiniTransaction, NONCE_BYTES},
     head::mismatch,
     ring::Geometry,
-    vote::{Sense, Vote},
+    vote::{KeyEvidence, Vote},
 };
 use crate::{
     bytes::{Bytes, all_zero, as_u64, bump},
@@ -20,22 +20,22 @@ use crate::{
     page::checksum::crc32c,
     read::{ReadAt, fill},
     redo::RedoFormat,
-    verify::{Check, KeyAsked, Tally, Units},
+    verify::{Check, RequiredKey, Tally, Units},
 };
 
-/// Where both checkpoints stand.
+/// Offsets of both checkpoints.
 const CHECKPOINTS: [u64; 2] = [4096, 8192];
-/// Bytes of a checkpoint, the checksum at the end.
+/// Bytes of a checkpoint, including the checksum at its end.
 const CHECKPOINT_BYTES: usize = 64;
-/// Attempts to read a log whose checkpoint moves on meanwhile.
+/// How often a log is read whose checkpoint moves on meanwhile.
 const ATTEMPTS: u32 = 3;
 
 /// A checkpoint of these formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Checkpoint {
-    /// Recovery begins here.
+    /// LSN at which recovery starts.
     lsn: Lsn,
-    /// The mini-transaction that completes the checkpoint begins here.
+    /// LSN of the mini-transaction that completes the checkpoint.
     end: Lsn,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
     let geometry = Geometry { first, capacity: head.file_bytes.saturating_sub(header_bytes) };
     let Some(mut checkpoint) = checkpoint(job, first, true)? else {
         job.tally.find(None, CHECKPOINTS.first().copied(), Check::Header, "no checkpoint");
-        return Ok(Outcome { key: LogKeyInfo::of_header(head.bytes).map(asked), ..Outcome::default() });
+        return Ok(Outcome { key: LogKeyInfo::from_header(head.bytes).map(asked), ..Outcome::default() });
     };
     let info = key_info(job, geometry, checkpoint)?;
     let key = info.map(asked);
@@ -76,7 +76,7 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
         walk.run(Chain::new(job.source, geometry, checkpoint.lsn, info.is_some()))?;
         let now = self::checkpoint(job, first, false)?.filter(|now| *now != checkpoint);
         match now {
-            // The server has written over what was being read.
+            // The server has overwritten the part that was being read.
             Some(now) if walk.tally.is_damaged() && attempt < ATTEMPTS => checkpoint = now,
             now => {
                 if now.is_some() && walk.tally.is_damaged() {
@@ -95,19 +95,19 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
     Ok(Outcome::default())
 }
 
-/// Whether the file is cut: servers make it of whole blocks, and not shorter than they have a
-/// minimum for, seen on MariaDB 10.11 and 11.8; a backup is as long as its log.
+/// Whether the file is cut: servers make it of whole blocks and not shorter than a minimum, seen on
+/// MariaDB 10.11 and 11.8; a backup is as long as its log.
 fn is_cut<R: ?Sized>(job: &mut Job<'_, R>) -> bool {
     const BLOCK_BYTES: u64 = 4096;
-    const LEAST_BYTES: u64 = 4 << 20;
+    const MIN_LOG_BYTES: u64 = 4 << 20;
     let head = job.head;
     if head.creator.as_deref().is_some_and(|creator| creator.starts_with("Backup ")) {
         return false;
     }
     let (check, detail) = if !head.file_bytes.is_multiple_of(BLOCK_BYTES) {
         (Check::PartialUnit, format!("the file ends inside a block, at byte {}", head.file_bytes))
-    } else if head.file_bytes < LEAST_BYTES {
-        (Check::FileSize, format!("{} bytes, servers make no log of less than {LEAST_BYTES}", head.file_bytes))
+    } else if head.file_bytes < MIN_LOG_BYTES {
+        (Check::FileSize, format!("{} bytes, servers make no log of less than {MIN_LOG_BYTES}", head.file_bytes))
     } else {
         return false;
     };
@@ -121,7 +121,7 @@ fn key_info<R: ReadAt + ?Sized>(
     geometry: Geometry,
     checkpoint: Checkpoint,
 ) -> Result<Option<LogKeyInfo>, ScanError> {
-    let info = LogKeyInfo::of_header(job.head.bytes);
+    let info = LogKeyInfo::from_header(job.head.bytes);
     if job.head.format == RedoFormat::MariaDbEncrypted {
         return Ok(Some(info.unwrap_or_default()));
     }
@@ -132,11 +132,11 @@ fn key_info<R: ReadAt + ?Sized>(
     Ok(info.filter(|_| !clear))
 }
 
-fn asked(info: LogKeyInfo) -> KeyAsked {
-    KeyAsked::MariaDb { key_id: info.key_id, versions: vec![info.key_version] }
+fn asked(info: LogKeyInfo) -> RequiredKey {
+    RequiredKey::MariaDb { key_id: info.key_id, versions: vec![info.key_version] }
 }
 
-/// The newest checkpoint as it is now.
+/// Reads the newest checkpoint again.
 fn checkpoint<R: ReadAt + ?Sized>(
     job: &mut Job<'_, R>,
     first: Lsn,
@@ -154,7 +154,7 @@ fn checkpoint<R: ReadAt + ?Sized>(
         match Checkpoint::parse(block, first) {
             Some(found) => newest = newest.filter(|newest| newest.lsn > found.lsn).or(Some(found)),
             None if note && !all_zero(block) => {
-                job.tally.find(None, Some(offset), Check::Header, "the checksum of a checkpoint does not hold");
+                job.tally.find(None, Some(offset), Check::Header, "the checksum of a checkpoint does not match");
             }
             None => {}
         }
@@ -162,7 +162,7 @@ fn checkpoint<R: ReadAt + ?Sized>(
     Ok(newest)
 }
 
-/// The key of an encrypted log.
+/// State of the key of a log.
 enum LogKey {
     /// The log is not encrypted.
     Unneeded,
@@ -186,7 +186,7 @@ impl LogKey {
     }
 }
 
-/// The walk along the log, and what it found.
+/// State and result of the walk along the log.
 struct Walk {
     tally: Tally,
     checkpoint: Checkpoint,
@@ -194,11 +194,11 @@ struct Walk {
     format: RedoFormat,
     key: LogKey,
     vote: Vote,
-    /// Whether a mini-transaction began where the checkpoint was completed.
+    /// Whether a mini-transaction started where the checkpoint was completed.
     completed: bool,
     /// Nonce of the newest mini-transaction.
     nonce: [u8; NONCE_BYTES],
-    /// Where the log ends.
+    /// LSN of the end of the log.
     end: Lsn,
     scratch: Vec<u8>,
 }
@@ -225,7 +225,7 @@ impl Walk {
             match chain.next()? {
                 Ok(unit) => self.sound(&unit, geometry),
                 Err(fault) => {
-                    if fault != Fault::Nothing && chain.settle()? {
+                    if fault != Fault::Nothing && chain.conclude()? {
                         continue;
                     }
                     if !self.broken(&mut chain, fault)? {
@@ -251,37 +251,39 @@ impl Walk {
         }
     }
 
-    /// Opens a mini-transaction in every mode still possible.
+    /// Decrypts a mini-transaction in every mode that is still possible.
     fn judge(&mut self, unit: &MiniTransaction<'_>, number: u64, offset: u64) {
         let LogKey::Known(ciphers) = &self.key else { return };
         let [cbc, ctr] = ciphers.as_ref();
         let (format, completes, scratch) = (self.format, self.checkpoint, &mut self.scratch);
-        self.vote.ask(number, offset, |mode| {
+        self.vote.test(number, offset, |mode| {
             scratch.clear();
             scratch.extend_from_slice(unit.records);
             let cipher = if mode == Mode::Cbc { cbc } else { ctr };
             let opened = match format {
                 RedoFormat::MariaDbEncrypted => mariadb_encrypted::open(cipher, unit.nonce, scratch),
-                _ if !mariadb_phys::has_ciphertext(unit.records) => return Sense::Silent,
+                _ if !mariadb_phys::has_ciphertext(unit.records) => return KeyEvidence::Silent,
                 _ => mariadb_phys::open(cipher, unit.nonce, scratch),
             };
             match records::contents(scratch).filter(|_| opened.is_ok()) {
-                None => Sense::Misfits,
+                None => KeyEvidence::Misfits,
                 Some(contents) if format == RedoFormat::MariaDbEncrypted && unit.lsn == completes.end => {
-                    if contents.checkpoint == Some(completes.lsn) { Sense::Proves } else { Sense::Misfits }
+                    if contents.checkpoint == Some(completes.lsn) { KeyEvidence::Proves } else { KeyEvidence::Misfits }
                 }
-                Some(_) => Sense::Fits,
+                Some(_) => KeyEvidence::Fits,
             }
         });
     }
 
-    /// Judges a place without a sound mini-transaction; whether the walk goes on behind it.
+    /// Judges a position without a valid mini-transaction; returns whether the walk continues after
+    /// it.
     fn broken<R: ReadAt + ?Sized>(&mut self, chain: &mut Chain<'_, R>, fault: Fault) -> Result<bool, ScanError> {
         let (at, geometry) = (chain.at, chain.geometry());
         let required = at <= self.checkpoint.end.0 && !self.completed;
         if required || fault != Fault::Nothing {
             let ending = chain.ending(fault)?;
-            // What is found behind the completed checkpoint is, in a file cut short, of another lap.
+            // In a truncated file, anything found after the completed checkpoint is from an earlier
+            // pass.
             if chain.resume()? && !(required && at < self.checkpoint.end.0 && chain.at > self.checkpoint.end.0) {
                 if required || !chain.is_rest_of_buffer(at, self.nonce)? {
                     self.damaged(at, geometry, fault);
@@ -292,18 +294,18 @@ impl Walk {
             let lap_is_over = geometry.lap(self.checkpoint.end.0) > 0;
             match ending {
                 _ if required && lap_is_over => {
-                    let detail = format!("the log goes on to LSN {} and does not in this file", self.checkpoint.end);
+                    let detail = format!("the log continues to LSN {}, but not in this file", self.checkpoint.end);
                     self.tally.find(None, Some(geometry.offset(at)), Check::FileSize, detail);
                 }
                 _ if required => self.damaged(at, geometry, fault),
                 Ending::Sound => {}
                 Ending::Damaged(fault) => self.damaged(at, geometry, fault),
                 Ending::BeyondFile => {
-                    let detail = format!("the mini-transaction at LSN {at} goes on behind the end of the file");
+                    let detail = format!("the mini-transaction at LSN {at} continues beyond the end of the file");
                     self.tally.find(None, Some(geometry.offset(at)), Check::FileSize, detail);
                 }
                 Ending::Torn => {
-                    let detail = format!("the log ends with a mini-transaction that is not whole, at LSN {at}");
+                    let detail = format!("the log ends with a mini-transaction that is incomplete, at LSN {at}");
                     self.tally.find(None, Some(geometry.offset(at)), Check::LogEnd, detail);
                 }
             }
@@ -318,20 +320,20 @@ impl Walk {
         let check = if self.info.is_some() { Check::CiphertextChecksum } else { Check::Checksum };
         let detail = match fault {
             Fault::Checksum { expected, found, .. } => mismatch("mini-transaction", expected, found),
-            Fault::Nothing | Fault::NoRecord => "no mini-transaction where the log goes on".to_owned(),
-            Fault::Endless => "no mini-transaction where the log goes on: it has no end".to_owned(),
-            Fault::Sequence => "no mini-transaction where the log goes on: wrong sequence byte".to_owned(),
+            Fault::Nothing | Fault::NoRecord => "no mini-transaction where the log continues".to_owned(),
+            Fault::Endless => "no mini-transaction where the log continues: it has no end".to_owned(),
+            Fault::Sequence => "no mini-transaction where the log continues: wrong sequence byte".to_owned(),
         };
         self.tally.find(Some(unit), Some(geometry.offset(at)), check, format!("{detail}, at LSN {at}"));
     }
 
-    /// The server wrote while the log was read, again and again.
+    /// Reports that the server kept writing the log while it was read.
     fn changed(&mut self) {
         self.forget_findings();
         self.tally.find(None, None, Check::Changing, "the log was written while it was read");
     }
 
-    /// What was found follows from something else.
+    /// Drops findings that are consequences of another fault.
     fn forget_findings(&mut self) {
         let Units { total, bad, .. } = self.tally.units;
         let units = Units { total: total.saturating_sub(bad), bad: 0, ..self.tally.units };
@@ -339,17 +341,17 @@ impl Walk {
         self.tally.units = units;
     }
 
-    /// Notes what the key is worth.
+    /// Reports the result for the key.
     fn finish<R: ReadAt + ?Sized>(&mut self, job: &Job<'_, R>, geometry: Geometry) -> Result<(), ScanError> {
-        if matches!(self.key, LogKey::Known(_)) && !self.vote.heard() {
-            self.ask_older(job, geometry)?;
+        if matches!(self.key, LogKey::Known(_)) && !self.vote.has_evidence() {
+            self.test_older(job, geometry)?;
         }
         let damaged_info = !job.head.sound && self.info.is_some();
         match &self.key {
             LogKey::Unneeded => {}
             LogKey::NoStore => self.tally.unproven(),
             LogKey::Missing if damaged_info => self.bad_info(),
-            LogKey::Known(_) if damaged_info && self.vote.refuses() => self.bad_info(),
+            LogKey::Known(_) if damaged_info && self.vote.rejects_key() => self.bad_info(),
             LogKey::Missing => {
                 let info = self.info.unwrap_or_default();
                 let detail = format!("version {} of key {} is not in the key file", info.key_version, info.key_id);
@@ -362,12 +364,13 @@ impl Walk {
 
     fn bad_info(&mut self) {
         const KEY_INFO: u64 = 48;
-        self.tally.bad_key_info(Some(KEY_INFO), "the header is damaged, and the key it names does not open the log");
+        self.tally.bad_key_info(Some(KEY_INFO), "the header is damaged, and the key it names does not decrypt the log");
     }
 
-    /// After a clean shutdown an older `Phys` log has nothing encrypted behind its checkpoint: asks
-    /// the mini-transactions before it, where the log has not gone through the file yet.
-    fn ask_older<R: ReadAt + ?Sized>(&mut self, job: &Job<'_, R>, geometry: Geometry) -> Result<(), ScanError> {
+    /// After a clean shutdown an older `Phys` log has nothing encrypted after its checkpoint.
+    /// Checks the key with the mini-transactions before it, if the log has not yet wrapped around
+    /// the file.
+    fn test_older<R: ReadAt + ?Sized>(&mut self, job: &Job<'_, R>, geometry: Geometry) -> Result<(), ScanError> {
         const ENOUGH_BYTES: u64 = 1 << 20;
         if geometry.lap(self.checkpoint.end.0) > 0 {
             return Ok(());

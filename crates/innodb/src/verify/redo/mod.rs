@@ -1,11 +1,11 @@
 //! Redo logs: every block of MySQL and of MariaDB up to 10.7, every mini-transaction of MariaDB
 //! 10.8 and newer from the newest checkpoint to the end of the log.
 //!
-//! A log is a ring or a chain of recycled files: behind its end lie blocks of earlier laps, which
-//! are sound but stale, and may be zero. Blocks of an earlier lap are checked like all others but
-//! may be anywhere; a block that interrupts a series of numbered ones is damage. A block is a
-//! sector of the disk, which a crash does not leave half written: a checksum that does not hold
-//! is damage wherever the block is. Mini-transactions can be left half written: see `chain`.
+//! A log is a ring or a chain of recycled files: after its end there are blocks of earlier passes,
+//! which are valid but stale, and may be zero. Blocks of an earlier pass are checked like all
+//! others but may be anywhere; a block that interrupts a series of numbered ones is damage. A block
+//! is a disk sector, which a crash does not leave half written, so a wrong checksum is damage in
+//! any block. Mini-transactions can be left half written: see `chain`.
 //!
 //! Source: formats, "Redo" of MySQL and of MariaDB.
 
@@ -40,36 +40,36 @@ use crate::{
     keys::KeySource,
     read::{ReadAt, fill, length},
     redo::RedoFormat,
-    verify::{Check, FileReport, KeyAsked, Tally},
+    verify::{Check, FileReport, RequiredKey, Tally},
 };
 
-/// What verification says of one file of a redo log.
+/// Result of verifying one file of a redo log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RedoReport {
-    /// The verdict, and what it is made of. Units are blocks, counted from the start of the file,
-    /// or mini-transactions, counted from the newest checkpoint.
+    /// Verdict and findings. Units are blocks, counted from the start of the file, or
+    /// mini-transactions, counted from the newest checkpoint.
     #[serde(flatten)]
     pub file: FileReport,
     /// Layout of the log.
     pub format: RedoFormat,
-    /// Log sequence number of the first byte behind the header.
+    /// LSN of the first byte after the header.
     pub start_lsn: Option<Lsn>,
-    /// Newest checkpoint that this file holds.
+    /// LSN of the newest checkpoint in this file.
     pub checkpoint_lsn: Option<Lsn>,
-    /// MariaDB 10.8 and newer: where the log ends.
+    /// MariaDB 10.8 and newer: LSN of the end of the log.
     pub end_lsn: Option<Lsn>,
 }
 
-/// Bytes at the start of a file that hold everything but log.
+/// Bytes at the start of a file that contain all headers.
 pub const HEAD_BYTES: usize = 12288;
 
-/// Proves one file of a redo log; nothing of it is kept in memory but 3 MiB at a time.
+/// Verifies one file of a redo log, with at most 3 MiB of it in memory.
 ///
-/// `sibling` is the newest [`key_info`] of all MySQL files of the same log: only files that held
-/// a checkpoint say which key opens them.
+/// `sibling` is the newest [`key_info`] of all MySQL files of the same log: only files that held a
+/// checkpoint name the key.
 ///
 /// # Errors
-/// [`ScanError::EmptyFile`] (MariaDB takes an empty `ib_logfile0` as a log without changes),
+/// [`ScanError::EmptyFile`] (MariaDB treats an empty `ib_logfile0` as a log without changes),
 /// [`ScanError::NotRecognised`] if neither format nor creator are those of a redo log,
 /// [`ScanError::Io`].
 pub fn verify<R: ReadAt + ?Sized>(
@@ -105,7 +105,7 @@ pub fn verify<R: ReadAt + ?Sized>(
 }
 
 impl RedoReport {
-    /// Of a file that ends inside its first block.
+    /// Report for a file that ends inside its first block.
     fn cut(file_bytes: u64) -> Self {
         let mut tally = Tally::default();
         let detail = format!("{file_bytes} bytes, the first block alone has {BLOCK_BYTES}");
@@ -120,7 +120,7 @@ impl RedoReport {
     }
 }
 
-/// One file under proof.
+/// One file being verified.
 struct Job<'a, R: ?Sized> {
     source: &'a R,
     head: &'a Head<'a>,
@@ -128,15 +128,15 @@ struct Job<'a, R: ?Sized> {
     tally: Tally,
 }
 
-/// What a format's own proof adds to the tally.
+/// What the verification of a format adds to the tally.
 #[derive(Default)]
 struct Outcome {
-    key: Option<KeyAsked>,
+    key: Option<RequiredKey>,
     checkpoint_lsn: Option<Lsn>,
     end_lsn: Option<Lsn>,
 }
 
-/// A file that never held a log. Blocks behind an empty header have lost theirs.
+/// Verifies a file that never held a log. If blocks follow an empty header, the header is lost.
 fn blank<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {
     if !all_zero(job.head.bytes) {
         job.tally.find(None, Some(0), Check::Header, "the first block is all zero, but there are others");

@@ -1,11 +1,10 @@
-//! MySQL's redo log files: blocks that are clear or encrypted one by one, by one key for the whole
-//! log.
+//! MySQL's redo log files: each block is clear or encrypted; the whole log has one key.
 
 use super::{
     Job, Outcome,
     blocks::{BlockJudge, Blocks, HEADER_BYTES, Judged},
     head::{BLOCK_BYTES, CHECKSUM, Head, block_holds, mismatch},
-    order::{FIRST_UNIT, Lie, NUMBERS},
+    order::{BlockState, FIRST_UNIT, NUMBERS},
 };
 use crate::{
     bytes::{Bytes, all_zero, as_u64},
@@ -19,13 +18,13 @@ use crate::{
     page::checksum::crc32c,
     read::ReadAt,
     redo::{INFO, RedoFormat, is_percona},
-    verify::{Check, KeyAsked, Tally},
+    verify::{Check, RequiredKey, Tally},
 };
 
-/// Which key a MySQL redo log needs, as one of its files says.
+/// The key of a MySQL redo log, as one of its files names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RedoKeyInfo {
-    /// Newest checkpoint of that file: the file with the newest knows the key.
+    /// Newest checkpoint of that file: the file with the newest one names the current key.
     pub checkpoint_lsn: Lsn,
     /// The log's key, wrapped by a master key.
     pub key: WrappedKey,
@@ -48,7 +47,7 @@ fn checkpoint(head: &Head<'_>) -> Option<Lsn> {
     head.checkpoints().filter_map(|block| block.be64(8)).filter(|lsn| *lsn != 0).max().map(Lsn)
 }
 
-/// What stands where the encryption information belongs.
+/// Contents of the place for the encryption information.
 enum Info {
     None,
     Wrapped(WrappedKey),
@@ -100,24 +99,24 @@ pub(super) fn verify<R: ReadAt + ?Sized>(
     Ok(Outcome { key: keys.asked, checkpoint_lsn, end_lsn: None })
 }
 
-/// Number of the block that holds a log sequence number.
+/// Number of the block that holds an LSN.
 pub(crate) fn number_at(lsn: u64) -> Option<u32> {
     let block = lsn.checked_div(as_u64(BLOCK_BYTES))? & u64::from(NUMBERS);
     u32::try_from(block).ok()?.checked_add(1)
 }
 
-/// The block with the file's own checkpoint must be there: recovery begins with it.
+/// Checks that the block with the file's own checkpoint exists: recovery starts with it.
 ///
-/// Since 8.0.30 every file covers its own range of the log; before, the files are one ring, and
-/// the header says where its newest lap began, which may be behind the checkpoint. A full file is
-/// not asked: it may be a spare, which the server shortens with `innodb_redo_log_capacity`.
+/// Since 8.0.30 every file covers its own LSN range. Before, the files form a ring, and the header
+/// gives the start of its newest pass, which may be after the checkpoint. A full file is not
+/// checked: it may be a spare, which the server shortens with `innodb_redo_log_capacity`.
 fn check_checkpoint(head: &Head<'_>, start: Lsn, checkpoint: Lsn, last: Option<u64>, tally: &mut Tally) {
-    const OWN_RANGE: u32 = 6;
+    const FORMAT_8_0_30: u32 = 6;
     const FLAGS: usize = 48;
     const FULL: u32 = 8;
     let block_bytes = as_u64(BLOCK_BYTES);
     let full = head.bytes.be32(FLAGS).unwrap_or_default() & FULL != 0;
-    let asked = head.format_id == OWN_RANGE && !full;
+    let asked = head.format_id == FORMAT_8_0_30 && !full;
     let Some(ahead) = checkpoint.0.checked_sub(start.0).filter(|_| asked) else { return };
     let unit = ahead.checked_div(block_bytes).unwrap_or(0).saturating_add(FIRST_UNIT);
     let offset = unit.saturating_mul(block_bytes);
@@ -126,27 +125,28 @@ fn check_checkpoint(head: &Head<'_>, start: Lsn, checkpoint: Lsn, last: Option<u
         tally.find(None, Some(head.file_bytes), Check::FileSize, detail);
         return;
     }
-    // A checkpoint right behind a block's header may be the end of the log: nothing of it written.
+    // A checkpoint right after a block's header may be the end of the log, so its block may be
+    // missing.
     const BLOCK_HEADER_BYTES: u64 = 12;
     let begun = checkpoint.0 & 0x1ff > BLOCK_HEADER_BYTES;
     let needed = if begun { unit } else { unit.saturating_sub(1) };
     if needed >= FIRST_UNIT && last.is_none_or(|last| last < needed) && !tally.is_damaged() {
-        let detail = format!("the block with the checkpoint at LSN {checkpoint} is not there");
+        let detail = format!("the block with the checkpoint at LSN {checkpoint} is missing");
         tally.find(Some(unit), Some(offset), Check::Position, detail);
     }
 }
 
-/// The keys of a log: what the newest information says, and what an older one says.
+/// The keys of a log: from the newest encryption information, and from an older one.
 struct LogKeys {
-    asked: Option<KeyAsked>,
+    asked: Option<RequiredKey>,
     newest: Opened,
     older: Option<Box<BlockCipher>>,
     /// Whether the newest information is in this file.
-    own: bool,
+    in_this_file: bool,
 }
 
 enum Opened {
-    /// No file of the log that was given has the information.
+    /// No given file of the log has the information.
     NoInfo,
     Percona,
     Malformed,
@@ -155,31 +155,33 @@ enum Opened {
 }
 
 impl LogKeys {
-    fn find(own: Info, own_lsn: Option<Lsn>, sibling: Option<&RedoKeyInfo>, keys: &dyn KeySource) -> Self {
-        let sibling = sibling.filter(|sibling| own.none_newer(own_lsn, sibling));
+    fn find(this: Info, this_lsn: Option<Lsn>, sibling: Option<&RedoKeyInfo>, keys: &dyn KeySource) -> Self {
+        let sibling = sibling.filter(|sibling| this.none_newer(this_lsn, sibling));
         let open = |key: &WrappedKey| match key.unwrap(keys).and_then(|key| Ok(BlockCipher::new(&key)?)) {
             Ok(cipher) => Opened::Open(Box::new(cipher)),
             Err(error) => Opened::Closed(error),
         };
-        match (own, sibling) {
+        match (this, sibling) {
             (Info::Wrapped(older), Some(sibling)) if older != sibling.key => {
                 let older = match open(&older) {
                     Opened::Open(cipher) => Some(cipher),
                     _ => None,
                 };
-                Self { asked: Some(asked(&sibling.key)), newest: open(&sibling.key), older, own: false }
+                Self { asked: Some(asked(&sibling.key)), newest: open(&sibling.key), older, in_this_file: false }
             }
             (_, Some(sibling)) => {
-                Self { asked: Some(asked(&sibling.key)), newest: open(&sibling.key), older: None, own: false }
+                Self { asked: Some(asked(&sibling.key)), newest: open(&sibling.key), older: None, in_this_file: false }
             }
-            (Info::Wrapped(key), None) => Self { asked: Some(asked(&key)), newest: open(&key), older: None, own: true },
-            (Info::None, None) => Self { asked: None, newest: Opened::NoInfo, older: None, own: true },
-            (Info::Percona, None) => Self { asked: None, newest: Opened::Percona, older: None, own: true },
-            (Info::Malformed, None) => Self { asked: None, newest: Opened::Malformed, older: None, own: true },
+            (Info::Wrapped(key), None) => {
+                Self { asked: Some(asked(&key)), newest: open(&key), older: None, in_this_file: true }
+            }
+            (Info::None, None) => Self { asked: None, newest: Opened::NoInfo, older: None, in_this_file: true },
+            (Info::Percona, None) => Self { asked: None, newest: Opened::Percona, older: None, in_this_file: true },
+            (Info::Malformed, None) => Self { asked: None, newest: Opened::Malformed, older: None, in_this_file: true },
         }
     }
 
-    /// The ciphers, the likelier one first.
+    /// The ciphers, the most likely one first.
     fn ciphers(&self) -> Vec<&BlockCipher> {
         let newest = match &self.newest {
             Opened::Open(cipher) => Some(cipher),
@@ -188,12 +190,12 @@ impl LogKeys {
         newest.into_iter().chain(&self.older).map(AsRef::as_ref).collect()
     }
 
-    /// Whether a block that no cipher opens is damaged rather than in need of another key.
+    /// Whether a block that no cipher decrypts is damaged (else it may need another key).
     const fn all_open(&self) -> bool {
         matches!(self.newest, Opened::Open(_))
     }
 
-    /// Notes what the information says, if a block needed it or it is this file's own.
+    /// Reports problems of the information, if a block needed it or it is in this file.
     fn note(&self, needed: bool, tally: &mut Tally) {
         let at = Some(as_u64(INFO));
         match &self.newest {
@@ -203,17 +205,17 @@ impl LogKeys {
                 tally.find(None, at, Check::Unknown, "encrypted with the keyring scheme that Percona Server removed");
             }
             Opened::NoInfo if needed => {
-                let detail = "encrypted blocks, and no file of the log that was given says with which key";
+                let detail = "encrypted blocks, but no given file of the log names their key";
                 tally.find(None, None, Check::Unknown, detail);
             }
             Opened::Closed(UnwrapError::NoStore) if needed => tally.unproven(),
             Opened::NoInfo | Opened::Closed(UnwrapError::NoStore) => {}
-            Opened::Closed(error) if needed || self.own => {
+            Opened::Closed(error) if needed || self.in_this_file => {
                 let check = match error {
                     UnwrapError::Missing => Check::Key,
                     _ => Check::KeyOpens,
                 };
-                tally.find(None, at.filter(|_| self.own), check, error.to_string());
+                tally.find(None, at.filter(|_| self.in_this_file), check, error.to_string());
             }
             Opened::Closed(_) => {}
         }
@@ -221,17 +223,17 @@ impl LogKeys {
 }
 
 impl Info {
-    /// Whether a sibling's information is to be used before this one.
-    fn none_newer(&self, own_lsn: Option<Lsn>, sibling: &RedoKeyInfo) -> bool {
+    /// Whether a sibling's information is newer than this file's.
+    fn none_newer(&self, this_lsn: Option<Lsn>, sibling: &RedoKeyInfo) -> bool {
         match self {
             Self::None => true,
-            _ => own_lsn.is_none_or(|own| own < sibling.checkpoint_lsn),
+            _ => this_lsn.is_none_or(|lsn| lsn < sibling.checkpoint_lsn),
         }
     }
 }
 
-fn asked(key: &WrappedKey) -> KeyAsked {
-    KeyAsked::MySql {
+fn asked(key: &WrappedKey) -> RequiredKey {
+    RequiredKey::MySql {
         name: key.master_key_name(),
         master_key_id: key.master_key_id,
         server_uuid: key.server_uuid.clone(),
@@ -242,7 +244,7 @@ fn asked(key: &WrappedKey) -> KeyAsked {
 pub(super) struct Judge<'c> {
     ciphers: Vec<&'c BlockCipher>,
     all_tried: bool,
-    /// Encrypted blocks that no key opened and that may be sound all the same.
+    /// Encrypted blocks that no key decrypted and that may be valid all the same.
     closed: u64,
 }
 
@@ -251,24 +253,24 @@ impl Judge<'_> {
         Self { ciphers: Vec::new(), all_tried: false, closed: 0 }
     }
 
-    /// Encrypted blocks stayed closed.
+    /// Marks the file unproven if encrypted blocks could not be decrypted.
     pub(super) const fn finish(&self, tally: &mut Tally) {
         if self.closed > 0 {
             tally.unproven();
         }
     }
 
-    fn encrypted(&mut self, block: &[u8]) -> (Lie, Option<(Check, String)>) {
+    fn encrypted(&mut self, block: &[u8]) -> (BlockState, Option<(Check, String)>) {
         let mut fault = None;
         for cipher in &self.ciphers {
             let Some(mut opened) = block.array_at::<BLOCK_BYTES>(0) else { continue };
             let opens = cipher.open(&mut opened).is_ok();
             // Zeros that were written ahead of the log's end.
             if opens && all_zero(&opened) {
-                return (Lie::Empty, None);
+                return (BlockState::Empty, None);
             }
             if opens && block_holds(&opened, true) {
-                return (Lie::Encrypted, None);
+                return (BlockState::Encrypted, None);
             }
             fault.get_or_insert_with(|| {
                 let expected = crc32c(opened.range(0, CHECKSUM));
@@ -276,10 +278,10 @@ impl Judge<'_> {
             });
         }
         if self.all_tried {
-            return (Lie::Encrypted, fault.map(|detail| (Check::OpenedChecksum, detail)));
+            return (BlockState::Encrypted, fault.map(|detail| (Check::OpenedChecksum, detail)));
         }
         self.closed = self.closed.saturating_add(1);
-        (Lie::Encrypted, None)
+        (BlockState::Encrypted, None)
     }
 }
 
@@ -287,13 +289,13 @@ impl BlockJudge for Judge<'_> {
     fn judge(&mut self, _: u64, block: &[u8]) -> Judged {
         let number = block.be32(0).map(|number| number & 0x7fff_ffff).filter(|number| *number != 0);
         if is_encrypted(block) {
-            let (lie, fault) = self.encrypted(block);
-            return Judged { lie, number, fault };
+            let (state, fault) = self.encrypted(block);
+            return Judged { state, number, fault };
         }
         let fault = (!block_holds(block, true)).then(|| {
             let expected = crc32c(block.range(0, CHECKSUM));
             (Check::Checksum, mismatch("block", expected, block.be32(CHECKSUM).unwrap_or_default()))
         });
-        Judged { lie: Lie::Clear, number, fault }
+        Judged { state: BlockState::Clear, number, fault }
     }
 }

@@ -1,9 +1,9 @@
-//! Whether blocks are where their numbers say.
+//! Checks that blocks are where their numbers say.
 //!
-//! A block's number follows from its log sequence number, so it grows by one from block to block
-//! of the same lap. Two series can meet in one file: the newest lap, and behind its end an older
-//! one. What interrupts a series that goes on afterwards is damage: a block of another place, or
-//! one that was wiped.
+//! A block's number follows from its LSN, so it grows by one from block to block of the same pass
+//! over the file. Two series can meet in one file: the newest pass, and after its end an older one.
+//! Blocks that interrupt a series which continues afterwards are damage: blocks of another
+//! position, or erased ones.
 //!
 //! Source: formats, "Redo" (`BE4@0 number`); the number from the LSN confirmed on MySQL 9.7 and
 //! MariaDB 10.5.
@@ -13,105 +13,116 @@ use crate::{
     verify::{Check, MAX_FINDINGS, Tally, Units},
 };
 
-/// How a block lies on disk.
+/// State of a valid block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lie {
+pub(super) enum BlockState {
     Empty,
     Clear,
     Encrypted,
 }
 
-/// A sound block.
+/// A valid block.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct NumberedBlock {
     pub(super) unit: u64,
-    pub(super) lie: Lie,
+    pub(super) state: BlockState,
     pub(super) number: Option<u32>,
 }
 
-/// Numbers have 30 bits.
+/// Block numbers have 30 bits.
 pub(super) const NUMBERS: u32 = 0x3fff_ffff;
-/// Blocks of the header.
+/// Number of header blocks.
 pub(super) const FIRST_UNIT: u64 = 4;
 
-impl Place {
-    /// Number of the first block of the series that the block belongs to, less one.
+impl NumberedBlock {
+    /// Number of the first block of the series that the block belongs to, minus one.
     fn series(&self) -> Option<u32> {
         self.number.map(|number| number.wrapping_sub(1).wrapping_sub(index(self.unit)) & NUMBERS)
     }
 }
 
-/// Blocks so far.
+/// Order of the blocks so far.
 pub(super) struct Order {
     newest: Option<u32>,
     older: Option<u32>,
     /// Blocks since the newest series was interrupted.
-    held: Held,
+    pending: PendingBlocks,
     /// Blocks since the older series was interrupted.
-    held_in_older: Held,
+    pending_in_older: PendingBlocks,
     last: Option<u64>,
 }
 
 impl Order {
-    /// `first` is the number of the first block of the newest series, as the header has it.
+    /// `first` is the number of the first block of the newest series, from the header.
     pub(super) fn new(first: Option<u32>) -> Self {
         let newest = first.map(|first| first.wrapping_sub(1) & NUMBERS);
-        Self { newest, older: None, held: Held::default(), held_in_older: Held::default(), last: None }
-    }
-
-    /// Takes the next block. `now` reads the number that a block has by now.
-    pub(super) fn place(&mut self, place: Place, tally: &mut Tally, now: impl Fn(u64) -> Option<u32>) {
-        let series = place.series();
-        match series {
-            Some(series) if series == *self.newest.get_or_insert(series) => {
-                let mut held = std::mem::take(&mut self.held);
-                held.append(std::mem::take(&mut self.held_in_older));
-                held.damaged(series, tally, now);
-                self.older = None;
-                self.last = Some(place.unit);
-                count(&mut tally.units, place.lie, 1);
-            }
-            Some(series) if series == *self.older.get_or_insert(series) => {
-                std::mem::take(&mut self.held_in_older).damaged(series, tally, now);
-                self.held.push(place);
-            }
-            _ if self.older.is_some() => self.held_in_older.push(place),
-            _ => self.held.push(place),
+        Self {
+            newest,
+            older: None,
+            pending: PendingBlocks::default(),
+            pending_in_older: PendingBlocks::default(),
+            last: None,
         }
     }
 
-    /// The end of the file: what is behind the newest series is no damage. Returns the last block
-    /// of that series.
+    /// Adds the next block. `current_number` reads the current number of a block.
+    pub(super) fn push(
+        &mut self,
+        block: NumberedBlock,
+        tally: &mut Tally,
+        current_number: impl Fn(u64) -> Option<u32>,
+    ) {
+        let series = block.series();
+        match series {
+            Some(series) if series == *self.newest.get_or_insert(series) => {
+                let mut pending = std::mem::take(&mut self.pending);
+                pending.append(std::mem::take(&mut self.pending_in_older));
+                pending.damaged(series, tally, current_number);
+                self.older = None;
+                self.last = Some(block.unit);
+                count(&mut tally.units, block.state, 1);
+            }
+            Some(series) if series == *self.older.get_or_insert(series) => {
+                std::mem::take(&mut self.pending_in_older).damaged(series, tally, current_number);
+                self.pending.push(block);
+            }
+            _ if self.older.is_some() => self.pending_in_older.push(block),
+            _ => self.pending.push(block),
+        }
+    }
+
+    /// Ends the file: blocks after the newest series are not damage. Returns the last block of that
+    /// series.
     pub(super) fn finish(self, tally: &mut Tally) -> Option<u64> {
-        tally.units.add(&self.held.units);
-        tally.units.add(&self.held_in_older.units);
+        tally.units.add(&self.pending.units);
+        tally.units.add(&self.pending_in_older.units);
         self.last
     }
 }
 
-fn count(units: &mut Units, lie: Lie, blocks: u64) {
-    let counter = match lie {
-        Lie::Empty => &mut units.empty,
-        Lie::Clear => &mut units.clear,
-        Lie::Encrypted => &mut units.encrypted,
+fn count(units: &mut Units, state: BlockState, blocks: u64) {
+    let counter = match state {
+        BlockState::Empty => &mut units.empty,
+        BlockState::Clear => &mut units.clear,
+        BlockState::Encrypted => &mut units.encrypted,
     };
     *counter = counter.saturating_add(blocks);
 }
 
-/// Blocks that are damage if the series goes on behind them.
+/// Blocks that are damage if the series continues after them.
 #[derive(Default)]
-struct Held {
-    /// By how they lie; `total` stays 0, they are counted there already.
+struct PendingBlocks {
+    /// Counts by state; `total` stays 0, because the blocks are already counted there.
     units: Units,
-    first: Vec<Place>,
+    first: Vec<NumberedBlock>,
     beyond: u64,
 }
 
-impl Held {
-    fn push(&mut self, place: Place) {
-        count(&mut self.units, place.lie, 1);
+impl PendingBlocks {
+    fn push(&mut self, block: NumberedBlock) {
+        count(&mut self.units, block.state, 1);
         if self.first.len() < MAX_FINDINGS {
-            self.first.push(place);
+            self.first.push(block);
         } else {
             bump(&mut self.beyond);
         }
@@ -123,10 +134,10 @@ impl Held {
         self.beyond = self.beyond.saturating_add(other.beyond);
     }
 
-    fn damaged(self, series: u32, tally: &mut Tally, now: impl Fn(u64) -> Option<u32>) {
+    fn damaged(self, series: u32, tally: &mut Tally, current_number: impl Fn(u64) -> Option<u32>) {
         let Some(first) = self.first.first() else { return };
         // The server may have written them after they were read.
-        if now(first.unit) == Some(expected(first.unit, series)) {
+        if current_number(first.unit) == Some(expected(first.unit, series)) {
             let offset = first.unit.saturating_mul(512);
             tally.units.add(&self.units);
             tally.find(Some(first.unit), Some(offset), Check::Changing, "the log was written while it was read");
@@ -134,25 +145,25 @@ impl Held {
         }
         let Units { encrypted, clear, empty, .. } = self.units;
         tally.units.bad = tally.units.bad.saturating_add(encrypted).saturating_add(clear).saturating_add(empty);
-        for place in &self.first {
-            let offset = place.unit.saturating_mul(512);
-            let expected = expected(place.unit, series);
-            let (check, found) = match place.number {
+        for block in &self.first {
+            let offset = block.unit.saturating_mul(512);
+            let expected = expected(block.unit, series);
+            let (check, found) = match block.number {
                 Some(found) => (Check::Position, format!("block number {found}")),
                 None => (Check::AllocatedZero, "an empty block".to_owned()),
             };
-            tally.find(Some(place.unit), Some(offset), check, format!("{found} where number {expected} must be"));
+            tally.find(Some(block.unit), Some(offset), check, format!("{found} where number {expected} must be"));
         }
         tally.leave_out(self.beyond);
     }
 }
 
-/// Number that belongs to a place in a series.
+/// The number that a position has in a series.
 fn expected(unit: u64, series: u32) -> u32 {
     (series.wrapping_add(index(unit)) & NUMBERS).saturating_add(1)
 }
 
-/// Blocks between the header and a block, as far as numbers tell them apart.
+/// Blocks between the header and a block, modulo the range of numbers.
 fn index(unit: u64) -> u32 {
     u32::try_from(unit.saturating_sub(FIRST_UNIT) & u64::from(NUMBERS)).unwrap_or_default()
 }
@@ -161,14 +172,14 @@ fn index(unit: u64) -> u32 {
 mod tests {
     use super::*;
 
-    /// Numbers by position; 0 is an empty block.
+    /// Block numbers by position; 0 is an empty block.
     fn bad(first: Option<u32>, numbers: &[u32]) -> (u64, Option<u64>) {
         let mut tally = Tally::default();
         let mut order = Order::new(first);
         for (unit, number) in (4..).zip(numbers) {
             let number = Some(*number).filter(|number| *number != 0);
-            let lie = if number.is_some() { Lie::Clear } else { Lie::Empty };
-            order.place(Place { unit, lie, number }, &mut tally, |_| None);
+            let state = if number.is_some() { BlockState::Clear } else { BlockState::Empty };
+            order.push(NumberedBlock { unit, state, number }, &mut tally, |_| None);
         }
         let last = order.finish(&mut tally);
         let units = tally.units;
@@ -201,8 +212,8 @@ mod tests {
         let mut tally = Tally::default();
         let mut order = Order::new(Some(10));
         for (unit, number) in [(4, 10), (5, 3), (6, 12)] {
-            let place = Place { unit, lie: Lie::Clear, number: Some(number) };
-            order.place(place, &mut tally, |_| Some(11));
+            let block = NumberedBlock { unit, state: BlockState::Clear, number: Some(number) };
+            order.push(block, &mut tally, |_| Some(11));
         }
         order.finish(&mut tally);
         assert!(!tally.is_damaged());

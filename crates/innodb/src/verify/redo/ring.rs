@@ -1,8 +1,7 @@
-//! The log of MariaDB 10.8 and newer as one stream of bytes: behind the end of the file it goes on
-//! at its beginning.
+//! The log of MariaDB 10.8 and newer as one stream of bytes that wraps around the file.
 //!
-//! Source: formats, "Redo (`ib_logfile0`)"; that a mini-transaction goes on at offset 12288 from
-//! server source, confirmed on files of MariaDB 10.11 and 11.8, of which there is no sample.
+//! Source: formats, "Redo (`ib_logfile0`)". That a mini-transaction continues at offset 12288 is
+//! from server source, confirmed on files of MariaDB 10.11 and 11.8; testdata has no sample.
 
 use super::HEAD_BYTES;
 use crate::{
@@ -15,15 +14,15 @@ use crate::{
 
 /// Bytes read at once.
 const CHUNK_BYTES: usize = 1 << 20;
-/// Bytes kept: the longest mini-transaction and a chunk.
+/// Bytes kept in memory: the longest mini-transaction and a chunk.
 const WINDOW_BYTES: usize = MAX_BYTES + CHUNK_BYTES;
 
-/// Where in the file a position of the log is.
+/// Maps LSNs to file offsets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Geometry {
-    /// Position of the first byte behind the header.
+    /// LSN of the first byte after the header.
     pub(super) first: Lsn,
-    /// Bytes behind the header.
+    /// Bytes after the header.
     pub(super) capacity: u64,
 }
 
@@ -33,12 +32,12 @@ impl Geometry {
         ahead.saturating_add(as_u64(HEAD_BYTES))
     }
 
-    /// Which time the log went through the file.
+    /// Number of the pass over the file, from 0.
     pub(super) fn lap(&self, lsn: u64) -> u64 {
         lsn.saturating_sub(self.first.0).checked_div(self.capacity).unwrap_or(0)
     }
 
-    /// Sequence byte of a mini-transaction that has it at this position.
+    /// The valid sequence byte of a mini-transaction at this LSN.
     pub(super) fn sequence_byte(&self, lsn: u64) -> u8 {
         u8::from(self.lap(lsn).is_multiple_of(2))
     }
@@ -48,10 +47,10 @@ impl Geometry {
 pub(super) struct Ring<'a, R: ?Sized> {
     source: &'a R,
     pub(super) geometry: Geometry,
-    /// Nothing is read from here on: one lap behind the start.
+    /// End of reading: one pass after the start.
     limit: u64,
     window: Vec<u8>,
-    /// Position of the window's first byte.
+    /// LSN of the window's first byte.
     begin: u64,
 }
 
@@ -61,8 +60,8 @@ impl<'a, R: ReadAt + ?Sized> Ring<'a, R> {
         Self { source, geometry, limit, window: Vec::new(), begin: start.0 }
     }
 
-    /// What is in memory from a position on, at least `wanted` bytes unless the log has fewer.
-    /// `wanted` is at most [`MAX_BYTES`] and some.
+    /// Log content from an LSN on, at least `wanted` bytes unless the log has fewer. `wanted` is at
+    /// most slightly above [`MAX_BYTES`].
     pub(super) fn from(&mut self, lsn: u64, wanted: usize) -> Result<&[u8], ScanError> {
         let at = lsn.checked_sub(self.begin).map_or(usize::MAX, as_usize);
         if at > self.window.len() {
@@ -83,12 +82,12 @@ impl<'a, R: ReadAt + ?Sized> Ring<'a, R> {
         Ok(self.window.get(at..).unwrap_or_default())
     }
 
-    /// Forgets what is in memory, so that it is read anew.
+    /// Discards the window, so that it is read again.
     pub(super) fn forget(&mut self) {
         self.window.clear();
     }
 
-    /// Appends the next chunk; `false` if there is none.
+    /// Appends the next chunk; `false` at the end.
     fn read_on(&mut self) -> Result<bool, ScanError> {
         let end = self.begin.saturating_add(as_u64(self.window.len()));
         let offset = self.geometry.offset(end);

@@ -1,6 +1,6 @@
-//! Clear and encrypted blocks side by side: one note per run of the rarer kind.
+//! Reports files with clear and encrypted blocks: one finding per run of the rarer kind.
 
-use super::order::Lie;
+use super::order::BlockState;
 use crate::{
     bytes::bump,
     verify::{Check, MAX_FINDINGS, Tally},
@@ -11,7 +11,7 @@ use crate::{
 pub(super) struct Runs {
     clear: Kind,
     encrypted: Kind,
-    before: Option<Lie>,
+    before: Option<BlockState>,
 }
 
 #[derive(Debug, Default)]
@@ -38,14 +38,14 @@ impl Kind {
 }
 
 impl Runs {
-    /// Takes the next block; `None` if it is damaged.
-    pub(super) fn block(&mut self, unit: u64, lie: Option<Lie>) {
-        let goes_on = self.before == lie;
-        self.before = lie;
-        let kind = match lie {
-            Some(Lie::Clear) => &mut self.clear,
-            Some(Lie::Encrypted) => &mut self.encrypted,
-            Some(Lie::Empty) | None => return,
+    /// Adds the next block; `None` if it is damaged.
+    pub(super) fn push(&mut self, unit: u64, state: Option<BlockState>) {
+        let goes_on = self.before == state;
+        self.before = state;
+        let kind = match state {
+            Some(BlockState::Clear) => &mut self.clear,
+            Some(BlockState::Encrypted) => &mut self.encrypted,
+            Some(BlockState::Empty) | None => return,
         };
         bump(&mut kind.blocks);
         if !goes_on {
@@ -57,7 +57,7 @@ impl Runs {
         }
     }
 
-    /// Notes the runs of the rarer kind.
+    /// Reports the runs of the rarer kind.
     pub(super) fn finish(self, tally: &mut Tally) {
         if self.clear.blocks == 0 || self.encrypted.blocks == 0 {
             return;
@@ -82,9 +82,17 @@ mod tests {
     #[test]
     fn one_note_per_run_of_the_rarer_kind() {
         let mut runs = Runs::default();
-        let lies = [Lie::Clear, Lie::Encrypted, Lie::Encrypted, Lie::Clear, Lie::Empty, Lie::Clear, Lie::Encrypted];
-        for (unit, lie) in (4..).zip(lies.into_iter().chain([Lie::Clear; 3])) {
-            runs.block(unit, Some(lie));
+        let lies = [
+            BlockState::Clear,
+            BlockState::Encrypted,
+            BlockState::Encrypted,
+            BlockState::Clear,
+            BlockState::Empty,
+            BlockState::Clear,
+            BlockState::Encrypted,
+        ];
+        for (unit, state) in (4..).zip(lies.into_iter().chain([BlockState::Clear; 3])) {
+            runs.push(unit, Some(state));
         }
         let mut tally = Tally::default();
         runs.finish(&mut tally);

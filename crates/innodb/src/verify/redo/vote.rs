@@ -1,8 +1,9 @@
-//! Which mode the key management plug-in was in, and whether the key is right: no log says.
+//! Finds out which mode the key management plug-in used, and whether the key is right: no log
+//! records it.
 //!
-//! Every encrypted unit is opened in both modes until one of them is clearly the wrong one. Units
-//! whose ciphertext is sound but that make no sense when opened speak against the key, unless the
-//! key is otherwise proven: then they are damaged.
+//! Every encrypted unit is decrypted in both modes until one of them is clearly wrong. Units with
+//! valid ciphertext but invalid content speak against the key, unless other units prove it: then
+//! they are damaged.
 
 use crate::{
     bytes::{as_u64, bump},
@@ -10,20 +11,20 @@ use crate::{
     verify::{Check, MAX_FINDINGS, Tally},
 };
 
-/// What an opened unit says about the key.
+/// What a decrypted unit says about the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sense {
-    /// It makes sense only with this key.
+pub(super) enum KeyEvidence {
+    /// Its content is valid only with this key.
     Proves,
-    /// It makes sense.
+    /// Its content is valid.
     Fits,
-    /// It makes none.
+    /// Its content is invalid.
     Misfits,
-    /// Nothing of it was encrypted.
+    /// It has no encrypted bytes.
     Silent,
 }
 
-/// What all units so far say.
+/// Result of all units so far.
 #[derive(Debug)]
 pub(super) struct Vote {
     candidates: Vec<Candidate>,
@@ -38,7 +39,7 @@ struct Candidate {
     first: Vec<(u64, u64)>,
 }
 
-/// A mode with so many more misfits than the other is out.
+/// A mode with this many more misfits than the other is excluded.
 const CLEARLY_MORE: u64 = 8;
 
 impl Vote {
@@ -47,35 +48,35 @@ impl Vote {
         Self { candidates: Mode::ALL.map(candidate).into() }
     }
 
-    /// Asks about a unit in every mode still possible.
-    pub(super) fn ask(&mut self, unit: u64, offset: u64, mut open: impl FnMut(Mode) -> Sense) {
+    /// Tests a unit in every mode that is still possible.
+    pub(super) fn test(&mut self, unit: u64, offset: u64, mut open: impl FnMut(Mode) -> KeyEvidence) {
         for candidate in &mut self.candidates {
-            candidate.hear(open(candidate.mode), unit, offset);
+            candidate.record(open(candidate.mode), unit, offset);
         }
         let fewest = self.candidates.iter().map(|candidate| candidate.misfits).min().unwrap_or(0);
         self.candidates.retain(|candidate| candidate.misfits < fewest.saturating_add(CLEARLY_MORE));
     }
 
-    /// Whether any unit said anything.
-    pub(super) fn heard(&self) -> bool {
+    /// Whether any unit gave a result.
+    pub(super) fn has_evidence(&self) -> bool {
         self.candidates.iter().any(|candidate| candidate.proven || candidate.fits > 0 || candidate.misfits > 0)
     }
 
-    /// Whether no mode makes sense of the log.
-    pub(super) fn refuses(&self) -> bool {
-        self.best().is_some_and(Candidate::refuses)
+    /// Whether no mode gives valid content.
+    pub(super) fn rejects_key(&self) -> bool {
+        self.best().is_some_and(Candidate::rejects_key)
     }
 
     fn best(&self) -> Option<&Candidate> {
         self.candidates.iter().min_by_key(|candidate| (candidate.misfits, !candidate.proven))
     }
 
-    /// Notes what the units say: a wrong key once, or each damaged unit.
+    /// Reports a wrong key once, or each damaged unit.
     pub(super) fn finish(&self, tally: &mut Tally) {
         let Some(best) = self.best().filter(|best| best.misfits > 0) else { return };
-        if best.refuses() {
+        if best.rejects_key() {
             let (unit, offset) = best.first.first().copied().unzip();
-            let detail = "the key opens nothing: checksums over the ciphertext hold, the contents make no sense";
+            let detail = "the key decrypts nothing: the checksums over the ciphertext match, the contents are invalid";
             tally.find(unit, offset, Check::KeyOpens, detail);
             return;
         }
@@ -83,7 +84,7 @@ impl Vote {
         units.encrypted = units.encrypted.saturating_sub(best.misfits);
         units.bad = units.bad.saturating_add(best.misfits);
         for (unit, offset) in &best.first {
-            let detail = "makes no sense when opened, with a key that opens others";
+            let detail = "invalid after decryption, with a key that decrypts others";
             tally.find(Some(*unit), Some(*offset), Check::OpenedChecksum, detail);
         }
         tally.leave_out(best.misfits.saturating_sub(as_u64(best.first.len())));
@@ -91,15 +92,15 @@ impl Vote {
 }
 
 impl Candidate {
-    fn hear(&mut self, sense: Sense, unit: u64, offset: u64) {
+    fn record(&mut self, sense: KeyEvidence, unit: u64, offset: u64) {
         match sense {
-            Sense::Proves => {
+            KeyEvidence::Proves => {
                 self.proven = true;
                 bump(&mut self.fits);
             }
-            Sense::Fits => bump(&mut self.fits),
-            Sense::Silent => {}
-            Sense::Misfits => {
+            KeyEvidence::Fits => bump(&mut self.fits),
+            KeyEvidence::Silent => {}
+            KeyEvidence::Misfits => {
                 bump(&mut self.misfits);
                 if self.first.len() < MAX_FINDINGS {
                     self.first.push((unit, offset));
@@ -108,8 +109,8 @@ impl Candidate {
         }
     }
 
-    /// A wrong key makes sense by chance at times, but of few units.
-    fn refuses(&self) -> bool {
+    /// With a wrong key a few units look valid by chance.
+    fn rejects_key(&self) -> bool {
         self.misfits > 0 && !self.proven && self.fits < self.misfits.saturating_mul(4)
     }
 }

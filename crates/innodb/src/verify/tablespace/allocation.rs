@@ -1,7 +1,7 @@
-//! Whether a page is in use, by its extent descriptor.
+//! Whether a page is allocated, by its extent descriptor.
 //!
-//! Source: formats, "Page 0 (FSP header)": an all-zero page is legal only if its descriptor says
-//! free or it lies behind the free limit; no exception in 62 files of both servers.
+//! Source: formats, "Page 0 (FSP header)": an all-zero page is valid only if its descriptor says
+//! free or it lies beyond the free limit; no exception in 62 files of both servers.
 
 use crate::{
     bytes::{Bytes, as_u64},
@@ -10,23 +10,23 @@ use crate::{
     page::{checksum, flags::SpaceFlags, header::PageHeader, types::PageType},
     read::{ReadAt, fill},
     tablespace::{Family, XDES_ARRAY},
-    verify::tablespace::{Part, TablespaceVerifier, head::Opener},
+    verify::tablespace::{Part, TablespaceVerifier, head::Decryptor},
 };
 
-/// What the descriptor of a page says.
+/// What the extent descriptor of a page says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Allocation {
     pub(super) free: bool,
-    /// LSN of the descriptor page: the newest change of any allocation in it.
+    /// LSN of the descriptor page: its newest change.
     pub(super) lsn: Lsn,
 }
 
 const BITMAP: u64 = 24;
-/// Two bits a page; the lower one says free.
+/// Two bits per page; the lower one means free.
 const FREE_BITS: [u8; 4] = [0x01, 0x04, 0x10, 0x40];
 
 impl TablespaceVerifier<'_> {
-    /// Looks page `number` up; `None` if its descriptor cannot be read.
+    /// Looks up page `number`; `None` if its descriptor cannot be read.
     pub(super) fn allocation<R: ReadAt + ?Sized>(
         &self,
         source: &R,
@@ -35,7 +35,7 @@ impl TablespaceVerifier<'_> {
     ) -> Option<Allocation> {
         let group = as_u64(self.page_bytes);
         let behind = number.checked_rem(group)?;
-        // Descriptor pages describe themselves: page 0 says that they were written.
+        // Descriptor pages describe themselves: page 0 says whether they were written.
         let written = behind == 0 && number < u64::from(self.page0.free_limit);
         let descriptor_page = if written { 0 } else { number.checked_sub(behind)? };
         let page = self.descriptor_page(source, descriptor_page, part)?;
@@ -55,7 +55,7 @@ impl TablespaceVerifier<'_> {
         Some(Allocation { free, lsn })
     }
 
-    /// Reads, opens and checks the descriptor page, unless it is the one read before.
+    /// Reads, decrypts and checks the descriptor page, unless it is the one read last.
     fn descriptor_page<'p, R: ReadAt + ?Sized>(&self, source: &R, number: u64, part: &'p mut Part) -> Option<&'p [u8]> {
         if part.descriptor.as_ref().is_none_or(|(known, _)| *known != number) {
             part.descriptor = Some((number, self.read_descriptor(source, number)));
@@ -71,7 +71,7 @@ impl TablespaceVerifier<'_> {
             return None;
         }
         if mysql::is_encrypted(&page) {
-            let Opener::MySql { cipher, .. } = &self.opener else { return None };
+            let Decryptor::MySql { cipher, .. } = &self.decryptor else { return None };
             cipher.open(&mut page).ok()?;
         }
         let sound = match self.page0.family {

@@ -1,4 +1,4 @@
-//! Copies of pages of other tablespaces, as doublewrite areas and files keep them.
+//! Copies of pages of other tablespaces, in doublewrite areas and files.
 //!
 //! A slot keeps its content until it is overwritten, so copies of dropped tablespaces are normal.
 //! Source: formats, "mysql.ibd, ibdata1, temporary, doublewrite" and "Page encryption" (ibdata1 of
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// Another tablespace, as far as copies of its pages need it.
+/// What is known about another tablespace to judge copies of its pages.
 #[derive(Clone, Debug)]
 pub struct Owner {
     /// Bytes of a page in its file.
@@ -34,8 +34,8 @@ pub struct Owner {
     pub encrypted: bool,
     /// MySQL: its key.
     pub key: Option<TablespaceKey>,
-    /// Lowest LSN of its pages that the key opened: an older copy may be from before a change of
-    /// key.
+    /// Lowest LSN of its pages that the key decrypted: an older copy may date from before a change
+    /// of key.
     pub opened_from: Lsn,
 }
 
@@ -49,14 +49,14 @@ pub trait Owners: Sync {
         self.owner(space).into_iter().collect()
     }
 
-    /// Whether a tablespace that is not known is a dropped one: keys were given, and other
-    /// tablespaces were.
+    /// Whether an unknown tablespace must be a dropped one: both keys and other tablespaces were
+    /// given.
     fn knows_all(&self) -> bool {
         true
     }
 }
 
-/// No other tablespace is known.
+/// No other tablespaces are known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoOwners;
 
@@ -70,10 +70,10 @@ impl Owners for NoOwners {
     }
 }
 
-/// Sizes of compressed-row pages: they fill only the start of a slot.
+/// Page sizes of ROW_FORMAT=COMPRESSED tables, which fill only the start of a slot.
 const ROW_COMPRESSED: [usize; 5] = [1024, 2048, 4096, 8192, 16384];
 
-/// Judges a copy, which is opened in place if its owner's key is known.
+/// Judges a copy; decrypts it in place if its owner's key is known.
 pub(crate) fn judge(slot: &mut [u8], mysql: bool, owners: &dyn Owners, scratch: &mut Scratch) -> Judgement {
     let Ok(header) = PageHeader::parse(slot) else { return Judgement::new(State::Empty) };
     if all_zero(slot.range(24, slot.len())) {
@@ -96,18 +96,18 @@ pub(crate) fn judge(slot: &mut [u8], mysql: bool, owners: &dyn Owners, scratch: 
             let page = slot.range(0, page_bytes);
             mysql::check_sound(page, zip, Check::Checksum, scratch, &mut judgement);
         }
-        None => judgement.bad(Check::Checksum, "no checksum of this copy holds"),
+        None => judgement.bad(Check::Checksum, "no checksum of this copy matches"),
     }
     judgement
 }
 
-/// How many bytes of a clear slot are the page, and whether its rows are compressed.
+/// The page size in a clear slot, and whether it is a ROW_FORMAT=COMPRESSED page.
 fn sound_bytes(slot: &[u8]) -> Option<(usize, bool)> {
     let page_compressed = slot.be16(24) == Some(PageType::COMPRESSED.0);
     let whole = match checksum::classic(slot) {
         Checksum::Mismatch => page_compressed,
-        // Where pages have no checksums, the one of a compressed-row page looks the same if the end
-        // of the slot is left from a page of the full size.
+        // Without checksums a ROW_FORMAT=COMPRESSED page looks the same if the rest of the slot is
+        // left over from a page of full size.
         Checksum::None => slot.be32(slot.len().saturating_sub(4)) == slot.be32(20),
         _ => true,
     };
@@ -128,8 +128,8 @@ fn encrypted(slot: &mut [u8], header: &PageHeader, owners: &dyn Owners, scratch:
         let (check, why) = match known.first() {
             None if owners.knows_all() => (Check::Stale, "which is not here"),
             None => (Check::Unknown, "which is not here"),
-            Some(owner) if owner.encrypted => (Check::Unknown, "which no key given opens"),
-            Some(_) => (Check::Stale, "which is clear by now"),
+            Some(owner) if owner.encrypted => (Check::Unknown, "which no given key decrypts"),
+            Some(_) => (Check::Stale, "which is clear now"),
         };
         judgement.note(check, format!("copy of a page of tablespace {space}, {why}"));
         return judgement;
@@ -150,7 +150,7 @@ fn opened(slot: &mut [u8], header: &PageHeader, owner: &Owner, scratch: &mut Scr
     let zip = owner.page_bytes < slot.len();
     let cipher = owner.key.as_ref().and_then(|key| key.cipher().ok());
     let (Some(cipher), Some(page)) = (cipher, slot.get_mut(..owner.page_bytes)) else {
-        judgement.bad(Check::OpenedChecksum, "no key of its tablespace opens this copy");
+        judgement.bad(Check::OpenedChecksum, "no key of its tablespace decrypts this copy");
         return judgement;
     };
     match cipher.open(page) {
@@ -159,7 +159,7 @@ fn opened(slot: &mut [u8], header: &PageHeader, owner: &Owner, scratch: &mut Scr
     }
     if judgement.is_bad() && header.lsn < owner.opened_from {
         judgement.problems.clear();
-        let detail = format!("copy of a page of tablespace {}, older than its present key", header.space_id);
+        let detail = format!("copy of a page of tablespace {}, older than its current key", header.space_id);
         judgement.note(Check::Stale, detail);
     }
     judgement

@@ -1,4 +1,4 @@
-//! What page 0 says, and the key it asks for.
+//! What page 0 says, and the key it names.
 
 use std::{thread::sleep, time::Duration};
 
@@ -11,26 +11,26 @@ use crate::{
     read::{ReadAt, fill},
     tablespace::{Disagreement, Encryption, Family, MAX_PAGE_BYTES, Page0, TablespaceKind, doublewrite_area_of},
     verify::{
-        Check, KeyAsked, Tally,
-        tablespace::{Expected, Options, mariadb::MariaDbOpener},
+        Check, RequiredKey, Tally,
+        tablespace::{Expected, Options, mariadb::MariaDbDecryptor},
     },
 };
 
-/// What opens the pages.
-pub(super) enum Opener<'a> {
-    /// Page 0 says nothing of encryption.
+/// How to decrypt the pages.
+pub(super) enum Decryptor<'a> {
+    /// Page 0 has no encryption information.
     None,
-    /// MySQL, with the key at hand.
+    /// MySQL, with the key available.
     MySql { key: TablespaceKey, cipher: Box<PageCipher> },
-    /// MariaDB; keys are fetched by version as pages ask for them.
-    MariaDb(MariaDbOpener<'a>),
-    /// Encrypted by MySQL, and no key opens it.
+    /// MariaDB; keys are looked up by version as pages need them.
+    MariaDb(MariaDbDecryptor<'a>),
+    /// Encrypted by MySQL, and no key decrypts it.
     Closed,
-    /// A scheme that only its name is known of.
+    /// A scheme that is only recognised by name.
     Unknown,
 }
 
-impl Opener<'_> {
+impl Decryptor<'_> {
     pub(super) fn tablespace_key(&self) -> Option<TablespaceKey> {
         match self {
             Self::MySql { key, .. } => Some(key.clone()),
@@ -42,13 +42,13 @@ impl Opener<'_> {
 pub(super) struct Head<'a> {
     pub(super) page0: Page0,
     pub(super) first_page: u64,
-    pub(super) opener: Opener<'a>,
+    pub(super) decryptor: Decryptor<'a>,
     pub(super) expected: Expected,
-    pub(super) key: Option<KeyAsked>,
+    pub(super) key: Option<RequiredKey>,
     pub(super) tally: Tally,
 }
 
-/// How often page 0 is read again if its checksum fails: a server may be writing it.
+/// How often page 0 is read if its checksum fails: a server may be writing it.
 const TRIES: u32 = 5;
 
 pub(super) fn read<'a, R: ReadAt + ?Sized>(source: &R, options: &Options<'a>) -> Result<Head<'a>, ScanError> {
@@ -65,10 +65,10 @@ pub(super) fn read<'a, R: ReadAt + ?Sized>(source: &R, options: &Options<'a>) ->
     let page0 = without_doubtful_kind(page0);
     let info_at = page0.info_offset();
     let mut tally = Tally::default();
-    let (opener, key) = opener(&page0, bytes, info_at, options, &mut tally);
-    check_page0(&page0, info_at, &opener, &mut tally);
+    let (decryptor, key) = decryptor(&page0, bytes, info_at, options, &mut tally);
+    check_page0(&page0, info_at, &decryptor, &mut tally);
     let expected = expected(&page0, mysql::operation_in_progress(bytes, info_at));
-    Ok(Head { page0, first_page, opener, expected, key, tally })
+    Ok(Head { page0, first_page, decryptor, expected, key, tally })
 }
 
 fn read_page0<'b, R: ReadAt + ?Sized>(source: &R, buf: &'b mut [u8]) -> Result<(Page0, &'b [u8]), ScanError> {
@@ -85,8 +85,8 @@ fn read_page0<'b, R: ReadAt + ?Sized>(source: &R, buf: &'b mut [u8]) -> Result<(
     Ok((Page0::parse(bytes)?, bytes))
 }
 
-/// Damage in a temporary tablespace is forgiven, so that it is one must not follow from a damaged
-/// flag. Before 8.0, and for tables of a session, nothing but the flag says so.
+/// Damage in a temporary tablespace is tolerated, so a damaged flag must not make a tablespace
+/// temporary. Before 8.0, and for session tables, only the flag says so.
 fn without_doubtful_kind(mut page0: Page0) -> Page0 {
     let by_flag = match page0.kind {
         TablespaceKind::SessionTemporary => true,
@@ -103,59 +103,59 @@ pub(super) const fn is_temporary(kind: TablespaceKind) -> bool {
     matches!(kind, TablespaceKind::GlobalTemporary | TablespaceKind::SessionTemporary)
 }
 
-/// Whether encryption information is what an earlier use left in a temporary tablespace, whose flags
-/// say that there is none.
+/// Whether encryption information in a temporary tablespace is left over from an earlier use: its
+/// flags say that there is none.
 fn is_left_over(page0: &Page0) -> bool {
     is_temporary(page0.kind) && page0.disagreement == Some(Disagreement::InfoWithoutFlag)
 }
 
-fn opener<'a>(
+fn decryptor<'a>(
     page0: &Page0,
     bytes: &[u8],
     info_at: usize,
     options: &Options<'a>,
     tally: &mut Tally,
-) -> (Opener<'a>, Option<KeyAsked>) {
+) -> (Decryptor<'a>, Option<RequiredKey>) {
     let at = Some(crate::bytes::as_u64(info_at));
     match &page0.encryption {
-        Encryption::MySql { .. } if is_left_over(page0) => (Opener::None, None),
+        Encryption::MySql { .. } if is_left_over(page0) => (Decryptor::None, None),
         Encryption::MySql { .. } => {
             let Some(wrapped) = WrappedKey::parse(bytes.range(info_at, bytes.len())) else {
                 tally.bad_key_info(at, "the encryption information is cut off");
-                return (Opener::Closed, None);
+                return (Decryptor::Closed, None);
             };
-            let key = KeyAsked::MySql {
+            let key = RequiredKey::MySql {
                 name: wrapped.master_key_name(),
                 master_key_id: wrapped.master_key_id,
                 server_uuid: wrapped.server_uuid.clone(),
             };
-            (mysql_opener(page0, &wrapped, at, options, tally), Some(key))
+            (mysql_decryptor(page0, &wrapped, at, options, tally), Some(key))
         }
-        Encryption::MariaDb { key_id, .. } => match MariaDbOpener::new(bytes, info_at, options.keys) {
-            Some(opener) => {
+        Encryption::MariaDb { key_id, .. } => match MariaDbDecryptor::new(bytes, info_at, options.keys) {
+            Some(decryptor) => {
                 let key =
-                    page0.declares_encryption().then(|| KeyAsked::MariaDb { key_id: *key_id, versions: Vec::new() });
-                (Opener::MariaDb(opener), key)
+                    page0.declares_encryption().then(|| RequiredKey::MariaDb { key_id: *key_id, versions: Vec::new() });
+                (Decryptor::MariaDb(decryptor), key)
             }
             None => {
                 tally.bad_key_info(at, "the crypt data is cut off");
-                (Opener::Closed, None)
+                (Decryptor::Closed, None)
             }
         },
-        Encryption::PerconaKeyring { scheme: 0, .. } => (Opener::None, None),
+        Encryption::PerconaKeyring { scheme: 0, .. } => (Decryptor::None, None),
         Encryption::PerconaKeyring { magic, .. } => {
             tally.find(Some(0), at, Check::Unknown, format!("Percona's keyring encryption ({magic}) is not supported"));
-            (Opener::Unknown, None)
+            (Decryptor::Unknown, None)
         }
         Encryption::None => {
             let closed = without_info(page0, at, tally);
-            (if closed { Opener::Closed } else { Opener::None }, None)
+            (if closed { Decryptor::Closed } else { Decryptor::None }, None)
         }
     }
 }
 
-/// Whether something says that there should be encryption information. MySQL does not clear the
-/// place of it in temporary tablespaces that it uses again, nor in those it makes anew.
+/// Checks whether there should be encryption information. MySQL does not clear its place in
+/// temporary tablespaces that it reuses or recreates.
 fn without_info(page0: &Page0, at: Option<u64>, tally: &mut Tally) -> bool {
     match page0.disagreement {
         Some(Disagreement::UnknownInfo) if is_temporary(page0.kind) => false,
@@ -164,20 +164,20 @@ fn without_info(page0: &Page0, at: Option<u64>, tally: &mut Tally) -> bool {
             true
         }
         Some(Disagreement::UnknownInfo) => {
-            tally.bad_key_info(at, "what stands in place of the encryption information is none");
+            tally.bad_key_info(at, "the bytes in place of the encryption information are not valid");
             true
         }
         _ => false,
     }
 }
 
-fn mysql_opener<'a>(
+fn mysql_decryptor<'a>(
     page0: &Page0,
     wrapped: &WrappedKey,
     at: Option<u64>,
     options: &Options<'a>,
     tally: &mut Tally,
-) -> Opener<'a> {
+) -> Decryptor<'a> {
     let malformed = wrapped.server_uuid.is_none() && wrapped.magic != crate::tablespace::MySqlMagic::V1;
     if malformed && !wrapped.is_bootstrap() {
         tally.bad_key_info(at, "the encryption information names no server uuid");
@@ -185,7 +185,7 @@ fn mysql_opener<'a>(
     let exported = options.export_key.as_ref().filter(|key| key.is_inside(wrapped));
     let failure = match wrapped.unwrap(options.keys) {
         Ok(key) => return with_key(key),
-        Err(_) if exported.is_some() => return exported.cloned().map_or(Opener::Closed, with_key),
+        Err(_) if exported.is_some() => return exported.cloned().map_or(Decryptor::Closed, with_key),
         Err(failure) => failure,
     };
     let name = wrapped.master_key_name();
@@ -195,42 +195,43 @@ fn mysql_opener<'a>(
             tally.find(Some(0), at, Check::Key, format!("the keyring has no key {name}"));
         }
         _ if page0.checksum.is_ok() => {
-            let detail = format!("key {name} does not open the tablespace's key: its checksum fails, page 0 is sound");
+            let detail =
+                format!("key {name} does not unwrap the tablespace's key: its checksum fails, page 0 is sound");
             tally.find(Some(0), at, Check::KeyOpens, detail);
         }
-        _ => tally.bad_key_info(at, format!("key {name} does not open the tablespace's key, and page 0 is damaged")),
+        _ => tally.bad_key_info(at, format!("key {name} does not unwrap the tablespace's key, and page 0 is damaged")),
     }
-    Opener::Closed
+    Decryptor::Closed
 }
 
-fn with_key<'a>(key: TablespaceKey) -> Opener<'a> {
+fn with_key<'a>(key: TablespaceKey) -> Decryptor<'a> {
     match key.cipher() {
-        Ok(cipher) => Opener::MySql { key, cipher: Box::new(cipher) },
-        Err(_) => Opener::Closed,
+        Ok(cipher) => Decryptor::MySql { key, cipher: Box::new(cipher) },
+        Err(_) => Decryptor::Closed,
     }
 }
 
-/// Page 0 of an encrypted tablespace carries the key: if its checksum fails, nothing that it says
-/// of the key is certain unless a key proved it. The page itself is judged with all others.
-fn check_page0(page0: &Page0, info_at: usize, opener: &Opener<'_>, tally: &mut Tally) {
+/// Page 0 of an encrypted tablespace holds the key: if its checksum fails, the key information is
+/// uncertain unless a key proved it. The page itself is judged with all others.
+fn check_page0(page0: &Page0, info_at: usize, decryptor: &Decryptor<'_>, tally: &mut Tally) {
     if page0.checksum == Checksum::Mismatch && page0.declares_encryption() {
-        let proven = match opener {
-            Opener::MySql { .. } => "; the key on it is whole",
+        let proven = match decryptor {
+            Decryptor::MySql { .. } => "; the key on it is intact",
             _ => "",
         };
         let at = crate::bytes::as_u64(info_at);
         tally.bad_key_info(Some(at), format!("page 0, which holds the encryption information, is damaged{proven}"));
     }
     let contradiction = match page0.disagreement {
-        // MySQL 9.7 that is killed while it rotates its master key goes on with that at its next start,
-        // and then writes the information into these, too.
+        // If MySQL 9.7 is killed while it rotates its master key, it continues at its next start
+        // and then writes the information into these files, too.
         Some(Disagreement::InfoWithoutFlag) if is_left_over(page0) => {
-            let detail = "encryption information without the flag, in a file that is made anew at every start";
+            let detail = "encryption information without the flag, in a file that is recreated at every start";
             return tally.find(Some(0), Some(crate::bytes::as_u64(info_at)), Check::Stale, detail);
         }
         Some(Disagreement::InfoWithoutFlag) => "page 0 holds encryption information, but is not flagged encrypted",
         Some(Disagreement::SchemeAgainstMode) => "scheme and ENCRYPTED option of the crypt data contradict each other",
-        Some(Disagreement::UnknownInfo) if matches!(opener, Opener::MariaDb(_)) => {
+        Some(Disagreement::UnknownInfo) if matches!(decryptor, Decryptor::MariaDb(_)) => {
             "the crypt data has an unknown scheme"
         }
         _ => return,
@@ -238,9 +239,9 @@ fn check_page0(page0: &Page0, info_at: usize, opener: &Opener<'_>, tally: &mut T
     tally.bad_key_info(Some(crate::bytes::as_u64(info_at)), contradiction);
 }
 
-/// Source: formats, "Undo tablespaces", "Encryption info on page 0" (operation in progress) and
-/// the pitfall of "Page encryption": MariaDB's minimum key version is 0 until the encryption
-/// threads are through.
+/// Source: formats, "Undo tablespaces", "Encryption info on page 0" (operation in progress) and the
+/// pitfall of "Page encryption": MariaDB's minimum key version is 0 until the encryption threads
+/// are done.
 fn expected(page0: &Page0, in_progress: bool) -> Expected {
     let either = match (&page0.encryption, page0.kind) {
         (Encryption::MariaDb { min_key_version, .. }, _) if min_key_version.0 == 0 => true,

@@ -1,11 +1,11 @@
-//! What is thought of one page.
+//! The result of verifying one page.
 
 use crate::{
     ids::{KeyVersion, Lsn},
     verify::Check,
 };
 
-/// How a page lies on disk.
+/// State of a page on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Empty,
@@ -13,20 +13,21 @@ pub(crate) enum State {
     Encrypted,
 }
 
-/// What came of opening an encrypted MariaDB page.
+/// Result of decrypting a MariaDB page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trial {
+pub(crate) enum DecryptOutcome {
     /// No key file was given.
-    Untried,
+    NoKeyFile,
     /// The key file has no such key.
     NoKey,
     /// Opened, and what is inside is sound.
     Opened,
-    /// The ciphertext is sound, but the key does not open it: the wrong key if it opens no page.
+    /// The ciphertext is valid, but the key does not decrypt it: a wrong key if it decrypts no
+    /// page.
     Failed,
 }
 
-/// One page, judged.
+/// Result for one page.
 #[derive(Debug)]
 pub(crate) struct Judgement {
     pub(crate) state: State,
@@ -35,10 +36,10 @@ pub(crate) struct Judgement {
     pub(crate) mixed: bool,
     /// A clear copy of a page of an encrypted tablespace.
     pub(crate) clear_copy: bool,
-    /// LSN of the page, if a key opened it and it is sound.
+    /// LSN of the page, if a key decrypted it and it is valid.
     pub(crate) opened_lsn: Option<Lsn>,
-    /// MariaDB: the key version of an encrypted page.
-    pub(crate) trial: Option<(KeyVersion, Trial)>,
+    /// MariaDB: key version and result for an encrypted page.
+    pub(crate) outcome: Option<(KeyVersion, DecryptOutcome)>,
 }
 
 impl Judgement {
@@ -50,7 +51,7 @@ impl Judgement {
             mixed: false,
             clear_copy: false,
             opened_lsn: None,
-            trial: None,
+            outcome: None,
         }
     }
 
@@ -66,32 +67,33 @@ impl Judgement {
         !self.problems.is_empty()
     }
 
-    /// Clear where both clear and encrypted pages may be.
+    /// Marks a clear page where both clear and encrypted pages are allowed.
     pub(crate) const fn mixed(&mut self) {
         self.mixed = true;
     }
 
-    /// Clear where every page has to be encrypted.
+    /// Marks a clear page where every page must be encrypted.
     pub(crate) fn clear_in_encrypted(&mut self) {
-        self.bad(Check::ClearUnit, "in the clear, in a tablespace whose pages are encrypted");
+        self.bad(Check::ClearUnit, "clear page in a tablespace whose pages are encrypted");
     }
 
     pub(crate) fn is_clear_in_encrypted(&self) -> bool {
         self.problems.iter().any(|(check, _)| *check == Check::ClearUnit)
     }
 
-    /// The page is free: what was written there before encryption may still be there.
-    pub(crate) fn forgive_clear(&mut self) {
+    /// Tolerates a free page: it may keep content from before encryption.
+    pub(crate) fn tolerate_clear(&mut self) {
         self.problems.retain(|(check, _)| *check != Check::ClearUnit);
         self.mixed = true;
     }
 
-    /// The server makes the tablespace anew at every start, and some write no checksums there.
-    pub(crate) fn forgive_temporary(&mut self) {
+    /// Tolerates damage: the server recreates the tablespace at every start, and some write no
+    /// checksums there.
+    pub(crate) fn tolerate_temporary(&mut self) {
         self.problems.clear();
     }
 
-    /// The page differed each time it was read.
+    /// Reports that the page differed each time it was read.
     pub(crate) fn changing(&mut self) {
         self.problems.clear();
         self.note(Check::Changing, "changed each time it was read; run again when the server is quieter");

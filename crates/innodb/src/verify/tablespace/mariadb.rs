@@ -1,4 +1,4 @@
-//! Pages of MariaDB, of both its formats.
+//! Pages of both MariaDB formats.
 
 use std::{
     collections::BTreeMap,
@@ -20,31 +20,31 @@ use crate::{
         tablespace::{
             Expected, Scratch, TablespaceVerifier,
             copy::Owners,
-            head::Opener,
-            judgement::{Judgement, State, Trial},
+            head::Decryptor,
+            judgement::{DecryptOutcome, Judgement, State},
         },
     },
 };
 
-/// Opens pages with keys that are fetched as pages ask for their versions.
-pub(super) struct MariaDbOpener<'a> {
+/// Decrypts pages with keys that are looked up by the version that a page names.
+pub(super) struct MariaDbDecryptor<'a> {
     crypt: CryptData,
     keys: &'a dyn KeySource,
     by_version: RwLock<BTreeMap<KeyVersion, Option<Arc<PageKey>>>>,
-    /// 0 until some page was opened, then 1 + the index in [`Mode::ALL`].
+    /// 0 until a page was decrypted, then 1 + the index in [`Mode::ALL`].
     mode: AtomicU8,
 }
 
-/// Key versions that are remembered; a server has a few.
+/// Maximum number of key versions kept; a server has a few.
 const MAX_VERSIONS: usize = 1024;
 
-impl<'a> MariaDbOpener<'a> {
+impl<'a> MariaDbDecryptor<'a> {
     pub(super) fn new(page0: &[u8], info_at: usize, keys: &'a dyn KeySource) -> Option<Self> {
         let crypt = CryptData::parse(page0, info_at)?;
         Some(Self { crypt, keys, by_version: RwLock::default(), mode: AtomicU8::new(0) })
     }
 
-    /// Opens a page in place if there is a key.
+    /// Decrypts a page in place if there is a key.
     fn open(
         &self,
         page: &mut [u8],
@@ -52,32 +52,32 @@ impl<'a> MariaDbOpener<'a> {
         space: SpaceId,
         version: KeyVersion,
         scratch: &mut Scratch,
-    ) -> Trial {
+    ) -> DecryptOutcome {
         if !self.keys.has_mariadb() {
-            return Trial::Untried;
+            return DecryptOutcome::NoKeyFile;
         }
-        let Some(key) = self.key(version) else { return Trial::NoKey };
+        let Some(key) = self.key(version) else { return DecryptOutcome::NoKey };
         for mode in self.modes() {
             let Ok(opened) = mariadb::open(page, layout, mode, space, &key, &mut scratch.rebuilt) else {
-                return Trial::Failed;
+                return DecryptOutcome::Failed;
             };
             if !matches!(opened.plain, Plain::Fails(_)) {
                 self.remember(mode);
-                return Trial::Opened;
+                return DecryptOutcome::Opened;
             }
-            // Turned back for the other mode, or for whoever looks at it next.
+            // Encrypted again for the other mode, or for the caller.
             if mariadb::seal(page, layout, mode, space, &key).is_err() {
-                return Trial::Failed;
+                return DecryptOutcome::Failed;
             }
         }
-        Trial::Failed
+        DecryptOutcome::Failed
     }
 
-    /// Whether a page that is encrypted cannot be of this tablespace, whose pages are to be clear.
-    /// The encryption threads leave free pages encrypted when they decrypt a tablespace, but not
-    /// of a table that was made with ENCRYPTED=NO.
-    fn contradicts(&self, trial: Trial) -> bool {
-        self.crypt.mode == MariaDbMode::Off || trial == Trial::Failed
+    /// Whether an encrypted page contradicts a tablespace whose pages should be clear. When the
+    /// encryption threads decrypt a tablespace, they leave free pages encrypted, but a table made
+    /// with ENCRYPTED=NO has none.
+    fn contradicts(&self, outcome: DecryptOutcome) -> bool {
+        self.crypt.mode == MariaDbMode::Off || outcome == DecryptOutcome::Failed
     }
 
     fn key(&self, version: KeyVersion) -> Option<Arc<PageKey>> {
@@ -93,7 +93,7 @@ impl<'a> MariaDbOpener<'a> {
         key
     }
 
-    /// The mode that opened a page before comes first.
+    /// Modes to try, starting with the one that decrypted a page before.
     fn modes(&self) -> [Mode; 2] {
         match self.mode.load(Ordering::Relaxed) {
             2 => [Mode::Ctr, Mode::Cbc],
@@ -111,15 +111,15 @@ impl<'a> MariaDbOpener<'a> {
 
 impl TablespaceVerifier<'_> {
     pub(super) fn judge_mariadb(&self, number: u64, page: &mut [u8], scratch: &mut Scratch) -> Judgement {
-        let (Ok(header), Some(layout)) = (PageHeader::parse(page), Layout::of(&self.page0)) else {
+        let (Ok(header), Some(layout)) = (PageHeader::parse(page), Layout::from_page0(&self.page0)) else {
             return Judgement::new(State::Empty);
         };
         let version = mariadb::key_version(page, layout);
-        match &self.opener {
-            Opener::MariaDb(opener) if version != KeyVersion(0) => {
-                self.judge_encrypted(opener, number, page, layout, version, scratch)
+        match &self.decryptor {
+            Decryptor::MariaDb(decryptor) if version != KeyVersion(0) => {
+                self.judge_encrypted(decryptor, number, page, layout, version, scratch)
             }
-            _ if version != KeyVersion(0) && !self.is_clear_after_all(page, layout, scratch) => {
+            _ if version != KeyVersion(0) && !self.is_actually_clear(page, layout, scratch) => {
                 let mut judgement = Judgement::new(State::Encrypted);
                 judgement.bad(Check::EncryptedUnit, "encrypted, but page 0 holds no crypt data");
                 judgement
@@ -128,9 +128,9 @@ impl TablespaceVerifier<'_> {
         }
     }
 
-    /// Bytes 26 to 29 of a page of the older format hold a key version only if page 0 holds crypt
-    /// data; old servers left other things there.
-    fn is_clear_after_all(&self, page: &[u8], layout: Layout, scratch: &mut Scratch) -> bool {
+    /// Bytes 26 to 29 of a page of the older format are a key version only if page 0 has crypt
+    /// data; old servers stored other values there.
+    fn is_actually_clear(&self, page: &[u8], layout: Layout, scratch: &mut Scratch) -> bool {
         let legacy = matches!(layout, Layout::Legacy { .. });
         let plain = mariadb::test_clear(page, layout, self.page0.space_id, &mut scratch.rebuilt);
         legacy && !matches!(plain, Plain::Fails(_))
@@ -138,7 +138,7 @@ impl TablespaceVerifier<'_> {
 
     fn judge_encrypted(
         &self,
-        opener: &MariaDbOpener<'_>,
+        decryptor: &MariaDbDecryptor<'_>,
         number: u64,
         page: &mut [u8],
         layout: Layout,
@@ -147,30 +147,30 @@ impl TablespaceVerifier<'_> {
     ) -> Judgement {
         let mut judgement = Judgement::new(State::Encrypted);
         let Ok(header) = PageHeader::parse(page) else { return judgement };
-        self.check_place(number, &header, matches!(layout, Layout::Legacy { .. }), &mut judgement);
+        self.check_position(number, &header, matches!(layout, Layout::Legacy { .. }), &mut judgement);
         if !mariadb::ciphertext_holds(page, layout) {
             judgement.bad(Check::CiphertextChecksum, "the checksum over the encrypted page does not match");
             return judgement;
         }
         let space = self.page0.space_id;
-        let trial = opener.open(page, layout, space, version, scratch);
-        if !self.page0.declares_encryption() && opener.contradicts(trial) {
+        let outcome = decryptor.open(page, layout, space, version, scratch);
+        if !self.page0.declares_encryption() && decryptor.contradicts(outcome) {
             judgement.bad(Check::EncryptedUnit, "encrypted, in a tablespace whose pages are clear");
             return judgement;
         }
-        // Only the newer format has the version under a checksum.
-        let asked = opener.crypt.min_key_version;
-        if trial == Trial::NoKey
+        // Only the newer format covers the version with a checksum.
+        let asked = decryptor.crypt.min_key_version;
+        if outcome == DecryptOutcome::NoKey
             && matches!(layout, Layout::Legacy { .. })
-            && opener.open(page, layout, space, asked, scratch) == Trial::Opened
+            && decryptor.open(page, layout, space, asked, scratch) == DecryptOutcome::Opened
         {
             let detail =
-                format!("names version {version} of the key, which is not given, and version {asked} opens it");
+                format!("names version {version} of the key, which is not given, but version {asked} decrypts it");
             judgement.bad(Check::KeyInfo, detail);
             return judgement;
         }
-        judgement.trial = Some((version, trial));
-        judgement.opened_lsn = (trial == Trial::Opened && !judgement.is_bad()).then_some(header.lsn);
+        judgement.outcome = Some((version, outcome));
+        judgement.opened_lsn = (outcome == DecryptOutcome::Opened && !judgement.is_bad()).then_some(header.lsn);
         judgement
     }
 
@@ -185,7 +185,7 @@ impl TablespaceVerifier<'_> {
         let mut judgement = Judgement::new(State::Clear);
         let full_crc32 = matches!(layout, Layout::FullCrc32 { .. });
         let compressed = mariadb::is_page_compressed(page, layout);
-        self.check_place(number, header, !(full_crc32 && compressed), &mut judgement);
+        self.check_position(number, header, !(full_crc32 && compressed), &mut judgement);
         if full_crc32 && !mariadb::ciphertext_holds(page, layout) {
             judgement.bad(Check::Checksum, "the checksum does not match");
         } else {
@@ -199,15 +199,16 @@ impl TablespaceVerifier<'_> {
         judgement
     }
 
-    /// A page in the clear that servers encrypt, if they encrypt its tablespace.
+    /// Checks a clear page of a kind that servers encrypt in an encrypted tablespace.
     ///
-    /// R-tree pages of the older format they never do. With `innodb_encrypt_tables=OFF` they write
-    /// the pages of a table that follows that setting in the clear, one by one as they change, and
-    /// page 0 says so only when the encryption threads are through. Set back to ON they leave such
-    /// pages as they are, so that a single clear page is no damage: seen on MariaDB 10.11 and 11.8.
+    /// Servers never encrypt R-tree pages of the older format. With `innodb_encrypt_tables=OFF`
+    /// they write changed pages of a table that follows that setting in the clear, one by one, and
+    /// page 0 says so only when the encryption threads are done. After switching back to ON they
+    /// leave such pages as they are, so a single clear page is not damage: seen on MariaDB 10.11
+    /// and 11.8.
     fn check_clear_mariadb(&self, header: &PageHeader, layout: Layout, judgement: &mut Judgement) {
-        let follows = match &self.opener {
-            Opener::MariaDb(opener) => opener.crypt.mode == MariaDbMode::Default,
+        let follows = match &self.decryptor {
+            Decryptor::MariaDb(decryptor) => decryptor.crypt.mode == MariaDbMode::Default,
             _ => false,
         };
         let mixes = match header.page_type {
@@ -237,8 +238,8 @@ fn check_plain(page: &[u8], layout: Layout, space: SpaceId, scratch: &mut Scratc
     judgement.bad(check, fault.to_string());
 }
 
-/// A copy in a doublewrite area. Encrypted copies are judged by the checksum over the ciphertext:
-/// whose they are is not readable in the newer format.
+/// Judges a copy in a doublewrite area. Encrypted copies are judged by the checksum over the
+/// ciphertext: the newer format hides their tablespace.
 pub(super) fn judge_copy(slot: &[u8], family: Family, owners: &dyn Owners, scratch: &mut Scratch) -> Judgement {
     let newer = Layout::FullCrc32 { compression: 0 };
     if family == Family::MariaDbFullCrc32 || mariadb::ciphertext_holds(slot, newer) {
@@ -265,7 +266,7 @@ pub(super) fn judge_copy(slot: &[u8], family: Family, owners: &dyn Owners, scrat
             judgement.bad(Check::Decompression, error.to_string());
         }
     } else if !checksum::classic(slot).is_ok() && !is_row_compressed_copy(slot) {
-        judgement.bad(Check::Checksum, "no checksum of this copy holds");
+        judgement.bad(Check::Checksum, "no checksum of this copy matches");
     }
     judgement
 }

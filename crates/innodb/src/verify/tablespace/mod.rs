@@ -1,17 +1,17 @@
-//! Tablespaces: every page opened with the key at hand, and its checksum, position, place and
-//! presence checked.
+//! Tablespaces: every page is decrypted with the available key, and its checksum, position, space
+//! id and allocation are checked.
 //!
-//! One [`TablespaceVerifier`] serves many threads: it is made from page 0, each thread verifies
-//! runs of pages into its own [`Part`], and the parts are put together at the end.
+//! Threads share one [`TablespaceVerifier`], made from page 0. Each thread verifies runs of pages
+//! into its own [`Part`]; the parts are merged at the end.
 
 mod allocation;
 pub(crate) mod copy;
 mod head;
-pub mod headless;
 mod judgement;
 mod mariadb;
 mod mysql;
 mod part;
+pub mod unreadable_page0;
 
 use std::{
     sync::atomic::{AtomicU32, AtomicU64, Ordering},
@@ -27,43 +27,43 @@ use crate::{
     page::header::PageHeader,
     read::{ReadAt, fill, length},
     tablespace::{Continuation, Family, Page0, TablespaceKind},
-    verify::{Check, FileReport, KeyAsked, Tally, tablespace::judgement::State},
+    verify::{Check, FileReport, RequiredKey, Tally, tablespace::judgement::State},
 };
 
 pub use copy::{NoOwners, Owner, Owners};
 pub use part::Part;
 
-use self::{head::Opener, judgement::Judgement};
+use self::{head::Decryptor, judgement::Judgement};
 
-/// What else is known besides the file itself.
+/// What is known besides the content of the file.
 pub struct Options<'a> {
-    /// Keys at hand.
+    /// Available keys.
     pub keys: &'a dyn KeySource,
-    /// Key of a `.cfp` file beside the tablespace.
+    /// Key of a `.cfp` file next to the tablespace.
     pub export_key: Option<TablespaceKey>,
-    /// The file continues another one (`ibdata2`) and has no page 0 of its own: that of the first,
-    /// as bytes too.
+    /// Set if the file continues another one (`ibdata2`) and has no page 0 of its own: its
+    /// position, and the bytes of the first file's page 0.
     pub continues: Option<(Continuation, Vec<u8>)>,
     /// Pages in the other files of the same tablespace.
-    pub pages_elsewhere: u64,
-    /// Newest checkpoint of the redo log, if it was read before this file: an allocation written
-    /// after it need not be on disk yet.
+    pub pages_in_other_files: u64,
+    /// Newest checkpoint of the redo log, if it was read before this file: a page allocated after
+    /// it may not be on disk yet.
     pub checkpoint: Option<Lsn>,
-    /// A server has the file open: pages it has allocated need not be on disk yet.
+    /// A server has the file open: allocated pages may not be on disk yet.
     pub live: bool,
     /// Keys of other tablespaces, for copies of their pages in a doublewrite area.
     pub owners: &'a dyn Owners,
 }
 
 impl<'a> Options<'a> {
-    /// Nothing but the keys: a whole file that no server has open.
+    /// Options for a single file that no server has open.
     #[must_use]
     pub fn new(keys: &'a dyn KeySource) -> Self {
         Self {
             keys,
             export_key: None,
             continues: None,
-            pages_elsewhere: 0,
+            pages_in_other_files: 0,
             checkpoint: None,
             live: false,
             owners: &NoOwners,
@@ -78,38 +78,38 @@ pub struct TablespaceVerifier<'a> {
     first_page: u64,
     file_bytes: u64,
     doublewrite: [(u64, u64); 2],
-    opener: Opener<'a>,
+    decryptor: Decryptor<'a>,
     expected: Expected,
-    key: Option<KeyAsked>,
+    key: Option<RequiredKey>,
     head: Tally,
     checkpoint: Option<Lsn>,
     live: bool,
     owners: &'a dyn Owners,
-    /// Lowest page LSN among the pages that the key opened.
+    /// Lowest LSN of the pages that the key decrypted.
     opened_from: AtomicU64,
-    /// How often a bad page is still read again although it did not change.
-    patience: AtomicU32,
+    /// How many bad pages may still be read again without a change.
+    rereads_left: AtomicU32,
 }
 
-/// What a page that is not empty has to be.
+/// What a page that is not empty must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
-    /// Page 0 says nothing of encryption.
+    /// Clear: page 0 has no encryption information.
     Clear,
     /// Encrypted, but for those that the server never encrypts.
     Encrypted,
-    /// Either: undo tablespaces, and tablespaces whose encryption is under way.
+    /// Either: undo tablespaces, and tablespaces whose encryption is in progress.
     Either,
 }
 
-/// Memory a thread reuses from page to page.
+/// Buffers that a thread reuses from page to page.
 #[derive(Debug, Default)]
 pub struct Scratch {
     rebuilt: Vec<u8>,
 }
 
-/// A page under a scheme that only its name is known of: its type says whether it is encrypted, and
-/// no check of it is known.
+/// Judges a page under a scheme that is only recognised by name: its type says whether it is
+/// encrypted; nothing else can be checked.
 fn judge_unknown(page: &[u8]) -> Judgement {
     let sealed = crypt::mysql::is_encrypted(page);
     let mut judgement = Judgement::new(if sealed { State::Encrypted } else { State::Clear });
@@ -119,23 +119,23 @@ fn judge_unknown(page: &[u8]) -> Judgement {
     judgement
 }
 
-/// Where a page's number stands.
+/// Offset of the page number.
 const PAGE_NO: usize = 4;
 
-/// A tablespace with a doublewrite area of its own, whose copies are of its own pages too.
-struct OwnAndOthers<'o> {
+/// The other tablespaces, and this one: its own doublewrite area also has copies of its own pages.
+struct SelfAndOthers<'o> {
     space: SpaceId,
-    own: Owner,
+    this: Owner,
     others: &'o dyn Owners,
 }
 
-impl Owners for OwnAndOthers<'_> {
+impl Owners for SelfAndOthers<'_> {
     fn owner(&self, space: SpaceId) -> Option<Owner> {
-        if space == self.space { Some(self.own.clone()) } else { self.others.owner(space) }
+        if space == self.space { Some(self.this.clone()) } else { self.others.owner(space) }
     }
 
     fn owners(&self, space: SpaceId) -> Vec<Owner> {
-        if space == self.space { vec![self.own.clone()] } else { self.others.owners(space) }
+        if space == self.space { vec![self.this.clone()] } else { self.others.owners(space) }
     }
 
     fn knows_all(&self) -> bool {
@@ -143,8 +143,8 @@ impl Owners for OwnAndOthers<'_> {
     }
 }
 
-/// Bad pages of a file that stay the same are read again at most this often in all.
-const PATIENCE: u32 = 64;
+/// Maximum number of repeated reads of unchanged bad pages per file.
+const MAX_REREADS: u32 = 64;
 /// How often one bad page is read again.
 const TRIES: u32 = 5;
 
@@ -152,14 +152,13 @@ impl<'a> TablespaceVerifier<'a> {
     /// Reads page 0 and unwraps the tablespace's key.
     ///
     /// # Errors
-    /// [`ScanError::EmptyFile`], [`ScanError::Page`] if page 0 cannot be understood,
-    /// [`ScanError::Io`].
+    /// [`ScanError::EmptyFile`], [`ScanError::Page`] if page 0 cannot be parsed, [`ScanError::Io`].
     pub fn begin<R: ReadAt + ?Sized>(source: &R, options: &Options<'a>) -> Result<Self, ScanError> {
         if length(source)? == 0 {
             return Err(ScanError::EmptyFile);
         }
         let head = head::read(source, options)?;
-        // After page 0: a server makes the file longer first and says so on page 0 then.
+        // After page 0: a server first extends the file and then updates page 0.
         let file_bytes = length(source)?;
         let page_bytes = as_usize(u64::from(head.page0.physical_page_bytes)).max(1);
         let mut verifier = Self {
@@ -167,7 +166,7 @@ impl<'a> TablespaceVerifier<'a> {
             page_bytes,
             first_page: head.first_page,
             file_bytes,
-            opener: head.opener,
+            decryptor: head.decryptor,
             expected: head.expected,
             key: head.key,
             head: head.tally,
@@ -176,13 +175,13 @@ impl<'a> TablespaceVerifier<'a> {
             live: options.live,
             owners: options.owners,
             opened_from: AtomicU64::new(u64::MAX),
-            patience: AtomicU32::new(PATIENCE),
+            rereads_left: AtomicU32::new(MAX_REREADS),
         };
-        verifier.size(source, options.pages_elsewhere);
+        verifier.size(source, options.pages_in_other_files);
         Ok(verifier)
     }
 
-    /// Page 0.
+    /// Parsed page 0.
     #[must_use]
     pub const fn page0(&self) -> &Page0 {
         &self.page0
@@ -206,19 +205,19 @@ impl<'a> TablespaceVerifier<'a> {
         self.page0.declares_encryption()
     }
 
-    /// What copies of this tablespace's pages elsewhere are judged by.
+    /// What is needed to judge copies of this tablespace's pages in other files.
     #[must_use]
     pub fn owner(&self) -> Owner {
         Owner {
             page_bytes: self.page_bytes,
             encrypted: self.is_encrypted(),
-            key: self.opener.tablespace_key(),
+            key: self.decryptor.tablespace_key(),
             opened_from: Lsn(self.opened_from.load(Ordering::Relaxed)),
         }
     }
 
-    /// Verifies whole pages, the first of which is page `first` of the file. They are opened in
-    /// place. `source` is read again where a page is bad, since a server may have been writing it.
+    /// Verifies whole pages, of which the first is page `first` of the file; decrypts them in
+    /// place. A bad page is read again from `source`, since a server may have been writing it.
     pub fn verify<R: ReadAt + ?Sized>(
         &self,
         source: &R,
@@ -240,7 +239,7 @@ impl<'a> TablespaceVerifier<'a> {
         }
     }
 
-    /// Puts the parts together.
+    /// Merges the parts into the report of the file.
     #[must_use]
     pub fn finish(&self, parts: impl IntoIterator<Item = Part>) -> FileReport {
         let mut whole = Part::default();
@@ -255,12 +254,12 @@ impl<'a> TablespaceVerifier<'a> {
         tally.finish(key)
     }
 
-    fn size<R: ReadAt + ?Sized>(&mut self, source: &R, pages_elsewhere: u64) {
+    fn size<R: ReadAt + ?Sized>(&mut self, source: &R, pages_in_other_files: u64) {
         let page_bytes = as_u64(self.page_bytes);
         let partial = self.file_bytes.checked_rem(page_bytes).unwrap_or(0);
-        let there = self.pages().saturating_add(pages_elsewhere);
+        let there = self.pages().saturating_add(pages_in_other_files);
         let declared = u64::from(self.page0.size_in_pages);
-        // A file of a system tablespace of several, alone, cannot be judged.
+        // One file of a system tablespace of several files cannot be judged alone.
         let several = self.page0.space_id == SpaceId(0) && self.first_page > 0;
         if declared > there && !several && !self.is_rounded(source, declared) {
             let detail = format!("page 0 declares {declared} pages, the file has {there}");
@@ -273,8 +272,8 @@ impl<'a> TablespaceVerifier<'a> {
         }
     }
 
-    /// Whether the pages that are missing are free ones behind the last whole block: MariaDB makes its
-    /// files of whole blocks, and rounds down.
+    /// Whether the missing pages are free ones after the last whole block: MariaDB makes its files
+    /// of whole blocks, and rounds down.
     ///
     /// Source: `fil0fil.cc` (`fil_space_extend_must_retry`), confirmed on MariaDB 11.8.
     fn is_rounded<R: ReadAt + ?Sized>(&self, source: &R, declared: u64) -> bool {
@@ -297,15 +296,16 @@ impl<'a> TablespaceVerifier<'a> {
         part: &mut Part,
     ) -> Judgement {
         let number = self.first_page.saturating_add(index);
-        // Before the test for zeros: a slot that was never used is allocated too.
+        // Before the test for zeros: an unused slot is allocated too.
         if self.doublewrite.iter().any(|(from, end)| (*from..*end).contains(&number)) {
             if head::is_mariadb(self.page0.family) {
                 return copy::judge(page, false, self.owners, scratch);
             }
-            // Its own key is the only one it ever had, so that no copy is of before a change of key; and what was
-            // opened until now depends on which pages had their turn first.
-            let own = Owner { opened_from: Lsn(0), ..self.owner() };
-            let owners = OwnAndOthers { space: self.page0.space_id, own, others: self.owners };
+            // The tablespace never had another key, so no copy can date from before a change of
+            // key. `opened_from` is not used because it depends on the order in which pages are
+            // verified.
+            let this = Owner { opened_from: Lsn(0), ..self.owner() };
+            let owners = SelfAndOthers { space: self.page0.space_id, this, others: self.owners };
             return copy::judge(page, true, &owners, scratch);
         }
         if all_zero(page) {
@@ -316,10 +316,10 @@ impl<'a> TablespaceVerifier<'a> {
             return self.judge_zero(source, number, part);
         }
         if self.is_temporary() {
-            judgement.forgive_temporary();
+            judgement.tolerate_temporary();
         }
         if judgement.is_clear_in_encrypted() && self.allocation(source, number, part).is_some_and(|found| found.free) {
-            judgement.forgive_clear();
+            judgement.tolerate_clear();
         }
         judgement
     }
@@ -338,27 +338,27 @@ impl<'a> TablespaceVerifier<'a> {
     }
 
     fn judge_page(&self, number: u64, page: &mut [u8], scratch: &mut Scratch) -> Judgement {
-        match (&self.opener, self.page0.family) {
-            (Opener::Unknown, _) => judge_unknown(page),
+        match (&self.decryptor, self.page0.family) {
+            (Decryptor::Unknown, _) => judge_unknown(page),
             (_, Family::MySql | Family::Undetermined) => self.judge_mysql(number, page, scratch),
             (_, Family::MariaDbFullCrc32 | Family::MariaDbLegacy) => self.judge_mariadb(number, page, scratch),
         }
     }
 
-    /// The header names the page's own position, and its tablespace where that is readable.
-    fn check_place(&self, number: u64, header: &PageHeader, space_readable: bool, judgement: &mut Judgement) {
+    /// Checks that the header names the page's own position, and its own space id if readable.
+    fn check_position(&self, number: u64, header: &PageHeader, space_readable: bool, judgement: &mut Judgement) {
         let expected = PageNo(u32::try_from(number).unwrap_or(u32::MAX));
         if header.page_no != expected {
             let detail = format!("the header says page {}, the position is page {expected}", header.page_no);
             judgement.bad(Check::Position, detail);
         }
         if space_readable && header.space_id != self.page0.space_id {
-            let (found, own) = (header.space_id, self.page0.space_id);
-            judgement.bad(Check::SpaceId, format!("the header says tablespace {found}, this is tablespace {own}"));
+            let (found, expected) = (header.space_id, self.page0.space_id);
+            judgement.bad(Check::SpaceId, format!("the header says tablespace {found}, this is tablespace {expected}"));
         }
     }
 
-    /// A page in the clear, where page 0 says that pages are encrypted.
+    /// Checks a clear page where page 0 says that pages are encrypted.
     fn check_clear(&self, judgement: &mut Judgement) {
         match self.expected {
             Expected::Clear => {}
@@ -367,8 +367,8 @@ impl<'a> TablespaceVerifier<'a> {
         }
     }
 
-    /// Whether allocated pages need not be on disk: temporary tablespaces are never used again, a
-    /// running server writes late, and MariaDB's system tablespace keeps reserved pages.
+    /// Whether allocated pages may be missing on disk: temporary tablespaces are never read again,
+    /// a running server writes late, and MariaDB's system tablespace has reserved pages.
     ///
     /// Source: formats, "Page 0 (FSP header)", the rule and its exceptions.
     fn may_be_unwritten(&self) -> bool {
@@ -380,7 +380,7 @@ impl<'a> TablespaceVerifier<'a> {
         matches!(self.page0.kind, TablespaceKind::GlobalTemporary | TablespaceKind::SessionTemporary)
     }
 
-    /// Reads a bad page again a few times, in case it was caught while a server wrote it.
+    /// Reads a bad page again a few times, in case a server was writing it.
     fn judge_again<R: ReadAt + ?Sized>(
         &self,
         source: &R,
@@ -400,7 +400,7 @@ impl<'a> TablespaceVerifier<'a> {
             }
             let same = before.as_deref() == Some(&*page);
             changed |= before.is_some() && !same;
-            if (same && !self.spend_patience()) || (before.is_none() && self.patience.load(Ordering::Relaxed) == 0) {
+            if (same && !self.take_reread()) || (before.is_none() && self.rereads_left.load(Ordering::Relaxed) == 0) {
                 break;
             }
             before = Some(page.to_vec());
@@ -416,8 +416,8 @@ impl<'a> TablespaceVerifier<'a> {
         last
     }
 
-    fn spend_patience(&self) -> bool {
+    fn take_reread(&self) -> bool {
         let spend = |left: u32| left.checked_sub(1);
-        self.patience.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).is_ok()
+        self.rereads_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend).is_ok()
     }
 }

@@ -1,4 +1,4 @@
-//! Pages of MySQL, and of servers older than both formats of MariaDB.
+//! Pages of MySQL, and of servers older than both MariaDB formats.
 
 use crate::{
     bytes::{Bytes, all_zero},
@@ -14,25 +14,26 @@ use crate::{
         Check,
         tablespace::{
             Expected, Scratch, TablespaceVerifier,
-            head::Opener,
+            head::Decryptor,
             judgement::{Judgement, State},
         },
     },
 };
 
 impl TablespaceVerifier<'_> {
-    /// [`State::Empty`] for zeros, also sealed ones: whether they may be there, the descriptor says.
+    /// Judges a page. [`State::Empty`] for zeros, encrypted ones too: the descriptor decides
+    /// whether they are valid.
     pub(super) fn judge_mysql(&self, number: u64, page: &mut [u8], scratch: &mut Scratch) -> Judgement {
         let Ok(header) = PageHeader::parse(page) else { return Judgement::new(State::Empty) };
         if header.page_type.is_mysql_encrypted() {
             return self.judge_sealed(number, page, &header, scratch);
         }
         let mut judgement = Judgement::new(State::Clear);
-        if is_blank(page, &header) && is_nothing(page, scratch) {
+        if is_blank(page, &header) && opens_to_zeros(page, scratch) {
             return Judgement::new(State::Empty);
         }
-        self.check_place(number, &header, true, &mut judgement);
-        if self.expected == Expected::Encrypted && number > 0 && self.is_ahead_of_page0(header.lsn) {
+        self.check_position(number, &header, true, &mut judgement);
+        if self.expected == Expected::Encrypted && number > 0 && self.is_newer_than_page0(header.lsn) {
             judgement.mixed();
         } else if number > 0 {
             self.check_clear(&mut judgement);
@@ -45,22 +46,22 @@ impl TablespaceVerifier<'_> {
         let mut judgement = Judgement::new(State::Encrypted);
         let blank = is_blank(page, header);
         if !blank {
-            self.check_place(number, header, true, &mut judgement);
+            self.check_position(number, header, true, &mut judgement);
         }
-        match &self.opener {
-            Opener::None if self.is_ahead_of_page0(header.lsn) => {
+        match &self.decryptor {
+            Decryptor::None if self.is_newer_than_page0(header.lsn) => {
                 let detail = "encrypted since the newest checkpoint, but page 0 does not say so yet: the key is in the \
                     redo log alone";
                 judgement.note(Check::Unknown, detail);
             }
-            Opener::None if matches!(self.page0.encryption, Encryption::PerconaKeyring { .. }) => {
+            Decryptor::None if matches!(self.page0.encryption, Encryption::PerconaKeyring { .. }) => {
                 judgement.note(Check::Unknown, "encrypted, and page 0 holds a record of Percona's keyring encryption");
             }
-            Opener::None => {
+            Decryptor::None => {
                 judgement.bad(Check::EncryptedUnit, "encrypted, but page 0 holds no encryption information");
             }
-            Opener::MySql { cipher, .. } => match cipher.open(page) {
-                Ok(_) if blank && is_nothing(page, scratch) => return Judgement::new(State::Empty),
+            Decryptor::MySql { cipher, .. } => match cipher.open(page) {
+                Ok(_) if blank && opens_to_zeros(page, scratch) => return Judgement::new(State::Empty),
                 Ok(_) => {
                     let zip = self.page0.flags.is_row_compressed();
                     check_sound(page, zip, Check::OpenedChecksum, scratch, &mut judgement);
@@ -68,26 +69,26 @@ impl TablespaceVerifier<'_> {
                 }
                 Err(error) => judgement.bad(Check::Length, error.to_string()),
             },
-            Opener::MariaDb(_) | Opener::Closed | Opener::Unknown => {}
+            Decryptor::MariaDb(_) | Decryptor::Closed | Decryptor::Unknown => {}
         }
         judgement
     }
 
-    /// Whether page 0 on disk may be older than a page of this LSN. While `ALTER TABLESPACE …
-    /// ENCRYPTION` runs, the server writes pages in their new form before the page 0 that says so,
-    /// which then is in the redo log behind the newest checkpoint.
+    /// Whether a page of this LSN may be newer than page 0 on disk. While `ALTER TABLESPACE …
+    /// ENCRYPTION` runs, the server writes pages in their new form before page 0, which is then in
+    /// the redo log after the newest checkpoint.
     ///
     /// Source: seen on 9.7 killed while it encrypted and decrypted a general tablespace.
-    fn is_ahead_of_page0(&self, lsn: Lsn) -> bool {
+    fn is_newer_than_page0(&self, lsn: Lsn) -> bool {
         self.checkpoint.map_or(self.live, |checkpoint| lsn > checkpoint)
     }
 }
 
-/// Whether nothing but the type, and how it was compressed, stands in the header. `IMPORT
-/// TABLESPACE` compresses and seals the free pages of a table too, which are zeros, while servers
-/// otherwise leave such pages alone.
+/// Whether only the type and the compression fields of the header are set. `IMPORT TABLESPACE` also
+/// compresses and encrypts the free pages of a table, which are zeros; other operations leave such
+/// pages alone.
 ///
-/// Source: seen on 9.7: sealed, compressed and sealed, and of ROW_FORMAT=COMPRESSED.
+/// Source: seen on 9.7: encrypted, compressed and encrypted, and ROW_FORMAT=COMPRESSED.
 fn is_blank(page: &[u8], header: &PageHeader) -> bool {
     const TYPE: usize = 24;
     const SPACE: usize = 34;
@@ -96,8 +97,8 @@ fn is_blank(page: &[u8], header: &PageHeader) -> bool {
         && all_zero(page.range(SPACE, HEADER_BYTES))
 }
 
-/// Whether an opened page is zeros, compressed ones too.
-fn is_nothing(page: &[u8], scratch: &mut Scratch) -> bool {
+/// Whether a decrypted page is all zeros, after decompression if necessary.
+fn opens_to_zeros(page: &[u8], scratch: &mut Scratch) -> bool {
     if page.be16(24) != Some(PageType::COMPRESSED.0) {
         return all_zero(page);
     }
@@ -105,7 +106,7 @@ fn is_nothing(page: &[u8], scratch: &mut Scratch) -> bool {
     compressed::rebuild_mysql(page, &mut scratch.rebuilt).is_ok() && all_zero(&scratch.rebuilt)
 }
 
-/// Checksum and trailer of a clear or opened page; `check` names the layer if they fail.
+/// Checks checksum and trailer of a clear or decrypted page; `check` names the layer if they fail.
 pub(super) fn check_sound(page: &[u8], zip: bool, check: Check, scratch: &mut Scratch, judgement: &mut Judgement) {
     if page.be16(24) == Some(PageType::COMPRESSED.0) {
         scratch.rebuilt.resize(page.len(), 0);

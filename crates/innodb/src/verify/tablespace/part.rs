@@ -1,4 +1,4 @@
-//! What is gathered over many pages, by many threads.
+//! Results of many pages, collected by many threads.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use crate::{
     bytes::{as_u64, bump},
     ids::KeyVersion,
     verify::{
-        Check, Finding, KeyAsked, MAX_FINDINGS, Tally,
-        tablespace::judgement::{Judgement, State, Trial},
+        Check, Finding, MAX_FINDINGS, RequiredKey, Tally,
+        tablespace::judgement::{DecryptOutcome, Judgement, State},
     },
 };
 
-/// What one thread found in its runs of pages.
+/// Results of one thread for its runs of pages.
 #[derive(Debug, Default)]
 pub struct Part {
     tally: Tally,
@@ -19,21 +19,21 @@ pub struct Part {
     mixed: Runs,
     /// Clear copies of pages of encrypted tablespaces.
     clear_copies: Runs,
-    /// The extent descriptor page last looked at, opened, by page number.
+    /// The last extent descriptor page read, decrypted, with its page number.
     pub(super) descriptor: Option<(u64, Option<Vec<u8>>)>,
 }
 
 /// Encrypted pages of one key version (MariaDB).
 #[derive(Debug, Default)]
 struct Version {
-    untried: u64,
+    without_key_file: u64,
     without_key: u64,
     opened: u64,
     failed: u64,
     failures: Vec<(u64, u64)>,
 }
 
-/// Runs of mixed pages, key versions, and failures of each that are kept.
+/// Maximum number of mixed runs, key versions, and failures per version that are kept.
 const MAX_KEPT: usize = MAX_FINDINGS;
 
 impl Part {
@@ -54,10 +54,10 @@ impl Part {
         if !bad && judgement.clear_copy {
             self.clear_copies.push(index);
         }
-        if let Some((version, trial)) = judgement.trial
+        if let Some((version, outcome)) = judgement.outcome
             && (self.versions.len() < MAX_KEPT || self.versions.contains_key(&version))
         {
-            self.versions.entry(version).or_default().count(trial, bad, index, offset);
+            self.versions.entry(version).or_default().count(outcome, bad, index, offset);
         }
         for (check, detail) in judgement.problems.into_iter().chain(judgement.notes) {
             self.tally.push(Finding { unit: Some(index), offset: Some(offset), check, detail });
@@ -73,7 +73,7 @@ impl Part {
         self.tally.find(Some(first), Some(offset), Check::Read, detail);
     }
 
-    /// Adds what another thread found.
+    /// Adds the results of another thread.
     pub fn merge(&mut self, other: Self) {
         self.tally.merge(other.tally);
         for (version, pages) in other.versions {
@@ -83,24 +83,25 @@ impl Part {
         self.clear_copies.merge(other.clear_copies);
     }
 
-    /// Adds everything to the tally of the file; returns the key asked for, with its versions.
-    pub(crate) fn conclude(self, key: Option<KeyAsked>, page_bytes: u64, tally: &mut Tally) -> Option<KeyAsked> {
+    /// Adds everything to the tally of the file. Returns the key that the file needs, with its
+    /// versions.
+    pub(crate) fn conclude(self, key: Option<RequiredKey>, page_bytes: u64, tally: &mut Tally) -> Option<RequiredKey> {
         tally.merge(self.tally);
         let key = conclude_versions(key, self.versions, tally);
         if tally.units.encrypted > 0 {
             self.mixed.conclude(("is in the clear", "are in the clear"), page_bytes, tally);
         }
-        // They are a leak wherever they lie, also where nothing around them is encrypted.
-        let words = (
+        // These are a leak in any file, even if nothing around them is encrypted.
+        let phrases = (
             "holds a clear copy of a page of an encrypted tablespace",
             "hold clear copies of pages of encrypted tablespaces",
         );
-        self.clear_copies.conclude(words, page_bytes, tally);
+        self.clear_copies.conclude(phrases, page_bytes, tally);
         key
     }
 }
 
-/// Runs of pages next to each other, by their first and last.
+/// Runs of consecutive pages, by first and last page.
 #[derive(Debug, Default)]
 struct Runs {
     kept: Vec<(u64, u64)>,
@@ -128,29 +129,29 @@ impl Runs {
         self.left_out = self.left_out.saturating_add(beyond).saturating_add(other.left_out);
     }
 
-    /// Notes what they are, in words for one page and for several.
-    fn conclude(self, words: (&str, &str), page_bytes: u64, tally: &mut Tally) {
+    /// Reports the runs; `phrases` describe one page and several pages.
+    fn conclude(self, phrases: (&str, &str), page_bytes: u64, tally: &mut Tally) {
         for (first, last) in self.kept {
             let detail = match last.saturating_sub(first) {
-                0 => format!("page {first} {}", words.0),
-                more => format!("pages {first} to {last} ({}) {}", more.saturating_add(1), words.1),
+                0 => format!("page {first} {}", phrases.0),
+                more => format!("pages {first} to {last} ({}) {}", more.saturating_add(1), phrases.1),
             };
             tally.find(Some(first), Some(first.saturating_mul(page_bytes)), Check::Mixed, detail);
         }
         if self.left_out > 0 {
-            tally.find(None, None, Check::Mixed, format!("{} more runs of pages {}", self.left_out, words.1));
+            tally.find(None, None, Check::Mixed, format!("{} more runs of pages {}", self.left_out, phrases.1));
         }
     }
 }
 
 impl Version {
-    fn count(&mut self, trial: Trial, bad: bool, index: u64, offset: u64) {
-        match trial {
-            Trial::Untried => bump(&mut self.untried),
-            Trial::NoKey => bump(&mut self.without_key),
-            Trial::Opened => bump(&mut self.opened),
-            Trial::Failed if bad => {}
-            Trial::Failed => {
+    fn count(&mut self, outcome: DecryptOutcome, bad: bool, index: u64, offset: u64) {
+        match outcome {
+            DecryptOutcome::NoKeyFile => bump(&mut self.without_key_file),
+            DecryptOutcome::NoKey => bump(&mut self.without_key),
+            DecryptOutcome::Opened => bump(&mut self.opened),
+            DecryptOutcome::Failed if bad => {}
+            DecryptOutcome::Failed => {
                 bump(&mut self.failed);
                 if self.failures.len() < MAX_KEPT {
                     self.failures.push((index, offset));
@@ -160,7 +161,7 @@ impl Version {
     }
 
     fn merge(&mut self, other: Self) {
-        self.untried = self.untried.saturating_add(other.untried);
+        self.without_key_file = self.without_key_file.saturating_add(other.without_key_file);
         self.without_key = self.without_key.saturating_add(other.without_key);
         self.opened = self.opened.saturating_add(other.opened);
         self.failed = self.failed.saturating_add(other.failed);
@@ -169,22 +170,22 @@ impl Version {
     }
 }
 
-/// A key that opens no page of its version is the wrong one; if it opens some, the others are
-/// damaged.
+/// A key that decrypts no page of its version is the wrong one. If it decrypts some, the other
+/// pages are damaged.
 fn conclude_versions(
-    key: Option<KeyAsked>,
+    key: Option<RequiredKey>,
     versions: BTreeMap<KeyVersion, Version>,
     tally: &mut Tally,
-) -> Option<KeyAsked> {
-    let Some(KeyAsked::MariaDb { key_id, .. }) = key else {
-        if versions.values().any(|pages| pages.untried > 0 || pages.without_key > 0) {
+) -> Option<RequiredKey> {
+    let Some(RequiredKey::MariaDb { key_id, .. }) = key else {
+        if versions.values().any(|pages| pages.without_key_file > 0 || pages.without_key > 0) {
             tally.unproven();
         }
         return key;
     };
-    let asked = KeyAsked::MariaDb { key_id, versions: versions.keys().copied().collect() };
+    let asked = RequiredKey::MariaDb { key_id, versions: versions.keys().copied().collect() };
     for (version, pages) in versions {
-        if pages.untried > 0 {
+        if pages.without_key_file > 0 {
             tally.unproven();
         }
         if pages.without_key > 0 {
@@ -198,7 +199,7 @@ fn conclude_versions(
         }
         if pages.failed > 0 && pages.opened == 0 {
             let detail = format!(
-                "key {key_id} version {version} opens none of {} pages, whose ciphertext is sound",
+                "key {key_id} version {version} decrypts none of {} pages, whose ciphertext is valid",
                 pages.failed
             );
             tally.find(None, None, Check::KeyOpens, detail);
@@ -207,14 +208,15 @@ fn conclude_versions(
         tally.units.bad = tally.units.bad.saturating_add(pages.failed);
         tally.units.encrypted = tally.units.encrypted.saturating_sub(pages.failed);
         for (index, offset) in pages.failures {
-            let detail = format!("key {key_id} version {version} does not open it, although it opens other pages");
+            let detail =
+                format!("key {key_id} version {version} does not decrypt it, although it decrypts other pages");
             tally.find(Some(index), Some(offset), Check::OpenedChecksum, detail);
         }
     }
     Some(asked)
 }
 
-/// Joins runs that touch.
+/// Merges runs that touch.
 fn coalesce(runs: &mut Vec<(u64, u64)>) {
     runs.sort_unstable();
     runs.dedup_by(|next, run| {

@@ -1,4 +1,4 @@
-//! The files of a stream: as they come, and as they are listed.
+//! The files of a stream, while they arrive and as a list.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -14,40 +14,40 @@ use crate::{
     wire::{Entry, Kind, Root},
 };
 
-/// Files that may be under way at the same time: a backup has one for each of its threads, and its logs.
+/// Maximum number of incomplete files: a backup has one for each of its threads, and its logs.
 const MAX_OPEN: usize = 64;
-/// Files of a stream; as many as a receiver takes.
+/// Maximum number of files of a stream; as many as a receiver accepts.
 const MAX_FILES: usize = 4 << 20;
-/// No file is longer: that of an InnoDB tablespace is 256 TiB at most.
+/// Maximum length of a file: an InnoDB tablespace has 256 TiB at most.
 const MAX_FILE_BYTES: u64 = 1 << 48;
 
-/// What came of one file.
+/// What arrived of one file.
 #[derive(Debug)]
 pub(super) struct Gathered {
     path: RelativePath,
-    /// Bytes of it that may be listed: whole chunks, or all of it.
+    /// Bytes of it that may be listed: whole chunks, or the whole file.
     bytes: u64,
     over: bool,
     chunks: Chunks,
 }
 
-/// Files that are under way, and the names of those that are over.
+/// Incomplete files, and the names of complete ones.
 #[derive(Debug, Default)]
 pub(super) struct Open {
     files: HashMap<RelativePath, Coming>,
     over: HashSet<RelativePath>,
 }
 
-/// A file that is under way.
+/// An incomplete file.
 #[derive(Debug, Default)]
 struct Coming {
     bytes: u64,
-    /// Chunks that wait.
+    /// Chunks that are not sent yet.
     chunks: Chunks,
 }
 
 impl Coming {
-    /// Adds bytes at the end.
+    /// Appends bytes.
     fn add(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let chunk = self.chunks.entry(self.bytes / CHUNK_BYTES as u64).or_default();
@@ -58,8 +58,8 @@ impl Coming {
         }
     }
 
-    /// Takes what may be sent. The hash of a file's only chunk is of another kind than that of the first of several, so the
-    /// first waits until it is known which it is.
+    /// Takes the chunks that may be sent. The hash of a file's only chunk is of another kind than
+    /// that of the first of several, so the first chunk waits until it is known which it is.
     fn take(&mut self, over: bool) -> Option<(u64, Chunks)> {
         const CHUNK: u64 = CHUNK_BYTES as u64;
         if over {
@@ -75,7 +75,8 @@ impl Coming {
 }
 
 impl Open {
-    /// Reads on until so many bytes have come, or the stream is over, which is told by `None` the next time.
+    /// Reads until this many bytes have arrived, or the stream is over; the next call returns
+    /// `None` then.
     pub(super) fn gather(
         &mut self,
         flow: &mut dyn Flow,
@@ -108,7 +109,7 @@ impl Open {
         Ok(if ended && gathered.is_empty() { None } else { Some(gathered) })
     }
 
-    /// The file that a piece belongs to; it may be the first of it.
+    /// The file that a piece belongs to; the piece may be its first.
     fn file(&mut self, path: RelativePath, offset: Option<u64>, more: u64) -> Result<&mut Coming, TransferError> {
         let first = path.first().as_encoded_bytes();
         if first == STAGING.as_bytes() || first.starts_with(MANIFEST.as_bytes()) {
@@ -148,9 +149,9 @@ pub(super) struct Catalogue {
     directories: BTreeSet<RelativePath>,
 }
 
-/// A file of it.
+/// A file in the list.
 struct File {
-    /// Stands for the inode that a file has.
+    /// Identifies the file like an inode number.
     number: u64,
     bytes: u64,
     over: bool,
@@ -162,7 +163,7 @@ impl Catalogue {
         Self { dress, began: SystemTime::now(), files, directories }
     }
 
-    /// The list as it is now, with the bytes of what is new.
+    /// The current list, with the bytes that are new.
     pub(super) fn plan(&mut self, window: Vec<Gathered>) -> Result<Plan, TransferError> {
         let mut chunks: HashMap<RelativePath, Chunks> = HashMap::new();
         for part in window {
@@ -192,7 +193,7 @@ impl Catalogue {
         Ok(Plan::streamed(files.chain(directories).collect(), root, self.began))
     }
 
-    /// The list of all files, each of which has to be over.
+    /// The list of all files, each of which must be complete.
     pub(super) fn whole(&mut self) -> Result<Plan, TransferError> {
         if let Some((path, _)) = self.files.iter().find(|(_, file)| !file.over) {
             return Err(unsound(path, "the stream ended in the middle of it"));

@@ -1,9 +1,9 @@
-//! A source that comes piece by piece, in the order of a program that writes it: a backup that is streamed.
+//! A source that is a stream, in the order of the program that writes it: a streamed backup.
 //!
-//! How long its files are is known when they end, and nothing of it is kept here but what is on its way: what came
-//! is gathered up to a bound, and goes as one round of a source in use, with a list of what is known of all files by then.
-//! While a round is sent the next is gathered. When the stream is over, and the program has said that it is whole, a
-//! last round has nothing but the list, and the receiver commits.
+//! The length of a file is known only at its end, and nothing is kept here except data in flight.
+//! Data is collected up to a limit, and sent as one round of a source in use, with a list of all
+//! files known by then. While a round is sent the next one is collected. When the stream is over,
+//! and the program has reported success, a last round has only the list, and the receiver commits.
 
 mod catalogue;
 pub mod xbstream;
@@ -19,66 +19,67 @@ use self::catalogue::{Catalogue, Gathered};
 use super::{Sent, Session, Source};
 use crate::{error::TransferError, path::RelativePath, progress::Progress};
 
-/// Bytes of one round. Three are in memory at most: one is sent, one waits, one is gathered.
+/// Bytes of one round. At most three are in memory: one is sent, one waits, one is collected.
 const WINDOW_BYTES: usize = 48 << 20;
-/// How often the connection is kept while nothing comes.
+/// Keepalive interval while nothing arrives.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What comes next of a stream.
+/// The next item of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// Bytes at the end of a file as it is so far.
+    /// Bytes to append to a file.
     Bytes {
-        /// The file.
+        /// Path of the file.
         path: RelativePath,
-        /// Where they belong.
+        /// Offset in the file.
         offset: u64,
         /// The bytes.
         bytes: Vec<u8>,
     },
-    /// A file is whole.
+    /// A file is complete.
     End {
-        /// The file.
+        /// Path of the file.
         path: RelativePath,
     },
 }
 
 /// A stream of files.
 pub trait Flow: Send {
-    /// What comes next; `None` when it is over, and whole.
+    /// The next item; `None` at the end of a complete stream.
     ///
     /// # Errors
-    /// [`TransferError`] if it is damaged, or its program failed.
+    /// [`TransferError`] if the stream is damaged, or its program failed.
     fn next(&mut self) -> Result<Option<Piece>, TransferError>;
 
-    /// Ends it from another thread, so that who waits for the next piece waits no more.
+    /// Returns a function that ends the stream from another thread, and so unblocks
+    /// [`next`](Self::next).
     fn stopper(&self) -> Box<dyn Fn() + Send + Sync> {
         Box::new(|| {})
     }
 }
 
-/// What files of a stream are given, since it does not say.
+/// Attributes of the files, which the stream does not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dress {
-    /// Permissions of files.
+    /// Permission bits of files.
     pub file_mode: u32,
-    /// Permissions of directories.
+    /// Permission bits of directories.
     pub directory_mode: u32,
-    /// Owner.
+    /// User id.
     pub uid: u32,
-    /// Group.
+    /// Group id.
     pub gid: u32,
-    /// Time of modification, in seconds since 1970.
+    /// Modification time in seconds since 1970 UTC.
     pub modified: i64,
 }
 
-/// Chunks of one file, all of them whole but the last of a file that has ended.
+/// Chunks of one file by number; all are full, except the last of a complete file.
 pub(crate) type Chunks = BTreeMap<u64, Vec<u8>>;
 
 /// Sends a stream to its end. Nothing is committed yet: [`Session::finish`] does that.
 ///
 /// # Errors
-/// [`TransferError`]: the first thing that went wrong, wherever it did. The other side has been told.
+/// [`TransferError`]: the first error of any thread. The receiver has been notified.
 pub fn send_flow(
     session: &mut Session<'_>,
     flow: &mut dyn Flow,
@@ -97,7 +98,7 @@ pub fn send_flow(
     })
 }
 
-/// What a thread that gathers hands on; nothing when the stream is over.
+/// A collected round; `None` when the stream is over.
 type Window = Result<Option<Vec<Gathered>>, TransferError>;
 
 fn send_windows(
@@ -113,7 +114,7 @@ fn send_windows(
                 session.rest(TICK)?;
                 continue;
             }
-            // It has said that it is whole before, or why not.
+            // The stream reported its end or an error before.
             Err(mpsc::RecvTimeoutError::Disconnected) => return Err(TransferError::Stopped),
         };
         let Some(window) = window else { break };
@@ -124,7 +125,7 @@ fn send_windows(
     session.round(&catalogue.whole()?, None, Source::Still).map(drop)
 }
 
-/// The same, with the commit. The program that uses the other side is told `note`.
+/// Sends a stream and commits it. The program on the receiver's side gets `note`.
 ///
 /// # Errors
 /// As [`send_flow`].
@@ -144,13 +145,13 @@ pub fn send_flow_and_finish(
     }
 }
 
-/// Reads the stream, and hands on what came of it.
+/// Reads the stream, and passes collected rounds on.
 fn gather(flow: &mut dyn Flow, to: &mpsc::SyncSender<Window>) {
     let mut open = catalogue::Open::default();
     loop {
         let window = open.gather(flow, WINDOW_BYTES);
         let over = !matches!(window, Ok(Some(_)));
-        // Nobody listens any more if the transfer has failed.
+        // The other end is closed if the transfer failed.
         if to.send(window).is_err() || over {
             return;
         }

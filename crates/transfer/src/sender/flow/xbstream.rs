@@ -5,18 +5,19 @@
 //! | bytes | field |
 //! |---|---|
 //! | 8 | magic `XBSTCK01` |
-//! | 1 | flags; 0 for all that is understood here |
+//! | 1 | flags; only 0 is supported |
 //! | 1 | type: `P` payload, `S` payload with holes (xtrabackup), `E` end of the file |
 //! | 4 | length of the path |
 //! | … | path |
 //! | 4 | `S` only: number of entries of the map of holes |
 //! | 8 | `P`, `S`: length of the payload |
-//! | 8 | `P`, `S`: its place in the file |
+//! | 8 | `P`, `S`: its offset in the file |
 //! | 4 | `P`, `S`: CRC-32 (ISO 3309) of the map and the payload |
-//! | … | `S` only: the map, for each entry 4 bytes to skip and 4 bytes that follow of the payload |
+//! | … | `S` only: the map; per entry 4 bytes to skip and 4 bytes of payload that follow |
 //! | … | the payload |
 //!
-//! The end of the stream has no mark. Chunks that rename or rewrite files, which newer programs of MariaDB know, are refused.
+//! The end of the stream is not marked. Chunks that rename or rewrite files, which newer programs
+//! of MariaDB use, are rejected.
 //!
 //! Source: `xbstream.h` and `ds_xbstream` of Percona XtraBackup and of MariaDB, and streams of MariaDB 10.11.19 and 11.8.6.
 
@@ -30,33 +31,33 @@ use crate::{
 };
 
 const MAGIC: &[u8; 8] = b"XBSTCK01";
-/// Entries of a map of holes: 8 MiB of them.
+/// Maximum number of entries in a map of holes (8 MiB).
 const MAX_HOLES: u32 = 1 << 20;
 
-/// Reads a stream.
+/// Parser of a stream.
 #[derive(Debug)]
 pub struct XbStream<R> {
     from: R,
-    /// Bytes read so far, for messages.
+    /// Bytes read so far, for error messages.
     at: u64,
     payload: Option<Payload>,
 }
 
-/// What is left of a chunk.
+/// The rest of a chunk.
 #[derive(Debug)]
 struct Payload {
     path: RelativePath,
-    /// Where the next byte belongs in the file.
+    /// Offset of the next byte in the file.
     offset: u64,
     left: u64,
-    /// The holes that are left, the next one last: bytes to skip, and bytes that follow.
+    /// Remaining holes, the next one last: bytes to skip, and bytes that follow.
     holes: Option<Vec<(u32, u32)>>,
-    /// As it should be.
+    /// Expected checksum.
     expected: u32,
     sum: Crc,
 }
 
-/// CRC-32 of ISO 3309, as in zlib.
+/// CRC-32 (ISO 3309), as in zlib.
 #[derive(Debug)]
 struct Crc(crc_fast::Digest);
 
@@ -71,7 +72,7 @@ impl Crc {
 }
 
 impl<R: Read> XbStream<R> {
-    /// Of what a program writes to its standard output.
+    /// `from` is the standard output of the program that writes the stream.
     pub const fn new(from: R) -> Self {
         Self { from, at: 0, payload: None }
     }
@@ -101,7 +102,7 @@ impl<R: Read> XbStream<R> {
         Ok(bytes)
     }
 
-    /// The first byte of the next chunk; `None` at the end.
+    /// Reads the first byte of the next chunk; `None` at the end.
     fn first(&mut self) -> Result<Option<u8>, TransferError> {
         let mut byte = [0];
         loop {
@@ -117,7 +118,7 @@ impl<R: Read> XbStream<R> {
         }
     }
 
-    /// The head of a chunk; what it is the end of, or nothing if a payload follows.
+    /// Reads the head of a chunk. Returns the end of a file, or `None` if a payload follows.
     fn head(&mut self, first: u8) -> Result<Option<Piece>, TransferError> {
         let [m1, m2, m3, m4, m5, m6, m7, flags, kind] = self.take::<9>()?;
         if [first, m1, m2, m3, m4, m5, m6, m7] != *MAGIC {
@@ -132,10 +133,10 @@ impl<R: Read> XbStream<R> {
         }
         let mut path = vec![0; length];
         self.fill(&mut path)?;
-        // Percona's programs begin some with "./".
+        // Percona's programs start some paths with "./".
         let plain = path.strip_prefix(b"./").unwrap_or(&path);
         let Some(path) = RelativePath::parse(plain) else {
-            return Err(self.damaged("a path that leads out of the data directory"));
+            return Err(self.damaged("a path that is outside of the data directory"));
         };
         let holes = match kind {
             b'E' => return Ok(Some(Piece::End { path })),
@@ -152,7 +153,7 @@ impl<R: Read> XbStream<R> {
         Ok(None)
     }
 
-    /// The map of holes, which has to be of this payload.
+    /// Reads the map of holes and checks it against the length of the payload.
     fn holes(&mut self, count: u32, payload: u64, sum: &mut Crc) -> Result<Vec<(u32, u32)>, TransferError> {
         if count > MAX_HOLES {
             return Err(self.damaged("too many holes"));
@@ -174,7 +175,7 @@ impl<R: Read> XbStream<R> {
         Ok(holes)
     }
 
-    /// The next bytes of a payload, zeros where a hole is; `None` if it is over.
+    /// The next bytes of a payload, zeros for holes; `None` at its end.
     fn piece(&mut self, payload: &mut Payload) -> Result<Option<Piece>, TransferError> {
         let skip = match &mut payload.holes {
             None => 0,
@@ -206,7 +207,7 @@ impl<R: Read> XbStream<R> {
         }
         let offset = payload.offset;
         let next = offset.checked_add(count as u64);
-        payload.offset = next.ok_or_else(|| self.damaged("a chunk behind the end of any file"))?;
+        payload.offset = next.ok_or_else(|| self.damaged("a chunk beyond the maximum length of a file"))?;
         Ok(Some(Piece::Bytes { path: payload.path.clone(), offset, bytes }))
     }
 }
@@ -304,7 +305,7 @@ mod tests {
         refused(&head(0, b'R', "t"), "not supported");
         refused(&chunk("t", 0, Some(&[(0, 2)]), b"abc"), "not of its payload");
         refused(&[head(0, b'S', "t"), vec![0xff; 28]].concat(), "too many holes");
-        refused(&chunk("t", u64::MAX, None, b"abc"), "behind the end");
+        refused(&chunk("t", u64::MAX, None, b"abc"), "beyond the maximum");
         refused(b"XBSTCK02-----------", "no chunk begins here");
     }
 }

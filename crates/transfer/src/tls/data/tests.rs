@@ -1,4 +1,4 @@
-//! Our record layer against that of rustls.
+//! Tests our record layer against rustls.
 
 use std::{
     io::{Read, Write},
@@ -17,7 +17,7 @@ use crate::tls::{
 
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A side whose records are those of rustls.
+/// A side that uses rustls for its records.
 struct Theirs {
     conn: Connection,
     sock: TcpStream,
@@ -64,7 +64,7 @@ fn name() -> ServerName<'static> {
     ServerName::try_from("sealant").unwrap()
 }
 
-/// Ours as the sender or the receiver, theirs as the other.
+/// Connects our implementation with rustls; `we_send` decides who is the sender.
 fn pair(suite: usize, we_send: bool) -> (DataChannel, Theirs) {
     let (client, server) = configs(suite);
     let (near, far) = sockets();
@@ -150,7 +150,7 @@ fn records_that_are_read_in_pieces_lose_nothing() {
     assert!(came == sent);
 }
 
-/// The first data come in the same packet as the end of the handshake.
+/// The first data arrives in the same packet as the end of the handshake.
 #[test]
 fn data_right_behind_the_handshake_are_data() {
     let (client, server) = configs(1);

@@ -1,4 +1,4 @@
-//! Opening the pages of an encrypted table, and what failures say of its keys.
+//! Decrypts the pages of an encrypted table, and decides what failures say about its keys.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,25 @@ use crate::{
     crypt::aria::{AriaPages, CryptRecord, PageLayout, PageMode},
     ids::KeyVersion,
     keys::KeySource,
-    verify::{Check, KeyAsked, MAX_FINDINGS, Tally, aria::Judged},
+    verify::{Check, MAX_FINDINGS, RequiredKey, Tally, aria::Judged},
 };
 
-/// Key of system data, and of all tables that are not temporary.
+/// Id of the key for system data, and for all tables that are not temporary.
 const SYSTEM_KEY: u32 = 1;
-/// Key of temporary data, if there is one.
+/// Id of the key for temporary data, if there is one.
 ///
-/// Source: `ma_crypt.c` (`get_encryption_key_id`); no bytes confirm it.
+/// Source: `ma_crypt.c` (`get_encryption_key_id`); not confirmed on a file.
 const TEMPORARY_KEY: u32 = 2;
-/// More versions in one table than were ever seen: a page that asks for yet another is not tried.
+/// Maximum number of key versions in one table: pages with further versions are not decrypted.
 const MAX_VERSIONS: usize = 64;
 
 /// The keys of one table, by version.
-pub(super) struct Opening<'k> {
+pub(super) struct Decryption<'k> {
     keys: &'k dyn KeySource,
     record: Option<CryptRecord>,
     key_id: u32,
     versions: BTreeMap<KeyVersion, Version>,
-    /// The mode some page opened in.
+    /// The mode that decrypted a page.
     mode: Option<PageMode>,
 }
 
@@ -33,21 +33,21 @@ pub(super) struct Opening<'k> {
 struct Version {
     pages: Option<AriaPages>,
     opened: u64,
-    /// Pages counted as sealed that did not open.
+    /// Pages counted as encrypted that failed to decrypt.
     failed: u64,
-    /// The first of them: damaged if another page opens.
+    /// The first of these: damaged if another page decrypts.
     failures: Vec<u64>,
 }
 
-impl<'k> Opening<'k> {
+impl<'k> Decryption<'k> {
     pub(super) fn new(record: Option<CryptRecord>, temporary: bool, keys: &'k dyn KeySource) -> Self {
         let own_key = temporary && keys.mariadb(TEMPORARY_KEY, KeyVersion(1)).is_some();
         let key_id = if own_key { TEMPORARY_KEY } else { SYSTEM_KEY };
         Self { keys, record, key_id, versions: BTreeMap::new(), mode: None }
     }
 
-    /// Opens `page` and compares its checksum. A page that does not open is first counted as
-    /// sealed: [`Self::settle`] decides between it and the key.
+    /// Decrypts `page` and compares its checksum. A page that fails is first counted as encrypted:
+    /// [`Self::conclude`] decides later whether the page or the key is at fault.
     pub(super) fn open(&mut self, number: u64, page_no: u32, layout: &PageLayout, page: &[u8]) -> Judged {
         let Some(record) = self.record else { return Judged::Sealed };
         let asked = layout.key_version(page);
@@ -89,7 +89,7 @@ impl<'k> Opening<'k> {
         self.versions.insert(asked, Version { pages, ..Version::default() });
     }
 
-    /// The mode in which the key of this version opens the page.
+    /// The mode in which the key of this version decrypts the page.
     fn opens(&self, version: KeyVersion, page_no: u32, layout: &PageLayout, page: &[u8]) -> Option<PageMode> {
         let pages = self.versions.get(&version)?.pages.as_ref()?;
         let modes = [PageMode::Cbc, PageMode::Ctr];
@@ -100,16 +100,16 @@ impl<'k> Opening<'k> {
         })
     }
 
-    /// Another version that opens the page, of those that opened one.
+    /// Another version that decrypts the page, of those that decrypted one before.
     fn other_version(&self, asked: KeyVersion, page_no: u32, layout: &PageLayout, page: &[u8]) -> Option<KeyVersion> {
         let proven = self.versions.iter().filter(|(version, state)| **version != asked && state.opened > 0);
         proven.map(|(version, _)| *version).find(|version| self.opens(*version, page_no, layout, page).is_some())
     }
 
-    /// A page that claims not to be sealed.
+    /// Judges a page that claims not to be encrypted.
     fn unsealed(&self, page_no: u32, layout: &PageLayout, page: &[u8]) -> Judged {
         if layout.checksum(page_no, page) == PageLayout::stored_checksum(page) {
-            return Judged::Bad(Check::ClearUnit, "in the clear, in an encrypted table".to_owned());
+            return Judged::Bad(Check::ClearUnit, "clear page in an encrypted table".to_owned());
         }
         match self.other_version(KeyVersion(0), page_no, layout, page) {
             Some(version) => Judged::Bad(Check::KeyInfo, format!("names no key version, opens with {version}")),
@@ -117,15 +117,15 @@ impl<'k> Opening<'k> {
         }
     }
 
-    /// Pages that asked for a key that is not there, although another version opened some page: their
-    /// version may be damaged.
+    /// Pages whose key version is missing although another version decrypted some page: their
+    /// version field may be damaged.
     pub(super) fn doubtful(&self) -> Vec<u64> {
         let proven = self.versions.values().any(|state| state.opened > 0);
         let absent = self.versions.values().filter(|state| proven && state.pages.is_none());
         absent.flat_map(|state| state.failures.iter().copied()).collect()
     }
 
-    /// Judges a [doubtful](Self::doubtful) page again: what is wrong with it, if another version opens it.
+    /// Judges a page of [`Self::doubtful`] again: returns its fault if another version decrypts it.
     pub(super) fn retry(&mut self, page_no: u32, layout: &PageLayout, page: &[u8]) -> Option<Judged> {
         let asked = layout.key_version(page);
         let other = self.other_version(asked, page_no, layout, page)?;
@@ -135,8 +135,8 @@ impl<'k> Opening<'k> {
         Some(other_opens(asked, other))
     }
 
-    /// Decides what the pages that did not open mean, and names the key the table asks for.
-    pub(super) fn settle(&self, tally: &mut Tally, block_bytes: u64) -> Option<KeyAsked> {
+    /// Decides what the pages that failed to decrypt mean, and names the key the table needs.
+    pub(super) fn conclude(&self, tally: &mut Tally, block_bytes: u64) -> Option<RequiredKey> {
         let record = self.record?;
         let asked = self.versions.iter().filter(|(_, state)| state.opened > 0 || state.failed > 0);
         for (version, state) in asked.clone() {
@@ -157,7 +157,7 @@ impl<'k> Opening<'k> {
             }
         }
         let versions: Vec<_> = asked.map(|(version, _)| *version).collect();
-        (!versions.is_empty()).then_some(KeyAsked::MariaDb { key_id: self.key_id, versions })
+        (!versions.is_empty()).then_some(RequiredKey::MariaDb { key_id: self.key_id, versions })
     }
 }
 
@@ -165,10 +165,10 @@ fn other_opens(asked: KeyVersion, other: KeyVersion) -> Judged {
     Judged::Bad(Check::KeyInfo, format!("asks for key version {asked}, opens with {other}"))
 }
 
-const FAILS: &str = "checksum fails after opening";
+const FAILS: &str = "checksum fails after decryption";
 
 impl Version {
-    /// Other pages opened with this key: those that did not are damaged.
+    /// Other pages decrypt with this key, so those that do not are damaged.
     fn fail(&self, tally: &mut Tally, block_bytes: u64) {
         tally.units.encrypted = tally.units.encrypted.saturating_sub(self.failed);
         tally.units.bad = tally.units.bad.saturating_add(self.failed);

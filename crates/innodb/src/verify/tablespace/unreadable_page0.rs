@@ -1,4 +1,4 @@
-//! Tablespaces by their name whose page 0 cannot be understood: what the other pages tell.
+//! Files that are tablespaces by name but whose page 0 is unreadable: what the other pages show.
 
 use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize, bump},
@@ -14,75 +14,75 @@ use crate::{
     verify::{Check, FileReport, Tally, Units},
 };
 
-/// Page sizes to try, in bytes.
+/// Page sizes to try, in bytes, the most common one first.
 const PAGE_SIZES: [u64; 7] = [16384, 4096, 8192, 32768, 65536, 2048, 1024];
-/// Pages looked at for each size.
+/// Pages read for each size.
 const PAGES: u64 = 64;
 
-/// What the pages look like at one size.
+/// What the pages look like with one page size.
 #[derive(Clone, Copy, Debug, Default)]
-struct Impression {
+struct PageSizeProbe {
     page_bytes: u64,
     /// Pages that name their own position.
     placed: u64,
     sound: u64,
     encrypted: u64,
-    /// The oldest change of any of these.
+    /// The lowest LSN of these pages.
     oldest: Option<Lsn>,
 }
 
-/// What else is known of the file.
+/// What is known about a file besides its content.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Circumstances {
-    /// A server has it open: page 0 need not be written yet.
+pub struct FileState {
+    /// A server has it open: page 0 may not be written yet.
     pub live: bool,
-    /// Newest checkpoint of the redo log: what changed after it need not be written yet.
+    /// Newest checkpoint of the redo log: later changes may not be written yet.
     pub checkpoint: Option<Lsn>,
-    /// By its name the temporary tablespace, which servers make anew at every start.
+    /// Named like the temporary tablespace, which servers recreate at every start.
     pub temporary: bool,
 }
 
-/// Says what can be said without page 0: encrypted pages can then be opened by no key, clear
-/// ones are damaged by its loss, and a file of zeros is one whose content is only in the redo
-/// log (formats, "Flags and page size": MariaDB after a crash). `None` if a server has written
-/// page 0 since the file was classified: it is a tablespace like others now.
+/// Verifies a file without its page 0: no key can decrypt encrypted pages then, clear pages count
+/// as damaged by its loss, and the content of a file of zeros is only in the redo log (formats,
+/// "Flags and page size": MariaDB after a crash). `None` if a server has written page 0 since the
+/// file was classified: it is now a normal tablespace.
 ///
 /// # Errors
 /// [`ScanError::EmptyFile`], [`ScanError::Io`].
-pub fn verify<R: ReadAt + ?Sized>(source: &R, circumstances: Circumstances) -> Result<Option<FileReport>, ScanError> {
+pub fn verify<R: ReadAt + ?Sized>(source: &R, state: FileState) -> Result<Option<FileReport>, ScanError> {
     let file_bytes = length(source)?;
     if file_bytes == 0 {
         return Err(ScanError::EmptyFile);
     }
     let mut head = vec![0; as_usize(file_bytes.min(65536))];
     let unwritten = is_unwritten(fill(source, 0, &mut head)?);
-    if unwritten && circumstances.temporary {
+    if unwritten && state.temporary {
         return Ok(Some(FileReport::without_units()));
     }
     if unwritten && is_zero(source, as_u64(head.len()), file_bytes)? {
         return Ok(Some(FileReport::unidentified(UNWRITTEN)));
     }
     let Err(reason) = Page0::parse(fill(source, 0, &mut head)?) else { return Ok(None) };
-    let mut best = Impression::default();
+    let mut best = PageSizeProbe::default();
     for page_bytes in PAGE_SIZES {
-        let impression = look(source, page_bytes, file_bytes)?;
-        if impression.placed > best.placed {
-            best = impression;
+        let probe = look(source, page_bytes, file_bytes)?;
+        if probe.placed > best.placed {
+            best = probe;
         }
     }
-    let new = circumstances.checkpoint.is_some_and(|checkpoint| best.oldest.is_some_and(|oldest| oldest > checkpoint));
-    if is_unwritten(head.range(0, as_usize(best.page_bytes))) && (circumstances.live || new) {
+    let new = state.checkpoint.is_some_and(|checkpoint| best.oldest.is_some_and(|oldest| oldest > checkpoint));
+    if is_unwritten(head.range(0, as_usize(best.page_bytes))) && (state.live || new) {
         return Ok(Some(FileReport::unidentified(UNWRITTEN)));
     }
     Ok(Some(report(best, file_bytes, &reason)))
 }
 
-const UNWRITTEN: &str = "page 0 was not written yet: the beginning of a new table can be in the redo log alone";
+const UNWRITTEN: &str = "page 0 was not written yet: the first pages of a new table can be in the redo log only";
 
-fn report(found: Impression, file_bytes: u64, reason: &PageError) -> FileReport {
+fn report(found: PageSizeProbe, file_bytes: u64, reason: &PageError) -> FileReport {
     let mut tally = Tally::default();
     if found.encrypted > 0 {
-        let detail = format!("{reason}; encrypted pages follow, and the information that opens them is lost");
+        let detail = format!("{reason}; encrypted pages follow, and their key information is lost");
         tally.bad_key_info(Some(0), detail);
     } else if found.sound > 0 {
         tally.find(Some(0), Some(0), Check::Header, format!("{reason}; sound pages follow"));
@@ -96,8 +96,8 @@ fn report(found: Impression, file_bytes: u64, reason: &PageError) -> FileReport 
     tally.finish(None)
 }
 
-fn look<R: ReadAt + ?Sized>(source: &R, page_bytes: u64, file_bytes: u64) -> Result<Impression, ScanError> {
-    let mut found = Impression { page_bytes, ..Impression::default() };
+fn look<R: ReadAt + ?Sized>(source: &R, page_bytes: u64, file_bytes: u64) -> Result<PageSizeProbe, ScanError> {
+    let mut found = PageSizeProbe { page_bytes, ..PageSizeProbe::default() };
     let mut buf = vec![0; as_usize(page_bytes)];
     let pages = file_bytes.checked_div(page_bytes).unwrap_or(0).min(PAGES);
     for number in 1..pages {
@@ -110,7 +110,7 @@ fn look<R: ReadAt + ?Sized>(source: &R, page_bytes: u64, file_bytes: u64) -> Res
         found.oldest = found.oldest.map_or(Some(header.lsn), |oldest| Some(oldest.min(header.lsn)));
         let full_crc32 = mariadb::ciphertext_holds(page, Layout::FullCrc32 { compression: 0 });
         let legacy = header.page_type == PageType::PAGE_COMPRESSED_ENCRYPTED;
-        // Their checksum is that of the page before compression.
+        // These pages store the checksum of the page before compression.
         let compressed = matches!(header.page_type, PageType::COMPRESSED | PageType::PAGE_COMPRESSED);
         if mysql::is_encrypted(page) || legacy || (full_crc32 && header.checksum != 0) {
             bump(&mut found.encrypted);
@@ -123,8 +123,8 @@ fn look<R: ReadAt + ?Sized>(source: &R, page_bytes: u64, file_bytes: u64) -> Res
     Ok(found)
 }
 
-/// Zeros, or the first page as MySQL up to 5.7 makes it with the file: number, space and flags,
-/// and nothing else.
+/// Zeros, or the first page that MySQL up to 5.7 writes with the file: only number, space id and
+/// flags.
 fn is_unwritten(head: &[u8]) -> bool {
     const FSP_HEADER_END: usize = 112;
     const SMALLEST_PAGE: usize = 1024;

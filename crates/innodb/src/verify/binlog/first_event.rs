@@ -1,9 +1,9 @@
-//! Where events begin in a part of MariaDB's encrypted log, without what is before it.
+//! Finds the first event in a part of MariaDB's encrypted log.
 //!
-//! The length of an event is readable, and most events name where they end. Looked for is the first
-//! place that has a length and whose header, opened, names that end, or (MariaDB 11.4 and newer say
-//! nothing inside transactions, relay logs keep the source's positions) looks like an event three
-//! times in a row.
+//! The length of an event is readable, and most events name their end position. The search takes
+//! the first offset that has a plausible length and whose decrypted header names that end. MariaDB
+//! 11.4 and newer name no position inside transactions, and relay logs keep the source's; there,
+//! three consecutive events must look like events.
 
 use zeroize::Zeroizing;
 
@@ -14,18 +14,18 @@ use crate::{
     verify::binlog::{format::known_type, has_known_flags, low},
 };
 
-/// Events that must look like events where none names its end.
+/// Consecutive events that must look valid if none names its end.
 const IN_A_ROW: usize = 3;
-/// Headers that may be opened for one search. In sealed bytes one place of 4096 has a length that fits a MiB, in bytes made
-/// for it nearly all have.
-const MOST_HEADERS: u32 = 1 << 14;
+/// Maximum number of headers decrypted in one search. In ciphertext one of 4096 offsets has a
+/// length that fits a MiB; crafted input can have one at nearly every offset.
+const MAX_HEADERS: u32 = 1 << 14;
 
-/// Where the first whole event in `part` begins, which lies at `offset` of the file; `None` if there
-/// is none that `events` opens, or none before too many places that have a length.
+/// Offset of the first whole event in `part`, which starts at `offset` of the file. `None` if
+/// `events` decrypts none, or after too many candidates.
 #[must_use]
 pub fn first_event(events: &MariaDbEvents, offset: u64, part: &[u8]) -> Option<usize> {
     let places = part.len().saturating_sub(EVENT_HEADER_BYTES - 1);
-    let mut left = MOST_HEADERS;
+    let mut left = MAX_HEADERS;
     (0..places).find(|at| begins(events, offset, part, *at, &mut left))
 }
 
@@ -40,7 +40,8 @@ fn begins(events: &MariaDbEvents, offset: u64, part: &[u8], mut at: usize, left:
     false
 }
 
-/// The header of the event at `at`, if it is whole and looks like one, and where the event ends.
+/// The decrypted header and the end of the event at `at`, if it is complete and looks like an
+/// event.
 fn header(events: &MariaDbEvents, offset: u64, part: &[u8], at: usize, left: &mut u32) -> Option<(EventHeader, usize)> {
     const LENGTH_AT: usize = 9;
     let sealed = part.get(at..)?;
