@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::checks::DRIFT;
+use crate::facts::Facts;
 use crate::finding::{Finding, Severity, Status};
 use crate::outcome::Outcome;
+use crate::run::{Rules, judge};
 
 /// The changes from one outcome to a later one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -41,6 +43,14 @@ pub struct Change {
 }
 
 impl Drift {
+    /// Judges and compares saved facts. Both sides are judged at the moment of the later ones, or every certificate would
+    /// drift.
+    #[must_use]
+    pub fn of_facts(before: &Facts, after: &Facts) -> Self {
+        let (rules, at) = (Rules::default(), after.collected_at);
+        Self::between(&judge(before, &rules, at), &judge(after, &rules, at))
+    }
+
     /// Compares two outcomes. Servers are matched by target; where each side has one server, with
     /// each other whatever their targets.
     #[must_use]

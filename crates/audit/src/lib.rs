@@ -15,6 +15,7 @@ pub mod diff;
 mod error;
 pub mod facts;
 pub mod finding;
+pub mod fleet;
 pub mod key_access;
 pub mod meaning;
 pub mod outcome;
@@ -22,6 +23,7 @@ mod path;
 pub mod policy;
 pub mod remedy;
 pub mod run;
+pub mod source;
 #[cfg(test)]
 mod testing;
 pub mod waiver;

@@ -346,6 +346,31 @@ pub enum Error {
         /// The server's text.
         message: String,
     },
+    /// Neither the caller, nor an option file, nor the environment names an account.
+    #[error("no account is named")]
+    NoAccount,
+    /// A file with a password cannot be read.
+    #[error("{}: {source}", path.display())]
+    PasswordFile {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A password cannot be read from a file descriptor.
+    #[error("descriptor {fd}: {source}")]
+    PasswordDescriptor {
+        /// The descriptor.
+        fd: i32,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The user cannot be asked for a password.
+    #[error("the password cannot be asked for: {source}")]
+    Prompt {
+        /// The terminal's error.
+        source: io::Error,
+    },
     /// An option file that cannot be read.
     #[error("{}: {source}", path.display())]
     OptionFileRead {
@@ -460,6 +485,9 @@ impl Error {
             Self::PluginUnsupported { .. } => "use an account with a password plug-in",
             Self::LocalInfileRefused => "an honest server never asks this of an audit; check whom you connect to",
             Self::StatementTimedOut { .. } => "raise the statement time limit",
+            Self::NoAccount => "give --user NAME",
+            Self::PasswordDescriptor { .. } => "open it in the shell, as in --password-fd 3 3<FILE",
+            Self::Prompt { .. } => "give it with --defaults-file, --password-file or --password-fd",
             Self::Malformed { .. } => "a proxy or another service may answer on this port",
             _ => return None,
         })
@@ -476,6 +504,12 @@ impl Error {
             | Self::PlaintextRefused { .. } => self.to_string(),
             _ => format!("{endpoint}: {self}"),
         }
+    }
+
+    /// Whether what was asked for cannot be meant, as in a URL that is none.
+    #[must_use]
+    pub const fn is_misuse(&self) -> bool {
+        matches!(self, Self::Url { .. } | Self::PasswordInUrl | Self::NoAccount)
     }
 
     /// Whether the server answered this error for want of a privilege.

@@ -4,6 +4,7 @@
 //! - [`probe`]: looks at a listener without an account;
 //! - [`dialect`]: what to ask which server, with one set of columns for all;
 //! - [`Grants`]: whether an answer can be complete;
+//! - [`login`]: which server, as whom and how, from what was asked for and option files;
 //! - [`option_file`]: `my.cnf` and its kin;
 //! - [`certificate`]: what an X.509 certificate says.
 //!
@@ -23,6 +24,7 @@ mod endpoint;
 mod error;
 pub mod greeting;
 mod identity;
+pub mod login;
 pub mod option_file;
 pub mod option_group;
 mod packet;

@@ -6,7 +6,7 @@
 
 use std::{
     collections::BTreeSet,
-    fs, io,
+    fmt, fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
@@ -117,6 +117,24 @@ pub enum Warning {
         /// What is done instead.
         instead: String,
     },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ReadableSecret { file, mode } => {
+                let (file, mode) = (file.display(), mode & 0o7777);
+                write!(f, "{file} holds a password and others may read it (mode {mode:04o}); chmod 0600 it")
+            }
+            Self::WorldWritable { file } => write!(f, "{} is ignored, because everyone may write it", file.display()),
+            Self::BadLine { file, line, reason } => write!(f, "{} line {line}: {reason}", file.display()),
+            Self::Unreadable { file, reason } => write!(f, "{}: {reason}", file.display()),
+            Self::IncludeLoop { file } => write!(f, "{} includes itself", file.display()),
+            Self::NotFollowed { file, line, key, instead } => {
+                write!(f, "{} line {line}: {key} is not followed: {instead}", file.display())
+            }
+        }
+    }
 }
 
 /// Every option of some files, in the order the servers would read them.

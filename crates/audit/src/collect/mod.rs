@@ -28,6 +28,7 @@ mod unlinked;
 mod view;
 mod wire;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -55,6 +56,18 @@ pub struct Progress {
     pub files: usize,
     /// Bytes read.
     pub bytes: u64,
+}
+
+impl fmt::Display for Progress {
+    /// One line for people who wait.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mib = self.bytes >> 20;
+        match (self.files, mib) {
+            (0, _) => f.write_str(self.step),
+            (files, 0) => write!(f, "{}: {files}", self.step),
+            (files, mib) => write!(f, "{}: {files}, {mib} MiB read", self.step),
+        }
+    }
 }
 
 /// How much a collection may take.
@@ -531,8 +544,8 @@ fn gaps_of(read: &FileFacts, found: &Found) -> Vec<Unseen> {
     roots.chain(read.files.iter().filter_map(unreadable)).chain(limits).take(MOST).collect()
 }
 
-impl std::fmt::Debug for LiveOptions<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for LiveOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LiveOptions").field("target", &self.target).field("deep", &self.deep).finish_non_exhaustive()
     }
 }

@@ -1,24 +1,28 @@
 //! `sealant audit`: what is in the clear, told from metadata, from bytes and from the wire.
 
-mod fleet;
 mod outputs;
 mod source;
 
 use std::path::PathBuf;
 
+use ::audit::diff::Drift;
 use ::audit::facts::Facts;
 use ::audit::finding::Severity;
+use ::audit::fleet::{self, Common, Fleet};
 use ::audit::outcome::Outcome;
 use ::audit::policy::Policy;
 use ::audit::run::{Rules, judge};
+use ::audit::source as gathering;
 use ::audit::waiver::Waivers;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-use crate::cli::connect::Login;
+use crate::cli::connect::{Login, Terminal};
+use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::file;
-use crate::output::message::{Failure, warning};
+use crate::output::message::{Failure, error, warning};
+use crate::output::progress::StatusLine;
 use crate::output::render::Render;
 
 /// Show what is still readable to someone who steals the disk or listens on the wire
@@ -40,7 +44,7 @@ pub(crate) struct Audit {
     #[command(subcommand)]
     diff: Option<Sub>,
     #[command(flatten)]
-    source: source::Source,
+    source: self::source::Source,
     #[command(flatten)]
     login: Login,
     #[command(flatten)]
@@ -151,15 +155,40 @@ impl Audit {
         let rules = self.judgement.rules()?;
         let now = Timestamp::now();
         let outcome = match self.source.fleet_file() {
-            Some(fleet) => fleet::run(fleet, &self.source, &self.login, &rules, now, self.outputs.quiet)?,
+            Some(file) => self.fleet(&Fleet::load(file)?, &rules, now),
             None => {
-                let facts = self.source.facts(&self.login, self.outputs.quiet)?;
+                let facts = self.facts()?;
                 self.save(&facts)?;
                 judge(&facts, &rules, now)
             }
         };
         self.outputs.write(&outcome)?;
         Ok(self.judgement.exit(&outcome))
+    }
+
+    fn facts(&self) -> Result<Facts, Failure> {
+        let (source, line) = (self.source.wanted(), StatusLine::new(self.outputs.quiet));
+        if source.reads_keys() {
+            forbid_dumps();
+        }
+        let tell = |event: gathering::Event<'_>| match event {
+            gathering::Event::Progress(progress) => line.show(&progress.to_string()),
+            gathering::Event::OptionFile(odd) => warning(&odd.to_string()),
+        };
+        Ok(source.facts(&self.login.wanted(), &Terminal, &tell)?)
+    }
+
+    fn fleet(&self, fleet: &Fleet, rules: &Rules, now: Timestamp) -> Outcome {
+        let (source, login, line) = (self.source.wanted(), self.login.wanted(), StatusLine::new(self.outputs.quiet));
+        if source.reads_keys() {
+            forbid_dumps();
+        }
+        let common = Common { source: &source, login: &login, prompt: &Terminal, rules, now };
+        fleet.audit(&common, &|event| match event {
+            fleet::Event::OptionFile(odd) => warning(&odd.to_string()),
+            fleet::Event::Failed { name, reason } => error(&format!("{name}: {reason}")),
+            fleet::Event::Done { done, of } => line.show(&format!("{done} of {of} servers")),
+        })
     }
 
     fn save(&self, facts: &Facts) -> Result<(), Failure> {
@@ -204,10 +233,7 @@ impl Diff {
         if before.target != after.target {
             warning(&format!("these are facts of two servers: {} and {}", before.target, after.target));
         }
-        // Both sides are judged at the moment of the later facts, or every certificate would drift.
-        let at = after.collected_at;
-        let rules = Rules::default();
-        let drift = ::audit::diff::Drift::between(&judge(&before, &rules, at), &judge(&after, &rules, at));
+        let drift = Drift::of_facts(&before, &after);
         let format = self.render.format();
         let options = report::RenderOptions { width: 120, ..report::RenderOptions::default() };
         file::to_stdout(&|out| report::write_drift(format, &drift, &options, out).map_err(std::io::Error::from))?;

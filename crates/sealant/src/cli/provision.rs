@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use ::replication::statements::{Source, Statements};
 use ::replication::{Event, Peer, Peers};
+use ::server::login::password_file;
 use ::server::{Endpoint, Options, Target, TlsOptions};
 use clap::{Args, ValueEnum};
 
-use super::connect::{Login, connection, from_file};
+use super::connect::{Login, connection};
 use super::verify::forbid_dumps;
 use crate::cli::value;
 use crate::exit::{self, Exit};
@@ -147,11 +148,11 @@ impl Provision {
             return Err(Failure::usage("the source has to be named by host and port: replication goes over TCP"));
         };
         let to = Target { endpoint: Endpoint::Socket(socket), user: self.local_user.clone() };
-        let password = self.local_password_file.as_deref().map(from_file).transpose()?;
+        let password = self.local_password_file.as_deref().map(password_file).transpose()?;
         let source = Peer::connect(&from, &options)?;
         let local = Options { password, tls: TlsOptions::default(), changes: true, ..options };
         let peers = Peers::new(source, Peer::connect(&to, &local)?)?;
-        let password = self.replication_password_file.as_deref().filter(|_| self.yes).map(from_file).transpose()?;
+        let password = self.replication_password_file.as_deref().filter(|_| self.yes).map(password_file).transpose()?;
         let (user, ca) = (self.replication_user.clone(), self.replication_ca.clone());
         Ok((peers, Source { host, port, user, password, ca }))
     }

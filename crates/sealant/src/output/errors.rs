@@ -21,7 +21,6 @@ macro_rules! with_hints {
 }
 
 with_hints! {
-    ::audit::Error,
     ::backup::BackupError,
     ::cert::Error,
     ::change::Error,
@@ -33,7 +32,6 @@ with_hints! {
     ::luks::device::DeviceError,
     ::luks::key::KeyError,
     ::register::Error,
-    ::server::Error,
     ::snapshot::Error,
     ::transfer::TransferError,
     ::tunnel::Error,
@@ -56,9 +54,20 @@ without_hints! {
     ::verify::KeysError,
 }
 
-impl From<::replication::Error> for Failure {
-    fn from(error: ::replication::Error) -> Self {
-        let exit = if error.is_misuse() { Exit::Usage } else { Exit::Failed };
-        Self { exit, hint: error.hint().map(String::from), ..Self::new(one_line(&error.to_string())) }
-    }
+/// The same, where an error can mean that the command line is wrong.
+macro_rules! with_misuse {
+    ($($error:ty),* $(,)?) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                let exit = if error.is_misuse() { Exit::Usage } else { Exit::Failed };
+                Self { exit, hint: error.hint().map(String::from), ..Self::new(one_line(&error.to_string())) }
+            }
+        }
+    )*};
+}
+
+with_misuse! {
+    ::audit::Error,
+    ::replication::Error,
+    ::server::Error,
 }

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use ::bench::{RunningServer, Tree};
 use clap::Args;
+use server::option_file::ClientOptions;
 use server::{Connection, Endpoint, Flavor, Identity, Options, Target, describe};
 
-use crate::cli::connect::{about, client_options};
-use crate::output::message::Failure;
+use crate::output::message::{Failure, warning};
 
 /// Options that say which.
 #[derive(Debug, Args)]
@@ -61,8 +61,8 @@ impl ServerOptions {
     }
 
     fn ask(&self, socket: &Path) -> Result<(String, Identity), Failure> {
-        let defaults = self.server_defaults.as_deref().map(|file| client_options(Some(file))).transpose()?;
-        let defaults = defaults.unwrap_or_default();
+        let defaults = self.server_defaults.as_deref().map(ClientOptions::from_file).transpose()?.unwrap_or_default();
+        defaults.warnings.iter().for_each(|odd| warning(&odd.to_string()));
         let user = self.server_user.clone().or(defaults.user).or_else(|| std::env::var("USER").ok());
         let user = user.ok_or_else(|| Failure::usage("no account is named").hint("give --server-user NAME"))?;
         let endpoint = Endpoint::Socket(socket.to_owned());
@@ -73,7 +73,7 @@ impl ServerOptions {
             connection.close();
             identity
         });
-        let identity = identity.map_err(|error| about(&target.endpoint, error.into()))?;
+        let identity = identity.map_err(|error| Failure::from(::audit::Error::from(error).at(&target.endpoint)))?;
         Ok((target.user, identity))
     }
 }

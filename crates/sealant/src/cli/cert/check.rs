@@ -102,10 +102,9 @@ impl Check {
             return self.directory(dir);
         }
         if let Some(endpoint) = &self.endpoint {
+            let chain = server::probe::served(endpoint, None, PATIENCE);
             let chain =
-                server::probe::served(endpoint, None, PATIENCE).map_err(|error| ::audit::Error::from(error).into());
-            let chain = chain
-                .map_err(|failure: Failure| Failure { error: format!("{endpoint}: {}", failure.error), ..failure })?;
+                chain.map_err(|error| Failure { error: format!("{endpoint}: {error}"), ..Failure::from(error) })?;
             let place = PathBuf::from(endpoint.to_string());
             let credentials = Credentials::served(&place, chain, self.ca.as_deref())?;
             return Ok(vec![self.judged(place, &credentials)]);

@@ -112,7 +112,7 @@ impl Plan {
             ["no server is named", "give mysql://USER@HOST:PORT, --socket PATH, --option-file FILE or --datadir DIR"];
         let (target, options) = connect::connection(self.url.as_deref(), self.socket.as_deref(), &self.login, nothing)?;
         let options = LiveOptions { backup_dirs: self.backup.clone(), ..LiveOptions::new(target, options) };
-        of_server(&options).map_err(|error| connect::about(&options.target.endpoint, error))
+        Ok(of_server(&options).map_err(|error| error.at(&options.target.endpoint))?)
     }
 }
 

@@ -1,0 +1,297 @@
+//! Many servers, audited concurrently, in one outcome.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use server::login::{Login, PasswordSource, Prompt};
+use server::option_file::Warning;
+use server::tls::Fingerprint;
+
+use crate::Error;
+use crate::collect::KeyCopies;
+use crate::outcome::{Outcome, Server};
+use crate::run::{Rules, judge};
+use crate::source::{self, Source};
+
+/// The fleet file.
+///
+/// ```toml
+/// concurrency = 8
+/// facts-directory = "recorded"       # every *.json in it
+///
+/// [[server]]
+/// url = "mysql://audit@db1:3306"
+/// defaults-file = "/etc/sealant/db1.cnf"
+/// ```
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Fleet {
+    /// Servers at a time.
+    #[serde(default = "default_concurrency")]
+    concurrency: usize,
+    /// Saved facts, one server a file.
+    #[serde(default)]
+    facts_directory: Option<PathBuf>,
+    #[serde(default)]
+    server: Vec<Member>,
+}
+
+const fn default_concurrency() -> usize {
+    8
+}
+
+/// One server of the fleet: where it is, and what differs from what all have in common.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Member {
+    /// What the report calls it, if not by its address.
+    name: Option<String>,
+    url: Option<String>,
+    socket: Option<PathBuf>,
+    offline: Option<PathBuf>,
+    facts: Option<PathBuf>,
+    user: Option<String>,
+    defaults_file: Option<PathBuf>,
+    password_file: Option<PathBuf>,
+    tls_ca: Option<PathBuf>,
+    /// SHA-256 of the server's certificate.
+    #[serde(default)]
+    tls_fingerprint: Vec<Fingerprint>,
+    datadir: Option<PathBuf>,
+    #[serde(default)]
+    backup: Vec<PathBuf>,
+    #[serde(default)]
+    client_name: Vec<String>,
+    #[serde(default)]
+    keyring_copy: Vec<PathBuf>,
+    #[serde(default)]
+    key_file_copy: Vec<PathBuf>,
+    key_file_copy_password_file: Option<PathBuf>,
+}
+
+/// What all servers of a fleet have in common.
+pub struct Common<'c> {
+    /// How closely to look.
+    pub source: &'c Source,
+    /// How to log in.
+    pub login: &'c Login,
+    /// The user at a terminal.
+    pub prompt: &'c (dyn Prompt + Sync),
+    /// How to judge.
+    pub rules: &'c Rules,
+    /// When to judge.
+    pub now: Timestamp,
+}
+
+/// What happens while a fleet is audited.
+#[derive(Debug)]
+pub enum Event<'e> {
+    /// Something is odd about an option file with connection options.
+    OptionFile(&'e Warning),
+    /// A server could not be audited; the others go on.
+    Failed {
+        /// What the report calls it.
+        name: &'e str,
+        /// Why.
+        reason: &'e str,
+    },
+    /// Another server is done.
+    Done {
+        /// Servers that are done.
+        done: usize,
+        /// All of them.
+        of: usize,
+    },
+}
+
+impl Fleet {
+    /// Reads the fleet file; paths in it are relative to its own directory.
+    ///
+    /// # Errors
+    /// [`Error::File`] and [`Error::BadFleet`].
+    pub fn load(file: &Path) -> Result<Self, Error> {
+        let fail = |why: String| Error::BadFleet { path: file.to_owned(), why };
+        let text = std::fs::read_to_string(file).map_err(|source| Error::File { path: file.to_owned(), source })?;
+        let mut fleet: Self = toml::from_str(&text).map_err(|error| fail(error.to_string()))?;
+        let base = file.parent().unwrap_or_else(|| Path::new("."));
+        for member in &mut fleet.server {
+            member.resolve(base);
+        }
+        if let Some(directory) = &fleet.facts_directory {
+            let directory = base.join(directory);
+            let found = recorded(&directory).map_err(|error| fail(format!("{}: {error}", directory.display())))?;
+            fleet.server.extend(found);
+        }
+        if fleet.server.is_empty() {
+            return Err(fail("it names no server".to_owned()));
+        }
+        Ok(fleet)
+    }
+
+    /// Audits every member; one that fails is in the outcome and does not stop the others.
+    pub fn audit(&self, common: &Common<'_>, tell: &(dyn Fn(Event<'_>) + Sync)) -> Outcome {
+        let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let work = || {
+            while let Some(member) = self.server.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let outcome = member.audit(common, tell);
+                if let Ok(mut done) = done.lock() {
+                    done.push(outcome);
+                    tell(Event::Done { done: done.len(), of: self.server.len() });
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..self.concurrency.clamp(1, self.server.len().max(1)) {
+                scope.spawn(work);
+            }
+        });
+        let mut outcome = Outcome::empty(common.now);
+        let mut parts = done.into_inner().unwrap_or_default();
+        parts.sort_by(|a: &Outcome, b| a.servers.iter().map(|s| &s.target).cmp(b.servers.iter().map(|s| &s.target)));
+        outcome.absorb_all(parts);
+        outcome
+    }
+}
+
+impl Member {
+    fn audit(&self, common: &Common<'_>, tell: &(dyn Fn(Event<'_>) + Sync)) -> Outcome {
+        let warn = |event: source::Event<'_>| {
+            if let source::Event::OptionFile(odd) = event {
+                tell(Event::OptionFile(odd));
+            }
+        };
+        match self.source(common.source).facts(&self.login(common.login), common.prompt, &warn) {
+            Ok(mut facts) => {
+                if let Some(name) = &self.name {
+                    facts.target.clone_from(name);
+                }
+                judge(&facts, common.rules, common.now)
+            }
+            Err(error) => {
+                let (name, text) = (self.label(), error.to_string());
+                let reason = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+                tell(Event::Failed { name: &name, reason: &reason });
+                let mut outcome = Outcome::empty(common.now);
+                outcome.servers.push(Server::failed(&name, &reason));
+                outcome
+            }
+        }
+    }
+
+    fn label(&self) -> String {
+        let path = [&self.socket, &self.offline, &self.facts].into_iter().flatten().next();
+        let address = self.url.clone().or_else(|| path.map(|path| path.display().to_string()));
+        self.name.clone().or(address).unwrap_or_else(|| "unnamed server".to_owned())
+    }
+
+    /// The common source, pointed at this server.
+    fn source(&self, common: &Source) -> Source {
+        Source {
+            url: self.url.clone(),
+            socket: self.socket.clone(),
+            offline: self.offline.clone(),
+            facts: self.facts.clone(),
+            datadir: self.datadir.clone(),
+            backup_dirs: self.backup.clone(),
+            client_names: self.client_name.clone(),
+            key_copies: KeyCopies {
+                keyrings: self.keyring_copy.clone(),
+                key_files: self.key_file_copy.clone(),
+                key_file_password_file: self.key_file_copy_password_file.clone(),
+            },
+            ..common.clone()
+        }
+    }
+
+    fn login(&self, common: &Login) -> Login {
+        Login {
+            user: self.user.clone().or_else(|| common.user.clone()),
+            option_file: self.defaults_file.clone().or_else(|| common.option_file.clone()),
+            password: self.password_file.clone().map_or_else(|| common.password.clone(), PasswordSource::File),
+            ca_file: self.tls_ca.clone().or_else(|| common.ca_file.clone()),
+            fingerprints: match self.tls_fingerprint.as_slice() {
+                [] => common.fingerprints.clone(),
+                own => own.to_vec(),
+            },
+            ..common.clone()
+        }
+    }
+
+    fn resolve(&mut self, base: &Path) {
+        let single = [
+            &mut self.socket,
+            &mut self.offline,
+            &mut self.facts,
+            &mut self.defaults_file,
+            &mut self.password_file,
+            &mut self.tls_ca,
+            &mut self.datadir,
+            &mut self.key_file_copy_password_file,
+        ];
+        let lists = [&mut self.backup, &mut self.keyring_copy, &mut self.key_file_copy];
+        for path in single.into_iter().flatten().chain(lists.into_iter().flatten()) {
+            *path = base.join(&*path);
+        }
+    }
+}
+
+fn recorded(directory: &Path) -> std::io::Result<Vec<Member>> {
+    let mut members = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            members.push(Member { facts: Some(path), ..Member::default() });
+        }
+    }
+    members.sort_by(|a, b| a.facts.cmp(&b.facts));
+    Ok(members)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fleet(text: &str) -> Result<Fleet, Error> {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("fleet.toml");
+        std::fs::write(&file, text).unwrap();
+        Fleet::load(&file)
+    }
+
+    #[test]
+    fn a_fleet_without_servers_or_with_a_misspelled_option_is_wrong_usage() {
+        for text in ["", "concurrency = 2\n", "[[server]]\nurll = \"mysql://a@h\"\n"] {
+            let error = fleet(text).unwrap_err();
+            assert!(matches!(error, Error::BadFleet { .. }) && error.is_misuse(), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_file() {
+        let fleet = fleet("[[server]]\nsocket = \"db1.sock\"\nkeyring-copy = [\"/safe/keyring\"]\n").unwrap();
+        let member = fleet.server.first().unwrap();
+        assert!(member.socket.as_ref().unwrap().is_absolute());
+        assert_eq!(member.keyring_copy, [PathBuf::from("/safe/keyring")]);
+    }
+
+    #[test]
+    fn what_a_server_says_of_itself_takes_the_place_of_what_is_common() {
+        let fleet = fleet("[[server]]\nurl = \"mysql://db1\"\nuser = \"own\"\npassword-file = \"/pw\"\n").unwrap();
+        let member = fleet.server.first().unwrap();
+        let common = Login {
+            user: Some("common".to_owned()),
+            ca_file: Some("/ca.pem".into()),
+            password: PasswordSource::Prompt,
+            ..Login::default()
+        };
+        let login = member.login(&common);
+        assert_eq!((login.user.as_deref(), login.ca_file), (Some("own"), Some("/ca.pem".into())));
+        assert!(matches!(login.password, PasswordSource::File(path) if path == Path::new("/pw")));
+        let source = member.source(&Source { deep: true, socket: Some("/s".into()), ..Source::default() });
+        assert!(source.deep && source.socket.is_none());
+        assert_eq!(source.url.as_deref(), Some("mysql://db1"));
+    }
+}

@@ -1,0 +1,280 @@
+//! Which server to log in to, and how: what was asked for, completed from option files and, if need be, by asking.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    os::fd::RawFd,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use zeroize::Zeroizing;
+
+use crate::{
+    connect::{Options, TlsMode, TlsOptions},
+    endpoint::{DEFAULT_PORT, Endpoint, Target},
+    error::Error,
+    option_file::ClientOptions,
+    secret::Password,
+    tls::Fingerprint,
+};
+
+/// A password is at most this long; more is a wrong file.
+const MAX_PASSWORD_BYTES: u64 = 4096;
+
+/// How to log in, as the caller wants it. What is left out comes from option files.
+#[derive(Clone, Debug, Default)]
+pub struct Login {
+    /// The account.
+    pub user: Option<String>,
+    /// The only option file to read; the usual ones if there is none.
+    pub option_file: Option<PathBuf>,
+    /// Where the password comes from.
+    pub password: PasswordSource,
+    /// How TLS must be.
+    pub tls: Option<TlsMode>,
+    /// Certificates of authorities to trust, PEM.
+    pub ca_file: Option<PathBuf>,
+    /// SHA-256 of certificates to trust.
+    pub fingerprints: Vec<Fingerprint>,
+    /// Client certificate, PEM.
+    pub cert_file: Option<PathBuf>,
+    /// Its key, PEM.
+    pub key_file: Option<PathBuf>,
+    /// Allow statements in clear text over TCP.
+    pub allow_plaintext_tcp: bool,
+    /// Give the password to a server that nothing has verified.
+    pub password_to_unverified: bool,
+    /// Give up on a silent server after this.
+    pub timeout: Duration,
+}
+
+/// Where a password comes from.
+#[derive(Clone, Debug, Default)]
+pub enum PasswordSource {
+    /// The option files; over TCP a user at a terminal is asked if they have none.
+    #[default]
+    OptionFiles,
+    /// A file; a line end at its end is not part of the password.
+    File(PathBuf),
+    /// An open file descriptor of this process.
+    Descriptor(RawFd),
+    /// The user, even if an option file has one.
+    Prompt,
+}
+
+/// The user at a terminal.
+pub trait Prompt {
+    /// Whether anybody is there.
+    fn is_possible(&self) -> bool;
+
+    /// Asks for the password of an account.
+    ///
+    /// # Errors
+    /// Those of the terminal.
+    fn password(&self, account: &str) -> io::Result<Zeroizing<String>>;
+}
+
+impl Login {
+    /// What option files say of the connection; what is odd in them is in its warnings.
+    ///
+    /// # Errors
+    /// [`Error::OptionFileRead`] and [`Error::OptionFileSyntax`].
+    pub fn option_files(&self) -> Result<ClientOptions, Error> {
+        match &self.option_file {
+            Some(file) => ClientOptions::from_file(file),
+            None => ClientOptions::from_usual_files(),
+        }
+    }
+
+    /// The server to log in to: a URL comes before a socket, and that before the option files. None if none of them names one.
+    ///
+    /// # Errors
+    /// [`Error::Url`], [`Error::PasswordInUrl`] and [`Error::NoAccount`].
+    pub fn target(
+        &self,
+        url: Option<&str>,
+        socket: Option<&Path>,
+        files: &ClientOptions,
+    ) -> Result<Option<Target>, Error> {
+        if let Some(url) = url {
+            let mut target: Target = url.parse()?;
+            if let Some(user) = &self.user {
+                target.user.clone_from(user);
+            }
+            return Ok(Some(target));
+        }
+        let endpoint = match (socket, &files.host, &files.socket) {
+            (Some(socket), _, _) => Endpoint::Socket(socket.to_owned()),
+            (None, Some(host), _) => Endpoint::tcp(host, files.port.unwrap_or(DEFAULT_PORT)),
+            (None, None, Some(socket)) => Endpoint::Socket(socket.clone()),
+            (None, None, None) => return Ok(None),
+        };
+        let user = self.user.clone().or_else(|| files.user.clone()).or_else(|| std::env::var("USER").ok());
+        Ok(Some(Target { endpoint, user: user.ok_or(Error::NoAccount)? }))
+    }
+
+    /// How to connect to `target`.
+    ///
+    /// # Errors
+    /// [`Error::PasswordFile`], [`Error::PasswordDescriptor`] and [`Error::Prompt`].
+    pub fn options(&self, target: &Target, files: &ClientOptions, prompt: &dyn Prompt) -> Result<Options, Error> {
+        Ok(Options {
+            password: self.password(target, files, prompt)?,
+            tls: self.tls(files, &target.endpoint),
+            allow_plaintext_tcp: self.allow_plaintext_tcp,
+            password_to_unverified: self.password_to_unverified,
+            connect_timeout: self.timeout,
+            ..Options::default()
+        })
+    }
+
+    fn password(&self, target: &Target, files: &ClientOptions, prompt: &dyn Prompt) -> Result<Option<Password>, Error> {
+        match &self.password {
+            PasswordSource::File(path) => password_file(path).map(Some),
+            PasswordSource::Descriptor(fd) => password_descriptor(*fd).map(Some),
+            PasswordSource::Prompt => ask(target, prompt).map(Some),
+            PasswordSource::OptionFiles if files.password.is_some() => Ok(files.password.clone()),
+            PasswordSource::OptionFiles if !target.endpoint.is_socket() && prompt.is_possible() => {
+                ask(target, prompt).map(Some)
+            }
+            PasswordSource::OptionFiles => Ok(None),
+        }
+    }
+
+    /// The caller's trust takes the place of the files'.
+    fn tls(&self, files: &ClientOptions, endpoint: &Endpoint) -> TlsOptions {
+        let own_trust = self.ca_file.is_some() || !self.fingerprints.is_empty();
+        let trusted = if own_trust { ClientOptions::default() } else { files.clone() };
+        let mut options = TlsOptions {
+            mode: None,
+            ca_file: self.ca_file.clone().or(trusted.ssl_ca),
+            ca_path: trusted.ssl_capath,
+            fingerprints: if own_trust { self.fingerprints.clone() } else { trusted.fingerprints },
+            versions: files.tls_versions.clone(),
+            cert_file: self.cert_file.clone().or_else(|| files.ssl_cert.clone()),
+            key_file: self.key_file.clone().or_else(|| files.ssl_key.clone()),
+        };
+        let of_files =
+            files.mode_for(endpoint, options.has_authority()).filter(|mode| !own_trust || keeps(*mode, &options));
+        options.mode = self.tls.or(of_files);
+        options
+    }
+}
+
+/// Whether a mode of the files stays in force beside the caller's trust: never one that would leave that out.
+fn keeps(mode: TlsMode, options: &TlsOptions) -> bool {
+    matches!(mode, TlsMode::VerifyIdentity | TlsMode::VerifyCa) && options.has_authority()
+}
+
+fn ask(target: &Target, prompt: &dyn Prompt) -> Result<Password, Error> {
+    let typed = prompt.password(&target.to_string()).map_err(|source| Error::Prompt { source })?;
+    Ok(Password::new(typed.as_bytes()))
+}
+
+/// Reads a password from a file; a line end at its end is not part of it.
+///
+/// # Errors
+/// [`Error::PasswordFile`].
+pub fn password_file(path: &Path) -> Result<Password, Error> {
+    let read = File::open(path).and_then(read_line);
+    read.map_err(|source| Error::PasswordFile { path: path.to_owned(), source })
+}
+
+/// `/proc/self/fd/N` opens the same pipe or file again, without taking over a descriptor that is not ours.
+fn password_descriptor(fd: RawFd) -> Result<Password, Error> {
+    let read = File::open(format!("/proc/self/fd/{fd}")).and_then(read_line);
+    read.map_err(|source| Error::PasswordDescriptor { fd, source })
+}
+
+fn read_line(source: impl Read) -> io::Result<Password> {
+    let mut text = Zeroizing::new(Vec::with_capacity(4096));
+    source.take(MAX_PASSWORD_BYTES).read_to_end(&mut text)?;
+    while matches!(text.last(), Some(b'\n' | b'\r')) {
+        text.pop();
+    }
+    Ok(Password::new(text.as_slice()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers with one word if anybody is there.
+    struct Answers(Option<&'static str>);
+
+    impl Prompt for Answers {
+        fn is_possible(&self) -> bool {
+            self.0.is_some()
+        }
+
+        fn password(&self, _: &str) -> io::Result<Zeroizing<String>> {
+            self.0.map(|word| Zeroizing::new(word.to_owned())).ok_or_else(|| io::Error::other("no terminal"))
+        }
+    }
+
+    fn files() -> ClientOptions {
+        ClientOptions {
+            host: Some("db1".to_owned()),
+            port: Some(3307),
+            user: Some("audit".to_owned()),
+            ssl_ca: Some("/etc/ca.pem".into()),
+            ssl_mode: Some(TlsMode::VerifyIdentity),
+            ..ClientOptions::default()
+        }
+    }
+
+    fn password(login: &Login, target: &str, files: &ClientOptions, prompt: Answers) -> Option<String> {
+        let options = login.options(&target.parse().unwrap(), files, &prompt).unwrap();
+        options.password.map(|password| String::from_utf8(password.expose().to_vec()).unwrap())
+    }
+
+    #[test]
+    fn a_url_comes_before_a_socket_and_that_before_the_files() {
+        let login = Login { user: Some("root".to_owned()), ..Login::default() };
+        let target = |url, socket: Option<&str>| {
+            login.target(url, socket.map(Path::new), &files()).unwrap().map(|target| target.to_string())
+        };
+        let (by_url, by_socket, by_file) =
+            (target(Some("mysql://a@h:1"), Some("/s")), target(None, Some("/s")), target(None, None));
+        assert!(by_url.is_some_and(|name| name.contains("h:1") && name.contains("root")));
+        assert!(by_socket.is_some_and(|name| name.contains("/s")));
+        assert!(by_file.is_some_and(|name| name.contains("db1:3307")));
+        assert_eq!(login.target(None, None, &ClientOptions::default()).unwrap(), None);
+    }
+
+    #[test]
+    fn nobody_is_asked_on_a_socket_or_where_a_file_has_the_password() {
+        let with_password = ClientOptions { password: Some(Password::new(b"of the file")), ..ClientOptions::default() };
+        let (login, none) = (Login::default(), ClientOptions::default());
+        let tcp = "mysql://a@h:1";
+        assert_eq!(password(&login, tcp, &with_password, Answers(Some("typed"))).as_deref(), Some("of the file"));
+        assert_eq!(password(&login, tcp, &none, Answers(Some("typed"))).as_deref(), Some("typed"));
+        assert_eq!(password(&login, tcp, &none, Answers(None)), None);
+        assert_eq!(password(&login, "mysql://a@?socket=/s", &none, Answers(Some("typed"))), None);
+        let prompt = Login { password: PasswordSource::Prompt, ..Login::default() };
+        assert_eq!(password(&prompt, tcp, &with_password, Answers(Some("typed"))).as_deref(), Some("typed"));
+    }
+
+    #[test]
+    fn a_line_end_is_not_part_of_a_password() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pw");
+        std::fs::write(&path, "se cret\r\n").unwrap();
+        assert_eq!(password_file(&path).unwrap().expose(), b"se cret");
+        assert!(matches!(password_file(&dir.path().join("none")), Err(Error::PasswordFile { .. })));
+    }
+
+    #[test]
+    fn trust_of_the_caller_takes_the_place_of_that_of_the_files() {
+        let endpoint = Endpoint::tcp("db1", 3306);
+        let of_files = Login::default().tls(&files(), &endpoint);
+        assert_eq!((of_files.mode, of_files.ca_file), (Some(TlsMode::VerifyIdentity), Some("/etc/ca.pem".into())));
+        let own = Login { ca_file: Some("/own.pem".into()), ..Login::default() };
+        assert_eq!(own.tls(&files(), &endpoint).ca_file, Some("/own.pem".into()));
+        let hash = "ab".repeat(32).parse().unwrap();
+        let pinned = Login { fingerprints: vec![hash], ..Login::default() };
+        let options = pinned.tls(&files(), &endpoint);
+        assert_eq!((options.mode, options.ca_file), (None, None));
+    }
+}
