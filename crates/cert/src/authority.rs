@@ -14,7 +14,9 @@ use rcgen::{
 use server::Certificate;
 use time::OffsetDateTime;
 
-use crate::{AlternativeName, Error, Files, KeyType, Name, PrivateKey, credentials::read_certificates, key::library};
+use crate::{
+    AlternativeName, Error, Files, KeyType, Name, PrivateKey, credentials::read_certificates, key::library, names_in,
+};
 
 /// Days that a certificate is valid if nothing else is said: a year and a month to renew it in.
 pub const LEAF_DAYS: u32 = 397;
@@ -132,6 +134,35 @@ impl Authority {
         let certificate = self.sign(order, &key)?;
         files.write(&certificate, &key, order.replace)?;
         Ok(files)
+    }
+
+    /// The certificates that end within so many days.
+    ///
+    /// # Errors
+    /// [`Error::Read`] and [`Error::Content`] name the file.
+    pub fn due(&self, within_days: u32) -> Result<Vec<Name>, Error> {
+        let until = Timestamp::now() + SignedDuration::from_hours(i64::from(within_days).saturating_mul(24));
+        let mut due = Vec::new();
+        for name in names_in(&self.directory)? {
+            let certificates = read_certificates(&Files::of(&self.directory, &name).certificate)?;
+            if certificates.first().is_some_and(|certificate| certificate.not_after < until) {
+                due.push(name);
+            }
+        }
+        Ok(due)
+    }
+
+    /// Issues several certificates again. One that fails does not keep the others: the first error is returned beside what
+    /// was renewed, and the next run meets it again.
+    pub fn renew_all(&self, names: &[Name], days: u32, new_key: bool) -> (Vec<Files>, Option<Error>) {
+        let (mut renewed, mut failed) = (Vec::new(), None);
+        for name in names {
+            match self.renew(name, days, new_key) {
+                Ok(files) => renewed.push(files),
+                Err(error) => drop(failed.get_or_insert(error)),
+            }
+        }
+        (renewed, failed)
     }
 
     /// Issues a certificate again: the same names and use, new dates, and the same key unless a new one

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod authority;
+pub mod check;
 mod credentials;
 mod error;
 mod files;
@@ -23,5 +24,5 @@ pub use crate::{
     files::{CA, Files, names_in},
     judge::{Level, Limits, Problem, ProblemKind, judge, worst},
     key::{KeyType, PrivateKey},
-    name::{AlternativeName, Name},
+    name::{AlternativeName, Name, subject},
 };

@@ -83,6 +83,19 @@ impl fmt::Display for AlternativeName {
     }
 }
 
+/// Accepts what can be the subject of an authority.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn subject(text: &str) -> Result<String, String> {
+    match text {
+        "" => Err("it is empty".to_owned()),
+        _ if text.len() > 64 => Err("it has more than 64 bytes".to_owned()),
+        _ if text.chars().any(char::is_control) => Err("it has control characters".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,13 @@
-//! Reports of installed certificates.
+//! Reports of certificates: installed, checked, shown.
 
 use std::io::Write;
 
+use cert::{
+    Level,
+    check::{Checked, Described, Report as Checks},
+};
 use change::{Outcome, tls::Report};
+use server::Certificate;
 
 use crate::{Error, json, text::visible};
 
@@ -40,5 +45,93 @@ pub fn write_certificate_table(report: &Report, out: &mut dyn Write) -> Result<(
             writeln!(out, "served {what}: {sha256}")?;
         }
     }
+    Ok(())
+}
+
+/// Writes the JSON for scripts, schema `sealant.cert-check/1`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_cert_check_json(report: &Checks, out: &mut dyn Write) -> Result<(), Error> {
+    json::pretty(report, out)
+}
+
+/// Writes what was checked for people.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_cert_check_table(report: &Checks, out: &mut dyn Write) -> Result<(), Error> {
+    for Checked { place, level, names, days_left, problems, .. } in &report.checked {
+        let level = level_name(*level);
+        writeln!(out, "{level:<8} {}  {}  {days_left} days left", place.display(), names.join(", "))?;
+        for problem in problems {
+            writeln!(out, "         {}", problem.text)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the one line of a monitoring plug-in.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_cert_check_monitor(report: &Checks, out: &mut dyn Write) -> Result<(), Error> {
+    let checked = &report.checked;
+    let status = report.level().map_or("OK".to_owned(), |level| level_name(Some(level)).to_ascii_uppercase());
+    let problems = checked
+        .iter()
+        .flat_map(|one| one.problems.iter().map(|problem| format!("{}: {}", one.place.display(), problem.text)));
+    let problems: Vec<String> = problems.collect();
+    let first = checked.iter().map(|one| one.days_left).min().unwrap_or(0);
+    let text = if problems.is_empty() {
+        format!("{} certificates, the first expires in {first} days", checked.len())
+    } else {
+        problems.join("; ")
+    };
+    writeln!(out, "{status}: {text} | days_left={first}")?;
+    Ok(())
+}
+
+const fn level_name(level: Option<Level>) -> &'static str {
+    match level {
+        None => "ok",
+        Some(Level::Warning) => "warning",
+        Some(Level::Critical) => "critical",
+    }
+}
+
+/// Writes what certificate files say, as a list for scripts.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_certs_json(files: &Vec<Described>, out: &mut dyn Write) -> Result<(), Error> {
+    json::pretty(files, out)
+}
+
+/// Writes what certificate files say for people.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_certs_text(files: &Vec<Described>, out: &mut dyn Write) -> Result<(), Error> {
+    for described in files {
+        for certificate in &described.certificates {
+            writeln!(out, "{}", described.file.display())?;
+            write_cert(certificate, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_cert(certificate: &Certificate, out: &mut dyn Write) -> Result<(), Error> {
+    let usage = if certificate.ext_key_usage.is_empty() { "any" } else { &certificate.ext_key_usage.join(", ") };
+    writeln!(out, "  subject      {}", certificate.subject)?;
+    writeln!(out, "  issuer       {}", certificate.issuer)?;
+    writeln!(out, "  names        {}", certificate.names().join(", "))?;
+    writeln!(out, "  valid        {} to {}", certificate.not_before, certificate.not_after)?;
+    writeln!(out, "  key          {}", certificate.key_type)?;
+    writeln!(out, "  use          {}", if certificate.is_ca { "authority" } else { usage })?;
+    writeln!(out, "  signed with  {}", certificate.signature_algorithm)?;
+    writeln!(out, "  serial       {}", certificate.serial_hex)?;
+    writeln!(out, "  sha256       {}", certificate.sha256)?;
     Ok(())
 }

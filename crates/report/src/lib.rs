@@ -45,7 +45,10 @@ use std::str::FromStr;
 use audit::outcome::Outcome;
 
 pub use bench::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
-pub use certificate::{write_certificate_json, write_certificate_table};
+pub use certificate::{
+    write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_certificate_json,
+    write_certificate_table, write_certs_json, write_certs_text,
+};
 pub use change::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 pub use checks::{render_check, render_checks_list};
 pub use compatibility::render_compatibility;

@@ -54,6 +54,24 @@ impl fmt::Display for Endpoint {
     }
 }
 
+/// A text that names no endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is neither HOST:PORT nor the path of a socket")]
+pub struct NotAnEndpoint;
+
+impl FromStr for Endpoint {
+    type Err = NotAnEndpoint;
+
+    /// Reads `HOST:PORT`, or the absolute path of a socket.
+    fn from_str(text: &str) -> Result<Self, NotAnEndpoint> {
+        if text.starts_with('/') {
+            return Ok(Self::Socket(text.into()));
+        }
+        let target: Result<Target, _> = format!("mysql://x@{text}").parse();
+        target.map(|target| target.endpoint).map_err(|_| NotAnEndpoint)
+    }
+}
+
 /// A server and the account to use on it.
 ///
 /// Parsed from `mysql://user@host:port` or `mysql://user@?socket=/path`.

@@ -44,7 +44,7 @@ pub(crate) struct Audit {
     #[command(subcommand)]
     diff: Option<Sub>,
     #[command(flatten)]
-    source: self::source::Source,
+    source: source::Source,
     #[command(flatten)]
     login: Login,
     #[command(flatten)]

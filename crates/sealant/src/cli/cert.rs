@@ -1,12 +1,12 @@
 //! `sealant cert`: a small private authority, and certificates in running servers.
 
-pub(crate) mod check;
+mod check;
 pub(crate) mod install;
 mod show;
 
 use std::path::PathBuf;
 
-use ::cert::{AlternativeName, Authority, Files, KeyType, LEAF_DAYS, Name, Order, Usage, names_in};
+use ::cert::{AlternativeName, Authority, Error, Files, KeyType, LEAF_DAYS, Name, Order, Usage};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
 use crate::cli::verify::forbid_dumps;
@@ -59,7 +59,7 @@ struct Init {
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
     /// Name of the authority, as it appears in certificates [default: Sealant private CA and a random number]
-    #[arg(long, value_name = "TEXT", value_parser = subject)]
+    #[arg(long, value_name = "TEXT", value_parser = ::cert::subject)]
     subject: Option<String>,
     /// How long it is valid
     #[arg(long, value_name = "DAYS", default_value_t = 3650, value_parser = clap::value_parser!(u32).range(1..=36_500))]
@@ -213,33 +213,13 @@ impl Renew {
             return say(&[Authority::extend(&self.dir, days)?]);
         }
         let authority = Authority::open(&self.dir)?;
-        let days = self.days.unwrap_or(LEAF_DAYS);
-        let (mut renewed, mut failed) = (Vec::new(), None);
-        for name in self.names()? {
-            match authority.renew(&name, days, self.new_key) {
-                Ok(files) => renewed.push(files),
-                // The others must not wait for it; the next run meets it again.
-                Err(error) => drop(failed.get_or_insert(error)),
-            }
-        }
+        let names = match &self.name {
+            Some(name) => vec![name.parse().map_err(|error: Error| Failure::bad_argument(error))?],
+            None => authority.due(self.within.unwrap_or(0))?,
+        };
+        let (renewed, failed) = authority.renew_all(&names, self.days.unwrap_or(LEAF_DAYS), self.new_key);
         let said = say(&renewed)?;
         failed.map_or(Ok(said), |error| Err(error.into()))
-    }
-
-    fn names(&self) -> Result<Vec<Name>, Failure> {
-        if let Some(name) = &self.name {
-            return Ok(vec![name.parse().map_err(Failure::bad_argument)?]);
-        }
-        let days = i64::from(self.within.unwrap_or(0));
-        let until = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(days.saturating_mul(24));
-        let mut due = Vec::new();
-        for name in names_in(&self.dir)? {
-            let certificates = ::cert::read_certificates(&Files::of(&self.dir, &name).certificate)?;
-            if certificates.first().is_some_and(|certificate| certificate.not_after < until) {
-                due.push(name);
-            }
-        }
-        Ok(due)
     }
 }
 
@@ -252,13 +232,4 @@ fn say(files: &[Files]) -> Result<Exit, Failure> {
         Ok(())
     })?;
     Ok(Exit::Clean)
-}
-
-fn subject(text: &str) -> Result<String, String> {
-    match text {
-        "" => Err("it is empty".to_owned()),
-        _ if text.len() > 64 => Err("it has more than 64 bytes".to_owned()),
-        _ if text.chars().any(char::is_control) => Err("it has control characters".to_owned()),
-        _ => Ok(text.to_owned()),
-    }
 }

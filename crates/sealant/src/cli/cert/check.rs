@@ -1,14 +1,13 @@
-//! `sealant cert check`: what is wrong with certificates, or soon will be.
+//! `sealant cert check`: whether certificates do, and for how long.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use ::cert::{Credentials, Files, Level, Limits, Problem, judge, names_in, worst};
+use ::cert::check::{Criteria, Report};
+use ::cert::{Level, Limits};
 use clap::{ArgGroup, Args};
 use jiff::Timestamp;
-use report::Format;
-use serde::Serialize;
+use report::{write_cert_check_json, write_cert_check_monitor, write_cert_check_table};
 use server::Endpoint;
 
 use crate::exit::Exit;
@@ -30,7 +29,7 @@ pub(super) struct Check {
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// The certificate that a running MySQL or MariaDB server serves
-    #[arg(long, value_name = "HOST:PORT|SOCKET", value_parser = endpoint)]
+    #[arg(long, value_name = "HOST:PORT|SOCKET")]
     endpoint: Option<Endpoint>,
     /// The certificate's key, PEM
     #[arg(long, value_name = "FILE", requires = "file")]
@@ -54,136 +53,50 @@ pub(super) struct Check {
     render: Render,
 }
 
-#[derive(Debug, Serialize)]
-struct Checked {
-    place: PathBuf,
-    level: Option<Level>,
-    subject: String,
-    names: Vec<String>,
-    not_after: Timestamp,
-    days_left: i64,
-    problems: Vec<Problem>,
-}
-
-/// Nobody answers in time is an answer too, but not at once.
+/// How long a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Check {
-    pub(super) fn run(self) -> Result<Exit, Failure> {
-        let checked = match self.checked() {
-            Err(failure) if self.monitor => {
-                to_stdout(&|out| writeln!(out, "UNKNOWN: {}", failure.error))?;
-                return Ok(Exit::Findings);
-            }
-            other => other?,
-        };
-        let level = checked.iter().filter_map(|one| one.level).max();
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
         if self.monitor {
-            to_stdout(&|out| monitor(&checked, level, out))?;
-            return Ok(match level {
-                None => Exit::Clean,
-                Some(Level::Warning) => Exit::Failed,
-                Some(Level::Critical) => Exit::Usage,
-            });
+            return self.monitor();
         }
-        match self.render.format() {
-            Format::Json => to_stdout(&|out| {
-                let document = serde_json::json!({ "schema": "sealant.cert-check/1", "checked": checked });
-                serde_json::to_writer_pretty(&mut *out, &document)?;
-                writeln!(out)
-            })?,
-            _ => to_stdout(&|out| checked.iter().try_for_each(|one| table(one, out)))?,
-        }
-        Ok(if level.is_some() { Exit::Findings } else { Exit::Clean })
+        let report = self.report()?;
+        self.render.write(&report, write_cert_check_json, write_cert_check_table)?;
+        Ok(if report.level().is_some() { Exit::Findings } else { Exit::Clean })
     }
 
-    fn checked(&self) -> Result<Vec<Checked>, Failure> {
-        if let Some(dir) = &self.dir {
-            return self.directory(dir);
+    /// One line, and the exit codes of monitoring plug-ins: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
+    fn monitor(&self) -> Result<Exit, Failure> {
+        match self.report() {
+            Err(failure) => {
+                to_stdout(&|out| writeln!(out, "UNKNOWN: {}", failure.error))?;
+                Ok(Exit::Findings)
+            }
+            Ok(report) => {
+                to_stdout(&|out| write_cert_check_monitor(&report, out).map_err(std::io::Error::from))?;
+                Ok(match report.level() {
+                    None => Exit::Clean,
+                    Some(Level::Warning) => Exit::Failed,
+                    Some(Level::Critical) => Exit::Usage,
+                })
+            }
+        }
+    }
+
+    fn report(&self) -> Result<Report, Failure> {
+        let limits = Limits { warning_days: self.warn, critical_days: self.critical };
+        let criteria = Criteria { hosts: self.host.clone(), limits, now: Timestamp::now() };
+        if let Some(directory) = &self.dir {
+            return Ok(criteria.directory(directory)?);
         }
         if let Some(endpoint) = &self.endpoint {
             let chain = server::probe::served(endpoint, None, PATIENCE);
             let chain =
                 chain.map_err(|error| Failure { error: format!("{endpoint}: {error}"), ..Failure::from(error) })?;
-            let place = PathBuf::from(endpoint.to_string());
-            let credentials = Credentials::served(&place, chain, self.ca.as_deref())?;
-            return Ok(vec![self.judged(place, &credentials)]);
+            return Ok(criteria.served(endpoint.to_string().as_ref(), chain, self.ca.as_deref())?);
         }
-        let Some(file) = &self.file else { return Ok(Vec::new()) };
-        let credentials = Credentials::read(file, self.key.as_deref(), self.ca.as_deref())?;
-        Ok(vec![self.judged(file.clone(), &credentials)])
+        let file = self.file.as_deref().unwrap_or_else(|| "".as_ref());
+        Ok(criteria.file(file, self.key.as_deref(), self.ca.as_deref())?)
     }
-
-    fn directory(&self, dir: &Path) -> Result<Vec<Checked>, Failure> {
-        let ca = Files::of_authority(dir).certificate;
-        let mut checked = Vec::new();
-        let mut add = |files: Files, ca: Option<&Path>| -> Result<(), Failure> {
-            // The authority's key, and others, may be kept elsewhere.
-            let key = files.key.exists().then_some(files.key.as_path());
-            let credentials = Credentials::read(&files.certificate, key, ca)?;
-            checked.push(self.judged(files.certificate, &credentials));
-            Ok(())
-        };
-        add(Files::of_authority(dir), None)?;
-        for name in names_in(dir)? {
-            add(Files::of(dir, &name), Some(&ca))?;
-        }
-        Ok(checked)
-    }
-
-    fn judged(&self, place: PathBuf, credentials: &Credentials) -> Checked {
-        let limits = Limits { warning_days: self.warn, critical_days: self.critical };
-        let now = Timestamp::now();
-        let problems = judge(credentials, &self.host, &limits, now);
-        let leaf = credentials.leaf();
-        let not_after = leaf.map_or(Timestamp::UNIX_EPOCH, |leaf| leaf.not_after);
-        Checked {
-            place,
-            level: worst(&problems),
-            subject: leaf.map(|leaf| leaf.subject.clone()).unwrap_or_default(),
-            names: leaf.map(server::Certificate::names).unwrap_or_default(),
-            not_after,
-            days_left: not_after.as_second().saturating_sub(now.as_second()).div_euclid(24 * 3600),
-            problems,
-        }
-    }
-}
-
-fn table(one: &Checked, out: &mut dyn Write) -> io::Result<()> {
-    let level = word(one.level);
-    let (place, days) = (one.place.display(), one.days_left);
-    writeln!(out, "{level:<8} {place}  {}  {days} days left", one.names.join(", "))?;
-    one.problems.iter().try_for_each(|problem| writeln!(out, "         {}", problem.text))
-}
-
-fn word(level: Option<Level>) -> &'static str {
-    match level {
-        None => "ok",
-        Some(Level::Warning) => "warning",
-        Some(Level::Critical) => "critical",
-    }
-}
-
-fn monitor(checked: &[Checked], level: Option<Level>, out: &mut dyn Write) -> io::Result<()> {
-    let status = if level.is_none() { "OK" } else { &word(level).to_ascii_uppercase() };
-    let problems = checked
-        .iter()
-        .flat_map(|one| one.problems.iter().map(|problem| format!("{}: {}", one.place.display(), problem.text)));
-    let problems: Vec<String> = problems.collect();
-    let first = checked.iter().map(|one| one.days_left).min().unwrap_or(0);
-    let text = if problems.is_empty() {
-        format!("{} certificates, the first expires in {first} days", checked.len())
-    } else {
-        problems.join("; ")
-    };
-    writeln!(out, "{status}: {text} | days_left={first}")
-}
-
-/// `HOST:PORT`, or the path of a socket.
-pub(crate) fn endpoint(text: &str) -> Result<Endpoint, String> {
-    if text.starts_with('/') {
-        return Ok(Endpoint::Socket(PathBuf::from(text)));
-    }
-    let target: Result<server::Target, _> = format!("mysql://x@{text}").parse();
-    target.map(|target| target.endpoint).map_err(|_| "it is neither HOST:PORT nor the path of a socket".to_owned())
 }

@@ -9,7 +9,6 @@ use clap::Args;
 use report::{write_certificate_json, write_certificate_table};
 use server::Endpoint;
 
-use super::check::endpoint;
 use crate::cli::change::{Consent, LogFile, Server, confirm, not_logged, open_log};
 use crate::exit::Exit;
 use crate::output::message::{Failure, warning};
@@ -47,7 +46,7 @@ pub(super) struct Install {
     #[arg(long, help_heading = "Certificate")]
     skip_checks: bool,
     /// Where to look at the server from outside [default: its port on this host, or its socket]
-    #[arg(long, value_name = "HOST:PORT|SOCKET", value_parser = endpoint)]
+    #[arg(long, value_name = "HOST:PORT|SOCKET")]
     outside: Option<Endpoint>,
     #[command(flatten)]
     consent: Consent,

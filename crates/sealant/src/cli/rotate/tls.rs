@@ -7,7 +7,6 @@ use ::change::tls::{Report, Request, plan, run};
 use clap::Args;
 use server::{Endpoint, Options, Target};
 
-use crate::cli::cert::check::endpoint;
 use crate::cli::cert::install::PATIENCE;
 use crate::output::message::{Failure, warning};
 
@@ -31,7 +30,7 @@ pub(super) struct NewCertificate {
     #[arg(long, requires = "certificate")]
     trust_old_ca: bool,
     /// With --certificate: where to look at the server from outside [default: its port on this host, or its socket]
-    #[arg(long, value_name = "HOST:PORT|SOCKET", value_parser = endpoint, requires = "certificate")]
+    #[arg(long, value_name = "HOST:PORT|SOCKET", requires = "certificate")]
     outside: Option<Endpoint>,
 }
 

@@ -1,0 +1,197 @@
+//! Certificates checked: a file, those of an authority's directory, or what a server shows.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::Serialize;
+use server::Certificate;
+
+use crate::{Credentials, Error, Files, Level, Limits, Problem, judge, names_in, worst};
+
+/// Schema of a check's report.
+pub const SCHEMA: &str = "sealant.cert-check/1";
+
+/// What certificates are held against.
+#[derive(Clone, Debug)]
+pub struct Criteria {
+    /// Names and addresses that each must be for.
+    pub hosts: Vec<String>,
+    /// When an end is near.
+    pub limits: Limits,
+    /// The moment of the check.
+    pub now: Timestamp,
+}
+
+/// A report of what was checked.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    schema: &'static str,
+    /// Each certificate.
+    pub checked: Vec<Checked>,
+}
+
+/// A certificate that was checked.
+#[derive(Debug, Serialize)]
+pub struct Checked {
+    /// Its file, or the address of the server.
+    pub place: PathBuf,
+    /// The worst problem; none if everything is in order.
+    pub level: Option<Level>,
+    /// Its subject.
+    pub subject: String,
+    /// The names it is for.
+    pub names: Vec<String>,
+    /// Its end.
+    pub not_after: Timestamp,
+    /// Whole days until then; negative after it.
+    pub days_left: i64,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+}
+
+impl Report {
+    const fn of(checked: Vec<Checked>) -> Self {
+        Self { schema: SCHEMA, checked }
+    }
+
+    /// The worst problem; none if everything is in order.
+    #[must_use]
+    pub fn level(&self) -> Option<Level> {
+        self.checked.iter().filter_map(|one| one.level).max()
+    }
+}
+
+impl Criteria {
+    /// Checks a certificate, with its key and its authority if they are given.
+    ///
+    /// # Errors
+    /// [`Error::Read`] and [`Error::Content`] name the file.
+    pub fn file(&self, certificate: &Path, key: Option<&Path>, ca: Option<&Path>) -> Result<Report, Error> {
+        let credentials = Credentials::read(certificate, key, ca)?;
+        Ok(Report::of(vec![self.checked(certificate, &credentials)]))
+    }
+
+    /// Checks every certificate of an authority, each with its key if that is there.
+    ///
+    /// # Errors
+    /// As [`Self::file`].
+    pub fn directory(&self, directory: &Path) -> Result<Report, Error> {
+        let authority = Files::of_authority(directory);
+        let mut checked = vec![self.with_key(&authority, None)?];
+        for name in names_in(directory)? {
+            checked.push(self.with_key(&Files::of(directory, &name), Some(&authority.certificate))?);
+        }
+        Ok(Report::of(checked))
+    }
+
+    /// Checks the chain that a server at this address shows.
+    ///
+    /// # Errors
+    /// As [`Self::file`].
+    pub fn served(&self, address: &Path, chain: Vec<Vec<u8>>, ca: Option<&Path>) -> Result<Report, Error> {
+        let credentials = Credentials::served(address, chain, ca)?;
+        Ok(Report::of(vec![self.checked(address, &credentials)]))
+    }
+
+    /// The authority's key, and others, may be kept elsewhere.
+    fn with_key(&self, files: &Files, ca: Option<&Path>) -> Result<Checked, Error> {
+        let key = files.key.exists().then_some(files.key.as_path());
+        let credentials = Credentials::read(&files.certificate, key, ca)?;
+        Ok(self.checked(&files.certificate, &credentials))
+    }
+
+    fn checked(&self, place: &Path, credentials: &Credentials) -> Checked {
+        let problems = judge(credentials, &self.hosts, &self.limits, self.now);
+        let leaf = credentials.leaf();
+        let not_after = leaf.map_or(Timestamp::UNIX_EPOCH, |leaf| leaf.not_after);
+        Checked {
+            place: place.to_owned(),
+            level: worst(&problems),
+            subject: leaf.map(|leaf| leaf.subject.clone()).unwrap_or_default(),
+            names: leaf.map(Certificate::names).unwrap_or_default(),
+            not_after,
+            days_left: not_after.as_second().saturating_sub(self.now.as_second()).div_euclid(24 * 3600),
+            problems,
+        }
+    }
+}
+
+/// Certificates of a file, described.
+#[derive(Debug, Serialize)]
+pub struct Described {
+    /// The file.
+    pub file: PathBuf,
+    /// What is in it.
+    pub certificates: Vec<Certificate>,
+}
+
+/// Describes the certificates of PEM files.
+///
+/// # Errors
+/// [`Error::Read`] and [`Error::Content`] name the file.
+pub fn describe(files: &[PathBuf]) -> Result<Vec<Described>, Error> {
+    let one = |file: &PathBuf| Ok(Described { certificates: crate::read_certificates(file)?, file: file.clone() });
+    files.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::{Authority, KeyType, Order, Usage};
+
+    fn authority(directory: &Path) -> Authority {
+        Authority::create(directory, None, KeyType::EcdsaP256, 3650, false).unwrap();
+        Authority::open(directory).unwrap()
+    }
+
+    fn issue(authority: &Authority, name: &str, days: u32) {
+        let name = name.parse().unwrap();
+        let order =
+            Order { name, alternatives: Vec::new(), key: KeyType::EcdsaP256, usage: Usage::Both, days, replace: false };
+        authority.issue(&order).unwrap();
+    }
+
+    fn criteria() -> Criteria {
+        let limits = Limits { warning_days: 30, critical_days: 7 };
+        Criteria { hosts: Vec::new(), limits, now: Timestamp::now() }
+    }
+
+    #[test]
+    fn a_directory_is_as_bad_as_the_worst_in_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let authority = authority(dir.path());
+        issue(&authority, "db1", 300);
+        assert_eq!(criteria().directory(dir.path()).unwrap().level(), None);
+        issue(&authority, "db2", 20);
+        let report = criteria().directory(dir.path()).unwrap();
+        assert_eq!((report.checked.len(), report.level()), (3, Some(Level::Warning)));
+        let late = Criteria { now: Timestamp::now() + SignedDuration::from_hours(15 * 24), ..criteria() };
+        assert_eq!(late.directory(dir.path()).unwrap().level(), Some(Level::Critical));
+    }
+
+    #[test]
+    fn those_that_end_soon_are_renewed_and_no_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let authority = authority(dir.path());
+        issue(&authority, "db1", 300);
+        issue(&authority, "db2", 20);
+        let due = authority.due(30).unwrap();
+        assert_eq!(due.iter().map(crate::Name::as_str).collect::<Vec<_>>(), ["db2"]);
+        let (renewed, failed) = authority.renew_all(&due, 300, false);
+        assert!(failed.is_none() && renewed.len() == 1);
+        assert!(authority.due(30).unwrap().is_empty());
+    }
+
+    #[test]
+    fn one_that_cannot_be_renewed_does_not_keep_the_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let authority = authority(dir.path());
+        issue(&authority, "db2", 20);
+        let names = ["db1".parse().unwrap(), "db2".parse().unwrap()];
+        let (renewed, failed) = authority.renew_all(&names, 300, false);
+        assert_eq!(renewed.len(), 1);
+        assert!(matches!(failed, Some(Error::NoCertificate { .. })));
+    }
+}
