@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
     path::Path,
+    str::FromStr,
 };
 
 use agefile::Identity;
@@ -75,6 +76,27 @@ struct Newest {
     sha256: Digest,
 }
 
+/// The backups to check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// All of a host.
+    All,
+    /// The one with this number.
+    Number(Number),
+}
+
+impl FromStr for Selection {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        let number = text.parse().ok().filter(|number| *number > 0);
+        number.map(Self::Number).ok_or_else(|| "the number of a backup, or all".to_owned())
+    }
+}
+
 /// Checks all backups of a host, or only one.
 ///
 /// # Errors
@@ -82,10 +104,14 @@ struct Newest {
 pub fn check(
     repository: &Repository,
     host: &str,
-    only: Option<Number>,
+    selection: Selection,
     depth: &Depth<'_>,
     signers: Option<&AllowedSigners>,
 ) -> Result<(Checked, Vec<Link>), BackupError> {
+    let only = match selection {
+        Selection::All => None,
+        Selection::Number(number) => Some(number),
+    };
     let mut checked = Checked { signed: signers.is_some(), ..Checked::default() };
     let links = receipts(repository, host, signers, &mut checked)?;
     checked.breaks = chain::breaks(&repository.id, host, &links);

@@ -8,7 +8,7 @@ use std::{
 
 use agefile::{Identity, Recipient};
 use archive::names::is_host;
-use archive::sshsig::SigningKey;
+use archive::sshsig::{AllowedSigners, SigningKey};
 use serde::Deserialize;
 use snapshot::{Choice, MAX_FREEZE};
 use transfer::codec::effort::{Compression, Effort};
@@ -195,6 +195,15 @@ impl Server {
         let named = [&self.keyring, &self.keyring_config, &self.mariadb_key_file, &self.mariadb_key_file_password_file];
         named.into_iter().flatten().cloned().collect()
     }
+}
+
+/// Reads a file of allowed signers.
+///
+/// # Errors
+/// [`BackupError::Unreadable`] and [`BackupError::Key`].
+pub fn allowed_signers(path: &Path) -> Result<AllowedSigners, BackupError> {
+    let text = fs::read_to_string(path).map_err(|source| BackupError::Unreadable { path: path.to_owned(), source })?;
+    AllowedSigners::parse(&text).map_err(|source| BackupError::Key { path: path.to_owned(), source })
 }
 
 /// Reads an age identity file.

@@ -28,6 +28,14 @@ pub enum BackupError {
         /// The system's error.
         source: io::Error,
     },
+    /// A file that was named cannot be read.
+    #[error("{path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
     /// The signing key, a signature or the allowed signers file cannot be used.
     #[error("{path}: {source}")]
     Key {

@@ -1,6 +1,10 @@
 //! Creates a repository and a host's signing key.
 
-use std::{fs, io::ErrorKind, path::PathBuf};
+use std::{
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use archive::sshsig::SigningKey;
 use place::{Placing, place};
@@ -46,6 +50,14 @@ pub fn open(config: &Config) -> Result<Repository, BackupError> {
         error => error.into(),
     };
     Repository::open(Box::new(Directory::open(&config.repository).map_err(missing)?))
+}
+
+/// Opens the repository in a directory.
+///
+/// # Errors
+/// [`BackupError`].
+pub fn open_directory(path: &Path) -> Result<Repository, BackupError> {
+    Repository::open(Box::new(Directory::open(path)?))
 }
 
 fn make_key(config: &Config) -> Result<bool, BackupError> {

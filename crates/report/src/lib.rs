@@ -3,6 +3,7 @@
 //! Every renderer reads an [`Outcome`] and the table of checks. Names in an outcome come from a server that may be
 //! hostile: all text is escaped by the `text` module or by the rules of its format.
 
+mod backup;
 mod bench;
 mod catalogue;
 mod certificate;
@@ -22,6 +23,7 @@ mod keyring;
 mod keys;
 mod luks;
 mod markdown;
+mod message;
 mod metrics;
 #[cfg(test)]
 mod new_check;
@@ -44,6 +46,11 @@ use std::str::FromStr;
 
 use audit::outcome::Outcome;
 
+pub use backup::{
+    backup_check_messages, backup_init_messages, backup_messages, backup_progress, key_check_message, restore_messages,
+    restore_progress, write_backup_check_table, write_backup_list_table, write_json_line, write_key_check_table,
+    write_receipt_table,
+};
 pub use bench::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
 pub use certificate::{
     write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_certificate_json,
@@ -57,6 +64,7 @@ pub use error::Error;
 pub use keyring::{write_check_json, write_check_table, write_init_json, write_init_table};
 pub use keys::{write_keys_json, write_keys_table};
 pub use luks::{write_luks_json, write_luks_table};
+pub use message::Message;
 pub use proof::{ProofOptions, is_sound, size, write_proof_json, write_proof_table};
 pub use reference::render_checks_reference;
 pub use rotate::{write_rotate_json, write_rotate_plan, write_rotate_run};

@@ -73,6 +73,14 @@ pub struct Restored {
     pub finished: bool,
 }
 
+impl Restored {
+    /// Whether everything was proven: the signature, that it is the newest, and every page.
+    #[must_use]
+    pub const fn is_complete(&self, opened: &Opened) -> bool {
+        opened.signed && opened.newest_known && self.pages.unproven == 0
+    }
+}
+
 /// Numbers of pages, by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pages {

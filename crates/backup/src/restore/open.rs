@@ -1,6 +1,6 @@
 //! Selects a backup: reads and judges its receipt, and reads its manifest.
 
-use std::io::BufReader;
+use std::{io::BufReader, str::FromStr};
 
 use agefile::{Decryptor, Identity};
 use archive::{ArchiveError, Digest, Manifest, Receipt, names::Number, sshsig::AllowedSigners};
@@ -14,6 +14,18 @@ pub enum BackupSelector {
     Latest,
     /// The one with this number.
     Number(Number),
+}
+
+impl FromStr for BackupSelector {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "latest" {
+            return Ok(Self::Latest);
+        }
+        let number = text.parse().ok().filter(|number| *number > 0);
+        number.map(Self::Number).ok_or_else(|| "the number of a backup, or latest".to_owned())
+    }
 }
 
 /// A receipt, and how far it is trusted.

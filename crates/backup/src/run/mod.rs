@@ -20,6 +20,7 @@ use archive::{
     receipt::{Finding, Pages, Receipt},
 };
 use jiff::Timestamp;
+use snapshot::{DataDir, Keep, Still};
 use verify::Keys;
 
 pub(crate) use self::commit::key_check;
@@ -102,6 +103,23 @@ pub struct Backup {
     pub files: u64,
     /// An interrupted run that was completed first.
     pub finished: Option<Number>,
+}
+
+/// Takes the copy that a backup reads, or finds that no server runs on the directory.
+///
+/// # Errors
+/// [`BackupError::Snapshot`].
+pub fn take(config: &Config) -> Result<Still, BackupError> {
+    let server = &config.server;
+    let datadir = DataDir::at(&server.datadir)?;
+    let datadir = datadir.socket(server.socket.clone()).pid_file(server.pid_file.clone());
+    let options = snapshot::Options {
+        provider: config.provider,
+        max_freeze: config.max_freeze,
+        keep: Keep::WhileInUse,
+        ..snapshot::Options::default()
+    };
+    Ok(snapshot::take(&datadir, &options)?)
 }
 
 /// Makes a backup.

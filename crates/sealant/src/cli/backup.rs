@@ -6,19 +6,18 @@ mod keyring;
 mod list;
 mod run;
 mod show;
-pub(crate) mod watch;
 
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use ::backup::{BackupError, Config, Repository};
-use archive::sshsig::AllowedSigners;
+use ::backup::{Config, Repository};
 use clap::{Args, Subcommand};
+use report::write_json_line;
 use serde::Serialize;
 
 use crate::exit::Exit;
+use crate::output::file::to_stdout;
 use crate::output::message::Failure;
+use crate::output::progress::StatusLine;
 
 /// Make encrypted, signed backups of a data directory, each page of which is proven
 ///
@@ -78,16 +77,55 @@ impl Configured {
     }
 }
 
-/// Reads a file of allowed signers.
-pub(crate) fn signers(path: &Path) -> Result<AllowedSigners, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
-    AllowedSigners::parse(&text).map_err(|source| BackupError::Key { path: path.to_owned(), source }.into())
+/// Whose backups.
+#[derive(Debug, Args)]
+pub(crate) struct Whose {
+    #[command(flatten)]
+    config: Configured,
+    /// Backups of this host [default: the one of the configuration]
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
 }
 
-/// Writes an object as one line of JSON.
-pub(crate) fn print_json(object: &impl Serialize) -> Result<(), Failure> {
-    crate::output::file::to_stdout(&|out: &mut dyn Write| {
-        serde_json::to_writer(&mut *out, object)?;
-        out.write_all(b"\n")
-    })
+impl Whose {
+    /// The repository, and the name of the host.
+    pub(crate) fn open(&self) -> Result<(Repository, String), Failure> {
+        let (config, repository) = self.config.open()?;
+        Ok((repository, self.host.clone().unwrap_or(config.host)))
+    }
+}
+
+/// Whether a script reads the report.
+#[derive(Debug, Args)]
+pub(crate) struct Script {
+    /// For scripts: JSON on standard output, of the schema that docs/schema has for it
+    #[arg(long)]
+    json: bool,
+}
+
+impl Script {
+    /// Writes the document for a script; whether one reads.
+    pub(crate) fn write(&self, document: &impl Serialize) -> Result<bool, Failure> {
+        if self.json {
+            to_stdout(&|out| write_json_line(document, out).map_err(std::io::Error::from))?;
+        }
+        Ok(self.json)
+    }
+}
+
+/// What is told of a long run.
+#[derive(Debug, Args)]
+pub(crate) struct Told {
+    #[command(flatten)]
+    pub(crate) script: Script,
+    /// No status line on stderr
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Told {
+    /// The line that says how far it is.
+    pub(crate) fn status(&self) -> StatusLine {
+        StatusLine::new(self.quiet || self.script.json)
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use report::Message;
+
 /// Why a run ended early: one sentence and, perhaps, the next step.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -40,6 +42,18 @@ impl Failure {
         error(&self.error);
         if let Some(hint) = &self.hint {
             self::hint(hint);
+        }
+    }
+}
+
+/// Writes lines of a report for people to stderr.
+pub(crate) fn say(messages: &[Message]) {
+    for message in messages {
+        match message {
+            Message::Info(text) => info(text),
+            Message::Warning(text) => warning(text),
+            Message::Error(text) => error(text),
+            Message::Hint(text) => hint(text),
         }
     }
 }

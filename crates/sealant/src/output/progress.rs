@@ -2,6 +2,8 @@
 
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How often the line is drawn anew.
@@ -37,6 +39,23 @@ impl StatusLine {
         state.drawn = Some(Instant::now());
         let text: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).take(100).collect();
         let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
+    }
+
+    /// Does the work while the line says how far it is.
+    pub(crate) fn watch<T: Send>(self, text: impl Fn() -> String + Send, work: impl FnOnce() -> T + Send) -> T {
+        let over = &AtomicBool::new(false);
+        thread::scope(|scope| {
+            let shown = scope.spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    thread::park_timeout(Duration::from_millis(50));
+                    self.show(&text());
+                }
+            });
+            let done = work();
+            over.store(true, Ordering::Relaxed);
+            shown.thread().unpark();
+            done
+        })
     }
 
     /// Takes the line away.

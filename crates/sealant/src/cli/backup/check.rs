@@ -1,16 +1,17 @@
 //! `sealant backup check`.
 
-use std::io::Write;
 use std::path::PathBuf;
 
-use ::backup::check::{BadObject, Checked, Depth};
+use ::backup::check::{Depth, Selection, check};
+use ::backup::config::{allowed_signers, identities};
+use ::backup::report::CheckReport;
 use clap::Args;
-use report::visible;
-use serde::Serialize;
+use report::{backup_check_messages, write_backup_check_table};
 
-use super::{Configured, print_json, signers};
+use super::{Script, Whose};
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, hint, info, warning};
+use crate::output::file::to_stdout;
+use crate::output::message::{Failure, say};
 
 /// Find out whether all that the receipts name is there and as it was
 ///
@@ -23,13 +24,10 @@ use crate::output::message::{Failure, hint, info, warning};
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Check {
     /// Number of a backup, or all
-    #[arg(value_name = "N|all", default_value = "all", value_parser = parse_chosen)]
-    backup: Chosen,
+    #[arg(value_name = "N|all", default_value = "all")]
+    backup: Selection,
     #[command(flatten)]
-    config: Configured,
-    /// Backups of this host [default: the one of the configuration]
-    #[arg(long, value_name = "NAME")]
-    host: Option<String>,
+    whose: Whose,
     /// Make SHA-256 of every object
     #[arg(long)]
     objects: bool,
@@ -48,14 +46,9 @@ pub(crate) struct Check {
     /// End with 4 if signatures were not judged, or nothing tells whether a newer receipt is hidden
     #[arg(long)]
     require_complete: bool,
-    /// For scripts, schema sealant.backup-check/1
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    script: Script,
 }
-
-/// Which backups.
-#[derive(Clone, Copy, Debug)]
-struct Chosen(Option<u64>);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -74,49 +67,23 @@ const EXITS: exit::Codes = &[
     (Exit::Incomplete, "something could not be judged (only with --require-complete)"),
 ];
 
-#[derive(Serialize)]
-struct Report<'r> {
-    schema: &'static str,
-    host: &'r str,
-    receipts: u64,
-    objects: Objects<'r>,
-    chain: Vec<String>,
-    signed: bool,
-    newest_known: bool,
-    unnamed: &'r [String],
-}
-
-#[derive(Serialize)]
-struct Objects<'r> {
-    named: u64,
-    present: u64,
-    read: u64,
-    bad: &'r [BadObject],
-}
-
 impl Check {
-    pub(crate) fn run(self) -> Result<Exit, Failure> {
-        let (config, repository) = self.config.open()?;
-        let host = self.host.as_deref().unwrap_or(&config.host);
-        let signers = self.allowed_signers.as_deref().map(signers).transpose()?;
-        let identities = match &self.identity {
-            Some(path) => ::backup::config::identities(path)?,
-            None => Vec::new(),
-        };
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
+        let (repository, host) = self.whose.open()?;
+        let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
+        let identities = self.identity.as_deref().map(identities).transpose()?.unwrap_or_default();
         let depth = match (self.read_data, self.objects) {
             (true, _) => Depth::Data(&identities),
             (_, true) => Depth::Objects,
             _ => Depth::Names,
         };
-        let checked = ::backup::check::check(&repository, host, self.backup.0, &depth, signers.as_ref());
-        let (mut checked, links) = checked?;
+        let (mut checked, links) = check(&repository, &host, self.backup, &depth, signers.as_ref())?;
         if let Some(path) = &self.state {
-            checked.compare_and_record(path, host, &links)?;
+            checked.compare_and_record(path, &host, &links)?;
         }
-        if self.json {
-            print_json(&Report::of(host, &checked))?
-        } else {
-            print(host, &checked)?
+        if !self.script.write(&CheckReport::new(&host, &checked))? {
+            to_stdout(&|out| write_backup_check_table(&checked, out).map_err(std::io::Error::from))?;
+            say(&backup_check_messages(&host, &checked));
         }
         Ok(match checked.is_sound() {
             false => Exit::Findings,
@@ -124,55 +91,4 @@ impl Check {
             true => Exit::Clean,
         })
     }
-}
-
-fn print(host: &str, checked: &Checked) -> Result<(), Failure> {
-    crate::output::file::to_stdout(&|out: &mut dyn Write| {
-        for bad in &checked.bad {
-            writeln!(out, "{}: {}", visible(&bad.object), visible(&bad.what))?;
-        }
-        checked.breaks.iter().try_for_each(|found| writeln!(out, "{found}"))
-    })?;
-    info(&format!(
-        "{host}: {} receipts; of {} objects {} are there, {} were read, {} are bad",
-        checked.receipts,
-        checked.named,
-        checked.present,
-        checked.read,
-        checked.bad.len()
-    ));
-    if !checked.signed {
-        warning("signatures were not judged: give --allowed-signers");
-    }
-    if !checked.unnamed.is_empty() {
-        hint(&format!(
-            "{} objects are named by no receipt: runs that were cut off leave such, and receipts that were removed",
-            checked.unnamed.len()
-        ));
-    }
-    Ok(())
-}
-
-impl<'r> Report<'r> {
-    fn of(host: &'r str, checked: &'r Checked) -> Self {
-        let Checked { named, present, read, .. } = *checked;
-        Self {
-            schema: "sealant.backup-check/1",
-            host,
-            receipts: checked.receipts,
-            objects: Objects { named, present, read, bad: &checked.bad },
-            chain: checked.breaks.iter().map(ToString::to_string).collect(),
-            signed: checked.signed,
-            newest_known: checked.newest_known,
-            unnamed: &checked.unnamed,
-        }
-    }
-}
-
-fn parse_chosen(text: &str) -> Result<Chosen, String> {
-    if text == "all" {
-        return Ok(Chosen(None));
-    }
-    let number = text.parse().ok().filter(|number| *number > 0);
-    number.map(|number| Chosen(Some(number))).ok_or_else(|| "the number of a backup, or all".to_owned())
 }

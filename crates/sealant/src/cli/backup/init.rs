@@ -1,11 +1,12 @@
 //! `sealant backup init`.
 
-use ::backup::config::Pages;
 use clap::Args;
+use report::backup_init_messages;
 
 use super::Configured;
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, hint, info, warning};
+use crate::output::file::to_stdout;
+use crate::output::message::{Failure, say};
 
 /// Make the repository and the key that signs, where they are not there
 ///
@@ -47,33 +48,11 @@ const EXITS: exit::Codes =
     &[(Exit::Clean, "repository and key are there"), (Exit::Failed, "not done"), (Exit::Usage, "wrong usage")];
 
 impl Init {
-    pub(crate) fn run(self) -> Result<Exit, Failure> {
+    pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let config = self.config.read()?;
         let init = ::backup::init::init(&config)?;
-        let word = |made| if made { "made" } else { "there already" };
-        info(&format!(
-            "repository {} ({}), id {}",
-            config.repository.display(),
-            word(init.made_repository),
-            init.repository.id
-        ));
-        info(&format!("signing key {} ({})", config.signing_key.display(), word(init.made_key)));
-        info(&format!("backups of {} are encrypted to {} recipients", config.host, config.recipients.len()));
-        match config.pages {
-            Pages::Open => {
-                info("pages of encrypted tables are opened: whoever has an identity of a recipient reads all rows")
-            }
-            Pages::AsIs => {
-                info("pages stay as they are: it takes an identity and the server's keyring to read encrypted tables")
-            }
-        }
-        if config.recipients.len() == 1 {
-            warning(
-                "if the identity of the only recipient is lost, so are all backups; a second one, kept apart, is safer",
-            );
-        }
-        hint("keep this line where restores are made, as the file for --allowed-signers:");
-        crate::output::file::to_stdout(&|out: &mut dyn std::io::Write| writeln!(out, "{}", init.signer))?;
+        say(&backup_init_messages(&config, &init));
+        to_stdout(&|out| writeln!(out, "{}", init.signer))?;
         Ok(Exit::Clean)
     }
 }

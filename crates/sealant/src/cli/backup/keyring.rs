@@ -1,17 +1,16 @@
 //! `sealant backup keyring`: whether a copy of the keys opens a backup.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use ::backup::restore::BackupSelector;
 use clap::{Args, Subcommand};
-use report::visible;
+use report::{key_check_message, write_key_check_table};
 
 use super::Configured;
-use crate::cli::restore::parse_backup;
 use crate::cli::verify::{KeyStores, forbid_dumps};
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, info};
+use crate::output::file::to_stdout;
+use crate::output::message::{Failure, say};
 
 /// Keyrings of backups: they are never in one
 #[derive(Debug, Args)]
@@ -30,7 +29,7 @@ enum Command {
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 struct Check {
     /// Number of the backup, or latest
-    #[arg(value_name = "N|latest", default_value = "latest", value_parser = parse_backup)]
+    #[arg(value_name = "N|latest", default_value = "latest")]
     backup: BackupSelector,
     #[command(flatten)]
     config: Configured,
@@ -70,12 +69,9 @@ impl Check {
         let identities = ::backup::config::identities(&self.identity)?;
         let opened = ::backup::restore::open(&repository, &config.host, self.backup, None, None)?;
         let manifest = opened.manifest(&repository, &identities)?;
-        let answer = ::backup::keys::check(&manifest, &self.keys.read(None)?);
-        crate::output::file::to_stdout(&|out: &mut dyn Write| {
-            answer.missing.iter().try_for_each(|missing| writeln!(out, "not opened: {}", visible(missing)))
-        })?;
-        let opens = answer.needed.saturating_sub(answer.missing.len() as u64);
-        info(&format!("backup {}: the keys open {opens} of {}", opened.receipt().number, answer.needed));
-        Ok(if answer.missing.is_empty() { Exit::Clean } else { Exit::Findings })
+        let check = ::backup::keys::check(&manifest, &self.keys.read(None)?);
+        to_stdout(&|out| write_key_check_table(&check, out).map_err(std::io::Error::from))?;
+        say(&[key_check_message(&opened, &check)]);
+        Ok(if check.missing.is_empty() { Exit::Clean } else { Exit::Findings })
     }
 }

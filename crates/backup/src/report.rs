@@ -1,0 +1,231 @@
+//! What backups, restores and checks say to scripts: documents of the schemas in `docs/schema`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use archive::{manifest::LeftOut, names::Number, receipt::Finding};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::{
+    BackupError, Repository,
+    check::{BadObject, Checked},
+    restore::{self, Opened, Restored},
+    run::{self, Backup},
+};
+
+/// A backup that was made, schema `sealant.backup/1`.
+#[derive(Debug, Serialize)]
+pub struct RunReport<'r> {
+    schema: &'static str,
+    host: &'r str,
+    number: Number,
+    began: Timestamp,
+    ended: Timestamp,
+    receipt: String,
+    base: Option<Number>,
+    full: Option<String>,
+    provider: &'r str,
+    files: u64,
+    bytes: RunBytes,
+    pages: archive::receipt::Pages,
+    packs: Packs,
+    left_out: &'r [LeftOut],
+    findings: &'r [Finding],
+    seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct RunBytes {
+    data: u64,
+    read: u64,
+    changed: u64,
+    opened: u64,
+    stored: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Packs {
+    new: usize,
+    used: usize,
+}
+
+impl<'r> RunReport<'r> {
+    /// Of a backup that took so many seconds.
+    #[must_use]
+    pub fn new(made: &'r Backup, seconds: f64, progress: &run::Progress) -> Self {
+        let receipt = &made.receipt;
+        let archive::receipt::Bytes { data, read, changed, stored } = receipt.bytes;
+        let new = receipt.packs.iter().filter(|pack| pack.new).count();
+        Self {
+            schema: "sealant.backup/1",
+            host: &receipt.host,
+            number: receipt.number,
+            began: receipt.began,
+            ended: receipt.ended,
+            receipt: made.sha256.to_string(),
+            base: made.base,
+            full: made.full.map(|full| full.to_string()),
+            provider: &receipt.provider,
+            files: made.files,
+            bytes: RunBytes { data, read, changed, opened: load(&progress.opened_bytes), stored },
+            pages: receipt.pages,
+            packs: Packs { new, used: receipt.packs.len() },
+            left_out: &made.left_out,
+            findings: &receipt.findings,
+            seconds,
+        }
+    }
+}
+
+/// The backups of a host, schema `sealant.backup-list/1`.
+#[derive(Debug, Serialize)]
+pub struct ListReport {
+    schema: &'static str,
+    /// Name of the host.
+    pub host: String,
+    /// Its backups, oldest first.
+    pub backups: Vec<Listed>,
+}
+
+/// One backup of a list.
+#[derive(Debug, Serialize)]
+pub struct Listed {
+    /// Its number.
+    pub number: Number,
+    /// When it was complete.
+    pub ended: Timestamp,
+    /// Whether every page of it is proven and sound.
+    pub good: bool,
+    /// Whether it stores all pages itself.
+    pub full: bool,
+    /// Length of all files.
+    pub bytes: u64,
+    /// Bytes that it added to the repository.
+    pub stored: u64,
+    /// Packs that a restore needs.
+    pub packs: usize,
+    /// SHA-256 of its receipt.
+    pub receipt: String,
+}
+
+impl ListReport {
+    /// Reads the receipts of a host.
+    ///
+    /// # Errors
+    /// [`BackupError`] if one of them cannot be read.
+    pub fn read(repository: &Repository, host: &str) -> Result<Self, BackupError> {
+        let mut backups = Vec::new();
+        for number in repository.numbers(host)?.0 {
+            let Some((link, _)) = repository.receipt(host, number)? else { continue };
+            backups.push(Listed {
+                number: link.receipt.number,
+                ended: link.receipt.ended,
+                good: link.receipt.is_good(),
+                full: link.receipt.full,
+                bytes: link.receipt.bytes.data,
+                stored: link.receipt.bytes.stored,
+                packs: link.receipt.packs.len(),
+                receipt: link.sha256.to_string(),
+            });
+        }
+        Ok(Self { schema: "sealant.backup-list/1", host: host.to_owned(), backups })
+    }
+}
+
+/// A check of a repository, schema `sealant.backup-check/1`.
+#[derive(Debug, Serialize)]
+pub struct CheckReport<'r> {
+    schema: &'static str,
+    host: &'r str,
+    receipts: u64,
+    objects: Objects<'r>,
+    chain: Vec<String>,
+    signed: bool,
+    newest_known: bool,
+    unnamed: &'r [String],
+}
+
+#[derive(Debug, Serialize)]
+struct Objects<'r> {
+    named: u64,
+    present: u64,
+    read: u64,
+    bad: &'r [BadObject],
+}
+
+impl<'r> CheckReport<'r> {
+    /// Of a check of a host's backups.
+    #[must_use]
+    pub fn new(host: &'r str, checked: &'r Checked) -> Self {
+        let Checked { named, present, read, .. } = *checked;
+        Self {
+            schema: "sealant.backup-check/1",
+            host,
+            receipts: checked.receipts,
+            objects: Objects { named, present, read, bad: &checked.bad },
+            chain: checked.breaks.iter().map(ToString::to_string).collect(),
+            signed: checked.signed,
+            newest_known: checked.newest_known,
+            unnamed: &checked.unnamed,
+        }
+    }
+}
+
+/// A restore, schema `sealant.restore/1`.
+#[derive(Debug, Serialize)]
+pub struct RestoreReport<'r> {
+    schema: &'static str,
+    host: &'r str,
+    number: Number,
+    receipt: String,
+    tree: String,
+    packs: u64,
+    bytes: RestoreBytes,
+    pages: RestorePages,
+    signed: bool,
+    newest_known: bool,
+    seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct RestoreBytes {
+    fetched: u64,
+    written: u64,
+    kept: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct RestorePages {
+    proven: u64,
+    bad: u64,
+    unproven: u64,
+}
+
+impl<'r> RestoreReport<'r> {
+    /// Of a restore that took so many seconds.
+    #[must_use]
+    pub fn new(opened: &'r Opened, restored: &Restored, progress: &restore::Progress, seconds: f64) -> Self {
+        let restore::Pages { proven, bad, unproven } = restored.pages;
+        Self {
+            schema: "sealant.restore/1",
+            host: &opened.receipt().host,
+            number: restored.number,
+            receipt: opened.sha256().to_string(),
+            tree: restored.tree.to_string(),
+            packs: restored.packs,
+            bytes: RestoreBytes {
+                fetched: load(&progress.fetched_bytes),
+                written: load(&progress.written_bytes),
+                kept: load(&progress.kept_bytes),
+            },
+            pages: RestorePages { proven, bad, unproven },
+            signed: opened.signed,
+            newest_known: opened.newest_known,
+            seconds,
+        }
+    }
+}
+
+fn load(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}

@@ -1,0 +1,286 @@
+//! Backups, restores and checks of repositories, for people.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use archive::Receipt;
+use backup::{
+    Config,
+    check::Checked,
+    config::Pages,
+    init::Init,
+    keys::KeyCheck,
+    report::ListReport,
+    restore::{self, Opened, Restored},
+    run::{self, Backup},
+};
+use serde::Serialize;
+
+use crate::{Error, Message, size, visible};
+
+/// Writes a document as one line of JSON.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_json_line(document: &impl Serialize, out: &mut dyn Write) -> Result<(), Error> {
+    serde_json::to_writer(&mut *out, document)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// What is there after a repository and a key were made.
+#[must_use]
+pub fn backup_init_messages(config: &Config, init: &Init) -> Vec<Message> {
+    let state = |made| if made { "made" } else { "there already" };
+    let (repository, key) = (config.repository.display(), config.signing_key.display());
+    let mut messages = vec![
+        Message::info(format!("repository {repository} ({}), id {}", state(init.made_repository), init.repository.id)),
+        Message::info(format!("signing key {key} ({})", state(init.made_key))),
+        Message::info(format!("backups of {} are encrypted to {} recipients", config.host, config.recipients.len())),
+        Message::info(match config.pages {
+            Pages::Open => {
+                "pages of encrypted tables are opened: whoever has an identity of a recipient reads all rows"
+            }
+            Pages::AsIs => {
+                "pages stay as they are: it takes an identity and the server's keyring to read encrypted tables"
+            }
+        }),
+    ];
+    if config.recipients.len() == 1 {
+        messages.push(Message::warning(
+            "if the identity of the only recipient is lost, so are all backups; a second one, kept apart, is safer",
+        ));
+    }
+    messages.push(Message::hint("keep this line where restores are made, as the file for --allowed-signers:"));
+    messages
+}
+
+/// How far a backup is.
+#[must_use]
+pub fn backup_progress(progress: &run::Progress) -> String {
+    if progress.verified_bytes.load(Ordering::Relaxed) > 0 {
+        return part("verifying", &progress.verified_bytes, &progress.total_bytes);
+    }
+    let stored = size(progress.stored_bytes.load(Ordering::Relaxed));
+    format!("{}, {stored} stored", part("reading", &progress.bytes, &progress.total_bytes))
+}
+
+/// What was made.
+#[must_use]
+pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
+    let receipt = &made.receipt;
+    let mut messages = Vec::new();
+    if let Some(number) = made.finished {
+        messages
+            .push(Message::info(format!("backup {number}, of a run that was cut off at its end, was finished first")));
+    }
+    for left_out in &made.left_out {
+        messages.push(Message::info(format!("not in the backup: {}: {}", visible(&left_out.path), left_out.why)));
+    }
+    messages.extend(receipt.findings.iter().map(|finding| Message::warning(visible(&finding.text))));
+    let kind = match (made.base, made.full) {
+        (Some(base), _) => format!("goes on from {base}"),
+        (None, Some(why)) => format!("a full one: {why}"),
+        (None, None) => "a full one".to_owned(),
+    };
+    messages.push(Message::info(format!(
+        "backup {} of {}: {} in {} files, {} changed, {} stored, in {seconds:.1} s ({kind})",
+        receipt.number,
+        receipt.host,
+        size(receipt.bytes.data),
+        made.files,
+        size(receipt.bytes.changed),
+        size(receipt.bytes.stored),
+    )));
+    if receipt.pages.unproven > 0 {
+        messages.push(Message::hint(
+            "with the server's keys, under [server] of the configuration, encrypted pages compress and are proven",
+        ));
+    }
+    messages.push(Message::info(format!("receipt {}", made.sha256)));
+    messages
+}
+
+/// Writes the backups of a host, a line for each.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_backup_list_table(list: &ListReport, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "{:>6}  {:20}  {:12}  {:>10}  {:>10}  receipt", "number", "ended", "state", "data", "stored")?;
+    for backup in &list.backups {
+        let ended = backup.ended.strftime("%Y-%m-%dT%H:%M:%SZ");
+        let state = if backup.good { "good" } else { "not proven" };
+        let (data, stored, receipt) = (size(backup.bytes), size(backup.stored), &backup.receipt);
+        writeln!(out, "{:>6}  {ended:20}  {state:12}  {data:>10}  {stored:>10}  {receipt}", backup.number)?;
+    }
+    writeln!(out, "{} backups of {}", list.backups.len(), list.host)?;
+    Ok(())
+}
+
+/// Writes what the receipt of a backup says.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_receipt_table(opened: &Opened, out: &mut dyn Write) -> Result<(), Error> {
+    let receipt: &Receipt = opened.receipt();
+    let new = receipt.packs.iter().filter(|pack| pack.new).count();
+    let (bytes, pages) = (receipt.bytes, receipt.pages);
+    writeln!(out, "backup {} of {}, receipt {}", receipt.number, receipt.host, opened.sha256())?;
+    writeln!(out, "made        {} to {}, by {}", receipt.began, receipt.ended, visible(&receipt.tool))?;
+    writeln!(out, "copy        {}", visible(&receipt.provider))?;
+    let kind = if receipt.full { "full" } else { "incremental" };
+    writeln!(out, "data        {}, {} changed ({kind})", size(bytes.data), size(bytes.changed))?;
+    writeln!(out, "stored      {} in {new} new packs; {} packs are needed", size(bytes.stored), receipt.packs.len())?;
+    writeln!(out, "pages       {} seen, {} damaged, {} unproven", pages.seen, pages.damaged, pages.unproven)?;
+    for finding in &receipt.findings {
+        writeln!(out, "{:10}  {}", visible(&finding.id), visible(&finding.text))?;
+    }
+    for recipient in &receipt.recipients {
+        let unproven = receipt.unproven_recipients.contains(recipient);
+        let note = if unproven { " (nobody has shown to have its identity)" } else { "" };
+        writeln!(out, "recipient   {}{note}", visible(recipient))?;
+    }
+    Ok(())
+}
+
+/// Writes what is wrong with a repository.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_backup_check_table(checked: &Checked, out: &mut dyn Write) -> Result<(), Error> {
+    for bad in &checked.bad {
+        writeln!(out, "{}: {}", visible(&bad.object), visible(&bad.what))?;
+    }
+    for found in &checked.breaks {
+        writeln!(out, "{found}")?;
+    }
+    Ok(())
+}
+
+/// What a check has looked at.
+#[must_use]
+pub fn backup_check_messages(host: &str, checked: &Checked) -> Vec<Message> {
+    let Checked { receipts, named, present, read, .. } = checked;
+    let bad = checked.bad.len();
+    let mut messages = vec![Message::info(format!(
+        "{host}: {receipts} receipts; of {named} objects {present} are there, {read} were read, {bad} are bad"
+    ))];
+    if !checked.signed {
+        messages.push(Message::warning("signatures were not judged: give --allowed-signers"));
+    }
+    if !checked.unnamed.is_empty() {
+        messages.push(Message::hint(format!(
+            "{} objects are named by no receipt: runs that were cut off leave such, and receipts that were removed",
+            checked.unnamed.len()
+        )));
+    }
+    messages
+}
+
+/// Writes what keys do not open in a backup.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_key_check_table(check: &KeyCheck, out: &mut dyn Write) -> Result<(), Error> {
+    for missing in &check.missing {
+        writeln!(out, "not opened: {}", visible(missing))?;
+    }
+    Ok(())
+}
+
+/// How much keys open in a backup.
+#[must_use]
+pub fn key_check_message(opened: &Opened, check: &KeyCheck) -> Message {
+    let opens = check.needed.saturating_sub(check.missing.len() as u64);
+    Message::info(format!("backup {}: the keys open {opens} of {}", opened.receipt().number, check.needed))
+}
+
+/// How far a restore is.
+#[must_use]
+pub fn restore_progress(progress: &restore::Progress) -> String {
+    if progress.proven_bytes.load(Ordering::Relaxed) > 0 {
+        return part("reading back", &progress.proven_bytes, &progress.total_bytes);
+    }
+    part("writing", &progress.written_bytes, &progress.total_bytes)
+}
+
+/// What was restored, and what was not proven.
+#[must_use]
+pub fn restore_messages(into: &Path, opened: &Opened, restored: &Restored, seconds: f64) -> Vec<Message> {
+    let (pages, mut messages) = (restored.pages, Vec::new());
+    if restored.finished {
+        messages.push(Message::info("only a restore that was cut off at its very end had to be finished"));
+    }
+    messages.push(Message::info(format!(
+        "restored backup {} of {} into {}: {} in {seconds:.1} s, {} pages proven; tree {}",
+        restored.number,
+        opened.receipt().host,
+        into.display(),
+        size(restored.bytes),
+        pages.proven,
+        restored.tree
+    )));
+    if pages.bad > 0 {
+        messages.push(Message::warning(format!(
+            "{} pages are damaged, as they were when they were backed up; `sealant verify` names them",
+            pages.bad
+        )));
+    }
+    if pages.unproven > 0 {
+        messages.push(Message::warning(
+            "pages could not be proven, since no key at hand opens them: give --keyring or --mariadb-key-file",
+        ));
+    }
+    if !opened.signed {
+        messages.push(Message::warning("the signature was not judged: give --allowed-signers"));
+    }
+    if !opened.newest_known {
+        messages.push(Message::warning(
+            "whoever holds the repository could hide a newer backup: it is not known that this one is the newest",
+        ));
+        messages.push(Message::hint(format!("with --receipt {} it would be", opened.sha256())));
+    }
+    messages
+}
+
+/// So many bytes of so many.
+fn part(what: &str, done: &AtomicU64, all: &AtomicU64) -> String {
+    let (done, all) = (done.load(Ordering::Relaxed), all.load(Ordering::Relaxed));
+    let percent = done.saturating_mul(100).checked_div(all).unwrap_or(0).min(100);
+    format!("{what} {} of {} ({percent} %)", size(done), size(all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backup_is_read_and_then_verified() {
+        let progress = run::Progress::default();
+        progress.total_bytes.store(4 << 20, Ordering::Relaxed);
+        progress.bytes.store(1 << 20, Ordering::Relaxed);
+        progress.stored_bytes.store(512, Ordering::Relaxed);
+        assert_eq!(backup_progress(&progress), "reading 1.0 MiB of 4.0 MiB (25 %), 512 B stored");
+        progress.verified_bytes.store(3 << 20, Ordering::Relaxed);
+        assert_eq!(backup_progress(&progress), "verifying 3.0 MiB of 4.0 MiB (75 %)");
+    }
+
+    #[test]
+    fn an_empty_restore_has_no_percentage_to_divide_by() {
+        assert_eq!(restore_progress(&restore::Progress::default()), "writing 0 B of 0 B (0 %)");
+    }
+
+    #[test]
+    fn a_check_says_what_it_did_not_judge() {
+        let checked =
+            Checked { receipts: 2, named: 5, present: 4, unnamed: vec!["packs/x".to_owned()], ..Checked::default() };
+        let messages = backup_check_messages("db1", &checked);
+        assert!(
+            matches!(messages.as_slice(), [Message::Info(_), Message::Warning(_), Message::Hint(_)]),
+            "{messages:?}"
+        );
+        let signed = Checked { signed: true, unnamed: Vec::new(), ..checked };
+        assert_eq!(backup_check_messages("db1", &signed).len(), 1);
+    }
+}

@@ -1,0 +1,32 @@
+//! Lines for people beside a report: what was done, what to look out for, what to do next.
+
+/// A line for people; who runs the verb decides where it goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// What was done.
+    Info(String),
+    /// What should be known and is no error.
+    Warning(String),
+    /// What is wrong and does not end the run.
+    Error(String),
+    /// The next step.
+    Hint(String),
+}
+
+impl Message {
+    pub(crate) fn info(text: impl Into<String>) -> Self {
+        Self::Info(text.into())
+    }
+
+    pub(crate) fn warning(text: impl Into<String>) -> Self {
+        Self::Warning(text.into())
+    }
+
+    pub(crate) fn error(text: impl Into<String>) -> Self {
+        Self::Error(text.into())
+    }
+
+    pub(crate) fn hint(text: impl Into<String>) -> Self {
+        Self::Hint(text.into())
+    }
+}
