@@ -3,6 +3,7 @@
 
 use std::{
     cell::RefCell,
+    fmt,
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, ErrorKind, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
@@ -53,6 +54,22 @@ impl Activity {
     #[must_use]
     pub const fn is_alive(self) -> bool {
         matches!(self, Self::Running | Self::Paused | Self::Waiting)
+    }
+}
+
+impl fmt::Display for Activity {
+    /// What is said of a run after the name of its server.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Waiting => "waiting",
+            Self::Done => "ended, everything is encrypted",
+            Self::Leftovers => "ended with leftovers",
+            Self::Canceled => "was canceled",
+            Self::Failed => "failed",
+            Self::Interrupted => "was interrupted",
+        })
     }
 }
 
@@ -146,6 +163,30 @@ impl Runs {
         }
         runs.sort_by(|a: &RunState, b| a.server.cmp(&b.server));
         Ok(runs)
+    }
+
+    /// Those of one server, or all.
+    ///
+    /// # Errors
+    /// [`Error::State`].
+    pub fn of_server(&self, server: Option<&str>) -> Result<Vec<RunState>, Error> {
+        let mut runs = self.all()?;
+        runs.retain(|run| server.is_none_or(|server| run.server == server));
+        Ok(runs)
+    }
+
+    /// The one run that goes on, of that server or of any.
+    ///
+    /// # Errors
+    /// [`Error::SeveralRuns`] and [`Error::NoRun`].
+    pub fn alive(&self, server: Option<&str>) -> Result<RunState, Error> {
+        let known = self.of_server(server)?;
+        let mut alive: Vec<_> = known.iter().filter(|run| run.activity.is_alive()).cloned().collect();
+        if alive.len() > 1 {
+            return Err(Error::SeveralRuns { servers: alive.into_iter().map(|run| run.server).collect() });
+        }
+        let last = known.first().filter(|run| run.activity != Activity::Done);
+        alive.pop().ok_or_else(|| Error::NoRun { last: last.map(|run| (run.server.clone(), run.activity)) })
     }
 
     /// Asks a run for something, or takes that back.
@@ -351,6 +392,43 @@ fn write(path: &Path, state: &RunState) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn known(dir: &Path, server: &str, activity: Activity) {
+        let directory = dir.join("encrypt");
+        fs::create_dir_all(&directory).unwrap();
+        let now = Timestamp::UNIX_EPOCH;
+        let state = RunState {
+            schema: SCHEMA.to_owned(),
+            server: server.to_owned(),
+            pid: 1,
+            began: now,
+            at: now,
+            activity,
+            why: None,
+            step: 1,
+            steps: 2,
+            what: String::new(),
+            within: None,
+            bytes_done: 0,
+            bytes_total: 0,
+            log: PathBuf::new(),
+            super_read_only: false,
+            path: PathBuf::new(),
+        };
+        fs::write(directory.join(format!("{server}.json")), serde_json::to_vec(&state).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_run_that_ended_is_not_steered_and_the_last_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let runs = Runs::of(dir.path());
+        assert!(matches!(runs.alive(None), Err(Error::NoRun { last: None })));
+        known(dir.path(), "db1", Activity::Failed);
+        known(dir.path(), "db2", Activity::Done);
+        let none = runs.alive(None).unwrap_err();
+        assert!(none.hint().unwrap().contains("the last on db1 failed"), "{none:?}");
+        assert!(matches!(runs.alive(Some("db2")), Err(Error::NoRun { last: None })));
+    }
 
     fn begin(runs: &Runs) -> Result<Control, Error> {
         Control::begin(runs, "uuid-1", "root@db1", Path::new("log"), Arc::default())

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, io, path::PathBuf};
 
-use crate::Outcome;
+use crate::{Activity, Outcome};
 
 /// Why a change was refused or failed.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +43,18 @@ pub enum Error {
     AnotherRun {
         /// The server.
         server: String,
+    },
+    /// Several runs go on, and none was named.
+    #[error("several runs go on")]
+    SeveralRuns {
+        /// Their servers.
+        servers: Vec<String>,
+    },
+    /// There is no run to steer.
+    #[error("no run goes on")]
+    NoRun {
+        /// The last one that did not do all, and how it ended.
+        last: Option<(String, Activity)>,
     },
     /// A limit is set for something that the server does not count.
     #[error("the server has no status variable {name}")]
@@ -142,12 +154,23 @@ fn evidence(remembered: u64, encrypted_files: u64) -> String {
 const GONE: [u16; 3] = [1146, 1051, 1049];
 
 impl Error {
+    /// Whether what was asked for cannot be meant.
+    #[must_use]
+    pub const fn is_misuse(&self) -> bool {
+        matches!(self, Self::SeveralRuns { .. })
+    }
+
     /// The next step, where there is one.
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Server(error) | Self::Statement { source: error, .. } => error.hint(),
             Self::Audit(error) => error.hint(),
+            Self::SeveralRuns { servers } => Some(format!("name one of {}", servers.join(", ")).into()),
+            Self::NoRun { last: Some((server, activity)) } => {
+                let last = format!("the last on {server} {activity}");
+                Some(format!("{last}; `sealant encrypt run` goes on where it ended").into())
+            }
             _ => self.fixed_hint().map(Cow::Borrowed),
         }
     }

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use change::{Blocks, Outcome, StepReport, encrypt};
+use change::{Activity, Blocks, Outcome, Request, RunState, StepReport, encrypt};
+use jiff::{SpanRound, Timestamp, Unit};
 
 use crate::{
     Error, json, size,
@@ -119,4 +120,58 @@ fn leftovers(title: &str, leftovers: &[encrypt::Leftover], out: &mut dyn Write) 
         }
     }
     Ok(())
+}
+
+/// Writes the runs that are known, as a list for scripts of schema `sealant.encrypt-state/1`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_runs_json(runs: &Vec<RunState>, out: &mut dyn Write) -> Result<(), Error> {
+    json::pretty(runs, out)
+}
+
+/// Writes what each run does, how far it is and how long it took by now.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_runs_table(runs: &Vec<RunState>, out: &mut dyn Write) -> Result<(), Error> {
+    if runs.is_empty() {
+        writeln!(out, "no run is known")?;
+    }
+    runs.iter().try_for_each(|run| write_run(run, Timestamp::now(), out))
+}
+
+fn write_run(run: &RunState, now: Timestamp, out: &mut dyn Write) -> Result<(), Error> {
+    let why = run.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+    writeln!(out, "{}: {}{why}", run.server, run.activity)?;
+    if run.activity.is_alive() {
+        writeln!(out, "  process {}, step {} of {}: {}", run.pid, run.step, run.steps, run.what)?;
+    } else {
+        writeln!(out, "  at step {} of {}: {}", run.step, run.steps, run.what)?;
+    }
+    if let (Activity::Running, Some(within)) = (run.activity, &run.within) {
+        writeln!(out, "    {within}")?;
+    }
+    let (done, total) = (run.bytes_done >> 20, run.bytes_total >> 20);
+    let end = if run.activity.is_alive() { now } else { run.at };
+    let (took, began) = (took(run.began, end), run.began.strftime("%F %T UTC"));
+    writeln!(out, "  {done} of {total} MiB written anew, {took} since {began}")?;
+    writeln!(out, "  statements in {}", run.log.display())?;
+    Ok(())
+}
+
+fn took(from: Timestamp, to: Timestamp) -> String {
+    let span = to.since((Unit::Hour, from)).and_then(|span| span.round(SpanRound::new().smallest(Unit::Second)));
+    span.map_or_else(|_| "-".to_owned(), |span| format!("{span:#}"))
+}
+
+/// What becomes of a run that was asked for something, or not any more.
+#[must_use]
+pub fn request_text(run: &RunState, request: Request, wanted: bool) -> String {
+    let server = &run.server;
+    match (request, wanted) {
+        (Request::Pause, true) => format!("{server}: the run waits when its present step has ended"),
+        (Request::Pause, false) => format!("{server}: the run goes on"),
+        (Request::Cancel, _) => format!("{server}: the run ends; a table that is being copied stays as it was"),
+    }
 }

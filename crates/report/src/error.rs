@@ -22,7 +22,7 @@ pub enum Error {
         name: &'static str,
     },
     /// There is no check with this id.
-    #[error("there is no check {id}")]
+    #[error("there is no check {id:?}")]
     UnknownCheck {
         /// The requested id.
         id: String,
@@ -32,6 +32,26 @@ pub enum Error {
     /// A template failed, which is a bug.
     #[error("the report's template failed: {0}")]
     Template(#[from] askama::Error),
+}
+
+impl Error {
+    /// Whether what was asked for is not there.
+    #[must_use]
+    pub const fn is_misuse(&self) -> bool {
+        matches!(self, Self::UnknownFormat { .. } | Self::NotForDrift { .. } | Self::UnknownCheck { .. })
+    }
+
+    /// The next step, where there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::UnknownCheck { near, .. } => Some(near.first().map_or_else(
+                || "run `sealant checks` for the list".to_owned(),
+                |near| format!("did you mean {near}?"),
+            )),
+            _ => None,
+        }
+    }
 }
 
 impl From<serde_json::Error> for Error {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use register::CopyState;
 
 use crate::{
-    Error, json,
+    Error, Message, json,
     text::{count, visible},
 };
 
@@ -153,4 +153,26 @@ fn files(files: u64) -> String {
 
 fn date(when: Timestamp) -> String {
     when.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// What is wrong with the keys, and what to do about it.
+#[must_use]
+pub fn keys_messages(report: &Report) -> Vec<Message> {
+    let mut messages = Vec::new();
+    if report.sound {
+        return messages;
+    }
+    if !report.unread.is_empty() {
+        messages.push(Message::error("files could not be read, so the keys they ask for are not known"));
+        messages.push(Message::hint("run as the server's user or as root"));
+    }
+    if let Some(remedy) = &report.remedy {
+        messages.push(Message::error(if report.tried {
+            "a key that is needed is not held, or does not open what asks for it"
+        } else {
+            "no key could be read, so none was tried on what asks for it"
+        }));
+        messages.push(Message::hint(remedy));
+    }
+    messages
 }

@@ -56,18 +56,20 @@ pub use certificate::{
     write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_certificate_json,
     write_certificate_table, write_certs_json, write_certs_text,
 };
-pub use change::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
+pub use change::{
+    request_text, write_encrypt_json, write_encrypt_plan, write_encrypt_run, write_runs_json, write_runs_table,
+};
 pub use checks::{render_check, render_checks_list};
 pub use compatibility::render_compatibility;
 pub use drift::{render_drift, write_drift};
 pub use error::Error;
 pub use keyring::{write_check_json, write_check_table, write_init_json, write_init_table};
-pub use keys::{write_keys_json, write_keys_table};
+pub use keys::{keys_messages, write_keys_json, write_keys_table};
 pub use luks::{write_luks_json, write_luks_table};
 pub use message::Message;
 pub use proof::{ProofOptions, is_sound, size, write_proof_json, write_proof_table};
 pub use reference::render_checks_reference;
-pub use rotate::{write_rotate_json, write_rotate_plan, write_rotate_run};
+pub use rotate::{rotate_messages, write_rotate_json, write_rotate_plan, write_rotate_run};
 pub use text::visible;
 
 /// A format for audit results.

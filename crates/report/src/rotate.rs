@@ -7,7 +7,7 @@ use change::{
     rotate::{Proof, Report},
 };
 
-use crate::{Error, certificate::write_certificate_table, json, text::visible};
+use crate::{Error, Message, certificate::write_certificate_table, json, text::visible};
 
 /// Writes the JSON for scripts, schema `sealant.rotate/1`.
 ///
@@ -137,4 +137,25 @@ fn write_backups(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
         writeln!(out, "        {} was removed by the server; copies of older binary logs still need it", visible(key))?;
     }
     Ok(())
+}
+
+/// What still carries an older key after a rotation, and what to do about it.
+#[must_use]
+pub fn rotate_messages(report: &Report) -> Vec<Message> {
+    if report.done {
+        return Vec::new();
+    }
+    let why = |key: &Option<String>| match key {
+        Some(key) => format!("still carries {key}"),
+        None => "its page 0 is not on disk yet".to_owned(),
+    };
+    let each = report.lagging.iter();
+    let mut messages: Vec<_> =
+        each.map(|file| Message::error(format!("{}: {}", file.file.display(), why(&file.key)))).collect();
+    messages.push(Message::hint(
+        "a server writes page 0 when it comes to it: SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0, \
+         innodb_max_dirty_pages_pct = 0 makes it do so, then run the same command again; a file that no server uses \
+         keeps its key",
+    ));
+    messages
 }

@@ -151,12 +151,33 @@ pub enum Error {
         /// The server.
         server: String,
     },
+    /// Neither a key nor a certificate is to be new.
+    #[error("nothing is to be rotated")]
+    Nothing,
+    /// Keys are to be made and no backup is named.
+    #[error("no backup of the keyring is named")]
+    NoBackup,
+    /// A backup is named that nobody could open.
+    #[error("no recipient is named")]
+    NoRecipient,
+    /// Recipients are named and no file.
+    #[error("no backup is named")]
+    NoBackupFile,
+    /// The certificate.
+    #[error(transparent)]
+    Certificate(#[from] crate::tls::Error),
     /// The register, or a copy that it names.
     #[error(transparent)]
     Register(#[from] register::Error),
 }
 
 impl Error {
+    /// Whether what was asked for cannot be meant.
+    #[must_use]
+    pub const fn is_misuse(&self) -> bool {
+        matches!(self, Self::Nothing | Self::NoBackup | Self::NoRecipient | Self::NoBackupFile)
+    }
+
     /// The next step, where there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
@@ -198,8 +219,12 @@ impl Error {
                  its file, with --mariadb-key-id N (ENCRYPTION_KEY_ID=N for each table)"
                     .to_owned()
             }
+            Self::NoBackup => "give --keyring-backup FILE and --recipient age1…, or ask for a plan".to_owned(),
+            Self::NoRecipient => "give --recipient age1…".to_owned(),
+            Self::NoBackupFile => "give --keyring-backup FILE".to_owned(),
+            Self::Certificate(error) => return error.hint(),
             Self::Register(error) => return error.hint().map(str::to_owned),
-            Self::Age { .. } => return None,
+            Self::Age { .. } | Self::Nothing => return None,
         })
     }
 }

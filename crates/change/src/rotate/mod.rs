@@ -19,11 +19,15 @@ mod error;
 pub(crate) mod files;
 mod plan;
 pub(crate) mod proof;
+mod rotation;
 mod run;
 mod site;
 mod tables;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use serde::Serialize;
 
@@ -33,6 +37,7 @@ pub use self::{
     error::Error,
     plan::plan,
     proof::{Lagging, Proof},
+    rotation::{Ended, Rotation},
     run::run,
     tables::Leftover,
 };
@@ -73,6 +78,33 @@ pub struct Copies {
     pub recipients: Recipients,
     /// What opens it here and now, if that is at hand.
     pub identities: Option<Identities>,
+}
+
+impl Copies {
+    /// Reads recipients and identities.
+    ///
+    /// # Errors
+    /// [`Error::NoRecipient`] and [`Error::NoBackupFile`] if one of them is missing, [`Error::Recipient`],
+    /// [`Error::Identity`].
+    pub fn new(
+        file: Option<&Path>,
+        recipients: &[String],
+        recipients_files: &[PathBuf],
+        identity: Option<&Path>,
+    ) -> Result<Self, Error> {
+        let mut readers = Recipients::parse(recipients.iter().map(String::as_str))?;
+        for file in recipients_files {
+            readers.add_file(file)?;
+        }
+        if readers.is_empty() {
+            return Err(Error::NoRecipient);
+        }
+        let identities = identity.map(Identities::read).transpose()?;
+        let file = file.ok_or(Error::NoBackupFile)?;
+        let absolute = std::path::absolute(file);
+        let file = absolute.map_err(|source| Error::Backup { path: file.to_owned(), source })?;
+        Ok(Self { file, recipients: readers, identities })
+    }
 }
 
 /// What was done and proven.

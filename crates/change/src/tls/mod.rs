@@ -22,7 +22,7 @@ use server::Endpoint;
 
 pub use self::{
     error::Error,
-    run::{plan, run},
+    run::{plan, remains, run},
 };
 use crate::StepReport;
 

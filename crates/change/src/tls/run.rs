@@ -52,6 +52,18 @@ pub fn run(
     }
 }
 
+/// What remains to be tidied up after [`run`] although the certificate is installed: its old files could not be removed.
+///
+/// # Errors
+/// Why it is not installed.
+pub fn remains(report: Option<&Report>, ended: Result<(), Error>) -> Result<Option<Error>, Error> {
+    match (ended, report) {
+        (Ok(()), _) => Ok(None),
+        (Err(error), Some(report)) if report.done => Ok(Some(error)),
+        (Err(error), _) => Err(error),
+    }
+}
+
 struct Work<'w> {
     request: &'w Request,
     session: Session<'w>,

@@ -27,16 +27,9 @@ impl Checks {
         let options = RenderOptions { width: 100, ..RenderOptions::default() };
         let text = match &self.id {
             None => report::render_checks_list(&options),
-            Some(id) => report::render_check(id, &options).map_err(|_| unknown(id))?,
+            Some(id) => report::render_check(id, &options)?,
         };
         to_stdout(&|out| out.write_all(text.as_bytes()))?;
         Ok(Exit::Clean)
     }
-}
-
-fn unknown(id: &str) -> Failure {
-    let near = ::audit::checks::all().map(|check| check.id).find(|known| known.contains(id) || id.contains(known));
-    let hint =
-        near.map_or_else(|| "run `sealant checks` for the list".to_owned(), |near| format!("did you mean {near}?"));
-    Failure::usage(format!("there is no check {id:?}")).hint(hint)
 }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use ::change::keys::{Request, look};
 use clap::Args;
-use report::{write_keys_json, write_keys_table};
+use report::{keys_messages, write_keys_json, write_keys_table};
 
 use crate::cli::change::{Output, Server, not_logged, state_dir};
 use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, error, hint};
+use crate::output::message::{Failure, say};
 use crate::output::progress::StatusLine;
 
 /// List every key that opens something on a server, where, and who still needs it; never a key
@@ -77,21 +77,7 @@ impl Keys {
         status.clear();
         let report = looked?;
         self.output.write(&report, write_keys_json, write_keys_table)?;
-        if report.sound {
-            return Ok(Exit::Clean);
-        }
-        if !report.unread.is_empty() {
-            error("files could not be read, so the keys they ask for are not known");
-            hint("run as the server's user or as root");
-        }
-        if let Some(remedy) = &report.remedy {
-            error(if report.tried {
-                "a key that is needed is not held, or does not open what asks for it"
-            } else {
-                "no key could be read, so none was tried on what asks for it"
-            });
-            hint(remedy);
-        }
-        Ok(Exit::Findings)
+        say(&keys_messages(&report));
+        Ok(if report.sound { Exit::Clean } else { Exit::Findings })
     }
 }

@@ -5,20 +5,17 @@ mod tls;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::change::StatementLog;
-use ::change::rotate::{Copies, Error, Identities, Recipients, Report, Request, plan, run};
+use ::change::rotate::{Copies, Request, Rotation};
 use clap::{Args, Subcommand};
-use report::{write_rotate_json, write_rotate_plan, write_rotate_run};
-use server::{Options, Target};
+use report::{rotate_messages, write_rotate_json, write_rotate_plan, write_rotate_run};
 
-use self::tls::{Installation, NewCertificate};
+use self::tls::NewCertificate;
 use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, not_logged, open_log, state_dir};
 use crate::cli::value;
 use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
-use crate::output::message::{Failure, error, hint};
+use crate::output::message::{Failure, say, warning};
 use crate::output::progress::StatusLine;
-use crate::output::render::Writer;
 
 /// Give a running server new keys and certificates, and prove from the bytes and the wire that nothing is lost
 ///
@@ -132,20 +129,9 @@ impl Backup {
     }
 
     fn copies(&self) -> Result<Copies, Failure> {
-        let mut recipients =
-            Recipients::parse(self.recipient.iter().map(String::as_str)).map_err(Failure::bad_argument)?;
-        for file in &self.recipients_file {
-            recipients.add_file(file).map_err(Failure::bad_argument)?;
-        }
-        if recipients.is_empty() {
-            return Err(Failure::usage("no recipient is named").hint("give --recipient age1…"));
-        }
-        let identities = self.identity.as_deref().map(Identities::read).transpose().map_err(Failure::bad_argument)?;
-        let Some(file) = &self.keyring_backup else {
-            return Err(Failure::usage("no backup is named").hint("give --keyring-backup FILE"));
-        };
-        let file = std::path::absolute(file).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
-        Ok(Copies { file, recipients, identities })
+        let file = self.keyring_backup.as_deref();
+        Copies::new(file, &self.recipient, &self.recipients_file, self.identity.as_deref())
+            .map_err(Failure::bad_argument)
     }
 }
 
@@ -180,139 +166,68 @@ impl Rotate {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         forbid_dumps();
         match self.command {
-            Command::Plan(common) => Work::new(&common)?.plan(),
-            Command::Run(run) if run.consent.dry_run => Work::new(&run.common)?.plan(),
-            Command::Run(run) => Work::new(&run.common)?.run(&run),
+            Command::Plan(common) => common.show_plan(),
+            Command::Run(run) if run.consent.dry_run => run.common.show_plan(),
+            Command::Run(run) => run.run(),
         }
     }
 }
 
-/// The command line, understood.
-struct Work<'c> {
-    common: &'c Common,
-    target: Target,
-    options: Options,
-    /// Keys, if any are rotated.
-    request: Option<Request>,
-    /// Where the keyring is backed up, if that is named.
-    copies: Option<Copies>,
-}
-
-impl<'c> Work<'c> {
-    fn new(common: &'c Common) -> Result<Self, Failure> {
-        let request = common.keys.any().then(|| request(common)).transpose()?;
-        let copies = common.backup.is_named().then(|| common.backup.copies()).transpose()?;
-        let (target, options) = common.server.connection()?;
-        Ok(Self { common, target, options, request, copies })
-    }
-
-    fn plan(&self) -> Result<Exit, Failure> {
-        let report = self.planned()?;
-        self.write(&report, write_rotate_plan)?;
+impl Common {
+    fn show_plan(&self) -> Result<Exit, Failure> {
+        let rotation = self.rotation()?;
+        let (target, options) = self.server.connection()?;
+        let plan = rotation.plan(&target, &options, &not_logged(&target)?)?;
+        self.output.write(&plan, write_rotate_json, write_rotate_plan)?;
         Ok(Exit::Clean)
     }
 
-    fn planned(&self) -> Result<Report, Failure> {
-        let log = not_logged(&self.target)?;
-        let keys = self.request.as_ref();
-        let keys =
-            keys.map(|request| plan(&self.target, &self.options, request, self.copies.as_ref(), &log)).transpose();
-        let keys = keys?;
-        let tls = self.installation()?.map(|installation| installation.plan(&log)).transpose()?;
-        together(keys, tls).ok_or_else(|| Failure::usage("nothing is to be rotated"))
+    fn rotation(&self) -> Result<Rotation, Failure> {
+        Ok(Rotation {
+            keys: self.keys.any().then(|| self.request()).transpose()?,
+            copies: self.backup.is_named().then(|| self.backup.copies()).transpose()?,
+            certificate: self.keys.certificate.then(|| self.new.request()).transpose()?,
+        })
     }
 
-    fn installation(&self) -> Result<Option<Installation<'_>>, Failure> {
-        let wanted = self.common.keys.certificate;
-        wanted.then(|| self.common.new.installation(&self.target, &self.options)).transpose()
+    fn request(&self) -> Result<Request, Failure> {
+        Ok(Request {
+            master_key: self.keys.master_key || self.keys.redo,
+            binlog_key: self.keys.binlog_key,
+            redo: self.keys.redo,
+            data_keys: self.keys.data_keys,
+            mariadb_key_id: self.keys.mariadb_key_id,
+            lock: self.locks.patience(),
+            datadir: self.datadir.clone(),
+            keyring: self.keyring.clone(),
+            state_dir: state_dir(self.state_dir.clone())?,
+            patience: self.settle,
+        })
     }
+}
 
-    fn run(&self, run_options: &Run) -> Result<Exit, Failure> {
-        let keys = self.request.as_ref().map(|request| self.backed_up(request)).transpose()?;
-        let log: StatementLog = open_log(&run_options.log.log, &self.target)?;
-        let planned = self.planned()?;
-        if !run_options.consent.yes {
-            confirm("rotate plan", &|out| write_rotate_plan(&planned, out).map_err(std::io::Error::from))?;
+impl Run {
+    fn run(&self) -> Result<Exit, Failure> {
+        let rotation = self.common.rotation()?;
+        let (target, options) = self.common.server.connection()?;
+        rotation.check()?;
+        let log = open_log(&self.log.log, &target)?;
+        let plan = rotation.plan(&target, &options, &not_logged(&target)?)?;
+        if !self.consent.yes {
+            confirm("rotate plan", &|out| write_rotate_plan(&plan, out).map_err(std::io::Error::from))?;
         }
-        let keys = keys.map(|(request, copies)| self.rotate(request, copies, &log));
-        // A certificate is not touched if the keys could not be rotated.
-        let keys = match keys {
-            Some((report, Err(error))) => {
-                self.write(&report, write_rotate_run)?;
-                return Err(error.into());
-            }
-            Some((report, Ok(()))) => Some(report),
-            None => None,
-        };
-        let (tls, ended) = match self.installation()? {
-            Some(installation) => installation.run(&log),
-            None => (None, Ok(())),
-        };
-        let Some(report) = together(keys, tls) else { return ended.map(|()| Exit::Clean) };
-        self.write(&report, write_rotate_run)?;
-        ended.map(|()| self.judge(&report))
-    }
-
-    /// No key is made without a backup.
-    fn backed_up<'r>(&'r self, request: &'r Request) -> Result<(&'r Request, &'r Copies), Failure> {
-        let copies = self.copies.as_ref().ok_or_else(|| {
-            Failure::usage("no backup of the keyring is named")
-                .hint("give --keyring-backup FILE and --recipient age1…, or ask for a plan")
-        })?;
-        Ok((request, copies))
-    }
-
-    fn rotate(&self, request: &Request, copies: &Copies, log: &StatementLog) -> (Report, Result<(), Error>) {
         let status = StatusLine::new(self.common.output.quiet);
-        let ended = run(&self.target, &self.options, request, copies, log, &|text| status.show(text));
+        let ended = rotation.run(&target, &options, &log, &|text| status.show(text));
         status.clear();
-        ended
-    }
-
-    fn judge(&self, report: &Report) -> Exit {
-        if report.done {
-            return Exit::Clean;
+        if let Some(remains) = &ended.remains {
+            warning(&remains.to_string());
         }
-        for lagging in &report.lagging {
-            let why = lagging
-                .key
-                .as_ref()
-                .map_or_else(|| "its page 0 is not on disk yet".to_owned(), |key| format!("still carries {key}"));
-            error(&format!("{}: {why}", lagging.file.display()));
+        if let Some(report) = &ended.report {
+            self.common.output.write(report, write_rotate_json, write_rotate_run)?;
         }
-        hint(
-            "a server writes page 0 when it comes to it: SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0, \
-             innodb_max_dirty_pages_pct = 0 makes it do so, then run the same command again; a file that no server uses \
-             keeps its key",
-        );
-        Exit::Findings
+        ended.result?;
+        let Some(report) = ended.report else { return Ok(Exit::Clean) };
+        say(&rotate_messages(&report));
+        Ok(if report.done { Exit::Clean } else { Exit::Findings })
     }
-
-    fn write(&self, report: &Report, table: Writer<Report>) -> Result<(), Failure> {
-        self.common.output.write(report, write_rotate_json, table)
-    }
-}
-
-/// One report of both, if there is any.
-fn together(keys: Option<Report>, tls: Option<::change::tls::Report>) -> Option<Report> {
-    match (keys, tls) {
-        (Some(keys), Some(tls)) => Some(Report { done: keys.done && tls.done, tls: Some(tls), ..keys }),
-        (keys, None) => keys,
-        (None, Some(tls)) => Some(Report::of_certificate(tls)),
-    }
-}
-
-fn request(common: &Common) -> Result<Request, Failure> {
-    Ok(Request {
-        master_key: common.keys.master_key || common.keys.redo,
-        binlog_key: common.keys.binlog_key,
-        redo: common.keys.redo,
-        data_keys: common.keys.data_keys,
-        mariadb_key_id: common.keys.mariadb_key_id,
-        lock: common.locks.patience(),
-        datadir: common.datadir.clone(),
-        keyring: common.keyring.clone(),
-        state_dir: state_dir(common.state_dir.clone())?,
-        patience: common.settle,
-    })
 }

@@ -23,9 +23,7 @@ macro_rules! with_hints {
 with_hints! {
     ::backup::BackupError,
     ::cert::Error,
-    ::change::Error,
     ::change::init::Error,
-    ::change::rotate::Error,
     ::change::tls::Error,
     ::luks::backup::BackupError,
     ::luks::cryptsetup::CryptsetupError,
@@ -68,6 +66,9 @@ macro_rules! with_misuse {
 
 with_misuse! {
     ::audit::Error,
+    ::change::Error,
+    ::change::rotate::Error,
     ::replication::Error,
+    ::report::Error,
     ::server::Error,
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::change::tls::{Report, Request, plan, run};
+use ::change::tls::{Report, Request, plan, remains, run};
 use clap::Args;
 use report::{write_certificate_json, write_certificate_table};
 use server::Endpoint;
@@ -78,15 +78,10 @@ impl Install {
         if let Some(report) = &report {
             self.write(report)?;
         }
-        match (ended, report) {
-            (Ok(()), _) => Ok(Exit::Clean),
-            // Only the old files could not be removed.
-            (Err(error), Some(report)) if report.done => {
-                warning(&error.to_string());
-                Ok(Exit::Clean)
-            }
-            (Err(error), _) => Err(error.into()),
+        if let Some(remains) = remains(report.as_ref(), ended)? {
+            warning(&remains.to_string());
         }
+        Ok(Exit::Clean)
     }
 
     fn request(&self) -> Request {

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use ::change::StatementLog;
-use ::change::tls::{Report, Request, plan, run};
+use ::change::tls::Request;
 use clap::Args;
-use server::{Endpoint, Options, Target};
+use server::Endpoint;
 
 use crate::cli::cert::install::PATIENCE;
-use crate::output::message::{Failure, warning};
+use crate::output::message::Failure;
 
 /// The certificate that `--certificate` installs.
 #[derive(Debug, Args)]
@@ -34,25 +33,14 @@ pub(super) struct NewCertificate {
     outside: Option<Endpoint>,
 }
 
-/// What is to be installed where.
-pub(super) struct Installation<'c> {
-    target: &'c Target,
-    options: &'c Options,
-    request: Request,
-}
-
 impl NewCertificate {
     /// What is to be installed, if all of it is named.
-    pub(super) fn installation<'c>(
-        &self,
-        target: &'c Target,
-        options: &'c Options,
-    ) -> Result<Installation<'c>, Failure> {
+    pub(super) fn request(&self) -> Result<Request, Failure> {
         let (Some(certificate), Some(key), Some(ca)) = (&self.cert, &self.key, &self.ca) else {
             let missing = Failure::usage("--certificate: the new certificate is not named");
             return Err(missing.hint("give --cert FILE, --key FILE and --ca FILE"));
         };
-        let request = Request {
+        Ok(Request {
             certificate: certificate.clone(),
             key: key.clone(),
             ca: ca.clone(),
@@ -62,28 +50,6 @@ impl NewCertificate {
             outside: self.outside.clone(),
             skip_checks: false,
             timeout: PATIENCE,
-        };
-        Ok(Installation { target, options, request })
-    }
-}
-
-impl Installation<'_> {
-    /// What would be done; the certificate is judged.
-    pub(super) fn plan(&self, log: &StatementLog) -> Result<Report, Failure> {
-        Ok(plan(self.target, self.options, &self.request, log)?)
-    }
-
-    /// Does it. What was rolled back is an error with a report.
-    pub(super) fn run(&self, log: &StatementLog) -> (Option<Report>, Result<(), Failure>) {
-        let (report, ended) = run(self.target, self.options, &self.request, log);
-        let ended = match (ended, &report) {
-            // Only the old files could not be removed.
-            (Err(error), Some(report)) if report.done => {
-                warning(&error.to_string());
-                Ok(())
-            }
-            (ended, _) => ended.map_err(Failure::from),
-        };
-        (report, ended)
+        })
     }
 }

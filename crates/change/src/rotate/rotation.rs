@@ -1,0 +1,129 @@
+//! Keys, a certificate, or both in one run.
+
+use server::{Options, Target};
+
+use super::{Copies, Error, Report, Request, plan, run};
+use crate::{StatementLog, tls};
+
+/// What is to be new. The keys come first: a certificate is not touched if they could not be rotated.
+#[derive(Default)]
+pub struct Rotation {
+    /// The keys.
+    pub keys: Option<Request>,
+    /// Where the keyring is backed up; a plan does without.
+    pub copies: Option<Copies>,
+    /// The certificate.
+    pub certificate: Option<tls::Request>,
+}
+
+/// How a run of a [`Rotation`] ended.
+pub struct Ended {
+    /// What was done, as far as it came to that.
+    pub report: Option<Report>,
+    /// What remains to be tidied up, although the certificate is installed.
+    pub remains: Option<tls::Error>,
+    /// Why it is not done.
+    pub result: Result<(), Error>,
+}
+
+impl Rotation {
+    /// Asks the server whether it can be done; changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::Nothing`], and by cause.
+    pub fn plan(&self, target: &Target, options: &Options, log: &StatementLog) -> Result<Report, Error> {
+        let keys = self.keys.as_ref();
+        let keys = keys.map(|request| plan(target, options, request, self.copies.as_ref(), log)).transpose()?;
+        let certificate = self.certificate.as_ref();
+        let certificate = certificate.map(|request| tls::plan(target, options, request, log)).transpose()?;
+        together(keys, certificate).ok_or(Error::Nothing)
+    }
+
+    /// Finds out before anything else whether a run may begin: no key is made without a backup.
+    ///
+    /// # Errors
+    /// [`Error::NoBackup`].
+    pub fn check(&self) -> Result<(), Error> {
+        if self.keys.is_some() && self.copies.is_none() { Err(Error::NoBackup) } else { Ok(()) }
+    }
+
+    /// Does it.
+    pub fn run(&self, target: &Target, options: &Options, log: &StatementLog, progress: &dyn Fn(&str)) -> Ended {
+        let keys = match (&self.keys, &self.copies) {
+            (Some(_), None) => return Ended { report: None, remains: None, result: Err(Error::NoBackup) },
+            (Some(request), Some(copies)) => match run(target, options, request, copies, log, progress) {
+                (report, Err(error)) => return Ended { report: Some(report), remains: None, result: Err(error) },
+                (report, Ok(())) => Some(report),
+            },
+            (None, _) => None,
+        };
+        let Some(request) = &self.certificate else {
+            return Ended { report: keys, remains: None, result: Ok(()) };
+        };
+        let (certificate, ended) = tls::run(target, options, request, log);
+        let ended = tls::remains(certificate.as_ref(), ended);
+        let report = together(keys, certificate);
+        match ended {
+            Ok(remains) => Ended { report, remains, result: Ok(()) },
+            Err(error) => Ended { report, remains: None, result: Err(error.into()) },
+        }
+    }
+}
+
+/// One report of both, if there is any.
+fn together(keys: Option<Report>, certificate: Option<tls::Report>) -> Option<Report> {
+    match (keys, certificate) {
+        (Some(keys), Some(tls)) => Some(Report { done: keys.done && tls.done, tls: Some(tls), ..keys }),
+        (keys, None) => keys,
+        (None, Some(tls)) => Some(Report::of_certificate(tls)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn certificate(done: bool) -> tls::Report {
+        tls::Report {
+            schema: tls::SCHEMA,
+            server: "db1".to_owned(),
+            steps: Vec::new(),
+            notes: Vec::new(),
+            served_before: None,
+            served_after: None,
+            done,
+            rolled_back: false,
+        }
+    }
+
+    #[test]
+    fn both_are_done_only_if_each_is() {
+        let keys = |done| Report { done, ..Report::new("db1", Vec::new()) };
+        for (of_keys, of_certificate) in [(true, true), (true, false), (false, true)] {
+            let report = together(Some(keys(of_keys)), Some(certificate(of_certificate))).unwrap();
+            assert_eq!(report.done, of_keys && of_certificate);
+            assert!(report.tls.is_some());
+        }
+        assert!(together(None, Some(certificate(true))).unwrap().done);
+        assert!(together(None, None).is_none());
+    }
+
+    #[test]
+    fn no_key_is_made_without_a_backup() {
+        assert!(Rotation::default().check().is_ok());
+        let keys = Some(Request {
+            master_key: true,
+            binlog_key: false,
+            redo: false,
+            data_keys: false,
+            mariadb_key_id: None,
+            lock: crate::LockPatience::default(),
+            datadir: None,
+            keyring: None,
+            state_dir: "/nowhere".into(),
+            patience: std::time::Duration::ZERO,
+        });
+        let refused = Rotation { keys, ..Rotation::default() }.check().unwrap_err();
+        assert!(matches!(refused, Error::NoBackup) && refused.is_misuse() && refused.hint().is_some());
+    }
+}
