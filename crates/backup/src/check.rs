@@ -16,7 +16,7 @@ use archive::{
     sshsig::AllowedSigners,
 };
 use codec::hash::Hash;
-use place::{Placing, place};
+use files::{WriteOptions, write_atomic};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -237,7 +237,8 @@ impl Checked {
         seen.insert(host.to_owned(), Newest { number: last.receipt.number, sha256: last.sha256 });
         let bytes = serde_json::to_vec(&seen).map_err(io::Error::from);
         let bytes = bytes.map_err(BackupError::io(path, "cannot be written"))?;
-        place(path, &bytes, Placing::SECRET.replacing(true)).map_err(BackupError::io(path, "cannot be written"))
+        write_atomic(path, &bytes, WriteOptions::SECRET.replacing(true))
+            .map_err(BackupError::io(path, "cannot be written"))
     }
 }
 

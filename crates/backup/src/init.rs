@@ -7,7 +7,7 @@ use std::{
 };
 
 use archive::sshsig::SigningKey;
-use place::{Placing, place};
+use files::{WriteOptions, write_atomic};
 use store::Directory;
 
 use crate::{BackupError, Config, Repository};
@@ -73,8 +73,8 @@ fn make_key(config: &Config) -> Result<bool, BackupError> {
     public.push(".pub");
     let public = PathBuf::from(public);
     let line = format!("{} {comment}\n", key.public());
-    let written = place(&public, line.as_bytes(), Placing::PUBLIC.replacing(true));
+    let written = write_atomic(&public, line.as_bytes(), WriteOptions::PUBLIC.replacing(true));
     written.map_err(BackupError::io(&public, "cannot be written"))?;
-    place(path, text.as_bytes(), Placing::SECRET).map_err(BackupError::io(path, "cannot be written"))?;
+    write_atomic(path, text.as_bytes(), WriteOptions::SECRET).map_err(BackupError::io(path, "cannot be written"))?;
     Ok(true)
 }

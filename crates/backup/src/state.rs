@@ -191,7 +191,7 @@ impl Draft {
         if self.target.exists() {
             fs::remove_dir_all(&self.target).map_err(failed(&self.target))?;
         }
-        let renamed = fs::rename(&self.directory, &self.target).and_then(|()| place::sync(&self.target));
+        let renamed = fs::rename(&self.directory, &self.target).and_then(|()| files::sync_parent(&self.target));
         renamed.map_err(failed(&self.target))
     }
 }
@@ -217,7 +217,7 @@ fn directory_name(number: Number) -> String {
 fn secret(path: &Path) -> Result<Zeroizing<[u8; SECRET_BYTES]>, BackupError> {
     let mut made = Zeroizing::new([0; SECRET_BYTES]);
     aws_lc_rs::rand::fill(made.as_mut()).map_err(|_| BackupError::Randomness)?;
-    match place::place(path, made.as_slice(), place::Placing::SECRET) {
+    match files::write_atomic(path, made.as_slice(), files::WriteOptions::SECRET) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         placed => placed.map_err(BackupError::io(path, "cannot be written"))?,
     }

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use place::{Kept, Part, Placing};
+use files::{PendingFile, SavedFile, WriteOptions};
 use zeroize::Zeroizing;
 
 use crate::{Error, Name, PrivateKey};
@@ -52,17 +52,18 @@ impl Files {
     /// Puts both into place once both are on disk, the key first: a certificate is never there without its key. If the
     /// certificate cannot follow, the key is again what it was.
     pub(crate) fn write(&self, certificate: &str, key: &PrivateKey, replace: bool) -> Result<(), Error> {
-        let part = |path: &Path, text: &str, placing: Placing| {
-            Part::write(path, text.as_bytes(), placing.replacing(replace)).map_err(|source| unwritten(path, source))
+        let part = |path: &Path, text: &str, options: WriteOptions| {
+            PendingFile::write(path, text.as_bytes(), options.replacing(replace))
+                .map_err(|source| unwritten(path, source))
         };
-        let new_key = part(&self.key, key.pem(), Placing::SECRET)?;
-        let new_certificate = part(&self.certificate, certificate, Placing::PUBLIC)?;
-        let old_key = Kept::of(&self.key).map_err(|source| unwritten(&self.key, source))?;
-        new_key.put().map_err(|source| unwritten(&self.key, source))?;
-        let put = new_certificate.put().map_err(|source| unwritten(&self.certificate, source));
+        let new_key = part(&self.key, key.pem(), WriteOptions::SECRET)?;
+        let new_certificate = part(&self.certificate, certificate, WriteOptions::PUBLIC)?;
+        let old_key = SavedFile::link(&self.key).map_err(|source| unwritten(&self.key, source))?;
+        new_key.commit().map_err(|source| unwritten(&self.key, source))?;
+        let put = new_certificate.commit().map_err(|source| unwritten(&self.certificate, source));
         if put.is_err() {
             let undone = match old_key {
-                Some(old) => old.put_back(),
+                Some(old) => old.restore(),
                 // A key that nothing was issued for would stand in the way of the next try.
                 None if !replace => fs::remove_file(&self.key),
                 None => Ok(()),
@@ -73,12 +74,12 @@ impl Files {
     }
 
     pub(crate) fn write_certificate(&self, certificate: &str) -> Result<(), Error> {
-        put(&self.certificate, certificate.as_bytes(), Placing::PUBLIC.replacing(true))
+        put(&self.certificate, certificate.as_bytes(), WriteOptions::PUBLIC.replacing(true))
     }
 }
 
-fn put(path: &Path, bytes: &[u8], placing: Placing) -> Result<(), Error> {
-    place::place(path, bytes, placing).map_err(|source| unwritten(path, source))
+fn put(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<(), Error> {
+    files::write_atomic(path, bytes, options).map_err(|source| unwritten(path, source))
 }
 
 fn unwritten(path: &Path, source: io::Error) -> Error {

@@ -5,7 +5,7 @@ use std::{
     cell::RefCell,
     fmt,
     fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
@@ -17,6 +17,7 @@ use std::{
 };
 
 use aws_lc_rs::digest::{SHA256, digest};
+use files::WriteOptions;
 use jiff::Timestamp;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -380,13 +381,9 @@ fn is_locked(path: &Path) -> Result<bool, Error> {
 
 /// Another process may read at any moment, so the file is whole at any moment.
 fn write(path: &Path, state: &RunState) -> io::Result<()> {
-    let new = path.with_extension("new");
-    let mut file = open_private(&new)?;
-    file.set_len(0)?;
-    serde_json::to_writer_pretty(&mut file, state)?;
-    file.write_all(b"\n")?;
-    file.sync_all()?;
-    fs::rename(&new, path)
+    let mut text = serde_json::to_vec_pretty(state)?;
+    text.push(b'\n');
+    files::write_atomic(path, &text, WriteOptions::SECRET.replacing(true))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::{Error, Session};
 pub(crate) fn has_room(keyring: &Path) -> Result<(), Error> {
     /// For a few keys.
     const SPARE: u64 = 16 << 10;
-    let Ok(disk) = rustix::fs::statvfs(place::directory(keyring)) else { return Ok(()) };
+    let Ok(disk) = rustix::fs::statvfs(files::parent(keyring)) else { return Ok(()) };
     // The server writes a copy first, beside it.
     let size = fs::metadata(keyring).map_or(0, |metadata| metadata.len());
     let (free, needed) = (disk.f_bavail.saturating_mul(disk.f_frsize), size.saturating_mul(2).saturating_add(SPARE));

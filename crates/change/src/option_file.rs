@@ -7,14 +7,14 @@ use std::{
     path::Path,
 };
 
-use place::Placing;
+use files::WriteOptions;
 
 /// Puts lines at the end of an option file, where they count more than what is above them, and makes the file if there is none. Its
 /// owner and mode stay; a link, as Debian's `/etc/mysql/my.cnf` is one, goes on pointing to it.
 pub(crate) fn append(path: &Path, lines: &str) -> io::Result<()> {
     let file = match fs::canonicalize(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return place::place(path, lines.as_bytes(), Placing::PUBLIC);
+            return files::write_atomic(path, lines.as_bytes(), WriteOptions::PUBLIC);
         }
         other => other?,
     };
@@ -24,8 +24,8 @@ pub(crate) fn append(path: &Path, lines: &str) -> io::Result<()> {
     }
     all.extend_from_slice(lines.as_bytes());
     let is = fs::metadata(&file)?;
-    let placing = Placing { mode: is.mode() & 0o7777, owner: Some((is.uid(), is.gid())), replace: true };
-    place::place(&file, &all, placing)
+    let options = WriteOptions { mode: is.mode() & 0o7777, owner: Some((is.uid(), is.gid())), replace: true };
+    files::write_atomic(&file, &all, options)
 }
 
 #[cfg(test)]

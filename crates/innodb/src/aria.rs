@@ -7,6 +7,7 @@
 //! testdata (head and index pages; blob pages from `ma_blockrec.h`), bitmap interval from
 //! `ma_bitmap.c` (`_ma_bitmap_init`).
 
+use files::ReadAt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
     error::ScanError,
     ids::KeyVersion,
     randomness::looks_random,
-    read::{ReadAt, chunks, fill, length},
+    read::{chunks, fill, length},
 };
 
 /// How rows are stored (`enum data_file_type`).

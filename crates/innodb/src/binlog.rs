@@ -4,6 +4,7 @@
 //! MariaDB; event layouts from `libbinlogevents` (`binlog_event.h`). Confirmed on MySQL
 //! 9.7 and MariaDB 10.11 logs in testdata.
 
+use files::ReadAt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
     error::ScanError,
     ids::KeyVersion,
     randomness::looks_random,
-    read::{ReadAt, fill, length},
+    read::{fill, length},
 };
 
 /// How a log is encrypted, if at all.

@@ -9,6 +9,7 @@
 //!
 //! Source: formats, "mysql.ibd, ibdata1, temporary, doublewrite".
 
+use files::ReadAt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
     error::ScanError,
     ids::SpaceId,
     page::{header::PageHeader, state::PageState},
-    read::{ReadAt, chunks, fill, length},
+    read::{chunks, fill, length},
     tablespace::{CopyCounter, DoublewriteCopies, Family},
 };
 

@@ -6,13 +6,14 @@
 //! Source: formats, "Coverage" (rows readable in community Galera); preamble keys from
 //! Percona's documentation of write-set encryption; no sample file.
 
+use files::ReadAt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::Bytes,
     error::ScanError,
     randomness::{StreamSample, sample},
-    read::{ReadAt, fill, length},
+    read::{fill, length},
 };
 
 /// Bytes of the text at the start of `galera.cache`.

@@ -34,4 +34,3 @@ pub mod verify;
 
 pub use crate::error::{PageError, ScanError};
 pub use crate::ids::{KeyVersion, Lsn, MasterKeyId, PageNo, SpaceId};
-pub use crate::read::ReadAt;

@@ -12,12 +12,13 @@
 //! encryption. So "looks random" alone does not prove encryption, while "does not look random"
 //! proves clear text.
 
+use files::ReadAt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::{all_zero, as_u64, bump},
     error::ScanError,
-    read::{ReadAt, chunks, fill, length},
+    read::{chunks, fill, length},
 };
 
 /// Minimum number of bytes that can be judged.

@@ -1,96 +1,14 @@
 //! Random-access reads.
 
-use std::{fs::File, io, os::unix::fs::FileExt};
+use files::{ReadAt, read_up_to};
 
-use crate::{bytes::as_u64, error::ScanError};
-
-/// A file that can be read at any offset.
-///
-/// Implemented for open files and for bytes in memory. The file position of an open file is neither
-/// used nor changed.
-pub trait ReadAt {
-    /// Reads into `buf` from `offset` (bytes from the start); returns how many bytes
-    /// were read, 0 only at or after the end.
-    ///
-    /// # Errors
-    /// Any error of the operating system.
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize>;
-
-    /// Current length in bytes; a live file may grow or shrink afterwards.
-    ///
-    /// # Errors
-    /// Any error of the operating system.
-    fn len(&self) -> io::Result<u64>;
-
-    /// Whether there are no bytes.
-    ///
-    /// # Errors
-    /// Any error of the operating system.
-    fn is_empty(&self) -> io::Result<bool> {
-        self.len().map(|len| len == 0)
-    }
-}
-
-impl ReadAt for File {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        FileExt::read_at(self, buf, offset)
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.metadata().map(|metadata| metadata.len())
-    }
-}
-
-impl ReadAt for [u8] {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        let from = usize::try_from(offset).unwrap_or(usize::MAX);
-        let bytes = self.get(from..).unwrap_or_default();
-        let count = bytes.len().min(buf.len());
-        for (to, from) in buf.iter_mut().zip(bytes) {
-            *to = *from;
-        }
-        Ok(count)
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        Ok(as_u64(<[u8]>::len(self)))
-    }
-}
-
-impl ReadAt for Vec<u8> {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        self.as_slice().read_at(offset, buf)
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        ReadAt::len(self.as_slice())
-    }
-}
-
-impl<R: ReadAt + ?Sized> ReadAt for &R {
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        (**self).read_at(offset, buf)
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        (**self).len()
-    }
-}
+use crate::error::ScanError;
 
 /// Fills as much of `buf` as the file has from `offset` on; returns the bytes read.
 pub(crate) fn fill<'b, R: ReadAt + ?Sized>(source: &R, offset: u64, buf: &'b mut [u8]) -> Result<&'b [u8], ScanError> {
-    let mut done = 0_usize;
-    while let Some(rest) = buf.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        let at = offset.saturating_add(as_u64(done));
-        let wanted = rest.len();
-        match source.read_at(at, rest) {
-            Ok(0) => break,
-            Ok(count) => done = done.saturating_add(count.min(wanted)),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(source) => return Err(ScanError::Io { offset: at, source }),
-        }
-    }
-    Ok(buf.get(..done).unwrap_or_default())
+    let read =
+        read_up_to(source, offset, buf).map_err(|error| ScanError::Io { offset: error.offset, source: error.source });
+    Ok(buf.get(..read?).unwrap_or_default())
 }
 
 /// Length of the file in bytes.

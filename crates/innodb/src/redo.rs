@@ -7,6 +7,7 @@
 //! Source: formats, "Redo" of MySQL and MariaDB; block counts confirmed on MySQL 9.7,
 //! header formats on MariaDB 10.5, 10.11, 11.4 and 11.8 in testdata.
 
+use files::ReadAt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
     ids::{KeyVersion, Lsn, MasterKeyId},
     page::flags::SpaceFlags,
     randomness::looks_random,
-    read::{ReadAt, chunks, fill, length},
+    read::{chunks, fill, length},
     tablespace::{Encryption, MySqlMagic},
     verify::redo::checkpoint_lsn,
 };

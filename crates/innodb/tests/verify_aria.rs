@@ -5,8 +5,9 @@
 mod common;
 
 use common::{SampleKeys, sample};
+use files::ReadAt;
 use innodb::{
-    KeyVersion, ReadAt, ScanError,
+    KeyVersion, ScanError,
     aria::recognise_table,
     crypt::aria::{AriaPages, CryptRecord, PageLayout, PageMode},
     keys::{KeySource, NoKeys},

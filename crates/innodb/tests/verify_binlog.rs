@@ -8,8 +8,9 @@ use std::{cell::Cell, io};
 
 use common::{SampleKeys, sample};
 use crc_fast::crc32_iso_hdlc;
+use files::ReadAt;
 use innodb::{
-    KeyVersion, MasterKeyId, ReadAt, ScanError,
+    KeyVersion, MasterKeyId, ScanError,
     crypt::binlog::{EventMode, MariaDbEvents, MySqlHeader, MySqlStream},
     keys::{KeySource, NoKeys},
     verify::{Check, FileReport, RequiredKey, Verdict, binlog},

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use place::regular::{self, Links, NotRegular};
+use files::regular::{self, Links, NotRegular};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use zeroize::Zeroizing;
 

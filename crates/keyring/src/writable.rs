@@ -2,13 +2,14 @@
 
 use std::{
     fmt::Write as _,
-    fs::{File, OpenOptions},
-    io::{self, ErrorKind, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
+    fs::File,
+    io::{self, ErrorKind},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use files::WriteOptions;
 use rustix::fs::{Access, AtFlags, CWD, FlockOperation, accessat, flock};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -157,7 +158,7 @@ impl WritableKeyring {
     /// Directory of the keyring file.
     #[must_use]
     pub fn directory(&self) -> &Path {
-        parent_directory(&self.path)
+        files::parent(&self.path)
     }
 
     /// Fails if the keyring has a `.backup`, which an interrupted server left: at its next start the server restores
@@ -167,10 +168,6 @@ impl WritableKeyring {
         backup.push(".backup");
         if Path::new(&backup).symlink_metadata().is_ok() { Err(KeyringError::Backup) } else { Ok(()) }
     }
-}
-
-fn parent_directory(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
 fn key_number(purpose: Purpose, name: &str) -> Option<u32> {
@@ -244,40 +241,19 @@ fn with_element(before: &[u8], name: &str, key: &[u8; KEY_BYTES]) -> Result<Zero
     Ok(after)
 }
 
-/// Atomically replaces a file, keeping owner and permissions, after syncing the new one. The temporary file has a fixed
-/// name, so the next run replaces what a killed one left.
+/// Replaces a keyring atomically; it keeps its owner and permissions. A new keyring gets the owner of its directory: the
+/// server that will use it.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let name = path.file_name().ok_or(ErrorKind::InvalidInput)?.to_string_lossy();
-    let temporary = path.with_file_name(format!(".{name}.sealant-part"));
-    match std::fs::remove_file(&temporary) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
+    if let Ok(found) = path.metadata() {
+        return files::write_atomic(path, bytes, WriteOptions::replacing_file(&found));
     }
-    let written = write_new(&temporary, path, bytes).and_then(|()| std::fs::rename(&temporary, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&temporary);
+    let directory = files::parent(path).metadata()?;
+    let new = WriteOptions::SECRET.replacing(true);
+    match files::write_atomic(path, bytes, WriteOptions { owner: Some((directory.uid(), directory.gid())), ..new }) {
+        // Only root may give files away.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => files::write_atomic(path, bytes, new),
+        written => written,
     }
-    written
-}
-
-fn write_new(temporary: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(temporary)?;
-    file.write_all(bytes)?;
-    match path.metadata() {
-        Ok(found) => {
-            fchown(&file, Some(found.uid()), Some(found.gid()))?;
-            file.set_permissions(std::fs::Permissions::from_mode(found.mode() & 0o7777))?;
-        }
-        // A new keyring gets the owner of its directory: the server that will use it.
-        Err(_) => {
-            let parent = parent_directory(path).metadata()?;
-            match fchown(&file, Some(parent.uid()), Some(parent.gid())) {
-                Err(error) if error.kind() != ErrorKind::PermissionDenied => return Err(error),
-                _ => {}
-            }
-        }
-    }
-    file.sync_all()
 }
 
 /// A random UUID (version 4).
@@ -294,7 +270,7 @@ fn new_uuid() -> Result<String, KeyringError> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, os::unix::fs::PermissionsExt};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 //!
 //! [`read()`] finds the header copies on a device or in a file and says what is damaged; [`audit()`] judges
 //! what it found. Both read bytes only: no key is needed, none is derived, and no cost that a header asks
-//! for is ever computed. Everything is read through [`ReadAt`]. [`backup`] saves headers and puts them back,
+//! for is ever computed. Everything is read through [`files::ReadAt`]. [`backup`] saves headers and puts them back,
 //! [`key`] adds and rotates keys, [`device`] makes, opens and mounts volumes, all by driving [`cryptsetup`]. [`sector`]
 //! encrypts sectors as the kernel does, to tell what a cipher costs.
 //!
@@ -39,7 +39,6 @@ mod read;
 pub mod reencrypt;
 mod secret;
 pub mod sector;
-mod source;
 mod summary;
 mod volume;
 
@@ -49,6 +48,5 @@ pub use crate::judge::{Circumstances, Relation, Report, SCHEMA, audit, compare};
 pub use crate::kdf::Kdf;
 pub use crate::read::{Readable, Reading, read};
 pub use crate::secret::Secret;
-pub use crate::source::ReadAt;
 pub use crate::summary::HeaderSummary;
 pub use crate::volume::{Digest, Format, Integrity, Segment, Slot, Volume};

@@ -12,8 +12,8 @@
 
 use crate::bytes::{array, be32, text};
 use crate::kdf::Kdf;
-use crate::source::{ReadAt, read_up_to};
 use crate::volume::{Digest, Format, KEY_SLOT, Segment, Slot, Volume};
+use files::{ReadAt, read_bytes};
 
 /// Bytes of the fields.
 pub(crate) const FIELD_BYTES: usize = 592;
@@ -40,7 +40,7 @@ struct Raw {
 
 /// Reads and checks the header at the start of `source`; an error says what cannot be.
 pub(crate) fn read(source: &dyn ReadAt) -> std::io::Result<Result<Volume, String>> {
-    let bytes = read_up_to(source, 0, FIELD_BYTES)?;
+    let bytes = read_bytes(source, 0, FIELD_BYTES)?;
     Ok(if bytes.len() < FIELD_BYTES {
         Err(format!("the header ends after {} of {FIELD_BYTES} bytes", bytes.len()))
     } else {

@@ -6,8 +6,8 @@
 
 use std::io;
 
-use crate::source::{ReadAt, read_up_to};
 use crate::volume::{Format, Slot, Volume};
+use files::{ReadAt, read_bytes};
 
 /// Blocks are judged one by one, or little damage would drown.
 const BLOCK_BYTES: usize = 512;
@@ -40,7 +40,7 @@ pub(crate) fn damage(source: &dyn ReadAt, slot: &Slot) -> io::Result<Option<Dama
     let (mut at, mut found) = (slot.area_offset, None::<Damage>);
     while at < end {
         let length = usize::try_from(end.saturating_sub(at)).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
-        let chunk = read_up_to(source, at, length)?;
+        let chunk = read_bytes(source, at, length)?;
         let (blocks, _) = chunk.as_chunks::<BLOCK_BYTES>();
         for (block, offset) in blocks.iter().zip((at..).step_by(BLOCK_BYTES)) {
             if !is_noise(block) {
@@ -89,7 +89,7 @@ fn holds_anything(source: &dyn ReadAt, start: u64, bytes: u64) -> io::Result<boo
     let (mut at, end) = (start, start.saturating_add(bytes));
     while at < end {
         let length = usize::try_from(end.saturating_sub(at)).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
-        let chunk = read_up_to(source, at, length)?;
+        let chunk = read_bytes(source, at, length)?;
         if chunk.iter().any(|byte| *byte != 0) {
             return Ok(true);
         }

@@ -7,8 +7,8 @@ use crate::error::LuksError;
 use crate::finding::{Code, Finding};
 use crate::luks1;
 use crate::luks2::{COPY_BYTES, Copy, MAGIC_PRIMARY, Place, State, read_copy};
-use crate::source::{ReadAt, read_up_to};
 use crate::volume::Volume;
+use files::{ReadAt, read_bytes};
 
 /// Which copy of the header counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -53,7 +53,7 @@ pub struct Reading {
 /// # Errors
 /// [`LuksError::Read`] if its first bytes cannot be read. What is damaged further on is a finding.
 pub fn read(source: &dyn ReadAt) -> Result<Reading, LuksError> {
-    let start = read_up_to(source, 0, 8)?;
+    let start = read_bytes(source, 0, 8)?;
     if !start.starts_with(&MAGIC_PRIMARY) {
         return Ok(without_primary(find_secondary(source)));
     }

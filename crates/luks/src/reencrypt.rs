@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use place::Placing;
+use files::WriteOptions;
 use serde::{Deserialize, Serialize};
 
 use crate::backup::{Header, open};
@@ -200,7 +200,7 @@ impl Reencrypt<'_> {
             let begun = begun.map_err(|error| DeviceError::io(&note)(error.into()))?;
             // Of a run that was cut off before it changed anything.
             remove(&note)?;
-            place::place(&note, &begun, Placing::SECRET).map_err(DeviceError::io(&note))?;
+            files::write_atomic(&note, &begun, WriteOptions::SECRET).map_err(DeviceError::io(&note))?;
         }
         let several = before.slots.iter().filter(|slot| slot.holds_key()).count() > 1;
         let is_file = fs::metadata(self.device).is_ok_and(|metadata| metadata.is_file());

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use aws_lc_rs::rand;
-use place::Placing;
+use files::WriteOptions;
 use zeroize::Zeroizing;
 
 /// A key or passphrase, exact bytes; wiped when it goes.
@@ -65,7 +65,7 @@ impl Secret {
     /// # Errors
     /// What the system reports, also if a file is in the way.
     pub fn store(&self, path: &Path) -> io::Result<()> {
-        place::place(path, &self.0, Placing::SECRET)
+        files::write_atomic(path, &self.0, WriteOptions::SECRET)
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

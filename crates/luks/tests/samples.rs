@@ -13,7 +13,7 @@ fn judged(sample: &Sample, bytes: &[u8], backup_of: Option<&[u8]>) -> Report {
         physical_block_bytes: sample.physical_block_bytes,
         whole_device: false,
     };
-    audit(&bytes, &circumstances, backup_of.as_ref().map(|bytes| bytes as &dyn luks::ReadAt)).expect(&sample.name)
+    audit(&bytes, &circumstances, backup_of.as_ref().map(|bytes| bytes as &dyn files::ReadAt)).expect(&sample.name)
 }
 
 #[track_caller]

@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use files::regular::{self, Links};
 use jiff::Timestamp;
-use place::regular::{self, Links};
 use serde::{Deserialize, Serialize};
 use server::certificate::sha256_hex;
 

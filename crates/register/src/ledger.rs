@@ -7,8 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use place::{
-    Placing,
+use files::{
+    WriteOptions,
     regular::{self, Links},
 };
 
@@ -66,7 +66,8 @@ impl Ledger {
         let failed = |reason: String| Error::Unusable { path: self.path.clone(), reason };
         let mut bytes = serde_json::to_vec_pretty(&self.register).map_err(|error| failed(error.to_string()))?;
         bytes.push(b'\n');
-        place::place(&self.path, &bytes, Placing::SECRET.replacing(true)).map_err(|error| failed(error.to_string()))
+        files::write_atomic(&self.path, &bytes, WriteOptions::SECRET.replacing(true))
+            .map_err(|error| failed(error.to_string()))
     }
 }
 

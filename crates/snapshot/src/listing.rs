@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use place::regular::{self, Links};
+use files::regular::{self, Links};
 
 use crate::{error::Error, location::DIRECTORY};
 

@@ -7,8 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use place::{
-    Placing,
+use files::{
+    WriteOptions,
     regular::{self, Links},
 };
 use rustix::fs::{Access, OFlags, ioctl_ficlone};
@@ -95,8 +95,8 @@ pub(crate) fn make(directory: &Path, datadir: &Path) -> Result<PathBuf, Error> {
     // The server's own, so that what runs as its user can use it too.
     let owner = fs::metadata(datadir).map(|metadata| (metadata.uid(), metadata.gid())).map_err(failed)?;
     let owner = rustix::process::geteuid().is_root().then_some(owner);
-    let placing = Placing { mode: 0o700, owner, replace: false };
-    match place::make_directory(directory, placing) {
+    let options = WriteOptions { mode: 0o700, owner, replace: false };
+    match files::create_directory(directory, options) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
         // In a data directory, its owner could have put a link there that leads root to make directories elsewhere.
         _ if !fs::symlink_metadata(directory).map_err(failed)?.is_dir() => {
@@ -109,7 +109,7 @@ pub(crate) fn make(directory: &Path, datadir: &Path) -> Result<PathBuf, Error> {
     let mut number = 0;
     loop {
         let path = directory.join(format!("{name}-{now}-{}-{number}", std::process::id()));
-        match place::make_directory(&path, placing) {
+        match files::create_directory(&path, options) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
             Err(source) => return Err(Error::Place { path, source }),

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use place::regular::{self, Links};
+use files::regular::{self, Links};
 use rustix::{
     net::sockopt::socket_peercred,
     process::{Flock, FlockType, Pid, fcntl_getlk},

@@ -7,11 +7,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use jiff::Timestamp;
-use place::{
-    Placing,
+use files::{
+    WriteOptions,
     regular::{self, Links},
 };
+use jiff::Timestamp;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +83,7 @@ impl Record {
         let path = directory.join(NAME);
         let failed = |source: io::Error| Error::Place { path: path.clone(), source };
         let text = serde_json::to_vec_pretty(self).map_err(|error| failed(error.into()))?;
-        place::place(&path, &text, Placing::SECRET.replacing(true)).map_err(failed)
+        files::write_atomic(&path, &text, WriteOptions::SECRET.replacing(true)).map_err(failed)
     }
 
     fn read(directory: &Path) -> Option<Self> {

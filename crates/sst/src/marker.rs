@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::Path};
 
-use place::regular::{self, Links};
+use files::regular::{self, Links};
 
 use crate::{error::SstError, position::Position};
 

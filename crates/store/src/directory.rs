@@ -7,8 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use place::{
-    Part, Placing,
+use files::{
+    PendingFile, WriteOptions,
     regular::{self, Links},
 };
 
@@ -22,7 +22,7 @@ pub struct Directory {
 }
 
 /// Everyone who may write the directory may read objects: they are encrypted, or public.
-const PLACING: Placing = Placing { mode: 0o640, owner: None, replace: false };
+const OPTIONS: WriteOptions = WriteOptions { mode: 0o640, owner: None, replace: false };
 
 impl Directory {
     /// Opens an existing directory.
@@ -42,7 +42,7 @@ impl Directory {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn make(root: &Path) -> Result<Self, StoreError> {
-        match place::make_directory(root, Placing { mode: 0o750, ..PLACING }) {
+        match files::create_directory(root, WriteOptions { mode: 0o750, ..OPTIONS }) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             made => made.map_err(|source| io_error(root, "cannot be made", source))?,
         }
@@ -59,7 +59,7 @@ impl Directory {
         let mut directory = self.root.clone();
         for part in below.into_iter().flatten() {
             directory.push(part);
-            match place::make_directory(&directory, Placing { mode: 0o750, ..PLACING }) {
+            match files::create_directory(&directory, WriteOptions { mode: 0o750, ..OPTIONS }) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 made => made.map_err(|source| io_error(&directory, "cannot be made", source))?,
             }
@@ -101,11 +101,12 @@ impl Store for Directory {
             return Ok(Put::Exists);
         }
         let failed = |source| io_error(&path, "cannot be written", source);
-        let (part, found) = Part::copy(&path, &mut body.take(bytes.saturating_add(1)), PLACING).map_err(failed)?;
+        let (pending, found) =
+            PendingFile::copy(&path, &mut body.take(bytes.saturating_add(1)), OPTIONS).map_err(failed)?;
         if found != bytes {
             return Err(StoreError::Length { name: name.clone(), expected: bytes, found });
         }
-        match part.put() {
+        match pending.commit() {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Put::Exists),
             put => put.map(|()| Put::New).map_err(failed),
         }

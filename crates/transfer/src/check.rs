@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-use verify::read::{Buffer, Reader};
+use files::{Buffer, Reader};
 
 use crate::{
     hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash},

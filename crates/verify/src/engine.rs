@@ -15,8 +15,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use files::{
+    Buffer, ReadAt, Reader,
+    regular::{self, Links},
+};
 use innodb::{
-    PageNo, ReadAt, ScanError,
+    PageNo, ScanError,
     file_kind::{self, FileKind},
     keys::KeySource,
     tablespace::{Continuation, Family, Page0, TablespaceKind},
@@ -29,15 +33,12 @@ use innodb::{
     },
 };
 
-use place::regular::{self, Links};
-
 use crate::{
     keys::Keys,
     live::OpenFiles,
     logs::{self, Logs},
     pending_redo,
     plan::{Plan, PlannedFile, Subject, data_directory, name, reason},
-    read::{Buffer, Reader, as_u64},
     report::{FileResult, Report, Unread},
     spaces::Spaces,
 };
@@ -602,4 +603,8 @@ impl Drop for Permit<'_> {
         }
         self.permits.freed.notify_one();
     }
+}
+
+fn as_u64(value: usize) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
 }

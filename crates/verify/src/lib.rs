@@ -14,7 +14,6 @@ mod live;
 mod logs;
 mod pending_redo;
 mod plan;
-pub mod read;
 mod report;
 mod spaces;
 

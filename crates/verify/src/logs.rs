@@ -5,8 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use files::{ReadAt, Reader};
 use innodb::{
-    Lsn, ReadAt, ScanError, doublewrite,
+    Lsn, ScanError, doublewrite,
     file_kind::FileKind,
     keys::NoKeys,
     redo::RedoFormat,
@@ -20,7 +21,6 @@ use innodb::{
 use crate::{
     keys::Keys,
     plan::{Plan, PlannedFile, data_directory, name as file_name},
-    read::Reader,
 };
 
 /// Keys and checkpoints from the redo logs of each directory, read before everything else.

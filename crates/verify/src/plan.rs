@@ -8,11 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use innodb::{
-    ReadAt,
-    file_kind::{self, FileKind},
-};
-use place::regular::{self, Links};
+use files::regular::{self, Links};
+use innodb::file_kind::{self, FileKind};
 
 /// A file to verify.
 #[derive(Clone, Debug)]
@@ -288,17 +285,7 @@ pub(crate) fn name(path: &Path) -> &str {
 /// The kind of a file; `None` if it has nothing to verify. A file named on the command line always has a kind.
 fn subject(path: &Path, named: bool, bytes: u64) -> io::Result<Option<Subject>> {
     let file = regular::open(path, Links::Refused)?;
-    let mut head = vec![0; HEAD_BYTES.min(usize::try_from(bytes).unwrap_or(HEAD_BYTES))];
-    let mut done = 0;
-    while let Some(rest) = head.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        match ReadAt::read_at(&file, u64::try_from(done).unwrap_or(0), rest) {
-            Ok(0) => break,
-            Ok(count) => done = usize::saturating_add(done, count),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    head.truncate(done);
+    let head = files::read_bytes(&file, 0, HEAD_BYTES.min(usize::try_from(bytes).unwrap_or(HEAD_BYTES)))?;
     Ok(classify(&head, name(path), named, bytes))
 }
 

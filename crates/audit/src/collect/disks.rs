@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mounts::{Mount, Mounts};
+use files::mounts::{Mount, Mounts};
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, major, minor, statx};
 
 use super::view::{Host, View};

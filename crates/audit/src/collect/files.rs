@@ -16,9 +16,9 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use innodb::ReadAt;
+use files::ReadAt;
+use files::regular::NotRegular;
 use innodb::tablespace::{Continuation, Depth, ScanOptions};
-use place::regular::NotRegular;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, readlinkat, statat};
 use rustix::io::Errno;
 

@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
-use place::regular::{self, Links};
+use files::regular::{self, Links};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, open, statat};
 use rustix::io::Errno;
 

@@ -10,9 +10,9 @@ use std::{
 
 use archive::{Manifest, manifest::Stored};
 use codec::hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of};
+use files::{Buffer, Reader};
 use rustix::fs::{Advice, fadvise};
 use transfer::receiver::{Folder, Staging};
-use verify::read::{Buffer, Reader};
 
 use super::{Options, Pages, Progress};
 use crate::{

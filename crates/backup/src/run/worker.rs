@@ -10,8 +10,8 @@ use std::{
 
 use archive::Run as FileRun;
 use codec::hash::{CHUNK_BYTES, Hash, chunks_of};
+use files::Buffer;
 use transfer::{codec::is_zero, plan::Plan, sender::SourceFile};
-use verify::read::Buffer;
 
 use super::{Run, files::FilePlan, frames::FrameBuilder};
 use crate::{BackupError, state::PAGE_HASH_BYTES};

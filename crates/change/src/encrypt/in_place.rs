@@ -11,8 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use files::regular::{self, Links};
 use innodb::tablespace::Page0;
-use place::regular::{self, Links};
 
 use super::{Leftover, Progress};
 use crate::{Error, Outcome, Session, control::Requests, quote};

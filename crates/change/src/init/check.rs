@@ -16,7 +16,7 @@ use crate::{
     KeyManagement, KeyStore, KeyringStatus, LockPatience, Session, StatementLog,
     keyring::{LOST, awaits_first_key, in_memory, lacking},
     prove,
-    rotate::{self, copy::KeyringCopy, files},
+    rotate::{self, copy::KeyringCopy, data_files},
 };
 
 /// Name and version of the JSON document.
@@ -90,7 +90,7 @@ pub fn check(
     log: &StatementLog,
 ) -> Result<CheckReport, Error> {
     let mut session = Session::open(target, options, log, LockPatience::default())?;
-    let datadir = files::places(&mut session, request.datadir.as_deref())?.into_iter().next().unwrap_or_default();
+    let datadir = data_files::places(&mut session, request.datadir.as_deref())?.into_iter().next().unwrap_or_default();
     let version = session.identity().version.to_string();
     let mut look = Look { session, request, datadir, items: Vec::new() };
     look.all()?;
@@ -248,7 +248,7 @@ fn faults(path: &Path, server: Option<u32>) -> Vec<(String, Severity)> {
         uid: Some(metadata.uid()),
         gid: Some(metadata.gid()),
         acl: lgetxattr_query(path, "system.posix_acl_access").is_ok_and(|bytes| bytes > 0),
-        directory_mode: fs::metadata(place::directory(path)).ok().map(|directory| directory.mode() & 0o7777),
+        directory_mode: fs::metadata(files::parent(path)).ok().map(|directory| directory.mode() & 0o7777),
         secret: true,
     };
     let mode = access.mode;

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use place::regular::{self, Links};
+use files::regular::{self, Links};
 use server::{
     Flavor, Identity, Options, Target,
     option_file::{Entries, Told},
@@ -16,7 +16,7 @@ use server::{
 use zeroize::Zeroizing;
 
 use super::{Error, Request};
-use crate::{KeyManagement, KeyringStatus, LockPatience, Session, StatementLog, rotate::files};
+use crate::{KeyManagement, KeyringStatus, LockPatience, Session, StatementLog, rotate::data_files};
 
 /// Where plug-ins are on Debian, on Red Hat, and in archives.
 const PLUGINS: [&str; 6] = [
@@ -60,7 +60,7 @@ impl Host {
             let reason = "has no keyring components, which came with 8.0.24".to_owned();
             return Err(crate::Error::Unsupported { server, reason }.into());
         }
-        let places = files::places(&mut session, request.datadir.as_deref())?;
+        let places = data_files::places(&mut session, request.datadir.as_deref())?;
         let datadir = plain(&places.into_iter().next().unwrap_or_default());
         let owner = owner(&datadir)?;
         let asked = |session: &mut Session<'_>, sql: &str| session.value(sql).ok().flatten().map(PathBuf::from);

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::Error;
 use crate::option_file;
-use place::Placing;
+use files::WriteOptions;
 
 /// A directory or file.
 #[derive(Clone, Debug, Serialize)]
@@ -89,7 +89,7 @@ impl Part {
 
 /// The directory for the keys, which is the server's alone.
 pub(super) fn directory(keyring: &Path, owner: (u32, u32), datadir: &Path) -> Result<(Part, Action), Error> {
-    let path = place::directory(keyring).to_owned();
+    let path = files::parent(keyring).to_owned();
     let part = Part::secret(path.clone(), "directory of the keyring", 0o700, Some(owner));
     let metadata = match fs::metadata(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok((part, Action::Directory)),
@@ -125,9 +125,9 @@ pub(super) fn written(part: &Part, action: &Action) -> Result<(), Error> {
     let failed = |source: io::Error| Error::Write { path: path.clone(), source };
     let secret = |source| Error::Keyring { path: path.clone(), source };
     let text = part.text.as_deref().unwrap_or_default();
-    let placing = Placing { mode: part.mode, owner: part.owner, replace: false };
+    let options = WriteOptions { mode: part.mode, owner: part.owner, replace: false };
     let bytes = match action {
-        Action::Directory => return place::make_directory(path, placing).map_err(failed),
+        Action::Directory => return files::create_directory(path, options).map_err(failed),
         Action::Text => Zeroizing::new(text.as_bytes().to_vec()),
         Action::Empty => Zeroizing::default(),
         Action::Append => return option_file::append(path, text).map_err(failed),
@@ -138,7 +138,7 @@ pub(super) fn written(part: &Part, action: &Action) -> Result<(), Error> {
             Zeroizing::new(keyring::new_key_file(*keys, &password).map_err(secret)?)
         }
     };
-    place::place(path, &bytes, placing).map_err(|error| match error.kind() {
+    files::write_atomic(path, &bytes, options).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => Error::KeysExist { path: path.clone() },
         _ => failed(error),
     })

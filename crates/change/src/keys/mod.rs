@@ -29,7 +29,7 @@ pub use self::{
 use crate::{
     LockPatience, Session, StatementLog,
     keyring::LOST,
-    rotate::{Error, files},
+    rotate::{Error, data_files},
 };
 
 /// Name and version of the JSON document.
@@ -104,7 +104,7 @@ pub fn look(
     let server = target.to_string();
     show("asking the server");
     let mut session = Session::open(target, options, log, LockPatience::default())?;
-    let places = files::places(&mut session, request.datadir.as_deref())?;
+    let places = data_files::places(&mut session, request.datadir.as_deref())?;
     let identity = session.identity().clone();
     let known = register::server_name(&identity);
     let holding = Holding::of(&mut session, request.keyring.as_deref())?;

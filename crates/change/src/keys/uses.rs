@@ -7,17 +7,18 @@ use std::{
     thread,
 };
 
+use files::Reader;
 use innodb::{
     SpaceId, doublewrite,
     verify::{Check, Verdict},
 };
 use serde::Serialize;
-use verify::{Depth, FileResult, Plan, Settings, Unread, read::Reader};
+use verify::{Depth, FileResult, Plan, Settings, Unread};
 
 use super::back_end::Holding;
 use crate::{
     Session,
-    rotate::{Error, files, proof::key_names},
+    rotate::{Error, data_files, proof::key_names},
 };
 
 /// Files that are named as examples.
@@ -201,5 +202,5 @@ fn place(file: &FileResult, relay: Option<&str>) -> Where {
 fn spaces(files: &[FileResult]) -> BTreeMap<SpaceId, String> {
     let tablespaces = files.iter().filter(|file| file.kind == "tablespace");
     let keyed = tablespaces.filter_map(|file| Some((file, key_names(file).pop()?)));
-    keyed.filter_map(|(file, name)| Some((files::page0(&file.path)?.space_id, name))).collect()
+    keyed.filter_map(|(file, name)| Some((data_files::page0(&file.path)?.space_id, name))).collect()
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use agefile::{Decryptor, Encryptor, Identity, KeyError, Recipient};
-use place::Placing;
+use files::WriteOptions;
 use register::Unfinished;
 use rustix::fs::{Access, access};
 use serde::Serialize;
@@ -154,7 +154,7 @@ pub(super) fn resumed(unfinished: Option<&Unfinished>, file: &Path) -> Result<Op
 
 /// Puts bytes into place: whole and on disk, or not at all. Only the owner may read them.
 pub(super) fn place(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Error> {
-    place::place(path, bytes, Placing::SECRET.replacing(replace)).map_err(|source| match source.kind() {
+    files::write_atomic(path, bytes, WriteOptions::SECRET.replacing(replace)).map_err(|source| match source.kind() {
         ErrorKind::AlreadyExists => Error::BackupExists { path: path.to_owned() },
         _ => Error::Backup { path: path.to_owned(), source },
     })
@@ -162,13 +162,13 @@ pub(super) fn place(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Erro
 
 /// Whether this user may put a file there, without trying.
 pub(super) fn may_write_beside(path: &Path) -> Result<(), Error> {
-    let may = access(place::directory(path), Access::WRITE_OK | Access::EXEC_OK);
+    let may = access(files::parent(path), Access::WRITE_OK | Access::EXEC_OK);
     may.map_err(|source| Error::Backup { path: path.to_owned(), source: source.into() })
 }
 
 /// Finds out, before anything is changed, that a file can be put there later.
 pub(super) fn check_writable(path: &Path) -> Result<(), Error> {
-    let checked = place::check(path, Placing::SECRET);
+    let checked = files::check_writable(path, WriteOptions::SECRET);
     checked.map_err(|source| Error::Backup { path: path.to_owned(), source })
 }
 

@@ -15,7 +15,7 @@ use std::{
 use innodb::crypt::wrapped::Wrapped;
 use serde::Serialize;
 
-use super::files;
+use super::data_files;
 
 /// Which key each tablespace has.
 pub(super) type Fingerprints = BTreeMap<PathBuf, u32>;
@@ -31,7 +31,7 @@ pub struct DataKeys {
 
 /// The fingerprint of a tablespace's key; `None` if it has none, or none on disk yet.
 pub(super) fn of_tablespace(path: &Path) -> Option<u32> {
-    match Wrapped::find(&files::head(path)?)? {
+    match Wrapped::find(&data_files::head(path)?)? {
         Wrapped::Tablespace(key) => Some(key.key_checksum()),
         _ => None,
     }

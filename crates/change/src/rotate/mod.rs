@@ -14,9 +14,9 @@
 
 mod backup;
 pub(crate) mod copy;
+pub(crate) mod data_files;
 mod data_keys;
 mod error;
-pub(crate) mod files;
 mod plan;
 pub(crate) mod proof;
 mod rotation;

@@ -537,7 +537,7 @@ impl<'r, 'l> Run<'r, 'l> {
             }
             let removed: Vec<String> = written.keys.difference(&names).cloned().collect();
             if removed.is_empty() && included {
-                let gone = fs::remove_file(&written.path).and_then(|()| place::sync(&written.path));
+                let gone = fs::remove_file(&written.path).and_then(|()| files::sync_parent(&written.path));
                 gone.map_err(|source| Error::Backup { path: written.path.clone(), source })?;
                 report.backup_before = report.backup_before.take().filter(|backup| backup.file != written.path);
                 continue;

@@ -8,7 +8,7 @@ use std::{
 
 use server::{Flavor, dialect::encryption::Encrypts};
 
-use super::{Error, Request, copy::KeyringCopy, files};
+use super::{Error, Request, copy::KeyringCopy, data_files};
 use crate::{
     KeyManagement, KeyStore, KeyringStatus, Session,
     keyring::{has_room, in_memory, lacking},
@@ -49,7 +49,7 @@ impl Site {
             return Err(Error::RedoInClear { server: server.to_owned() });
         }
         let server_uuid = register::server_name(session.identity());
-        let places = files::places(session, request.datadir.as_deref())?;
+        let places = data_files::places(session, request.datadir.as_deref())?;
         let keyring = keyring_file(&status, request)?;
         has_room(&keyring)?;
         let store = KeyStore::MySql(keyring);
@@ -65,7 +65,7 @@ impl Site {
         let plugin = KeyManagement::of(session)?;
         let plugin = plugin.ok_or_else(|| crate::Error::NoKeyManagement { server: server.to_owned() })?;
         let server_uuid = register::server_name(session.identity());
-        let places = files::places(session, request.datadir.as_deref())?;
+        let places = data_files::places(session, request.datadir.as_deref())?;
         let file = request.keyring.clone().or(plugin.file);
         let file = file.ok_or(Error::KeyringNotAFile { keyring: plugin.name })?;
         let store = KeyStore::MariaDb { file, password: plugin.password };

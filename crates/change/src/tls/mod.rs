@@ -10,8 +10,8 @@
 //! them: they, not what the interrupted run has written, are what a roll-back brings back.
 
 mod error;
-mod files;
 mod origin;
+mod pair_files;
 mod run;
 mod site;
 

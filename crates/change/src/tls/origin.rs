@@ -70,7 +70,7 @@ fn followed(path: &Path) -> Result<PathBuf, Error> {
     let failed = |source| Error::File { path: path.to_owned(), source };
     let Ok(real) = fs::canonicalize(path) else {
         // There is none yet.
-        let directory = fs::canonicalize(place::directory(path)).map_err(failed)?;
+        let directory = fs::canonicalize(files::parent(path)).map_err(failed)?;
         return Ok(directory.join(path.file_name().unwrap_or_default()));
     };
     let owner = fs::metadata(&real).map_err(failed)?.uid();
@@ -92,7 +92,7 @@ fn links(path: &Path) -> io::Result<Vec<(PathBuf, u32)>> {
         let Some(link) = above.into_iter().find(|path| path.is_symlink()).map(Path::to_owned) else { break };
         links.push((link.clone(), link.symlink_metadata()?.uid()));
         let below = rest.strip_prefix(&link).unwrap_or_else(|_| Path::new("")).to_owned();
-        rest = place::directory(&link).join(fs::read_link(&link)?);
+        rest = files::parent(&link).join(fs::read_link(&link)?);
         // A joined empty path would end with a slash.
         rest.extend(below.components());
     }

@@ -3,15 +3,15 @@
 use std::{fmt::Write as _, time::Instant};
 
 use cert::{Credentials, Limits, judge, worst};
+use files::WriteOptions;
 use jiff::Timestamp;
-use place::Placing;
 use rustls_pki_types::CertificateDer;
 use server::{Certificate, Options, Target, probe::served};
 use zeroize::Zeroizing;
 
 use super::{
     Error, Report, Request, SCHEMA,
-    files::{self, Kind, Replacement},
+    pair_files::{self, Kind, Replacement},
     site::Site,
 };
 use crate::{LockPatience, Outcome, Session, StatementLog, Step};
@@ -87,7 +87,7 @@ impl<'w> Work<'w> {
         let mut site = Site::of(&mut session, target, request)?;
         let wanted = credentials.leaf().map(|leaf| leaf.sha256.clone()).unwrap_or_default();
         let (files, authorities) = replacements(&mut site, credentials, request)?;
-        files::check(&files, site.owner.0)?;
+        pair_files::check(&files, site.owner.0)?;
         let before = served(&site.outside, None, request.timeout);
         // A server without TLS so far has no certificate to show.
         let before = match before {
@@ -134,23 +134,23 @@ impl<'w> Work<'w> {
     fn carry_out(&mut self, action: Action) -> Result<(), Error> {
         match action {
             Action::Keep => self.keep(),
-            Action::Replace => files::write(&self.files, self.log),
+            Action::Replace => pair_files::write(&self.files, self.log),
             Action::Reload => Ok(self.session.change(self.site.reload)?),
             Action::Prove => self.prove(),
-            Action::Forget => files::forget(&self.files),
+            Action::Forget => pair_files::forget(&self.files),
         }
     }
 
     /// Keeps the files that go with what is served now. If that is the certificate in place, what an interrupted run has
     /// kept is older, and nobody wants it back.
     fn keep(&self) -> Result<(), Error> {
-        let pem = files::read(&self.site.certificate)?.unwrap_or_default();
+        let pem = pair_files::read(&self.site.certificate)?.unwrap_or_default();
         let ders = server::certificate::ders_from_pem(&pem).unwrap_or_default();
         let in_place = ders.first().map(|der| server::certificate::sha256_hex(der));
         if in_place.is_some() && in_place == self.before {
-            files::forget(&self.files)?;
+            pair_files::forget(&self.files)?;
         }
-        files::keep(&self.files)
+        pair_files::keep(&self.files)
     }
 
     /// The new certificate, from outside, with the proof of its key.
@@ -173,7 +173,7 @@ impl<'w> Work<'w> {
     /// Puts everything back, as far as the run had come.
     fn roll_back(&mut self, failed: Action, cause: Error) -> Error {
         let undone = match failed {
-            Action::Keep => files::forget(&self.files),
+            Action::Keep => pair_files::forget(&self.files),
             Action::Replace | Action::Reload | Action::Prove => self.undo(),
             Action::Forget => return cause,
         };
@@ -184,7 +184,7 @@ impl<'w> Work<'w> {
     }
 
     fn undo(&mut self) -> Result<(), Error> {
-        files::put_back(&self.files, self.log)?;
+        pair_files::put_back(&self.files, self.log)?;
         if let Some(before) = &self.before {
             self.session.change(self.site.reload)?;
             let found = self.seen(None)?;
@@ -193,7 +193,7 @@ impl<'w> Work<'w> {
                 return Err(Error::NotServed { endpoint, found, wanted: before.clone() });
             }
         }
-        files::forget(&self.files)
+        pair_files::forget(&self.files)
     }
 
     fn report(&self, outcome: &dyn Fn(usize) -> Outcome) -> Report {
@@ -238,17 +238,17 @@ fn replacements(
     let certificate = Zeroizing::new(credentials.certificate_pem);
     let (authorities, ca_pem) = credentials.authorities.unwrap_or_default();
     let key = credentials.key.map(|(_, pem)| pem).unwrap_or_default();
-    let public = Placing { owner, ..Placing::PUBLIC };
-    let secret = Placing { owner, ..Placing::SECRET };
+    let public = WriteOptions { owner, ..WriteOptions::PUBLIC };
+    let secret = WriteOptions { owner, ..WriteOptions::SECRET };
     let mut files = vec![
-        Replacement { kind: Kind::Certificate, path: site.certificate.clone(), bytes: certificate, placing: public },
-        Replacement { kind: Kind::Key, path: site.key.clone(), bytes: key, placing: secret },
+        Replacement { kind: Kind::Certificate, path: site.certificate.clone(), bytes: certificate, options: public },
+        Replacement { kind: Kind::Key, path: site.key.clone(), bytes: key, options: secret },
     ];
     if let Some(path) = site.ca.clone() {
         // What is no authority's certificate is found when all files are checked.
-        let old = files::read(&path)?;
+        let old = pair_files::read(&path)?;
         let bytes = authorities_file(ca_pem, old.as_deref().map(Vec::as_slice), request.trust_old_ca, &mut site.notes);
-        files.push(Replacement { kind: Kind::Authorities, path, bytes: Zeroizing::new(bytes), placing: public });
+        files.push(Replacement { kind: Kind::Authorities, path, bytes: Zeroizing::new(bytes), options: public });
     }
     Ok((files, authorities))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use files::ReadAt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
         state::{Judged, PageContext, PageState, is_exempt, judge},
         types::{ClearClass, PageType, is_change_buffer},
     },
-    read::{ReadAt, fill, length, spread},
+    read::{fill, length, spread},
     tablespace::{
         ClearPage, CopyCounter, DoublewriteCopies, Family, ForeignPage, KeyVersionPages, Page0, PageCounts,
         TablespaceKind, TablespaceScan, Truncation, page0::MAX_PAGE_BYTES,

@@ -11,13 +11,15 @@
 
 mod decryption;
 
+use files::ReadAt;
+
 use crate::{
     aria::{AriaTable, RowFormat, bitmap_interval, recognise_table},
     bytes::{Bytes, all_zero, as_u64, as_usize, bump},
     crypt::aria::{CryptRecord, PageLayout},
     error::ScanError,
     keys::KeySource,
-    read::{ReadAt, fill, length},
+    read::{fill, length},
     verify::{Check, FileReport, Tally, aria::decryption::Decryption},
 };
 

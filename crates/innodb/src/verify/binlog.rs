@@ -18,6 +18,7 @@ mod format;
 mod log;
 mod resume;
 
+use files::ReadAt;
 use zeroize::Zeroizing;
 
 pub use self::first_event::first_event;
@@ -29,7 +30,7 @@ use crate::{
     ids::KeyVersion,
     keys::KeySource,
     randomness::looks_random,
-    read::{ReadAt, fill, length},
+    read::{fill, length},
     verify::{
         Check, FileReport, RequiredKey, Tally,
         binlog::{

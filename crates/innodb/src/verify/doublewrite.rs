@@ -7,11 +7,13 @@
 //!
 //! Source: formats, "mysql.ibd, ibdata1, temporary, doublewrite".
 
+use files::ReadAt;
+
 use crate::{
     bytes::{as_u64, as_usize},
     doublewrite,
     error::ScanError,
-    read::{ReadAt, fill, length},
+    read::{fill, length},
     verify::{
         Check, FileReport, Tally,
         tablespace::{Owners, Part, Scratch, copy},

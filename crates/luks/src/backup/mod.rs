@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest;
-use place::Placing;
+use files::WriteOptions;
 
 pub use manifest::Manifest;
 pub use repair::Repair;
@@ -21,8 +21,8 @@ use crate::cryptsetup::CryptsetupError;
 use crate::error::{LuksError, hint_of_io};
 use crate::finding::Finding;
 use crate::read::{Readable, read};
-use crate::source::{ReadAt, read_up_to};
 use crate::volume::Volume;
+use files::{ReadAt, read_bytes};
 
 /// The largest header that is copied: both copies of 4 MiB and 128 MiB of key slots; LUKS1 has less.
 const MAX_HEADER_BYTES: u64 = 136 << 20;
@@ -149,7 +149,7 @@ impl Header {
             let (readable, volume) = volume(source, path)?;
             let expected = volume.header_bytes;
             let length = usize::try_from(expected.min(MAX_HEADER_BYTES)).unwrap_or_default();
-            let bytes = read_up_to(source, 0, length).map_err(BackupError::io(path))?;
+            let bytes = read_bytes(source, 0, length).map_err(BackupError::io(path))?;
             let found = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
             if found < expected {
                 return Err(BackupError::Short { path: path.to_owned(), found, expected });
@@ -169,9 +169,9 @@ impl Header {
     /// [`BackupError::Io`], also if a file is in the way.
     pub fn save(&self, path: &Path) -> Result<Manifest, BackupError> {
         let manifest = Manifest::of(self);
-        place::place(path, &self.bytes, Placing::SECRET).map_err(BackupError::io(path))?;
+        files::write_atomic(path, &self.bytes, WriteOptions::SECRET).map_err(BackupError::io(path))?;
         let beside = Manifest::path(path);
-        place::place(&beside, &manifest.to_json(), Placing::SECRET).map_err(BackupError::io(&beside))?;
+        files::write_atomic(&beside, &manifest.to_json(), WriteOptions::SECRET).map_err(BackupError::io(&beside))?;
         let again = std::fs::read(path).map_err(BackupError::io(path))?;
         if sha256_hex(&again) == manifest.sha256 {
             return Ok(manifest);

@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use place::Placing;
+use files::WriteOptions;
 use rustix::fs::{SeekFrom, seek};
 use serde_json::{Map, Value};
 
@@ -82,7 +82,7 @@ impl Repair {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(BackupError::io(&trial)(error)),
             _ => {}
         }
-        place::place(&trial, &self.repaired.bytes, Placing::SECRET).map_err(BackupError::io(&trial))?;
+        files::write_atomic(&trial, &self.repaired.bytes, WriteOptions::SECRET).map_err(BackupError::io(&trial))?;
         let opens = cryptsetup.opens(&trial, key, None);
         std::fs::remove_file(&trial).map_err(BackupError::io(&trial))?;
         if opens?.is_none() {

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use place::Placing;
+use files::WriteOptions;
 use rustix::fs::{SeekFrom, seek};
 
 use super::lock::lock;
@@ -14,8 +14,8 @@ use super::{BackupError, Header, Manifest, volume};
 use crate::cryptsetup::Cryptsetup;
 use crate::judge::{Relation, compare};
 use crate::secret::Secret;
-use crate::source::read_up_to;
 use crate::volume::{Format, Volume};
+use files::read_bytes;
 
 /// A restore that is allowed, and has not begun.
 #[derive(Debug)]
@@ -118,10 +118,10 @@ pub(super) fn put(
         let why = format!("{}: its header has changed since the plan was made; nothing was changed", path.display());
         return Err(BackupError::Refused(why));
     }
-    let before = read_up_to(&device, 0, header.bytes.len()).map_err(io())?;
-    place::place(save, &before, Placing::SECRET).map_err(BackupError::io(save))?;
+    let before = read_bytes(&device, 0, header.bytes.len()).map_err(io())?;
+    files::write_atomic(save, &before, WriteOptions::SECRET).map_err(BackupError::io(save))?;
     let written = write(&device, &header.bytes, &header.volume)
-        .and_then(|()| read_up_to(&device, 0, header.bytes.len()))
+        .and_then(|()| read_bytes(&device, 0, header.bytes.len()))
         .is_ok_and(|there| there == header.bytes);
     if !written {
         let (path, saved) = (path.to_owned(), save.to_owned());

@@ -138,7 +138,7 @@ fn served(found: &mut Found, root: &Path, name: &str) -> Result<(), DeviceError>
     );
     found.note("boot-key-enabled", enabled, format!("the key comes over {}", socket_path(name).display()), wrong);
     if root == Path::new("/") {
-        let roots = place::runtime::check();
+        let roots = files::runtime::check();
         let wrong = roots.as_ref().err().map(ToString::to_string).unwrap_or_default();
         found.note("boot-key-directory", roots.is_ok(), "only root decides what listens there".to_owned(), wrong);
     }

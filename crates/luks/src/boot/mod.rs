@@ -74,7 +74,7 @@ pub struct Removal {
 
 /// Where systemd listens for it.
 fn socket_path(name: &str) -> PathBuf {
-    Path::new(place::runtime::DIRECTORY).join(format!("{name}.sock"))
+    Path::new(files::runtime::DIRECTORY).join(format!("{name}.sock"))
 }
 
 /// The units that hand out the key: the socket, and the service behind it.

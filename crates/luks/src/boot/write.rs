@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+
+use files::WriteOptions;
 
 use crate::device::DeviceError;
 
@@ -93,15 +95,15 @@ impl Edit {
                 }
                 Ok(())
             }
-            Some(Content::Link(to)) => symlink(to, &self.target).and_then(|()| place::sync(&self.target)).map_err(io()),
+            Some(Content::Link(to)) => {
+                symlink(to, &self.target).and_then(|()| files::sync_parent(&self.target)).map_err(io())
+            }
             Some(Content::Text(text)) => {
-                let mut placing = place::Placing::PUBLIC.replacing(self.before.is_some());
-                if self.before.is_some() {
-                    let metadata = fs::metadata(&self.target).map_err(io())?;
-                    placing.mode = metadata.permissions().mode() & 0o7777;
-                    placing.owner = Some((metadata.uid(), metadata.gid()));
-                }
-                place::place(&self.target, text.as_bytes(), placing).map_err(io())
+                let options = match self.before {
+                    Some(_) => WriteOptions::replacing_file(&fs::metadata(&self.target).map_err(io())?),
+                    None => WriteOptions::PUBLIC,
+                };
+                files::write_atomic(&self.target, text.as_bytes(), options).map_err(io())
             }
         }
     }
@@ -162,6 +164,8 @@ fn below(root: &Path, path: &Path) -> Result<(), DeviceError> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
     use super::*;
 
     fn appended(root: &Path, path: &Path) -> Result<Edit, DeviceError> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mounts::{Mount, Mounts};
+use files::mounts::{Mount, Mounts};
 
 /// The places; tests put their own trees there.
 #[derive(Debug, Clone)]

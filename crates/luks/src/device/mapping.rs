@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use place::{Placing, runtime};
+use files::{WriteOptions, runtime};
 
 use super::{Block, DeviceError, Host};
 use crate::backup::{Header, open};
@@ -125,7 +125,7 @@ impl Opening<'_> {
         if let Some(finding) = report.findings.iter().find(grave) {
             return Err(DeviceError::refused(self.device, format!("{} ({})", finding.detail, finding.code.as_str())));
         }
-        place::place(&path, header.bytes(), Placing::SECRET).map_err(DeviceError::io(&path))?;
+        files::write_atomic(&path, header.bytes(), WriteOptions::SECRET).map_err(DeviceError::io(&path))?;
         Ok(path)
     }
 

@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{PermissionsExt, fchown};
 use std::path::Path;
 
 use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
@@ -90,8 +90,8 @@ pub fn guard(host: &Host, directory: &Path) -> Result<Guard, DeviceError> {
     let handle = File::open(directory).map_err(io())?;
     let flags = ioctl_getflags(&handle);
     if !flags.is_ok_and(|flags| flags.contains(IFlags::IMMUTABLE)) {
-        chown(directory, Some(0), Some(0)).map_err(io())?;
-        fs::set_permissions(directory, fs::Permissions::from_mode(0o000)).map_err(io())?;
+        fchown(&handle, Some(0), Some(0)).map_err(io())?;
+        handle.set_permissions(fs::Permissions::from_mode(0o000)).map_err(io())?;
     }
     let guarded = match flags {
         Ok(flags) => ioctl_setflags(&handle, flags | IFlags::IMMUTABLE),

@@ -11,9 +11,9 @@ use crate::error::LuksError;
 use crate::finding::{Code, Finding};
 use crate::material;
 use crate::read::{Readable, Reading, read};
-use crate::source::ReadAt;
 use crate::summary::HeaderSummary;
 use crate::volume::Volume;
+use files::ReadAt;
 
 pub use compare::{Relation, compare};
 

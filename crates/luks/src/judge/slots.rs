@@ -9,8 +9,8 @@ use crate::finding::{Code, Finding};
 use crate::kdf::Kdf;
 use crate::luks1;
 use crate::material;
-use crate::source::ReadAt;
 use crate::volume::{Format, Slot, Volume};
+use files::ReadAt;
 
 /// Judges what the header says of its slots.
 pub(super) fn judge(volume: &Volume) -> Vec<Finding> {

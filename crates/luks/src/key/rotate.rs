@@ -144,7 +144,7 @@ impl Rotation<'_> {
         }
         if !path.exists() {
             header.save(&path)?;
-            place::sync(&path).map_err(KeyError::io(directory))?;
+            files::sync_parent(&path).map_err(KeyError::io(directory))?;
         }
         did(Step::BackedUp, None, Some(&path))?;
         stale(directory, &header.volume).map_err(KeyError::io(directory))

@@ -6,11 +6,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::rand;
-use place::Placing;
+use files::WriteOptions;
 use zeroize::Zeroizing;
 
 use super::KeyError;
@@ -30,7 +30,7 @@ impl Store {
     pub(super) fn open(key: &Path) -> Result<Self, KeyError> {
         // Renaming over a link would leave the old key where the boot looks for it.
         let key = &fs::canonicalize(key).map_err(KeyError::io(key))?;
-        let directory = place::directory(key);
+        let directory = files::parent(key);
         let lock = File::open(directory).map_err(KeyError::io(directory))?;
         if lock.try_lock().is_err() {
             return Err(KeyError::Busy { path: directory.to_owned() });
@@ -51,20 +51,15 @@ impl Store {
     pub(super) fn make_new(&self) -> Result<(), KeyError> {
         let mut bytes = Zeroizing::new([0; KEY_BYTES]);
         let filled = rand::fill(bytes.as_mut_slice()).map_err(|_| io::Error::other("no random numbers"));
-        let like = |()| {
-            place::place(&self.new, bytes.as_slice(), Placing::SECRET)?;
-            self.inherit()
-        };
+        let like = |()| files::write_atomic(&self.new, bytes.as_slice(), self.new_options()?);
         filled.and_then(like).map_err(KeyError::io(&self.new))
     }
 
     /// The next key belongs to whom this one does, and never to more.
-    fn inherit(&self) -> io::Result<()> {
+    fn new_options(&self) -> io::Result<WriteOptions> {
         let now = fs::metadata(&self.key)?;
-        if fs::metadata(&self.new)?.uid() != now.uid() {
-            std::os::unix::fs::chown(&self.new, Some(now.uid()), Some(now.gid()))?;
-        }
-        fs::set_permissions(&self.new, fs::Permissions::from_mode(now.permissions().mode() & 0o700))
+        let owner = (now.uid() != rustix::process::geteuid().as_raw()).then_some((now.uid(), now.gid()));
+        Ok(WriteOptions { mode: now.mode() & 0o700, owner, replace: false })
     }
 
     /// Keeps a copy of the key of now beside its place. One that is there already has to be the same.
@@ -75,12 +70,12 @@ impl Store {
             let other = || io::Error::other("is there already and holds another key; find out what it is for");
             return if same { Ok(()) } else { Err(KeyError::io(&self.old)(other())) };
         }
-        place::place(&self.old, now.bytes(), Placing::SECRET).map_err(KeyError::io(&self.old))
+        files::write_atomic(&self.old, now.bytes(), WriteOptions::SECRET).map_err(KeyError::io(&self.old))
     }
 
     /// Puts the next key in the place of the key of now.
     pub(super) fn promote(&self) -> Result<(), KeyError> {
-        fs::rename(&self.new, &self.key).and_then(|()| place::sync(&self.key)).map_err(KeyError::io(&self.key))
+        fs::rename(&self.new, &self.key).and_then(|()| files::sync_parent(&self.key)).map_err(KeyError::io(&self.key))
     }
 
     /// Overwrites the key of before, as far as a file system lets that mean anything, and removes it.
@@ -91,7 +86,7 @@ impl Store {
             file.write_all(&vec![0; length])?;
             file.sync_all()?;
             fs::remove_file(&self.old)?;
-            place::sync(&self.old)
+            files::sync_parent(&self.old)
         };
         forget().map_err(KeyError::io(&self.old))
     }

@@ -21,8 +21,8 @@ use serde_json::Value;
 use super::metadata::Metadata;
 use super::{COPY_BYTES, validity};
 use crate::bytes::{be16, be64, text};
-use crate::source::{ReadAt, read_up_to};
 use crate::volume::Volume;
+use files::{ReadAt, read_bytes};
 
 /// How a LUKS device begins; LUKS1 too.
 pub(crate) const MAGIC_PRIMARY: [u8; 6] = *b"LUKS\xba\xbe";
@@ -91,7 +91,7 @@ impl Copy {
 
 /// Looks at one place. What cannot be read counts as damaged: there is another copy.
 pub(crate) fn read_copy(source: &dyn ReadAt, place: Place) -> State {
-    match read_bytes(source, place) {
+    match read_whole(source, place) {
         Ok(Ok(bytes)) => parse(&bytes),
         Ok(Err(state)) => state,
         Err(error) => State::Damaged(format!("it cannot be read: {error}")),
@@ -99,9 +99,9 @@ pub(crate) fn read_copy(source: &dyn ReadAt, place: Place) -> State {
 }
 
 /// The whole copy if its magic, version, place and size are right.
-fn read_bytes(source: &dyn ReadAt, place: Place) -> io::Result<Result<Vec<u8>, State>> {
+fn read_whole(source: &dyn ReadAt, place: Place) -> io::Result<Result<Vec<u8>, State>> {
     let damaged = |why: String| Ok(Err(State::Damaged(why)));
-    let start = read_up_to(source, place.offset(), BINARY_BYTES)?;
+    let start = read_bytes(source, place.offset(), BINARY_BYTES)?;
     if !start.starts_with(&place.magic()) {
         return Ok(Err(State::Absent));
     }
@@ -120,7 +120,7 @@ fn read_bytes(source: &dyn ReadAt, place: Place) -> io::Result<Result<Vec<u8>, S
     if offset != place.offset() {
         return damaged(format!("it says that it lies at byte {offset}"));
     }
-    let bytes = read_up_to(source, place.offset(), length)?;
+    let bytes = read_bytes(source, place.offset(), length)?;
     if bytes.len() < length {
         return damaged(format!("it ends after {} of {length} bytes", bytes.len()));
     }

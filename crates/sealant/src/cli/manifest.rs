@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ::transfer::check::{Difference, check};
 use ::transfer::manifest::{Manifest, ManifestError};
-use place::regular::{self, Links};
+use files::regular::{self, Links};
 use report::{Format, size};
 
 use crate::exit::Exit;

@@ -1,9 +1,10 @@
 //! Results go to stdout or whole into a file: written beside it, then renamed.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use files::{PendingFile, WriteOptions};
 
 use crate::output::message::Failure;
 
@@ -21,8 +22,7 @@ pub(crate) fn to_stdout(write: &Writer<'_>) -> Result<(), Failure> {
 
 /// Finds out before a long run that a file cannot be written after it.
 pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
-    let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    if path.is_dir() || !directory.is_dir() {
+    if path.is_dir() || !files::parent(path).is_dir() {
         return Err(Failure::usage(format!("{}: not a file in a directory that exists", path.display())));
     }
     Ok(())
@@ -43,20 +43,13 @@ fn write_into(path: &Path, write: &Writer<'_>) -> io::Result<()> {
 }
 
 fn write_beside(path: &Path, write: &Writer<'_>) -> io::Result<()> {
-    let name = path.file_name().ok_or_else(|| io::Error::other("not a file name"))?;
-    let beside = path.with_file_name(format!(".{}.{}.part", name.to_string_lossy(), std::process::id()));
-    let written = write_new(&beside, write).and_then(|()| std::fs::rename(&beside, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
-    }
-    written
-}
-
-fn write_new(path: &Path, write: &Writer<'_>) -> io::Result<()> {
-    let file: File = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    let mut out = BufWriter::new(file);
-    write(&mut out)?;
-    out.into_inner()?.sync_all()
+    let options = WriteOptions::SECRET.replacing(true);
+    let (pending, ()) = PendingFile::write_with(path, options, |file| {
+        let mut out = BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()
+    })?;
+    pending.commit()
 }
 
 #[cfg(test)]

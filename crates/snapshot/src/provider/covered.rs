@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use mounts::Mounts;
+use files::mounts::Mounts;
 
 use super::Source;
 use crate::error::Error;

@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use mounts::Mounts;
-use place::runtime;
+use files::mounts::Mounts;
+use files::runtime;
 
 use crate::{error::Error, tools::Tools};
 

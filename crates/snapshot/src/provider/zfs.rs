@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mounts::Mounts;
+use files::mounts::Mounts;
 
 use super::{
     Prepared, Source, Way,

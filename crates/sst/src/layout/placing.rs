@@ -91,7 +91,7 @@ impl Layout {
     /// # Errors
     /// [`SstError::Outside`].
     pub(crate) fn check_replaceable(&self) -> Result<(), SstError> {
-        let mounted = mounts::Mounts::own();
+        let mounted = files::mounts::Mounts::own();
         let mounted = mounted.map_err(SstError::file("/proc/self/mountinfo", "cannot be read"))?;
         for path in self.old()? {
             let other = device(&path) != device(&self.datadir);

@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use files::regular::{self, Links};
 use glob::Pattern;
-use place::regular::{self, Links};
 use transfer::plan::{Plan, Selection};
 
 use super::{DATA, Layout, tree::list};

@@ -12,9 +12,9 @@ use std::{
 };
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use files::Buffer;
 use innodb::crypt::wrapped::{HEAD_BYTES, MasterKey, Secret, Wrapped, rewrap};
 use keyring::{AddedKey, KeyringError, LoadedBy, Purpose, WritableKeyring};
-use verify::read::Buffer;
 use zeroize::Zeroizing;
 
 use crate::{
@@ -128,7 +128,7 @@ pub(super) fn forget_first_chunks(staging: &Staging, entries: &[Entry], ledger: 
     for (file, _) in ledger.runs().into_iter().filter(|(_, run)| run.start == 0) {
         let Some(entry) = entries.get(file) else { continue };
         let mut head = vec![0; HEAD_BYTES];
-        let read = innodb::ReadAt::read_at(&staging.open_file(&mut folder, &entry.path)?, 0, &mut head);
+        let read = files::ReadAt::read_at(&staging.open_file(&mut folder, &entry.path)?, 0, &mut head);
         head.truncate(read.unwrap_or_default());
         if Wrapped::find(&head).is_some() {
             ledger.forget(file, 0..1);

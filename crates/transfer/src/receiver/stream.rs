@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
-use verify::read::Buffer;
+use files::Buffer;
 use zeroize::Zeroize;
 
 use crate::{

@@ -15,11 +15,11 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use files::Buffer;
 use rustix::{
     fs::{FallocateFlags, fallocate},
     io::{Errno, ReadWriteFlags, pwritev2},
 };
-use verify::read::Buffer;
 
 use crate::{
     error::TransferError,

@@ -2,13 +2,13 @@
 
 use std::{fs::File, io, os::unix::fs::FileExt, path::PathBuf};
 
-use innodb::ReadAt;
-use place::regular::{self, Links, NotRegular};
+use files::ReadAt;
+use files::regular::{self, Links, NotRegular};
+use files::{Buffer, Reader};
 use rustix::{
     fs::{SeekFrom, seek},
     io::Errno,
 };
-use verify::read::{Buffer, Reader};
 
 use crate::{
     error::TransferError,

@@ -7,8 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use files::Buffer;
 use innodb::KeyVersion;
-use verify::read::Buffer;
 
 use crate::{
     codec::{

@@ -3,13 +3,13 @@
 
 use std::{net::TcpStream, ops::Range, sync::Arc, time::Duration};
 
+use files::Buffer;
 use rustls::{
     AlertDescription, ClientConfig, Error as TlsError, PeerMisbehaved, ServerConfig,
     client::UnbufferedClientConnection, server::UnbufferedServerConnection,
 };
 use rustls_pki_types::ServerName;
 use tls13::{Handshake, KEY_UPDATE, NEW_SESSION_TICKET, OUR_KEY_UPDATE, RecordKeys};
-use verify::read::Buffer;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::{

@@ -11,7 +11,7 @@ mod text;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use innodb::ReadAt;
+use files::ReadAt;
 
 use crate::facts::files::Content;
 use crate::facts::host::Role;
@@ -119,17 +119,7 @@ impl Candidate<'_> {
 
 /// Fills `buf` from `offset`; the count of bytes, none on a read error.
 fn fill(source: &dyn ReadAt, offset: u64, buf: &mut [u8]) -> Option<usize> {
-    let mut done = 0_usize;
-    while let Some(rest) = buf.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        let at = offset.saturating_add(u64::try_from(done).unwrap_or(u64::MAX));
-        match source.read_at(at, rest) {
-            Ok(0) => break,
-            Ok(count) => done = done.saturating_add(count),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return None,
-        }
-    }
-    Some(done)
+    files::read_up_to(source, offset, buf).ok()
 }
 
 /// Bytes as text: UTF-8 but for a last character cut in the middle, and no control characters

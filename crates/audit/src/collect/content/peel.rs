@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-use innodb::ReadAt;
+use files::ReadAt;
 
 /// Bytes that one file may cost, over all wrappings: reading stops when they are gone.
 #[derive(Debug, Clone)]

@@ -8,12 +8,14 @@
 //! Source: formats, "Redo" of MySQL; `fsp0fsp.cc` (`fsp_header_write_encryption`) writes one
 //! string.
 
+use files::ReadAt;
+
 use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize},
     crypt::redo::mysql::{BLOCK_BYTES, BlockCipher, is_encrypted},
     error::ScanError,
     ids::Lsn,
-    read::{ReadAt, fill, length},
+    read::{fill, length},
     tablespace::{Encryption, MySqlMagic},
     verify::redo::{MYSQL_HEADER_BYTES, block_holds, mysql_start_lsn, number_at},
 };

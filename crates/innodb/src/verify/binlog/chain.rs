@@ -1,10 +1,12 @@
 //! Walks from event to event: each gives its own length and the position of the next.
 
+use files::ReadAt;
+
 use crate::{
     binlog::{EVENT_HEADER_BYTES, EventHeader, FORMAT_DESCRIPTION, START_ENCRYPTION, START_ENCRYPTION_PERCONA},
     bytes::{Bytes, as_u64, bump},
     error::ScanError,
-    read::{ReadAt, length},
+    read::length,
     verify::{
         Check, Tally,
         binlog::{

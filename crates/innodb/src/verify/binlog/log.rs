@@ -1,6 +1,7 @@
 //! A log as a sequence of decrypted events, read in bounded memory.
 
 use crc_fast::{CrcAlgorithm::Crc32IsoHdlc, Digest};
+use files::ReadAt;
 use zeroize::Zeroizing;
 
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
         binlog::{EventPieces, MariaDbEvents, MySqlStream},
     },
     error::ScanError,
-    read::{ReadAt, fill},
+    read::fill,
 };
 
 /// Bytes of an event in memory at a time. Must be a valid length of a piece, see [`EventPieces`].

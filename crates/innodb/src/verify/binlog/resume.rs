@@ -1,10 +1,12 @@
 //! Finds the next event after one whose length cannot be trusted.
 
+use files::ReadAt;
+
 use crate::{
     binlog::{EVENT_HEADER_BYTES, EventHeader},
     bytes::{Bytes, as_u64, as_usize},
     error::ScanError,
-    read::{ReadAt, fill},
+    read::fill,
     verify::binlog::{
         chain::{Chain, EVENT_HEADER_LENGTH},
         format::known_type,

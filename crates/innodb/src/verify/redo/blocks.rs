@@ -2,6 +2,8 @@
 
 use std::{thread, time::Duration};
 
+use files::ReadAt;
+
 use super::{
     head::{BLOCK_BYTES, CHECKSUM},
     order::{BlockState, NumberedBlock, Order},
@@ -11,7 +13,7 @@ use crate::{
     bytes::{Bytes, all_zero, as_u64, bump},
     error::ScanError,
     page::checksum::crc32c,
-    read::{ReadAt, fill},
+    read::fill,
     verify::{Check, Tally},
 };
 

@@ -24,13 +24,14 @@
 
 use std::{thread, time::Duration};
 
+use files::ReadAt;
+
 use super::ring::{Geometry, Ring};
 use crate::{
     bytes::{Bytes, as_u64},
     crypt::redo::records::{self, Framing, MAX_BYTES, frame},
     error::ScanError,
     ids::Lsn,
-    read::ReadAt,
 };
 
 /// Bytes of a nonce.

@@ -4,6 +4,8 @@
 //! Source: `log0recv.cc` of MariaDB (`recv_log_recover_pre_10_2`); confirmed on files of MySQL 5.6,
 //! of which testdata has no sample.
 
+use files::ReadAt;
+
 use super::{
     Job, Outcome,
     blocks::{BlockJudge, Blocks, HEADER_BYTES, Judged},
@@ -16,7 +18,6 @@ use crate::{
     error::ScanError,
     ids::Lsn,
     page::checksum::fold,
-    read::ReadAt,
     verify::Check,
 };
 

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use files::ReadAt;
+
 use super::{
     Job, Outcome,
     blocks::{BlockJudge, Blocks, HEADER_BYTES, Judged},
@@ -24,7 +26,7 @@ use crate::{
     ids::{KeyVersion, Lsn},
     keys::KeySource,
     page::checksum::crc32c,
-    read::{ReadAt, fill},
+    read::fill,
     redo::RedoFormat,
     verify::{Check, RequiredKey, Tally},
 };

@@ -1,6 +1,8 @@
 //! Logs of MariaDB 10.8 and newer: every mini-transaction from the newest checkpoint to the end of
 //! the log. Older parts of the file are not read: the server does not need them.
 
+use files::ReadAt;
+
 use super::{
     HEAD_BYTES, Job, Outcome,
     chain::{Chain, Ending, Fault, MiniTransaction, NONCE_BYTES},
@@ -18,7 +20,7 @@ use crate::{
     ids::Lsn,
     keys::KeySource,
     page::checksum::crc32c,
-    read::{ReadAt, fill},
+    read::fill,
     redo::RedoFormat,
     verify::{Check, RequiredKey, Tally, Units},
 };

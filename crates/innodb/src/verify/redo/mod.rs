@@ -33,12 +33,14 @@ use self::{
     blocks::Blocks,
     head::{BLOCK_BYTES, Head},
 };
+use files::ReadAt;
+
 use crate::{
     bytes::{all_zero, as_u64},
     error::ScanError,
     ids::Lsn,
     keys::KeySource,
-    read::{ReadAt, fill, length},
+    read::{fill, length},
     redo::RedoFormat,
     verify::{Check, FileReport, RequiredKey, Tally},
 };

@@ -1,5 +1,7 @@
 //! MySQL's redo log files: each block is clear or encrypted; the whole log has one key.
 
+use files::ReadAt;
+
 use super::{
     Job, Outcome,
     blocks::{BlockJudge, Blocks, HEADER_BYTES, Judged},
@@ -16,7 +18,6 @@ use crate::{
     ids::Lsn,
     keys::KeySource,
     page::checksum::crc32c,
-    read::ReadAt,
     redo::{INFO, RedoFormat, is_percona},
     verify::{Check, RequiredKey, Tally},
 };

@@ -3,13 +3,15 @@
 //! Source: formats, "Redo (`ib_logfile0`)". That a mini-transaction continues at offset 12288 is
 //! from server source, confirmed on files of MariaDB 10.11 and 11.8; testdata has no sample.
 
+use files::ReadAt;
+
 use super::HEAD_BYTES;
 use crate::{
     bytes::{as_u64, as_usize},
     crypt::redo::records::MAX_BYTES,
     error::ScanError,
     ids::Lsn,
-    read::{ReadAt, fill},
+    read::fill,
 };
 
 /// Bytes read at once.

@@ -3,12 +3,14 @@
 //! Source: formats, "Page 0 (FSP header)": an all-zero page is valid only if its descriptor says
 //! free or it lies beyond the free limit; no exception in 62 files of both servers.
 
+use files::ReadAt;
+
 use crate::{
     bytes::{Bytes, as_u64},
     crypt::mysql,
     ids::Lsn,
     page::{checksum, flags::SpaceFlags, header::PageHeader, types::PageType},
-    read::{ReadAt, fill},
+    read::fill,
     tablespace::{Family, XDES_ARRAY},
     verify::tablespace::{Part, TablespaceVerifier, head::Decryptor},
 };

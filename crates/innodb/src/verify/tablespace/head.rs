@@ -2,13 +2,15 @@
 
 use std::{thread::sleep, time::Duration};
 
+use files::ReadAt;
+
 use crate::{
     bytes::{Bytes, as_usize},
     crypt::mysql::{self, PageCipher, TablespaceKey, UnwrapError, WrappedKey},
     error::ScanError,
     ids::SpaceId,
     page::checksum::Checksum,
-    read::{ReadAt, fill},
+    read::fill,
     tablespace::{Disagreement, Encryption, Family, MAX_PAGE_BYTES, Page0, TablespaceKind, doublewrite_area_of},
     verify::{
         Check, RequiredKey, Tally,

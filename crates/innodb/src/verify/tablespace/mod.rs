@@ -18,6 +18,8 @@ use std::{
     time::Duration,
 };
 
+use files::ReadAt;
+
 use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize},
     crypt::{self, mysql::TablespaceKey},
@@ -25,7 +27,7 @@ use crate::{
     ids::{Lsn, PageNo, SpaceId},
     keys::KeySource,
     page::header::PageHeader,
-    read::{ReadAt, fill, length},
+    read::{fill, length},
     tablespace::{Continuation, Family, Page0, TablespaceKind},
     verify::{Check, FileReport, RequiredKey, Tally, tablespace::judgement::State},
 };

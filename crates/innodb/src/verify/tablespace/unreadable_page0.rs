@@ -1,5 +1,7 @@
 //! Files that are tablespaces by name but whose page 0 is unreadable: what the other pages show.
 
+use files::ReadAt;
+
 use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize, bump},
     crypt::{
@@ -9,7 +11,7 @@ use crate::{
     error::{PageError, ScanError},
     ids::Lsn,
     page::{checksum, header::PageHeader, types::PageType},
-    read::{ReadAt, fill, length},
+    read::{fill, length},
     tablespace::{Family, Page0},
     verify::{Check, FileReport, Tally, Units},
 };

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use ::audit::finding::Severity;
 use clap::Args;
-use luks::{ReadAt, Report};
+use files::ReadAt;
+use luks::Report;
 use report::{Format, write_luks_json, write_luks_table};
 
 use super::device;

@@ -13,7 +13,7 @@ use ::snapshot::backup::{Program, reason_in};
 use ::transfer::plan::MANIFEST;
 use ::transfer::receiver::{Owner, Received};
 use clap::Args;
-use place::regular::{self, Links};
+use files::regular::{self, Links};
 
 use self::options::{OPTIONS, write_anew};
 use crate::cli::snapshot::backup::unprepared_by;

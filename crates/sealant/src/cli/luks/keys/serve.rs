@@ -11,7 +11,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use place::runtime;
+use files::runtime;
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process_group};
 use zeroize::Zeroizing;

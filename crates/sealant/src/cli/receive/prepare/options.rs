@@ -8,8 +8,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use place::Placing;
-use place::regular::{self, Links};
+use files::WriteOptions;
+use files::regular::{self, Links};
 
 /// The option file that such a program puts into a backup, and reads again.
 pub(super) const OPTIONS: &str = "backup-my.cnf";
@@ -60,8 +60,8 @@ pub(super) fn write_anew(backup: &Path, own: Option<&Path>, owner: Option<(u32, 
         let own = regular::read(own, Links::Followed, MOST_BYTES).map_err(|error| named(own, error))?;
         anew.extend(own);
     }
-    let placing = Placing { mode: 0o600, owner, replace: true };
-    place::place(&path, &anew, placing).map_err(|error| named(&path, error))
+    let options = WriteOptions { mode: 0o600, owner, replace: true };
+    files::write_atomic(&path, &anew, options).map_err(|error| named(&path, error))
 }
 
 /// The known options of a text; the name of one whose value is of no form that it can have.

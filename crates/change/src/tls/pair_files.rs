@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use place::Placing;
+use files::WriteOptions;
 use zeroize::Zeroizing;
 
 use super::Error;
@@ -53,7 +53,7 @@ pub(super) struct Replacement {
     /// Its new bytes.
     pub(super) bytes: Zeroizing<Vec<u8>>,
     /// How it is written, whatever is there now.
-    pub(super) placing: Placing,
+    pub(super) options: WriteOptions,
 }
 
 impl Replacement {
@@ -102,7 +102,7 @@ impl Replacement {
 
     fn write(&self, log: &StatementLog) -> Result<(), Error> {
         log.note(&format!("replace file {}", self.path.display()))?;
-        put(&self.path, &self.bytes, self.placing.replacing(true))
+        put(&self.path, &self.bytes, self.options.replacing(true))
     }
 
     fn put_back(&self, log: &StatementLog) -> Result<(), Error> {
@@ -114,7 +114,7 @@ impl Replacement {
             // There was none before.
             None => match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(error)),
-                _ => place::sync(&self.path).map_err(failed),
+                _ => files::sync_parent(&self.path).map_err(failed),
             },
         }
     }
@@ -135,8 +135,8 @@ pub(super) fn check(files: &[Replacement], server: u32) -> Result<(), Error> {
         file.judge(&file.path, server)?;
         // A roll-back would bring it back.
         file.judge(&file.kept(), server)?;
-        let placing = file.placing.replacing(true);
-        place::check(&file.path, placing).map_err(|source| Error::File { path: file.path.clone(), source })?;
+        let options = file.options.replacing(true);
+        files::check_writable(&file.path, options).map_err(|source| Error::File { path: file.path.clone(), source })?;
     }
     Ok(())
 }
@@ -165,11 +165,11 @@ pub(super) fn put_back(files: &[Replacement], log: &StatementLog) -> Result<(), 
 /// would bring back the other.
 pub(super) fn forget(files: &[Replacement]) -> Result<(), Error> {
     let Some(mark) = over(files) else { return Ok(()) };
-    put(&mark, b"", Placing::SECRET.replacing(true))?;
+    put(&mark, b"", WriteOptions::SECRET.replacing(true))?;
     files.iter().try_for_each(Replacement::forget)?;
     let failed = |source| Error::File { path: mark.clone(), source };
     // No copy may come back after a power cut once the mark is gone.
-    files.iter().try_for_each(|file| place::sync(&file.path)).map_err(failed)?;
+    files.iter().try_for_each(|file| files::sync_parent(&file.path)).map_err(failed)?;
     fs::remove_file(&mark).map_err(failed)
 }
 
@@ -179,9 +179,9 @@ fn over(files: &[Replacement]) -> Option<PathBuf> {
 }
 
 /// Permissions and owner of that file.
-fn exactly(path: &Path) -> Result<Placing, Error> {
+fn exactly(path: &Path) -> Result<WriteOptions, Error> {
     let found = fs::metadata(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
-    Ok(Placing { mode: found.mode() & 0o7777, owner: Some((found.uid(), found.gid())), replace: true })
+    Ok(WriteOptions { mode: found.mode() & 0o7777, owner: Some((found.uid(), found.gid())), replace: true })
 }
 
 /// Bytes of a file, wiped when they go; `None` if there is none.
@@ -193,8 +193,8 @@ pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
     }
 }
 
-fn put(path: &Path, bytes: &[u8], placing: Placing) -> Result<(), Error> {
-    place::place(path, bytes, placing).map_err(|source| Error::File { path: path.to_owned(), source })
+fn put(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<(), Error> {
+    files::write_atomic(path, bytes, options).map_err(|source| Error::File { path: path.to_owned(), source })
 }
 
 #[cfg(test)]
@@ -202,7 +202,12 @@ mod tests {
     use super::*;
 
     fn replacement(path: PathBuf) -> Replacement {
-        Replacement { kind: Kind::Certificate, path, bytes: Zeroizing::new(b"new".to_vec()), placing: Placing::SECRET }
+        Replacement {
+            kind: Kind::Certificate,
+            path,
+            bytes: Zeroizing::new(b"new".to_vec()),
+            options: WriteOptions::SECRET,
+        }
     }
 
     #[test]

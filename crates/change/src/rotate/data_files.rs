@@ -7,10 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use files::Reader;
+use files::regular::{self, Links};
 use innodb::tablespace::Page0;
-use place::regular::{self, Links};
 use server::{Flavor, Rows};
-use verify::read::Reader;
 
 use super::Error;
 use crate::Session;
@@ -119,7 +119,7 @@ pub(crate) fn page0(path: &Path) -> Option<Page0> {
 
 /// The first bytes of a file, which hold page 0 whatever its size.
 pub(crate) fn head(path: &Path) -> Option<Vec<u8>> {
-    use innodb::ReadAt;
+    use files::ReadAt;
     // The server said that the file is its own, whatever leads there.
     let reader = Reader::new(regular::open(path, Links::Followed).ok()?);
     let mut head = vec![0; HEAD_BYTES];

@@ -14,11 +14,15 @@ use std::{
     },
 };
 
-use innodb::ReadAt;
-use place::regular::{self, Links};
 use rustix::{
     fs::{Advice, OFlags, fadvise},
     io::{ReadWriteFlags, preadv2},
+};
+
+use crate::{
+    ReadAt,
+    read_at::{as_u64, read_up_to},
+    regular::{self, Links},
 };
 
 /// Alignment of memory, offsets and lengths of direct reads: the largest block size of common disks.
@@ -124,7 +128,9 @@ impl Reader {
     /// Those of the system.
     pub fn read_disk(&self, offset: u64, buf: &mut [u8], cached: usize) -> io::Result<usize> {
         if cached > 0 {
-            return read_all(&self.file, offset, buf, cached);
+            let rest = buf.get_mut(cached..).unwrap_or_default();
+            let read = read_up_to(&self.file, offset.saturating_add(as_u64(cached)), rest)?;
+            return Ok(cached.saturating_add(read));
         }
         if let Some(direct) = self.direct()
             && let Ok(done) = read_direct(direct, offset, buf)
@@ -132,7 +138,7 @@ impl Reader {
             self.evict_probed(offset.saturating_add(as_u64(buf.len())));
             return Ok(done);
         }
-        let done = read_all(&self.file, offset, buf, 0)?;
+        let done = read_up_to(&self.file, offset, buf)?;
         self.evict(offset, buf.len());
         Ok(done)
     }
@@ -237,22 +243,6 @@ fn read_direct(file: &File, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(done)
-}
-
-fn read_all(file: &File, offset: u64, buf: &mut [u8], mut done: usize) -> io::Result<usize> {
-    while let Some(rest) = buf.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        match FileExt::read_at(file, rest, offset.saturating_add(as_u64(done))) {
-            Ok(0) => break,
-            Ok(count) => done = done.saturating_add(count),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(done)
-}
-
-pub(crate) fn as_u64(value: usize) -> u64 {
-    u64::try_from(value).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -1,0 +1,106 @@
+//! Directories that are made in places where others may write.
+
+use std::{
+    ffi::OsStr,
+    io::{self, ErrorKind},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::fs::fchown,
+    },
+    path::Path,
+};
+
+use rustix::fs::{CWD, Dir, Mode, OFlags, fchmod, fstat, fsync, mkdirat, openat};
+
+use crate::{WriteOptions, parent};
+
+/// Creates a directory, for its owner from the first moment on.
+///
+/// Where others write to the directory above, one of them may put something else in its place at any moment. So it is
+/// given away by its descriptor, and only if it is the empty one that was made.
+///
+/// # Errors
+/// Of the system; [`ErrorKind::AlreadyExists`] if it is there, or is not the one that was made any more.
+pub fn create_directory(path: &Path, options: WriteOptions) -> io::Result<()> {
+    let above = open_directory(CWD, parent(path).as_os_str(), OFlags::empty())?;
+    let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
+    create_directory_at(&above, name, options, || {})
+}
+
+/// `made` is called between the making and the opening, where somebody may come in between.
+fn create_directory_at(above: &OwnedFd, name: &OsStr, options: WriteOptions, made: impl FnOnce()) -> io::Result<()> {
+    mkdirat(above, name, Mode::from_raw_mode(0o700))?;
+    made();
+    let below = open_directory(above, name, OFlags::NOFOLLOW)?;
+    if let Some((user, group)) = options.owner {
+        check_new(&below)?;
+        fchown(&below, Some(user), Some(group))?;
+    }
+    fchmod(&below, Mode::from_raw_mode(options.mode))?;
+    Ok(fsync(above)?)
+}
+
+fn open_directory(above: impl AsFd, name: &OsStr, no_link: OFlags) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | no_link;
+    Ok(openat(above, name, flags, Mode::empty())?)
+}
+
+/// Whether a directory is as a new one is: this user's, for nobody else, and empty. Another's cannot be all of that, since
+/// only root gives files away, and what root made for itself is not empty.
+fn check_new(directory: &OwnedFd) -> io::Result<()> {
+    let found = fstat(directory)?;
+    let is_ours = found.st_uid == rustix::process::geteuid().as_raw() && found.st_mode & 0o077 == 0;
+    let is_empty = || io::Result::Ok(Dir::read_from(directory)?.filter_map(Result::ok).count() <= 2);
+    if is_ours && is_empty()? {
+        return Ok(());
+    }
+    Err(io::Error::new(ErrorKind::AlreadyExists, "something else took the place of the directory that was made"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::{self, Permissions},
+        os::unix::fs::PermissionsExt,
+    };
+
+    use super::*;
+
+    #[test]
+    fn what_takes_the_place_of_a_directory_that_was_made_is_not_given_away() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let options = WriteOptions { mode: 0o755, owner: Some(own), replace: false };
+        let above = open_directory(CWD, root.path().as_os_str(), OFlags::empty()).unwrap();
+        let make = |other: &str| {
+            let swap = || {
+                fs::rename(at("made"), at("away")).unwrap();
+                fs::rename(at(other), at("made")).unwrap();
+            };
+            let made = create_directory_at(&above, OsStr::new("made"), options, swap);
+            fs::remove_dir(at("away")).unwrap();
+            fs::rename(at("made"), at(other)).unwrap();
+            made
+        };
+        let mode = |name: &str| fs::metadata(at(name)).unwrap().permissions().mode() & 0o777;
+        for name in ["secret", "full", "open"] {
+            fs::create_dir(at(name)).unwrap();
+            fs::set_permissions(at(name), Permissions::from_mode(0o700)).unwrap();
+        }
+        std::os::unix::fs::symlink("secret", at("link")).unwrap();
+        assert!(make("link").is_err());
+        fs::write(at("full/key"), "").unwrap();
+        assert_eq!(make("full").unwrap_err().kind(), ErrorKind::AlreadyExists);
+        fs::set_permissions(at("open"), Permissions::from_mode(0o711)).unwrap();
+        assert_eq!(make("open").unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!((mode("secret"), mode("full"), mode("open")), (0o700, 0o700, 0o711));
+        if own.0 == 0 {
+            std::os::unix::fs::chown(at("secret"), Some(65534), None).unwrap();
+            assert_eq!(make("secret").unwrap_err().kind(), ErrorKind::AlreadyExists);
+        }
+        // What is as new and this user's cannot be told apart, and need not be.
+        create_directory_at(&above, OsStr::new("made"), options, || {}).unwrap();
+        assert_eq!(mode("made"), 0o755);
+    }
+}
