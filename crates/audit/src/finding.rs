@@ -54,6 +54,20 @@ pub enum Severity {
     Critical,
 }
 
+/// Severities of headers are those of the audit. Where there is nothing of LUKS, whatever was expected of it does not
+/// hold.
+impl From<luks::Severity> for Severity {
+    fn from(severity: luks::Severity) -> Self {
+        match severity {
+            luks::Severity::Info => Self::Info,
+            luks::Severity::Low => Self::Low,
+            luks::Severity::Medium => Self::Medium,
+            luks::Severity::High => Self::High,
+            luks::Severity::Critical | luks::Severity::None => Self::Critical,
+        }
+    }
+}
+
 impl Severity {
     /// All, from the least to the worst.
     pub const ALL: [Self; 5] = [Self::Info, Self::Low, Self::Medium, Self::High, Self::Critical];

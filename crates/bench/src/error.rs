@@ -1,6 +1,8 @@
 //! Why a measurement could not be made.
 
-use std::{io, path::PathBuf};
+use std::{borrow::Cow, io, path::PathBuf};
+
+use verify::size;
 
 /// Why a measurement could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +43,155 @@ pub enum Error {
     /// A signal asked for the end.
     #[error("interrupted; nothing more was measured")]
     Interrupted,
+    /// A program that was asked for is not there.
+    #[error("{}: no such program{}", program.display(), if *has_version { ", or it does not say its version" } else { "" })]
+    NoProgram {
+        /// Which.
+        program: PathBuf,
+        /// Whether it also has to say its version.
+        has_version: bool,
+    },
+    /// There is no `fio`.
+    #[error("fio is not installed")]
+    NoFio,
+    /// There is no server that could be started.
+    #[error("no mariadbd or mysqld in PATH or /usr/sbin")]
+    NoServer,
+    /// A program or library that is needed is not where it was said to be.
+    #[error("{}: no such file", path.display())]
+    NoInstallation {
+        /// The file.
+        path: PathBuf,
+        /// The option that names it.
+        option: &'static str,
+    },
+    /// A port of the loopback interface cannot be had.
+    #[error("a port of the loopback interface: {0}")]
+    Port(io::Error),
+    /// Certificates for a measurement cannot be made.
+    #[error(transparent)]
+    Certificate(#[from] cert::Error),
+    /// A client's TLS cannot be set up.
+    #[error("TLS: {0}")]
+    Tls(String),
+    /// A disk is not free, or cannot be looked at.
+    #[error(transparent)]
+    Device(#[from] luks::device::DeviceError),
+    /// A data directory, or a snapshot of it, cannot be used.
+    #[error(transparent)]
+    Snapshot(#[from] snapshot::Error),
+    /// A server runs on the data directory that has to be still.
+    #[error("{}: a server runs on it, as process {pid}", path.display())]
+    ServerRuns {
+        /// The directory.
+        path: PathBuf,
+        /// The server.
+        pid: i32,
+    },
+    /// A data directory could not be copied.
+    #[error("{}: cannot be copied", path.display())]
+    NotCopied {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A directory to work in is not there.
+    #[error("{}: no such directory", path.display())]
+    NoDirectory {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A directory to work in lies in the data directory.
+    #[error("{}: lies in the data directory", path.display())]
+    InDataDirectory {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A file that is to be verified cannot be read.
+    #[error("{}: {reason}", path.display())]
+    Unread {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// There is nothing to verify.
+    #[error("there is nothing to verify there")]
+    NothingToVerify,
+    /// There is nothing to copy.
+    #[error("{}: there is nothing to copy", path.display())]
+    NothingToCopy {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Copies would be made within what is copied.
+    #[error("{}: lies within what is to be copied", path.display())]
+    WithinSource {
+        /// Where they would be made.
+        path: PathBuf,
+    },
+    /// There is no room for a copy.
+    #[error("{}: a copy takes {}, there is room for {}", path.display(), size(*needed), size(*room))]
+    NoRoom {
+        /// Where it would be made.
+        path: PathBuf,
+        /// Bytes that it takes.
+        needed: u64,
+        /// Bytes that are free.
+        room: u64,
+    },
+    /// Programs of a peer that was asked for are not there.
+    #[error("{peer}: not in PATH: {}", programs.join(", "))]
+    PeerMissing {
+        /// The peer.
+        peer: &'static str,
+        /// Its programs that are not there.
+        programs: Vec<&'static str>,
+    },
+    /// A peer that was asked for copies from a running server, and none is named.
+    #[error("{peer}: needs {}", crate::copy::NEEDS_SERVER)]
+    PeerNeedsServer {
+        /// The peer.
+        peer: &'static str,
+    },
+    /// A running server is named, and no peer would copy from it.
+    #[error("--server-socket: no peer of --peers copies from a server")]
+    NoPeerOfServer,
+    /// A link is asked for with a peer that uses none.
+    #[error("{peer} uses no network, so --rate does not go with it")]
+    PeerWithoutNetwork {
+        /// The peer.
+        peer: &'static str,
+    },
+    /// The running server is not one that `mariabackup` copies.
+    #[error("{}: mariabackup copies MariaDB only, and this is {version}", socket.display())]
+    NotMariaDb {
+        /// Its socket.
+        socket: PathBuf,
+        /// Its fork and version.
+        version: String,
+    },
+    /// The running server's data directory cannot be read.
+    #[error("{}: its data directory cannot be read: {source}", socket.display())]
+    ServerUnread {
+        /// Its socket.
+        socket: PathBuf,
+        /// Why.
+        source: Box<Self>,
+    },
+    /// The running server works in the directory that is copied.
+    #[error("{}: the server runs in DIR, which is not still", socket.display())]
+    NotStill {
+        /// Its socket.
+        socket: PathBuf,
+    },
+    /// The running server has other data than the directory that is copied.
+    #[error("{}: not the same data: {difference}", socket.display())]
+    OtherData {
+        /// Its socket.
+        socket: PathBuf,
+        /// What differs.
+        difference: String,
+    },
     /// An arm did other work than the time before, so its times cannot be compared.
     #[error("{arm}: {reason}")]
     Work {
@@ -52,6 +203,48 @@ pub enum Error {
 }
 
 impl Error {
+    /// The next step, where there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        let hint = match self {
+            Self::NoInstallation { option, .. } => {
+                return Some(Cow::Owned(format!("install MariaDB with Galera, or give {option}")));
+            }
+            Self::Link { .. } => {
+                "--rate needs root, `unshare`, `nsenter`, `ip`, `tc`, and veth and sch_tbf in the kernel"
+            }
+            Self::NoFio => "install the package fio, or give --fio",
+            Self::NoServer => "name one with --server-program",
+            Self::Certificate(error) => error.hint()?,
+            Self::Device(error) => error.hint()?,
+            Self::Volume(error) => error.hint()?,
+            Self::Snapshot(error) => error.hint()?,
+            Self::ServerRuns { .. } => "stop it, or give a copy: see `sealant snapshot create`",
+            Self::NoDirectory { .. } => {
+                "--into takes directories that are there, one on each file system that is to be measured"
+            }
+            Self::InDataDirectory { .. } => "copies of it cannot be made in itself: give --into a directory elsewhere",
+            Self::NoRoom { .. } => "give another directory with --into",
+            Self::NotStill { .. } | Self::OtherData { .. } => {
+                "DIR has to be a still copy or a snapshot of the server's directory"
+            }
+            _ => return None,
+        };
+        Some(Cow::Borrowed(hint))
+    }
+
+    /// Whether it was asked for in a way that cannot work.
+    #[must_use]
+    pub const fn is_misuse(&self) -> bool {
+        matches!(
+            self,
+            Self::WithinSource { .. }
+                | Self::PeerNeedsServer { .. }
+                | Self::NoPeerOfServer
+                | Self::PeerWithoutNetwork { .. }
+        )
+    }
+
     /// For `map_err` on an operation on `path`.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

@@ -20,6 +20,7 @@ mod peer;
 mod program;
 mod record;
 mod stats;
+pub mod suite;
 mod tls;
 
 pub use cache::{Residency, forget, residency, warm};

@@ -3,7 +3,8 @@
 //! [`read()`] finds the header copies on a device or in a file and says what is damaged; [`audit()`] judges
 //! what it found. Both read bytes only: no key is needed, none is derived, and no cost that a header asks
 //! for is ever computed. Everything is read through [`files::ReadAt`]. [`backup`] saves headers and puts them back,
-//! [`key`] adds and rotates keys, [`device`] makes, opens and mounts volumes, all by driving [`cryptsetup`]. [`sector`]
+//! [`key`] adds and rotates keys, [`key_source`] fetches
+//! one at boot, [`device`] makes, opens and mounts volumes, all by driving [`cryptsetup`]. [`sector`]
 //! encrypts sectors as the kernel does, to tell what a cipher costs.
 //!
 //! All input is hostile: nothing here panics, and memory is bounded by the largest metadata area that the
@@ -30,6 +31,7 @@ mod finding;
 mod judge;
 mod kdf;
 pub mod key;
+pub mod key_source;
 mod luks1;
 mod luks2;
 mod material;
@@ -44,7 +46,7 @@ mod volume;
 
 pub use crate::error::LuksError;
 pub use crate::finding::{Code, Finding, Severity};
-pub use crate::judge::{Circumstances, Relation, Report, SCHEMA, audit, compare};
+pub use crate::judge::{Circumstances, Relation, Report, SCHEMA, audit, audit_path, compare};
 pub use crate::kdf::Kdf;
 pub use crate::read::{Readable, Reading, read};
 pub use crate::secret::Secret;

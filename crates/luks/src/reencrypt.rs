@@ -59,6 +59,10 @@ struct Begun {
     header: PathBuf,
 }
 
+fn list(slots: &[u32]) -> String {
+    slots.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
 /// What happens meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
@@ -68,7 +72,41 @@ pub enum Step {
     Done(String),
 }
 
+/// Where the keys of a re-encryption come from, for people.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyFiles<'a> {
+    /// File of [`Reencrypt::key`].
+    pub key: &'a Path,
+    /// Files of [`Reencrypt::others`].
+    pub others: &'a [PathBuf],
+}
+
 impl Reencrypt<'_> {
+    /// What is going to happen, in lines for whoever confirms it.
+    #[must_use]
+    pub fn describe(&self, ready: &Ready, files: KeyFiles<'_>) -> String {
+        let (what, first) = if self.resume {
+            ("the re-encryption that was begun goes on", "the header of before is kept")
+        } else {
+            ("all data gets a new volume key", "save the header")
+        };
+        let in_use = if self.device.is_file() { "" } else { "; it may stay in use" };
+        let dropped = match ready.dropped.as_slice() {
+            [] => String::new(),
+            slots => format!("     DROPPED: slot {}, whose keys are not named\n", list(slots)),
+        };
+        let others: String =
+            files.others.iter().map(|other| format!("     then add {} again\n", other.display())).collect();
+        let (device, key, backups) = (self.device.display(), files.key.display(), self.backups.display());
+        format!(
+            "{device}: {what}{in_use}\n  \
+             1. {first} in {backups}\n  \
+             2. re-encrypt; {key} opens it at every moment\n\
+             {dropped}{others}  \
+             3. prove the keys, save the new header in {backups}\n"
+        )
+    }
+
     /// Decides whether it may begin or go on. Nothing is changed.
     ///
     /// # Errors

@@ -1,7 +1,8 @@
 //! Keys and passphrases on their way to cryptsetup.
 
 use std::fmt;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use aws_lc_rs::rand;
@@ -48,6 +49,22 @@ impl Secret {
         }
         bytes.truncate(filled);
         Ok(Self(bytes))
+    }
+
+    /// The key in a file, exact bytes.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_file(path: &Path) -> io::Result<Self> {
+        File::open(path).and_then(|mut file| Self::read(&mut file))
+    }
+
+    /// Writes the key, exact bytes.
+    ///
+    /// # Errors
+    /// What the writer reports.
+    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(&self.0).and_then(|()| out.flush())
     }
 
     /// A new key: 64 random bytes.

@@ -10,8 +10,8 @@ use ::bench::{
 };
 
 use crate::Error;
-use crate::proof::size;
 use crate::text::{columns, count, pad, visible};
+use ::verify::size;
 
 pub use html::write_bench_html;
 

@@ -4,9 +4,10 @@ use std::io::Write;
 
 use change::{Activity, Blocks, Outcome, Request, RunState, StepReport, encrypt};
 use jiff::{SpanRound, Timestamp, Unit};
+use verify::size;
 
 use crate::{
-    Error, json, size,
+    Error, json,
     text::{count, visible},
 };
 

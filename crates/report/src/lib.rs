@@ -37,6 +37,7 @@ mod table;
 #[cfg(test)]
 mod testing;
 mod text;
+mod transfer;
 mod verdict;
 mod words;
 
@@ -46,6 +47,7 @@ use std::str::FromStr;
 
 use audit::outcome::Outcome;
 
+pub use ::verify::size;
 pub use backup::{
     backup_check_messages, backup_init_messages, backup_messages, backup_progress, key_check_message, restore_messages,
     restore_progress, write_backup_check_table, write_backup_list_table, write_json_line, write_key_check_table,
@@ -65,12 +67,17 @@ pub use drift::{render_drift, write_drift};
 pub use error::Error;
 pub use keyring::{write_check_json, write_check_table, write_init_json, write_init_table};
 pub use keys::{keys_messages, write_keys_json, write_keys_table};
-pub use luks::{write_luks_json, write_luks_table};
+pub use luks::{
+    write_luks_backup, write_luks_boot_json, write_luks_boot_table, write_luks_check_json, write_luks_check_table,
+    write_luks_differences, write_luks_json, write_luks_opened, write_luks_plan_json, write_luks_plan_table,
+    write_luks_slots, write_luks_table,
+};
 pub use message::Message;
-pub use proof::{ProofOptions, is_sound, size, write_proof_json, write_proof_table};
+pub use proof::{ProofOptions, write_proof_json, write_proof_table};
 pub use reference::render_checks_reference;
 pub use rotate::{rotate_messages, write_rotate_json, write_rotate_plan, write_rotate_run};
 pub use text::visible;
+pub use transfer::{write_manifest_check_json, write_manifest_check_table, write_send_plan};
 
 /// A format for audit results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

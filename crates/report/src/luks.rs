@@ -1,8 +1,14 @@
-//! Reports of `sealant luks audit`: a table for people, JSON for scripts.
+//! Reports of `sealant luks`: tables for people, JSON for scripts.
 
 use std::io::Write;
 
+use luks::backup::{Check, Manifest};
+use luks::boot::Checked;
+use luks::device::Opened;
+use luks::diff::Difference;
+use luks::plan::{Plan, State};
 use luks::{Finding, Report};
+use serde_json::json;
 
 use crate::text::{count, pad, visible};
 use crate::{Error, json};
@@ -59,4 +65,184 @@ fn readable(report: &Report) -> &'static str {
         Secondary => "LUKS header, only the second copy counts",
         No => "no LUKS header that can be read",
     }
+}
+
+/// Writes what a header backup holds.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_luks_backup(backup: &str, manifest: &Manifest, out: &mut dyn Write) -> Result<(), Error> {
+    let slots: Vec<String> = manifest.slots.iter().map(|slot| slot.id.to_string()).collect();
+    writeln!(out, "{backup}: header of volume {}", manifest.uuid)?;
+    writeln!(out, "  sequence number {}, key slots {}", manifest.sequence, slots.join(", "))?;
+    Ok(writeln!(out, "  {} bytes, SHA-256 {}", manifest.bytes, manifest.sha256)?)
+}
+
+/// Writes what two headers say differently, a line each.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_luks_differences(differences: &[Difference], out: &mut dyn Write) -> Result<(), Error> {
+    for difference in differences {
+        let side = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+        writeln!(out, "{}: {} | {}", difference.field, side(&difference.one), side(&difference.other))?;
+    }
+    Ok(())
+}
+
+/// Writes what a header backup is worth, as JSON for scripts, schema `sealant.luks-header-check/1`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_luks_check_json(check: &Check, out: &mut dyn Write) -> Result<(), Error> {
+    json::pretty(check, out)
+}
+
+/// Writes what the header backup in the file `backup` is worth, for people.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_luks_check_table(check: &Check, out: &mut dyn Write) -> Result<(), Error> {
+    let list = |ids: &[u32]| ids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    writeln!(out, "{}: {}", check.backup.display(), check.verdict)?;
+    match check.verdict {
+        "current" => writeln!(out, "  same volume key, same slots")?,
+        "stale" => writeln!(out, "  make a new backup and destroy this one")?,
+        "other-volume-key" => writeln!(out, "  restoring it would turn the data into noise: destroy it")?,
+        _ => writeln!(out, "  not of this volume: restoring it would destroy the data")?,
+    }
+    if !check.only_backup.is_empty() {
+        writeln!(out, "  still opens with the removed key of slot {}", list(&check.only_backup))?;
+    }
+    if !check.only_volume.is_empty() {
+        writeln!(out, "  lacks the key of slot {}", list(&check.only_volume))?;
+    }
+    match check.as_saved {
+        None => writeln!(out, "  no manifest beside it")?,
+        Some(true) => writeln!(out, "  byte for byte what its manifest says")?,
+        Some(false) => writeln!(out, "  NOT what its manifest says was saved: it was changed or damaged since")?,
+    }
+    if check.tried_key {
+        writeln!(out, "  key on the backup: {}", opens(check.key_opens_backup, "does not open it"))?;
+        writeln!(out, "  key on the volume: {}", opens(check.key_opens_volume, "does not open it"))?;
+    }
+    Ok(())
+}
+
+/// Writes the key slots of a header, and which of them the keys in files open.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_luks_slots(
+    header: &luks::HeaderSummary,
+    opened: &[(String, Option<u32>)],
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    for line in header.lines().iter().filter(|line| line.starts_with("slot ")) {
+        writeln!(out, "{line}")?;
+    }
+    for (file, slot) in opened {
+        writeln!(out, "{file}: {}", opens(*slot, "opens nothing"))?;
+    }
+    Ok(())
+}
+
+fn opens(slot: Option<u32>, none: &str) -> String {
+    slot.map_or_else(|| none.to_owned(), |slot| format!("opens slot {slot}"))
+}
+
+/// Writes what the kernel says of an open volume.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_luks_opened(name: &str, opened: &Opened, out: &mut dyn Write) -> Result<(), Error> {
+    let (status, state) = (&opened.status, if opened.already { "is open already" } else { "open" });
+    let flags = if status.flags.is_empty() { String::new() } else { format!(", {}", status.flags.join(", ")) };
+    Ok(writeln!(
+        out,
+        "/dev/mapper/{name}: {state}: LUKS volume {} on {}, {}, {} key bits, {}-byte sectors{flags}",
+        opened.uuid,
+        status.device.display(),
+        status.cipher,
+        status.key_bits,
+        status.sector_bytes
+    )?)
+}
+
+/// Writes what keeps a server down at the next boot, as JSON for scripts, schema `sealant.luks-boot/1`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_luks_boot_json(checked: &Checked, out: &mut dyn Write) -> Result<(), Error> {
+    let (good, faults) = (&checked.good, &checked.faults);
+    let faults: Vec<_> = faults.iter().map(|fault| json!({"code": fault.code, "detail": fault.what})).collect();
+    json::pretty(&json!({"schema": "sealant.luks-boot/1", "good": good, "faults": faults}), out)
+}
+
+/// The same for people.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_luks_boot_table(checked: &Checked, out: &mut dyn Write) -> Result<(), Error> {
+    for line in &checked.good {
+        writeln!(out, "ok     {line}")?;
+    }
+    for fault in &checked.faults {
+        writeln!(out, "WRONG  {} ({})", fault.what, fault.code)?;
+    }
+    Ok(())
+}
+
+/// Writes a plan for encrypting a server's disk as JSON for scripts, schema `sealant.luks-plan/1`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_luks_plan_json(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
+    let mut document = serde_json::to_value(plan)?;
+    if let Some(fields) = document.as_object_mut() {
+        fields.insert("schema".to_owned(), json!("sealant.luks-plan/1"));
+    }
+    json::pretty(&document, out)
+}
+
+/// The same for people.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_luks_plan_table(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "{:<10} {:<24} {:<10} {:<40} DISKS", "STATE", "WHAT", "MIB", "WHERE")?;
+    for path in plan.scene.paths.iter().chain(&plan.scene.swaps) {
+        let state = match &path.state {
+            State::Encrypted(_) => "encrypted",
+            State::Plain => "PLAIN",
+            State::Memory => "memory",
+            State::Unknown(_) => "UNKNOWN",
+        };
+        let mib = path.bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.div_ceil(1 << 20).to_string());
+        writeln!(out, "{state:<10} {:<24} {mib:<10} {:<40} {}", path.role, path.path, path.chain.join(" on "))?;
+    }
+    if !plan.steps.is_empty() {
+        plan_steps(plan, out)?;
+    }
+    writeln!(out, "\nMind:")?;
+    for remark in &plan.remarks {
+        writeln!(out, "  - {remark}")?;
+    }
+    Ok(())
+}
+
+fn plan_steps(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "\nParameters:")?;
+    for choice in &plan.choices {
+        writeln!(out, "  {}: {}\n      {}", choice.what, choice.value, choice.why)?;
+    }
+    writeln!(out, "\nSpace: a new disk of at least {} MiB", plan.needed_bytes.div_ceil(1 << 20))?;
+    writeln!(out, "\nSteps:")?;
+    for (step, number) in plan.steps.iter().zip(1..) {
+        writeln!(out, "  {number}. {}", step.what)?;
+        if let Some(command) = &step.command {
+            writeln!(out, "       {command}")?;
+        }
+    }
+    Ok(())
 }

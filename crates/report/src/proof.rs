@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use innodb::verify::{Check, Finding, RequiredKey, Verdict};
-use verify::{FileResult, Report, Summary};
+use verify::{FileResult, Report, Summary, size};
 
 use crate::Error;
 use crate::text::{count, pad, visible};
@@ -35,7 +35,7 @@ pub fn write_proof_json(report: &Report, out: &mut dyn Write) -> Result<(), Erro
 /// [`Error::Write`].
 pub fn write_proof_table(report: &Report, options: &ProofOptions, out: &mut dyn Write) -> Result<(), Error> {
     let all = options.verbose || report.files.len() <= LISTED;
-    let listed: Vec<&FileResult> = report.files.iter().filter(|file| all || !is_sound(file.verdict)).collect();
+    let listed: Vec<&FileResult> = report.files.iter().filter(|file| all || !file.verdict.is_sound()).collect();
     if !listed.is_empty() {
         header(out)?;
     }
@@ -47,12 +47,6 @@ pub fn write_proof_table(report: &Report, options: &ProofOptions, out: &mut dyn 
         writeln!(out, "{}  {}: {}", pad("unread", VERDICT), path(&error.path), visible(&error.reason))?;
     }
     summary(&report.summary, report.errors.len(), out)
-}
-
-/// Whether a file with this verdict is readable and undamaged.
-#[must_use]
-pub const fn is_sound(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Ok | Verdict::Clear)
 }
 
 const VERDICT: usize = 12;
@@ -167,31 +161,5 @@ impl std::fmt::Display for Rate {
         #[allow(clippy::cast_precision_loss, reason = "a figure for people")]
         let per_second = self.bytes as f64 / self.seconds;
         write!(f, "{:.2} GB/s", per_second / 1e9)
-    }
-}
-
-/// A number of bytes with a binary unit.
-#[must_use]
-pub fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    #[allow(clippy::cast_precision_loss, reason = "a figure for people")]
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let name = UNITS.get(unit).copied().unwrap_or_default();
-    if unit == 0 { format!("{bytes} B") } else { format!("{value:.1} {name}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_for_people() {
-        assert_eq!(size(512), "512 B");
-        assert_eq!(size(3 << 29), "1.5 GiB");
     }
 }

@@ -18,18 +18,11 @@ use transfer::{
     progress::Progress,
     sender::{Destination, SendSettings, Session, Source},
 };
+use verify::size;
 
 use crate::{
-    BINLOG, BYPASS, FULL, NO_BINLOG, POSITION, TAKEN,
-    arguments::Arguments,
-    error::SstError,
-    layout::Layout,
-    marker,
-    options::Options,
-    position::Position,
-    report::{Report, size},
-    server_pipe::ServerPipe,
-    trust,
+    BINLOG, BYPASS, FULL, NO_BINLOG, POSITION, TAKEN, arguments::Arguments, error::SstError, layout::Layout, marker,
+    options::Options, position::Position, report::Report, server_pipe::ServerPipe, trust,
 };
 
 /// Data connections.

@@ -16,6 +16,7 @@ use transfer::{
     progress::Progress,
     receiver::{Host, Owner, ReceiveSettings, Received, Trust, Visit},
 };
+use verify::size;
 
 use crate::{
     BINLOG, BYPASS, FULL, NO_BINLOG, POSITION, TAKEN,
@@ -24,7 +25,7 @@ use crate::{
     layout::{Layout, remove_tree},
     options::Options,
     position::Position,
-    report::{Report, size},
+    report::Report,
     server_pipe::ServerPipe,
     trust,
 };

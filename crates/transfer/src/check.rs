@@ -65,6 +65,22 @@ pub enum Fault {
     Unread(io::Error),
 }
 
+/// A manifest that was checked.
+#[derive(Debug)]
+pub struct Checked {
+    /// The list.
+    pub manifest: Manifest,
+    /// What is not as it was received.
+    pub differences: Vec<Difference>,
+}
+
+/// The directory that a manifest is of: the one that it lies in, unless another is given.
+#[must_use]
+pub fn directory_of<'p>(manifest: &'p Path, given: Option<&'p Path>) -> &'p Path {
+    let beside = manifest.parent().filter(|parent| !parent.as_os_str().is_empty());
+    given.or(beside).unwrap_or_else(|| Path::new("."))
+}
+
 /// Compares a directory with a manifest; `bytes` counts what was read. Files that are not in the
 /// manifest are ignored: a server creates new ones.
 #[must_use]
@@ -179,5 +195,12 @@ mod tests {
         let expected =
             ["missing", "the link has another target", "2097152 bytes long, not 1572864", "not a file any more"];
         assert_eq!(found[1..], expected);
+    }
+
+    #[test]
+    fn a_manifest_is_of_the_directory_that_it_lies_in() {
+        let of = |manifest| directory_of(Path::new(manifest), None);
+        assert_eq!([of("/d/sealant-manifest"), of("sealant-manifest")], [Path::new("/d"), Path::new(".")]);
+        assert_eq!(directory_of(Path::new("/d/m"), Some(Path::new("/e"))), Path::new("/e"));
     }
 }

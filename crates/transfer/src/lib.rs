@@ -31,6 +31,7 @@ pub mod receiver;
 mod runs;
 pub mod sender;
 mod stop;
+pub mod summary;
 pub mod tls;
 pub mod wire;
 

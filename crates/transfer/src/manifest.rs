@@ -5,9 +5,13 @@
 //! per entry. A file's `blake3` is what `b3sum` prints. `tree` is BLAKE3 over all encoded entries,
 //! each followed by the file's hash, so no line can be lost or changed unnoticed.
 
-use std::io::{self, BufRead, Read, Write};
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    path::{Path, PathBuf},
+};
 
 use ::codec::entry::EntryLine;
+use files::regular::{self, Links};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -39,6 +43,14 @@ pub enum ManifestError {
     /// This line does not have the format of a manifest.
     #[error("line {0} is not that of a manifest")]
     Line(usize),
+    /// The file of it cannot be used.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Box<Self>,
+    },
     /// The list does not match the hash in the head.
     #[error("the list does not match its own hash: lines were changed or lost")]
     Tree,
@@ -91,6 +103,16 @@ impl Manifest {
             out.write_all(b"\n")?;
         }
         Ok(())
+    }
+
+    /// Reads the one at `path`, which the user wrote.
+    ///
+    /// # Errors
+    /// [`ManifestError::File`].
+    pub fn open(path: &Path) -> Result<Self, ManifestError> {
+        let read = regular::open(path, Links::Followed).map_err(ManifestError::Io);
+        let read = read.and_then(|file| Self::read(&mut BufReader::new(file)));
+        read.map_err(|source| ManifestError::File { path: path.to_owned(), source: Box::new(source) })
     }
 
     /// Reads a manifest.

@@ -357,6 +357,28 @@ impl Plan {
         }
     }
 
+    /// How many files go.
+    #[must_use]
+    pub fn files(&self) -> usize {
+        self.entries.iter().filter(|planned| planned.file_bytes().is_some()).count()
+    }
+
+    /// What does not go although somebody may expect it, a sentence each. Patterns of `optional` need match nothing.
+    #[must_use]
+    pub fn warnings(&self, optional: &[Pattern]) -> Vec<String> {
+        let left_out = self.left_out.iter();
+        let left_out = left_out.map(|path| format!("{}: not sent, it is a socket, a pipe or a device", path.display()));
+        let outward = self.outward.iter().map(|path| {
+            format!("{}: a link that leads out of the source; what it points at is not sent", path.display())
+        });
+        let unmatched = self.unmatched().filter(|pattern| !optional.contains(pattern)).map(|pattern| {
+            format!(
+                "the pattern '{pattern}' matches nothing; patterns are of paths below the source, such as 'sakila/*'"
+            )
+        });
+        left_out.chain(outward).chain(unmatched).collect()
+    }
+
     /// Patterns of the selection that matched nothing in the source.
     pub fn unmatched(&self) -> impl Iterator<Item = &Pattern> {
         let patterns = self.selection.include.iter().chain(&self.selection.exclude);
@@ -627,6 +649,8 @@ mod tests {
         let plan = Plan::of(root, &selection).unwrap();
         let unmatched: Vec<&str> = plan.unmatched().map(Pattern::as_str).collect();
         assert_eq!(unmatched, ["db", "/x.pid"]);
+        let warned = plan.warnings(&[Pattern::new("/x.pid").unwrap()]);
+        assert!(warned.len() == 1 && warned[0].starts_with("the pattern 'db' matches nothing"), "{warned:?}");
     }
 
     #[test]

@@ -1,9 +1,18 @@
 //! Progress counters of a transfer.
 
 use std::{
-    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
+    fmt,
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    thread::{park_timeout, scope},
     time::{Duration, Instant},
 };
+
+use verify::size;
+
+use crate::summary::ratio;
+
+/// How often those who watch a transfer are told.
+const TICK: Duration = Duration::from_millis(50);
 
 /// Counters shared by all threads of one side.
 #[derive(Debug)]
@@ -113,7 +122,78 @@ impl Progress {
     }
 }
 
+/// One line: what is done, how fast, what limits it, and when it will be over, if more than a hundredth is done.
+impl fmt::Display for Progress {
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "figures for people"
+    )]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [done, total, wire, kept] = [&self.bytes, &self.total_bytes, &self.wire_bytes, &self.kept_bytes].map(load);
+        if total == 0 {
+            return f.write_str("waiting");
+        }
+        let moved = done.saturating_sub(kept);
+        let rate = moved as f64 / self.elapsed().as_secs_f64().max(0.001);
+        let left = total.saturating_sub(done) as f64 / rate.max(1.0);
+        let (rate, ratio, limit) = (size(rate as u64), ratio(moved, wire), self.limit().name());
+        write!(f, "{} of {}  {rate}/s{ratio}  limited by: {limit}", size(done), size(total))?;
+        if done.saturating_mul(100) > total { write!(f, "  ETA {}", clock(left as u64)) } else { Ok(()) }
+    }
+}
+
+fn clock(seconds: u64) -> String {
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes:02}:{seconds:02}") }
+}
+
+/// Does the work while `tick` is called every now and then from another thread, so that it can show how it goes on.
+pub fn watched<T>(mut tick: impl FnMut() + Send, work: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    scope(|scope| {
+        let watching = scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                park_timeout(TICK);
+                tick();
+            }
+        });
+        let done = work();
+        over.store(true, Ordering::Relaxed);
+        watching.thread().unpark();
+        done
+    })
+}
+
 /// Value of a counter.
 pub(crate) fn load(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_show_hours_only_if_there_are_any() {
+        assert_eq!((clock(112), clock(3723)), ("01:52".to_owned(), "1:02:03".to_owned()));
+    }
+
+    #[test]
+    fn the_time_that_is_left_is_told_once_it_can_be_known() {
+        let progress = Progress::default();
+        assert_eq!(progress.to_string(), "waiting");
+        progress.total_bytes.store(100 << 20, Ordering::Relaxed);
+        assert!(progress.to_string().starts_with("0 B of 100.0 MiB") && !progress.to_string().contains("ETA"));
+        progress.bytes.store(50 << 20, Ordering::Relaxed);
+        assert!(progress.to_string().contains("limited by: starting  ETA "), "{progress}");
+    }
+
+    #[test]
+    fn work_is_watched_until_it_is_over() {
+        let mut ticks = 0;
+        assert_eq!(watched(|| ticks += 1, || std::thread::sleep(TICK * 3)), ());
+        assert!(ticks > 0);
+    }
 }

@@ -5,7 +5,7 @@
 
 use std::{
     collections::VecDeque,
-    io,
+    fmt, io,
     num::NonZeroUsize,
     sync::{
         Arc, Condvar, Mutex,
@@ -40,6 +40,7 @@ use crate::{
     pending_redo,
     plan::{Plan, PlannedFile, Subject, data_directory, name, reason},
     report::{FileResult, Report, Unread},
+    size::size,
     spaces::Spaces,
 };
 
@@ -95,6 +96,18 @@ impl Progress {
     /// Files verified so far.
     pub fn files(&self) -> u64 {
         self.files.load(Ordering::Relaxed)
+    }
+}
+
+/// One line: what is done, how fast, and when it will be over, if more than a hundredth is done.
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (done, total) = (self.bytes().min(self.total_bytes), self.total_bytes);
+        #[allow(clippy::cast_precision_loss, reason = "figures for people")]
+        let (rate, left) = (done as f64 / self.elapsed().as_secs_f64().max(0.001), total.saturating_sub(done) as f64);
+        let (files, of) = (self.files(), self.total_files);
+        write!(f, "{} of {}  {:.2} GB/s  {files} of {of} files", size(done), size(total), rate / 1e9)?;
+        if done.saturating_mul(100) > total { write!(f, "  ETA {:.0} s", left / rate) } else { Ok(()) }
     }
 }
 

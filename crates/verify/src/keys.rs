@@ -23,6 +23,67 @@ pub struct KeysError {
     pub source: KeyringError,
 }
 
+/// Where keys are.
+#[derive(Clone, Debug, Default)]
+pub struct KeyStores {
+    /// Keyring files of MySQL.
+    pub keyrings: Vec<PathBuf>,
+    /// Configuration of `component_keyring_file`, which names the keyring file.
+    pub keyring_config: Option<PathBuf>,
+    /// Key files of MariaDB.
+    pub key_files: Vec<PathBuf>,
+    /// File with the password of the key files, if they are encrypted.
+    pub password_file: Option<PathBuf>,
+}
+
+/// A store with entries that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedStore {
+    /// The store, as it was named.
+    pub path: PathBuf,
+    /// How many of its entries.
+    pub entries: usize,
+}
+
+impl KeyStores {
+    /// Whether any store is named.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        !self.keyrings.is_empty() || self.keyring_config.is_some() || !self.key_files.is_empty()
+    }
+
+    /// Files that hold keys, or the password of them.
+    #[must_use]
+    pub fn files(&self) -> Vec<PathBuf> {
+        let lists = [&self.keyrings, &self.key_files].into_iter().flatten();
+        lists.chain(&self.keyring_config).chain(&self.password_file).cloned().collect()
+    }
+
+    /// Reads every store; what is wrong with single keys is returned. `datadir` as in
+    /// [`add_keyring_config`](Keys::add_keyring_config).
+    ///
+    /// # Errors
+    /// As [`Keys::add_keyring`].
+    pub fn read(&self, datadir: Option<&Path>) -> Result<(Keys, Vec<DamagedStore>), KeysError> {
+        let (mut keys, mut damaged) = (Keys::default(), Vec::new());
+        let mut note = |path: &Path, damage: Vec<Damage>| {
+            if !damage.is_empty() {
+                damaged.push(DamagedStore { path: path.to_owned(), entries: damage.len() });
+            }
+        };
+        for path in &self.keyrings {
+            note(path, keys.add_keyring(path)?);
+        }
+        if let Some(path) = &self.keyring_config {
+            note(path, keys.add_keyring_config(path, datadir)?);
+        }
+        for path in &self.key_files {
+            note(path, keys.add_key_file(path, self.password_file.as_deref())?);
+        }
+        Ok((keys, damaged))
+    }
+}
+
 impl Keys {
     /// Loads a MySQL keyring file of any kind that contains the keys themselves. Returns the damage to single keys.
     ///
@@ -132,4 +193,28 @@ impl KeySource for Keys {
 
 fn fixed(key: &[u8]) -> Option<Zeroizing<[u8; 32]>> {
     key.try_into().ok().map(Zeroizing::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_a_store_is_listed_and_none_is_needed() {
+        let none = KeyStores::default();
+        assert!(!none.any() && none.files().is_empty() && none.read(None).unwrap().1.is_empty());
+        let stores = KeyStores {
+            key_files: vec![PathBuf::from("keys.enc")],
+            password_file: Some(PathBuf::from("pw")),
+            ..KeyStores::default()
+        };
+        assert!(stores.any());
+        assert_eq!(stores.files(), [PathBuf::from("keys.enc"), PathBuf::from("pw")]);
+    }
+
+    #[test]
+    fn a_store_that_is_not_there_is_named() {
+        let stores = KeyStores { keyrings: vec![PathBuf::from("/no/such/keyring")], ..KeyStores::default() };
+        assert!(stores.read(None).unwrap_err().to_string().starts_with("/no/such/keyring: "));
+    }
 }

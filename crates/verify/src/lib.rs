@@ -15,9 +15,11 @@ mod logs;
 mod pending_redo;
 mod plan;
 mod report;
+mod size;
 mod spaces;
 
 pub use engine::{Depth, Progress, Settings, run};
-pub use keys::{Keys, KeysError};
+pub use keys::{DamagedStore, KeyStores, Keys, KeysError};
 pub use plan::{Group, Plan, PlannedFile, Subject};
-pub use report::{FileResult, Report, SCHEMA, Summary, Unread};
+pub use report::{Conclusion, FileResult, Report, SCHEMA, Summary, Unread};
+pub use size::size;

@@ -100,7 +100,54 @@ pub struct Summary {
     pub keys_locked: Option<bool>,
 }
 
+/// How a run ended, from best to worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Conclusion {
+    /// Every file is sound.
+    Sound,
+    /// Nothing is known to be wrong, but something could not be proven, or a directory holds no file of a server.
+    Unproven,
+    /// A file is damaged, truncated, or cannot be opened with the keys given.
+    Faulty,
+    /// A file could not be read.
+    Unread,
+}
+
 impl Report {
+    /// What could not be read comes before what was found, and that before what could not be proven. `empty` says that
+    /// a directory holds nothing to verify.
+    #[must_use]
+    pub fn conclusion(&self, empty: bool) -> Conclusion {
+        let of = |file: &FileResult| match file.verdict {
+            verdict if verdict.is_sound() => Conclusion::Sound,
+            Verdict::Unverifiable | Verdict::Unidentified => Conclusion::Unproven,
+            _ => Conclusion::Faulty,
+        };
+        if !self.errors.is_empty() {
+            return Conclusion::Unread;
+        }
+        let least = if empty { Conclusion::Unproven } else { Conclusion::Sound };
+        self.files.iter().map(of).fold(least, Conclusion::max)
+    }
+
+    /// What to do next, where that is clear; `has_keys` if any key store was given.
+    #[must_use]
+    pub fn hint(&self, has_keys: bool) -> Option<&'static str> {
+        let any = |verdict| self.files.iter().any(|file| file.verdict == verdict);
+        if any(Verdict::Unverifiable) && !has_keys {
+            Some("some files are encrypted; give their keys with --keyring or --mariadb-key-file")
+        } else if any(Verdict::MissingKey) {
+            Some(
+                "the key asked for may be in a newer copy of the keyring, or in that of the server that wrote the files; \
+                 --keyring is repeatable",
+            )
+        } else if any(Verdict::WrongKey) {
+            Some("the key of that name belongs to another server or another time; try other copies of the key store")
+        } else {
+            None
+        }
+    }
+
     pub(crate) fn new(mut files: Vec<FileResult>, errors: Vec<Unread>, others: u64) -> Self {
         files.sort_by(|a, b| a.path.cmp(&b.path));
         let mut summary = Summary { others, ..Summary::default() };
@@ -118,4 +165,43 @@ impl Report {
 
 fn lossy<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(verdicts: &[Verdict]) -> Report {
+        let file = |verdict: &Verdict| FileResult {
+            path: PathBuf::from("t.ibd"),
+            kind: "tablespace".to_owned(),
+            tablespace: None,
+            bytes: 1,
+            verdict: *verdict,
+            units: Units::default(),
+            key: None,
+            findings: Vec::new(),
+            findings_left_out: 0,
+        };
+        Report::new(verdicts.iter().map(file).collect(), Vec::new(), 0)
+    }
+
+    #[test]
+    fn the_worst_file_is_the_conclusion() {
+        assert_eq!(report(&[Verdict::Ok, Verdict::Clear]).conclusion(false), Conclusion::Sound);
+        assert_eq!(report(&[]).conclusion(true), Conclusion::Unproven);
+        assert_eq!(report(&[Verdict::Ok, Verdict::Unidentified]).conclusion(false), Conclusion::Unproven);
+        assert_eq!(report(&[Verdict::Unverifiable, Verdict::WrongKey]).conclusion(true), Conclusion::Faulty);
+        let unread = vec![Unread { path: PathBuf::from("x"), reason: "no".to_owned() }];
+        let unread = Report { errors: unread, ..report(&[Verdict::Damaged]) };
+        assert_eq!(unread.conclusion(false), Conclusion::Unread);
+    }
+
+    #[test]
+    fn keys_are_asked_for_only_where_none_was_given() {
+        let encrypted = report(&[Verdict::Unverifiable]);
+        assert!(encrypted.hint(false).is_some_and(|hint| hint.contains("--keyring")) && encrypted.hint(true).is_none());
+        assert!(report(&[Verdict::WrongKey]).hint(true).is_some_and(|hint| hint.contains("other copies")));
+        assert!(report(&[Verdict::Ok, Verdict::Damaged]).hint(true).is_none());
+    }
 }

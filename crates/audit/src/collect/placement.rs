@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use luks::plan;
 use server::option_file::{Entries, Value};
 use server::option_group;
 
@@ -14,7 +15,7 @@ use super::roots::{self, Place};
 use super::view::{Host, View};
 use super::{LiveOptions, locate, places, sql};
 use crate::Error;
-use crate::facts::host::{PathOnDisk, Role, Swap};
+use crate::facts::host::{DiskLayer, PathOnDisk, Role, Swap};
 
 /// Where the server's own packages put the data if no option says otherwise.
 const USUAL_DATADIR: &str = "/var/lib/mysql";
@@ -43,6 +44,59 @@ pub struct Placed {
     pub on_disk: PathOnDisk,
     /// Bytes that the server's files take there; none if they cannot be counted.
     pub bytes: Option<u64>,
+}
+
+impl Placement {
+    /// What a plan for encrypting the server's disk rests on. `disk` is the new disk; `unit` the server's unit, if it is not
+    /// the usual one.
+    #[must_use]
+    pub fn scene(&self, disk: Option<plan::Disk>, name: String, unit: Option<String>) -> plan::Scene {
+        plan::Scene {
+            datadir: self.datadir.to_string_lossy().into_owned(),
+            paths: self.paths.iter().map(path).collect(),
+            swaps: self.swaps.iter().map(swap).collect(),
+            disk,
+            machine: plan::Machine::this(),
+            name,
+            unit: unit.unwrap_or_else(|| plan::usual_unit(&self.datadir).to_owned()),
+        }
+    }
+}
+
+fn path(placed: &Placed) -> plan::Path {
+    let at = &placed.on_disk;
+    plan::Path {
+        role: at.role.as_str().to_owned(),
+        path: at.resolved.clone(),
+        via: at.via.clone(),
+        mount: at.mount_point.clone(),
+        fs_type: at.fs_type.clone(),
+        chain: at.chain.clone(),
+        state: state(&at.layer),
+        bytes: placed.bytes,
+    }
+}
+
+fn swap(swap: &Swap) -> plan::Path {
+    plan::Path {
+        role: "swap".to_owned(),
+        path: swap.name.clone(),
+        via: "/proc/swaps".to_owned(),
+        mount: String::new(),
+        fs_type: String::new(),
+        chain: Vec::new(),
+        state: state(&swap.layer),
+        bytes: None,
+    }
+}
+
+fn state(layer: &DiskLayer) -> plan::State {
+    match layer {
+        DiskLayer::Encrypted { by } => plan::State::Encrypted(by.clone()),
+        DiskLayer::Plain => plan::State::Plain,
+        DiskLayer::Memory => plan::State::Memory,
+        DiskLayer::Unknown { why } => plan::State::Unknown(why.clone()),
+    }
 }
 
 /// The paths of a running server, which is asked.

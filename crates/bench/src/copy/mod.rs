@@ -69,6 +69,8 @@ pub const COPY_PEERS: [CopyPeer; 8] = [
     },
 ];
 
+/// What peers need that copy from a running server.
+pub(crate) const NEEDS_SERVER: &str = "a running server: --server-socket";
 /// Programs of today, and their names in older releases.
 const OLDER_NAMES: [(&str, &str); 1] = [("mariadb-backup", "mariabackup")];
 

@@ -44,6 +44,13 @@ impl Pattern {
         }
     }
 
+    /// Those of these names; all of them if there is no name.
+    #[must_use]
+    pub fn named(names: &[String]) -> Vec<Self> {
+        let wanted = |pattern: &Self| names.is_empty() || names.iter().any(|name| name == pattern.as_str());
+        Self::ALL.into_iter().filter(wanted).collect()
+    }
+
     /// For people.
     #[must_use]
     pub const fn title(self) -> &'static str {

@@ -66,6 +66,18 @@ impl CipherSet {
         }
     }
 
+    /// These sets, each once, in their order.
+    #[must_use]
+    pub fn each_once<'s>(sets: impl IntoIterator<Item = &'s Self>) -> Vec<Self> {
+        let mut once: Vec<Self> = Vec::new();
+        for set in sets {
+            if !once.contains(set) {
+                once.push(set.clone());
+            }
+        }
+        once
+    }
+
     /// The mode, between the dashes; a bare algorithm means CBC.
     fn mode(&self) -> &str {
         self.cipher.split('-').nth(1).unwrap_or("cbc")

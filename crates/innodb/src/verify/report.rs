@@ -33,6 +33,12 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Whether the file can be read, with the keys at hand or without any, and nothing is wrong with it.
+    #[must_use]
+    pub const fn is_sound(self) -> bool {
+        matches!(self, Self::Clear | Self::Ok)
+    }
+
     /// Name in JSON and tables.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -1,5 +1,6 @@
 //! Header backups, tied to their volume: taken, checked, put back; and the repair of a header.
 
+mod check;
 mod lock;
 mod manifest;
 mod repair;
@@ -8,11 +9,14 @@ mod restore;
 use std::fmt::Write;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest;
 use files::WriteOptions;
+use rustix::fs::OFlags;
 
+pub use check::Check;
 pub use manifest::Manifest;
 pub use repair::Repair;
 pub use restore::{Plan, Restored};
@@ -41,10 +45,26 @@ pub enum BackupError {
         /// Why.
         source: io::Error,
     },
+    /// Neither a disk nor an image of one.
+    #[error("{path}: neither a block device nor a file", path = .path.display())]
+    NoDisk {
+        /// Which.
+        path: PathBuf,
+    },
     /// A header cannot be read.
     #[error("{path}: {detail} ({code})", path = .path.display())]
     Unreadable {
         /// Where.
+        path: PathBuf,
+        /// The finding.
+        code: &'static str,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// The same of the device that a header is to be put back on.
+    #[error("{path}: {detail} ({code})", path = .path.display())]
+    DeviceUnreadable {
+        /// Which.
         path: PathBuf,
         /// The finding.
         code: &'static str,
@@ -109,6 +129,7 @@ impl BackupError {
             }
             Self::Io { source, .. } => hint_of_io(source),
             Self::Unreadable { .. } => Some("`sealant luks audit` says more"),
+            Self::DeviceUnreadable { .. } => Some("if its header is lost and you know the device: --header-is-lost"),
             Self::Cryptsetup(error) => error.hint(),
             _ => None,
         }
@@ -193,12 +214,24 @@ impl Header {
     }
 }
 
-/// Opens a file or device to be read.
+/// Opens a block device or a file to be read; anything else, such as a pipe, cannot be read at any place.
 ///
 /// # Errors
-/// [`BackupError::Io`].
+/// [`BackupError::Io`], [`BackupError::NoDisk`].
 pub fn open(path: &Path) -> Result<File, BackupError> {
-    File::open(path).map_err(BackupError::io(path))
+    // A pipe without a writer must not hang us.
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = File::options().read(true).custom_flags(flags).open(path).map_err(BackupError::io(path))?;
+    let kind = file.metadata().map_err(BackupError::io(path))?.file_type();
+    if kind.is_file() || kind.is_block_device() { Ok(file) } else { Err(BackupError::NoDisk { path: path.to_owned() }) }
+}
+
+/// What the header at `path` says.
+///
+/// # Errors
+/// [`BackupError`], also if it cannot be read.
+pub fn volume_at(path: &Path) -> Result<Volume, BackupError> {
+    volume(&open(path)?, path).map(|(_, volume)| volume)
 }
 
 fn volume(source: &dyn ReadAt, path: &Path) -> Result<(Readable, Volume), BackupError> {

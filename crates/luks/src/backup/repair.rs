@@ -68,6 +68,17 @@ impl Repair {
         diff(&self.before, &self.repaired.volume)
     }
 
+    /// What is going to happen, in lines for whoever confirms it.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let change = |difference: Difference| {
+            let side = |side: Option<String>| side.unwrap_or_else(|| "-".to_owned());
+            format!("  {}: {} -> {}\n", difference.field, side(difference.one), side(difference.other))
+        };
+        let changes: String = self.differences().into_iter().map(change).collect();
+        format!("{}: the notes of an unfinished re-encryption go\n{changes}", self.device.display())
+    }
+
     /// Does it: proves on a copy of the header, in a file beside `save`, that the key opens it; saves the header that
     /// is there in the new file `save`; writes; proves the key on the device, or puts the saved header back.
     ///

@@ -67,6 +67,9 @@ impl Plan {
         let (relation, current) = match volume(&target, device) {
             Ok((_, current)) => (Some(judge(&header.volume, &current, device)?), Some(current)),
             Err(BackupError::Unreadable { .. }) if header_lost => (None, None),
+            Err(BackupError::Unreadable { path, code, detail }) => {
+                return Err(BackupError::DeviceUnreadable { path, code, detail });
+            }
             Err(error) => return Err(error),
         };
         Ok(Self {
@@ -83,6 +86,38 @@ impl Plan {
     #[must_use]
     pub fn volume(&self) -> &Volume {
         &self.header.volume
+    }
+
+    /// What is going to happen, in lines for whoever confirms it; the header that is there is saved in `save`.
+    #[must_use]
+    pub fn describe(&self, save: &Path) -> String {
+        let volume = self.volume();
+        let slots: Vec<String> = volume.slots.iter().map(|slot| slot.id.to_string()).collect();
+        let relation = match &self.relation {
+            None => "the device has no readable header: NOTHING proves that this is its volume".to_owned(),
+            Some(Relation::Stale { only_backup, only_volume }) => {
+                format!("STALE: brings back the keys of slots {only_backup:?}, drops those of slots {only_volume:?}")
+            }
+            Some(_) => "current: same volume key, same slots".to_owned(),
+        };
+        let manifest = if self.manifest { "byte for byte what was saved" } else { "none" };
+        format!(
+            "{} -> {}\n  \
+             volume {}, sequence number {}, slots {}\n  \
+             {relation}\n  \
+             manifest: {manifest}\n  \
+             1. prove that the key opens the backup\n  \
+             2. save the header that is there in {}\n  \
+             3. write {} bytes, read them again\n  \
+             4. prove that the key opens the volume, or put the saved header back\n",
+            self.backup.display(),
+            self.device.display(),
+            volume.uuid,
+            volume.sequence,
+            slots.join(", "),
+            save.display(),
+            volume.header_bytes
+        )
     }
 
     /// Does it: proves the key on the backup, saves the header that is there in the new file `save`, writes, and

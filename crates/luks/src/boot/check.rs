@@ -24,9 +24,6 @@ const GENERATORS: [&str; 2] = ["/usr/lib/systemd/system-generators", "/lib/syste
 /// For one question to systemd.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// Something that is well.
-pub type Checked = String;
-
 /// Something that is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -36,14 +33,16 @@ pub struct Fault {
     pub what: String,
 }
 
-/// What was found.
-#[derive(Debug, Default)]
-struct Found {
-    good: Vec<Checked>,
-    faults: Vec<Fault>,
+/// What was checked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// What is well.
+    pub good: Vec<String>,
+    /// What is not.
+    pub faults: Vec<Fault>,
 }
 
-impl Found {
+impl Checked {
     fn note(&mut self, code: &'static str, good: bool, well: impl Into<String>, wrong: impl Into<String>) -> bool {
         if good {
             self.good.push(well.into());
@@ -64,7 +63,7 @@ pub fn check(
     root: &Path,
     name: &str,
     units: &[String],
-) -> Result<(Vec<Checked>, Vec<Fault>), DeviceError> {
+) -> Result<Checked, DeviceError> {
     check_name(name)?;
     units.iter().try_for_each(|unit| check_unit(unit))?;
     let (crypttab, fstab) = (root.join("etc/crypttab"), root.join("etc/fstab"));
@@ -74,7 +73,7 @@ pub fn check(
     };
     let fields: Vec<&str> = volume.split_whitespace().collect();
     let field = |at: usize| fields.get(at).copied().unwrap_or_default();
-    let mut found = Found::default();
+    let mut found = Checked::default();
     options(&mut found, "crypttab", field(3), &["nofail", "headless"]);
     let text = read(&fstab)?;
     let mount = line_of(&text, Lines::Fstab(name));
@@ -106,10 +105,10 @@ pub fn check(
             }
         }
     }
-    Ok((found.good, found.faults))
+    Ok(found)
 }
 
-fn options(found: &mut Found, table: &str, options: &str, wanted: &[&str]) {
+fn options(found: &mut Checked, table: &str, options: &str, wanted: &[&str]) {
     for option in wanted {
         let there = options.split(',').any(|own| own == *option);
         let wrong = format!("{table}: {option} is missing: without the key the host may not boot");
@@ -124,7 +123,7 @@ fn below(root: &Path, path: &Path) -> PathBuf {
 
 /// The units that hand out the key are there, and the opening of the volume starts them. The key itself is not asked for:
 /// that is systemd's alone.
-fn served(found: &mut Found, root: &Path, name: &str) -> Result<(), DeviceError> {
+fn served(found: &mut Checked, root: &Path, name: &str) -> Result<(), DeviceError> {
     for file in key_unit_names(name) {
         let there = !read(&root.join(UNITS).join(&file))?.is_empty();
         let wrong = format!("{file} is not there: nobody hands out the key; `sealant luks boot install` writes it");
@@ -146,7 +145,7 @@ fn served(found: &mut Found, root: &Path, name: &str) -> Result<(), DeviceError>
 }
 
 /// The key opens the volume, if that is here, and nobody else may read it.
-fn key(found: &mut Found, cryptsetup: &Cryptsetup, device: Option<&str>, path: &Path) {
+fn key(found: &mut Checked, cryptsetup: &Cryptsetup, device: Option<&str>, path: &Path) {
     let key = path.display();
     let metadata = fs::metadata(path);
     let wrong = format!("{key}: the key file is not there: the server will stay down");
@@ -174,7 +173,7 @@ fn key(found: &mut Found, cryptsetup: &Cryptsetup, device: Option<&str>, path: &
 
 /// What systemd makes of the tables.
 fn generated(
-    found: &mut Found,
+    found: &mut Checked,
     (crypttab, fstab): (&Path, &Path),
     name: &str,
     directory: &Path,
@@ -222,7 +221,7 @@ fn scratch() -> io::Result<TempDir> {
 }
 
 /// While the volume is away, nothing can be written where it belongs.
-fn guarded(found: &mut Found, host: &Host, directory: &Path, name: &str) {
+fn guarded(found: &mut Checked, host: &Host, directory: &Path, name: &str) {
     if let Some(mount) = host.mounted_at(directory) {
         let ours = Block::mapped(host, name).is_some_and(|block| block.number == mount.device);
         let wrong = format!("{}: something else is mounted there", directory.display());
@@ -240,7 +239,7 @@ fn guarded(found: &mut Found, host: &Host, directory: &Path, name: &str) {
 }
 
 /// What was written before the volume was mounted lies below it, in plain, where nobody looks.
-fn hidden(found: &mut Found, directory: &Path) {
+fn hidden(found: &mut Checked, directory: &Path) {
     let shown = directory.display();
     let wrong = match hidden_below(directory) {
         Ok(None) => return found.good.push(format!("nothing lies hidden below {shown}")),
@@ -255,7 +254,7 @@ fn hidden(found: &mut Found, directory: &Path) {
 }
 
 /// What systemd says of the unit itself, and of what keeps it down.
-fn state(found: &mut Found, unit: &str, name: &str, directory: &Path) {
+fn state(found: &mut Checked, unit: &str, name: &str, directory: &Path) {
     let property = |unit: &str, name: &str| show(unit, name).unwrap_or_default();
     let mount = format!("{}.mount", escaped(&directory.to_string_lossy()));
     let requires = property(unit, "Requires").split_whitespace().any(|own| own == mount);
@@ -336,7 +335,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         let codes = || {
-            let mut found = Found::default();
+            let mut found = Checked::default();
             served(&mut found, root, "data").unwrap();
             found.faults.iter().map(|fault| fault.code).collect::<Vec<_>>()
         };

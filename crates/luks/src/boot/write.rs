@@ -1,5 +1,6 @@
 //! Files as they were looked at, and as they are to be.
 
+use std::fmt;
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
@@ -31,6 +32,15 @@ pub struct Edit {
     pub added: Vec<String>,
     /// The file behind `path`, where that is a link.
     target: PathBuf,
+}
+
+/// The path, and below it what is new in the file.
+impl fmt::Display for Edit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unchanged = if self.added.is_empty() { " (stays as it is)" } else { "" };
+        writeln!(f, "{}{unchanged}", self.path.display())?;
+        self.added.iter().try_for_each(|line| writeln!(f, "  {line}"))
+    }
 }
 
 impl Edit {

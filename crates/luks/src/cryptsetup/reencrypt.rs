@@ -1,6 +1,7 @@
 //! `cryptsetup reencrypt`: a new volume key for all data, with progress.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -41,6 +42,15 @@ pub struct Progress {
     pub speed: u64,
     /// What is left of it.
     pub eta: Duration,
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mib = |bytes: u64| bytes >> 20;
+        let (done, total, speed) = (mib(self.done), mib(self.total), mib(self.speed));
+        let eta = Duration::from_secs(self.eta.as_secs());
+        write!(f, "re-encrypted {done} of {total} MiB, {speed} MiB/s, {eta:?} left")
+    }
 }
 
 impl Progress {

@@ -99,6 +99,32 @@ impl Creation<'_> {
         }
     }
 
+    /// What is going to happen, in lines for whoever confirms it; `new_key` is where a key is made first, if one is.
+    #[must_use]
+    pub fn describe(&self, new_key: Option<&Path>) -> String {
+        let derivation = match self.format.iterations {
+            Some(count) => format!("PBKDF2 with {count} iterations"),
+            None => "Argon2id".to_owned(),
+        };
+        let file_system = self.file_system.map(|system| match system {
+            FileSystem::Ext4 => "open it, make ext4 in it, close it".to_owned(),
+            FileSystem::Xfs => "open it, make XFS in it, close it".to_owned(),
+        });
+        let format = &self.format;
+        let steps = [
+            new_key.map(|key| format!("make {}, 64 random bytes", key.display())),
+            Some(format!(
+                "write a LUKS2 header: {}, {} key bits, {}-byte sectors, {derivation}",
+                format.cipher, format.key_bits, format.sector_bytes
+            )),
+            Some("read it back, judge it; prove that the key opens it and another one does not".to_owned()),
+            file_system,
+            self.backups.map(|directory| format!("save the header in {}", directory.display())),
+        ];
+        let steps = steps.into_iter().flatten().zip(1..).map(|(step, number)| format!("  {number}. {step}\n"));
+        format!("{}: everything on it is lost\n{}", self.device.display(), steps.collect::<String>())
+    }
+
     /// Does it, and proves each step: the header is read back and judged, the key opens it, another key does not, the
     /// file system is there inside the volume and nothing but the volume is to be seen outside. `tell` hears each
     /// proof.

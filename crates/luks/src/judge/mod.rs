@@ -5,8 +5,14 @@ mod compare;
 mod slots;
 mod state;
 
+use std::fs::{File, read_to_string};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use rustix::fs::{SeekFrom, major, minor, seek};
 use serde::Serialize;
 
+use crate::backup::{BackupError, open};
 use crate::error::LuksError;
 use crate::finding::{Code, Finding};
 use crate::material;
@@ -30,6 +36,24 @@ pub struct Circumstances {
     /// All of the disk is there to be read. Else zeros in place of the key slots mean that only the header was
     /// stored.
     pub whole_device: bool,
+}
+
+impl Circumstances {
+    /// What the system knows of a device; of a file it knows nothing that counts.
+    #[must_use]
+    pub fn of(file: &File) -> Self {
+        let Some(metadata) = file.metadata().ok().filter(|metadata| metadata.file_type().is_block_device()) else {
+            return Self::default();
+        };
+        let number = format!("{}:{}", major(metadata.rdev()), minor(metadata.rdev()));
+        let queue = Path::new("/sys/dev/block").join(number);
+        // A partition has its queue in the disk's directory.
+        let block = ["queue/physical_block_size", "../queue/physical_block_size"]
+            .iter()
+            .find_map(|name| read_to_string(queue.join(name)).ok()?.trim().parse().ok());
+        let device_bytes = seek(file, SeekFrom::End(0)).ok();
+        Self { device_bytes, physical_block_bytes: block, whole_device: true }
+    }
 }
 
 /// What was found.
@@ -87,6 +111,27 @@ pub fn audit(
     findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.code.as_str().cmp(b.code.as_str())));
     report.findings = findings;
     Ok(report)
+}
+
+/// [`audit`] of the device or file at `path`; `told` is what the user says of its disk, which counts before what the
+/// system says.
+///
+/// # Errors
+/// [`BackupError`] with the path that it is about.
+pub fn audit_path(path: &Path, told: &Circumstances, backup_of: Option<&Path>) -> Result<Report, BackupError> {
+    let file = open(path)?;
+    let volume = backup_of.map(open).transpose()?;
+    let known = Circumstances::of(&file);
+    let circumstances = Circumstances {
+        device_bytes: told.device_bytes.or(known.device_bytes),
+        physical_block_bytes: told.physical_block_bytes.or(known.physical_block_bytes),
+        ..known
+    };
+    audit(&file, &circumstances, volume.as_ref().map(|file| file as &dyn ReadAt)).map_err(|error| {
+        let of_backup = matches!(error, LuksError::NothingToCompare(_));
+        let path = backup_of.filter(|_| of_backup).unwrap_or(path);
+        BackupError::Io { path: path.to_owned(), source: std::io::Error::other(error) }
+    })
 }
 
 fn nothing(findings: &[Finding]) -> LuksError {

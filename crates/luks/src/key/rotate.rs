@@ -9,6 +9,7 @@
 //! | `KEY`, `.sealant-new` | add and prove the next key unless it opens, keep the old one, put it in its place |
 //! | `KEY` (new), `.sealant-old` | kill the old key's slots, prove its refusal, back up, forget it |
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::store::Store;
@@ -68,7 +69,46 @@ pub struct Rotation<'a> {
     pub iterations: Option<u32>,
 }
 
+impl fmt::Display for Stepped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let slot = self.slot.map(|slot| format!(" slot {slot}")).unwrap_or_default();
+        let file = self.file.as_deref().unwrap_or_else(|| Path::new("")).display();
+        match self.step {
+            Step::Proven => write!(f, "the key opens{slot}"),
+            Step::Made => write!(f, "next key in {file}"),
+            Step::Added => write!(f, "it opens{slot}"),
+            Step::Kept => write!(f, "old key kept in {file}"),
+            Step::Stored => write!(f, "new key in {file}"),
+            Step::Killed => write!(f, "removed{slot} of the old key"),
+            Step::Refused => f.write_str("the old key opens nothing any more"),
+            Step::BackedUp => write!(f, "header saved in {file}"),
+            Step::Forgotten => write!(f, "removed {file}"),
+        }
+    }
+}
+
 impl Rotation<'_> {
+    /// What is going to happen, in lines for whoever confirms it.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let (device, key) = (self.device.display(), self.key.display());
+        let backup = match self.backups {
+            Some(directory) => format!("save the header in {}", directory.display()),
+            None => "save no header".to_owned(),
+        };
+        format!(
+            "{device}: a new key in {key}\n  \
+             1. prove that {key} opens it\n  \
+             2. make {key}.sealant-new, 64 random bytes\n  \
+             3. add it to a free key slot and prove it\n  \
+             4. keep the old key in {key}.sealant-old and put the new one in its place\n  \
+             5. remove the key slots that the old key opens\n  \
+             6. prove that the old key opens nothing and the new one does\n  \
+             7. {backup}\n  \
+             8. remove {key}.sealant-old\n"
+        )
+    }
+
     /// Does it, or goes on with one that was cut off. `go_on` is told of each step and stops the rotation before
     /// the next one by answering false. Returns the backups that still open with the old key.
     ///

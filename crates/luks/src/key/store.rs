@@ -44,7 +44,7 @@ impl Store {
     }
 
     pub(super) fn read(path: &Path) -> Result<Secret, KeyError> {
-        File::open(path).and_then(|mut file| Secret::read(&mut file)).map_err(KeyError::io(path))
+        Secret::read_file(path).map_err(KeyError::io(path))
     }
 
     /// Makes the next key, on the disk before it is used anywhere.

@@ -6,6 +6,9 @@ mod steps;
 
 use serde::Serialize;
 
+use crate::cryptsetup::Cryptsetup;
+use crate::device::{Block, DeviceError, Host, uses};
+
 pub use choices::{Choice, choices};
 pub use steps::{Step, steps};
 
@@ -70,6 +73,61 @@ pub struct Machine {
     pub memory_kib: u64,
     /// The release of cryptsetup, if it is there.
     pub cryptsetup: Option<String>,
+}
+
+impl Disk {
+    /// The disk at `device`, as far as reading tells.
+    ///
+    /// # Errors
+    /// [`DeviceError`] if it cannot be looked at.
+    pub fn read(host: &Host, device: &std::path::Path) -> Result<Self, DeviceError> {
+        let obstacles = uses(host, device, true)?.iter().map(ToString::to_string).collect();
+        let block = Block::of(host, device).ok().flatten();
+        let queue = |name: &str| block.as_ref().and_then(|block| block.queue(name));
+        let file_bytes = || std::fs::metadata(device).map(|metadata| metadata.len()).unwrap_or_default();
+        Ok(Self {
+            device: device.display().to_string(),
+            bytes: block.as_ref().map_or_else(file_bytes, Block::bytes),
+            rotational: queue("rotational").map(|number| number != 0),
+            physical_block_bytes: queue("physical_block_size"),
+            discards: queue("discard_max_bytes").map(|number| number != 0),
+            obstacles,
+        })
+    }
+}
+
+impl Machine {
+    /// This host.
+    #[must_use]
+    pub fn this() -> Self {
+        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        let cryptsetup = Cryptsetup::find().ok().map(|found| found.version().to_string());
+        Self::parse(&read("/proc/cpuinfo"), &read("/proc/meminfo"), cryptsetup)
+    }
+
+    fn parse(cpuinfo: &str, meminfo: &str, cryptsetup: Option<String>) -> Self {
+        let mut flags = cpuinfo.lines().filter(|line| line.starts_with("flags") || line.starts_with("Features"));
+        let memory = |line: &str| line.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse().ok();
+        Self {
+            aes_instructions: flags.any(|line| line.split_whitespace().any(|flag| flag == "aes")),
+            memory_kib: meminfo.lines().find_map(memory).unwrap_or_default(),
+            cryptsetup,
+        }
+    }
+}
+
+/// Where packages and administrators put units.
+const UNITS: [&str; 3] = ["/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"];
+
+/// The unit of the server whose data directory it is. MariaDB has Aria's control file there, which no MySQL has. MySQL's
+/// unit has two names: that of Debian and that of its makers.
+#[must_use]
+pub fn usual_unit(datadir: &std::path::Path) -> &'static str {
+    if datadir.join("aria_log_control").exists() {
+        return "mariadb.service";
+    }
+    let is_installed = |name: &&str| UNITS.iter().any(|place| std::path::Path::new(place).join(name).exists());
+    ["mysql.service", "mysqld.service"].into_iter().find(is_installed).unwrap_or("mysql.service")
 }
 
 /// All that a plan rests on.
@@ -193,6 +251,22 @@ fn remarks(scene: &Scene, needed_bytes: u64) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_machine_is_read_from_the_kernels_words() {
+        let machine = Machine::parse("flags\t\t: fpu aes\n", "MemTotal:       2048 kB\nMemFree: 1 kB\n", None);
+        assert!(machine.aes_instructions && machine.memory_kib == 2048);
+        assert!(Machine::parse("Features\t: fp asimd aes\n", "", None).aes_instructions);
+        assert!(!Machine::parse("model name\t: aes\nflags\t: fpu\n", "", None).aes_instructions);
+    }
+
+    #[test]
+    fn mariadb_is_known_by_arias_control_file() {
+        let datadir = tempfile::tempdir().unwrap();
+        assert!(usual_unit(datadir.path()).starts_with("mysql"));
+        std::fs::write(datadir.path().join("aria_log_control"), []).unwrap();
+        assert_eq!(usual_unit(datadir.path()), "mariadb.service");
+    }
 
     fn scene(state: State) -> Scene {
         let path = |role: &str, path: &str, state: &State| Path {

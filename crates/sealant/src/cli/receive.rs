@@ -8,17 +8,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::transfer::progress::Progress;
-use ::transfer::receiver::{Owner, ReceiveSettings, Received, Receiver, Rekeyed, Trust};
+use ::transfer::receiver::{Owner, ReceiveSettings, Receiver, Trust};
+use ::transfer::summary::{Event, Summary};
 use clap::Args;
-use keyring::{LoadedBy, WritableKeyring};
+use keyring::WritableKeyring;
 
 use self::prepare::Preparing;
 use super::accounts;
-use super::transfer::{Certificates, Event, Following, REPORT_SCHEMA, Summary, failure};
+use super::transfer::{Certificates, Following};
 use super::verify::forbid_dumps;
 use crate::cli::value;
 use crate::exit::{self, Exit};
-use crate::output::message::Failure;
+use crate::output::message::{Failure, info};
 
 /// Receive a data directory from another host
 ///
@@ -119,27 +120,26 @@ impl Receive {
             anew: self.anew,
             rekey,
         };
-        let receiver = Receiver::bind(settings, &trust).map_err(|error| failure(&error))?;
+        let receiver = Receiver::bind(settings, &trust)?;
         announce(&receiver, &self.following)?;
         let progress = Progress::default();
         let outcome = self.following.follow(&progress, || receiver.run(&progress));
         match outcome {
             Ok(received) => {
-                let summary = summary(&received, &progress);
+                let summary = Summary::of_received(&received, &progress);
                 self.following.over(Ok(&summary));
                 if !self.following.quiet && !self.following.json {
-                    let mut err = std::io::stderr();
-                    let _ = writeln!(err, "sealant: received {}", summary.line());
+                    info(&format!("received {summary}"));
                     if let Some(rekeyed) = &received.rekeyed {
-                        let _ = writeln!(err, "sealant: {}", words(rekeyed));
-                        let _ = writeln!(err, "sealant: {}", how_to_start(rekeyed));
+                        info(&rekeyed.to_string());
+                        info(&rekeyed.how_to_start());
                     }
                 }
                 self.preparing.prepare(&into, &received, self.owner)
             }
             Err(error) => {
                 self.following.over(Err(&error));
-                Err(failure(&error))
+                Err(error.into())
             }
         }
     }
@@ -160,47 +160,6 @@ fn announce(receiver: &Receiver, following: &Following) -> Result<(), Failure> {
     written.map_err(|error| Failure::new(format!("the pairing code cannot be written: {error}")))
 }
 
-fn summary(received: &Received, progress: &Progress) -> Summary {
-    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(std::sync::atomic::Ordering::Relaxed);
-    Summary {
-        schema: REPORT_SCHEMA,
-        entries: received.entries,
-        bytes: received.bytes,
-        kept_bytes: load(&progress.kept_bytes),
-        wire_bytes: load(&progress.wire_bytes),
-        opened_bytes: load(&progress.opened_bytes),
-        seconds: received.elapsed.unwrap_or_default().as_secs_f64(),
-        tree: received.tree.to_string(),
-        suite: None,
-        streams: progress.streams.load(std::sync::atomic::Ordering::Relaxed),
-        rekeyed_files: received.rekeyed.as_ref().map(|rekeyed| rekeyed.files),
-        master_keys: received.rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.clone()).unwrap_or_default(),
-    }
-}
-
-fn words(rekeyed: &Rekeyed) -> String {
-    match rekeyed.files {
-        0 => "no file holds a wrapped key; nothing was wrapped anew".to_owned(),
-        files => format!("the keys of {files} files are now wrapped by {}", rekeyed.master_keys.join(" and ")),
-    }
-}
-
-fn how_to_start(rekeyed: &Rekeyed) -> String {
-    let keyring = rekeyed.keyring.display();
-    if rekeyed.loaded_by == LoadedBy::Plugin {
-        return format!("start MySQL 5.7 with early-plugin-load=keyring_file.so and keyring_file_data={keyring}");
-    }
-    if rekeyed.is_named {
-        return format!(
-            "component_keyring_file.cnf in the data directory names {keyring} now: start the server as it is"
-        );
-    }
-    format!(
-        "start the server with component_keyring_file, and \"path\": \"{keyring}\" in its component_keyring_file.cnf"
-    )
-}
-
-/// Numbers, or names as the files of this host have them.
 /// A user, with or without a group, by names or numbers.
 pub(crate) fn parse_owner(text: &str) -> Result<Owner, String> {
     let (user, group) = text.split_once(':').map_or((text, None), |(user, group)| (user, Some(group)));

@@ -8,24 +8,26 @@ use std::time::Duration;
 use ::transfer::TransferError;
 use ::transfer::codec::effort::Compression;
 use ::transfer::codec::page::KeyFileKeys;
-use ::transfer::pairing::PairingCode;
+use ::transfer::pairing::{CodeError, PairingCode};
 use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
 use ::transfer::sender::flow::send_flow_and_finish;
 use ::transfer::sender::key_files::key_files;
 use ::transfer::sender::{Destination, SendSettings, Sent, Session, send_proven};
+use ::transfer::summary::{Event, Summary};
 use clap::Args;
 use glob::Pattern;
 use innodb::keys::KeySource;
-use report::{size, visible};
+use report::{size, write_send_plan};
 use zeroize::Zeroizing;
 
 use super::snapshot::Live;
 use super::snapshot::backup::Streamed;
-use super::transfer::{Certificates, Event, Following, REPORT_SCHEMA, Summary, check_source, failure};
+use super::transfer::{Certificates, Following, check_source};
 use super::verify::{KeyStores, forbid_dumps};
 use crate::cli::value;
 use crate::exit::{self, Exit};
+use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, info, warning};
 
 /// Send a data directory to another host, encrypted and verified
@@ -157,7 +159,7 @@ impl Send {
     ) -> Result<Exit, Failure> {
         let keys = if self.keys.any() { Some(self.keys.read(Some(source))?) } else { None };
         let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };
-        let plan = Plan::of(source, &selection).map_err(|error| failure(&error))?;
+        let plan = Plan::of(source, &selection)?;
         self.tell(&plan);
         self.warn_of_keys(&plan)?;
         if self.dry_run {
@@ -168,7 +170,7 @@ impl Send {
         let keys = keys.as_ref().map(|keys| keys as &dyn KeySource);
         let outcome =
             self.following.follow(&progress, || send_proven(&plan, destination, keys, &settings, &progress, prove));
-        self.over(outcome, |sent| summary(plan.entries.len(), plan.bytes, sent, &progress), &progress)
+        self.over(outcome, |sent| Summary::of_sent(plan.entries.len(), plan.bytes, sent, &progress), &progress)
     }
 
     fn settings(&self) -> SendSettings {
@@ -203,7 +205,11 @@ impl Send {
             };
             send_flow_and_finish(session, &mut flow, streamed.dress, &streamed.note(), &progress)
         });
-        self.over(outcome, |sent| summary(sent.entries, load(&progress.total_bytes), sent, &progress), &progress)
+        self.over(
+            outcome,
+            |sent| Summary::of_sent(sent.entries, load(&progress.total_bytes), sent, &progress),
+            &progress,
+        )
     }
 
     fn over(
@@ -217,14 +223,14 @@ impl Send {
                 let summary = summary(&sent);
                 self.following.over(Ok(&summary));
                 if !self.following.quiet && !self.following.json {
-                    info(&format!("sent {}", summary.line()));
+                    info(&format!("sent {summary}"));
                     hint_of_withheld(progress);
                 }
                 Ok(Exit::Clean)
             }
             Err(error) => {
                 self.following.over(Err(&error));
-                Err(failure(&error))
+                Err(error.into())
             }
         }
     }
@@ -233,67 +239,30 @@ impl Send {
         let to = to.to_str().ok_or_else(|| Failure::usage("the destination is not text"))?;
         match self.certificates.read()? {
             None => {
-                let code: PairingCode = code(to)?.parse().map_err(|error: ::transfer::pairing::CodeError| {
-                    let failure = Failure::usage(error.to_string());
-                    match error.hint() {
-                        Some(hint) => failure.hint(hint),
-                        None => failure,
-                    }
-                })?;
+                let code: PairingCode = code(to)?.parse().map_err(|error: CodeError| Failure::bad_argument(error))?;
                 Ok(Destination::Paired(code))
             }
-            Some((identity, authorities)) => {
-                let parts = to.rsplit_once(':');
-                let parts = parts.and_then(|(host, port)| Some((host.to_owned(), port.parse().ok()?)));
-                let (host, port) =
-                    parts.ok_or_else(|| Failure::usage("with certificates the destination is HOST:PORT"))?;
-                Ok(Destination::Certified { host, port, identity, authorities, secret: None })
-            }
+            Some((identity, authorities)) => Destination::certified(to, identity, authorities)
+                .ok_or_else(|| Failure::usage("with certificates the destination is HOST:PORT")),
         }
     }
 
     fn tell(&self, plan: &Plan) {
-        for path in &plan.left_out {
-            warning(&format!("{}: not sent, it is a socket, a pipe or a device", path.display()));
-        }
-        for path in &plan.outward {
-            warning(&format!("{}: a link that leads out of the source; what it points at is not sent", path.display()));
-        }
-        let of_live = |pattern: &Pattern| self.running.live && Live::exclusions().any(|live| live == *pattern);
-        for pattern in plan.unmatched().filter(|pattern| !of_live(pattern)) {
-            warning(&format!(
-                "the pattern '{pattern}' matches nothing; patterns are of paths below the source, such as 'sakila/*'"
-            ));
-        }
-        let files = plan.entries.iter().filter(|planned| planned.file_bytes().is_some()).count();
-        self.following.event(&Event::Plan { files, bytes: plan.bytes });
+        let of_live: Vec<Pattern> = Live::exclusions().filter(|_| self.running.live).collect();
+        plan.warnings(&of_live).iter().for_each(|text| warning(text));
+        self.following.event(&Event::Plan { files: plan.files(), bytes: plan.bytes });
     }
 
-    /// Keys beside the data open it wherever it lies.
     fn warn_of_keys(&self, plan: &Plan) -> Result<(), Failure> {
-        for file in key_files(plan, &self.keys.files()).map_err(|error| failure(&error))? {
-            let place = plan.root.join(file.path.as_path());
-            let pattern = Pattern::escape(&file.path.to_string());
-            warning(&format!(
-                "{}: goes along, and is {}; --exclude '{pattern}' leaves it out",
-                place.display(),
-                file.holds
-            ));
+        for file in key_files(plan, &self.keys.files())? {
+            warning(&file.warning(plan));
         }
         Ok(())
     }
 
     fn show(&self, plan: &Plan) -> Result<Exit, Failure> {
         if !self.following.json {
-            let write = |out: &mut dyn std::io::Write| {
-                for planned in &plan.entries {
-                    if let Some(bytes) = planned.file_bytes() {
-                        writeln!(out, "{:>12}  {}", size(bytes), visible(&planned.entry.path.to_string()))?;
-                    }
-                }
-                writeln!(out, "{:>12}  in all, {} entries; nothing was sent", size(plan.bytes), plan.entries.len())
-            };
-            crate::output::file::to_stdout(&write)?;
+            to_stdout(&|out| Ok(write_send_plan(plan, out)?))?;
         }
         if !self.keys.any() {
             hint("with the keys of the server, encrypted tablespaces compress: see --keyring and --mariadb-key-file");
@@ -316,23 +285,6 @@ fn code(to: &str) -> Result<Zeroizing<String>, Failure> {
         read.map_err(|error| Failure::new(format!("the pairing code cannot be read from standard input: {error}")))?;
     }
     Ok(code)
-}
-
-fn summary(entries: usize, bytes: u64, sent: &Sent, progress: &Progress) -> Summary {
-    Summary {
-        schema: REPORT_SCHEMA,
-        entries,
-        bytes,
-        kept_bytes: load(&progress.kept_bytes),
-        wire_bytes: load(&progress.wire_bytes),
-        opened_bytes: load(&progress.opened_bytes),
-        seconds: sent.elapsed.as_secs_f64(),
-        tree: sent.tree.to_string(),
-        suite: Some(sent.suite),
-        streams: usize::from(sent.streams),
-        rekeyed_files: sent.rekeyed,
-        master_keys: Vec::new(),
-    }
 }
 
 fn load(counter: &AtomicU64) -> u64 {

@@ -4,10 +4,9 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use ::verify::{Depth, Keys, Plan, Progress, Report, Settings};
+use ::verify::{Conclusion, Depth, Keys, Plan, Progress, Report, Settings};
 use clap::Args;
-use innodb::verify::Verdict;
-use report::{Format, ProofOptions, is_sound, size, write_proof_json, write_proof_table};
+use report::{Format, ProofOptions, write_proof_json, write_proof_table};
 
 use crate::exit::{self, Exit};
 use crate::output::file;
@@ -103,7 +102,7 @@ impl Verify {
         let status = StatusLine::new(self.quiet);
         status.show("looking at files");
         let plan = Plan::scan(&self.paths);
-        let progress = |progress: &Progress| status.show(&progress_words(progress));
+        let progress = |progress: &Progress| status.show(&progress.to_string());
         let jobs = self.jobs.unwrap_or_else(processors);
         let settings = Settings { jobs, depth: Depth::EveryPage, progress: &progress };
         let report = ::verify::run(&plan, &keys, &settings);
@@ -119,8 +118,8 @@ impl Verify {
         if !nothing_in.is_empty() {
             hint("is its file system mounted, and is it the data directory or the backup itself?");
         }
-        self.advise(&report);
-        Ok(exit(&report, !nothing_in.is_empty()))
+        report.hint(self.keys.any()).into_iter().for_each(hint);
+        Ok(exit(report.conclusion(!nothing_in.is_empty())))
     }
 
     fn manifest(&self, manifest: &Path) -> Result<Exit, Failure> {
@@ -158,33 +157,26 @@ impl Verify {
             None => file::to_stdout(&write),
         }
     }
-
-    /// What to do next, where that is clear.
-    fn advise(&self, report: &Report) {
-        let any = |verdict| report.files.iter().any(|file| file.verdict == verdict);
-        if any(Verdict::Unverifiable) && !self.keys.any() {
-            hint("some files are encrypted; give their keys with --keyring or --mariadb-key-file");
-        } else if any(Verdict::MissingKey) {
-            hint(
-                "the key asked for may be in a newer copy of the keyring, or in that of the server that wrote the files; --keyring is repeatable",
-            );
-        } else if any(Verdict::WrongKey) {
-            hint("the key of that name belongs to another server or another time; try other copies of the key store");
-        }
-    }
 }
 
 impl KeyStores {
+    fn named(&self) -> ::verify::KeyStores {
+        ::verify::KeyStores {
+            keyrings: self.keyring.clone(),
+            keyring_config: self.keyring_config.clone(),
+            key_files: self.mariadb_key_file.clone(),
+            password_file: self.mariadb_key_file_password_file.clone(),
+        }
+    }
+
     /// Whether any store was named.
     pub(crate) fn any(&self) -> bool {
-        !self.keyring.is_empty() || self.keyring_config.is_some() || !self.mariadb_key_file.is_empty()
+        self.named().any()
     }
 
     /// Files that hold keys, or the password of them.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        let lists = [&self.keyring, &self.mariadb_key_file];
-        let single = self.keyring_config.iter().chain(&self.mariadb_key_file_password_file);
-        lists.into_iter().flatten().chain(single).cloned().collect()
+        self.named().files()
     }
 
     /// The same options for another run of this program.
@@ -201,19 +193,10 @@ impl KeyStores {
 
     /// Reads every store; what is wrong with single keys is a warning.
     pub(crate) fn read(&self, datadir: Option<&Path>) -> Result<Keys, Failure> {
-        let mut keys = Keys::default();
-        for path in &self.keyring {
-            let damage = keys.add_keyring(path)?;
-            warn(path, damage.len());
-        }
-        if let Some(path) = &self.keyring_config {
-            let damage = keys.add_keyring_config(path, datadir)?;
-            warn(path, damage.len());
-        }
-        for path in &self.mariadb_key_file {
-            let password = self.mariadb_key_file_password_file.as_deref();
-            let damage = keys.add_key_file(path, password)?;
-            warn(path, damage.len());
+        let (keys, damaged) = self.named().read(datadir)?;
+        for store in damaged {
+            let (path, entries) = (store.path.display(), store.entries);
+            warning(&format!("{path}: {entries} of its entries cannot be used; `sealant audit` names them"));
         }
         if keys.locked() == Some(false) {
             warning("keys could not be locked in memory and may reach the swap; raise `ulimit -l`");
@@ -228,12 +211,6 @@ pub(crate) fn forbid_dumps() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
         warning("the system does not allow core dumps to be forbidden for this process");
-    }
-}
-
-fn warn(path: &Path, damaged: usize) {
-    if damaged > 0 {
-        warning(&format!("{}: {damaged} of its entries cannot be used; `sealant audit` names them", path.display()));
     }
 }
 
@@ -259,27 +236,11 @@ pub(crate) fn processors() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-fn progress_words(progress: &Progress) -> String {
-    let (done, total) = (progress.bytes().min(progress.total_bytes), progress.total_bytes);
-    let elapsed = progress.elapsed().as_secs_f64().max(0.001);
-    #[allow(clippy::cast_precision_loss, reason = "figures for people")]
-    let (rate, left) = (done as f64 / elapsed, (total - done) as f64);
-    let eta = if done.saturating_mul(100) > total { format!("  ETA {:.0} s", left / rate) } else { String::new() };
-    let files = format!("{} of {} files", progress.files(), progress.total_files);
-    format!("{} of {}  {:.2} GB/s  {files}{eta}", size(done), size(total), rate / 1e9)
-}
-
-/// What could not be read comes before what was found, and that before what could not be proven.
-fn exit(report: &Report, nothing_in_one: bool) -> Exit {
-    let sound = |verdict| is_sound(verdict);
-    let open = |verdict| matches!(verdict, Verdict::Unverifiable | Verdict::Unidentified);
-    if !report.errors.is_empty() {
-        Exit::Failed
-    } else if report.files.iter().any(|file| !sound(file.verdict) && !open(file.verdict)) {
-        Exit::Findings
-    } else if nothing_in_one || report.files.iter().any(|file| open(file.verdict)) {
-        Exit::Incomplete
-    } else {
-        Exit::Clean
+fn exit(conclusion: Conclusion) -> Exit {
+    match conclusion {
+        Conclusion::Sound => Exit::Clean,
+        Conclusion::Unproven => Exit::Incomplete,
+        Conclusion::Faulty => Exit::Findings,
+        Conclusion::Unread => Exit::Failed,
     }
 }

@@ -32,6 +32,7 @@ with_hints! {
     ::register::Error,
     ::snapshot::Error,
     ::transfer::TransferError,
+    ::transfer::pairing::CodeError,
     ::tunnel::Error,
 }
 
@@ -47,7 +48,6 @@ macro_rules! without_hints {
 }
 
 without_hints! {
-    ::bench::Error,
     ::transfer::manifest::ManifestError,
     ::verify::KeysError,
 }
@@ -66,8 +66,10 @@ macro_rules! with_misuse {
 
 with_misuse! {
     ::audit::Error,
+    ::bench::Error,
     ::change::Error,
     ::change::rotate::Error,
+    ::luks::key_source::SourceError,
     ::replication::Error,
     ::report::Error,
     ::server::Error,

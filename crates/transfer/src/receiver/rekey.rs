@@ -6,7 +6,7 @@
 
 use std::{
     collections::HashMap,
-    io,
+    fmt, io,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -39,6 +39,35 @@ pub struct Rekeyed {
     pub loaded_by: LoadedBy,
     /// Whether a configuration in the data directory names that keyring.
     pub is_named: bool,
+}
+
+/// What was done, in one sentence.
+impl fmt::Display for Rekeyed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.files {
+            0 => f.write_str("no file holds a wrapped key; nothing was wrapped anew"),
+            files => write!(f, "the keys of {files} files are now wrapped by {}", self.master_keys.join(" and ")),
+        }
+    }
+}
+
+impl Rekeyed {
+    /// How a server is started on it.
+    #[must_use]
+    pub fn how_to_start(&self) -> String {
+        let keyring = self.keyring.display();
+        if self.loaded_by == LoadedBy::Plugin {
+            return format!("start MySQL 5.7 with early-plugin-load=keyring_file.so and keyring_file_data={keyring}");
+        }
+        if self.is_named {
+            return format!(
+                "component_keyring_file.cnf in the data directory names {keyring} now: start the server as it is"
+            );
+        }
+        format!(
+            "start the server with component_keyring_file, and \"path\": \"{keyring}\" in its component_keyring_file.cnf"
+        )
+    }
 }
 
 /// Keys to wrap, and the master keys to wrap them with.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use glob::Pattern;
 use keyring::StoreKind;
 use zeroize::Zeroizing;
 
@@ -22,6 +23,16 @@ pub struct KeyFile {
     pub path: RelativePath,
     /// What it holds, for messages.
     pub holds: &'static str,
+}
+
+impl KeyFile {
+    /// Keys beside the data open it wherever it lies: a sentence that says so, and how to leave it out.
+    #[must_use]
+    pub fn warning(&self, plan: &Plan) -> String {
+        let place = plan.root.join(self.path.as_path());
+        let pattern = Pattern::escape(&self.path.to_string());
+        format!("{}: goes along, and is {}; --exclude '{pattern}' leaves it out", place.display(), self.holds)
+    }
 }
 
 /// Files of the plan that are key stores by content, or identical with one of `given`.

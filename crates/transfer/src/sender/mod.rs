@@ -52,6 +52,16 @@ pub enum Destination {
     },
 }
 
+impl Destination {
+    /// A receiver with a certificate, by `HOST:PORT`; none if the text is not that.
+    #[must_use]
+    pub fn certified(address: &str, identity: Identity, authorities: Authorities) -> Option<Self> {
+        let (host, port) = address.rsplit_once(':')?;
+        let (host, port) = (host.to_owned(), port.parse().ok()?);
+        Some(Self::Certified { host, port, identity, authorities, secret: None })
+    }
+}
+
 /// Whether the source is written during the transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use ::bench::{Record, Sample};
+use ::bench::suite::{Outcome, Watch};
+use ::bench::{Error, Record, Sample};
 use clap::Args;
 use report::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
 
+use crate::exit::Exit;
 use crate::output::file;
 use crate::output::message::Failure;
 use crate::output::progress::StatusLine;
@@ -34,12 +36,17 @@ impl Output {
         self.raw.iter().chain(&self.html).try_for_each(|path| file::check_writable(path))
     }
 
-    pub(super) fn status(&self) -> StatusLine {
-        StatusLine::new(self.quiet)
+    /// Measures while the status line tells how far it is, and writes what came of it.
+    pub(super) fn measure(&self, suite: impl FnOnce(&Watch<'_>) -> Result<Outcome, Error>) -> Result<Exit, Failure> {
+        let status = StatusLine::new(self.quiet);
+        let outcome = suite(&|text| status.show(text))?;
+        status.clear();
+        self.write(&outcome.record, &outcome.samples)?;
+        Ok(Exit::Clean)
     }
 
     /// The samples first: they are what cannot be had again.
-    pub(super) fn write(&self, record: &Record, samples: &[Sample]) -> Result<(), Failure> {
+    fn write(&self, record: &Record, samples: &[Sample]) -> Result<(), Failure> {
         if let Some(path) = &self.raw {
             file::replace(path, &|out| Ok(write_bench_samples(&record.environment, samples, out)?))?;
         }

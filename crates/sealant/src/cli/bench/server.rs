@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use ::bench::{RunningServer, Tree};
+use ::bench::Tree;
+use ::bench::suite::transfer::Served;
 use clap::Args;
 use server::option_file::ClientOptions;
-use server::{Connection, Endpoint, Flavor, Identity, Options, Target, describe};
+use server::{Connection, Endpoint, Identity, Options, Target, describe};
 
 use crate::output::message::{Failure, warning};
 
@@ -26,13 +27,6 @@ pub(super) struct ServerOptions {
     server_defaults: Option<PathBuf>,
 }
 
-/// What is needed to copy from it, and what to say of it.
-pub(super) struct Served {
-    pub(super) server: RunningServer,
-    /// Fork and version.
-    pub(super) version: String,
-}
-
 impl ServerOptions {
     pub(super) fn is_given(&self) -> bool {
         self.server_socket.is_some()
@@ -42,22 +36,8 @@ impl ServerOptions {
     pub(super) fn served(&self, directory: &Tree) -> Result<Option<Served>, Failure> {
         let Some(socket) = &self.server_socket else { return Ok(None) };
         let (user, identity) = self.ask(socket)?;
-        let wrong = |what: &str| Failure::new(format!("{}: {what}", socket.display()));
-        if identity.flavor() != Flavor::MariaDb {
-            return Err(wrong(&format!("mariabackup copies MariaDB only, and this is {}", identity.version)));
-        }
-        let tree =
-            Tree::of(&identity.datadir).map_err(|e| wrong(&format!("its data directory cannot be read: {e}")))?;
-        let still = "DIR has to be a still copy or a snapshot of the server's directory";
-        if tree.root() == directory.root() {
-            return Err(wrong("the server runs in DIR, which is not still").hint(still));
-        }
         let defaults_file = self.server_defaults.as_deref().map(absolute).transpose()?;
-        let server = RunningServer { socket: absolute(socket)?, user, defaults_file, tree };
-        match server.difference(directory) {
-            Some(what) => Err(wrong(&format!("not the same data: {what}")).hint(still)),
-            None => Ok(Some(Served { server, version: identity.version.to_string() })),
-        }
+        Ok(Some(Served::of(&identity, absolute(socket)?, user, defaults_file, directory)?))
     }
 
     fn ask(&self, socket: &Path) -> Result<(String, Identity), Failure> {

@@ -1,24 +1,19 @@
 //! `sealant bench transfer`: how fast a directory is copied, against what people use today.
 
 use std::ffi::OsString;
-use std::fs;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use ::bench::{
-    COPY_PEERS, CopyPeer, Environment, Experiment, Link, Ours, Rate, Record, Rounds, SCHEMA, Samples, Scratch, Site,
-    Subject, Tree, arms, programs_of,
-};
+use ::bench::suite::transfer::Suite;
+use ::bench::{COPY_PEERS, Rate, Rounds, Settings};
 use ::transfer::codec::effort::Compression;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use report::size;
-use serde::Deserialize;
 
 use super::output::Output;
-use super::server::{Served, ServerOptions};
-use super::{conditions, failure};
+use super::own_program;
+use super::server::ServerOptions;
 use crate::cli::transfer::check_source;
 use crate::cli::value;
 use crate::cli::verify::KeyStores;
@@ -97,31 +92,26 @@ const EXITS: exit::Codes = &[
     (Exit::Usage, "wrong usage"),
 ];
 
-/// Other file systems, journals and directories need some too.
-const SPARE: u64 = 64 << 20;
-/// File systems on which `cp` need not copy anything.
-const SHARING: [&str; 4] = ["btrfs", "xfs", "zfs", "bcachefs"];
-const NEEDS_SERVER: &str = "a running server: --server-socket";
-
 impl BenchTransfer {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         self.check()?;
-        let environment = Environment::now(&self.source);
-        let (peers, missing) = self.peers()?;
-        let tree = Tree::of(&self.source).map_err(failure)?;
-        if tree.bytes() == 0 {
-            return Err(Failure::new(format!("{}: there is nothing to copy", self.source.display())));
-        }
+        let into = self.into.clone().unwrap_or_else(std::env::temp_dir);
+        let suite = Suite {
+            program: own_program()?,
+            source: &self.source,
+            into: &into,
+            peers: &self.peers,
+            no_peers: self.no_peers,
+            peers_without_aes: self.peers_without_aes,
+            rate: self.rate,
+            compress: &self.compress,
+            send: self.send_options(),
+            settings: self.settings(),
+        };
+        let peers = suite.choose(self.server.is_given())?;
+        let tree = suite.tree()?;
         let served = self.server.served(&tree)?;
-        let scratch = self.scratch(&tree)?;
-        let link = self.link()?;
-        let server = served.as_ref().map(|served| &served.server);
-        let site = Site { tree: &tree, scratch: &scratch, server, link: &link, without_aes: false };
-        let samples = self.measure(site, &peers)?;
-        let mut record = self.record(environment, site, &peers, missing, &samples);
-        record.notes.extend(served.iter().flat_map(|served| self.server_notes(served, &peers, &samples)));
-        self.output.write(&record, samples.all())?;
-        Ok(Exit::Clean)
+        self.output.measure(|watch| suite.run(&tree, peers, served.as_ref(), watch))
     }
 
     /// Finds out before a long run what is wrong.
@@ -134,217 +124,16 @@ impl BenchTransfer {
         Ok(())
     }
 
-    /// Peers that take part, and the names of those that cannot. Who was asked for has to be there.
-    fn peers(&self) -> Result<(Vec<&'static CopyPeer>, Vec<String>), Failure> {
-        let (mut there, mut missing) = (Vec::new(), Vec::new());
-        let wanted = |peer: &&CopyPeer| !self.no_peers && (peer.networked || self.rate.is_none());
-        let all: Vec<&CopyPeer> = if self.peers.is_empty() {
-            COPY_PEERS.iter().filter(wanted).collect()
-        } else {
-            self.peers.iter().filter_map(|name| CopyPeer::named(name)).collect()
-        };
-        for peer in all {
-            let asked = !self.peers.is_empty() || (peer.from_server && self.server.is_given());
-            let mut needs = peer.missing();
-            if asked && !needs.is_empty() {
-                return Err(Failure::new(format!("{}: not in PATH: {}", peer.name, needs.join(", "))));
-            }
-            if peer.from_server && !self.server.is_given() {
-                needs.push(NEEDS_SERVER);
-            }
-            match needs.is_empty() {
-                true => there.push(peer),
-                false if asked => return Err(Failure::usage(format!("{}: needs {NEEDS_SERVER}", peer.name))),
-                false => missing.push(format!("{} (needs {})", peer.name, needs.join(", "))),
-            }
-        }
-        self.check_peers(&there)?;
-        Ok((there, missing))
+    fn send_options(&self) -> Vec<OsString> {
+        let mut options = self.keys.options();
+        options.extend(self.streams.map(|streams| format!("--streams={streams}").into()));
+        options
     }
 
-    /// Whether the other options go with these peers.
-    fn check_peers(&self, peers: &[&CopyPeer]) -> Result<(), Failure> {
-        if self.server.is_given() && !peers.iter().any(|peer| peer.from_server) {
-            return Err(Failure::usage("--server-socket: no peer of --peers copies from a server"));
-        }
-        match peers.iter().find(|peer| !peer.networked) {
-            Some(peer) if self.rate.is_some() => {
-                Err(Failure::usage(format!("{} uses no network, so --rate does not go with it", peer.name)))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn scratch(&self, tree: &Tree) -> Result<Scratch, Failure> {
-        let below = self.into.clone().unwrap_or_else(std::env::temp_dir);
-        if fs::canonicalize(&below).is_ok_and(|below| below.starts_with(tree.root())) {
-            return Err(Failure::usage(format!("{}: lies within what is to be copied", below.display())));
-        }
-        let scratch = Scratch::below(&below).map_err(failure)?;
-        let room = scratch.room_bytes().map_err(failure)?;
-        if room < tree.bytes().saturating_add(SPARE) {
-            let (needed, room) = (size(tree.bytes()), size(room));
-            let failure = Failure::new(format!("{}: a copy takes {needed}, there is room for {room}", below.display()));
-            return Err(failure.hint("give another directory with --into"));
-        }
-        Ok(scratch)
-    }
-
-    fn link(&self) -> Result<Link, Failure> {
-        let Some(rate) = self.rate else { return Ok(Link::Loopback) };
-        Link::limited(rate).map_err(|error| {
-            failure(error)
-                .hint("--rate needs root, `unshare`, `nsenter`, `ip`, `tc`, and veth and sch_tbf in the kernel")
-        })
-    }
-
-    fn measure(&self, site: Site<'_>, peers: &[&'static CopyPeer]) -> Result<Samples, Failure> {
-        let name = match self.rate {
-            Some(rate) => format!("copy over a link of {rate}"),
-            None => "copy over loopback".to_owned(),
-        };
-        let mut experiment = Experiment::new(name);
-        for (name, ours) in self.ours(site)? {
-            experiment = experiment.arm(arms::copy_by_ours(name, site, ours));
-        }
-        for (name, peer, without_aes) in self.peer_arms(peers) {
-            experiment = experiment.arm(arms::copy_by_peer(name, Site { without_aes, ..site }, peer));
-        }
-        let status = self.output.status();
-        let show = |progress: &::bench::Progress<'_>| {
-            status.show(&format!("round {}, {}", progress.rounds.saturating_add(1), progress.arm));
-        };
+    fn settings(&self) -> Settings {
         let rounds = self.rounds.map_or(Rounds::UntilNarrow, Rounds::Exactly);
-        let settings = ::bench::Settings { rounds, budget: self.budget, ..::bench::Settings::default() };
-        let samples = experiment.run(&settings, &show);
-        status.clear();
-        samples.map_err(failure)
+        Settings { rounds, budget: self.budget, ..Settings::default() }
     }
-
-    /// This binary, once for each compression asked for.
-    fn ours(&self, site: Site<'_>) -> Result<Vec<(String, Ours)>, Failure> {
-        let program = std::env::current_exe().map_err(|e| Failure::new(format!("the path of this program: {e}")))?;
-        let ours = |(name, compress): (String, Option<&String>)| {
-            let mut send = self.keys.options();
-            send.extend(self.streams.map(|streams| format!("--streams={streams}").into()));
-            send.extend(compress.map(|how| OsString::from(format!("--compress={how}"))));
-            let report = report_of(site.scratch, &name);
-            (name, Ours { program: program.clone(), send, report })
-        };
-        let names = self.our_names().into_iter();
-        Ok(if self.compress.is_empty() {
-            names.map(|name| ours((name, None))).collect()
-        } else {
-            names.zip(self.compress.iter().map(Some)).map(ours).collect()
-        })
-    }
-
-    fn our_names(&self) -> Vec<String> {
-        match self.compress.as_slice() {
-            [] | [_] => vec!["sealant".to_owned()],
-            several => several.iter().map(|how| format!("sealant, {how}")).collect(),
-        }
-    }
-
-    /// Names of arms, with the peer and whether it does without AES instructions.
-    fn peer_arms(&self, peers: &[&'static CopyPeer]) -> Vec<(String, &'static CopyPeer, bool)> {
-        let arms = peers.iter().flat_map(|&peer| {
-            let slowed = self.peers_without_aes && peer.openssl;
-            let slowed = slowed.then(|| (format!("{}, no AES", peer.name), peer, true));
-            std::iter::once((peer.name.to_owned(), peer, false)).chain(slowed)
-        });
-        arms.collect()
-    }
-
-    fn record(
-        &self,
-        environment: Environment,
-        site: Site<'_>,
-        peers: &[&'static CopyPeer],
-        missing: Vec<String>,
-        samples: &Samples,
-    ) -> Record {
-        let ours = self.our_names();
-        let peer_arms: Vec<String> = self.peer_arms(peers).into_iter().map(|(name, ..)| name).collect();
-        let mut pairs: Vec<(&str, &str)> = Vec::new();
-        for (index, our) in ours.iter().enumerate() {
-            let others = ours.iter().skip(index.saturating_add(1)).chain(&peer_arms);
-            pairs.extend(others.map(|other| (our.as_str(), other.as_str())));
-        }
-        let sent: Vec<(&String, Sent)> =
-            ours.iter().filter_map(|name| Some((name, Sent::read(&report_of(site.scratch, name))?))).collect();
-        let subject = Subject {
-            files: u64::try_from(site.tree.files().len()).unwrap_or(u64::MAX),
-            bytes: site.tree.bytes(),
-            opened_bytes: sent.first().map_or(0, |(_, sent)| sent.opened_bytes),
-            ..Subject::default()
-        };
-        let mut notes = conditions(&environment);
-        notes.extend(sent.iter().map(|(name, sent)| sent.note(name)));
-        notes.extend(self.disk_notes(&environment, site.scratch.path(), peers));
-        let programs = programs_of(peers);
-        let experiments = vec![samples.record(&pairs)];
-        Record { schema: SCHEMA, environment, subject, programs, missing, experiments, opinions: Vec::new(), notes }
-    }
-
-    /// Whether the disk makes copies cheaper or dearer than they are elsewhere.
-    fn disk_notes(&self, source: &Environment, scratch: &Path, peers: &[&CopyPeer]) -> Vec<String> {
-        let mut notes = Vec::new();
-        let Some(system) = Environment::now(scratch).file_system else { return notes };
-        if system == "tmpfs" {
-            notes.push("copies were written into memory (tmpfs), not to a disk".to_owned());
-        } else if source.file_system.as_ref() != Some(&system) {
-            notes.push(format!("copies were written to {system}"));
-        }
-        if SHARING.contains(&system.as_str()) && peers.iter().any(|peer| !peer.networked) {
-            notes.push(format!("cp may have shared the blocks of the source instead of copying them ({system})"));
-        }
-        if std::env::var_os("OPENSSL_ia32cap").is_some() {
-            notes.push("OPENSSL_ia32cap is set for all of them, this program too".to_owned());
-        }
-        notes
-    }
-
-    /// What of a backup is not what the others do.
-    fn server_notes(&self, served: &Served, peers: &[&'static CopyPeer], samples: &Samples) -> Vec<String> {
-        let arms = self.peer_arms(peers).into_iter().filter(|(_, peer, _)| peer.from_server).map(|(name, ..)| name);
-        let note = |name: String| {
-            let sample = samples.all().iter().find(|sample| sample.arm == name)?;
-            let (bytes, version) = (size(sample.amount), &served.version);
-            Some(format!(
-                "{name} copied {bytes} from a running {version}, with only what is new of its redo log and no binary \
-                 logs; its copy still needs `mariabackup --prepare`, which was not measured"
-            ))
-        };
-        arms.filter_map(note).collect()
-    }
-}
-
-/// What `send` reports.
-#[derive(Deserialize)]
-struct Sent {
-    bytes: u64,
-    wire_bytes: u64,
-    opened_bytes: u64,
-    suite: Option<String>,
-    streams: usize,
-}
-
-impl Sent {
-    fn read(report: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(report).ok()?).ok()
-    }
-
-    fn note(&self, name: &str) -> String {
-        let (bytes, wire) = (size(self.bytes), size(self.wire_bytes));
-        let suite = self.suite.as_deref().unwrap_or("an unknown suite");
-        format!("{name} sent {bytes} as {wire} through {} connections with {suite}", self.streams)
-    }
-}
-
-fn report_of(scratch: &Scratch, arm: &str) -> PathBuf {
-    let name: String = arm.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    scratch.path().join(format!("{name}.json"))
 }
 
 fn peer_names() -> PossibleValuesParser {

@@ -4,11 +4,9 @@ use std::path::PathBuf;
 
 use ::audit::finding::Severity;
 use clap::Args;
-use files::ReadAt;
-use luks::Report;
+use luks::{Circumstances, Report};
 use report::{Format, write_luks_json, write_luks_table};
 
-use super::device;
 use crate::cli::audit::FailOn;
 use crate::exit::{self, Exit};
 use crate::output::file;
@@ -58,7 +56,12 @@ const EXITS: exit::Codes = &[
 
 impl Audit {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let report = self.judge()?;
+        let told = Circumstances {
+            device_bytes: self.device_bytes,
+            physical_block_bytes: self.physical_block_bytes,
+            ..Circumstances::default()
+        };
+        let report = luks::audit_path(&self.file, &told, self.backup_of.as_deref())?;
         let name = self.file.display().to_string();
         file::to_stdout(&|out| {
             let written = match self.render.format() {
@@ -70,37 +73,8 @@ impl Audit {
         Ok(self.exit(&report))
     }
 
-    fn judge(&self) -> Result<Report, Failure> {
-        let opened = device::open(&self.file)?;
-        let backup_of = self.backup_of.as_deref().map(device::open).transpose()?;
-        let known = device::circumstances(&opened);
-        let circumstances = luks::Circumstances {
-            device_bytes: self.device_bytes.or(known.device_bytes),
-            physical_block_bytes: self.physical_block_bytes.or(known.physical_block_bytes),
-            ..known
-        };
-        let backup_of = backup_of.as_ref().map(|file| file as &dyn ReadAt);
-        luks::audit(&opened, &circumstances, backup_of).map_err(|error| {
-            let of_backup = matches!(error, luks::LuksError::NothingToCompare(_));
-            let path = self.backup_of.as_ref().filter(|_| of_backup).unwrap_or(&self.file);
-            Failure::new(format!("{}: {error}", path.display()))
-        })
-    }
-
     fn exit(&self, report: &Report) -> Exit {
-        let reaches = |least: Severity| report.findings.iter().any(|finding| severity(finding.severity) >= least);
+        let reaches = |least: Severity| report.findings.iter().any(|finding| Severity::from(finding.severity) >= least);
         if self.fail_on.0.is_some_and(reaches) { Exit::Findings } else { Exit::Clean }
-    }
-}
-
-/// Severities of headers are those of `sealant audit`. Where there is nothing of LUKS, whatever was expected
-/// of it does not hold.
-fn severity(severity: luks::Severity) -> Severity {
-    match severity {
-        luks::Severity::Info => Severity::Info,
-        luks::Severity::Low => Severity::Low,
-        luks::Severity::Medium => Severity::Medium,
-        luks::Severity::High => Severity::High,
-        luks::Severity::Critical | luks::Severity::None => Severity::Critical,
     }
 }

@@ -1,15 +1,13 @@
 //! `sealant luks boot`: the volume and the server at every boot.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use luks::boot::{Boot as Wanted, Edit, KeySource, apply, check, removal, stop_listening};
+use luks::cryptsetup::Cryptsetup;
 use luks::device::{FileSystem, Guard, Host, reload};
-use report::Format;
-use serde_json::json;
+use report::{write_luks_boot_json, write_luks_boot_table};
 
-use super::error::{cryptsetup, device as failure};
 use super::header::volume;
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
@@ -126,28 +124,25 @@ impl Install {
             no_queues: !self.rotational,
             discards: self.allow_discards,
         };
-        let edits = wanted.edits(&self.place.root).map_err(failure)?;
+        let edits = wanted.edits(&self.place.root)?;
         let host = Host::this();
         if self.place.is_this_system() {
-            wanted.mounted(&host).map_err(failure)?;
+            wanted.mounted(&host)?;
         }
         if !go(&edits, &self.consent)? {
             return Ok(Exit::Clean);
         }
         // One that is mounted was guarded when it was.
-        if self.place.is_this_system()
-            && !wanted.mounted(&host).map_err(failure)?
-            && wanted.guard(&host).map_err(failure)? == Guard::Permissions
-        {
+        if self.place.is_this_system() && !wanted.mounted(&host)? && wanted.guard(&host)? == Guard::Permissions {
             warning(&format!(
                 "{}: its file system has no immutable flag; as root, a server could still write there in plain",
                 self.directory.display()
             ));
         }
-        apply(&edits).map_err(failure)?;
+        apply(&edits)?;
         if self.place.is_this_system() {
             // The link that enables the key's socket is among the edits.
-            reload().map_err(failure)?;
+            reload()?;
         }
         hint(&format!(
             "prove it: `sealant luks boot check --name {} --unit {}`",
@@ -176,14 +171,7 @@ impl Place {
 
 /// Shows the edits and asks; whether there is something to do.
 fn go(edits: &[Edit], consent: &Consent) -> Result<bool, Failure> {
-    let mut text = String::new();
-    for edit in edits {
-        let state = if edit.added.is_empty() { " (stays as it is)" } else { "" };
-        let _ = writeln!(text, "{}{state}", edit.path.display());
-        for line in &edit.added {
-            let _ = writeln!(text, "  {line}");
-        }
-    }
+    let text: String = edits.iter().map(ToString::to_string).collect();
     if consent.yes {
         to_stdout(&|out| out.write_all(text.as_bytes()))?;
     }
@@ -223,27 +211,10 @@ const CHECK_EXITS: exit::Codes = &[
 
 impl Check {
     fn run(&self) -> Result<Exit, Failure> {
-        let (cryptsetup, host) = (cryptsetup()?, Host::this());
-        let (good, faults) = check(&cryptsetup, &host, &self.place.root, &self.name, &self.unit).map_err(failure)?;
-        to_stdout(&|out| match self.render.format() {
-            Format::Json => {
-                let faults: Vec<_> =
-                    faults.iter().map(|fault| json!({"code": fault.code, "detail": fault.what})).collect();
-                let json = json!({"schema": "sealant.luks-boot/1", "good": good, "faults": faults});
-                serde_json::to_writer_pretty(&mut *out, &json)?;
-                writeln!(out)
-            }
-            _ => {
-                for line in &good {
-                    writeln!(out, "ok     {line}")?;
-                }
-                for fault in &faults {
-                    writeln!(out, "WRONG  {} ({})", fault.what, fault.code)?;
-                }
-                Ok(())
-            }
-        })?;
-        Ok(if faults.is_empty() { Exit::Clean } else { Exit::Findings })
+        let (cryptsetup, host) = (Cryptsetup::find()?, Host::this());
+        let checked = check(&cryptsetup, &host, &self.place.root, &self.name, &self.unit)?;
+        self.render.write(&checked, write_luks_boot_json, write_luks_boot_table)?;
+        Ok(if checked.faults.is_empty() { Exit::Clean } else { Exit::Findings })
     }
 }
 
@@ -272,7 +243,7 @@ const REMOVE_EXITS: exit::Codes = &[
 
 impl Remove {
     fn run(&self) -> Result<Exit, Failure> {
-        let removal = removal(&self.place.root, &self.name).map_err(failure)?;
+        let removal = removal(&self.place.root, &self.name)?;
         for (table, line) in &removal.foreign {
             warning(&format!("{}: `{line}` stays: `boot install` did not write it so", table.display()));
         }
@@ -282,9 +253,9 @@ impl Remove {
         if !go(&removal.edits, &self.consent)? {
             return Ok(Exit::Clean);
         }
-        apply(&removal.edits).map_err(failure)?;
+        apply(&removal.edits)?;
         if self.place.is_this_system() {
-            reload().and_then(|()| stop_listening(&removal, &self.name)).map_err(failure)?;
+            reload().and_then(|()| stop_listening(&removal, &self.name))?;
         }
         hint("the mount point stays immutable; `chattr -i` opens it");
         Ok(Exit::Clean)

@@ -1,14 +1,12 @@
 //! `sealant luks format`: a blank disk becomes a volume.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use luks::Secret;
-use luks::cryptsetup::Format;
+use luks::cryptsetup::{Cryptsetup, Format};
 use luks::device::{Creation, FileSystem, Host};
 
-use super::error::{cryptsetup, device as failure};
 use super::key::read;
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
@@ -99,7 +97,7 @@ fn one_of(text: &str, allowed: &[u32]) -> Result<u32, String> {
 
 impl FormatVolume {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let (cryptsetup, host) = (cryptsetup()?, Host::this());
+        let (cryptsetup, host) = (Cryptsetup::find()?, Host::this());
         let creation = Creation {
             cryptsetup: &cryptsetup,
             host: &host,
@@ -122,16 +120,16 @@ impl FormatVolume {
         if let Some(directory) = self.backups.as_ref().filter(|directory| !directory.is_dir()) {
             return Err(Failure::usage(format!("{}: not a directory", directory.display())));
         }
-        creation.check().map_err(failure)?;
+        creation.check()?;
         self.check_key()?;
-        let plan = self.plan(&creation.format);
-        if !self.consent.given(&plan)? {
+        let new_key = self.make_key.then_some(self.key_file.as_path());
+        if !self.consent.given(&creation.describe(new_key))? {
             return Ok(Exit::Clean);
         }
         let key = if self.make_key { make_key(&self.key_file)? } else { read(&self.key_file)? };
         let say = |text: String| to_stdout(&|out| writeln!(out, "{text}"));
         let mut told = Ok(());
-        let created = creation.run(&key, &mut |text| told = say(text)).map_err(failure)?;
+        let created = creation.run(&key, &mut |text| told = say(text))?;
         told?;
         say(format!("{}: LUKS2 volume {}", self.device.display(), created.uuid))?;
         hint("without its key and its header the data is gone: keep copies of both elsewhere");
@@ -145,37 +143,6 @@ impl FormatVolume {
             return Err(Failure::new(taken).hint("leave out --make-key to use it"));
         }
         if self.make_key || self.key_file.as_os_str() == "-" { Ok(()) } else { read(&self.key_file).map(drop) }
-    }
-
-    fn plan(&self, format: &Format) -> String {
-        let (device, key) = (self.device.display(), self.key_file.display());
-        let mut text = format!("{device}: everything on it is lost\n");
-        let mut number = 0_u32;
-        let mut step = |words: String| {
-            number = number.saturating_add(1);
-            let _ = writeln!(text, "  {number}. {words}");
-        };
-        if self.make_key {
-            step(format!("make {key}, 64 random bytes"));
-        }
-        let derivation = match format.iterations {
-            Some(count) => format!("PBKDF2 with {count} iterations"),
-            None => "Argon2id".to_owned(),
-        };
-        step(format!(
-            "write a LUKS2 header: {}, {} key bits, {}-byte sectors, {derivation}",
-            format.cipher, format.key_bits, format.sector_bytes
-        ));
-        step("read it back, judge it; prove that the key opens it and another one does not".to_owned());
-        match self.filesystem {
-            System::Ext4 => step("open it, make ext4 in it, close it".to_owned()),
-            System::Xfs => step("open it, make XFS in it, close it".to_owned()),
-            System::None => {}
-        }
-        if let Some(directory) = &self.backups {
-            step(format!("save the header in {}", directory.display()));
-        }
-        text
     }
 }
 

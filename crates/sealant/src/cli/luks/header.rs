@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use luks::backup;
+use report::{write_luks_backup, write_luks_differences};
 
-use super::error::backup as failure;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, warning};
@@ -65,20 +65,15 @@ const BACKUP_EXITS: exit::Codes =
 
 impl Backup {
     fn run(&self) -> Result<Exit, Failure> {
-        let header =
-            backup::Header::read(&backup::open(&self.device).map_err(failure)?, &self.device).map_err(failure)?;
+        let header = backup::Header::read(&backup::open(&self.device)?, &self.device)?;
         if header.readable != luks::Readable::Yes {
             warning(
                 "only one copy of the header counts, and the backup is as damaged as the volume; see `sealant luks audit`",
             );
         }
-        let manifest = header.save(&self.backup).map_err(failure)?;
-        to_stdout(&|out| {
-            let slots: Vec<String> = manifest.slots.iter().map(|slot| slot.id.to_string()).collect();
-            writeln!(out, "{}: header of volume {}", self.backup.display(), manifest.uuid)?;
-            writeln!(out, "  sequence number {}, key slots {}", manifest.sequence, slots.join(", "))?;
-            writeln!(out, "  {} bytes, SHA-256 {}", manifest.bytes, manifest.sha256)
-        })?;
+        let manifest = header.save(&self.backup)?;
+        let name = self.backup.display().to_string();
+        to_stdout(&|out| Ok(write_luks_backup(&name, &manifest, out)?))?;
         Ok(Exit::Clean)
     }
 }
@@ -104,21 +99,12 @@ impl Diff {
     fn run(&self) -> Result<Exit, Failure> {
         let (one, other) = (volume(&self.one)?, volume(&self.other)?);
         let differences = luks::diff::diff(&one, &other);
-        to_stdout(&|out| {
-            for difference in &differences {
-                let side = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-                writeln!(out, "{}: {} | {}", difference.field, side(&difference.one), side(&difference.other))?;
-            }
-            Ok(())
-        })?;
+        to_stdout(&|out| Ok(write_luks_differences(&differences, out)?))?;
         Ok(if differences.is_empty() { Exit::Clean } else { Exit::Findings })
     }
 }
 
 /// What the header at `path` says.
 pub(super) fn volume(path: &Path) -> Result<luks::Volume, Failure> {
-    let file = super::device::open(path)?;
-    let reading = luks::read(&file).map_err(|e| Failure::new(format!("{}: {e}", path.display())))?;
-    let why = reading.findings.first().map(|finding| format!("{} ({})", finding.detail, finding.code));
-    reading.volume.ok_or_else(|| Failure::new(format!("{}: {}", path.display(), why.unwrap_or_default())))
+    Ok(backup::volume_at(path)?)
 }

@@ -1,6 +1,5 @@
 //! Where a key comes from: a file, standard input or a prompt; never the command line.
 
-use std::fs::File;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -36,10 +35,7 @@ impl KeySource {
 
 /// The key in a file, exact bytes.
 pub(super) fn read(path: &Path) -> Result<Secret, Failure> {
-    let read = if path.as_os_str() == "-" {
-        Secret::read(&mut std::io::stdin().lock())
-    } else {
-        File::open(path).and_then(|mut file| Secret::read(&mut file))
-    };
+    let read =
+        if path.as_os_str() == "-" { Secret::read(&mut std::io::stdin().lock()) } else { Secret::read_file(path) };
     read.map_err(|e| Failure::new(format!("{}: {e}", path.display())))
 }

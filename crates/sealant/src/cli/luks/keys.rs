@@ -7,9 +7,10 @@ mod vault;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use luks::cryptsetup::Cryptsetup;
 use luks::key;
+use report::write_luks_slots;
 
-use super::error::{cryptsetup, key as failure};
 use super::header::volume;
 use super::key::{KeySource, read};
 use crate::exit::{self, Exit};
@@ -65,19 +66,11 @@ impl List {
         let volume = volume(&self.device)?;
         let mut opened = Vec::new();
         for path in &self.key_file {
-            let slot = cryptsetup()?.opens(&self.device, &read(path)?, None);
-            opened.push((path, slot.map_err(|error| failure(error.into()))?));
+            let slot = Cryptsetup::find()?.opens(&self.device, &read(path)?, None);
+            opened.push((path.display().to_string(), slot?));
         }
-        to_stdout(&|out| {
-            for line in luks::HeaderSummary::from(&volume).lines().iter().filter(|line| line.starts_with("slot ")) {
-                writeln!(out, "{line}")?;
-            }
-            for (path, slot) in &opened {
-                let words = slot.map_or_else(|| "opens nothing".to_owned(), |slot| format!("opens slot {slot}"));
-                writeln!(out, "{}: {words}", path.display())?;
-            }
-            Ok(())
-        })?;
+        let header = luks::HeaderSummary::from(&volume);
+        to_stdout(&|out| Ok(write_luks_slots(&header, &opened, out)?))?;
         Ok(if opened.iter().all(|(_, slot)| slot.is_some()) { Exit::Clean } else { Exit::Findings })
     }
 }
@@ -115,7 +108,7 @@ const ADD_EXITS: exit::Codes = &[
 impl Add {
     fn run(&self) -> Result<Exit, Failure> {
         let (new, key) = (read(&self.new_key_file)?, self.key.read()?);
-        let slot = key::add(&cryptsetup()?, &self.device, &key, &new, self.pbkdf2_iterations).map_err(failure)?;
+        let slot = key::add(&Cryptsetup::find()?, &self.device, &key, &new, self.pbkdf2_iterations)?;
         to_stdout(&|out| writeln!(out, "{}: the new key opens slot {slot}", self.device.display()))?;
         hint("header backups from before do not know this key: `sealant luks header backup`");
         Ok(Exit::Clean)

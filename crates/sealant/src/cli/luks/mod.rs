@@ -2,8 +2,6 @@
 
 mod audit;
 mod boot;
-mod device;
-pub(super) mod error;
 mod format;
 mod header;
 mod key;

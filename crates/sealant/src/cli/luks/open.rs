@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use luks::cryptsetup::Mapping;
+use luks::cryptsetup::{Cryptsetup, Mapping};
 use luks::device::{Guard, Host, Mounting, Opening, close, hidden_below, unmount};
+use report::write_luks_opened;
 
-use super::error::{cryptsetup, device as failure};
 use super::key::KeySource;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
@@ -56,7 +56,7 @@ const OPEN_EXITS: exit::Codes = &[
 
 impl Open {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let (cryptsetup, host) = (cryptsetup()?, Host::this());
+        let (cryptsetup, host) = (Cryptsetup::find()?, Host::this());
         let opening = Opening {
             cryptsetup: &cryptsetup,
             host: &host,
@@ -71,21 +71,8 @@ impl Open {
             },
             strict: self.strict,
         };
-        let opened = opening.run(&self.key.read()?).map_err(failure)?;
-        let (status, state) = (&opened.status, if opened.already { "is open already" } else { "open" });
-        to_stdout(&|out| {
-            let flags = if status.flags.is_empty() { String::new() } else { format!(", {}", status.flags.join(", ")) };
-            writeln!(
-                out,
-                "/dev/mapper/{}: {state}: LUKS volume {} on {}, {}, {} key bits, {}-byte sectors{flags}",
-                self.name,
-                opened.uuid,
-                status.device.display(),
-                status.cipher,
-                status.key_bits,
-                status.sector_bytes
-            )
-        })?;
+        let opened = opening.run(&self.key.read()?)?;
+        to_stdout(&|out| Ok(write_luks_opened(&self.name, &opened, out)?))?;
         Ok(Exit::Clean)
     }
 }
@@ -122,7 +109,7 @@ impl Mount {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let host = Host::this();
         let mounting = Mounting { host: &host, name: &self.name, directory: &self.directory, options: &self.options };
-        let guard = mounting.run().map_err(failure)?;
+        let guard = mounting.run()?;
         let directory = self.directory.display();
         let words = match guard {
             None => "is mounted already",
@@ -167,11 +154,11 @@ const CLOSE_EXITS: exit::Codes =
 
 impl Close {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let (cryptsetup, host) = (cryptsetup()?, Host::this());
+        let (cryptsetup, host) = (Cryptsetup::find()?, Host::this());
         if self.unmount {
-            unmount(&host, &self.name).map_err(failure)?;
+            unmount(&host, &self.name)?;
         }
-        close(&cryptsetup, &host, &self.name).map_err(failure)?;
+        close(&cryptsetup, &host, &self.name)?;
         to_stdout(&|out| writeln!(out, "/dev/mapper/{}: closed", self.name))?;
         Ok(Exit::Clean)
     }

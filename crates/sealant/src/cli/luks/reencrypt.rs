@@ -1,14 +1,11 @@
 //! `sealant luks reencrypt`: a new volume key for all data.
 
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
 use clap::Args;
-use luks::cryptsetup::Progress;
-use luks::reencrypt::{Reencrypt as Work, Step};
+use luks::cryptsetup::Cryptsetup;
+use luks::reencrypt::{KeyFiles, Reencrypt as Work, Step};
 
-use super::error::{cryptsetup, device as failure};
 use super::key::read;
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
@@ -73,7 +70,7 @@ impl Reencrypt {
         if !self.backups.is_dir() {
             return Err(Failure::usage(format!("{}: not a directory", self.backups.display())));
         }
-        let cryptsetup = cryptsetup()?;
+        let cryptsetup = Cryptsetup::find()?;
         let key = read(&self.key_file)?;
         let others = self.other_key_file.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
         let work = Work {
@@ -86,52 +83,25 @@ impl Reencrypt {
             iterations: self.pbkdf2_iterations,
             resume: self.resume,
         };
-        let ready = work.check().map_err(failure)?;
-        let plan = self.plan(&ready.dropped);
-        if !self.consent.given(&plan)? {
+        let ready = work.check()?;
+        let files = KeyFiles { key: &self.key_file, others: &self.other_key_file };
+        if !self.consent.given(&work.describe(&ready, files))? {
             return Ok(Exit::Clean);
         }
         let line = StatusLine::new(self.quiet);
         let done = work.run(&ready, &mut |step| match step {
-            Step::Progress(progress) => line.show(&words(progress)),
+            Step::Progress(progress) => line.show(&progress.to_string()),
             Step::Done(text) => {
                 line.clear();
                 let _ = to_stdout(&|out| writeln!(out, "{text}"));
             }
         });
         line.clear();
-        let saved = done.map_err(failure)?;
+        let saved = done?;
         to_stdout(&|out| {
             writeln!(out, "{}: all data has a new volume key; header in {}", self.device.display(), saved.display())
         })?;
         hint("destroy the header backups of before: they open nothing but noise, and restoring one destroys the data");
         Ok(Exit::Clean)
     }
-
-    fn plan(&self, dropped: &[u32]) -> String {
-        let (device, key): (_, &Path) = (self.device.display(), &self.key_file);
-        let what =
-            if self.resume { "the re-encryption that was begun goes on" } else { "all data gets a new volume key" };
-        let in_use = if self.device.is_file() { "" } else { "; it may stay in use" };
-        let mut text = format!("{device}: {what}{in_use}\n");
-        let first = if self.resume { "the header of before is kept" } else { "save the header" };
-        let _ = writeln!(text, "  1. {first} in {}", self.backups.display());
-        let _ = writeln!(text, "  2. re-encrypt; {} opens it at every moment", key.display());
-        if !dropped.is_empty() {
-            let slots = dropped.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            let _ = writeln!(text, "     DROPPED: slot {slots}, whose keys are not named");
-        }
-        for other in &self.other_key_file {
-            let _ = writeln!(text, "     then add {} again", other.display());
-        }
-        let _ = writeln!(text, "  3. prove the keys, save the new header in {}", self.backups.display());
-        text
-    }
-}
-
-fn words(progress: Progress) -> String {
-    let mib = |bytes: u64| bytes >> 20;
-    let eta = Duration::from_secs(progress.eta.as_secs());
-    let (done, total, speed) = (mib(progress.done), mib(progress.total), mib(progress.speed));
-    format!("re-encrypted {done} of {total} MiB, {speed} MiB/s, {eta:?} left")
 }

@@ -1,12 +1,11 @@
 //! `sealant luks header repair`: what nothing else repairs.
 
-use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
 use luks::backup::Repair as Plan;
+use luks::cryptsetup::Cryptsetup;
 
-use super::super::error::{backup as failure, cryptsetup};
 use super::super::key::KeySource;
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
@@ -48,27 +47,18 @@ const EXITS: exit::Codes = &[
 
 impl Repair {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let plan = Plan::new(&self.device).map_err(failure)?;
-        let text = self.words(&plan);
+        let plan = Plan::new(&self.device)?;
+        let text = plan.describe();
         let Some(save) = self.save.as_ref().filter(|_| !self.consent.dry_run) else {
             self.consent.given(&text)?;
             return Ok(Exit::Clean);
         };
         self.consent.given(&text)?;
-        let repaired = plan.run(&cryptsetup()?, &self.key.read()?, save).map_err(failure)?;
+        let repaired = plan.run(&Cryptsetup::find()?, &self.key.read()?, save)?;
         to_stdout(&|out| {
             writeln!(out, "{}: header repaired; the key opens slot {}", self.device.display(), repaired.slot)?;
             writeln!(out, "the header of before is in {}", repaired.saved.display())
         })?;
         Ok(Exit::Clean)
-    }
-
-    fn words(&self, plan: &Plan) -> String {
-        let mut text = format!("{}: the notes of an unfinished re-encryption go\n", self.device.display());
-        for difference in plan.differences() {
-            let side = |side: Option<String>| side.unwrap_or_else(|| "-".to_owned());
-            let _ = writeln!(text, "  {}: {} -> {}", difference.field, side(difference.one), side(difference.other));
-        }
-        text
     }
 }

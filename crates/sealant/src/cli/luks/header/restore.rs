@@ -1,14 +1,13 @@
 //! `sealant luks header restore`: a header back in its place.
 
-use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
 use jiff::Timestamp;
 use luks::Relation;
 use luks::backup::Plan;
+use luks::cryptsetup::Cryptsetup;
 
-use super::super::error::{backup as failure, cryptsetup};
 use super::super::key::KeySource;
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
@@ -53,20 +52,16 @@ const EXITS: exit::Codes = &[
 
 impl Restore {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let plan = Plan::new(&self.backup, &self.device, self.header_is_lost).map_err(|error| {
-            let failure = failure(error);
-            let lost = failure.hint.is_some() && !self.header_is_lost;
-            if lost { failure.hint("if its header is lost and you know the device: --header-is-lost") } else { failure }
-        })?;
+        let plan = Plan::new(&self.backup, &self.device, self.header_is_lost)?;
         let save = self.save();
-        let text = self.words(&plan, &save);
+        let text = plan.describe(&save);
         if !self.consent.given(&text)? {
             return Ok(Exit::Clean);
         }
         if matches!(plan.relation, Some(Relation::Stale { .. })) {
             warning("the backup has other key slots than the volume; keys that were removed since will open it again");
         }
-        let restored = plan.run(&cryptsetup()?, &self.key.read()?, &save).map_err(failure)?;
+        let restored = plan.run(&Cryptsetup::find()?, &self.key.read()?, &save)?;
         to_stdout(&|out| {
             writeln!(out, "{}: header restored; the key opens slot {}", self.device.display(), restored.slot)?;
             writeln!(out, "the header of before is in {}", restored.saved.display())
@@ -80,28 +75,5 @@ impl Restore {
             name.push(Timestamp::now().strftime(".replaced-%Y%m%dT%H%M%SZ").to_string());
             PathBuf::from(name)
         })
-    }
-
-    fn words(&self, plan: &Plan, save: &std::path::Path) -> String {
-        let mut text = String::new();
-        let volume = plan.volume();
-        let slots: Vec<String> = volume.slots.iter().map(|slot| slot.id.to_string()).collect();
-        let _ = writeln!(text, "{} -> {}", self.backup.display(), self.device.display());
-        let _ =
-            writeln!(text, "  volume {}, sequence number {}, slots {}", volume.uuid, volume.sequence, slots.join(", "));
-        let relation = match &plan.relation {
-            None => "the device has no readable header: NOTHING proves that this is its volume".to_owned(),
-            Some(Relation::Stale { only_backup, only_volume }) => {
-                format!("STALE: brings back the keys of slots {only_backup:?}, drops those of slots {only_volume:?}")
-            }
-            Some(_) => "current: same volume key, same slots".to_owned(),
-        };
-        let _ = writeln!(text, "  {relation}");
-        let _ = writeln!(text, "  manifest: {}", if plan.manifest { "byte for byte what was saved" } else { "none" });
-        let _ = writeln!(text, "  1. prove that the key opens the backup");
-        let _ = writeln!(text, "  2. save the header that is there in {}", save.display());
-        let _ = writeln!(text, "  3. write {} bytes, read them again", volume.header_bytes);
-        let _ = writeln!(text, "  4. prove that the key opens the volume, or put the saved header back");
-        text
     }
 }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use luks::key::{Rotation, Step, Stepped};
+use luks::cryptsetup::Cryptsetup;
+use luks::key::Rotation;
 
-use super::super::error::{cryptsetup, key as failure};
 use crate::cli::change::Consent;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
@@ -58,10 +58,7 @@ impl Rotate {
         if let Some(directory) = self.backups.as_ref().filter(|directory| !directory.is_dir()) {
             return Err(Failure::usage(format!("{}: not a directory", directory.display())));
         }
-        let cryptsetup = cryptsetup()?;
-        if !self.consent.given(&self.plan())? {
-            return Ok(Exit::Clean);
-        }
+        let cryptsetup = Cryptsetup::find()?;
         let rotation = Rotation {
             cryptsetup: &cryptsetup,
             device: &self.device,
@@ -69,9 +66,10 @@ impl Rotate {
             backups: self.backups.as_deref(),
             iterations: self.pbkdf2_iterations,
         };
-        let stale = rotation
-            .run(&mut |stepped| to_stdout(&|out| writeln!(out, "{}", words(stepped))).is_ok())
-            .map_err(failure)?;
+        if !self.consent.given(&rotation.describe())? {
+            return Ok(Exit::Clean);
+        }
+        let stale = rotation.run(&mut |stepped| to_stdout(&|out| writeln!(out, "{stepped}")).is_ok())?;
         for path in &stale {
             warning(&format!("{}: a header backup from before, which the old key may still open", path.display()));
         }
@@ -80,40 +78,5 @@ impl Rotate {
         }
         hint("destroy them, and copies elsewhere; if the old key has leaked, only `sealant luks reencrypt` helps");
         Ok(Exit::Findings)
-    }
-
-    fn plan(&self) -> String {
-        let (device, key) = (self.device.display(), self.key_file.display());
-        let backup = match &self.backups {
-            Some(directory) => format!("save the header in {}", directory.display()),
-            None => "save no header".to_owned(),
-        };
-        format!(
-            "{device}: a new key in {key}\n  \
-             1. prove that {key} opens it\n  \
-             2. make {key}.sealant-new, 64 random bytes\n  \
-             3. add it to a free key slot and prove it\n  \
-             4. keep the old key in {key}.sealant-old and put the new one in its place\n  \
-             5. remove the key slots that the old key opens\n  \
-             6. prove that the old key opens nothing and the new one does\n  \
-             7. {backup}\n  \
-             8. remove {key}.sealant-old\n"
-        )
-    }
-}
-
-fn words(stepped: &Stepped) -> String {
-    let slot = stepped.slot.map(|slot| format!(" slot {slot}")).unwrap_or_default();
-    let file = stepped.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
-    match stepped.step {
-        Step::Proven => format!("the key opens{slot}"),
-        Step::Made => format!("next key in {file}"),
-        Step::Added => format!("it opens{slot}"),
-        Step::Kept => format!("old key kept in {file}"),
-        Step::Stored => format!("new key in {file}"),
-        Step::Killed => format!("removed{slot} of the old key"),
-        Step::Refused => "the old key opens nothing any more".to_owned(),
-        Step::BackedUp => format!("header saved in {file}"),
-        Step::Forgotten => format!("removed {file}"),
     }
 }

@@ -1,31 +1,15 @@
 //! `sealant luks key serve`: what systemd runs when a volume's key is asked for at boot.
 
-use std::ffi::OsString;
-use std::fs::{DirBuilder, File};
-use std::io::{IsTerminal, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::channel;
+use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use files::runtime;
-use rustix::fs::OFlags;
-use rustix::process::{Pid, Signal, kill_process_group};
-use zeroize::Zeroizing;
+use luks::key_source::Source;
 
 use super::vault::Vault;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
-
-/// Larger is no key.
-pub(super) const MAX_BYTES: u64 = 1 << 15;
-/// Between two runs of a program that failed.
-pub(super) const AGAIN: Duration = Duration::from_secs(1);
-/// How often something that is not there yet is looked for.
-const POLL: Duration = Duration::from_millis(100);
 
 /// Write a key to the socket that is standard output, from a file on a stick, from HashiCorp Vault or from a command
 ///
@@ -36,7 +20,7 @@ const POLL: Duration = Duration::from_millis(100);
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Serve {
     #[command(flatten)]
-    source: Source,
+    from: From,
     #[command(flatten)]
     vault: Vault,
     /// The file is on this device, such as a USB stick: it is mounted read-only for the moment
@@ -49,7 +33,7 @@ pub(super) struct Serve {
 
 #[derive(Debug, Args)]
 #[group(multiple = false, conflicts_with = "vault_addr")]
-struct Source {
+struct From {
     /// File with the key, exact bytes; with --on its path on that device
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -74,141 +58,21 @@ impl Serve {
             return Err(Failure::usage("a key is not written to a terminal"));
         }
         let deadline = Instant::now() + Duration::from_secs(self.wait);
-        let key = match (&self.source.file, &self.source.command, &self.on) {
-            (Some(file), _, Some(device)) => on_device(device, file, deadline)?,
-            (Some(file), _, None) => of_file(file, deadline)?,
-            (None, Some(program), _) => of_program(program, deadline)?,
-            (None, None, _) => match &self.vault.vault_addr {
-                Some(address) => self.vault.key(address, deadline)?,
-                None => {
-                    let failure = Failure::usage("no source of the key is named");
-                    return Err(failure.hint("give --file, --command or --vault-addr"));
-                }
-            },
-        };
-        let mut out = std::io::stdout().lock();
-        let written = out.write_all(&key).and_then(|()| out.flush());
+        let key = self.source()?.key(deadline)?;
+        let written = key.write_to(&mut std::io::stdout().lock());
         written.map_err(|error| Failure::new(format!("the key was not taken: {error}")))?;
         Ok(Exit::Clean)
     }
-}
 
-fn wait_for(path: &Path, deadline: Instant) -> Result<(), Failure> {
-    while !path.exists() {
-        if Instant::now() > deadline {
-            return Err(Failure::new(format!("{}: is not there, and did not come in time", path.display())));
-        }
-        std::thread::sleep(POLL);
-    }
-    Ok(())
-}
-
-pub(super) fn of_file(path: &Path, deadline: Instant) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    wait_for(path, deadline)?;
-    let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
-    // A pipe without a writer would be waited for without end.
-    let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file = File::options().read(true).custom_flags(nonblocking).open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
-        return Err(Failure::new(format!("{}: is not a file", path.display())));
-    }
-    read(&mut &file, &path.display().to_string())
-}
-
-fn read(source: &mut dyn Read, name: &str) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    // Room from the start: a vector that grows leaves copies behind.
-    let room = usize::try_from(MAX_BYTES).unwrap_or_default().saturating_add(1);
-    let mut key = Zeroizing::new(Vec::with_capacity(room));
-    let failed = |why: &str| Failure::new(format!("{name}: {why}"));
-    source.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut key).map_err(|error| failed(&error.to_string()))?;
-    match key.len() {
-        0 => Err(failed("the key is empty")),
-        length if length >= room => Err(failed("too large for a key")),
-        _ => Ok(key),
-    }
-}
-
-/// Mounts the device read-only in a private directory, reads, and unmounts.
-fn on_device(device: &Path, file: &Path, deadline: Instant) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    wait_for(device, deadline)?;
-    let private = Path::new(runtime::DIRECTORY).join(format!("key-{}", std::process::id()));
-    let directory = private.join("on");
-    let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", directory.display()));
-    runtime::directory().map_err(failed)?;
-    // What is on a stick may be readable by everybody: the way there is not.
-    DirBuilder::new().mode(0o700).create(&private).map_err(failed)?;
-    std::fs::create_dir(&directory).map_err(failed)?;
-    let args: [OsString; 4] = ["-o".into(), "ro,nosuid,nodev,noexec".into(), device.into(), directory.clone().into()];
-    let mounted = Command::new("mount").args(args).stdin(Stdio::null()).stdout(Stdio::null()).status();
-    let key = match mounted {
-        Ok(status) if status.success() => {
-            let inside = file.strip_prefix("/").unwrap_or(file);
-            let key = of_file(&directory.join(inside), Instant::now());
-            unmount(&directory);
-            key
-        }
-        _ => Err(Failure::new(format!("{}: cannot be mounted", device.display()))),
-    };
-    // A directory that stays is no reason to keep the host from its key.
-    let _ = std::fs::remove_dir(&directory).and_then(|()| std::fs::remove_dir(&private));
-    key
-}
-
-/// At once, or else as soon as nobody is in it.
-fn unmount(directory: &Path) {
-    let umount = |how: &[&str]| Command::new("umount").args(how).arg(directory).stdin(Stdio::null()).status();
-    if !umount(&[]).is_ok_and(|status| status.success()) {
-        let _ = umount(&["--lazy"]);
-    }
-}
-
-/// What the program gives; it is run again as long as there is time, since what it asks may come up later.
-fn of_program(program: &Path, deadline: Instant) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    loop {
-        match of_one_run(program, deadline) {
-            Err(_) if program.exists() && Instant::now() + AGAIN < deadline => std::thread::sleep(AGAIN),
-            ended => return ended,
-        }
-    }
-}
-
-fn of_one_run(program: &Path, deadline: Instant) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    let name = program.display().to_string();
-    let failed = |why: String| Failure::new(format!("{name}: {why}"));
-    let child = Command::new(program).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0).spawn();
-    let mut child = child.map_err(|error| failed(error.to_string()))?;
-    let pipe = child.stdout.take();
-    let (sender, received) = channel();
-    std::thread::spawn({
-        let name = name.clone();
-        move || sender.send(pipe.map(|mut pipe| read(&mut pipe, &name)))
-    });
-    let ended_well = ended_well(&mut child, deadline).map_err(|error| failed(error.to_string()))?;
-    // What it started and left behind may hold its output, and the key.
-    let left = deadline.saturating_duration_since(Instant::now());
-    let key = if ended_well { received.recv_timeout(left.max(POLL)).ok().flatten() } else { None };
-    end_group(&child);
-    key.unwrap_or_else(|| Err(failed("failed, or gave no key in time".to_owned())))
-}
-
-/// Kills whatever is left of its process group.
-fn end_group(child: &Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-}
-
-/// Whether it ends with 0 before the deadline; it is killed then.
-fn ended_well(child: &mut Child, deadline: Instant) -> std::io::Result<bool> {
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status.success());
-        }
-        if Instant::now() > deadline {
-            end_group(child);
-            child.wait()?;
-            return Ok(false);
-        }
-        std::thread::sleep(POLL);
+    fn source(&self) -> Result<Source, Failure> {
+        let source = match (self.from.file.clone(), self.from.command.clone(), self.on.clone()) {
+            (Some(file), _, Some(device)) => Some(Source::Stick { device, file }),
+            (Some(file), _, None) => Some(Source::File(file)),
+            (None, Some(program), _) => Some(Source::Program(program)),
+            (None, None, _) => self.vault.named().map(Source::Vault),
+        };
+        source.ok_or_else(|| {
+            Failure::usage("no source of the key is named").hint("give --file, --command or --vault-addr")
+        })
     }
 }

@@ -1,28 +1,9 @@
-//! A key from HashiCorp Vault's HTTP API: one field of a secret of its KV engine, version 2.
-//!
-//! Source: Vault's documentation, "KV secrets engine - version 2 (API)": `GET /v1/MOUNT/data/PATH` with the header
-//! `X-Vault-Token` answers `{"data": {"data": {FIELD: …}, "metadata": …}, …}`.
+//! Options that say where in a Vault a key is.
 
-use std::net::IpAddr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use clap::Args;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use ureq::http::Uri;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
-use ureq::{Agent, Error};
-use zeroize::Zeroizing;
-
-use super::serve::{AGAIN, MAX_BYTES, of_file};
-use crate::output::message::Failure;
-
-/// More than the largest key in base64 with all that Vault says around it.
-const MAX_REPLY_BYTES: u64 = 1 << 18;
+use luks::key_source;
 
 /// Where in a Vault the key is.
 #[derive(Debug, Args)]
@@ -30,7 +11,7 @@ const MAX_REPLY_BYTES: u64 = 1 << 18;
 pub(super) struct Vault {
     /// Its address, https://HOST:PORT; http:// to this machine only
     #[arg(long, value_name = "URL", requires_all = ["vault_path", "vault_token_file"])]
-    pub(super) vault_addr: Option<String>,
+    vault_addr: Option<String>,
     /// The secret in a KV engine of version 2, such as secret/data/mysqldata
     #[arg(long, value_name = "PATH", requires = "vault_addr")]
     vault_path: Option<String>,
@@ -48,213 +29,16 @@ pub(super) struct Vault {
     vault_ca: Option<PathBuf>,
 }
 
-/// Why there is no key, and whether asking again may help.
-struct Refusal {
-    why: String,
-    is_final: bool,
-}
-
 impl Vault {
-    /// The key, asked for again as long as there is time: at boot, network and Vault may come up later.
-    pub(super) fn key(&self, address: &str, deadline: Instant) -> Result<Zeroizing<Vec<u8>>, Failure> {
-        let uri = self.uri(address)?;
-        let agent = self.agent(&uri)?;
-        let token = self.token(deadline)?;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-            let refusal = match ask(&agent, &uri, &token, left).and_then(|reply| self.field(&reply)) {
-                Ok(key) => return Ok(key),
-                Err(refusal) => refusal,
-            };
-            if refusal.is_final || Instant::now() + AGAIN >= deadline {
-                return Err(Failure::new(format!("{uri}: {}", refusal.why)));
-            }
-            std::thread::sleep(AGAIN);
-        }
-    }
-
-    /// The whole address. In the clear, the token and the key would be everybody's on the way.
-    fn uri(&self, address: &str) -> Result<Uri, Failure> {
-        let wrong = |why: &str| Failure::usage(format!("--vault-addr {}: {why}", address.escape_debug()));
-        let base: Uri = address.parse().map_err(|_| wrong("is no address such as https://vault.example:8200"))?;
-        let host = base.host().ok_or_else(|| wrong("names no host"))?;
-        if base.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-            return Err(wrong("holds a name or password, which belongs in no address"));
-        }
-        match base.scheme_str() {
-            Some("https") => {}
-            Some("http") if is_this_machine(host) => {}
-            Some("http") => return Err(wrong("http:// would show token and key to the network; use https://")),
-            _ => return Err(wrong("has to begin with https://")),
-        }
-        let path = self.vault_path.as_deref().unwrap_or_default().trim_start_matches('/');
-        let plain = |c: char| c.is_ascii_alphanumeric() || "/-_.~".contains(c);
-        if path.is_empty() || !path.chars().all(plain) || path.split('/').any(|part| matches!(part, "." | ".." | "")) {
-            let why = "has to be a path such as secret/data/mysqldata, of letters, digits and - _ . ~ /";
-            return Err(Failure::usage(format!("--vault-path {}: {why}", path.escape_debug())));
-        }
-        let whole = format!("{}/v1/{path}", address.trim_end_matches('/'));
-        whole.parse().map_err(|_| wrong("is no address such as https://vault.example:8200"))
-    }
-
-    fn agent(&self, uri: &Uri) -> Result<Agent, Failure> {
-        let is_https = uri.scheme_str() == Some("https");
-        let roots = match (&self.vault_ca, is_https) {
-            (Some(path), _) => authorities(path)?,
-            (None, false) => Vec::new(),
-            (None, true) => {
-                let hint = "Vault's own, or the system's, such as /etc/ssl/certs/ca-certificates.crt";
-                return Err(Failure::usage("https needs --vault-ca FILE").hint(hint));
-            }
-        };
-        let tls = TlsConfig::builder()
-            .root_certs(RootCerts::Specific(Arc::new(roots)))
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
-            .build();
-        // A redirect could lead anywhere, and a proxy of the environment could be anybody's.
-        let config = Agent::config_builder().tls_config(tls).https_only(is_https).proxy(None).max_redirects(0);
-        Ok(config.http_status_as_error(false).user_agent("sealant").build().new_agent())
-    }
-
-    fn token(&self, deadline: Instant) -> Result<Zeroizing<String>, Failure> {
-        let path = self.vault_token_file.as_deref().unwrap_or_else(|| Path::new(""));
-        let bytes = of_file(path, deadline)?;
-        let text = std::str::from_utf8(&bytes).map(str::trim_ascii).ok();
-        let plain = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
-        let text = text.filter(plain);
-        let text = text.ok_or_else(|| Failure::new(format!("{}: holds no Vault token", path.display())))?;
-        Ok(Zeroizing::new(text.to_owned()))
-    }
-
-    fn field(&self, reply: &[u8]) -> Result<Zeroizing<Vec<u8>>, Refusal> {
-        let last = |why: String| Refusal { why, is_final: true };
-        let json: serde_json::Value = serde_json::from_slice(reply).map_err(|_| last("answers no JSON".to_owned()))?;
-        let name = &self.vault_field;
-        let secret = json.pointer("/data/data").and_then(serde_json::Value::as_object);
-        let secret = secret.ok_or_else(|| {
-            last("answers no secret of a KV engine of version 2; its paths have `data` behind the mount".to_owned())
-        })?;
-        let text = secret.get(name).and_then(serde_json::Value::as_str);
-        let text = text.ok_or_else(|| last(format!("the secret has no field `{}` with text", name.escape_debug())))?;
-        let key = if self.vault_base64 {
-            let decoded = STANDARD.decode(text.trim_ascii());
-            decoded.map_err(|_| last(format!("the field `{}` is not base64", name.escape_debug())))?
-        } else {
-            text.as_bytes().to_vec()
-        };
-        let key = Zeroizing::new(key);
-        match u64::try_from(key.len()).unwrap_or(u64::MAX) {
-            0 => Err(last("the key is empty".to_owned())),
-            length if length > MAX_BYTES => Err(last("too large for a key".to_owned())),
-            _ => Ok(key),
-        }
-    }
-}
-
-fn is_this_machine(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-fn authorities(path: &Path) -> Result<Vec<Certificate<'static>>, Failure> {
-    let wrong = |why: &str| Failure::new(format!("{}: {why}", path.display()));
-    let pem = std::fs::read(path).map_err(|error| wrong(&error.to_string()))?;
-    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-    let certificates = certificates.map_err(|_| wrong("is not PEM"))?;
-    if certificates.is_empty() {
-        return Err(wrong("holds no certificate"));
-    }
-    Ok(certificates.iter().map(|der| Certificate::from_der(der).to_owned()).collect())
-}
-
-/// One question.
-fn ask(agent: &Agent, uri: &Uri, token: &str, left: Duration) -> Result<Zeroizing<Vec<u8>>, Refusal> {
-    let request = agent.get(uri).header("X-Vault-Token", token).header("X-Vault-Request", "true");
-    let reply = request.config().timeout_global(Some(left)).build().call();
-    let mut reply = reply.map_err(|error| Refusal { is_final: !may_pass(&error), why: words(&error) })?;
-    let refused = |why: &str, is_final| Err(Refusal { why: why.to_owned(), is_final });
-    match reply.status().as_u16() {
-        200 => {}
-        403 => return refused("Vault refuses the token for this path (403)", true),
-        404 => return refused("there is no such secret (404)", true),
-        429 | 472 | 473 => return refused("Vault is a standby, or too busy", false),
-        503 => return refused("Vault is sealed or not up yet (503)", false),
-        code @ 300..400 => return refused(&format!("Vault leads elsewhere ({code}), which is not followed"), true),
-        code => return refused(&format!("Vault answers with status {code}"), code < 500),
-    }
-    let body = reply.body_mut().with_config().limit(MAX_REPLY_BYTES).read_to_vec();
-    body.map(Zeroizing::new).map_err(|error| Refusal { is_final: !may_pass(&error), why: words(&error) })
-}
-
-/// Whether it is a matter of time: nobody listens yet, or no network is there. A certificate does not become better.
-fn may_pass(error: &Error) -> bool {
-    match error {
-        Error::Io(io) => io.kind() != std::io::ErrorKind::InvalidData,
-        Error::Timeout(_) | Error::HostNotFound | Error::ConnectionFailed => true,
-        _ => false,
-    }
-}
-
-fn words(error: &Error) -> String {
-    match error {
-        Error::Timeout(_) => "no answer in time".to_owned(),
-        Error::Io(io) => io.to_string(),
-        Error::BodyExceedsLimit(_) => "answers more than any key".to_owned(),
-        other => other.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn vault(path: &str) -> Vault {
-        Vault {
-            vault_addr: None,
-            vault_path: Some(path.to_owned()),
-            vault_field: "key".to_owned(),
-            vault_base64: false,
-            vault_token_file: None,
-            vault_ca: None,
-        }
-    }
-
-    #[test]
-    fn only_this_machine_is_asked_in_the_clear() {
-        let uri = |address: &str| vault("secret/data/x").uri(address).map(|uri| uri.to_string()).map_err(|f| f.error);
-        assert_eq!(uri("https://vault.example:8200/").unwrap(), "https://vault.example:8200/v1/secret/data/x");
-        for good in ["http://127.0.0.1:8200", "http://[::1]:8200", "http://localhost"] {
-            assert!(uri(good).is_ok(), "{good}");
-        }
-        for bad in ["http://vault:8200", "http://127.0.0.1.example", "http://localhost.example:1", "http://10.0.0.1"] {
-            assert!(uri(bad).unwrap_err().contains("to the network"), "{bad}");
-        }
-        for bad in ["vault:8200", "ftp://vault", "https://", "https://a:b@vault", "/x", ""] {
-            assert!(uri(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn paths_stay_where_they_are() {
-        for bad in ["", "/", "secret/../sys/seal", "secret//x", "a?b", "a%2e", "a b", "./x"] {
-            assert!(vault(bad).uri("https://v").is_err(), "{bad}");
-        }
-        assert!(vault("/kv/data/db-1/my_key.v2").uri("https://v").is_ok());
-    }
-
-    #[test]
-    fn the_field_is_taken_exactly_or_not_at_all() {
-        let field = |base64: bool, reply: &str| {
-            let vault = Vault { vault_base64: base64, ..vault("x") };
-            vault.field(reply.as_bytes()).map(|key| key.to_vec()).map_err(|refusal| refusal.why)
-        };
-        let reply = |value: &str| format!(r#"{{"data":{{"data":{{"key":{value}}},"metadata":{{}}}}}}"#);
-        assert_eq!(field(false, &reply("\"a b\\n\"")).unwrap(), b"a b\n");
-        assert_eq!(field(true, &reply("\"AP8=\\n\"")).unwrap(), [0, 255]);
-        assert!(field(true, &reply("\"***\"")).unwrap_err().contains("not base64"));
-        assert!(field(false, &reply("7")).unwrap_err().contains("no field `key` with text"));
-        assert!(field(false, &reply("\"\"")).unwrap_err().contains("empty"));
-        assert!(field(false, r#"{"data":{"key":"version 1"}}"#).unwrap_err().contains("version 2"));
-        assert!(field(false, "<html>").unwrap_err().contains("no JSON"));
+    /// None if no address is given; clap sees to it that the rest is, then.
+    pub(super) fn named(&self) -> Option<key_source::Vault> {
+        Some(key_source::Vault {
+            address: self.vault_addr.clone()?,
+            path: self.vault_path.clone().unwrap_or_default(),
+            field: self.vault_field.clone(),
+            is_base64: self.vault_base64,
+            token_file: self.vault_token_file.clone().unwrap_or_default(),
+            authorities: self.vault_ca.clone(),
+        })
     }
 }

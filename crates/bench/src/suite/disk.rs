@@ -1,0 +1,305 @@
+//! What cipher sets of an encrypted disk cost the processor, and the disk.
+
+mod finding;
+mod site;
+
+use std::{
+    fs::File,
+    num::NonZeroU32,
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use luks::{cryptsetup::Cryptsetup, sector::SectorCipher};
+
+pub use self::site::Site;
+use super::{Gathered, Outcome, Watch};
+use crate::{
+    Arm, Environment, Error, Experiment, Program, Scratch, Settings, Subject,
+    disk::{CipherSet, Disk, Pattern, Refusal, TestVolume, Way, sectors},
+};
+
+const PLAIN: &str = "plain disk";
+/// An image on which it is tried which sets can be formatted, if there is no disk.
+const IMAGE_BYTES: u64 = 32 << 20;
+
+/// What is measured, and how.
+#[derive(Debug)]
+pub struct Suite<'a> {
+    /// Cipher sets, each once.
+    pub sets: Vec<CipherSet>,
+    /// Bytes of encryption sectors.
+    pub sector_bytes: &'a [u32],
+    /// A disk or image too, whose content is lost.
+    pub site: Option<Site>,
+    /// Loads for the disk.
+    pub patterns: Vec<Pattern>,
+    /// Volumes without work queues.
+    pub no_queues: bool,
+    /// How long each arm of the processor's part runs in each round.
+    pub span: Duration,
+    /// How long each experiment takes.
+    pub settings: Settings,
+    /// `cryptsetup`; without it, which sets it still formats is not told.
+    pub cryptsetup: Option<Cryptsetup>,
+    /// Becomes true when it is to end.
+    pub stopped: &'a AtomicBool,
+}
+
+/// Volumes with the names of their arms, and sets of which there can be none.
+type Made = (Vec<(String, TestVolume)>, Vec<Refusal>);
+
+impl Suite<'_> {
+    /// The disk, if anything is written to it.
+    #[must_use]
+    pub fn written(&self) -> Option<&Site> {
+        self.site.as_ref().filter(|site| site.has_device_mapper)
+    }
+
+    /// What is going to happen to the disk, in lines, if `rounds` are run; none if nothing is.
+    #[must_use]
+    pub fn plan(&self, rounds: Option<NonZeroU32>) -> Option<String> {
+        let site = self.written()?;
+        let patterns = self.patterns.len();
+        let arms = self.sets.len().saturating_mul(self.sector_bytes.len()).saturating_add(1);
+        let runs = u64::try_from(arms.saturating_mul(patterns)).unwrap_or(u64::MAX);
+        let rounds = rounds.map_or(5, NonZeroU32::get);
+        let seconds = site.fio.span.as_secs().max(1).saturating_mul(runs).saturating_mul(rounds.into());
+        Some(format!(
+            "{}: everything on it is lost\n  1. encrypt and decrypt in memory\n  2. open {} volumes on it, one after the \
+             other, their headers elsewhere\n  3. put {patterns} loads on each of them and on the plain disk by {}: {} \
+             min or more\n",
+            site.named.display(),
+            arms.saturating_sub(1),
+            site.fio.program.display(),
+            seconds.div_ceil(60)
+        ))
+    }
+
+    /// Measures. `environment` is that of the disk.
+    ///
+    /// # Errors
+    /// [`Error`]: a program could not be run, or it was interrupted.
+    pub fn run(&self, environment: Environment, watch: &Watch<'_>) -> Result<Outcome, Error> {
+        let mut gathered = Gathered { notes: machine_notes(&environment), ..Gathered::default() };
+        let before = gathered.notes.len();
+        self.processor(&mut gathered, watch)?;
+        self.disk(&mut gathered, watch)?;
+        gathered.programs = self.programs();
+        if let Some(finding) = finding::of_cbc(&self.sets, &gathered.experiments) {
+            gathered.notes.insert(before, finding);
+        }
+        Ok(gathered.finish(environment, Subject::default()))
+    }
+
+    /// Sectors in memory.
+    fn processor(&self, gathered: &mut Gathered, watch: &Watch<'_>) -> Result<(), Error> {
+        let (ciphers, left_out) = self.ciphers();
+        gathered.notes.extend(left_out);
+        let pairs = pairs(&ciphers);
+        let settings = Settings { warm_up: true, ..self.settings };
+        for (way, verb) in [(Way::Encrypt, "encrypt"), (Way::Decrypt, "decrypt")] {
+            for &bytes in self.sector_bytes.iter().filter(|_| !ciphers.is_empty()) {
+                let size = usize::try_from(bytes).unwrap_or(512);
+                let arms = ciphers.iter().map(|(set, cipher)| sectors(set.to_string(), cipher, size, way, self.span));
+                let name = format!("{verb} {bytes}-byte sectors in memory, one core");
+                let experiment = Experiment::new(name).block_bytes(bytes.into()).arms(arms);
+                gathered.run(experiment, &settings, &pairs, watch)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets that our own loops know, with a key of zeros, which costs what every key does; and why not the others.
+    fn ciphers(&self) -> (Vec<(&CipherSet, SectorCipher)>, Vec<String>) {
+        let (mut ciphers, mut left_out) = (Vec::new(), Vec::new());
+        for set in &self.sets {
+            let key = vec![0; usize::try_from(set.key_bits / 8).unwrap_or_default()];
+            match SectorCipher::new(&set.cipher, &key) {
+                Ok(cipher) => ciphers.push((set, cipher)),
+                Err(error) => left_out.push(format!("{set}: not measured in memory: {error}")),
+            }
+        }
+        (ciphers, left_out)
+    }
+
+    /// The disk, if there is one, and which sets can be formatted at all.
+    fn disk(&self, gathered: &mut Gathered, watch: &Watch<'_>) -> Result<(), Error> {
+        let Some(cryptsetup) = &self.cryptsetup else {
+            gathered.missing.push("cryptsetup (which sets it still formats is not told)".to_owned());
+            return Ok(());
+        };
+        let scratch = Scratch::below(&std::env::temp_dir())?;
+        match &self.site {
+            Some(site) if site.has_device_mapper => return self.volumes(site, cryptsetup, &scratch, gathered, watch),
+            Some(site) => {
+                let name = site.named.display();
+                gathered.missing.push(format!("device-mapper: nothing was measured on {name}, nor written to it"));
+            }
+            None => gathered.notes.push("no disk was measured: --on DISK".to_owned()),
+        }
+        self.format_image(cryptsetup, &scratch, gathered, watch)
+    }
+
+    /// Without a disk: an image tells which sets cryptsetup refuses. What it refuses because there is no device-mapper
+    /// is no fault of the set.
+    fn format_image(
+        &self,
+        cryptsetup: &Cryptsetup,
+        scratch: &Scratch,
+        gathered: &mut Gathered,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        let image = scratch.path().join("image");
+        File::create(&image).and_then(|file| file.set_len(IMAGE_BYTES)).map_err(Error::file(&image))?;
+        let faulty: Vec<&CipherSet> = self.sets.iter().filter(|set| set.fault().is_some()).collect();
+        let sectors = self.sector_bytes.get(..1).unwrap_or_default();
+        let (_, refused) = self.make(&faulty, sectors, cryptsetup, &image, scratch, watch)?;
+        gathered.notes.extend(refusals(&refused));
+        Ok(())
+    }
+
+    /// Volumes of sets that can be formatted and opened here, with their names, and the other sets.
+    fn make(
+        &self,
+        sets: &[&CipherSet],
+        sectors: &[u32],
+        cryptsetup: &Cryptsetup,
+        device: &Path,
+        scratch: &Scratch,
+        watch: &Watch<'_>,
+    ) -> Result<Made, Error> {
+        let (mut volumes, mut refused) = (Vec::new(), Vec::new());
+        for set in sets {
+            for &bytes in sectors {
+                watch(&format!("format {set}"));
+                let made = TestVolume::make(cryptsetup, set, bytes, device, scratch.path(), self.no_queues);
+                let opened = made.and_then(|volume| {
+                    if self.written().is_some() {
+                        volume.open(cryptsetup)?;
+                    }
+                    Ok(volume)
+                });
+                match opened {
+                    Ok(volume) => volumes.push((format!("{set}, {bytes}"), volume)),
+                    Err(error) => refused.push(Refusal::of(set, bytes, error)?),
+                }
+                self.go_on()?;
+            }
+        }
+        Ok((volumes, refused))
+    }
+
+    fn volumes(
+        &self,
+        site: &Site,
+        cryptsetup: &Cryptsetup,
+        scratch: &Scratch,
+        gathered: &mut Gathered,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        let disk = Disk::of(&site.named)?;
+        let sets: Vec<&CipherSet> = self.sets.iter().collect();
+        let (volumes, refused) = self.make(&sets, self.sector_bytes, cryptsetup, disk.path(), scratch, watch)?;
+        gathered.notes.extend(refusals(&refused));
+        gathered.notes.push(site.note(&disk));
+        let pairs: Vec<(String, String)> = volumes.iter().map(|(name, _)| (name.clone(), PLAIN.to_owned())).collect();
+        let settings = Settings { warm_up: false, ..self.settings };
+        for &pattern in &self.patterns {
+            let plain = Arm::timing_itself(PLAIN, || site.fio.run(disk.path(), pattern));
+            let arms = volumes.iter().map(|(name, volume)| {
+                Arm::timing_itself(name.as_str(), move || site.fio.run(volume.open(cryptsetup)?.path(), pattern))
+            });
+            let name = format!("disk: {}", pattern.title());
+            let experiment = Experiment::new(name).arm(plain).arms(arms).before_each(|| self.go_on());
+            gathered.run(experiment, &settings, &pairs, watch)?;
+        }
+        Ok(())
+    }
+
+    fn go_on(&self) -> Result<(), Error> {
+        if self.stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    fn programs(&self) -> Vec<Program> {
+        let cryptsetup = self.cryptsetup.as_ref().map(|found| ("cryptsetup", Some(found.version().to_string())));
+        let fio = self.written().map(|site| ("fio", site.version()));
+        let programs = cryptsetup.into_iter().chain(fio);
+        programs.map(|(name, version)| Program { name: name.to_owned(), version }).collect()
+    }
+}
+
+/// What makes the processor's figures those of nothing real.
+fn machine_notes(environment: &Environment) -> Vec<String> {
+    let mut notes = Vec::new();
+    if environment.emulated {
+        let note = "a program emulates this machine's processor: no figure here says anything of a real one";
+        notes.push(note.to_owned());
+    }
+    if !environment.cpu_flags.iter().any(|flag| flag == "aes") {
+        let note = "this processor has no AES instructions: AES costs many times what it does elsewhere";
+        notes.push(note.to_owned());
+    }
+    notes
+}
+
+/// The strongest claim about CBC is made of its own pair: XTS with as long a key for the data.
+fn pairs(ciphers: &[(&CipherSet, SectorCipher)]) -> Vec<(String, String)> {
+    let xts = |bits: u32| ciphers.iter().find(|(set, _)| set.is_xts() && set.data_key_bits() == bits);
+    let cbc = ciphers.iter().filter(|(set, _)| set.is_cbc());
+    cbc.filter_map(|(set, _)| Some((xts(set.data_key_bits())?.0.to_string(), set.to_string()))).collect()
+}
+
+/// Sets that are refused for every size of sectors, once.
+fn refusals(refused: &[Refusal]) -> Vec<String> {
+    let is_first = |(at, refusal): &(usize, &Refusal)| {
+        let same = |other: &Refusal| other.set == refusal.set && other.reason == refusal.reason;
+        !refused.iter().take(*at).any(same)
+    };
+    let note = |(_, refusal): (usize, &Refusal)| format!("{} cannot be formatted: {}", refusal.set, refusal.reason);
+    refused.iter().enumerate().filter(is_first).map(note).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(word: &str) -> CipherSet {
+        CipherSet::by_word(word).unwrap().remove(0)
+    }
+
+    #[test]
+    fn chaining_is_compared_with_a_key_of_the_same_strength() {
+        let sets = ["aes-xts-plain64:512", "aes-xts-plain64:256", "aes-cbc-plain:128", "aes-ecb-null:128"].map(set);
+        let cipher = |set: &CipherSet| SectorCipher::new(&set.cipher, &vec![0; set.key_bits as usize / 8]).unwrap();
+        let ciphers: Vec<_> = sets.iter().map(|set| (set, cipher(set))).collect();
+        assert_eq!(pairs(&ciphers), [("aes-xts-plain64 256".to_owned(), "aes-cbc-plain 128".to_owned())]);
+    }
+
+    #[test]
+    fn a_refusal_is_told_once_for_all_sizes() {
+        let refusal = |set: &str, sector_bytes| Refusal { set: set.to_owned(), sector_bytes, reason: "no".to_owned() };
+        let notes = refusals(&[refusal("a", 512), refusal("a", 4096), refusal("b", 512)]);
+        assert_eq!(notes, ["a cannot be formatted: no", "b cannot be formatted: no"]);
+    }
+
+    #[test]
+    fn without_a_disk_nothing_is_planned_and_a_stop_ends_it() {
+        let stopped = AtomicBool::new(false);
+        let suite = Suite {
+            sets: vec![set("aes-xts-plain64:512")],
+            sector_bytes: &[512],
+            site: None,
+            patterns: Pattern::ALL.to_vec(),
+            no_queues: false,
+            span: Duration::from_millis(1),
+            settings: Settings::default(),
+            cryptsetup: None,
+            stopped: &stopped,
+        };
+        assert!(suite.plan(None).is_none() && suite.go_on().is_ok());
+        stopped.store(true, Ordering::Relaxed);
+        assert!(matches!(suite.go_on(), Err(Error::Interrupted)));
+    }
+}

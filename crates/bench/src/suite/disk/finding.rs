@@ -1,0 +1,72 @@
+//! What the figures in memory say of CBC.
+
+use crate::{ExperimentRecord, disk::CipherSet};
+
+/// The sentence, with the least and the most of the ratios of XTS to CBC; none if there are none in both directions.
+pub(super) fn of_cbc(sets: &[CipherSet], experiments: &[ExperimentRecord]) -> Option<String> {
+    let is_cbc = |name: &str| sets.iter().any(|set| set.is_cbc() && set.to_string() == name);
+    let range = |verb: &str| {
+        let experiments = experiments.iter().filter(|experiment| experiment.name.starts_with(verb));
+        let ratios = experiments.flat_map(|experiment| &experiment.ratios).filter(|ratio| is_cbc(&ratio.to));
+        ratios.map(|ratio| ratio.ratio.estimate).fold(None, |range: Option<(f64, f64)>, ratio| {
+            let (least, most) = range.unwrap_or((ratio, ratio));
+            Some((least.min(ratio), most.max(ratio)))
+        })
+    };
+    Some(sentence(range("encrypt")?, range("decrypt")?))
+}
+
+fn sentence((least, most): (f64, f64), (open_least, open_most): (f64, f64)) -> String {
+    let encrypting = if least > 1.0 {
+        format!("CBC encrypts {least:.1} to {most:.1} times slower than XTS")
+    } else {
+        format!("XTS encrypts {least:.1} to {most:.1} times as fast as CBC")
+    };
+    format!(
+        "{encrypting} with as long a key, since each block of CBC waits for the one before; decrypting, where no block \
+         waits, XTS is {open_least:.1} to {open_most:.1} times as fast in these loops, and a kernel's may differ"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Interval, RatioRecord, Stop, Unit};
+
+    fn experiment(verb: &str, ratios: &[f64]) -> ExperimentRecord {
+        let ratio = |estimate: &f64| RatioRecord {
+            of: "aes-xts-plain64 256".to_owned(),
+            to: "aes-cbc-plain 128".to_owned(),
+            ratio: Interval { estimate: *estimate, low: *estimate, high: *estimate },
+        };
+        ExperimentRecord {
+            name: format!("{verb} 512-byte sectors in memory, one core"),
+            unit: Unit::Bytes,
+            block_bytes: Some(512),
+            rounds: 5,
+            stopped: Stop::Rounds,
+            arms: Vec::new(),
+            ratios: ratios.iter().map(ratio).collect(),
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_finding_is_of_the_figures() {
+        let said = sentence((4.24, 5.06), (0.95, 1.2));
+        assert!(
+            said.starts_with("CBC encrypts 4.2 to 5.1 times slower than XTS") && said.contains("0.9 to 1.2"),
+            "{said}"
+        );
+        assert!(sentence((0.8, 1.5), (1.0, 1.0)).starts_with("XTS encrypts 0.8 to 1.5 times as fast as CBC"));
+    }
+
+    #[test]
+    fn it_takes_the_least_and_the_most_of_both_directions() {
+        let sets = CipherSet::by_word("aes-cbc-plain:128").unwrap();
+        let experiments = [experiment("encrypt", &[4.0, 3.0]), experiment("decrypt", &[1.0, 1.5])];
+        let said = of_cbc(&sets, &experiments).unwrap();
+        assert!(said.contains("3.0 to 4.0 times slower") && said.contains("1.0 to 1.5 times as fast"), "{said}");
+        assert!(of_cbc(&sets, &experiments[..1]).is_none());
+    }
+}

@@ -1,0 +1,78 @@
+//! The disk that is measured on.
+
+use std::{
+    ffi::OsStr,
+    fs::metadata,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use luks::device::{Block, DeviceError, Host, uses};
+
+use crate::{
+    Error,
+    disk::{Disk, FioLoad, device_mapper},
+    find_program,
+};
+
+/// A disk or an image that nobody uses.
+#[derive(Debug)]
+pub struct Site {
+    /// As it was given.
+    pub named: PathBuf,
+    pub(super) fio: FioLoad,
+    /// Without it nothing is measured on the disk, nor written to it.
+    pub(super) has_device_mapper: bool,
+    bytes: u64,
+}
+
+impl Site {
+    /// The disk `named`, with `fio` from `PATH` if none is named, which runs for `span` each time.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if somebody uses it, or data is on it and `destroys_unknown_data` is false; [`Error::NoFio`],
+    /// [`Error::NoProgram`].
+    pub fn find(named: &Path, fio: Option<&OsStr>, span: Duration, destroys_unknown_data: bool) -> Result<Self, Error> {
+        let host = Host::this();
+        let found = uses(&host, named, !destroys_unknown_data)?;
+        if !found.is_empty() {
+            return Err(Error::Device(DeviceError::Used { device: named.to_owned(), uses: found }));
+        }
+        let has_device_mapper = device_mapper();
+        let program = match (find_program(fio.unwrap_or_else(|| OsStr::new("fio"))), fio) {
+            (Some(program), _) => program,
+            (None, Some(fio)) => return Err(Error::NoProgram { program: fio.into(), has_version: true }),
+            (None, None) if has_device_mapper => return Err(Error::NoFio),
+            (None, None) => PathBuf::from("fio"),
+        };
+        let block = Block::of(&host, named).ok().flatten();
+        let file_bytes = || metadata(named).map(|metadata| metadata.len()).unwrap_or_default();
+        let bytes = block.as_ref().map_or_else(file_bytes, Block::bytes);
+        Ok(Self { named: named.to_owned(), fio: FioLoad { program, span }, has_device_mapper, bytes })
+    }
+
+    /// What the disk is.
+    pub(super) fn note(&self, disk: &Disk) -> String {
+        let block = Block::of(&Host::this(), disk.path()).ok().flatten();
+        let queue = |name: &str| block.as_ref().and_then(|block| block.queue(name));
+        let kind = match (disk.is_loop(), queue("rotational")) {
+            (true, _) => "a file behind a loop device, whose file system is measured too",
+            (false, Some(1)) => "rotating",
+            (false, _) => "not rotating",
+        };
+        let blocks = queue("physical_block_size").map(|size| format!(", blocks of {size} bytes")).unwrap_or_default();
+        format!(
+            "measured on {}: {} MiB, {kind}{blocks}; busy cores count whatever ran on the machine, fio too",
+            self.named.display(),
+            self.bytes >> 20
+        )
+    }
+
+    /// The version that `fio` says.
+    pub(super) fn version(&self) -> Option<String> {
+        let output = Command::new(&self.fio.program).arg("--version").output().ok()?;
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Some(text.strip_prefix("fio-").map(str::to_owned).unwrap_or(text)).filter(|text| !text.is_empty())
+    }
+}

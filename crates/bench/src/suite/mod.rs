@@ -1,0 +1,125 @@
+//! Suites: which arms are compared on what, in which sizes, and what a reader has to know of the figures.
+//!
+//! Each suite finds out before a long run what is missing, measures, and ends with a [`Record`] and every sample.
+
+pub mod disk;
+pub mod sst;
+pub mod tls;
+pub mod transfer;
+pub mod verify;
+
+use std::path::{Path, PathBuf};
+
+use cert::{Authority, KeyType, Order, Usage};
+
+use crate::{
+    Environment, Error, Experiment, ExperimentRecord, KeyPairFiles, Opinion, Program, Progress, Record, SCHEMA, Sample,
+    Samples, Settings, Subject,
+};
+
+/// Hears what a suite is doing, for a line that is shown meanwhile.
+pub type Watch<'a> = dyn Fn(&str) + 'a;
+
+/// What a suite found.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What is reported.
+    pub record: Record,
+    /// What it follows from.
+    pub samples: Vec<Sample>,
+}
+
+/// What has been measured so far.
+#[derive(Debug, Default)]
+struct Gathered {
+    samples: Vec<Sample>,
+    experiments: Vec<ExperimentRecord>,
+    opinions: Vec<Opinion>,
+    programs: Vec<Program>,
+    missing: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Gathered {
+    /// Runs an experiment and keeps its samples, with the ratios of these pairs of arms.
+    fn run(
+        &mut self,
+        experiment: Experiment<'_>,
+        settings: &Settings,
+        pairs: &[(String, String)],
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        let samples = run(experiment, settings, watch)?;
+        let pairs: Vec<(&str, &str)> = pairs.iter().map(|(of, to)| (of.as_str(), to.as_str())).collect();
+        self.experiments.push(samples.record(&pairs));
+        self.samples.extend_from_slice(samples.all());
+        Ok(())
+    }
+
+    /// Puts what the machine itself makes doubtful before the other notes.
+    fn finish(self, environment: Environment, subject: Subject) -> Outcome {
+        let mut notes = conditions(&environment);
+        notes.extend(self.notes);
+        let Self { samples, experiments, opinions, programs, missing, .. } = self;
+        let record = Record { schema: SCHEMA, environment, subject, programs, missing, experiments, opinions, notes };
+        Outcome { record, samples }
+    }
+}
+
+fn run(experiment: Experiment<'_>, settings: &Settings, watch: &Watch<'_>) -> Result<Samples, Error> {
+    let show = |progress: &Progress<'_>| {
+        let round = progress.rounds.saturating_add(1);
+        watch(&format!("{}: round {round}, {}", progress.experiment, progress.arm));
+    };
+    experiment.run(settings, &show)
+}
+
+/// What of the machine makes figures doubtful.
+fn conditions(environment: &Environment) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !environment.optimised {
+        notes.push("this program was built without optimisation: the figures say nothing".to_owned());
+    }
+    if environment.is_busy() {
+        notes.push("other programs kept the processors busy; trust the ratios, not the rates".to_owned());
+    }
+    notes
+}
+
+/// An authority in a directory of a measurement, which goes with it; its certificate, and itself.
+fn authority(directory: &Path) -> Result<(PathBuf, Authority), Error> {
+    let files = Authority::create(directory, None, KeyType::EcdsaP256, 2, false)?;
+    Ok((files.certificate, Authority::open(directory)?))
+}
+
+/// A certificate for both sides of connections over the loopback interface.
+fn issue(authority: &Authority, name: &str, key: KeyType) -> Result<KeyPairFiles, Error> {
+    let alternatives = ["localhost", "127.0.0.1"].iter().filter_map(|name| name.parse().ok()).collect();
+    let order = Order { name: name.parse()?, alternatives, key, usage: Usage::Both, days: 1, replace: false };
+    let files = authority.issue(&order)?;
+    Ok(KeyPairFiles { certificate: files.certificate, key: files.key })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_machine_and_a_debug_build_are_named() {
+        let here = Environment::now(Path::new("."));
+        let quiet = Environment { optimised: true, load: Some(0.0), ..here.clone() };
+        assert!(conditions(&quiet).is_empty());
+        let busy = Environment { optimised: false, load: Some(1000.0), ..here };
+        let notes = conditions(&busy);
+        assert!(notes.len() == 2 && notes[0].contains("without optimisation") && notes[1].contains("trust the ratios"));
+    }
+
+    #[test]
+    fn certificates_are_issued_by_one_authority() {
+        let directory = tempfile::tempdir().unwrap();
+        let (certificate, authority) = authority(&directory.path().join("ca")).unwrap();
+        assert!(certificate.is_file());
+        let pair = issue(&authority, "node", KeyType::EcdsaP256).unwrap();
+        assert!(pair.certificate.is_file() && pair.key.is_file());
+    }
+}

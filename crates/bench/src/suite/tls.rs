@@ -1,0 +1,214 @@
+//! What TLS costs the clients of a database server.
+
+mod network;
+
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use cert::KeyType;
+
+use self::network::{Network, PLAIN, TUNNEL};
+use super::{Gathered, Outcome, Watch, authority, issue};
+use crate::{
+    Arm, Certificates, Daemon, Environment, Error, Experiment, KeyPairFiles, Oltp, Program, Scratch, Settings, Subject,
+    Unit, Way, find_program,
+};
+
+/// The server's programs, in the order they are looked for.
+const SERVERS: [&str; 4] = ["mariadbd", "mysqld", "/usr/sbin/mariadbd", "/usr/sbin/mysqld"];
+const KEYS: [(&str, KeyType); 3] =
+    [("ECDSA", KeyType::EcdsaP256), ("RSA-2048", KeyType::Rsa2048), ("RSA-4096", KeyType::Rsa4096)];
+const PUBLISHED: &str = "published in 2013, on another machine, one client, connections per second: plain 1,000, \
+                         TLS 22, SSH forwarding 480";
+
+/// What is measured, and how.
+#[derive(Debug)]
+pub struct Suite<'a> {
+    /// This program.
+    pub program: PathBuf,
+    /// The server to start; if none is named, `mariadbd` or `mysqld`, from `PATH` or `/usr/sbin`.
+    pub server: Option<&'a Path>,
+    /// Round trips to measure at, in milliseconds.
+    pub round_trips: &'a [u16],
+    /// Bytes of results, up to 1 GB: the table crossed with itself has so many.
+    pub sizes: &'a [u64],
+    /// Transactions of sysbench by so many clients, too.
+    pub oltp: Option<u32>,
+    /// This program and the server's own TLS alone.
+    pub no_peers: bool,
+    /// Directory below which the server lives.
+    pub into: &'a Path,
+    /// How long each arm runs in each round.
+    pub span: Duration,
+    /// How long each experiment takes.
+    pub settings: Settings,
+}
+
+impl Suite<'_> {
+    /// Measures.
+    ///
+    /// # Errors
+    /// [`Error`]: the server or a way to it could not be started, or an answer was not what it should be.
+    pub fn run(&self, watch: &Watch<'_>) -> Result<Outcome, Error> {
+        let environment = Environment::now(self.into);
+        let scratch = Scratch::below(self.into)?;
+        watch("starting a server");
+        let site = Site::new(self, &scratch)?;
+        let mut gathered = Gathered::default();
+        site.measure(&mut gathered, watch)?;
+        gathered.missing.sort();
+        gathered.missing.dedup();
+        gathered.notes.push(PUBLISHED.to_owned());
+        let version = site.daemon.version();
+        let family = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
+        gathered.programs.push(Program { name: family.to_owned(), version: Some(version.to_owned()) });
+        Ok(gathered.finish(environment, Subject::default()))
+    }
+
+    fn server(&self) -> Result<PathBuf, Error> {
+        let Some(program) = self.server else {
+            let found = SERVERS.iter().find_map(|name| find_program(OsStr::new(name)));
+            return found.ok_or(Error::NoServer);
+        };
+        let found = find_program(program.as_os_str());
+        found.ok_or_else(|| Error::NoProgram { program: program.to_owned(), has_version: false })
+    }
+}
+
+/// Pairs of the server, by kind of key.
+type ServerPairs = Vec<(&'static str, KeyPairFiles)>;
+
+/// What it is measured on.
+struct Site<'a> {
+    suite: &'a Suite<'a>,
+    directory: &'a Path,
+    certificates: Certificates,
+    /// Of the server, by kind of key.
+    pairs: ServerPairs,
+    daemon: Daemon,
+    oltp: Option<Oltp>,
+    /// `mariadb` or `mysql`, and whether it is MariaDB's.
+    client: Option<(PathBuf, bool)>,
+}
+
+impl<'a> Site<'a> {
+    fn new(suite: &'a Suite<'a>, scratch: &'a Scratch) -> Result<Self, Error> {
+        let server = suite.server()?;
+        let directory = scratch.path();
+        let (certificates, pairs) = certificates(&directory.join("certificates"))?;
+        let place = directory.join("server");
+        std::fs::create_dir(&place).map_err(Error::file(&place))?;
+        let daemon = Daemon::start(&server, &place, &certificates.ca, &certificates.far)?;
+        let oltp = suite.oltp.map(Oltp::new).transpose()?;
+        if let Some(oltp) = &oltp {
+            oltp.prepare(daemon.address())?;
+        }
+        Ok(Self { suite, directory, certificates, pairs, daemon, oltp, client: client_program(&server) })
+    }
+
+    fn measure(&self, gathered: &mut Gathered, watch: &Watch<'_>) -> Result<(), Error> {
+        let span = self.suite.span;
+        for &round_trip in self.suite.round_trips {
+            let network = Network::new(self, round_trip, &mut gathered.missing)?;
+            let ways = network.ways_to_connect(self, &mut gathered.missing)?;
+            let connecting = network.experiment("connections, one after the other", Unit::Connections);
+            self.run(connecting, ways, |way| crate::connections(way, span), gathered, watch)?;
+            let asking = network.experiment("SELECT 1 on an open connection", Unit::Queries);
+            self.run(asking, network.ways_to_ask(self)?, |way| crate::queries(way, span), gathered, watch)?;
+            for &bytes in self.suite.sizes.iter().filter(|_| round_trip == 0) {
+                let reading = Experiment::new(format!("results of {}", decimal(bytes)));
+                let results = |way| crate::results(way, span, bytes);
+                self.run(reading, network.ways_to_ask(self)?, results, gathered, watch)?;
+            }
+            if let Some(oltp) = &self.oltp {
+                let name = format!("oltp_read_write of {} clients", self.suite.oltp.unwrap_or_default());
+                let trade = |way: Way<'_>| oltp.arm(way.name, way.address, span);
+                let trading = network.experiment(&name, Unit::Transactions);
+                self.run(trading, network.ways_in_the_clear(self), trade, gathered, watch)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs an experiment with an arm for each way.
+    fn run<'w>(
+        &self,
+        experiment: Experiment<'w>,
+        ways: Vec<Way<'w>>,
+        arm: impl Fn(Way<'w>) -> Arm<'w>,
+        gathered: &mut Gathered,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        let names: Vec<String> = ways.iter().map(|way| way.name.clone()).collect();
+        // Each arm warms itself up.
+        let settings = Settings { warm_up: false, ..self.suite.settings };
+        gathered.run(experiment.arms(ways.into_iter().map(arm)), &settings, &pairs(&names), watch)
+    }
+}
+
+/// The tunnel against everything else, and everything else against clear connections.
+fn pairs(names: &[String]) -> Vec<(String, String)> {
+    let others = || names.iter().filter(|name| *name != TUNNEL);
+    let tunnel = others().map(|other| (TUNNEL.to_owned(), other.clone()));
+    tunnel.chain(others().filter(|name| *name != PLAIN).map(|other| (other.clone(), PLAIN.to_owned()))).collect()
+}
+
+/// An authority, both ends of a carrier, and a pair for the server of each kind of key. They go with the directory.
+fn certificates(directory: &Path) -> Result<(Certificates, ServerPairs), Error> {
+    let (ca, authority) = authority(directory)?;
+    let pairs = KEYS.iter().map(|(name, key)| Ok((*name, issue(&authority, &name.to_lowercase(), *key)?)));
+    let pairs = pairs.collect::<Result<Vec<_>, Error>>()?;
+    let [far, near] = ["far", "near"].map(|name| issue(&authority, name, KeyType::EcdsaP256));
+    Ok((Certificates { ca, far: far?, near: near? }, pairs))
+}
+
+/// The command-line client beside the server, or from `PATH`.
+fn client_program(server: &Path) -> Option<(PathBuf, bool)> {
+    let beside = server.ancestors().nth(2).map(|base| base.join("bin"));
+    let named = |name: &str| {
+        let beside = beside.as_ref().and_then(|bin| find_program(bin.join(name).as_os_str()));
+        beside.or_else(|| find_program(OsStr::new(name)))
+    };
+    let program = named("mariadb").or_else(|| named("mysql"))?;
+    let said = Command::new(&program).arg("--version").output().ok()?;
+    Some((program, String::from_utf8_lossy(&said.stdout).contains("MariaDB")))
+}
+
+/// As it was asked for.
+fn decimal(bytes: u64) -> String {
+    match bytes {
+        1_000_000_000.. => format!("{} GB", bytes / 1_000_000_000),
+        1_000_000.. => format!("{} MB", bytes / 1_000_000),
+        1_000.. => format!("{} kB", bytes / 1_000),
+        _ => format!("{bytes} bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tunnel_is_compared_with_all_and_all_with_plain() {
+        let names = [PLAIN, "TLS 1.3", TUNNEL].map(str::to_owned);
+        let pair = |of: &str, to: &str| (of.to_owned(), to.to_owned());
+        assert_eq!(pairs(&names), [pair(TUNNEL, PLAIN), pair(TUNNEL, "TLS 1.3"), pair("TLS 1.3", PLAIN)]);
+    }
+
+    #[test]
+    fn sizes_are_named_as_they_were_asked_for() {
+        assert_eq!([1, 3_000, 3_000_000, 1_000_000_000].map(decimal), ["1 bytes", "3 kB", "3 MB", "1 GB"]);
+    }
+
+    #[test]
+    fn every_kind_of_key_has_a_pair() {
+        let directory = tempfile::tempdir().unwrap();
+        let (certificates, pairs) = certificates(&directory.path().join("certificates")).unwrap();
+        assert!(certificates.ca.is_file() && certificates.near.key.is_file());
+        assert_eq!(pairs.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["ECDSA", "RSA-2048", "RSA-4096"]);
+    }
+}

@@ -1,0 +1,139 @@
+//! What lies between clients and the server, and the ways through it.
+
+use std::{path::Path, time::Duration};
+
+use super::Site;
+use crate::{
+    Carrier, ClientKind, Error, Experiment, Relay, Security, TlsSettings, TlsVersion, Unit, Way, ssh_forward,
+    stunnel_pair, tunnel_pair,
+};
+
+/// Versions, each in whole handshakes and in resumed ones.
+const KINDS: [(TlsVersion, bool); 4] =
+    [(TlsVersion::Tls13, false), (TlsVersion::Tls13, true), (TlsVersion::Tls12, false), (TlsVersion::Tls12, true)];
+/// Names of arms.
+pub(super) const PLAIN: &str = "plain TCP";
+pub(super) const TUNNEL: &str = "sealant tunnel";
+
+/// Everything that is up at one round trip.
+pub(super) struct Network {
+    round_trip: u16,
+    relay: Option<Relay>,
+    carriers: Vec<(&'static str, Carrier)>,
+}
+
+impl Network {
+    pub(super) fn new(site: &Site<'_>, round_trip: u16, missing: &mut Vec<String>) -> Result<Self, Error> {
+        let time = Duration::from_millis(round_trip.into());
+        let server = site.daemon.address();
+        let relay = (round_trip > 0).then(|| Relay::start(server, time)).transpose().map_err(Error::Port)?;
+        let (directory, certificates) = (site.directory, &site.certificates);
+        let tunnel = tunnel_pair(&site.suite.program, directory, certificates, &site.daemon.socket(), time)?;
+        let mut carriers = Vec::new();
+        if !site.suite.no_peers {
+            let peers = [
+                ("ssh -L", ssh_forward(directory, server, time)),
+                ("stunnel", stunnel_pair(directory, certificates, server, time)),
+            ];
+            for (name, peer) in peers {
+                match peer {
+                    Ok(carrier) => carriers.push((name, carrier)),
+                    Err(error) => missing.push(format!("{name} ({error})")),
+                }
+            }
+        }
+        carriers.push((TUNNEL, tunnel));
+        Ok(Self { round_trip, relay, carriers })
+    }
+
+    pub(super) fn experiment<'w>(&self, what: &str, unit: Unit) -> Experiment<'w> {
+        let name = match self.round_trip {
+            0 => format!("{what}, loopback"),
+            time => format!("{what}, round trip {time} ms"),
+        };
+        Experiment::new(name).unit(unit)
+    }
+
+    fn way<'s>(&self, site: &'s Site<'_>, name: impl Into<String>, client: ClientKind) -> Way<'s> {
+        let address = self.relay.as_ref().map_or_else(|| site.daemon.address(), Relay::address);
+        Way { name: name.into(), address, client, serves: None }
+    }
+
+    pub(super) fn ways_to_connect<'s>(
+        &self,
+        site: &'s Site<'_>,
+        missing: &mut Vec<String>,
+    ) -> Result<Vec<Way<'s>>, Error> {
+        let mut ways = vec![self.way(site, PLAIN, ClientKind::Driver(Security::Plain))];
+        // What a key costs does not depend on the way.
+        let pairs = if self.round_trip == 0 { site.pairs.as_slice() } else { site.pairs.get(..1).unwrap_or_default() };
+        for (key, pair) in pairs {
+            for (version, resumes) in KINDS {
+                let name = format!("{version} {key}{}", if resumes { ", resumed" } else { "" });
+                let way = self.way(site, name, driver(site, version, resumes)?);
+                let way = Way { serves: Some((&site.daemon, pair.clone())), ..way };
+                if way.is_possible()? {
+                    ways.push(way);
+                } else {
+                    missing.push(format!("{} (this server does not resume it)", way.name));
+                }
+            }
+        }
+        ways.extend(self.programs(site));
+        ways.extend(self.carried());
+        Ok(ways)
+    }
+
+    /// The command-line client, where only the processor counts.
+    fn programs<'s>(&self, site: &'s Site<'_>) -> Vec<Way<'s>> {
+        let Some((program, mariadb)) = site.client.as_ref().filter(|_| self.round_trip == 0) else { return Vec::new() };
+        let way = |(name, options)| {
+            let client = ClientKind::Program { program: program.clone(), options };
+            let serves = site.pairs.first().map(|(_, pair)| (&site.daemon, pair.clone()));
+            Way { serves, ..self.way(site, name, client) }
+        };
+        client_options(*mariadb, &site.certificates.ca).into_iter().map(way).collect()
+    }
+
+    /// For clients that do no TLS themselves.
+    pub(super) fn ways_in_the_clear<'s>(&self, site: &'s Site<'_>) -> Vec<Way<'s>> {
+        let mut ways = vec![self.way(site, PLAIN, ClientKind::Driver(Security::Plain))];
+        ways.extend(self.carried());
+        ways
+    }
+
+    pub(super) fn ways_to_ask<'s>(&self, site: &'s Site<'_>) -> Result<Vec<Way<'s>>, Error> {
+        let mut ways = vec![self.way(site, PLAIN, ClientKind::Driver(Security::Plain))];
+        for version in [TlsVersion::Tls13, TlsVersion::Tls12] {
+            ways.push(self.way(site, version.to_string(), driver(site, version, false)?));
+        }
+        ways.extend(self.carried());
+        Ok(ways)
+    }
+
+    fn carried<'s>(&self) -> impl Iterator<Item = Way<'s>> + '_ {
+        self.carriers.iter().map(|(name, carrier)| Way {
+            name: (*name).to_owned(),
+            address: carrier.address,
+            client: ClientKind::Driver(Security::Plain),
+            serves: None,
+        })
+    }
+}
+
+fn driver(site: &Site<'_>, version: TlsVersion, resumes: bool) -> Result<ClientKind, Error> {
+    let settings = TlsSettings::new(version, &site.certificates.ca, resumes);
+    let settings = settings.map_err(|error| Error::Tls(error.to_string()))?;
+    Ok(ClientKind::Driver(Security::Tls(settings)))
+}
+
+/// How the client is told to be in the clear, and to use TLS.
+fn client_options(mariadb: bool, ca: &Path) -> [(&'static str, Vec<String>); 2] {
+    let ca = format!("--ssl-ca={}", ca.display());
+    let (clear, secure) = if mariadb {
+        ("--skip-ssl", "--ssl-verify-server-cert")
+    } else {
+        ("--ssl-mode=DISABLED", "--ssl-mode=VERIFY_CA")
+    };
+    [("client program, clear", vec![clear.to_owned()]), ("client program, TLS ECDSA", vec![ca, secure.to_owned()])]
+}

@@ -1,0 +1,380 @@
+//! How fast a directory is copied, against what people use today.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use server::{Flavor, Identity};
+use verify::size;
+
+use super::{Gathered, Outcome, Watch};
+use crate::{
+    COPY_PEERS, CopyPeer, Environment, Error, Experiment, Link, Ours, Rate, RunningServer, Scratch, Settings, Site,
+    Subject, Tree, arms, copy::NEEDS_SERVER, programs_of,
+};
+
+/// Other file systems, journals and directories need some too.
+const SPARE_BYTES: u64 = 64 << 20;
+/// File systems on which `cp` need not copy anything.
+const SHARING: [&str; 4] = ["btrfs", "xfs", "zfs", "bcachefs"];
+
+/// What is measured, and how.
+#[derive(Debug)]
+pub struct Suite<'a> {
+    /// This program.
+    pub program: PathBuf,
+    /// The directory to copy.
+    pub source: &'a Path,
+    /// Directory below which copies are made and removed.
+    pub into: &'a Path,
+    /// Names of peers; if none is named, those whose programs are there.
+    pub peers: &'a [String],
+    /// This program alone.
+    pub no_peers: bool,
+    /// Peers that use OpenSSL once more without the processor's AES instructions.
+    pub peers_without_aes: bool,
+    /// Over a link that lets so much through.
+    pub rate: Option<Rate>,
+    /// Compressions of `sealant send`; several are measured against each other.
+    pub compress: &'a [String],
+    /// More options of `sealant send`.
+    pub send: Vec<OsString>,
+    /// How long it takes.
+    pub settings: Settings,
+}
+
+/// A running server on the same data, and what it is.
+#[derive(Debug)]
+pub struct Served {
+    /// What is needed to copy from it.
+    pub server: RunningServer,
+    /// Fork and version.
+    pub version: String,
+}
+
+impl Served {
+    /// The server that was asked who it is, if it has the same data as the directory that the others copy.
+    ///
+    /// # Errors
+    /// [`Error`]: it is no MariaDB, works in that directory, or has other data.
+    pub fn of(
+        identity: &Identity,
+        socket: PathBuf,
+        user: String,
+        defaults_file: Option<PathBuf>,
+        directory: &Tree,
+    ) -> Result<Self, Error> {
+        let version = identity.version.to_string();
+        if identity.flavor() != Flavor::MariaDb {
+            return Err(Error::NotMariaDb { socket, version });
+        }
+        let tree = Tree::of(&identity.datadir)
+            .map_err(|source| Error::ServerUnread { socket: socket.clone(), source: Box::new(source) })?;
+        if tree.root() == directory.root() {
+            return Err(Error::NotStill { socket });
+        }
+        let server = RunningServer { socket, user, defaults_file, tree };
+        match server.difference(directory) {
+            Some(difference) => Err(Error::OtherData { socket: server.socket, difference }),
+            None => Ok(Self { server, version }),
+        }
+    }
+}
+
+impl Suite<'_> {
+    /// What is to be copied.
+    ///
+    /// # Errors
+    /// [`Error::File`], [`Error::NothingToCopy`].
+    pub fn tree(&self) -> Result<Tree, Error> {
+        let tree = Tree::of(self.source)?;
+        if tree.bytes() == 0 { Err(Error::NothingToCopy { path: self.source.to_owned() }) } else { Ok(tree) }
+    }
+
+    /// Which peers take part; `is_served` if a running server is named.
+    ///
+    /// # Errors
+    /// [`Error`] if one that was asked for cannot.
+    pub fn choose(&self, is_served: bool) -> Result<Peers, Error> {
+        let wanted = |peer: &&CopyPeer| !self.no_peers && (peer.networked || self.rate.is_none());
+        let all: Vec<&CopyPeer> = if self.peers.is_empty() {
+            COPY_PEERS.iter().filter(wanted).collect()
+        } else {
+            self.peers.iter().filter_map(|name| CopyPeer::named(name)).collect()
+        };
+        let mut chosen = Peers::default();
+        for peer in all {
+            chosen.add(peer, !self.peers.is_empty(), is_served)?;
+        }
+        chosen.check(is_served, self.rate)?;
+        Ok(chosen)
+    }
+
+    /// Measures.
+    ///
+    /// # Errors
+    /// [`Error`]: there is no room, a program fails, a copy differs from its source.
+    pub fn run(&self, tree: &Tree, peers: Peers, served: Option<&Served>, watch: &Watch<'_>) -> Result<Outcome, Error> {
+        let environment = Environment::now(self.source);
+        let scratch = self.scratch(tree)?;
+        let link = self.rate.map_or(Ok(Link::Loopback), Link::limited)?;
+        let server = served.map(|served| &served.server);
+        let site = Site { tree, scratch: &scratch, server, link: &link, without_aes: false };
+        let Peers { there, missing } = peers;
+        let mut gathered = Gathered { missing, programs: programs_of(&there), ..Gathered::default() };
+        gathered.run(self.experiment(site, &there), &self.settings, &self.pairs(&there), watch)?;
+        let sent = self.sent(&scratch);
+        gathered.notes.extend(sent.iter().map(|(name, sent)| sent.note(name)));
+        gathered.notes.extend(disk_notes(&environment, scratch.path(), &there));
+        if let Some(served) = served {
+            let notes = self.server_notes(served, &there, &gathered);
+            gathered.notes.extend(notes);
+        }
+        let subject = Subject {
+            files: u64::try_from(tree.files().len()).unwrap_or(u64::MAX),
+            bytes: tree.bytes(),
+            opened_bytes: sent.first().map_or(0, |(_, sent)| sent.opened_bytes),
+            ..Subject::default()
+        };
+        Ok(gathered.finish(environment, subject))
+    }
+
+    fn scratch(&self, tree: &Tree) -> Result<Scratch, Error> {
+        if fs::canonicalize(self.into).is_ok_and(|below| below.starts_with(tree.root())) {
+            return Err(Error::WithinSource { path: self.into.to_owned() });
+        }
+        let scratch = Scratch::below(self.into)?;
+        let (needed, room) = (tree.bytes(), scratch.room_bytes()?);
+        if room < needed.saturating_add(SPARE_BYTES) {
+            return Err(Error::NoRoom { path: self.into.to_owned(), needed, room });
+        }
+        Ok(scratch)
+    }
+
+    fn experiment<'e>(&self, site: Site<'e>, peers: &[&'static CopyPeer]) -> Experiment<'e> {
+        let name = match self.rate {
+            Some(rate) => format!("copy over a link of {rate}"),
+            None => "copy over loopback".to_owned(),
+        };
+        let mut experiment = Experiment::new(name);
+        for (name, ours) in self.ours(site.scratch) {
+            experiment = experiment.arm(arms::copy_by_ours(name, site, ours));
+        }
+        for (name, peer, without_aes) in self.peer_arms(peers) {
+            experiment = experiment.arm(arms::copy_by_peer(name, Site { without_aes, ..site }, peer));
+        }
+        experiment
+    }
+
+    /// This program, once for each compression asked for.
+    fn ours(&self, scratch: &Scratch) -> Vec<(String, Ours)> {
+        let ours = |(name, compress): (String, Option<&String>)| {
+            let mut send = self.send.clone();
+            send.extend(compress.map(|how| OsString::from(format!("--compress={how}"))));
+            let report = report_of(scratch, &name);
+            (name, Ours { program: self.program.clone(), send, report })
+        };
+        let names = self.our_names().into_iter();
+        match self.compress {
+            [] => names.map(|name| ours((name, None))).collect(),
+            several => names.zip(several.iter().map(Some)).map(ours).collect(),
+        }
+    }
+
+    fn our_names(&self) -> Vec<String> {
+        match self.compress {
+            [] | [_] => vec!["sealant".to_owned()],
+            several => several.iter().map(|how| format!("sealant, {how}")).collect(),
+        }
+    }
+
+    /// Names of arms, with the peer and whether it does without AES instructions.
+    fn peer_arms(&self, peers: &[&'static CopyPeer]) -> Vec<(String, &'static CopyPeer, bool)> {
+        let arms = peers.iter().flat_map(|&peer| {
+            let slowed = self.peers_without_aes && peer.openssl;
+            let slowed = slowed.then(|| (format!("{}, no AES", peer.name), peer, true));
+            std::iter::once((peer.name.to_owned(), peer, false)).chain(slowed)
+        });
+        arms.collect()
+    }
+
+    /// Each arm of ours against those that come behind it.
+    fn pairs(&self, peers: &[&'static CopyPeer]) -> Vec<(String, String)> {
+        let ours = self.our_names();
+        let theirs: Vec<String> = self.peer_arms(peers).into_iter().map(|(name, ..)| name).collect();
+        let others = |index: usize| ours.iter().skip(index.saturating_add(1)).chain(&theirs);
+        let of = |(index, our): (usize, &String)| {
+            let our = our.clone();
+            others(index).map(move |other| (our.clone(), other.clone())).collect::<Vec<_>>()
+        };
+        ours.iter().enumerate().flat_map(of).collect()
+    }
+
+    fn sent(&self, scratch: &Scratch) -> Vec<(String, Sent)> {
+        let sent = |name: String| Sent::read(&report_of(scratch, &name)).map(|sent| (name, sent));
+        self.our_names().into_iter().filter_map(sent).collect()
+    }
+
+    /// What of a backup is not what the others do.
+    fn server_notes(&self, served: &Served, peers: &[&'static CopyPeer], gathered: &Gathered) -> Vec<String> {
+        let arms = self.peer_arms(peers).into_iter().filter(|(_, peer, _)| peer.from_server).map(|(name, ..)| name);
+        let note = |name: String| {
+            let sample = gathered.samples.iter().find(|sample| sample.arm == name)?;
+            let (bytes, version) = (size(sample.amount), &served.version);
+            Some(format!(
+                "{name} copied {bytes} from a running {version}, with only what is new of its redo log and no binary \
+                 logs; its copy still needs `mariabackup --prepare`, which was not measured"
+            ))
+        };
+        arms.filter_map(note).collect()
+    }
+}
+
+/// Who takes part.
+#[derive(Debug, Default)]
+pub struct Peers {
+    there: Vec<&'static CopyPeer>,
+    /// Names of those that cannot, with what they need.
+    missing: Vec<String>,
+}
+
+impl Peers {
+    /// Who was asked for has to be there; a running server asks for those that copy from one.
+    fn add(&mut self, peer: &'static CopyPeer, is_named: bool, is_served: bool) -> Result<(), Error> {
+        let asked = is_named || (peer.from_server && is_served);
+        let mut needs = peer.missing();
+        if asked && !needs.is_empty() {
+            return Err(Error::PeerMissing { peer: peer.name, programs: needs });
+        }
+        if peer.from_server && !is_served {
+            needs.push(NEEDS_SERVER);
+        }
+        match needs.is_empty() {
+            true => self.there.push(peer),
+            false if asked => return Err(Error::PeerNeedsServer { peer: peer.name }),
+            false => self.missing.push(format!("{} (needs {})", peer.name, needs.join(", "))),
+        }
+        Ok(())
+    }
+
+    /// Whether a server and a link go with these peers.
+    fn check(&self, is_served: bool, rate: Option<Rate>) -> Result<(), Error> {
+        if is_served && !self.there.iter().any(|peer| peer.from_server) {
+            return Err(Error::NoPeerOfServer);
+        }
+        match self.there.iter().find(|peer| !peer.networked) {
+            Some(peer) if rate.is_some() => Err(Error::PeerWithoutNetwork { peer: peer.name }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether the disk makes copies cheaper or dearer than they are elsewhere.
+fn disk_notes(source: &Environment, scratch: &Path, peers: &[&CopyPeer]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let Some(system) = Environment::now(scratch).file_system else { return notes };
+    if system == "tmpfs" {
+        notes.push("copies were written into memory (tmpfs), not to a disk".to_owned());
+    } else if source.file_system.as_ref() != Some(&system) {
+        notes.push(format!("copies were written to {system}"));
+    }
+    if SHARING.contains(&system.as_str()) && peers.iter().any(|peer| !peer.networked) {
+        notes.push(format!("cp may have shared the blocks of the source instead of copying them ({system})"));
+    }
+    if std::env::var_os("OPENSSL_ia32cap").is_some() {
+        notes.push("OPENSSL_ia32cap is set for all of them, this program too".to_owned());
+    }
+    notes
+}
+
+/// What `send` reports.
+#[derive(Deserialize)]
+struct Sent {
+    bytes: u64,
+    wire_bytes: u64,
+    opened_bytes: u64,
+    suite: Option<String>,
+    streams: usize,
+}
+
+impl Sent {
+    fn read(report: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(report).ok()?).ok()
+    }
+
+    fn note(&self, name: &str) -> String {
+        let (bytes, wire) = (size(self.bytes), size(self.wire_bytes));
+        let suite = self.suite.as_deref().unwrap_or("an unknown suite");
+        format!("{name} sent {bytes} as {wire} through {} connections with {suite}", self.streams)
+    }
+}
+
+fn report_of(scratch: &Scratch, arm: &str) -> PathBuf {
+    let name: String = arm.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    scratch.path().join(format!("{name}.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn suite<'a>(source: &'a Path, into: &'a Path) -> Suite<'a> {
+        Suite {
+            program: PathBuf::from("sealant"),
+            source,
+            into,
+            peers: &[],
+            no_peers: false,
+            peers_without_aes: false,
+            rate: None,
+            compress: &[],
+            send: Vec::new(),
+            settings: Settings::default(),
+        }
+    }
+
+    #[test]
+    fn every_arm_of_ours_is_compared_with_all_behind_it() {
+        let compress = ["none".to_owned(), "lz4".to_owned()];
+        let suite = Suite { compress: &compress, peers_without_aes: true, ..suite(Path::new("x"), Path::new("y")) };
+        let cp = CopyPeer::named("cp").unwrap();
+        let pair = |of: &str, to: &str| (of.to_owned(), to.to_owned());
+        let wanted = [pair("sealant, none", "sealant, lz4"), pair("sealant, none", "cp"), pair("sealant, lz4", "cp")];
+        assert_eq!(suite.pairs(&[cp]), wanted);
+        let tls = CopyPeer::named("tar-socat-tls").unwrap();
+        let names: Vec<String> = suite.peer_arms(&[tls]).into_iter().map(|(name, ..)| name).collect();
+        assert_eq!(names, ["tar-socat-tls", "tar-socat-tls, no AES"]);
+    }
+
+    #[test]
+    fn peers_have_to_go_with_the_link_and_the_server() {
+        let peers = Peers { there: vec![CopyPeer::named("cp").unwrap()], missing: Vec::new() };
+        assert!(matches!(peers.check(true, None), Err(Error::NoPeerOfServer)));
+        let over_a_link = peers.check(false, "1Gbit".parse().ok()).unwrap_err();
+        assert!(over_a_link.is_misuse() && over_a_link.to_string().starts_with("cp uses no network"));
+        assert!(peers.check(false, None).is_ok());
+    }
+
+    #[test]
+    fn copies_are_made_outside_of_the_source_and_only_of_something() {
+        let directory = tempfile::tempdir().unwrap();
+        let empty = suite(directory.path(), directory.path()).tree().unwrap_err();
+        assert!(matches!(empty, Error::NothingToCopy { .. }), "{empty}");
+        fs::write(directory.path().join("t.ibd"), [7]).unwrap();
+        let suite = suite(directory.path(), directory.path());
+        let within = suite.scratch(&suite.tree().unwrap()).unwrap_err();
+        assert!(within.is_misuse() && within.to_string().ends_with("lies within what is to be copied"));
+    }
+
+    #[test]
+    fn a_report_of_send_becomes_a_note() {
+        let directory = tempfile::tempdir().unwrap();
+        let report = directory.path().join("r.json");
+        fs::write(&report, r#"{"bytes": 2048, "wire_bytes": 1024, "opened_bytes": 0, "streams": 4}"#).unwrap();
+        let note = Sent::read(&report).unwrap().note("sealant");
+        assert_eq!(note, "sealant sent 2.0 KiB as 1.0 KiB through 4 connections with an unknown suite");
+    }
+}

@@ -1,0 +1,104 @@
+//! What a backup is worth today.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::{BackupError, Header, Manifest, open, volume_at};
+use crate::cryptsetup::Cryptsetup;
+use crate::judge::{Relation, compare};
+use crate::secret::Secret;
+
+/// The contract of [`Check`] with scripts.
+const SCHEMA: &str = "sealant.luks-header-check/1";
+
+/// What a backup is to its volume. Fields are only ever added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// The file of the backup.
+    #[serde(skip)]
+    pub backup: PathBuf,
+    schema: &'static str,
+    /// `current`, `stale`, `other-volume-key`, `other-volume`.
+    pub verdict: &'static str,
+    /// Slots whose keys open the backup and not the volume.
+    pub only_backup: Vec<u32>,
+    /// Slots whose keys open the volume and not the backup.
+    pub only_volume: Vec<u32>,
+    /// Whether the backup is byte for byte what its manifest says; null without one.
+    pub as_saved: Option<bool>,
+    /// Slot of the backup that the key opens; null if it opens none or no key was given.
+    pub key_opens_backup: Option<u32>,
+    /// The same for the volume.
+    pub key_opens_volume: Option<u32>,
+    /// Whether a key was tried.
+    #[serde(skip)]
+    pub tried_key: bool,
+}
+
+impl Check {
+    /// Compares a backup with the volume on `device`.
+    ///
+    /// # Errors
+    /// [`BackupError`] if one of them cannot be read.
+    pub fn new(backup: &Path, device: &Path) -> Result<Self, BackupError> {
+        let header = Header::read(&open(backup)?, backup)?;
+        let manifest = Manifest::beside(backup)?;
+        let relation = compare(&header.volume, &volume_at(device)?);
+        Ok(Self::of(backup, relation, manifest.map(|manifest| manifest.describes(&header))))
+    }
+
+    /// Tries a key on both.
+    ///
+    /// # Errors
+    /// [`BackupError::Cryptsetup`].
+    pub fn try_key(self, cryptsetup: &Cryptsetup, key: &Secret, device: &Path) -> Result<Self, BackupError> {
+        let key_opens_backup = cryptsetup.opens(&self.backup, key, None)?;
+        let key_opens_volume = cryptsetup.opens(device, key, None)?;
+        Ok(Self { key_opens_backup, key_opens_volume, tried_key: true, ..self })
+    }
+
+    /// Whether the backup is current, and what its manifest says if it has one.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        self.verdict == CURRENT && self.as_saved != Some(false)
+    }
+
+    fn of(backup: &Path, relation: Relation, as_saved: Option<bool>) -> Self {
+        let (verdict, only_backup, only_volume) = match relation {
+            Relation::Current => (CURRENT, Vec::new(), Vec::new()),
+            Relation::Stale { only_backup, only_volume } => ("stale", only_backup, only_volume),
+            Relation::OtherVolumeKey => ("other-volume-key", Vec::new(), Vec::new()),
+            Relation::OtherVolume => ("other-volume", Vec::new(), Vec::new()),
+        };
+        Self {
+            backup: backup.to_owned(),
+            schema: SCHEMA,
+            verdict,
+            only_backup,
+            only_volume,
+            as_saved,
+            key_opens_backup: None,
+            key_opens_volume: None,
+            tried_key: false,
+        }
+    }
+}
+
+const CURRENT: &str = "current";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_current_backup_that_is_what_was_saved_is_good() {
+        assert!(Check::of(Path::new("b"), Relation::Current, None).is_good());
+        assert!(Check::of(Path::new("b"), Relation::Current, Some(true)).is_good());
+        assert!(!Check::of(Path::new("b"), Relation::Current, Some(false)).is_good());
+        let stale =
+            Check::of(Path::new("b"), Relation::Stale { only_backup: vec![1], only_volume: Vec::new() }, Some(true));
+        assert!(!stale.is_good() && stale.verdict == "stale" && stale.only_backup == [1]);
+        assert!(!Check::of(Path::new("b"), Relation::OtherVolumeKey, None).is_good());
+    }
+}

@@ -1,0 +1,119 @@
+//! Where a volume's key comes from at boot, apart from a file on the system's own disk: a file on a stick, a program,
+//! HashiCorp Vault.
+//!
+//! At boot, sticks, networks and servers may come up after whoever asks: a source is waited for until a deadline.
+
+mod error;
+mod program;
+mod stick;
+mod vault;
+
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::fs::OFlags;
+
+pub use error::SourceError;
+pub use vault::Vault;
+
+use crate::secret::Secret;
+
+/// Between two tries of something that failed.
+const RETRY: Duration = Duration::from_secs(1);
+/// How often something that is not there yet is looked for.
+const POLL: Duration = Duration::from_millis(100);
+
+/// A source of a key.
+#[derive(Debug)]
+pub enum Source {
+    /// A file with the key, exact bytes.
+    File(PathBuf),
+    /// The same on a device, such as a USB stick, which is mounted read-only for the moment.
+    Stick {
+        /// The device.
+        device: PathBuf,
+        /// Path of the file on it.
+        file: PathBuf,
+    },
+    /// A program that writes the key, exact bytes, to its standard output. It gets no arguments.
+    Program(PathBuf),
+    /// A field of a secret in a Vault.
+    Vault(Vault),
+}
+
+impl Source {
+    /// The key, waited for until `deadline`.
+    ///
+    /// # Errors
+    /// [`SourceError`].
+    pub fn key(&self, deadline: Instant) -> Result<Secret, SourceError> {
+        match self {
+            Self::File(path) => read_file(path, deadline),
+            Self::Stick { device, file } => stick::key(device, file, deadline),
+            Self::Program(program) => program::key(program, deadline),
+            Self::Vault(vault) => vault.key(deadline),
+        }
+    }
+}
+
+fn wait_for(path: &Path, deadline: Instant) -> Result<(), SourceError> {
+    while !path.exists() {
+        if Instant::now() > deadline {
+            return Err(SourceError::Absent { path: path.to_owned() });
+        }
+        sleep(POLL);
+    }
+    Ok(())
+}
+
+fn read_file(path: &Path, deadline: Instant) -> Result<Secret, SourceError> {
+    wait_for(path, deadline)?;
+    // A pipe without a writer would be waited for without end.
+    let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = File::options().read(true).custom_flags(nonblocking).open(path).map_err(SourceError::io(path))?;
+    if !file.metadata().map_err(SourceError::io(path))?.is_file() {
+        return Err(SourceError::NotAFile { path: path.to_owned() });
+    }
+    Secret::read(&mut &file).map_err(SourceError::io(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_millis(300)
+    }
+
+    #[test]
+    fn a_file_is_read_exactly_and_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("key");
+        let absent = Source::File(path.clone()).key(soon()).unwrap_err();
+        assert!(absent.to_string().ends_with("key: is not there, and did not come in time"), "{absent}");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                sleep(Duration::from_millis(50));
+                std::fs::write(directory.path().join("part"), "a b\n").unwrap();
+                std::fs::rename(directory.path().join("part"), &path).unwrap();
+            });
+            let key = Source::File(path.clone()).key(Instant::now() + Duration::from_secs(10)).unwrap();
+            assert_eq!(key.bytes(), b"a b\n");
+        });
+    }
+
+    #[test]
+    fn what_is_no_file_or_no_key_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let refused = |path: &Path| Source::File(path.to_owned()).key(soon()).unwrap_err().to_string();
+        assert!(refused(directory.path()).ends_with("is not a file"));
+        let (empty, large) = (directory.path().join("empty"), directory.path().join("large"));
+        std::fs::write(&empty, "").unwrap();
+        std::fs::write(&large, vec![7; (1 << 15) + 1]).unwrap();
+        assert!(refused(&empty).ends_with("the key is empty"));
+        assert!(refused(&large).ends_with("too large for a key"));
+    }
+}

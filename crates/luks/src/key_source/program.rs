@@ -1,0 +1,99 @@
+//! A program that writes a key to its standard output.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread::{sleep, spawn};
+use std::time::Instant;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::{POLL, RETRY, SourceError};
+use crate::secret::Secret;
+
+/// What the program gives; it is run again as long as there is time, since what it asks may come up later.
+pub(super) fn key(program: &Path, deadline: Instant) -> Result<Secret, SourceError> {
+    loop {
+        match run(program, deadline) {
+            Err(_) if program.exists() && Instant::now() + RETRY < deadline => sleep(RETRY),
+            ended => return ended,
+        }
+    }
+}
+
+fn run(program: &Path, deadline: Instant) -> Result<Secret, SourceError> {
+    let failed = |error: io::Error| SourceError::Program { program: program.to_owned(), reason: error.to_string() };
+    let child = Command::new(program).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0).spawn();
+    let mut child = child.map_err(failed)?;
+    let pipe = child.stdout.take();
+    let (sender, received) = channel();
+    spawn(move || sender.send(pipe.map(|mut pipe| Secret::read(&mut pipe))));
+    let ended_well = ended_well(&mut child, deadline).map_err(failed)?;
+    // What it started and left behind may hold its output, and the key.
+    let left = deadline.saturating_duration_since(Instant::now());
+    let key = if ended_well { received.recv_timeout(left.max(POLL)).ok().flatten() } else { None };
+    end_group(&child);
+    let key = key.ok_or_else(|| SourceError::ProgramFailed { program: program.to_owned() })?;
+    key.map_err(failed)
+}
+
+/// Whether it ends with 0 before the deadline; it is killed then.
+fn ended_well(child: &mut Child, deadline: Instant) -> io::Result<bool> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.success());
+        }
+        if Instant::now() > deadline {
+            end_group(child);
+            child.wait()?;
+            return Ok(false);
+        }
+        sleep(POLL);
+    }
+}
+
+/// Kills whatever is left of its process group.
+fn end_group(child: &Child) {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn of(script: &str, limit: Duration) -> Result<Secret, SourceError> {
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("fetch-key");
+        harness::script(&program, script).unwrap();
+        key(&program, Instant::now() + limit)
+    }
+
+    #[test]
+    fn its_output_is_the_key() {
+        assert_eq!(of("printf 'a b\\n'", Duration::from_secs(10)).unwrap().bytes(), b"a b\n");
+    }
+
+    #[test]
+    fn it_is_run_again_after_a_failure() {
+        let script = "test -e \"$0.once\" && exec echo key; touch \"$0.once\"; exit 1";
+        assert_eq!(of(script, Duration::from_secs(20)).unwrap().bytes(), b"key\n");
+    }
+
+    #[test]
+    fn one_that_hangs_or_fails_gives_no_key() {
+        for script in ["exec sleep 60", "echo key; exit 1"] {
+            let began = Instant::now();
+            let error = of(script, Duration::from_millis(300)).unwrap_err();
+            assert!(matches!(error, SourceError::ProgramFailed { .. }), "{script}: {error}");
+            assert!(began.elapsed() < Duration::from_secs(30), "{script}");
+        }
+        let error = of("exit 0", Duration::from_millis(300)).unwrap_err();
+        assert!(error.to_string().ends_with("the key is empty"), "{error}");
+    }
+}

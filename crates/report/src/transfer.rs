@@ -1,0 +1,58 @@
+//! Reports around a transfer: what would be sent, and whether what was received is still what it was.
+
+use std::io::Write;
+
+use serde_json::json;
+use transfer::check::{Checked, Difference};
+use transfer::plan::Plan;
+use verify::size;
+
+use crate::text::visible;
+use crate::{Error, json};
+
+/// Writes what would be sent, for people.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_send_plan(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
+    for planned in &plan.entries {
+        if let Some(bytes) = planned.file_bytes() {
+            writeln!(out, "{:>12}  {}", size(bytes), visible(&planned.entry.path.to_string()))?;
+        }
+    }
+    Ok(writeln!(out, "{:>12}  in all, {} entries; nothing was sent", size(plan.bytes), plan.entries.len())?)
+}
+
+/// Writes how a directory differs from its manifest, for people.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_manifest_check_table(checked: &Checked, out: &mut dyn Write) -> Result<(), Error> {
+    for Difference { path, fault } in &checked.differences {
+        writeln!(out, "{}: {fault}", path.display())?;
+    }
+    let manifest = &checked.manifest;
+    let (entries, bytes, tree) = (manifest.entries.len(), size(manifest.bytes()), manifest.tree());
+    match checked.differences.len() {
+        0 => writeln!(out, "{entries} entries, {bytes}: all as they were received; tree {tree}")?,
+        count => writeln!(out, "{count} of {entries} entries are not as they were received; tree {tree}")?,
+    }
+    Ok(())
+}
+
+/// The same as JSON for scripts, schema `sealant.manifest-check/1`.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_manifest_check_json(checked: &Checked, out: &mut dyn Write) -> Result<(), Error> {
+    let difference = |difference: &Difference| json!({ "path": difference.path.display().to_string(), "fault": difference.fault.to_string() });
+    let differences: Vec<_> = checked.differences.iter().map(difference).collect();
+    let document = json!({
+        "schema": "sealant.manifest-check/1",
+        "entries": checked.manifest.entries.len(),
+        "bytes": checked.manifest.bytes(),
+        "tree": checked.manifest.tree().to_string(),
+        "differences": differences,
+    });
+    json::pretty(&document, out)
+}

@@ -1,0 +1,191 @@
+//! What is reported of a transfer: events while it goes on, and a summary when it is over.
+
+use std::fmt;
+
+use serde::Serialize;
+use verify::size;
+
+use crate::{
+    progress::{Progress, load},
+    receiver::Received,
+    sender::Sent,
+};
+
+/// Name and version of the JSON document.
+pub const SCHEMA: &str = "sealant.transfer/1";
+
+/// One event.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event<'e> {
+    /// The receiver listens.
+    Listening {
+        /// Where.
+        address: String,
+        /// The pairing code, unless certificates are used.
+        code: Option<String>,
+    },
+    /// What is to be sent.
+    Plan {
+        /// Files.
+        files: usize,
+        /// Their bytes.
+        bytes: u64,
+    },
+    /// Every second.
+    Progress {
+        /// Bytes of files that are over on this side.
+        bytes: u64,
+        /// Bytes of all files.
+        total_bytes: u64,
+        /// Bytes of payload on the wire.
+        wire_bytes: u64,
+        /// Time since it began.
+        seconds: f64,
+        /// What is slow.
+        limited_by: &'static str,
+    },
+    /// Everything is in place.
+    Committed(&'e Summary),
+    /// Nothing was committed.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What a transfer did. Fields are only ever added.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Files, directories and links.
+    pub entries: usize,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// Of these, bytes that were there from an earlier try.
+    pub kept_bytes: u64,
+    /// Bytes of payload on the wire.
+    pub wire_bytes: u64,
+    /// Bytes of encrypted pages that travelled opened, inside TLS.
+    pub opened_bytes: u64,
+    /// Time.
+    pub seconds: f64,
+    /// BLAKE3 over the list of files.
+    pub tree: String,
+    /// Cipher suite of the data connections.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suite: Option<&'static str>,
+    /// Data connections.
+    pub streams: usize,
+    /// Files whose keys the receiver wrapped anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rekeyed_files: Option<usize>,
+    /// Names of the master keys that they are wrapped by.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub master_keys: Vec<String>,
+}
+
+impl Event<'_> {
+    /// How far it is.
+    #[must_use]
+    pub fn progress(progress: &Progress) -> Self {
+        Self::Progress {
+            bytes: load(&progress.bytes),
+            total_bytes: load(&progress.total_bytes),
+            wire_bytes: load(&progress.wire_bytes),
+            seconds: progress.elapsed().as_secs_f64(),
+            limited_by: progress.limit().name(),
+        }
+    }
+}
+
+impl Summary {
+    /// Of a sender. `entries` and `bytes` are those of its plan, or of the stream.
+    #[must_use]
+    pub fn of_sent(entries: usize, bytes: u64, sent: &Sent, progress: &Progress) -> Self {
+        Self {
+            entries,
+            bytes,
+            seconds: sent.elapsed.as_secs_f64(),
+            tree: sent.tree.to_string(),
+            suite: Some(sent.suite),
+            streams: usize::from(sent.streams),
+            rekeyed_files: sent.rekeyed,
+            ..Self::of_progress(progress)
+        }
+    }
+
+    /// Of a receiver.
+    #[must_use]
+    pub fn of_received(received: &Received, progress: &Progress) -> Self {
+        let rekeyed = received.rekeyed.as_ref();
+        Self {
+            entries: received.entries,
+            bytes: received.bytes,
+            seconds: received.elapsed.unwrap_or_default().as_secs_f64(),
+            tree: received.tree.to_string(),
+            streams: progress.streams.load(std::sync::atomic::Ordering::Relaxed),
+            rekeyed_files: rekeyed.map(|rekeyed| rekeyed.files),
+            master_keys: rekeyed.map(|rekeyed| rekeyed.master_keys.clone()).unwrap_or_default(),
+            ..Self::of_progress(progress)
+        }
+    }
+
+    fn of_progress(progress: &Progress) -> Self {
+        Self {
+            schema: SCHEMA,
+            kept_bytes: load(&progress.kept_bytes),
+            wire_bytes: load(&progress.wire_bytes),
+            opened_bytes: load(&progress.opened_bytes),
+            ..Self::default()
+        }
+    }
+}
+
+/// One line for people.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moved = self.bytes.saturating_sub(self.kept_bytes);
+        #[allow(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "figures for people"
+        )]
+        let rate = (moved as f64 / self.seconds.max(1e-6)) as u64;
+        write!(f, "{} in {:.1} s, {}/s{}", size(self.bytes), self.seconds, size(rate), ratio(moved, self.wire_bytes))?;
+        if self.kept_bytes > 0 {
+            write!(f, ", {} were there already", size(self.kept_bytes))?;
+        }
+        write!(f, "; tree {}", self.tree)
+    }
+}
+
+/// How much smaller the bytes were on the wire, if it is worth a word.
+pub(crate) fn ratio(bytes: u64, wire_bytes: u64) -> String {
+    #[allow(clippy::cast_precision_loss, reason = "figures for people")]
+    let ratio = bytes as f64 / wire_bytes.max(1) as f64;
+    if wire_bytes > 0 && ratio >= 1.05 { format!(", ×{ratio:.1} compressed") } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_tells_what_was_there_already_and_what_compressed() {
+        let plain =
+            Summary { bytes: 4 << 20, wire_bytes: 4 << 20, seconds: 2.0, tree: "abc".to_owned(), ..Summary::default() };
+        assert_eq!(plain.to_string(), "4.0 MiB in 2.0 s, 2.0 MiB/s; tree abc");
+        let resumed = Summary { kept_bytes: 2 << 20, wire_bytes: 1 << 20, ..plain };
+        let line = "4.0 MiB in 2.0 s, 1.0 MiB/s, ×2.0 compressed, 2.0 MiB were there already; tree abc";
+        assert_eq!(resumed.to_string(), line);
+    }
+
+    #[test]
+    fn what_a_sender_does_not_know_is_not_in_its_report() {
+        let json = serde_json::to_string(&Summary::of_progress(&Progress::default())).unwrap();
+        assert!(json.contains(SCHEMA) && !json.contains("master_keys") && !json.contains("suite"), "{json}");
+    }
+}
