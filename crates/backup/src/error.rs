@@ -36,6 +36,12 @@ pub enum BackupError {
         /// The system's error.
         source: io::Error,
     },
+    /// No server runs on the data directory.
+    #[error("{}: no server runs on it that could be backed up", path.display())]
+    NoServer {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The signing key, a signature or the allowed signers file cannot be used.
     #[error("{path}: {source}")]
     Key {
@@ -169,6 +175,7 @@ impl BackupError {
         Some(match self {
             Self::NoRepository { .. } => "create it with `sealant backup init`".to_owned(),
             Self::OtherMachine { .. } => "give each machine its own name under [host]".to_owned(),
+            Self::NoServer { .. } => "send the directory itself: sealant send DIR CODE".to_owned(),
             Self::NoBackup { .. } => "list the backups with `sealant backup list`".to_owned(),
             Self::Sealing { .. } => {
                 "give the keyring of the server with --keyring, or its key file with --mariadb-key-file".to_owned()

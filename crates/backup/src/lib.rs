@@ -23,6 +23,7 @@ pub mod restore;
 pub mod run;
 mod selection;
 mod state;
+pub mod stream;
 
 pub use crate::config::Config;
 pub use crate::error::BackupError;

@@ -31,6 +31,7 @@ mod proof;
 mod reference;
 mod rotate;
 mod sarif;
+mod snapshot;
 mod standards;
 mod svg;
 mod table;
@@ -76,6 +77,10 @@ pub use message::Message;
 pub use proof::{ProofOptions, write_proof_json, write_proof_table};
 pub use reference::render_checks_reference;
 pub use rotate::{rotate_messages, write_rotate_json, write_rotate_plan, write_rotate_run};
+pub use snapshot::{
+    write_estimate_json, write_estimate_table, write_snapshot_json, write_snapshot_table, write_snapshots_json,
+    write_snapshots_table,
+};
 pub use text::visible;
 pub use transfer::{write_manifest_check_json, write_manifest_check_table, write_send_plan};
 

@@ -22,6 +22,14 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// There is no copy of this name.
+    #[error("{name}: there is no such copy of {}", datadir.display())]
+    NoSuchCopy {
+        /// The name.
+        name: String,
+        /// The data directory.
+        datadir: PathBuf,
+    },
     /// No server has ever worked there.
     #[error("{}: is not the data directory of a MySQL or MariaDB server", path.display())]
     NotADataDir {
@@ -343,6 +351,7 @@ impl Error {
                 io::ErrorKind::PermissionDenied => Some("run it as root or as the server's user"),
                 _ => None,
             },
+            Self::NoSuchCopy { .. } => Some("see `sealant snapshot list`"),
             Self::NotADataDir { .. } => Some(WHERE),
             Self::Incomplete { .. } => Some(
                 "start its server, which knows where the rest is; if this is no data directory, SELECT @@datadir on the \

@@ -17,8 +17,10 @@ mod error;
 mod estimate;
 mod external;
 mod freeze;
+mod held;
 mod listing;
 mod location;
+pub mod prepare;
 mod process;
 pub mod provider;
 mod record;
@@ -36,10 +38,11 @@ pub use crate::{
     datadir::{DataDir, ServerProcess},
     error::Error,
     estimate::Estimate,
+    held::{Held, Listener},
     listing::{LEFT_OUT, LeftOut},
     process::mapped_for_writing,
     provider::{Choice, Provider},
-    record::{Found, State, discard, list},
+    record::{Found, State, discard, list, select},
     still::{Keep, Still},
     watchdog::Watchdog,
 };

@@ -64,6 +64,23 @@ pub struct Found {
     volumes: Vec<String>,
 }
 
+/// Those of `found` with these names, and with `stale` also those whose program was killed.
+///
+/// # Errors
+/// [`Error::NoSuchCopy`] if there is none of a name.
+pub fn select<'f>(
+    datadir: &DataDir,
+    found: &'f [Found],
+    names: &[String],
+    stale: bool,
+) -> Result<Vec<&'f Found>, Error> {
+    if let Some(name) = names.iter().find(|name| !found.iter().any(|copy| copy.name == **name)) {
+        return Err(Error::NoSuchCopy { name: name.clone(), datadir: datadir.path().to_owned() });
+    }
+    let wanted = |copy: &&Found| (stale && copy.state == State::Stale) || names.contains(&copy.name);
+    Ok(found.iter().filter(wanted).collect())
+}
+
 /// Whose a copy is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

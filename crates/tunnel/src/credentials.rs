@@ -1,6 +1,7 @@
 //! This side's certificate, key and authority: read at the start, and again when told.
 
 use std::{
+    os::unix::fs::PermissionsExt,
     path::PathBuf,
     sync::{Arc, PoisonError, RwLock},
 };
@@ -24,6 +25,16 @@ pub struct Credentials {
 }
 
 impl Credentials {
+    /// What is doubtful about the files, a sentence; none if nothing is.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let mode = std::fs::metadata(&self.key).map_or(0, |found| found.permissions().mode());
+        (mode & 0o007 != 0).then(|| {
+            let key = self.key.display();
+            format!("{key} is a private key and others may read it (mode {:04o}); chmod 0600 it", mode & 0o7777)
+        })
+    }
+
     fn read(&self, purpose: Purpose) -> Result<(Identity, Authorities), Error> {
         let identity = Identity::from_files(&self.certificate, &self.key).map_err(|error| self.mismatch(error))?;
         let authorities = Authorities::from_file(&self.ca)?;

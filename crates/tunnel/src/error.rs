@@ -6,6 +6,9 @@ use std::{io, path::PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The threads cannot be started.
+    #[error("no threads can be started: {0}")]
+    Threads(io::Error),
     /// A certificate, key or authority that cannot be used.
     #[error(transparent)]
     Credentials(#[from] tls13::Error),

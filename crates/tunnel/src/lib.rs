@@ -8,6 +8,7 @@
 //! expects each of these has a fresh server connection already, whose greeting is here.
 #![forbid(unsafe_code)]
 
+pub mod address;
 mod credentials;
 mod error;
 mod far;
@@ -25,6 +26,7 @@ mod near;
 mod proxy;
 mod pump;
 mod rate_limited_log;
+mod runtime;
 mod signals;
 mod socket;
 mod wire;
@@ -36,6 +38,7 @@ pub use crate::{
     listener::{Listen, SocketAccess},
     near::{FarAddress, Near, NearOptions},
     proxy::ProxyVersion,
+    runtime::run,
 };
 
 /// Where lines for the operator go.

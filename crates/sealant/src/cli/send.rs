@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use ::backup::stream::Streamed;
 use ::transfer::TransferError;
 use ::transfer::codec::effort::Compression;
 use ::transfer::codec::page::KeyFileKeys;
@@ -22,7 +23,6 @@ use report::{size, write_send_plan};
 use zeroize::Zeroizing;
 
 use super::snapshot::Live;
-use super::snapshot::backup::Streamed;
 use super::transfer::{Certificates, Following, check_source};
 use super::verify::{KeyStores, forbid_dumps};
 use crate::cli::value;
@@ -144,7 +144,8 @@ impl Send {
                     return self.stream(&streamed, &destination);
                 }
                 let held = self.running.take()?;
-                self.send(held.root(), &destination, &|| held.prove())
+                let prove = || held.prove().map_err(|error| TransferError::Void { reason: error.to_string() });
+                self.send(held.root(), &destination, &prove)
             }
             (Some(_), true) => Err(Failure::usage("--live sends the data directory of --datadir: give no SOURCE")),
             (None, false) => Err(Failure::usage("give SOURCE and CODE, or --live --datadir DIR and CODE")),

@@ -1,23 +1,20 @@
 //! `sealant snapshot`: a still copy of a live data directory.
 
-pub(crate) mod backup;
 mod live;
 mod source;
 
-use std::io::Write;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use ::snapshot::{Estimate, Found, Keep, State, discard, estimate, list, take};
+use ::snapshot::{Keep, discard, estimate, list, select, take};
 use clap::{Args, Subcommand};
-use report::{Format, size};
-use serde::Serialize;
+use report::{
+    write_estimate_json, write_estimate_table, write_snapshot_json, write_snapshot_table, write_snapshots_json,
+    write_snapshots_table,
+};
 
-pub(crate) use self::live::{Held, Live};
-pub(crate) use self::source::failure;
+pub(crate) use self::live::{Live, held};
 use self::source::{Freezing, Source};
 use crate::exit::{self, Exit};
-use crate::output::file::to_stdout;
 use crate::output::message::{Failure, info};
 use crate::output::render::Render;
 
@@ -132,98 +129,32 @@ impl Create {
     fn run(&self) -> Result<Exit, Failure> {
         let datadir = self.source.datadir()?;
         let options = self.freezing.options(&self.source, Keep::UntilDiscarded);
-        let still = take(&datadir, &options).map_err(failure)?;
-        let Some(name) = still.name() else {
+        let still = take(&datadir, &options)?;
+        if still.name().is_none() {
             info("no server runs on it, so the data directory is still by itself; nothing was copied");
             return Ok(Exit::Clean);
-        };
-        info(&format!("taken by {}; {}", still.provider(), still.effect()));
-        let taken = Taken {
-            name,
-            root: still.root().to_owned(),
-            provider: still.provider().name(),
-            freeze_ms: still.frozen().as_secs_f64() * 1000.0,
-        };
-        to_stdout(&|out| match self.render.format() {
-            Format::Json => json(out, &taken),
-            _ => writeln!(out, "{}", taken.root.display()),
-        })?;
-        Ok(Exit::Clean)
-    }
-}
-
-/// What `create` says to scripts.
-#[derive(Serialize)]
-struct Taken {
-    name: String,
-    root: PathBuf,
-    provider: &'static str,
-    freeze_ms: f64,
-}
-
-/// What `list` says to scripts.
-#[derive(Serialize)]
-struct Listed<'f> {
-    name: &'f str,
-    root: &'f PathBuf,
-    provider: &'static str,
-    created: String,
-    freeze_ms: Option<f64>,
-    state: State,
-}
-
-impl<'f> Listed<'f> {
-    fn of(found: &'f Found) -> Self {
-        Self {
-            name: &found.name,
-            root: &found.root,
-            provider: found.provider.name(),
-            created: found.created.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            freeze_ms: found.freeze_ms,
-            state: found.state,
         }
+        info(&format!("taken by {}; {}", still.provider(), still.effect()));
+        self.render.write(&still, write_snapshot_json, write_snapshot_table)?;
+        Ok(Exit::Clean)
     }
 }
 
 impl List {
     fn run(&self) -> Result<Exit, Failure> {
         let datadir = self.source.datadir()?;
-        let found = list(&datadir, self.source.place.as_deref()).map_err(failure)?;
-        let listed: Vec<Listed<'_>> = found.iter().map(Listed::of).collect();
-        to_stdout(&|out| match self.render.format() {
-            Format::Json => json(out, &listed),
-            _ => table(out, &listed),
-        })?;
+        let found = list(&datadir, self.source.place.as_deref())?;
+        self.render.write(&found, write_snapshots_json, write_snapshots_table)?;
         Ok(Exit::Clean)
     }
-}
-
-fn table(out: &mut dyn Write, listed: &[Listed<'_>]) -> std::io::Result<()> {
-    writeln!(out, "{:<20}  {:<8}  {:<6}  NAME", "CREATED", "PROVIDER", "STATE")?;
-    for copy in listed {
-        let state = match copy.state {
-            State::Kept => "kept",
-            State::InUse => "in use",
-            State::Stale => "stale",
-            State::Void => "void",
-        };
-        writeln!(out, "{:<20}  {:<8}  {state:<6}  {}", copy.created, copy.provider, copy.name)?;
-    }
-    Ok(())
 }
 
 impl Drop {
     fn run(&self) -> Result<Exit, Failure> {
         let datadir = self.source.datadir()?;
-        let found = list(&datadir, self.source.place.as_deref()).map_err(failure)?;
-        let unknown = self.names.iter().find(|name| !found.iter().any(|copy| copy.name == **name));
-        if let Some(name) = unknown {
-            return Err(Failure::new(format!("{name}: there is no such copy of {}", datadir.path().display()))
-                .hint("see `sealant snapshot list`"));
-        }
-        let wanted = |copy: &&Found| (self.stale && copy.state == State::Stale) || self.names.contains(&copy.name);
-        for copy in found.iter().filter(wanted) {
-            discard(copy).map_err(failure)?;
+        let found = list(&datadir, self.source.place.as_deref())?;
+        for copy in select(&datadir, &found, &self.names, self.stale)? {
+            discard(copy)?;
             info(&format!("dropped {}", copy.name));
         }
         Ok(Exit::Clean)
@@ -234,31 +165,10 @@ impl Cost {
     fn run(&self) -> Result<Exit, Failure> {
         let datadir = self.source.datadir()?;
         let options = self.freezing.options(&self.source, Keep::WhileInUse);
-        let estimate = estimate(&datadir, &options).map_err(failure)?;
-        to_stdout(&|out| match self.render.format() {
-            Format::Json => json(out, &estimate),
-            _ => cost(out, &estimate),
-        })?;
+        let estimate = estimate(&datadir, &options)?;
+        self.render.write(&estimate, write_estimate_json, write_estimate_table)?;
         Ok(Exit::Clean)
     }
-}
-
-fn cost(out: &mut dyn Write, estimate: &Estimate) -> std::io::Result<()> {
-    writeln!(out, "provider     {}", estimate.provider)?;
-    writeln!(out, "files        {}", estimate.files)?;
-    writeln!(out, "extents      {}", estimate.extents)?;
-    writeln!(out, "to write out {}", size(estimate.dirty_bytes))?;
-    writeln!(out, "freeze       {}", milliseconds(estimate.freeze()))
-}
-
-fn json(out: &mut dyn Write, value: &impl Serialize) -> std::io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, value)?;
-    out.write_all(b"\n")
-}
-
-/// A time for people.
-pub(crate) fn milliseconds(time: Duration) -> String {
-    format!("{:.1} ms", time.as_secs_f64() * 1000.0)
 }
 
 impl Watchdog {

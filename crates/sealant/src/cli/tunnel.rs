@@ -5,11 +5,10 @@ mod near;
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ::tunnel::{Credentials, Error, Log};
+use ::tunnel::{Credentials, Log};
 use clap::{Args, Subcommand};
 
 use crate::cli::verify::forbid_dumps;
@@ -67,15 +66,10 @@ struct Files {
 
 impl Files {
     fn credentials(&self) -> Credentials {
-        let mode = std::fs::metadata(&self.tls_key).map_or(0, |found| found.permissions().mode());
-        if mode & 0o007 != 0 {
-            let key = self.tls_key.display();
-            warning(&format!(
-                "{key} is a private key and others may read it (mode {:04o}); chmod 0600 it",
-                mode & 0o7777
-            ));
-        }
-        Credentials { certificate: self.tls_cert.clone(), key: self.tls_key.clone(), ca: self.tls_ca.clone() }
+        let credentials =
+            Credentials { certificate: self.tls_cert.clone(), key: self.tls_key.clone(), ca: self.tls_ca.clone() };
+        credentials.warning().iter().for_each(|text| warning(text));
+        credentials
     }
 }
 
@@ -103,42 +97,16 @@ impl Tunnel {
 }
 
 impl Running {
-    /// Runs to its end what an end does.
+    /// Runs an end until it stops.
     fn run(&self, end: impl Future<Output = Result<(), Failure>>) -> Result<Exit, Failure> {
-        raise_descriptors();
-        let threads = self.threads.map_or_else(default_threads, usize::from);
-        let mut builder = match threads {
-            1 => tokio::runtime::Builder::new_current_thread(),
-            _ => tokio::runtime::Builder::new_multi_thread(),
-        };
-        let runtime = builder.worker_threads(threads).enable_all().build();
-        let runtime = runtime.map_err(|e| Failure::new(format!("no threads can be started: {e}")))?;
-        runtime.block_on(end)?;
-        // A name that does not resolve must not hold up the end.
-        runtime.shutdown_background();
+        ::tunnel::run(self.threads.map(usize::from), end)?;
         Ok(Exit::Clean)
     }
-}
-
-/// Threads that wake each other cost more than they bring where the server needs the cores itself.
-fn default_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1))
-}
-
-/// Each session takes two descriptors.
-fn raise_descriptors() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Lines for the operator.
 fn log() -> Arc<Log> {
     Arc::new(|text: &str| info(text))
-}
-
-fn failure(error: &Error) -> Failure {
-    Failure::from(error)
 }
 
 fn loopback(text: &str) -> Result<SocketAddr, String> {

@@ -31,6 +31,7 @@ with_hints! {
     ::luks::key::KeyError,
     ::register::Error,
     ::snapshot::Error,
+    ::snapshot::prepare::PrepareError,
     ::transfer::TransferError,
     ::transfer::pairing::CodeError,
     ::tunnel::Error,

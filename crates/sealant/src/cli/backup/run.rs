@@ -12,7 +12,7 @@ use report::{backup_messages, backup_progress};
 
 use super::{Configured, Told};
 use crate::cli::encrypt::ended_by_signals;
-use crate::cli::snapshot::Held;
+use crate::cli::snapshot::held;
 use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info, say};
@@ -66,7 +66,7 @@ impl Run {
             Provider::Stopped => info("no server runs on it, so the data directory itself is read"),
             provider => info(&format!("copy taken by {provider}; {}", still.effect())),
         }
-        let (held, provider) = (Held::new(still, stop), provider.to_string());
+        let (held, provider) = (held(still, stop), provider.to_string());
         let prove = || held.prove().map_err(|error| BackupError::Void(error.to_string()));
         let source = Source { root: held.root(), provider: &provider, instant: Timestamp::now(), prove: &prove };
         let progress = Progress::default();

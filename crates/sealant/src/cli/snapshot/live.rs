@@ -1,19 +1,16 @@
 //! A copy that a verb takes, uses and releases, however it ends.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use ::backup::stream::Streamed;
 use ::snapshot::backup::Settings;
-use ::snapshot::{Choice, Keep, LEFT_OUT, LeftOut, Provider, Still, take};
-use ::transfer::TransferError;
+use ::snapshot::{Choice, Error, Held, Keep, LEFT_OUT, LeftOut, Listener, Provider, Still, take};
 use clap::Args;
 use glob::Pattern;
 
-use super::backup::Streamed;
-use super::source::{Freezing, Named, Source, failure};
+use super::source::{Freezing, Named, Source};
 use crate::cli::encrypt::ended_by_signals;
 use crate::output::message::{Failure, info, warning};
 
@@ -56,7 +53,7 @@ impl Live {
             defaults: self.backup_defaults.clone(),
             socket: self.server.socket.clone(),
         };
-        Streamed::of(&self.source()?.datadir()?, settings).map(Some)
+        Ok(Some(Streamed::new(&self.source()?.datadir()?, settings)?))
     }
 
     fn source(&self) -> Result<Source, Failure> {
@@ -68,14 +65,14 @@ impl Live {
     pub(crate) fn take(&self) -> Result<Held, Failure> {
         let source = self.source()?;
         let stop = ended_by_signals()?;
-        let still = take(&source.datadir()?, &self.freezing.options(&source, Keep::WhileInUse)).map_err(failure)?;
+        let still = take(&source.datadir()?, &self.freezing.options(&source, Keep::WhileInUse))?;
         match still.provider() {
             Provider::Stopped => info("no server runs on it, so the data directory itself is sent"),
             provider => {
                 info(&format!("copy taken by {provider}; {}", still.effect()));
             }
         }
-        Ok(Held::new(still, stop))
+        Ok(held(still, stop))
     }
 
     /// What of the copy does not go.
@@ -86,61 +83,14 @@ impl Live {
     }
 }
 
-/// A copy in use. It is released with this value, and also when a signal ends the program.
-pub(crate) struct Held {
-    root: PathBuf,
-    still: Arc<Mutex<Option<Still>>>,
-    over: Arc<AtomicBool>,
-}
-
-impl Held {
-    pub(crate) fn new(still: Still, stop: Arc<AtomicBool>) -> Self {
-        let root = still.root().to_owned();
-        let still = Arc::new(Mutex::new(Some(still)));
-        let over = Arc::new(AtomicBool::new(false));
-        let watched = (Arc::clone(&still), Arc::clone(&over));
-        thread::spawn(move || {
-            while !watched.1.load(Ordering::Relaxed) {
-                if stop.load(Ordering::Relaxed) {
-                    release(&watched.0);
-                    end();
-                }
-                thread::sleep(Duration::from_millis(20));
-            }
-        });
-        Self { root, still, over }
-    }
-
-    /// Makes sure that the copy is still of the instant that it was taken in.
-    pub(crate) fn prove(&self) -> Result<(), TransferError> {
-        let still = self.still.lock().unwrap_or_else(PoisonError::into_inner);
-        let proven = still.as_ref().map_or(Ok(()), Still::prove);
-        proven.map_err(|error| TransferError::Void { reason: error.to_string() })
-    }
-
-    /// The copy's data directory.
-    pub(crate) fn root(&self) -> &std::path::Path {
-        &self.root
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        release(&self.still);
-    }
-}
-
-fn release(still: &Mutex<Option<Still>>) {
-    // Held until it is done: the other thread waits, and the program with it.
-    let mut still = still.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(Err(error)) = still.take().map(Still::release) {
-        warning(&format!("{error}; `sealant snapshot drop` removes it"));
-    }
+/// Holds a copy. A signal releases it and ends the program: other threads wait for the network.
+pub(crate) fn held(still: Still, stop: Arc<AtomicBool>) -> Held {
+    let kept = |error: &Error| warning(&format!("{error}; `sealant snapshot drop` removes it"));
+    Held::new(still, stop, Listener { stopped: Box::new(end), kept: Arc::new(kept) })
 }
 
 #[allow(clippy::exit, reason = "other threads wait for the network; a signal ends them all")]
-fn end() -> ! {
+fn end() {
     Failure::new("ended by a signal; nothing was committed, and the copy was released").print();
     std::process::exit(1)
 }

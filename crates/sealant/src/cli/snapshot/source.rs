@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::snapshot::{Choice, DataDir, Error, Keep, Options};
+use ::snapshot::{Choice, DataDir, Keep, Options};
 use clap::Args;
 
 use crate::cli::value;
@@ -47,7 +47,7 @@ pub(crate) struct Freezing {
 
 impl Source {
     pub(crate) fn datadir(&self) -> Result<DataDir, Failure> {
-        let datadir = DataDir::at(&self.datadir).map_err(failure)?;
+        let datadir = DataDir::at(&self.datadir)?;
         Ok(datadir.socket(self.server.socket.clone()).pid_file(self.server.pid_file.clone()))
     }
 }
@@ -62,9 +62,4 @@ impl Freezing {
             ..Options::default()
         }
     }
-}
-
-/// An error of the library for the user.
-pub(crate) fn failure(error: Error) -> Failure {
-    Failure::from(error)
 }

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ::tunnel::address::tcp_listener;
 use ::tunnel::{FarOptions, ProxyVersion, ServerAddress, ServerTls};
 use clap::{Args, ValueEnum};
 
-use super::{Files, Running, failure, log};
+use super::{Files, Running, log};
 use crate::cli::value;
 use crate::exit::Exit;
 use crate::output::message::{Failure, info, warning};
@@ -15,10 +16,10 @@ use crate::output::message::{Failure, info, warning};
 #[derive(Debug, Args)]
 pub(super) struct Far {
     /// Listen for near ends here (repeatable, or with commas between); systemd's sockets, if there are any, come first
-    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true, value_parser = listen)]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true, value_parser = tcp_listener)]
     listen: Vec<String>,
     /// The server: the path of its socket, or HOST:PORT, of another host with --server-tls-ca only
-    #[arg(long, value_name = "SOCKET|HOST:PORT", value_parser = server)]
+    #[arg(long, value_name = "SOCKET|HOST:PORT")]
     server: ServerAddress,
     #[command(flatten)]
     files: Files,
@@ -94,7 +95,7 @@ impl Far {
         }
         let options = self.options();
         self.running.run(async {
-            let far = ::tunnel::Far::open(options, log()).map_err(|error| failure(&error))?;
+            let far = ::tunnel::Far::open(options, log())?;
             if let Some(reason) = far.try_server().await {
                 // It may come later.
                 warning(&reason);
@@ -133,22 +134,8 @@ impl Far {
 
 impl Far {
     fn server_tls(&self) -> Option<ServerTls> {
-        let ServerAddress::Port(address) = &self.server else { return None };
-        let host = || super::near::host_and_port(address).map_or_else(|_| address.clone(), |(host, _)| host.to_owned());
-        let name = || self.server_tls_name.clone().unwrap_or_else(host);
-        let ca = self.server_tls_ca.clone()?;
-        Some(ServerTls { ca, name: (!self.server_tls_any_name).then(name) })
+        let host = self.server.host()?;
+        let name = self.server_tls_name.clone().unwrap_or_else(|| host.to_owned());
+        Some(ServerTls { ca: self.server_tls_ca.clone()?, name: (!self.server_tls_any_name).then_some(name) })
     }
-}
-
-fn listen(text: &str) -> Result<String, String> {
-    let address = super::near::host_and_port(text).map(|_| text.to_owned());
-    address.map_err(|error| if text.contains('/') { "links come by TCP: give HOST:PORT".to_owned() } else { error })
-}
-
-fn server(text: &str) -> Result<ServerAddress, String> {
-    if text.contains('/') {
-        return Ok(ServerAddress::Socket(PathBuf::from(text)));
-    }
-    super::near::host_and_port(text).map(|_| ServerAddress::Port(text.to_owned()))
 }

@@ -1,12 +1,11 @@
 //! `sealant tunnel near`: the end beside the applications.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use ::tunnel::{FarAddress, Listen, NearOptions, SocketAccess};
 use clap::Args;
 
-use super::{Files, Running, failure, log};
+use super::{Files, Running, log};
 use crate::cli::accounts;
 use crate::cli::value;
 use crate::exit::Exit;
@@ -16,10 +15,10 @@ use crate::output::message::{Failure, hint, info, warning};
 #[derive(Debug, Args)]
 pub(super) struct Near {
     /// Listen for applications here (repeatable, or with commas between); systemd's sockets, if there are any, come first
-    #[arg(long, value_name = "SOCKET|HOST:PORT", value_delimiter = ',', required = true, value_parser = listen)]
+    #[arg(long, value_name = "SOCKET|HOST:PORT", value_delimiter = ',', required = true)]
     listen: Vec<Listen>,
     /// The far end; if there are several, the first that works (repeatable, or with commas between)
-    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true, value_parser = far)]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true)]
     far: Vec<FarAddress>,
     #[command(flatten)]
     files: Files,
@@ -72,7 +71,7 @@ impl Near {
     pub(super) fn run(self) -> Result<Exit, Failure> {
         let options = self.options();
         self.running.run(async {
-            let near = ::tunnel::Near::open(options, log()).map_err(|error| failure(&error))?;
+            let near = ::tunnel::Near::open(options, log())?;
             for (far, tried) in near.try_fars().await {
                 match tried {
                     Ok(()) => info(&format!("far end {}:{} answers", far.host, far.port)),
@@ -109,34 +108,6 @@ impl Near {
             drain: self.drain,
             metrics: self.running.metrics,
         }
-    }
-}
-
-fn listen(text: &str) -> Result<Listen, String> {
-    if text.contains('/') {
-        return Ok(Listen::Socket(PathBuf::from(text)));
-    }
-    host_and_port(text).map(|_| Listen::Port(text.to_owned()))
-}
-
-fn far(text: &str) -> Result<FarAddress, String> {
-    let (host, port) = host_and_port(text)?;
-    if port == 0 {
-        return Err("0 is no port to connect to".to_owned());
-    }
-    Ok(FarAddress { host: host.to_owned(), port })
-}
-
-/// `HOST:PORT`, with brackets around an IPv6 address.
-pub(super) fn host_and_port(text: &str) -> Result<(&str, u16), String> {
-    let wrong = || "it is neither HOST:PORT nor the path of a socket".to_owned();
-    let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
-    let port = port.parse().map_err(|_| format!("{port:?} is no port"))?;
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    match bare {
-        Some(address) if address.parse::<std::net::Ipv6Addr>().is_ok() => Ok((address, port)),
-        None if !host.is_empty() && !host.contains([':', '[', ']']) => Ok((host, port)),
-        _ => Err(wrong()),
     }
 }
 

@@ -11,8 +11,10 @@ use std::path::Path;
 use files::WriteOptions;
 use files::regular::{self, Links};
 
+use super::Reason;
+
 /// The option file that such a program puts into a backup, and reads again.
-pub(super) const OPTIONS: &str = "backup-my.cnf";
+pub const OPTIONS: &str = "backup-my.cnf";
 /// More than any program writes, and than anybody needs to say where keys are.
 const MOST_BYTES: u64 = 64 << 10;
 
@@ -50,18 +52,16 @@ const KNOWN: [(&str, Form); 19] = [
 ];
 
 /// Writes the option file of a backup anew; what `own` says, a file of this host, stands behind.
-pub(super) fn write_anew(backup: &Path, own: Option<&Path>, owner: Option<(u32, u32)>) -> Result<(), String> {
+pub(super) fn write_anew(backup: &Path, own: Option<&Path>, owner: Option<(u32, u32)>) -> Result<(), Reason> {
     let path = backup.join(OPTIONS);
-    let named = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
-    let text = regular::read(&path, Links::Refused, MOST_BYTES).map_err(|error| named(&path, error))?;
-    let mut anew =
-        anew(&text).map_err(|name| format!("{}: {name} is set to nothing that a backup has", path.display()))?;
+    let text = regular::read(&path, Links::Refused, MOST_BYTES).map_err(Reason::io(&path))?;
+    let mut anew = anew(&text).map_err(|option| Reason::Option { path: path.clone(), option })?;
     if let Some(own) = own {
-        let own = regular::read(own, Links::Followed, MOST_BYTES).map_err(|error| named(own, error))?;
+        let own = regular::read(own, Links::Followed, MOST_BYTES).map_err(Reason::io(own))?;
         anew.extend(own);
     }
     let options = WriteOptions { mode: 0o600, owner, replace: true };
-    files::write_atomic(&path, &anew, options).map_err(|error| named(&path, error))
+    files::write_atomic(&path, &anew, options).map_err(Reason::io(&path))
 }
 
 /// The known options of a text; the name of one whose value is of no form that it can have.
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), anew);
         std::fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink(&own, &path).unwrap();
-        assert!(write_anew(directory.path(), None, None).unwrap_err().contains("a symbolic link"));
+        assert!(write_anew(directory.path(), None, None).unwrap_err().to_string().contains("a symbolic link"));
         assert_eq!(std::fs::read_to_string(&own).unwrap(), "plugin_load=file_key_management\n");
     }
 }

@@ -4,34 +4,37 @@ use std::os::unix::fs::MetadataExt;
 use std::process::ChildStdout;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ::snapshot::DataDir;
-use ::snapshot::backup::{Backup, Program, Settings};
-use ::transfer::TransferError;
-use ::transfer::sender::flow::xbstream::XbStream;
-use ::transfer::sender::flow::{Dress, Flow, Piece};
+use snapshot::DataDir;
+use snapshot::backup::{Backup, Program, Settings};
+use transfer::TransferError;
+use transfer::sender::flow::xbstream::XbStream;
+use transfer::sender::flow::{Dress, Flow, Piece};
 
-use super::source::failure;
-use crate::output::message::Failure;
+use crate::error::BackupError;
 
 /// What the sender tells the receiver, with the name of the program behind it.
 const UNPREPARED: &str = "unprepared backup by ";
 
 /// A backup that is to be sent.
-pub(crate) struct Streamed {
+#[derive(Debug)]
+pub struct Streamed {
     settings: Settings,
     datadir: DataDir,
     /// A stream says nothing of owners and permissions.
-    pub(crate) dress: Dress,
+    pub dress: Dress,
 }
 
 impl Streamed {
-    pub(super) fn of(datadir: &DataDir, settings: Settings) -> Result<Self, Failure> {
+    /// A backup of the running server of a data directory.
+    ///
+    /// # Errors
+    /// [`BackupError`], also if no server runs on it.
+    pub fn new(datadir: &DataDir, settings: Settings) -> Result<Self, BackupError> {
         let path = datadir.path();
         let metadata = std::fs::metadata(path);
-        let metadata = metadata.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
-        if datadir.server().map_err(failure)?.is_none() {
-            return Err(Failure::new(format!("{}: no server runs on it that could be backed up", path.display()))
-                .hint("send the directory itself: sealant send DIR CODE"));
+        let metadata = metadata.map_err(|source| BackupError::Unreadable { path: path.to_owned(), source })?;
+        if datadir.server()?.is_none() {
+            return Err(BackupError::NoServer { path: path.to_owned() });
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let dress = Dress {
@@ -45,30 +48,37 @@ impl Streamed {
     }
 
     /// Starts the program.
-    pub(crate) fn begin(&self) -> Result<BackupFlow, TransferError> {
+    ///
+    /// # Errors
+    /// [`TransferError::Void`] if it cannot be started.
+    pub fn begin(&self) -> Result<BackupFlow, TransferError> {
         let begun = Backup::begin(self.datadir.path(), &self.settings);
         let (backup, stream) = begun.map_err(|error| TransferError::Void { reason: error.to_string() })?;
         Ok(BackupFlow { stream: XbStream::new(stream), backup })
     }
 
     /// What the receiver has to know.
-    pub(crate) fn note(&self) -> String {
+    #[must_use]
+    pub fn note(&self) -> String {
         format!("{UNPREPARED}{}", self.settings.program)
     }
 
     /// For the user.
-    pub(crate) fn program(&self) -> Program {
+    #[must_use]
+    pub fn program(&self) -> Program {
         self.settings.program
     }
 }
 
 /// By which program what was received has to be prepared; `None` if it need not be.
-pub(crate) fn unprepared_by(notes: &[String]) -> Option<Program> {
+#[must_use]
+pub fn unprepared_by(notes: &[String]) -> Option<Program> {
     notes.iter().find_map(|note| note.strip_prefix(UNPREPARED)?.parse().ok())
 }
 
 /// The stream, which is whole only if its program says so.
-pub(crate) struct BackupFlow {
+#[derive(Debug)]
+pub struct BackupFlow {
     stream: XbStream<ChildStdout>,
     backup: Backup,
 }
@@ -88,5 +98,27 @@ impl Flow for BackupFlow {
     fn stopper(&self) -> Box<dyn Fn() + Send + Sync> {
         let program = self.backup.stopper();
         Box::new(move || program.stop())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_receiver_learns_which_program_prepares_it() {
+        let note = |text: &str| unprepared_by(&["another note".to_owned(), text.to_owned()]);
+        assert_eq!(note("unprepared backup by xtrabackup"), Some(Program::XtraBackup));
+        assert_eq!((note("unprepared backup by rm"), note("")), (None, None));
+    }
+
+    #[test]
+    fn only_a_running_server_is_backed_up() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("ibdata1"), []).unwrap();
+        let Ok(datadir) = DataDir::at(directory.path()) else { return };
+        let settings = Settings { program: Program::MariaBackup, path: None, defaults: None, socket: None };
+        let error = Streamed::new(&datadir, settings).unwrap_err();
+        assert!(error.to_string().ends_with("no server runs on it that could be backed up"), "{error}");
     }
 }

@@ -1,0 +1,91 @@
+//! Reports of `sealant snapshot`: what was taken, what is there, and what a copy would take.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+use snapshot::{Estimate, Found, State, Still};
+use verify::size;
+
+use crate::{Error, json};
+
+/// Writes where a copy is, as JSON for scripts.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_snapshot_json(still: &Still, out: &mut dyn Write) -> Result<(), Error> {
+    let document = json!({
+        "name": still.name(),
+        "root": still.root(),
+        "provider": still.provider().name(),
+        "freeze_ms": still.frozen().as_secs_f64() * 1000.0,
+    });
+    json::pretty(&document, out)
+}
+
+/// Writes where a copy is: its path, for a shell.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_snapshot_table(still: &Still, out: &mut dyn Write) -> Result<(), Error> {
+    Ok(writeln!(out, "{}", still.root().display())?)
+}
+
+/// Writes the copies of a data directory, as JSON for scripts.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_snapshots_json(found: &Vec<Found>, out: &mut dyn Write) -> Result<(), Error> {
+    let copy = |found: &Found| {
+        json!({
+            "name": found.name,
+            "root": found.root,
+            "provider": found.provider.name(),
+            "created": created(found),
+            "freeze_ms": found.freeze_ms,
+            "state": found.state,
+        })
+    };
+    json::pretty(&found.iter().map(copy).collect::<Vec<Value>>(), out)
+}
+
+/// The same for people.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_snapshots_table(found: &Vec<Found>, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "{:<20}  {:<8}  {:<6}  NAME", "CREATED", "PROVIDER", "STATE")?;
+    for copy in found {
+        let state = match copy.state {
+            State::Kept => "kept",
+            State::InUse => "in use",
+            State::Stale => "stale",
+            State::Void => "void",
+        };
+        writeln!(out, "{:<20}  {:<8}  {state:<6}  {}", created(copy), copy.provider.name(), copy.name)?;
+    }
+    Ok(())
+}
+
+fn created(found: &Found) -> String {
+    found.created.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// Writes what a copy would take, as JSON for scripts.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_estimate_json(estimate: &Estimate, out: &mut dyn Write) -> Result<(), Error> {
+    json::pretty(estimate, out)
+}
+
+/// The same for people.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_estimate_table(estimate: &Estimate, out: &mut dyn Write) -> Result<(), Error> {
+    writeln!(out, "provider     {}", estimate.provider)?;
+    writeln!(out, "files        {}", estimate.files)?;
+    writeln!(out, "extents      {}", estimate.extents)?;
+    writeln!(out, "to write out {}", size(estimate.dirty_bytes))?;
+    Ok(writeln!(out, "freeze       {:.1} ms", estimate.freeze().as_secs_f64() * 1000.0)?)
+}

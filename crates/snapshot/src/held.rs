@@ -1,0 +1,120 @@
+//! A copy that is taken, used and released, however that ends.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use crate::{error::Error, still::Still};
+
+/// How often it is looked whether the program is to end.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What is told of a copy in use.
+pub struct Listener {
+    /// It is released, since the program was told to stop. What this does not end goes on without the copy.
+    pub stopped: Box<dyn FnOnce() + Send>,
+    /// It could not be removed.
+    pub kept: Arc<dyn Fn(&Error) + Send + Sync>,
+}
+
+/// A copy in use. It is released with this value, and also when the program is told to stop.
+pub struct Held {
+    root: PathBuf,
+    still: Arc<Mutex<Option<Still>>>,
+    over: Arc<AtomicBool>,
+    kept: Arc<dyn Fn(&Error) + Send + Sync>,
+}
+
+impl Held {
+    /// Holds a copy until this value goes, or `stop` becomes true.
+    #[must_use]
+    pub fn new(still: Still, stop: Arc<AtomicBool>, listener: Listener) -> Self {
+        let root = still.root().to_owned();
+        let (still, over) = (Arc::new(Mutex::new(Some(still))), Arc::new(AtomicBool::new(false)));
+        let held = Self { root, still: Arc::clone(&still), over: Arc::clone(&over), kept: Arc::clone(&listener.kept) };
+        thread::spawn(move || {
+            while !over.load(Ordering::Relaxed) {
+                if stop.load(Ordering::Relaxed) {
+                    release(&still, &*listener.kept);
+                    return (listener.stopped)();
+                }
+                thread::sleep(TICK);
+            }
+        });
+        held
+    }
+
+    /// Makes sure that the copy is still of the instant that it was taken in.
+    ///
+    /// # Errors
+    /// As [`Still::prove`].
+    pub fn prove(&self) -> Result<(), Error> {
+        let still = self.still.lock().unwrap_or_else(PoisonError::into_inner);
+        still.as_ref().map_or(Ok(()), Still::prove)
+    }
+
+    /// The copy's data directory.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        release(&self.still, &*self.kept);
+    }
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Held").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+fn release(still: &Mutex<Option<Still>>, kept: &dyn Fn(&Error)) {
+    // Held until it is done: the other thread waits, and the program with it.
+    let mut still = still.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(Err(error)) = still.take().map(Still::release) {
+        kept(&error);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    fn held(stop: &Arc<AtomicBool>, stopped: impl FnOnce() + Send + 'static) -> Held {
+        let listener = Listener { stopped: Box::new(stopped), kept: Arc::new(|_| {}) };
+        Held::new(Still::stopped(Path::new("/data")), Arc::clone(stop), listener)
+    }
+
+    #[test]
+    fn a_stop_releases_the_copy_and_is_told() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (sender, told) = channel();
+        let held = held(&stop, move || sender.send(()).unwrap());
+        assert!(held.root() == Path::new("/data") && held.prove().is_ok());
+        stop.store(true, Ordering::Relaxed);
+        told.recv_timeout(Duration::from_secs(10)).unwrap();
+        assert!(held.still.lock().unwrap().is_none());
+    }
+
+    #[test]
+    fn nothing_is_told_of_one_that_has_gone() {
+        let (stop, (sender, told)) = (Arc::new(AtomicBool::new(false)), channel());
+        drop(held(&stop, move || sender.send(()).unwrap()));
+        stop.store(true, Ordering::Relaxed);
+        assert!(told.recv_timeout(Duration::from_secs(1)).is_err());
+    }
+}

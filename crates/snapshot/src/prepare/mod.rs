@@ -1,0 +1,276 @@
+//! A backup that was streamed is no data directory yet: what was written while it was made has to be applied.
+
+mod options;
+
+use std::{
+    fmt, fs,
+    io::{self, BufReader},
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf, absolute},
+    process::{Command, Stdio},
+};
+
+use files::regular::{self, Links};
+
+pub use self::options::OPTIONS;
+use self::options::write_anew;
+use crate::backup::{Program, reason_in};
+
+/// Where such a program writes down how far a backup is; `mariadb_backup_` since MariaDB 11.
+const STATES: [&str; 2] = ["xtrabackup_checkpoints", "mariadb_backup_checkpoints"];
+
+/// A user and a group, by number.
+pub type User = (u32, u32);
+
+/// What is to be prepared, and by what.
+#[derive(Clone, Copy, Debug)]
+pub struct Preparation<'a> {
+    /// The program that made the backup.
+    pub program: Program,
+    /// The directory that the backup is in.
+    pub directory: &'a Path,
+    /// The program itself, if not on the path.
+    pub path: Option<&'a Path>,
+    /// An option file of this host, for a backup of encrypted tables.
+    pub options: Option<&'a Path>,
+    /// Name of the list of what came, which is not what is there any more afterwards.
+    pub list: &'a str,
+}
+
+/// Why a backup was not prepared.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: received, but not prepared: {reason}", directory.display())]
+pub struct PrepareError {
+    /// The directory that the backup is in.
+    pub directory: PathBuf,
+    /// The program that made it.
+    pub program: Program,
+    /// What is wrong.
+    pub reason: Reason,
+}
+
+/// What is wrong with a backup, or with the program that is to prepare it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// A link in it leads elsewhere.
+    #[error("{} leads out of it, as nothing in such a backup does", .0.display())]
+    LeadsOut(PathBuf),
+    /// The program would run as root.
+    #[error("root does not run the program as root, and --owner is root")]
+    OwnerIsRoot,
+    /// Nobody says as whom the program is to run.
+    #[error("root runs the program only as a user that --owner names")]
+    NoOwner,
+    /// A file or the program refuses.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// An option of the backup has a value that no such program writes.
+    #[error("{}: {option} is set to nothing that a backup has", path.display())]
+    Option {
+        /// The option file.
+        path: PathBuf,
+        /// The option.
+        option: &'static str,
+    },
+    /// The program failed.
+    #[error("{}: {said}", path.display())]
+    Failed {
+        /// The program.
+        path: PathBuf,
+        /// What it said.
+        said: String,
+    },
+    /// The program did not fail, and did not prepare it.
+    #[error("{}: it ended well, but the backup does not say that it is prepared", path.display())]
+    NotPrepared {
+        /// The program.
+        path: PathBuf,
+    },
+}
+
+impl PrepareError {
+    /// What to do.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self.reason {
+            Reason::LeadsOut(_) => {
+                "do not run the program on it: it would write where that leads; ask who sent this".to_owned()
+            }
+            _ => ByHand(self.program, &self.directory).to_string(),
+        })
+    }
+}
+
+impl Reason {
+    fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { path, source }
+    }
+}
+
+/// How it is prepared without this program.
+struct ByHand<'a>(Program, &'a Path);
+
+impl fmt::Display for ByHand<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "no server may start on it before `{} --prepare --target-dir={}` has succeeded, run as the server's user and \
+             never as root",
+            self.0.file(),
+            self.1.display()
+        )
+    }
+}
+
+impl Preparation<'_> {
+    /// What whoever does not want it prepared has to know.
+    #[must_use]
+    pub fn warning(&self) -> String {
+        let by_hand = ByHand(self.program, self.directory);
+        format!("not ready: {by_hand}; {OPTIONS} in it is the sender's word, which the program obeys")
+    }
+
+    /// Whether anything in it leads out of it; `links` are those that came.
+    ///
+    /// # Errors
+    /// [`Reason::LeadsOut`].
+    pub fn check(&self, links: &[PathBuf]) -> Result<(), PrepareError> {
+        match links.first() {
+            Some(link) => Err(self.failed(Reason::LeadsOut(link.clone()))),
+            None => Ok(()),
+        }
+    }
+
+    /// Prepares it, as `owner` if this is root.
+    ///
+    /// # Errors
+    /// [`PrepareError`].
+    pub fn run(&self, owner: Option<User>) -> Result<(), PrepareError> {
+        let is_root = rustix::process::geteuid().is_root();
+        user(is_root, owner).and_then(|user| self.prepare(user)).map_err(|reason| self.failed(reason))
+    }
+
+    fn failed(&self, reason: Reason) -> PrepareError {
+        PrepareError { directory: self.directory.to_owned(), program: self.program, reason }
+    }
+
+    fn prepare(&self, user: Option<User>) -> Result<(), Reason> {
+        // The program works in that directory.
+        let directory = &fs::canonicalize(self.directory).map_err(Reason::io(self.directory))?;
+        write_anew(directory, self.options, user)?;
+        let path = self.path.unwrap_or_else(|| Path::new(self.program.file()));
+        let mut command = command(path).map_err(Reason::io(path))?;
+        command.arg("--prepare").arg(format!("--target-dir={}", directory.display()));
+        if let Some((uid, gid)) = user {
+            // Other groups go with the user.
+            command.uid(uid).gid(gid);
+        }
+        let mut child = command.spawn().map_err(Reason::io(path))?;
+        let said = child.stderr.take().map(|log| reason_in(BufReader::new(log))).unwrap_or_default();
+        let status = child.wait().map_err(Reason::io(path))?;
+        let path = path.to_owned();
+        if !status.success() {
+            let said = if said.is_empty() { status.to_string() } else { said };
+            return Err(Reason::Failed { path, said });
+        }
+        if !STATES.iter().any(|name| is_prepared(&directory.join(name))) {
+            return Err(Reason::NotPrepared { path });
+        }
+        fs::remove_file(directory.join(self.list)).map_err(Reason::io(Path::new(self.list)))
+    }
+}
+
+/// The program, started where nothing of the sender's lies: a relative path, or one that is searched, leads to this
+/// host's file.
+fn command(program: &Path) -> std::io::Result<Command> {
+    let is_searched = program.components().count() == 1 && !program.is_absolute();
+    let mut command = if is_searched { Command::new(program) } else { Command::new(absolute(program)?) };
+    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    Ok(command)
+}
+
+/// As whom the program runs, which parses what a sender made: never as root, and not as a user or group that only the
+/// sender named. `None` is this user.
+fn user(is_root: bool, owner: Option<User>) -> Result<Option<User>, Reason> {
+    match owner {
+        _ if !is_root => Ok(None),
+        Some((uid, gid)) if uid != 0 && gid != 0 => Ok(owner),
+        Some(_) => Err(Reason::OwnerIsRoot),
+        None => Err(Reason::NoOwner),
+    }
+}
+
+fn is_prepared(state: &Path) -> bool {
+    const MOST_BYTES: u64 = 64 << 10;
+    let text = regular::read(state, Links::Refused, MOST_BYTES).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let kind = text.lines().find_map(|line| line.strip_prefix("backup_type")?.trim_start().strip_prefix('='));
+    // Of xtrabackup, and of mariabackup.
+    kind.is_some_and(|kind| matches!(kind.trim(), "full-prepared" | "log-applied"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preparation<'a>(directory: &'a Path, path: &'a Path) -> Preparation<'a> {
+        Preparation { program: Program::MariaBackup, directory, path: Some(path), options: None, list: "list" }
+    }
+
+    #[test]
+    fn root_runs_it_as_somebody_else() {
+        assert!(matches!(user(false, None), Ok(None)));
+        assert!(matches!(user(true, Some((27, 27))), Ok(Some((27, 27)))));
+        assert!(matches!(user(true, Some((27, 0))), Err(Reason::OwnerIsRoot)));
+        assert!(matches!(user(true, None), Err(Reason::NoOwner)));
+    }
+
+    #[test]
+    fn a_link_in_it_is_no_reason_to_run_the_program() {
+        let preparation = preparation(Path::new("/b"), Path::new("mariadb-backup"));
+        let error = preparation.check(&[PathBuf::from("db/t.isl")]).unwrap_err();
+        let text = "/b: received, but not prepared: db/t.isl leads out of it, as nothing in such a backup does";
+        assert_eq!(error.to_string(), text);
+        assert!(error.hint().is_some_and(|hint| hint.starts_with("do not run the program")));
+        assert!(preparation.check(&[]).is_ok());
+    }
+
+    #[test]
+    fn a_program_that_fails_or_prepares_nothing_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("program");
+        fs::write(directory.path().join(OPTIONS), "innodb_page_size=4096\n").unwrap();
+        fs::write(directory.path().join("list"), "").unwrap();
+        let run = |script: &str| {
+            harness::script(&program, script).unwrap();
+            preparation(directory.path(), &program).prepare(None).map_err(|reason| reason.to_string())
+        };
+        assert!(run("echo 'Error: no redo log' >&2; exit 1").unwrap_err().ends_with("Error: no redo log"));
+        assert!(run("exit 0").unwrap_err().contains("does not say that it is prepared"));
+        assert_eq!(run("echo 'backup_type = log-applied' > \"${2#--target-dir=}/xtrabackup_checkpoints\""), Ok(()));
+        assert!(!directory.path().join("list").exists());
+    }
+
+    #[test]
+    fn only_what_says_so_is_prepared() {
+        let directory = tempfile::tempdir().unwrap();
+        let state = directory.path().join("state");
+        for (text, prepared) in [
+            ("backup_type = full-prepared\nfrom_lsn = 0\n", true),
+            ("backup_type = full-backuped\n", false),
+            ("backup_type = log-applied\n", true),
+            ("", false),
+        ] {
+            fs::write(&state, text).unwrap();
+            assert_eq!(is_prepared(&state), prepared, "{text}");
+        }
+        assert!(!is_prepared(&directory.path().join("none")));
+    }
+}

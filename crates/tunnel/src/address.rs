@@ -1,0 +1,124 @@
+//! Addresses as they are written: `HOST:PORT`, or the path of a socket, which has a slash in it.
+
+use std::{net::Ipv6Addr, path::PathBuf, str::FromStr};
+
+use crate::{far::ServerAddress, listener::Listen, near::FarAddress};
+
+/// A text that is no address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AddressError {
+    /// There is no port in it, or what is before it is no host.
+    #[error("it is neither HOST:PORT nor the path of a socket")]
+    Form,
+    /// What is behind the colon is no number up to 65535.
+    #[error("{0:?} is no port")]
+    Port(String),
+    /// Nobody listens on it.
+    #[error("0 is no port to connect to")]
+    PortZero,
+    /// A socket where only a port will do.
+    #[error("links come by TCP: give HOST:PORT")]
+    NotTcp,
+}
+
+/// `HOST:PORT`, with brackets around an IPv6 address; the host without them.
+///
+/// # Errors
+/// [`AddressError`].
+pub fn host_and_port(text: &str) -> Result<(&str, u16), AddressError> {
+    let (host, port) = text.rsplit_once(':').ok_or(AddressError::Form)?;
+    let port = port.parse().map_err(|_| AddressError::Port(port.to_owned()))?;
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    match bare {
+        Some(address) if address.parse::<Ipv6Addr>().is_ok() => Ok((address, port)),
+        None if !host.is_empty() && !host.contains([':', '[', ']']) => Ok((host, port)),
+        _ => Err(AddressError::Form),
+    }
+}
+
+/// An address that the far end listens on for near ends.
+///
+/// # Errors
+/// [`AddressError`].
+pub fn tcp_listener(text: &str) -> Result<String, AddressError> {
+    match host_and_port(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) if text.contains('/') => Err(AddressError::NotTcp),
+        Err(error) => Err(error),
+    }
+}
+
+impl FromStr for Listen {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        if text.contains('/') {
+            return Ok(Self::Socket(PathBuf::from(text)));
+        }
+        host_and_port(text).map(|_| Self::Port(text.to_owned()))
+    }
+}
+
+impl FromStr for ServerAddress {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        if text.contains('/') {
+            return Ok(Self::Socket(PathBuf::from(text)));
+        }
+        host_and_port(text).map(|_| Self::Port(text.to_owned()))
+    }
+}
+
+impl ServerAddress {
+    /// The host that its certificate names as a rule; none for a socket.
+    #[must_use]
+    pub fn host(&self) -> Option<&str> {
+        match self {
+            Self::Socket(_) => None,
+            Self::Port(address) => Some(host_and_port(address).map_or(address.as_str(), |(host, _)| host)),
+        }
+    }
+}
+
+impl FromStr for FarAddress {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        match host_and_port(text)? {
+            (_, 0) => Err(AddressError::PortZero),
+            (host, port) => Ok(Self { host: host.to_owned(), port }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_told_from_ports() {
+        assert_eq!(host_and_port("db1:3307"), Ok(("db1", 3307)));
+        assert_eq!(host_and_port("[::1]:3306"), Ok(("::1", 3306)));
+        for text in ["db1", "::1:3306", "[db1]:1", ":1", "[::1:1"] {
+            assert_eq!(host_and_port(text), Err(AddressError::Form), "{text}");
+        }
+        assert_eq!(host_and_port("db1:65536"), Err(AddressError::Port("65536".to_owned())));
+    }
+
+    #[test]
+    fn a_slash_makes_it_a_socket() {
+        assert_eq!("/run/s".parse(), Ok(Listen::Socket("/run/s".into())));
+        assert_eq!("./s".parse(), Ok(ServerAddress::Socket("./s".into())));
+        assert_eq!(tcp_listener("/run/s"), Err(AddressError::NotTcp));
+        assert_eq!("db1:0".parse::<FarAddress>(), Err(AddressError::PortZero));
+    }
+
+    #[test]
+    fn a_servers_host_is_without_port_and_brackets() {
+        let host = |text: &str| text.parse::<ServerAddress>().unwrap().host().map(str::to_owned);
+        assert_eq!(host("[::1]:3306").as_deref(), Some("::1"));
+        assert_eq!((host("db1:3306").as_deref(), host("/run/s")), (Some("db1"), None));
+    }
+}

@@ -1,0 +1,43 @@
+//! The threads that an end runs on.
+
+use std::future::Future;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::runtime::Builder;
+
+use crate::error::Error;
+
+/// Runs an end until it stops. Unless a number of threads is given, it is 1 on two cores, else half of the cores: threads
+/// that wake each other cost more than they bring where the server needs the cores itself.
+///
+/// # Errors
+/// [`Error::Threads`], and those of `end`.
+pub fn run<E: From<Error>>(threads: Option<usize>, end: impl Future<Output = Result<(), E>>) -> Result<(), E> {
+    raise_descriptors();
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = threads.unwrap_or_else(|| (cores() / 2).max(1));
+    let mut builder = if threads == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
+    let runtime = builder.worker_threads(threads).enable_all().build().map_err(Error::Threads)?;
+    runtime.block_on(end)?;
+    // A name that does not resolve must not hold up the end.
+    runtime.shutdown_background();
+    Ok(())
+}
+
+/// Each session takes two descriptors.
+fn raise_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_runs_on_one_thread_and_on_several() {
+        for threads in [Some(1), Some(2), None] {
+            assert!(run::<Error>(threads, async { Ok(()) }).is_ok());
+        }
+    }
+}
