@@ -112,6 +112,9 @@ pub enum Error {
     /// The new server could not verify the source's identity.
     #[error("without --replication-ca whoever answers at the source's address can get the replication password")]
     Unverified,
+    /// The source is named by its socket.
+    #[error("the source has to be named by host and port: replication goes over TCP")]
+    NoTcp,
     /// Group replication was requested for MariaDB.
     #[error("--as group-member is for MySQL")]
     NoGroups,
@@ -165,7 +168,7 @@ impl Error {
     /// Whether something was asked for that this kind of server never does.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
-        matches!(self, Self::NoGroups)
+        matches!(self, Self::NoGroups | Self::NoTcp)
     }
 
     /// The next step, if there is one.
@@ -189,5 +192,17 @@ impl Error {
             Self::NotCaughtUp { .. } => "replication is set up and may still be working; look at its status",
             _ => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::statements::Source;
+
+    #[test]
+    fn replication_does_not_go_by_a_socket() {
+        let at = |url: &str| Source::at(&url.parse().unwrap(), "repl".to_owned(), None, None);
+        assert_eq!(at("mysql://a@db1:3307").unwrap().port, 3307);
+        assert!(at("mysql://a@?socket=/s").unwrap_err().is_misuse());
     }
 }

@@ -16,5 +16,5 @@ pub mod statements;
 pub mod status;
 
 pub use error::Error;
-pub use peers::{Peer, Peers};
+pub use peers::{NewServer, Peer, Peers};
 pub use provision::{Event, Provision, Report, Role};

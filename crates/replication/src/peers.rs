@@ -1,8 +1,21 @@
 //! The two ends of replication: the source and the new server.
 
-use server::{Connection, Identity, Options, Rows, Target, describe};
+use std::path::PathBuf;
+
+use server::{Connection, Endpoint, Identity, Options, Password, Rows, Target, TlsOptions, describe};
 
 use crate::Error;
+
+/// How to log in to the new server.
+#[derive(Clone, Debug)]
+pub struct NewServer {
+    /// Its socket.
+    pub socket: PathBuf,
+    /// The account.
+    pub user: String,
+    /// Password of the account.
+    pub password: Option<Password>,
+}
 
 /// A connected server.
 #[derive(Debug)]
@@ -79,6 +92,17 @@ pub struct Peers {
 }
 
 impl Peers {
+    /// Connects to the source, and to the new server by its socket.
+    ///
+    /// # Errors
+    /// [`Error::Connect`], [`Error::Server`], and those of [`Self::new`].
+    pub fn connect(source: &Target, options: Options, new: NewServer) -> Result<Self, Error> {
+        let from = Peer::connect(source, &options)?;
+        let target = Target { endpoint: Endpoint::Socket(new.socket), user: new.user };
+        let options = Options { password: new.password, tls: TlsOptions::default(), changes: true, ..options };
+        Self::new(from, Peer::connect(&target, &options)?)
+    }
+
     /// Checks that `new` can replicate from `source`.
     ///
     /// # Errors

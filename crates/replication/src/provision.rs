@@ -30,6 +30,21 @@ pub enum Event {
     Online,
 }
 
+impl Event {
+    /// In words; the servers are called by their addresses.
+    #[must_use]
+    pub fn text(&self, new: &str, source: &str) -> String {
+        match self {
+            Self::Position(position) => format!("the copy is at {position}"),
+            Self::AlreadyMember(state) => {
+                format!("{new} is a member of the group already, {state}: nothing is changed")
+            }
+            Self::CaughtUp => format!("{new} follows {source} and has caught up"),
+            Self::Online => format!("{new} is ONLINE in the group of {source}"),
+        }
+    }
+}
+
 /// Receives the events; the caller prints them.
 pub type Report<'a> = &'a mut dyn FnMut(&Event);
 

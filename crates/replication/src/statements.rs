@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use zeroize::Zeroizing;
 
-use server::{Password, ServerVersion};
+use server::{Endpoint, Password, ServerVersion, Target};
+
+use crate::Error;
 
 /// The source and the account for it.
 #[derive(Clone, Debug)]
@@ -23,6 +25,19 @@ pub struct Source {
     /// File on the replica's host with the authorities that must have signed the source's certificate. Without it the
     /// link is encrypted, but the source is not authenticated.
     pub ca: Option<PathBuf>,
+}
+
+impl Source {
+    /// The source at the address of `target`, which replication reaches over TCP.
+    ///
+    /// # Errors
+    /// [`Error::NoTcp`] if that is a socket.
+    pub fn at(target: &Target, user: String, password: Option<Password>, ca: Option<PathBuf>) -> Result<Self, Error> {
+        match target.endpoint.clone() {
+            Endpoint::Tcp { host, port } => Ok(Self { host, port, user, password, ca }),
+            Endpoint::Socket(_) => Err(Error::NoTcp),
+        }
+    }
 }
 
 /// Statements in order. They may contain a password, so they are wiped.

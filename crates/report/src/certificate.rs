@@ -104,7 +104,7 @@ const fn level_name(level: Option<Level>) -> &'static str {
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_certs_json(files: &Vec<Described>, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_certs_json(files: &[Described], out: &mut dyn Write) -> Result<(), Error> {
     json::pretty(files, out)
 }
 
@@ -112,7 +112,7 @@ pub fn write_certs_json(files: &Vec<Described>, out: &mut dyn Write) -> Result<(
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_certs_text(files: &Vec<Described>, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_certs_text(files: &[Described], out: &mut dyn Write) -> Result<(), Error> {
     for described in files {
         for certificate in &described.certificates {
             writeln!(out, "{}", described.file.display())?;

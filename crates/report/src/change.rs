@@ -127,7 +127,7 @@ fn leftovers(title: &str, leftovers: &[encrypt::Leftover], out: &mut dyn Write) 
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_runs_json(runs: &Vec<RunState>, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_runs_json(runs: &[RunState], out: &mut dyn Write) -> Result<(), Error> {
     json::pretty(runs, out)
 }
 
@@ -135,7 +135,7 @@ pub fn write_runs_json(runs: &Vec<RunState>, out: &mut dyn Write) -> Result<(), 
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_runs_table(runs: &Vec<RunState>, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_runs_table(runs: &[RunState], out: &mut dyn Write) -> Result<(), Error> {
     if runs.is_empty() {
         writeln!(out, "no run is known")?;
     }

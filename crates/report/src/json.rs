@@ -30,7 +30,7 @@ struct Document<'a> {
 ///
 /// # Errors
 /// [`Error::Write`].
-pub(crate) fn pretty(value: &impl Serialize, out: &mut dyn Write) -> Result<(), Error> {
+pub(crate) fn pretty(value: &(impl Serialize + ?Sized), out: &mut dyn Write) -> Result<(), Error> {
     let mut careful = Careful(out);
     serde_json::to_writer_pretty(&mut careful, value)?;
     careful.0.write_all(b"\n")?;

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ::replication::statements::{Source, Statements};
-use ::replication::{Event, Peer, Peers};
+use ::replication::{Event, NewServer, Peers};
 use ::server::login::password_file;
-use ::server::{Endpoint, Options, Target, TlsOptions};
 use clap::{Args, ValueEnum};
 
 use super::connect::{Login, connection};
@@ -104,15 +103,7 @@ impl Provision {
         }
         let (mut peers, source) = self.connect()?;
         let (new, from) = (peers.new.name().to_owned(), peers.source.name().to_owned());
-        let mut report = |event: &Event| match event {
-            Event::Position(position) => info(&format!("the copy is at {position}")),
-            Event::AlreadyMember(state) => {
-                info(&format!("{new} is a member of the group already, {state}: nothing is changed"));
-            }
-            Event::CaughtUp => info(&format!("{new} follows {from} and has caught up")),
-            Event::Online => info(&format!("{new} is ONLINE in the group of {from}")),
-            _ => {}
-        };
+        let mut report = |event: &Event| info(&event.text(&new, &from));
         let allow_unverified = self.insecure_unverified_source;
         let provision = ::replication::Provision { role, source, allow_unverified, wait: self.wait };
         if self.replication_ca.is_none() && allow_unverified {
@@ -144,17 +135,11 @@ impl Provision {
         };
         let nothing = ["no source is named", "give --source mysql://USER@HOST:PORT"];
         let (from, options) = connection(Some(&self.source), None, &self.login, nothing)?;
-        let Endpoint::Tcp { host, port } = from.endpoint.clone() else {
-            return Err(Failure::usage("the source has to be named by host and port: replication goes over TCP"));
-        };
-        let to = Target { endpoint: Endpoint::Socket(socket), user: self.local_user.clone() };
-        let password = self.local_password_file.as_deref().map(password_file).transpose()?;
-        let source = Peer::connect(&from, &options)?;
-        let local = Options { password, tls: TlsOptions::default(), changes: true, ..options };
-        let peers = Peers::new(source, Peer::connect(&to, &local)?)?;
         let password = self.replication_password_file.as_deref().filter(|_| self.yes).map(password_file).transpose()?;
-        let (user, ca) = (self.replication_user.clone(), self.replication_ca.clone());
-        Ok((peers, Source { host, port, user, password, ca }))
+        let source = Source::at(&from, self.replication_user.clone(), password, self.replication_ca.clone())?;
+        let password = self.local_password_file.as_deref().map(password_file).transpose()?;
+        let new = NewServer { socket, user: self.local_user.clone(), password };
+        Ok((Peers::connect(&from, options, new)?, source))
     }
 }
 

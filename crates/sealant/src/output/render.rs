@@ -27,7 +27,7 @@ impl Render {
     }
 
     /// Writes the report to stdout, in the form that was asked for.
-    pub(crate) fn write<R>(self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
+    pub(crate) fn write<R: ?Sized>(self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
         let write = if self.format == Format::Json { json } else { table };
         to_stdout(&|out| write(report, out).map_err(std::io::Error::from))
     }

@@ -22,7 +22,7 @@ pub(super) struct Show {
 
 impl Show {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        self.render.write(&describe(&self.files)?, write_certs_json, write_certs_text)?;
+        self.render.write(describe(&self.files)?.as_slice(), write_certs_json, write_certs_text)?;
         Ok(Exit::Clean)
     }
 }

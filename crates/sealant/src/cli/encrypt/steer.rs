@@ -49,7 +49,7 @@ impl Which {
 impl Status {
     pub(super) fn show(&self) -> Result<Exit, Failure> {
         let known = self.which.runs()?.of_server(self.which.server.as_deref())?;
-        self.render.write(&known, write_runs_json, write_runs_table)?;
+        self.render.write(known.as_slice(), write_runs_json, write_runs_table)?;
         Ok(Exit::Clean)
     }
 }
