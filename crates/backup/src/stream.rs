@@ -116,7 +116,7 @@ mod tests {
     fn only_a_running_server_is_backed_up() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("ibdata1"), []).unwrap();
-        let Ok(datadir) = DataDir::at(directory.path()) else { return };
+        let datadir = DataDir::at(directory.path()).unwrap();
         let settings = Settings { program: Program::MariaBackup, path: None, defaults: None, socket: None };
         let error = Streamed::new(&datadir, settings).unwrap_err();
         assert!(error.to_string().ends_with("no server runs on it that could be backed up"), "{error}");

@@ -34,7 +34,7 @@ pub fn write_snapshot_table(still: &Still, out: &mut dyn Write) -> Result<(), Er
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_snapshots_json(found: &Vec<Found>, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_snapshots_json(found: &[Found], out: &mut dyn Write) -> Result<(), Error> {
     let copy = |found: &Found| {
         json!({
             "name": found.name,
@@ -52,7 +52,7 @@ pub fn write_snapshots_json(found: &Vec<Found>, out: &mut dyn Write) -> Result<(
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_snapshots_table(found: &Vec<Found>, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_snapshots_table(found: &[Found], out: &mut dyn Write) -> Result<(), Error> {
     writeln!(out, "{:<20}  {:<8}  {:<6}  NAME", "CREATED", "PROVIDER", "STATE")?;
     for copy in found {
         let state = match copy.state {

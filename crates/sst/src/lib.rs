@@ -25,6 +25,7 @@ mod options;
 mod parent;
 mod position;
 mod report;
+mod run;
 mod server_pipe;
 mod trust;
 
@@ -37,6 +38,7 @@ pub use crate::{
     parent::{Parent, listening_on},
     position::Position,
     report::Report,
+    run::{run, watch},
     server_pipe::ServerPipe,
 };
 

@@ -20,6 +20,6 @@ mod spaces;
 
 pub use engine::{Depth, Progress, Settings, run};
 pub use keys::{DamagedStore, KeyStores, Keys, KeysError};
-pub use plan::{Group, Plan, PlannedFile, Subject};
+pub use plan::{Group, PathError, Plan, PlannedFile, Subject, check_paths};
 pub use report::{Conclusion, FileResult, Report, SCHEMA, Summary, Unread};
 pub use size::size;

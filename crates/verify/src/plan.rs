@@ -312,6 +312,32 @@ fn is_log_name(name: &str) -> bool {
     number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// A path that leads nowhere.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {reason}", path.display())]
+pub struct PathError {
+    /// Which.
+    pub path: PathBuf,
+    /// Why, for people.
+    pub reason: String,
+}
+
+/// Whether every path leads somewhere.
+///
+/// # Errors
+/// [`PathError`] names the first that does not.
+pub fn check_paths(paths: &[PathBuf]) -> Result<(), PathError> {
+    let reason = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied; run as the server's user or as root".to_owned(),
+        _ => error.to_string(),
+    };
+    for path in paths {
+        fs::metadata(path).map_err(|error| PathError { path: path.clone(), reason: reason(error) })?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

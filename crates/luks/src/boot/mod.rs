@@ -16,7 +16,7 @@ pub use check::{Checked, Fault, check};
 pub use table::Conflict;
 pub use write::{Content, Edit, apply};
 
-use crate::device::{Block, DeviceError, FileSystem, Guard, Host, guard, stop};
+use crate::device::{Block, DeviceError, FileSystem, Guard, Host, guard, reload, stop};
 use check::escaped;
 use names::{
     check_argument, check_directory, check_key_file, check_name, check_name_of_unit, check_path, check_unit, check_uuid,
@@ -215,6 +215,31 @@ impl Boot {
         Err(DeviceError::refused(&directory, "has something else than this volume mounted on it"))
     }
 
+    /// Writes the edits, on this system with everything around them: a mount point that is not in use is guarded first, and
+    /// systemd reads its units again. How it is guarded now, if it was done.
+    ///
+    /// # Errors
+    /// [`DeviceError`].
+    pub fn install(&self, root: &Path, host: &Host, edits: &[Edit]) -> Result<Option<Guard>, DeviceError> {
+        if !is_this_system(root) {
+            return apply(edits).map(|()| None);
+        }
+        // One that is mounted was guarded when it was.
+        let guard = if self.mounted(host)? { None } else { Some(self.guard(host)?) };
+        apply(edits)?;
+        // The link that enables the key's socket is among the edits.
+        reload()?;
+        Ok(guard)
+    }
+
+    /// Whether the mount point can be had, if `root` is this system.
+    ///
+    /// # Errors
+    /// As [`Boot::mounted`].
+    pub fn check_mount(&self, root: &Path, host: &Host) -> Result<(), DeviceError> {
+        if is_this_system(root) { self.mounted(host).map(drop) } else { Ok(()) }
+    }
+
     /// Guards the mount point.
     ///
     /// # Errors
@@ -225,6 +250,25 @@ impl Boot {
         still_empty(&directory)?;
         Ok(guarded)
     }
+}
+
+impl Removal {
+    /// Takes it away; on this system, systemd reads its units again and listens no more.
+    ///
+    /// # Errors
+    /// [`DeviceError`].
+    pub fn run(&self, root: &Path, name: &str) -> Result<(), DeviceError> {
+        apply(&self.edits)?;
+        if is_this_system(root) {
+            reload()?;
+            stop_listening(self, name)?;
+        }
+        Ok(())
+    }
+}
+
+fn is_this_system(root: &Path) -> bool {
+    root == Path::new("/")
 }
 
 /// An immutable directory keeps what came before the flag.

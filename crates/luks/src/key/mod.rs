@@ -28,6 +28,12 @@ pub enum KeyError {
         /// Why.
         source: io::Error,
     },
+    /// A key file that is to be made is there.
+    #[error("{path}: is there already, and a key is never overwritten", path = .path.display())]
+    Exists {
+        /// Which.
+        path: PathBuf,
+    },
     /// The state of the volume forbids it.
     #[error("{device}: {why}; nothing was changed", device = .device.display())]
     Refused {
@@ -81,6 +87,7 @@ impl KeyError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Io { source, .. } => hint_of_io(source),
+            Self::Exists { .. } => Some("leave out --make-key to use it"),
             Self::Backup(error) => error.hint(),
             Self::Cryptsetup(error) => error.hint(),
             _ => None,
@@ -92,6 +99,26 @@ impl KeyError {
     fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
+    }
+}
+
+/// Makes a key of 64 random bytes in a new file.
+///
+/// # Errors
+/// [`KeyError::Io`].
+pub fn make(path: &Path) -> Result<Secret, KeyError> {
+    Secret::random().and_then(|key| key.store(path).map(|()| key)).map_err(KeyError::io(path))
+}
+
+/// Whether a key can be read from this file, or with `make` made there. Nothing is written.
+///
+/// # Errors
+/// [`KeyError::Exists`], [`KeyError::Io`].
+pub fn check_file(path: &Path, make: bool) -> Result<(), KeyError> {
+    match make {
+        true if path.exists() => Err(KeyError::Exists { path: path.to_owned() }),
+        true => Ok(()),
+        false => Secret::read_file(path).map(drop).map_err(KeyError::io(path)),
     }
 }
 
@@ -147,4 +174,21 @@ fn check_room(volume: &Volume, device: &Path) -> Result<(), KeyError> {
         device: device.to_owned(),
         why: "all its key slots are taken; remove one first".to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_made_once_and_never_overwritten() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("key");
+        assert!(check_file(&path, true).is_ok() && check_file(&path, false).is_err());
+        let key = make(&path).unwrap();
+        assert_eq!(Secret::read_file(&path).unwrap().bytes(), key.bytes());
+        let exists = check_file(&path, true).unwrap_err();
+        assert!(exists.hint().is_some_and(|hint| hint.contains("--make-key")), "{exists}");
+        assert!(check_file(&path, false).is_ok() && make(&path).is_err());
+    }
 }

@@ -59,6 +59,11 @@ impl Source {
     }
 }
 
+/// Whether there is time for another try.
+fn leaves_time(deadline: Instant) -> bool {
+    deadline.saturating_duration_since(Instant::now()) > RETRY
+}
+
 fn wait_for(path: &Path, deadline: Instant) -> Result<(), SourceError> {
     while !path.exists() {
         if Instant::now() > deadline {

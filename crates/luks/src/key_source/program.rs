@@ -10,14 +10,14 @@ use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::{POLL, RETRY, SourceError};
+use super::{POLL, RETRY, SourceError, leaves_time};
 use crate::secret::Secret;
 
 /// What the program gives; it is run again as long as there is time, since what it asks may come up later.
 pub(super) fn key(program: &Path, deadline: Instant) -> Result<Secret, SourceError> {
     loop {
         match run(program, deadline) {
-            Err(_) if program.exists() && Instant::now() + RETRY < deadline => sleep(RETRY),
+            Err(_) if program.exists() && leaves_time(deadline) => sleep(RETRY),
             ended => return ended,
         }
     }

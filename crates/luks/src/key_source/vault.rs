@@ -18,7 +18,7 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Error};
 use zeroize::Zeroizing;
 
-use super::{RETRY, SourceError, read_file};
+use super::{RETRY, SourceError, leaves_time, read_file};
 use crate::secret::Secret;
 
 /// More than the largest key in base64 with all that Vault says around it.
@@ -62,7 +62,7 @@ impl Vault {
                 Ok(key) => return Ok(key),
                 Err(refusal) => refusal,
             };
-            if refusal.is_final || Instant::now() + RETRY >= deadline {
+            if refusal.is_final || !leaves_time(deadline) {
                 return Err(SourceError::Vault { uri: uri.to_string(), reason: refusal.reason });
             }
             sleep(RETRY);

@@ -12,11 +12,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use ::bench::suite::verify::Suite;
+use ::verify::check_paths;
 use clap::{Args, Subcommand};
 
 use self::effort::Effort;
 use self::output::Output;
-use super::verify::{KeyStores, check_paths, processors};
+use super::verify::{KeyStores, processors};
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 

@@ -144,7 +144,7 @@ impl List {
     fn run(&self) -> Result<Exit, Failure> {
         let datadir = self.source.datadir()?;
         let found = list(&datadir, self.source.place.as_deref())?;
-        self.render.write(&found, write_snapshots_json, write_snapshots_table)?;
+        self.render.write(found.as_slice(), write_snapshots_json, write_snapshots_table)?;
         Ok(Exit::Clean)
     }
 }

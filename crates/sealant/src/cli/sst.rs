@@ -1,11 +1,9 @@
 //! `wsrep_sst_sealant`: Galera's state transfer, started by the servers of a cluster.
 
-use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::thread;
 
-use ::sst::{Arguments, Options, Parent, Report, Role, ServerPipe, SstError, donor, joiner, listening_on, remote_auth};
+use ::sst::{Arguments, Report, ServerPipe, SstError, watch};
 use clap::Args;
 
 use crate::exit::Exit;
@@ -47,9 +45,10 @@ pub(crate) fn run(words: impl IntoIterator<Item = String>) -> ExitCode {
     };
     let name = format!("sealant {}", arguments.role.name());
     let server_pipe = Arc::new(ServerPipe::new(Box::new(std::io::stdout()), arguments.progress));
-    watch(&arguments, name.clone(), server_pipe.clone());
+    watch(&arguments, std::io::stdout(), Arc::clone(&server_pipe), end(name.clone()));
     let said = |text: &str| log("INFO", &name, text);
-    match transfer(&arguments, &server_pipe, &Report(&said)) {
+    let auth = std::env::var("WSREP_SST_OPT_REMOTE_AUTH").ok();
+    match ::sst::run(&arguments, auth, std::io::stdin(), &server_pipe, &Report(&said)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             log("ERROR", &name, &error.to_string());
@@ -61,33 +60,13 @@ pub(crate) fn run(words: impl IntoIterator<Item = String>) -> ExitCode {
     }
 }
 
-fn transfer(arguments: &Arguments, server_pipe: &ServerPipe, report: &Report<'_>) -> Result<(), SstError> {
-    let options = Options::read(arguments)?;
-    match arguments.role {
-        Role::Joiner => joiner::run(arguments, &options, server_pipe, report),
-        Role::Donor => {
-            let auth = remote_auth(std::env::var("WSREP_SST_OPT_REMOTE_AUTH").ok(), std::io::stdin());
-            donor::run(arguments, &options, auth.as_ref().map(|auth| auth.as_str()), server_pipe, report)
-        }
-    }
-}
-
-/// Ends with the server: nobody tells this program when it is not needed any more, and one that stays
-/// keeps the port from the next try.
-fn watch(arguments: &Arguments, name: String, server_pipe: Arc<ServerPipe>) {
-    let (parent, socket) = (arguments.parent, arguments.socket.clone());
-    thread::spawn(move || {
-        let parent = parent.or_else(|| listening_on(&socket?));
-        let stdout = std::io::stdout();
-        Parent::new(parent, stdout.as_fd()).wait();
-        if server_pipe.is_over() {
-            return;
-        }
-        log("ERROR", &name, &SstError::ServerGone.to_string());
-        // A snapshot that is left is removed by the next donor here.
+/// Ends with the server. A snapshot that is left is removed by the next donor here.
+fn end(name: String) -> impl FnOnce(SstError) + Send {
+    move |error| {
+        log("ERROR", &name, &error.to_string());
         #[expect(clippy::exit, reason = "the other threads wait for a peer that may never speak")]
         std::process::exit(1);
-    });
+    }
 }
 
 /// A line as the servers' own methods write them.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use ::verify::{Conclusion, Depth, Keys, Plan, Progress, Report, Settings};
+use ::verify::{Conclusion, Depth, Keys, Plan, Progress, Report, Settings, check_paths};
 use clap::Args;
 use report::{Format, ProofOptions, write_proof_json, write_proof_table};
 
@@ -211,24 +211,6 @@ pub(crate) fn forbid_dumps() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
         warning("the system does not allow core dumps to be forbidden for this process");
-    }
-}
-
-/// Whether every path leads somewhere.
-pub(crate) fn check_paths(paths: &[PathBuf]) -> Result<(), Failure> {
-    for path in paths {
-        if let Err(e) = std::fs::metadata(path) {
-            return Err(Failure::new(format!("{}: {}", path.display(), plain(&e))));
-        }
-    }
-    Ok(())
-}
-
-fn plain(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "no such file or directory".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "permission denied; run as the server's user or as root".to_owned(),
-        _ => error.to_string(),
     }
 }
 

@@ -51,6 +51,7 @@ macro_rules! without_hints {
 without_hints! {
     ::transfer::manifest::ManifestError,
     ::verify::KeysError,
+    ::verify::PathError,
 }
 
 /// The same, where an error can mean that the command line is wrong.

@@ -189,7 +189,7 @@ impl Preparation<'_> {
 
 /// The program, started where nothing of the sender's lies: a relative path, or one that is searched, leads to this
 /// host's file.
-fn command(program: &Path) -> std::io::Result<Command> {
+fn command(program: &Path) -> io::Result<Command> {
     let is_searched = program.components().count() == 1 && !program.is_absolute();
     let mut command = if is_searched { Command::new(program) } else { Command::new(absolute(program)?) };
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());

@@ -1,11 +1,11 @@
 //! `sealant luks boot`: the volume and the server at every boot.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use luks::boot::{Boot as Wanted, Edit, KeySource, apply, check, removal, stop_listening};
+use luks::boot::{Boot as Wanted, Edit, KeySource, check, removal};
 use luks::cryptsetup::Cryptsetup;
-use luks::device::{FileSystem, Guard, Host, reload};
+use luks::device::{FileSystem, Guard, Host};
 use report::{write_luks_boot_json, write_luks_boot_table};
 
 use super::header::volume;
@@ -126,23 +126,15 @@ impl Install {
         };
         let edits = wanted.edits(&self.place.root)?;
         let host = Host::this();
-        if self.place.is_this_system() {
-            wanted.mounted(&host)?;
-        }
+        wanted.check_mount(&self.place.root, &host)?;
         if !go(&edits, &self.consent)? {
             return Ok(Exit::Clean);
         }
-        // One that is mounted was guarded when it was.
-        if self.place.is_this_system() && !wanted.mounted(&host)? && wanted.guard(&host)? == Guard::Permissions {
+        if wanted.install(&self.place.root, &host, &edits)? == Some(Guard::Permissions) {
             warning(&format!(
                 "{}: its file system has no immutable flag; as root, a server could still write there in plain",
                 self.directory.display()
             ));
-        }
-        apply(&edits)?;
-        if self.place.is_this_system() {
-            // The link that enables the key's socket is among the edits.
-            reload()?;
         }
         hint(&format!(
             "prove it: `sealant luks boot check --name {} --unit {}`",
@@ -160,12 +152,6 @@ impl Install {
         }
         let program = std::env::current_exe().map_err(|error| Failure::new(format!("where sealant is: {error}")))?;
         Ok(KeySource::Service { program, arguments: self.key_from.clone() })
-    }
-}
-
-impl Place {
-    fn is_this_system(&self) -> bool {
-        self.root == Path::new("/")
     }
 }
 
@@ -253,10 +239,7 @@ impl Remove {
         if !go(&removal.edits, &self.consent)? {
             return Ok(Exit::Clean);
         }
-        apply(&removal.edits)?;
-        if self.place.is_this_system() {
-            reload().and_then(|()| stop_listening(&removal, &self.name))?;
-        }
+        removal.run(&self.place.root, &self.name)?;
         hint("the mount point stays immutable; `chattr -i` opens it");
         Ok(Exit::Clean)
     }

@@ -1,11 +1,11 @@
 //! `sealant luks format`: a blank disk becomes a volume.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use luks::Secret;
 use luks::cryptsetup::{Cryptsetup, Format};
 use luks::device::{Creation, FileSystem, Host};
+use luks::key;
 
 use super::key::read;
 use crate::cli::change::Consent;
@@ -121,12 +121,15 @@ impl FormatVolume {
             return Err(Failure::usage(format!("{}: not a directory", directory.display())));
         }
         creation.check()?;
-        self.check_key()?;
+        // Standard input can be read once.
+        if self.make_key || self.key_file.as_os_str() != "-" {
+            key::check_file(&self.key_file, self.make_key)?;
+        }
         let new_key = self.make_key.then_some(self.key_file.as_path());
         if !self.consent.given(&creation.describe(new_key))? {
             return Ok(Exit::Clean);
         }
-        let key = if self.make_key { make_key(&self.key_file)? } else { read(&self.key_file)? };
+        let key = if self.make_key { key::make(&self.key_file)? } else { read(&self.key_file)? };
         let say = |text: String| to_stdout(&|out| writeln!(out, "{text}"));
         let mut told = Ok(());
         let created = creation.run(&key, &mut |text| told = say(text))?;
@@ -135,18 +138,4 @@ impl FormatVolume {
         hint("without its key and its header the data is gone: keep copies of both elsewhere");
         Ok(Exit::Clean)
     }
-
-    /// Before anything is written: the key is there, or its place is free.
-    fn check_key(&self) -> Result<(), Failure> {
-        if self.make_key && self.key_file.exists() {
-            let taken = format!("{}: is there already, and a key is never overwritten", self.key_file.display());
-            return Err(Failure::new(taken).hint("leave out --make-key to use it"));
-        }
-        if self.make_key || self.key_file.as_os_str() == "-" { Ok(()) } else { read(&self.key_file).map(drop) }
-    }
-}
-
-fn make_key(path: &Path) -> Result<Secret, Failure> {
-    let made = Secret::random().and_then(|key| key.store(path).map(|()| key));
-    made.map_err(|error| Failure::new(format!("{}: {error}", path.display())))
 }

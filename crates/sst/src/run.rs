@@ -1,0 +1,55 @@
+//! A state transfer from its call to its end.
+
+use std::{io::Read, os::fd::AsFd, sync::Arc, thread};
+
+use crate::{
+    arguments::{Arguments, Role},
+    auth::remote_auth,
+    donor,
+    error::SstError,
+    joiner,
+    options::Options,
+    parent::{Parent, listening_on},
+    report::Report,
+    server_pipe::ServerPipe,
+};
+
+/// Does what the server asks for. `auth` is what it gives by its environment, `input` by its pipe.
+///
+/// # Errors
+/// [`SstError`].
+pub fn run(
+    arguments: &Arguments,
+    auth: Option<String>,
+    input: impl Read,
+    server_pipe: &ServerPipe,
+    report: &Report<'_>,
+) -> Result<(), SstError> {
+    let options = Options::read(arguments)?;
+    match arguments.role {
+        Role::Joiner => joiner::run(arguments, &options, server_pipe, report),
+        Role::Donor => {
+            let auth = remote_auth(auth, input);
+            donor::run(arguments, &options, auth.as_ref().map(|auth| auth.as_str()), server_pipe, report)
+        }
+    }
+}
+
+/// Waits in a thread for the end of the server and calls `gone` then, unless the transfer is over: nobody tells this
+/// program when it is not needed any more, and one that stays keeps the port from the next try. `output` is the pipe to the
+/// server.
+pub fn watch(
+    arguments: &Arguments,
+    output: impl AsFd + Send + 'static,
+    server_pipe: Arc<ServerPipe>,
+    gone: impl FnOnce(SstError) + Send + 'static,
+) {
+    let (parent, socket) = (arguments.parent, arguments.socket.clone());
+    thread::spawn(move || {
+        let parent = parent.or_else(|| listening_on(&socket?));
+        Parent::new(parent, output.as_fd()).wait();
+        if !server_pipe.is_over() {
+            gone(SstError::ServerGone);
+        }
+    });
+}
