@@ -2,6 +2,7 @@
 //! without spoiling the page cache, and which file system holds a path.
 #![forbid(unsafe_code)]
 
+pub mod accounts;
 mod atomic;
 mod cached;
 mod directory;

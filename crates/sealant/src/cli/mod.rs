@@ -1,6 +1,5 @@
 //! The command line: one file per verb.
 
-mod accounts;
 mod audit;
 mod backup;
 mod bench;

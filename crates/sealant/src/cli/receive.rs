@@ -14,7 +14,6 @@ use clap::Args;
 use keyring::WritableKeyring;
 
 use self::prepare::Preparing;
-use super::accounts;
 use super::transfer::{Certificates, Following};
 use super::verify::forbid_dumps;
 use crate::cli::value;
@@ -46,7 +45,7 @@ pub(crate) struct Receive {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
     streams: u16,
     /// Owner of everything, by number or name; default: numbers as on the donor, if this is root
-    #[arg(long, value_name = "USER[:GROUP]", value_parser = parse_owner)]
+    #[arg(long, value_name = "USER[:GROUP]")]
     owner: Option<Owner>,
     /// Wrap the keys of MySQL's encrypted files by a master key that is added to this server's own
     /// keyring, so that the two servers share none: a keyring file or component_keyring_file.cnf. One that
@@ -158,15 +157,4 @@ fn announce(receiver: &Receiver, following: &Following) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let written = writeln!(out, "{}", code.unwrap_or(address)).and_then(|()| out.flush());
     written.map_err(|error| Failure::new(format!("the pairing code cannot be written: {error}")))
-}
-
-/// A user, with or without a group, by names or numbers.
-pub(crate) fn parse_owner(text: &str) -> Result<Owner, String> {
-    let (user, group) = text.split_once(':').map_or((text, None), |(user, group)| (user, Some(group)));
-    let (uid, own_gid) = accounts::user(user)?;
-    let gid = match group {
-        None => own_gid.ok_or("a number needs a group: UID:GID")?,
-        Some(group) => accounts::group(group)?,
-    };
-    Ok(Owner { uid, gid })
 }

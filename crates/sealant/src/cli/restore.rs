@@ -13,7 +13,6 @@ use clap::Args;
 use report::{restore_messages, restore_progress};
 
 use super::backup::Told;
-use super::receive::parse_owner;
 use super::verify::{KeyStores, forbid_dumps};
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, say};
@@ -53,7 +52,7 @@ pub(crate) struct Restore {
     #[command(flatten)]
     keys: KeyStores,
     /// Owner of everything, by names or numbers [default: as it was]
-    #[arg(long, value_name = "USER[:GROUP]", value_parser = parse_owner)]
+    #[arg(long, value_name = "USER[:GROUP]")]
     owner: Option<Owner>,
     /// Threads
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]

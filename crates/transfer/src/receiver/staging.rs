@@ -15,6 +15,7 @@ use std::{
         unix::{ffi::OsStrExt, fs::DirBuilderExt},
     },
     path::{Path, PathBuf},
+    str::FromStr,
     thread,
 };
 
@@ -69,6 +70,15 @@ pub struct Owner {
     pub uid: u32,
     /// Group id.
     pub gid: u32,
+}
+
+impl FromStr for Owner {
+    type Err = String;
+
+    /// Reads `USER[:GROUP]`, by names or numbers of this host.
+    fn from_str(text: &str) -> Result<Self, String> {
+        files::accounts::owner(text).map(|(uid, gid)| Self { uid, gid })
+    }
 }
 
 impl Owner {

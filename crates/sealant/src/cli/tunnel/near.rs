@@ -6,7 +6,6 @@ use ::tunnel::{FarAddress, Listen, NearOptions, SocketAccess};
 use clap::Args;
 
 use super::{Files, Running, log};
-use crate::cli::accounts;
 use crate::cli::value;
 use crate::exit::Exit;
 use crate::output::message::{Failure, hint, info, warning};
@@ -29,7 +28,7 @@ pub(super) struct Near {
     #[arg(long, value_name = "MODE", default_value = "0660", value_parser = mode)]
     socket_mode: u32,
     /// Group of the socket, that of the applications, by name or number [default: that of the process]
-    #[arg(long, value_name = "GROUP", value_parser = accounts::group)]
+    #[arg(long, value_name = "GROUP", value_parser = files::accounts::group)]
     socket_group: Option<u32>,
     /// Do not show that the server offers TLS, so that applications do not encrypt within the tunnel, too
     ///
