@@ -933,9 +933,9 @@ fn a_finish_that_is_not_true() {
 
 /// Waits until all that was said on a connection has been dealt with, while it is not drained.
 fn wait_until_heard(data: &mut Tls) {
-    say_data(data, &Data::Ask { file: 0, first: 0, count: 1 }, &[]);
+    say_data(data, &Data::HashQuery { file: 0, first: 0, count: 1 }, &[]);
     let (kind, body) = peer::hear(data).expect("an answer");
-    assert_eq!(Data::decode(kind, &body), Ok(Data::Told { hashes: &chunk(0, 0).0.hash.0 }));
+    assert_eq!(Data::decode(kind, &body), Ok(Data::Hashes { hashes: &chunk(0, 0).0.hash.0 }));
 }
 
 #[test]
@@ -961,7 +961,9 @@ fn a_sender_that_goes_on_before_its_connections_are_drained() {
         let _ = data.read_to_end(&mut Vec::new());
     });
     for (file, first) in [(0, 0), (1, u64::MAX), (u32::MAX, 0)] {
-        refused_data("chunks that are not present", |data| say_data(data, &Data::Ask { file, first, count: 1 }, &[]));
+        refused_data("chunks that are not present", |data| {
+            say_data(data, &Data::HashQuery { file, first, count: 1 }, &[])
+        });
     }
 }
 

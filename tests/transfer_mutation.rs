@@ -152,7 +152,7 @@ fn chunks(source: &[(Entry, Vec<u8>)], wanted: impl Fn(&str) -> bool) -> Vec<Vec
         said.extend(chunks.map(|(number, (hash, part))| chunk_frame(file as u32, number, hash, entry, part)));
     }
     // The empty one is there in each list.
-    said.extend([data(&Data::Ask { file: 2, first: 0, count: 1 }, &[]), data(&Data::End, &[])]);
+    said.extend([data(&Data::HashQuery { file: 2, first: 0, count: 1 }, &[]), data(&Data::End, &[])]);
     said
 }
 
@@ -246,10 +246,10 @@ impl Place {
             advertise: Vec::new(),
             streams: 2,
             expiry: limit(SECONDS),
-            patience: limit(SECONDS),
+            timeout: limit(SECONDS),
             owner: None,
             allow: Vec::new(),
-            anew: true,
+            restart: true,
             rekey: rekey.then(|| WritableKeyring::open(&self.keyring.path().join("keyring")).expect("a keyring")),
         };
         let receiver = Receiver::bind(settings, &Trust::Pairing).expect("it listens");
@@ -309,8 +309,8 @@ fn say(to: &mut Tls, frames: &[Vec<u8>]) {
 }
 
 /// Waits for a message of this type, or the end.
-fn wait_for(from: &mut Tls, kind: u8, patience: Duration) {
-    from.sock.set_read_timeout(Some(patience)).expect("a time limit");
+fn wait_for(from: &mut Tls, kind: u8, timeout: Duration) {
+    from.sock.set_read_timeout(Some(timeout)).expect("a time limit");
     while hear(from).is_some_and(|(found, _)| found != kind) {}
 }
 

@@ -24,7 +24,7 @@ const MAX_KEY_BYTES: u64 = 64 << 10;
 pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Vec<LeftOut>), BackupError> {
     let patterns = snapshot::LEFT_OUT.into_iter().map(snapshot::LeftOut::pattern);
     let exclude = patterns.filter_map(|pattern| Pattern::new(&pattern).ok()).collect();
-    let mut plan = Plan::of(root, &Selection { include: Vec::new(), exclude })?;
+    let mut plan = Plan::scan(root, &Selection { include: Vec::new(), exclude })?;
     let mut left_out: Vec<(Vec<u8>, LeftOut)> = Vec::new();
     let mut leave_out = |path: &codec::path::RelativePath, why: &str| {
         left_out.push((path.as_bytes().to_vec(), LeftOut { path: path.to_string(), why: why.to_owned() }));
@@ -44,7 +44,7 @@ pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Ve
         }
     }
     plan.keep(|planned| !left_out.iter().any(|(path, _)| path == planned.entry.path.as_bytes()));
-    for path in &plan.left_out {
+    for path in &plan.skipped {
         let path = path.strip_prefix(root).unwrap_or(path).display().to_string();
         left_out.push((Vec::new(), LeftOut { path, why: "a socket, a pipe or a device".to_owned() }));
     }

@@ -7,8 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use snapshot::DataDir;
 use snapshot::backup::{Backup, Program, Settings};
 use transfer::TransferError;
-use transfer::sender::flow::xbstream::XbStream;
-use transfer::sender::flow::{Dress, Flow, Piece};
+use transfer::sender::file_stream::xbstream::XbStream;
+use transfer::sender::file_stream::{FileAttributes, FileStream, Piece};
 
 use crate::error::BackupError;
 
@@ -21,7 +21,7 @@ pub struct Streamed {
     settings: Settings,
     datadir: DataDir,
     /// A stream says nothing of owners and permissions.
-    pub dress: Dress,
+    pub attributes: FileAttributes,
 }
 
 impl Streamed {
@@ -37,23 +37,23 @@ impl Streamed {
             return Err(BackupError::NoServer { path: path.to_owned() });
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let dress = Dress {
+        let attributes = FileAttributes {
             file_mode: 0o660,
             directory_mode: 0o700,
             uid: metadata.uid(),
             gid: metadata.gid(),
             modified: i64::try_from(now).unwrap_or_default(),
         };
-        Ok(Self { settings, datadir: datadir.clone(), dress })
+        Ok(Self { settings, datadir: datadir.clone(), attributes })
     }
 
     /// Starts the program.
     ///
     /// # Errors
-    /// [`TransferError::Void`] if it cannot be started.
+    /// [`TransferError::SourceInvalid`] if it cannot be started.
     pub fn begin(&self) -> Result<BackupFlow, TransferError> {
         let begun = Backup::begin(self.datadir.path(), &self.settings);
-        let (backup, stream) = begun.map_err(|error| TransferError::Void { reason: error.to_string() })?;
+        let (backup, stream) = begun.map_err(|error| TransferError::SourceInvalid { reason: error.to_string() })?;
         Ok(BackupFlow { stream: XbStream::new(stream), backup })
     }
 
@@ -83,10 +83,11 @@ pub struct BackupFlow {
     backup: Backup,
 }
 
-impl Flow for BackupFlow {
+impl FileStream for BackupFlow {
     fn next(&mut self) -> Result<Option<Piece>, TransferError> {
-        let finish =
-            |backup: &mut Backup| backup.finish().map_err(|error| TransferError::Void { reason: error.to_string() });
+        let finish = |backup: &mut Backup| {
+            backup.finish().map_err(|error| TransferError::SourceInvalid { reason: error.to_string() })
+        };
         match self.stream.next() {
             Ok(None) => finish(&mut self.backup).map(|()| None),
             // A program that fails leaves half a chunk behind, and knows why.

@@ -63,7 +63,7 @@ pub fn run(
         compression: Compression::Auto,
         bandwidth: rate(options)?,
         suite: None,
-        patience: TIMEOUT,
+        timeout: TIMEOUT,
         key_file_keys: KeyFileKeys::Keep,
     };
     transfer::tls::speed::prepare();
@@ -73,15 +73,15 @@ pub fn run(
     if arguments.bypass {
         let position = ordered.ok_or(SstError::Position { from: "the server" })?.with_domain(domain);
         server_pipe.go_on()?;
-        session.say(&format!("{BYPASS} {position}"))?;
-        if session.hear()? != TAKEN {
+        session.send_note(&format!("{BYPASS} {position}"))?;
+        if session.receive_note()? != TAKEN {
             return Err(SstError::OtherRelease);
         }
         report.line(format!("the joiner's data is good up to the write-sets it misses; position {position}"));
         return server_pipe.done(&position);
     }
-    session.say(FULL)?;
-    let joiner_has_binlog = match session.hear()?.as_str() {
+    session.send_note(FULL)?;
+    let joiner_has_binlog = match session.receive_note()?.as_str() {
         BINLOG => true,
         NO_BINLOG => false,
         _ => return Err(SstError::OtherRelease),
@@ -104,7 +104,7 @@ fn meanwhile<T: Send>(session: &mut Session<'_>, work: impl FnOnce() -> T + Send
     thread::scope(|scope| {
         let worker = scope.spawn(work);
         while !worker.is_finished() {
-            session.rest(TICK)?;
+            session.idle(TICK)?;
         }
         worker.join().map_err(|_| TransferError::Stopped.into())
     })
@@ -137,7 +137,7 @@ impl DonorRun<'_> {
         let copy = match ordered.map(|ordered| (self.copy(&mut session), ordered)) {
             Some((Ok(copy), ordered)) => copy.map(|copy| (copy, ordered)),
             Some((Err(error), _)) => {
-                session.give_up(&error.to_string());
+                session.abort(&error.to_string());
                 return Err(error);
             }
             None => None,
@@ -159,7 +159,7 @@ impl DonorRun<'_> {
                 Ok(position)
             }
             Err(error) => {
-                session.give_up(&error.to_string());
+                session.abort(&error.to_string());
                 Err(error)
             }
         }
@@ -172,9 +172,9 @@ impl DonorRun<'_> {
             None => self.while_it_works(session).and_then(|()| self.while_it_stands_still(session)),
         };
         sent.and_then(|position| {
-            session.say(&format!("{POSITION} {position}"))?;
+            session.send_note(&format!("{POSITION} {position}"))?;
             self.server_pipe.go_on()?;
-            session.set_patience(TIMEOUT)?;
+            session.set_timeout(TIMEOUT)?;
             Ok(position)
         })
     }
@@ -235,9 +235,9 @@ impl DonorRun<'_> {
 
     fn send_copy(&self, copy: &Still, session: &mut Session<'_>) -> Result<(), SstError> {
         let (plan, log) = meanwhile(session, || self.layout.plan_of_copy(copy.root()))??;
-        session.round(&plan, None, Source::Still)?;
+        session.round(&plan, None, Source::Static)?;
         copy.prove()?;
-        log.map_or(Ok(()), |log| Ok(session.say(&format!("{BINLOG} {log}"))?))
+        log.map_or(Ok(()), |log| Ok(session.send_note(&format!("{BINLOG} {log}"))?))
     }
 
     /// Sends everything, and then what changed meanwhile, until little is left.
@@ -247,7 +247,7 @@ impl DonorRun<'_> {
             let (plan, began) = (meanwhile(session, || self.plan())??, Instant::now());
             // More than fits into memory would push itself out of it.
             let small = number > 1 && session.bytes_to_read(&plan) < free_memory() / 2;
-            let round = session.round(&plan, None, if small { Source::InUseAndSmall } else { Source::InUse })?;
+            let round = session.round(&plan, None, if small { Source::InUseCached } else { Source::InUse })?;
             self.report.line(format!(
                 "while the server works, round {number}: {} of {} looked at, {} sent, {:.1} s",
                 size(round.read_bytes),
@@ -271,10 +271,10 @@ impl DonorRun<'_> {
     fn plan(&self) -> Result<Plan, SstError> {
         let mut plan = self.layout.plan()?;
         // Logs that are tables are written whatever lock there is; the joiner's server mends them when it opens them.
-        plan.may_change(|path| LOG_TABLES.iter().any(|table| path.with_extension("") == Path::new(table)));
+        plan.mark_may_change(|path| LOG_TABLES.iter().any(|table| path.with_extension("") == Path::new(table)));
         let datadir = DataDir::at(self.layout.datadir())?.socket(self.arguments.socket.clone());
         let mapped = datadir.server().ok().flatten().and_then(|server| snapshot::mapped_for_writing(&server).ok());
-        plan.written_untold(|name, inode| match &mapped {
+        plan.mark_mtime_unreliable(|name, inode| match &mapped {
             Some(mapped) => mapped.contains(&(name.to_owned(), inode)),
             // Hidden from this user.
             None => name.as_encoded_bytes().starts_with(b"ib_logfile"),
@@ -286,11 +286,11 @@ impl DonorRun<'_> {
     fn while_it_stands_still(&self, session: &mut Session<'_>) -> Result<Position, SstError> {
         let datadir = self.layout.datadir();
         marker::clear(datadir)?;
-        session.set_patience(TIMEOUT_UNDER_LOCK)?;
+        session.set_timeout(TIMEOUT_UNDER_LOCK)?;
         let asked = Instant::now();
         self.server_pipe.flush_tables()?;
         let position = loop {
-            session.rest(TICK)?;
+            session.idle(TICK)?;
             if let Some(position) = marker::take(datadir)? {
                 break position;
             }
@@ -300,7 +300,7 @@ impl DonorRun<'_> {
         };
         let still = Instant::now();
         let plan = meanwhile(session, || self.plan())??;
-        let round = session.round(&plan, None, Source::Still)?;
+        let round = session.round(&plan, None, Source::Static)?;
         self.report.line(format!(
             "while the server stands still: {} looked at, {} sent; {} ms, and {} ms until it stood still",
             size(round.read_bytes),

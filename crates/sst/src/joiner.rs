@@ -14,7 +14,7 @@ use transfer::{
     TransferError,
     pairing::{Secret, Token},
     progress::Progress,
-    receiver::{Host, Owner, ReceiveSettings, Received, Trust, Visit},
+    receiver::{Owner, ReceiveSettings, Received, ReceiverListener, SenderSession, Trust},
 };
 use verify::size;
 
@@ -76,20 +76,20 @@ pub fn run(
     let reachable = format!("{name}:{}", listening.address().port());
     server_pipe.ready(&token.text(), &reachable)?;
     let mut turned_away = 0_u32;
-    let mut visit = listening.wait(|why| {
+    let mut session = listening.wait(|why| {
         turned_away = turned_away.saturating_add(1);
         // Who tries again and again must not fill the log.
         if turned_away.is_power_of_two() {
             report.line(format!("someone was turned away ({turned_away} so far): {why}"));
         }
     })?;
-    report.line(format!("the donor came from {}", visit.peer()));
-    let first = visit.hear()?;
+    report.line(format!("the donor came from {}", session.peer()));
+    let first = session.receive_note()?;
     let position = match first.split_once(' ') {
-        None if first == FULL => full(&layout, visit, server_pipe, report)?,
-        Some((BYPASS, position)) => bypass(position, visit, report)?,
+        None if first == FULL => full(&layout, session, server_pipe, report)?,
+        Some((BYPASS, position)) => bypass(position, session, report)?,
         _ => {
-            visit.give_up(&SstError::OtherRelease.to_string());
+            session.abort(&SstError::OtherRelease.to_string());
             return Err(SstError::OtherRelease);
         }
     };
@@ -97,10 +97,10 @@ pub fn run(
 }
 
 /// The data that is here is good: nothing is touched.
-fn bypass(position: &str, mut visit: Visit, report: &Report<'_>) -> Result<Position, SstError> {
+fn bypass(position: &str, mut session: SenderSession, report: &Report<'_>) -> Result<Position, SstError> {
     let position = Position::parse(position).ok_or(SstError::Position { from: "the donor" })?;
-    visit.say(TAKEN)?;
-    visit.part();
+    session.send_note(TAKEN)?;
+    session.close();
     report.line(format!("the data that is here is good, only write-sets are missing; position {position}"));
     Ok(position)
 }
@@ -108,17 +108,17 @@ fn bypass(position: &str, mut visit: Visit, report: &Report<'_>) -> Result<Posit
 /// Everything comes.
 fn full(
     layout: &Layout,
-    mut visit: Visit,
+    mut session: SenderSession,
     server_pipe: &ServerPipe,
     report: &Report<'_>,
 ) -> Result<Position, SstError> {
     if let Err(error) = layout.check_replaceable().and_then(|()| clear_stale(&layout.staging())) {
-        visit.give_up(&error.to_string());
+        session.abort(&error.to_string());
         return Err(error);
     }
-    visit.say(if layout.has_binlog() { BINLOG } else { NO_BINLOG })?;
+    session.send_note(if layout.has_binlog() { BINLOG } else { NO_BINLOG })?;
     let progress = Progress::default();
-    let received = tell(&progress, server_pipe, || visit.receive(&progress));
+    let received = tell(&progress, server_pipe, || session.receive(&progress));
     let received = received.inspect_err(|error| {
         // What is kept for another try must not keep the disk full.
         if matches!(error, TransferError::Space { .. }) || is_full(error) {
@@ -189,7 +189,13 @@ fn expiry(options: &Options) -> Result<Duration, SstError> {
 }
 
 /// Listens on the address that the donor is given; if it is none of this host, on all.
-fn listen(host: &str, port: u16, layout: &Layout, expiry: Duration, trust: &Trust) -> Result<Host, SstError> {
+fn listen(
+    host: &str,
+    port: u16,
+    layout: &Layout,
+    expiry: Duration,
+    trust: &Trust,
+) -> Result<ReceiverListener, SstError> {
     let failed = |source| SstError::Address { address: host.to_owned(), source };
     let named: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(failed)?.collect();
     let all = named.iter().map(|address| match address.ip() {
@@ -204,7 +210,7 @@ fn listen(host: &str, port: u16, layout: &Layout, expiry: Duration, trust: &Trus
     loop {
         let mut last = SstError::Address { address: host.to_owned(), source: io::ErrorKind::AddrNotAvailable.into() };
         for address in named.iter().chain(&all) {
-            match Host::listen(settings(*address, layout, expiry), trust) {
+            match ReceiverListener::listen(settings(*address, layout, expiry), trust) {
                 Ok(listening) => return Ok(listening),
                 Err(error) if kind(&error) == Some(io::ErrorKind::AddrNotAvailable) => last = error.into(),
                 Err(error) if kind(&error) == Some(io::ErrorKind::AddrInUse) => {
@@ -238,10 +244,10 @@ fn settings(listen: SocketAddr, layout: &Layout, expiry: Duration) -> ReceiveSet
         advertise: Vec::new(),
         streams: STREAMS,
         expiry,
-        patience: TIMEOUT,
+        timeout: TIMEOUT,
         owner: Some(owner),
         allow: Vec::new(),
-        anew: false,
+        restart: false,
         rekey: None,
     }
 }

@@ -158,7 +158,7 @@ mod tests {
     use crate::plan::{Plan, Selection};
 
     fn manifest(root: &Path) -> Manifest {
-        let plan = Plan::of(root, &Selection::default()).unwrap();
+        let plan = Plan::scan(root, &Selection::default()).unwrap();
         let entries = plan.entries.into_iter().map(|planned| {
             let bytes = planned.file_bytes().map(|_| fs::read(root.join(planned.entry.path.as_path())).unwrap());
             (planned.entry, bytes.map(|bytes| Hash::compute(&bytes)))

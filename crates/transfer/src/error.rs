@@ -34,7 +34,7 @@ pub enum TransferError {
     },
     /// The source turned out to be invalid after it was sent.
     #[error("{reason}")]
-    Void {
+    SourceInvalid {
         /// Why it is invalid.
         reason: String,
     },
@@ -116,7 +116,7 @@ pub enum TransferError {
     },
     /// The peer closed the connection during the transfer.
     #[error("{peer}: closed the connection in the middle of the transfer")]
-    Gone {
+    Disconnected {
         /// The peer's address.
         peer: String,
     },
@@ -236,7 +236,7 @@ pub enum TransferError {
     RekeyInUse,
     /// The keyring with the receiver's master keys cannot be used.
     #[error("{}: {source}", path.display())]
-    OwnKeyring {
+    Keyring {
         /// Path of the keyring.
         path: PathBuf,
         /// Error of the keyring.
@@ -319,13 +319,13 @@ impl TransferError {
                 "`sealant receive --advertise` puts the address under which the donor sees the joiner into the code"
             }
             Self::Space { .. } => "make room, or give another directory with --into",
-            Self::Gone { .. } | Self::Stalled { .. } => {
+            Self::Disconnected { .. } | Self::Stalled { .. } => {
                 "what arrived so far is kept: run `sealant receive` and `sealant send` again to go on"
             }
             Self::NoKeyring { .. } => {
                 "give --keyring or --keyring-config; a file that is not needed can be left out with --exclude"
             }
-            Self::OwnKeyring { .. } => "give --rekey the keyring that this server will use",
+            Self::Keyring { .. } => "give --rekey the keyring that this server will use",
             Self::KeyringInside { .. } => "keep the keyring beside the data directory, not in it",
             Self::KeysLost { .. } => "let no server use the keyring meanwhile, and run both sides again",
             Self::CommittedOtherwise { .. } => {
@@ -355,13 +355,13 @@ impl TransferError {
     }
 
     /// Whether this is only the consequence of another thread's error.
-    pub(crate) const fn is_echo(&self) -> bool {
+    pub(crate) const fn is_consequence(&self) -> bool {
         matches!(self, Self::Stopped)
     }
 
     /// Whether the lost connection may be the consequence of an error that the peer reports on
     /// another connection.
-    pub(crate) const fn is_loss(&self) -> bool {
-        matches!(self, Self::Network { .. } | Self::Gone { .. } | Self::Stopped)
+    pub(crate) const fn is_connection_loss(&self) -> bool {
+        matches!(self, Self::Network { .. } | Self::Disconnected { .. } | Self::Stopped)
     }
 }

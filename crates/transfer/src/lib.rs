@@ -17,10 +17,10 @@
     allow(clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "tests build their own bytes")
 )]
 
-mod assembly;
 pub mod check;
 pub mod codec;
 mod error;
+mod hash_collector;
 mod journal;
 mod limit;
 pub mod manifest;

@@ -14,7 +14,7 @@ use glob::Pattern;
 use crate::{
     error::TransferError,
     path::RelativePath,
-    sender::flow::Chunks,
+    sender::file_stream::Chunks,
     wire::{Entry, Kind, Root},
 };
 
@@ -55,15 +55,15 @@ pub struct Plan {
     /// Entries to transfer, parents before their content. The index is the entry's number.
     pub entries: Vec<Planned>,
     /// Entries that cannot be transferred: sockets, devices, pipes.
-    pub left_out: Vec<PathBuf>,
+    pub skipped: Vec<PathBuf>,
     /// Links whose target is outside of the source. The target is not transferred.
-    pub outward: Vec<PathBuf>,
+    pub external_links: Vec<PathBuf>,
     /// Bytes of all files, holes included.
     pub bytes: u64,
     /// Bytes of all files, holes excluded.
     pub allocated_bytes: u64,
     /// Owner and permissions of the source directory.
-    pub dress: Root,
+    pub root_attributes: Root,
     root_identity: Identity,
     selection: Selection,
     /// Patterns of the selection that matched something.
@@ -84,9 +84,9 @@ pub struct Planned {
     pub sparse: bool,
     identity: Identity,
     /// Whether it can be written without a change of its timestamps.
-    untold: bool,
+    mtime_unreliable: bool,
     /// Whether it may change during the transfer, even in a static source.
-    restless: bool,
+    may_change: bool,
     /// Index of the directory outside of the root that contains it.
     other: Option<usize>,
     /// For a stream: the chunks received so far.
@@ -104,7 +104,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    fn of(metadata: &Metadata) -> Self {
+    fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             device: metadata.dev(),
             inode: metadata.ino(),
@@ -135,16 +135,24 @@ impl Planned {
     pub(crate) fn streamed(entry: Entry, number: u64, chunks: Chunks) -> Self {
         let bytes = if let Kind::File { bytes } = entry.kind { bytes } else { 0 };
         let identity = Identity { device: u64::MAX, inode: number, bytes, modified: (0, 0), changed: (0, 0) };
-        Self { entry, sparse: false, identity, untold: false, restless: false, other: None, chunks: Some(chunks) }
+        Self {
+            entry,
+            sparse: false,
+            identity,
+            mtime_unreliable: false,
+            may_change: false,
+            other: None,
+            chunks: Some(chunks),
+        }
     }
 
     /// What changed since the plan was made; `None` if nothing did.
     #[must_use]
     pub fn change(&self, now: &Metadata) -> Option<&'static str> {
-        if self.restless {
+        if self.may_change {
             return None;
         }
-        let now = Identity::of(now);
+        let now = Identity::from_metadata(now);
         let then = self.identity;
         if (now.device, now.inode) != (then.device, then.inode) {
             Some(OTHER_FILE)
@@ -178,25 +186,25 @@ impl Plan {
     /// # Errors
     /// [`TransferError::Source`] names what cannot be read; [`TransferError::Unfinished`] if `root`
     /// is the target of an interrupted transfer.
-    pub fn of(root: &Path, selection: &Selection) -> Result<Self, TransferError> {
+    pub fn scan(root: &Path, selection: &Selection) -> Result<Self, TransferError> {
         let unreadable = |source| TransferError::Source { path: root.to_path_buf(), source };
         let metadata = fs::metadata(root).map_err(unreadable)?;
         if !metadata.is_dir() {
             return Err(unreadable(std::io::ErrorKind::NotADirectory.into()));
         }
         // Its staging directory holds part of the data, and is not a name in a data directory.
-        if look_at(&root.join(STAGING))?.is_some() {
+        if stat(&root.join(STAGING))?.is_some() {
             return Err(TransferError::Unfinished { path: root.to_path_buf() });
         }
         let mut plan = Self {
             root: root.to_path_buf(),
             entries: Vec::new(),
-            left_out: Vec::new(),
-            outward: Vec::new(),
+            skipped: Vec::new(),
+            external_links: Vec::new(),
             bytes: 0,
             allocated_bytes: 0,
-            dress: Root { mode: metadata.mode() & 0o7777, uid: metadata.uid(), gid: metadata.gid() },
-            root_identity: Identity::of(&metadata),
+            root_attributes: Root { mode: metadata.mode() & 0o7777, uid: metadata.uid(), gid: metadata.gid() },
+            root_identity: Identity::from_metadata(&metadata),
             selection: selection.clone(),
             matched: HashSet::new(),
             began: SystemTime::now(),
@@ -211,18 +219,18 @@ impl Plan {
     }
 
     /// The plan of what a stream delivered so far.
-    pub(crate) fn streamed(mut entries: Vec<Planned>, dress: Root, began: SystemTime) -> Self {
+    pub(crate) fn streamed(mut entries: Vec<Planned>, root_attributes: Root, began: SystemTime) -> Self {
         entries.sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
         let bytes = entries.iter().filter_map(Planned::file_bytes).sum();
         let root_identity = Identity { device: u64::MAX, inode: 0, bytes: 0, modified: (0, 0), changed: (0, 0) };
         Self {
             root: PathBuf::new(),
             entries,
-            left_out: Vec::new(),
-            outward: Vec::new(),
+            skipped: Vec::new(),
+            external_links: Vec::new(),
             bytes,
             allocated_bytes: bytes,
-            dress,
+            root_attributes,
             root_identity,
             selection: Selection::default(),
             matched: HashSet::new(),
@@ -250,7 +258,7 @@ impl Plan {
             if self.entries.iter().any(|planned| planned.entry.path.as_path() == path) {
                 return Err(unreadable(&absolute, std::io::ErrorKind::AlreadyExists.into()));
             }
-            if let Some(metadata) = look_at(&absolute)?.filter(Metadata::is_file) {
+            if let Some(metadata) = stat(&absolute)?.filter(Metadata::is_file) {
                 self.entry(path, &absolute, Kind::File { bytes: metadata.len() }, &metadata, Some(other))?;
             }
         }
@@ -260,28 +268,28 @@ impl Plan {
 
     /// Marks files that can be written without a change of their timestamps because a program has
     /// mapped them into memory: they are read again in every round. `is` gets name and inode.
-    pub fn written_untold(&mut self, is: impl Fn(&OsStr, u64) -> bool) {
+    pub fn mark_mtime_unreliable(&mut self, is: impl Fn(&OsStr, u64) -> bool) {
         for planned in &mut self.entries {
             let name = planned.entry.path.as_path().file_name().unwrap_or_default();
-            planned.untold = planned.file_bytes().is_some() && is(name, planned.identity.inode);
+            planned.mtime_unreliable = planned.file_bytes().is_some() && is(name, planned.identity.inode);
         }
     }
 
     /// Marks files that are sent as they are, even if they change. `is` gets the path.
-    pub fn may_change(&mut self, is: impl Fn(&Path) -> bool) {
+    pub fn mark_may_change(&mut self, is: impl Fn(&Path) -> bool) {
         for planned in &mut self.entries {
-            planned.restless = planned.file_bytes().is_some() && is(planned.entry.path.as_path());
+            planned.may_change = planned.file_bytes().is_some() && is(planned.entry.path.as_path());
         }
     }
 
     /// Whether a file is certainly unchanged since an earlier plan, so that it need not be read
     /// again.
-    pub(crate) fn is_as_before(planned: &Planned, before: &(Identity, SystemTime)) -> bool {
+    pub(crate) fn is_unchanged_since(planned: &Planned, before: &(Identity, SystemTime)) -> bool {
         let (identity, looked) = before;
-        !planned.untold && planned.identity == *identity && identity.is_settled(*looked)
+        !planned.mtime_unreliable && planned.identity == *identity && identity.is_settled(*looked)
     }
 
-    /// What [`is_as_before`](Self::is_as_before) needs to compare with later.
+    /// What [`is_unchanged_since`](Self::is_unchanged_since) needs to compare with later.
     pub(crate) const fn identity(&self, planned: &Planned) -> (Identity, SystemTime) {
         (planned.identity, self.began)
     }
@@ -303,7 +311,7 @@ impl Plan {
         for item in items {
             let name = item.map_err(unreadable)?.file_name();
             let path = directory.join(&name);
-            let ours = directory.as_os_str().is_empty() && is_ours(&name);
+            let ours = directory.as_os_str().is_empty() && is_reserved(&name);
             if ours {
                 continue;
             }
@@ -311,12 +319,12 @@ impl Plan {
             if selection.excludes(&path) {
                 continue;
             }
-            self.look_at(&path, selection, directories)?;
+            self.stat(&path, selection, directories)?;
         }
         Ok(())
     }
 
-    fn look_at(
+    fn stat(
         &mut self,
         path: &Path,
         selection: &Selection,
@@ -325,7 +333,7 @@ impl Plan {
         let absolute = self.root.join(path);
         let unreadable = |source| TransferError::Source { path: absolute.clone(), source };
         // In a source in use, files may disappear.
-        let Some(metadata) = look_at(&absolute)? else { return Ok(()) };
+        let Some(metadata) = stat(&absolute)? else { return Ok(()) };
         if !metadata.is_dir() {
             self.note_matches(&selection.include, path);
         }
@@ -339,11 +347,11 @@ impl Plan {
         } else if metadata.is_symlink() {
             let target = fs::read_link(&absolute).map_err(unreadable)?;
             if leads_out(path, &target) {
-                self.outward.push(absolute.clone());
+                self.external_links.push(absolute.clone());
             }
             Kind::Link { target: target.as_os_str().as_bytes().to_vec() }
         } else {
-            self.left_out.push(absolute);
+            self.skipped.push(absolute);
             return Ok(());
         };
         self.entry(path, &absolute, kind, &metadata, None)
@@ -357,18 +365,18 @@ impl Plan {
         }
     }
 
-    /// How many files go.
+    /// Number of files to transfer.
     #[must_use]
     pub fn files(&self) -> usize {
         self.entries.iter().filter(|planned| planned.file_bytes().is_some()).count()
     }
 
-    /// What does not go although somebody may expect it, a sentence each. Patterns of `optional` need match nothing.
+    /// Warnings about entries that are not sent, and about patterns without a match except those in `optional`.
     #[must_use]
     pub fn warnings(&self, optional: &[Pattern]) -> Vec<String> {
-        let left_out = self.left_out.iter();
-        let left_out = left_out.map(|path| format!("{}: not sent, it is a socket, a pipe or a device", path.display()));
-        let outward = self.outward.iter().map(|path| {
+        let skipped = self.skipped.iter();
+        let skipped = skipped.map(|path| format!("{}: not sent, it is a socket, a pipe or a device", path.display()));
+        let external_links = self.external_links.iter().map(|path| {
             format!("{}: a link that leads out of the source; what it points at is not sent", path.display())
         });
         let unmatched = self.unmatched().filter(|pattern| !optional.contains(pattern)).map(|pattern| {
@@ -376,7 +384,7 @@ impl Plan {
                 "the pattern '{pattern}' matches nothing; patterns are of paths below the source, such as 'sakila/*'"
             )
         });
-        left_out.chain(outward).chain(unmatched).collect()
+        skipped.chain(external_links).chain(unmatched).collect()
     }
 
     /// Patterns of the selection that matched nothing in the source.
@@ -413,9 +421,9 @@ impl Plan {
         self.entries.push(Planned {
             entry,
             sparse,
-            identity: Identity::of(metadata),
-            untold: false,
-            restless: false,
+            identity: Identity::from_metadata(metadata),
+            mtime_unreliable: false,
+            may_change: false,
             other,
             chunks: None,
         });
@@ -449,7 +457,7 @@ impl Plan {
 
     /// Whether nothing was created in the root, except for names that are not selected.
     fn is_root_unchanged(&self) -> bool {
-        let Ok(now) = fs::metadata(&self.root).map(|now| Identity::of(&now)) else { return false };
+        let Ok(now) = fs::metadata(&self.root).map(|now| Identity::from_metadata(&now)) else { return false };
         let then = self.root_identity;
         if now == then || (now.device, now.inode) != (then.device, then.inode) {
             return now == then;
@@ -460,7 +468,7 @@ impl Plan {
             let name = item.file_name();
             let path = Path::new(&name);
             let goes = item.file_type().is_ok_and(|kind| kind.is_dir()) || self.selection.includes(path);
-            is_ours(&name) || self.selection.excludes(path) || !goes || known(path)
+            is_reserved(&name) || self.selection.excludes(path) || !goes || known(path)
         })
     }
 
@@ -479,12 +487,12 @@ impl Plan {
 }
 
 /// Whether this name in the root is reserved for this program or the file system.
-fn is_ours(name: &OsStr) -> bool {
+fn is_reserved(name: &OsStr) -> bool {
     name == STAGING || name == LOST_AND_FOUND || name.as_bytes().starts_with(MANIFEST.as_bytes())
 }
 
 /// Metadata of a path; `None` if it does not exist.
-fn look_at(path: &Path) -> Result<Option<Metadata>, TransferError> {
+fn stat(path: &Path) -> Result<Option<Metadata>, TransferError> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -512,7 +520,7 @@ fn leads_out(link: &Path, target: &Path) -> bool {
 ///
 /// Returns the index of the first invalid entry.
 #[must_use]
-pub fn first_unsound(entries: &[Entry]) -> Option<usize> {
+pub fn first_invalid(entries: &[Entry]) -> Option<usize> {
     let mut directories = std::collections::BTreeSet::new();
     let mut last: Option<&RelativePath> = None;
     entries.iter().position(|entry| {
@@ -552,7 +560,7 @@ mod tests {
             (vec![entry(".sealant-staging", Kind::Directory)], Some(0)),
         ];
         for (entries, unsound) in cases {
-            assert_eq!(first_unsound(&entries), unsound, "{entries:?}");
+            assert_eq!(first_invalid(&entries), unsound, "{entries:?}");
         }
     }
 
@@ -572,8 +580,8 @@ mod tests {
         fs::create_dir(root.join("mysql")).unwrap();
         fs::write(root.join("mysql/slow_log.CSV"), "1\n").unwrap();
         fs::write(root.join("mysql/user.MAD"), "1").unwrap();
-        let mut plan = Plan::of(root, &Selection::default()).unwrap();
-        plan.may_change(|path| path.starts_with("mysql/slow_log.CSV"));
+        let mut plan = Plan::scan(root, &Selection::default()).unwrap();
+        plan.mark_may_change(|path| path.starts_with("mysql/slow_log.CSV"));
         fs::write(root.join("mysql/slow_log.CSV"), "1\n2\n").unwrap();
         plan.check_unchanged().unwrap();
         fs::write(root.join("mysql/user.MAD"), "12").unwrap();
@@ -592,14 +600,14 @@ mod tests {
         std::os::unix::fs::symlink("../x", root.join("b/out")).unwrap();
         std::os::unix::fs::symlink("../../x", root.join("b/far")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(root.join("s.sock")).unwrap();
-        let plan = Plan::of(root, &Selection::default()).unwrap();
+        let plan = Plan::scan(root, &Selection::default()).unwrap();
         let paths: Vec<String> = plan.entries.iter().map(|planned| planned.entry.path.to_string()).collect();
         assert_eq!(paths, ["a", "b", "b/c", "b/c/f", "b/far", "b/out", "b.ibd"]);
         assert_eq!(plan.bytes, 6);
-        assert_eq!(plan.left_out, [root.join("s.sock")]);
-        assert_eq!(plan.outward, [root.join("b/far")]);
+        assert_eq!(plan.skipped, [root.join("s.sock")]);
+        assert_eq!(plan.external_links, [root.join("b/far")]);
         let entries: Vec<Entry> = plan.entries.into_iter().map(|planned| planned.entry).collect();
-        assert_eq!(first_unsound(&entries), None);
+        assert_eq!(first_invalid(&entries), None);
     }
 
     #[test]
@@ -608,11 +616,11 @@ mod tests {
         let root = directory.path();
         fs::write(root.join("ibdata1"), "1").unwrap();
         fs::write(root.join("sealant-manifest"), "").unwrap();
-        assert_eq!(Plan::of(root, &Selection::default()).unwrap().entries.len(), 1);
+        assert_eq!(Plan::scan(root, &Selection::default()).unwrap().entries.len(), 1);
         fs::create_dir(root.join(STAGING)).unwrap();
         let exclude = vec![Pattern::new(".sealant*").unwrap()];
         for selection in [Selection::default(), Selection { exclude, ..Selection::default() }] {
-            let refused = Plan::of(root, &selection);
+            let refused = Plan::scan(root, &selection);
             assert!(matches!(&refused, Err(TransferError::Unfinished { path }) if path == root), "{refused:?}");
         }
     }
@@ -628,7 +636,7 @@ mod tests {
         let paths = |include: &[&str], exclude: &[&str]| {
             let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text).unwrap()).collect();
             let selection = Selection { include: patterns(include), exclude: patterns(exclude) };
-            let plan = Plan::of(root, &selection).unwrap();
+            let plan = Plan::scan(root, &selection).unwrap();
             plan.entries.iter().map(|planned| planned.entry.path.to_string()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(paths(&[], &[]), "db db/t.frm db/t.ibd x.ibd");
@@ -646,7 +654,7 @@ mod tests {
         fs::write(root.join("x.pid"), "1").unwrap();
         let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text).unwrap()).collect();
         let selection = Selection { include: patterns(&["db/*", "db"]), exclude: patterns(&["*.pid", "x*", "/x.pid"]) };
-        let plan = Plan::of(root, &selection).unwrap();
+        let plan = Plan::scan(root, &selection).unwrap();
         let unmatched: Vec<&str> = plan.unmatched().map(Pattern::as_str).collect();
         assert_eq!(unmatched, ["db", "/x.pid"]);
         let warned = plan.warnings(&[Pattern::new("/x.pid").unwrap()]);
@@ -658,7 +666,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f");
         fs::write(&path, "one").unwrap();
-        let plan = Plan::of(directory.path(), &Selection::default()).unwrap();
+        let plan = Plan::scan(directory.path(), &Selection::default()).unwrap();
         let change = |planned: &Planned| planned.change(&fs::metadata(&path).unwrap());
         assert_eq!(change(&plan.entries[0]), None);
         fs::write(&path, "other").unwrap();

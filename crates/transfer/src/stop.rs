@@ -57,10 +57,10 @@ impl Stop {
     /// Stores an error and ends everything. A cause replaces its consequences.
     pub(crate) fn fail(&self, error: TransferError) {
         let Ok(mut state) = self.state.lock() else { return };
-        let better = state
-            .first
-            .as_ref()
-            .is_none_or(|first| (first.is_echo() && !error.is_echo()) || (first.is_loss() && !error.is_loss()));
+        let better = state.first.as_ref().is_none_or(|first| {
+            (first.is_consequence() && !error.is_consequence())
+                || (first.is_connection_loss() && !error.is_connection_loss())
+        });
         if better {
             state.first = Some(error);
         }

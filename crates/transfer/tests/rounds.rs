@@ -17,7 +17,7 @@ use transfer::{
     pairing::PairingCode,
     plan::{Plan, Selection},
     progress::Progress,
-    receiver::{Host, ReceiveSettings, Received, Trust},
+    receiver::{ReceiveSettings, Received, ReceiverListener, Trust},
     sender::{Destination, SendSettings, Session, Source},
 };
 
@@ -40,49 +40,49 @@ fn settings() -> SendSettings {
         compression: Compression::Auto,
         bandwidth: None,
         suite: None,
-        patience: harness::limit(30),
+        timeout: harness::limit(30),
         key_file_keys: KeyFileKeys::Keep,
     }
 }
 
-fn host(into: &Path, listen: SocketAddr, expiry: Duration) -> Host {
+fn listen(into: &Path, listen: SocketAddr, expiry: Duration) -> ReceiverListener {
     let settings = ReceiveSettings {
         into: into.to_owned(),
         listen,
         advertise: Vec::new(),
         streams: 4,
         expiry,
-        patience: harness::limit(30),
+        timeout: harness::limit(30),
         owner: None,
         allow: Vec::new(),
-        anew: false,
+        restart: false,
         rekey: None,
     };
-    Host::listen(settings, &Trust::Pairing).expect("it listens")
+    ReceiverListener::listen(settings, &Trust::Pairing).expect("it listens")
 }
 
 /// Receives into `into`, and sends as `send` does.
 fn moved<T>(into: &Path, send: impl FnOnce(Session<'_>) -> T) -> (Result<Received, TransferError>, T) {
-    let host = host(into, SocketAddr::new(LOCALHOST, 0), harness::limit(60));
+    let listener = listen(into, SocketAddr::new(LOCALHOST, 0), harness::limit(60));
     let before = into.exists();
-    let destination = Destination::Paired(host.code().expect("a code").clone());
+    let destination = Destination::Paired(listener.code().expect("a code").clone());
     thread::scope(|scope| {
         let receiving = scope.spawn(move || {
-            let mut visit = host.wait(|_| {})?;
-            assert_eq!(visit.hear()?, "everything");
+            let mut session = listener.wait(|_| {})?;
+            assert_eq!(session.receive_note()?, "everything");
             assert_eq!(into.exists(), before, "nothing is touched before the first word");
-            visit.receive(&Progress::default())
+            session.receive(&Progress::default())
         });
         let progress = Progress::default();
         let mut session = Session::open(&destination, &settings(), &progress).expect("it connects");
-        session.say("everything").expect("it hears");
+        session.send_note("everything").expect("it hears");
         let sent = send(session);
         (receiving.join().expect("no panic"), sent)
     })
 }
 
 fn plan(root: &Path) -> Plan {
-    Plan::of(root, &Selection::default()).expect("a plan")
+    Plan::scan(root, &Selection::default()).expect("a plan")
 }
 
 fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -120,21 +120,21 @@ fn what_changes_between_rounds_arrives_as_it_was_in_the_last() {
         fs::create_dir(root.join("db2")).expect("a directory");
         write("db2/later", &bytes(10, 7));
         for _ in 0..3 {
-            session.rest(Duration::from_millis(10)).expect("it waits");
+            session.idle(Duration::from_millis(10)).expect("it waits");
         }
         let second = session.round(&plan(&root), None, Source::InUse).expect("a round");
         write("small", b"23");
         // What was written so long ago is not read again.
         let written = Instant::now();
         while written.elapsed() < Duration::from_secs(61) {
-            session.rest(Duration::from_secs(1)).expect("it waits");
+            session.idle(Duration::from_secs(1)).expect("it waits");
         }
-        let third = session.round(&plan(&root), None, Source::InUseAndSmall).expect("a round");
+        let third = session.round(&plan(&root), None, Source::InUseCached).expect("a round");
         write("small", b"345");
         let last = plan(&root);
         let to_read = session.bytes_to_read(&last);
-        let fourth = session.round(&last, None, Source::Still).expect("a round");
-        session.say("position 5").expect("it hears");
+        let fourth = session.round(&last, None, Source::Static).expect("a round");
+        session.send_note("position 5").expect("it hears");
         session.finish().expect("it is committed");
         assert_eq!(fourth.read_bytes, to_read);
         [first, second, third, fourth]
@@ -159,7 +159,7 @@ fn a_source_of_which_nothing_is_left_arrives_empty() {
         session.round(&plan(&root), None, Source::InUse).expect("a round");
         fs::remove_dir_all(root.join("db")).expect("it was there");
         session.round(&plan(&root), None, Source::InUse).expect("a round");
-        session.round(&plan(&root), None, Source::Still).expect("a round");
+        session.round(&plan(&root), None, Source::Static).expect("a round");
         session.finish().expect("it is committed");
     });
     assert_eq!(received.expect("it is committed").entries, 0);
@@ -176,7 +176,7 @@ fn a_file_that_changes_in_the_last_round_ends_it() {
         session.round(&plan(&root), None, Source::InUse).expect("a round");
         let plan = plan(&root);
         fs::write(root.join("file"), bytes(2 * MIB, 2)).expect("a file");
-        session.round(&plan, None, Source::Still)
+        session.round(&plan, None, Source::Static)
     });
     assert!(matches!(sent, Err(TransferError::Changed { .. })), "{sent:?}");
     assert!(matches!(received, Err(TransferError::Peer { .. })), "{received:?}");
@@ -191,12 +191,12 @@ fn the_next_try_goes_on_from_a_round_that_was_cut_off() {
     fs::write(root.join("file"), bytes(4 * MIB, 1)).expect("a file");
     let (received, ()) = moved(&into, |mut session| {
         session.round(&plan(&root), None, Source::InUse).expect("a round");
-        session.give_up("enough");
+        session.abort("enough");
     });
     assert!(received.is_err());
     assert!(into.join(".sealant-staging").exists() && !into.join("file").exists());
     let (received, round) = moved(&into, |mut session| {
-        let round = session.round(&plan(&root), None, Source::Still).expect("a round");
+        let round = session.round(&plan(&root), None, Source::Static).expect("a round");
         session.finish().expect("it is committed");
         round
     });
@@ -215,10 +215,10 @@ fn another_that_answers_at_an_address_of_the_code_does_not_end_the_search() {
     fs::write(root.join("file"), bytes(MIB, 1)).expect("a file");
     let [first, second, third] = [11, 12, 13].map(|last| IpAddr::V4(Ipv4Addr::new(127, 0, 0, last)));
     let port = harness::free_port().expect("a port");
-    let right = host(&into, SocketAddr::new(third, port), harness::limit(60));
+    let right = listen(&into, SocketAddr::new(third, port), harness::limit(60));
     let code = right.code().expect("a code").clone();
     let web = TcpListener::bind((first, code.port)).expect("a port");
-    let wrong = host(&other, SocketAddr::new(second, code.port), harness::limit(4));
+    let wrong = listen(&other, SocketAddr::new(second, code.port), harness::limit(4));
     let progress = Progress::default();
     let destination =
         |addresses: &[IpAddr]| Destination::Paired(PairingCode { addresses: addresses.to_vec(), ..code.clone() });
@@ -244,7 +244,7 @@ fn another_that_answers_at_an_address_of_the_code_does_not_end_the_search() {
         let receiving = scope.spawn(move || right.wait(|_| {})?.receive(&Progress::default()));
         let everywhere = destination(&[first, second, third]);
         let mut session = Session::open(&everywhere, &settings(), &progress).expect("the third is");
-        session.round(&plan(&root), None, Source::Still).expect("a round");
+        session.round(&plan(&root), None, Source::Static).expect("a round");
         session.finish().expect("it is committed");
         receiving.join().expect("no panic").expect("it is committed");
         // It was not given the secret, not even a wrong one.

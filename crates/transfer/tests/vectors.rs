@@ -9,7 +9,7 @@ use transfer::{
     path::RelativePath,
     wire::{
         Chunk, Codec, Control, Data, Entry, Kind, Material, Root, SecretBytes, Segment, frame,
-        message::{MAX_HAVE, MAX_TOLD, SLOTS, VERSION},
+        message::{MAX_HAVE, MAX_QUERIED_HASHES, SLOTS, VERSION},
     },
 };
 
@@ -68,7 +68,7 @@ fn the_limits_of_the_document_are_ours() {
     said(&format!("# The transfer protocol, version {VERSION}\n"));
     said(&format!("| 1 | Hello | sender | 2 version ({VERSION}),"));
     said(&format!("then 32 for each chunk, {} at most: hashes", grouped(MAX_HAVE)));
-    said(&format!("2 number of chunks, 1 to {MAX_TOLD} |"));
+    said(&format!("2 number of chunks, 1 to {MAX_QUERIED_HASHES} |"));
     said(&format!("2 slot, 0 to {}, key material", SLOTS - 1));
     said(&format!("length of the body, at most {} (", grouped(frame::MAX_BODY_BYTES)));
 }
@@ -117,8 +117,8 @@ fn the_messages_of_the_document_are_ours() {
     documented("chunk", &data(&chunk(None), b"bytes"));
     documented("chunk with holes", &data(&chunk(Some(vec![Segment { from: 4096, bytes: 5 }])), b"bytes"));
     documented("end", &data(&Data::End, &[]));
-    documented("ask", &data(&Data::Ask { file: 1, first: 2, count: 1 }, &[]));
-    documented("told", &data(&Data::Told { hashes: &[9; 32] }, &[]));
+    documented("ask", &data(&Data::HashQuery { file: 1, first: 2, count: 1 }, &[]));
+    documented("told", &data(&Data::Hashes { hashes: &[9; 32] }, &[]));
 }
 
 #[test]

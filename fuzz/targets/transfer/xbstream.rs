@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use transfer::{
     hash::CHUNK_BYTES,
-    sender::flow::{Flow, Piece, xbstream::XbStream},
+    sender::file_stream::{FileStream, Piece, xbstream::XbStream},
 };
 
 /// A hole of a few bytes in the input may be of gigabytes.

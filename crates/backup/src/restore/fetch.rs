@@ -15,7 +15,7 @@ use codec::{
     path::RelativePath,
 };
 use innodb::KeyVersion;
-use transfer::receiver::{Folder, Staging};
+use transfer::receiver::{ParentCache, Staging};
 
 use super::{Opened, Options, Progress};
 use crate::{BackupError, Repository, heads::Logs, repository::check_sum, run::first_error};
@@ -86,9 +86,9 @@ impl<'f> Fetch<'f> {
     /// The parts to fetch, by pack. Chunks that an earlier attempt restored are recognised by their hash.
     fn pack_parts(&self, resumed: bool) -> Result<BTreeMap<u32, PackParts>, BackupError> {
         let mut pack_parts: BTreeMap<u32, PackParts> = BTreeMap::new();
-        let mut folder = self.staging.folder();
+        let mut parents = self.staging.parents();
         for (number, file) in self.manifest.files.iter().enumerate().filter(|(_, file)| file.hash.is_some()) {
-            let missing = if resumed { self.missing(number, &mut folder)? } else { vec![(0, file.file_bytes())] };
+            let missing = if resumed { self.missing(number, &mut parents)? } else { vec![(0, file.file_bytes())] };
             for (from, end) in missing {
                 let first = file.runs.partition_point(|run| run.end() <= from);
                 let runs = file.runs.iter().skip(first).map_while(|run| run.within(from, end));
@@ -102,9 +102,9 @@ impl<'f> Fetch<'f> {
     }
 
     /// The parts of a staged file that are missing or wrong. Parts that must be zero become holes.
-    fn missing(&self, number: usize, folder: &mut Folder<'_>) -> Result<Vec<(u64, u64)>, BackupError> {
+    fn missing(&self, number: usize, parents: &mut ParentCache<'_>) -> Result<Vec<(u64, u64)>, BackupError> {
         let Some(stored) = self.manifest.files.get(number) else { return Ok(Vec::new()) };
-        let file = self.staging.open_file(folder, &stored.entry.path)?;
+        let file = self.staging.open_file(parents, &stored.entry.path)?;
         let (bytes, mut missing, mut room) = (stored.file_bytes(), Vec::new(), vec![0; CHUNK_BYTES]);
         for (chunk, expected) in (0..chunks_of(bytes)).zip(&stored.chunks) {
             let (at, length) = (chunk.saturating_mul(CHUNK_BYTES as u64), chunk_bytes(bytes, chunk));
@@ -170,14 +170,14 @@ impl<'f> Fetch<'f> {
 /// State of one writing thread.
 struct Writer<'w> {
     fetch: &'w Fetch<'w>,
-    folder: Folder<'w>,
+    parents: ParentCache<'w>,
     open: Option<(usize, File)>,
     ciphers: HashMap<(usize, u32, bool), SpaceCipher>,
 }
 
 impl<'w> Writer<'w> {
     fn new(fetch: &'w Fetch<'w>) -> Self {
-        Self { fetch, folder: fetch.staging.folder(), open: None, ciphers: HashMap::new() }
+        Self { fetch, parents: fetch.staging.parents(), open: None, ciphers: HashMap::new() }
     }
 
     /// Encrypts the units of a frame to their original bytes.
@@ -205,7 +205,7 @@ impl<'w> Writer<'w> {
         let fetch = self.fetch;
         let Some(stored) = fetch.manifest.files.get(number) else { return Ok(()) };
         if self.open.as_ref().is_none_or(|(open, _)| *open != number) {
-            self.open = Some((number, fetch.staging.open_file(&mut self.folder, &stored.entry.path)?));
+            self.open = Some((number, fetch.staging.open_file(&mut self.parents, &stored.entry.path)?));
         }
         let Some((_, file)) = &self.open else { return Ok(()) };
         let from = usize::try_from(run.offset).unwrap_or(usize::MAX);

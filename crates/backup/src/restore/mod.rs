@@ -14,7 +14,7 @@ use archive::{Digest, Manifest, Receipt, names::Number, sshsig::AllowedSigners};
 use codec::entry::Entry;
 use transfer::{
     hash::Hash,
-    receiver::{Mark, Owner, Staging},
+    receiver::{CommitMarker, Owner, Staging},
     wire::Root,
 };
 use verify::Keys;
@@ -108,7 +108,7 @@ pub fn restore(
     }
     let manifest = opened.manifest(repository, options.identities)?;
     let entries: Vec<Entry> = manifest.files.iter().map(|file| file.entry.clone()).collect();
-    if let Some(entry) = transfer::plan::first_unsound(&entries).and_then(|first| entries.get(first)) {
+    if let Some(entry) = transfer::plan::first_invalid(&entries).and_then(|first| entries.get(first)) {
         let reason = format!("its list of files has {}, which cannot be created", entry.path);
         return Err(BackupError::Untrusted { object: opened.receipt.manifest_name(), reason });
     }
@@ -117,7 +117,7 @@ pub fn restore(
         let fetch = fetch::Fetch::new(repository, opened, &manifest, options, &staging, progress)?;
         let resumed = staging.has_files()?;
         staging.check_space(stored_bytes(&manifest).saturating_sub(staging.staged_bytes(&entries)))?;
-        staging.make_again(&entries)?;
+        staging.make_resumed(&entries)?;
         fetch.run(resumed)?
     };
     prove::read_back(&staging, &manifest, options.streams, progress)?;
@@ -127,7 +127,7 @@ pub fn restore(
     };
     let root = manifest.head.root;
     let root = Some(Root { mode: root.mode & 0o7777, uid: root.uid, gid: root.gid });
-    staging.commit(&list, &Mark { root, owner: options.owner, ..Mark::default() })?;
+    staging.commit(&list, &CommitMarker { root, owner: options.owner, ..CommitMarker::default() })?;
     Ok(Restored {
         number: opened.receipt.number,
         tree: list.tree(),

@@ -12,7 +12,7 @@ use archive::{Manifest, manifest::Stored};
 use codec::hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of};
 use files::{Buffer, Reader};
 use rustix::fs::{Advice, fadvise};
-use transfer::receiver::{Folder, Staging};
+use transfer::receiver::{ParentCache, Staging};
 
 use super::{Options, Pages, Progress};
 use crate::{
@@ -31,13 +31,13 @@ pub(super) fn read_back(
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(false);
     let work = || {
-        let (mut folder, mut buffer) = (staging.folder(), Buffer::new(CHUNK_BYTES));
+        let (mut parents, mut buffer) = (staging.parents(), Buffer::new(CHUNK_BYTES));
         while let Some(stored) = manifest.files.get(next.fetch_add(1, Ordering::Relaxed)) {
             if *failed.lock().unwrap_or_else(PoisonError::into_inner) {
                 return Ok(());
             }
             if stored.hash.is_some()
-                && let Err(error) = compare(staging, &mut folder, stored, &mut buffer, progress)
+                && let Err(error) = compare(staging, &mut parents, stored, &mut buffer, progress)
             {
                 *failed.lock().unwrap_or_else(PoisonError::into_inner) = true;
                 return Err(error);
@@ -53,13 +53,13 @@ pub(super) fn read_back(
 
 fn compare(
     staging: &Staging,
-    folder: &mut Folder<'_>,
+    parents: &mut ParentCache<'_>,
     stored: &Stored,
     buffer: &mut Buffer,
     progress: &Progress,
 ) -> Result<(), BackupError> {
     let path = staging.place(&stored.entry.path);
-    let file = staging.open_file(folder, &stored.entry.path)?;
+    let file = staging.open_file(parents, &stored.entry.path)?;
     file.sync_all().map_err(BackupError::io(&path, "cannot be written to disk"))?;
     // Drop the page cache, so that the file is read from disk.
     let _ = fadvise(&file, 0, None, Advice::DontNeed);

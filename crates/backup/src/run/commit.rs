@@ -97,7 +97,11 @@ impl Commit<'_> {
             stored.push(Stored { entry: planned.entry.clone(), hash, head, chunks, runs });
         }
         let (packs, used) = renumber(&mut stored, &packs, old);
-        let root = manifest::Root { mode: plan.dress.mode, uid: plan.dress.uid, gid: plan.dress.gid };
+        let root = manifest::Root {
+            mode: plan.root_attributes.mode,
+            uid: plan.root_attributes.uid,
+            gid: plan.root_attributes.gid,
+        };
         let head = Head {
             schema: manifest::SCHEMA.to_owned(),
             repo: self.repository.id.clone(),
@@ -219,9 +223,9 @@ fn put(
 ) -> Result<(), BackupError> {
     for (object, bytes) in [(names::signature(host, number), signature), (names::receipt(host, number), receipt)] {
         let put = repository.store().put_new(&name(&object)?, &mut &*bytes, bytes.len() as u64)?;
-        let is_ours =
+        let is_reserved =
             || Ok::<_, BackupError>(read(repository.store(), &object, receipt::MAX_BYTES)?.as_deref() == Some(bytes));
-        if put == Put::Exists && !is_ours()? {
+        if put == Put::Exists && !is_reserved()? {
             return Err(other_machine(repository, host, number));
         }
     }

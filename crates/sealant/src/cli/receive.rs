@@ -113,10 +113,10 @@ impl Receive {
             advertise: self.advertise,
             streams: self.streams,
             expiry: self.expiry,
-            patience: self.timeout,
+            timeout: self.timeout,
             owner: self.owner,
             allow: self.allow,
-            anew: self.anew,
+            restart: self.anew,
             rekey,
         };
         let receiver = Receiver::bind(settings, &trust)?;

@@ -12,7 +12,7 @@ use ::transfer::codec::page::KeyFileKeys;
 use ::transfer::pairing::{CodeError, PairingCode};
 use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
-use ::transfer::sender::flow::send_flow_and_finish;
+use ::transfer::sender::file_stream::send_stream_and_commit;
 use ::transfer::sender::key_files::key_files;
 use ::transfer::sender::{Destination, SendSettings, Sent, Session, send_proven};
 use ::transfer::summary::{Event, Summary};
@@ -144,7 +144,7 @@ impl Send {
                     return self.stream(&streamed, &destination);
                 }
                 let held = self.running.take()?;
-                let prove = || held.prove().map_err(|error| TransferError::Void { reason: error.to_string() });
+                let prove = || held.prove().map_err(|error| TransferError::SourceInvalid { reason: error.to_string() });
                 self.send(held.root(), &destination, &prove)
             }
             (Some(_), true) => Err(Failure::usage("--live sends the data directory of --datadir: give no SOURCE")),
@@ -160,7 +160,7 @@ impl Send {
     ) -> Result<Exit, Failure> {
         let keys = if self.keys.any() { Some(self.keys.read(Some(source))?) } else { None };
         let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };
-        let plan = Plan::of(source, &selection)?;
+        let plan = Plan::scan(source, &selection)?;
         self.tell(&plan);
         self.warn_of_keys(&plan)?;
         if self.dry_run {
@@ -180,7 +180,7 @@ impl Send {
             compression: self.compress,
             bandwidth: self.bwlimit,
             suite: self.cipher.map(|cipher| cipher as usize),
-            patience: self.timeout,
+            timeout: self.timeout,
             key_file_keys: if self.send_mariadb_key { KeyFileKeys::Send } else { KeyFileKeys::Keep },
         }
     }
@@ -200,11 +200,11 @@ impl Send {
             let mut flow = match streamed.begin() {
                 Ok(flow) => flow,
                 Err(error) => {
-                    session.give_up(&error.to_string());
+                    session.abort(&error.to_string());
                     return Err(error);
                 }
             };
-            send_flow_and_finish(session, &mut flow, streamed.dress, &streamed.note(), &progress)
+            send_stream_and_commit(session, &mut flow, streamed.attributes, &streamed.note(), &progress)
         });
         self.over(
             outcome,

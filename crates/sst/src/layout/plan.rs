@@ -95,7 +95,7 @@ impl Layout {
             // Statements that only read change it, too.
             exclude.extend(spared.to_str().and_then(|spared| Pattern::new(&Pattern::escape(spared)).ok()));
         }
-        let mut plan = Plan::of(root, &Selection { include, exclude })?;
+        let mut plan = Plan::scan(root, &Selection { include, exclude })?;
         for (directory, names) in others {
             plan.add(&directory, names)?;
         }
@@ -107,7 +107,7 @@ impl Layout {
 
     /// Data behind links and in directories of tables' own would be missing on the other side.
     fn check(&self, root: &Path, plan: &Plan) -> Result<(), SstError> {
-        if let Some(path) = plan.outward.first() {
+        if let Some(path) = plan.external_links.first() {
             let reason = "a link that leads out of the data directory; what it points at would not be sent";
             return Err(SstError::Outside { path: path.clone(), reason });
         }

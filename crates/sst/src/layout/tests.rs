@@ -29,7 +29,7 @@ fn names(plan: &Plan) -> String {
 }
 
 fn files(root: &Path) -> Vec<String> {
-    let plan = Plan::of(root, &Selection::default()).unwrap();
+    let plan = Plan::scan(root, &Selection::default()).unwrap();
     names(&plan).split(' ').map(str::to_owned).collect()
 }
 

@@ -72,7 +72,7 @@ impl FromStr for Compression {
 
 /// Levels in ascending order, each with the rate of one processor in bytes per second. Only the
 /// order of magnitude matters, to decide which level is worth trying.
-const LADDER: [(Effort, f64); 6] = [
+const LEVELS: [(Effort, f64); 6] = [
     (Effort::None, f64::INFINITY),
     (Effort::Lz4, 600e6),
     (Effort::Zstd(1), 350e6),
@@ -96,7 +96,7 @@ pub struct Pressure {
 
 /// Throughput since the last sample.
 #[derive(Clone, Copy, Debug)]
-pub struct Flow {
+pub struct Throughput {
     /// Bytes of files per second.
     pub rate: f64,
     /// Bytes of files per byte on the wire.
@@ -112,32 +112,32 @@ pub struct Flow {
 pub struct Governor {
     fixed: Option<Effort>,
     step: AtomicUsize,
-    course: Mutex<Course>,
+    search: Mutex<SearchState>,
 }
 
 /// Samples after a change before its effect is judged.
-const SETTLING: u32 = 2;
+const SETTLING_SAMPLES: u32 = 2;
 /// Samples before a step without gain is tried again: doubled each time, from the first to the
 /// second value.
-const PAUSES: [u32; 2] = [10, 320];
+const RETRY_SAMPLES: [u32; 2] = [10, 320];
 /// Minimum ratio of improvement.
 const GAIN: f64 = 1.05;
 /// While nothing shows how fast the network is, its assumed rate grows by this factor per sample,
 /// so that less compression is eventually tried again.
-const HOPE: f64 = 1.005;
+const CAPACITY_GROWTH: f64 = 1.005;
 
 /// State of the search for the best level.
 #[derive(Debug)]
-struct Course {
+struct SearchState {
     /// Samples since the last change.
-    looks: u32,
+    samples: u32,
     /// The step before the one being tried.
-    trial: Option<usize>,
+    previous: Option<usize>,
     /// Samples before anything is tried.
     pause: u32,
     failures: u32,
     /// Measured compression ratio of each step.
-    ratios: [Option<f64>; LADDER.len()],
+    ratios: [Option<f64>; LEVELS.len()],
     /// Bytes per second on the wire when the network was the bottleneck.
     capacity: Option<f64>,
     /// Bytes of files per second with the current step.
@@ -152,13 +152,13 @@ impl Governor {
             Compression::Auto => None,
             Compression::Fixed(effort) => Some(effort),
         };
-        Self { fixed, step: AtomicUsize::new(0), course: Mutex::new(Course::new()) }
+        Self { fixed, step: AtomicUsize::new(0), search: Mutex::new(SearchState::new()) }
     }
 
     /// The highest level that [`effort`](Self::effort) can return.
     #[must_use]
     pub fn hardest(&self) -> Effort {
-        let last = || LADDER.last().map_or(Effort::None, |(effort, _)| *effort);
+        let last = || LEVELS.last().map_or(Effort::None, |(effort, _)| *effort);
         self.fixed.unwrap_or_else(last)
     }
 
@@ -166,55 +166,55 @@ impl Governor {
     #[must_use]
     pub fn effort(&self) -> Effort {
         let step = self.step.load(Ordering::Relaxed);
-        self.fixed.unwrap_or_else(|| LADDER.get(step).map_or(Effort::None, |(effort, _)| *effort))
+        self.fixed.unwrap_or_else(|| LEVELS.get(step).map_or(Effort::None, |(effort, _)| *effort))
     }
 
     /// Raises the level if only the network is slow, lowers it if this host is slow.
     ///
     /// The network is the bottleneck if both sides wait for it. A slow receiver does not wait for
     /// us, and a host with busy processors would only get slower with more to compute.
-    pub fn adjust(&self, pressure: Pressure, flow: Flow) {
-        let Ok(mut course) = self.course.lock() else { return };
+    pub fn adjust(&self, pressure: Pressure, throughput: Throughput) {
+        let Ok(mut search) = self.search.lock() else { return };
         let step = self.step.load(Ordering::Relaxed);
-        course.note(step, pressure, flow);
-        let next = course.next(step, pressure);
+        search.note(step, pressure, throughput);
+        let next = search.next(step, pressure);
         if next != step {
-            (course.looks, course.rate) = (0, None);
+            (search.samples, search.rate) = (0, None);
         }
         self.step.store(next, Ordering::Relaxed);
     }
 }
 
-impl Course {
+impl SearchState {
     const fn new() -> Self {
-        let ratios = [None; LADDER.len()];
-        Self { looks: 0, trial: None, pause: 0, failures: 0, ratios, capacity: None, rate: None }
+        let ratios = [None; LEVELS.len()];
+        Self { samples: 0, previous: None, pause: 0, failures: 0, ratios, capacity: None, rate: None }
     }
 
-    fn note(&mut self, step: usize, pressure: Pressure, flow: Flow) {
-        let wire = flow.rate / flow.ratio.max(0.001);
-        self.looks += 1;
+    fn note(&mut self, step: usize, pressure: Pressure, throughput: Throughput) {
+        let wire = throughput.rate / throughput.ratio.max(0.001);
+        self.samples += 1;
         if let Some(ratio) = self.ratios.get_mut(step) {
-            *ratio = Some(blend(*ratio, flow.ratio));
+            *ratio = Some(blend(*ratio, throughput.ratio));
         }
-        self.rate = Some(blend(self.rate, flow.rate));
-        self.capacity = if pressure.is_of_network() {
+        self.rate = Some(blend(self.rate, throughput.rate));
+        self.capacity = if pressure.is_network_bound() {
             Some(blend(self.capacity, wire))
         } else {
-            self.capacity.map(|capacity| (capacity * HOPE).max(wire))
+            self.capacity.map(|capacity| (capacity * CAPACITY_GROWTH).max(wire))
         };
     }
 
     fn next(&mut self, step: usize, pressure: Pressure) -> usize {
-        if self.looks <= SETTLING {
+        if self.samples <= SETTLING_SAMPLES {
             // Before the first step nothing is known; after a step, data compressed before it is
             // still in flight.
             return if step == 0 && self.capacity.is_some() { self.harder(step, pressure) } else { step };
         }
-        if let Some(before) = self.trial.take()
+        if let Some(before) = self.previous.take()
             && !self.is_better(before, step, pressure)
         {
-            self.pause = PAUSES[1].min(PAUSES[0] << self.failures.min(8));
+            self.pause = RETRY_SAMPLES[1].min(RETRY_SAMPLES[0] << self.failures.min(8));
             self.failures += 1;
             return before;
         }
@@ -226,7 +226,7 @@ impl Course {
 
     fn is_better(&mut self, before: usize, step: usize, pressure: Pressure) -> bool {
         let smaller = self.ratio(step) >= self.ratio(before) * GAIN;
-        let better = smaller && (pressure.is_of_network() || self.rate > self.expected(before));
+        let better = smaller && (pressure.is_network_bound() || self.rate > self.expected(before));
         if better {
             self.failures = 0;
         }
@@ -249,14 +249,14 @@ impl Course {
             return step;
         }
         let rate = self.rate.unwrap_or_default();
-        let used = LADDER.get(step).map_or(0.0, |(_, speed)| rate / speed);
+        let used = LEVELS.get(step).map_or(0.0, |(_, speed)| rate / speed);
         let spare = pressure.idle * pressure.processors + used;
-        let possible = |step: &usize| LADDER.get(*step).is_some_and(|(_, speed)| spare * speed > rate);
+        let possible = |step: &usize| LEVELS.get(*step).is_some_and(|(_, speed)| spare * speed > rate);
         // LZ4 does not compress digits and short words, which zstd halves.
         let next = if step == 0 { [2, 1] } else { [step + 1; 2] };
-        match next.into_iter().find(possible).filter(|_| pressure.is_of_network()) {
+        match next.into_iter().find(possible).filter(|_| pressure.is_network_bound()) {
             Some(next) => {
-                self.trial = Some(step);
+                self.previous = Some(step);
                 next
             }
             None => step,
@@ -275,7 +275,7 @@ impl Course {
 
 impl Pressure {
     /// Both sides wait, and neither for a disk.
-    fn is_of_network(self) -> bool {
+    fn is_network_bound(self) -> bool {
         self.blocked > 0.6 && self.starving > 0.6
     }
 }
@@ -301,13 +301,18 @@ mod tests {
 
     const SLOW_NETWORK: Pressure = Pressure { blocked: 0.9, starving: 0.8, idle: 0.9, processors: 64.0 };
 
-    fn place(effort: Effort) -> usize {
-        LADDER.iter().position(|(step, _)| *step == effort).unwrap()
+    fn expected_level(effort: Effort) -> usize {
+        LEVELS.iter().position(|(step, _)| *step == effort).unwrap()
     }
 
     /// Simulates a network of 100 MB/s, the ratio of each level and a host with the rates of the
     /// table; returns what each sample shows.
-    fn looks(governor: &Governor, count: usize, ratio: impl Fn(Effort) -> f64, speed: impl Fn(Effort) -> f64) -> usize {
+    fn samples(
+        governor: &Governor,
+        count: usize,
+        ratio: impl Fn(Effort) -> f64,
+        speed: impl Fn(Effort) -> f64,
+    ) -> usize {
         let mut hardest = 0;
         for _ in 0..count {
             let effort = governor.effort();
@@ -315,8 +320,8 @@ mod tests {
             let rate = (1e8 * ratio).min(speed(effort));
             let pressure =
                 if rate < 1e8 * ratio { Pressure { blocked: 0.1, idle: 0.02, ..SLOW_NETWORK } } else { SLOW_NETWORK };
-            governor.adjust(pressure, Flow { rate, ratio });
-            hardest += usize::from(place(governor.effort()) > place(effort));
+            governor.adjust(pressure, Throughput { rate, ratio });
+            hardest += usize::from(expected_level(governor.effort()) > expected_level(effort));
         }
         hardest
     }
@@ -325,20 +330,20 @@ mod tests {
     fn a_slow_network_is_answered_with_as_much_compression_as_it_gains_from() {
         let governor = Governor::new(Compression::Auto);
         assert_eq!(governor.effort(), Effort::None);
-        looks(&governor, 1, |_| 1.0, |_| 1e10);
+        samples(&governor, 1, |_| 1.0, |_| 1e10);
         assert_eq!(governor.effort(), Effort::Zstd(1));
-        looks(&governor, 30, |effort| 1.3_f64.powi(place(effort) as i32), |_| 1e10);
+        samples(&governor, 30, |effort| 1.3_f64.powi(expected_level(effort) as i32), |_| 1e10);
         assert_eq!(governor.effort(), Effort::Zstd(9));
         // Levels above zstd 1 gain nothing: they are tried ever more rarely.
         let governor = Governor::new(Compression::Auto);
-        let tries = looks(&governor, 1000, |effort| 1.3_f64.powi(place(effort).min(2) as i32), |_| 1e10);
+        let tries = samples(&governor, 1000, |effort| 1.3_f64.powi(expected_level(effort).min(2) as i32), |_| 1e10);
         assert!((3..12).contains(&tries), "{tries}");
     }
 
     #[test]
     fn what_does_not_compress_travels_as_it_is() {
         let governor = Governor::new(Compression::Auto);
-        let tries = looks(&governor, 1000, |_| 1.0, |_| 1e10);
+        let tries = samples(&governor, 1000, |_| 1.0, |_| 1e10);
         assert!((2..12).contains(&tries), "{tries}");
     }
 
@@ -348,18 +353,18 @@ mod tests {
         // Twice as fast as the network, though not the maximum.
         let governor = Governor::new(Compression::Auto);
         let speed = |effort| if effort == Effort::None { 1e10 } else { 2e8 };
-        looks(&governor, 20, ratio, speed);
+        samples(&governor, 20, ratio, speed);
         let mut compressed = 0;
         for _ in 0..1000 {
-            looks(&governor, 1, ratio, speed);
+            samples(&governor, 1, ratio, speed);
             compressed += usize::from(governor.effort() == Effort::Zstd(1));
         }
         assert!(compressed > 900, "{compressed}");
         // Slower than the network.
         let governor = Governor::new(Compression::Auto);
         let speed = |effort| if effort == Effort::None { 1e10 } else { 5e7 };
-        looks(&governor, 20, ratio, speed);
-        let tries = looks(&governor, 1000, ratio, speed);
+        samples(&governor, 20, ratio, speed);
+        let tries = samples(&governor, 1000, ratio, speed);
         assert!(tries < 12, "{tries}");
         assert_eq!(governor.effort(), Effort::None);
     }
@@ -369,18 +374,18 @@ mod tests {
         let governor = Governor::new(Compression::Auto);
         for _ in 0..1000 {
             let fast = Pressure { processors: 2.0, idle: 0.3, ..SLOW_NETWORK };
-            governor.adjust(fast, Flow { rate: 1e9, ratio: 1.0 });
+            governor.adjust(fast, Throughput { rate: 1e9, ratio: 1.0 });
             assert_eq!(governor.effort(), Effort::None);
         }
         // A slow disk of the receiver is not a slow network.
-        governor.adjust(Pressure { starving: 0.0, ..SLOW_NETWORK }, Flow { rate: 1e8, ratio: 1.0 });
+        governor.adjust(Pressure { starving: 0.0, ..SLOW_NETWORK }, Throughput { rate: 1e8, ratio: 1.0 });
         assert_eq!(governor.effort(), Effort::None);
     }
 
     #[test]
     fn what_the_user_fixed_stays() {
         let governor = Governor::new(Compression::Fixed(Effort::Lz4));
-        governor.adjust(SLOW_NETWORK, Flow { rate: 1e8, ratio: 1.0 });
+        governor.adjust(SLOW_NETWORK, Throughput { rate: 1e8, ratio: 1.0 });
         assert_eq!(governor.effort(), Effort::Lz4);
     }
 }

@@ -46,7 +46,7 @@ impl Encoder {
             return None;
         }
         self.out.resize(get_maximum_output_size(CHUNK_BYTES + page::MAX_DESCRIPTION_BYTES), 0);
-        if !self.seems_worth(data, effort) {
+        if !self.seems_compressible(data, effort) {
             return None;
         }
         let (codec, bytes) = match effort {
@@ -66,7 +66,7 @@ impl Encoder {
 
     /// Whether samples of the data get smaller. They are compressed with the requested family: zstd
     /// encodes data in which LZ4 finds no match.
-    fn seems_worth(&mut self, data: &[u8], effort: Effort) -> bool {
+    fn seems_compressible(&mut self, data: &[u8], effort: Effort) -> bool {
         if data.len() <= 4 * SAMPLE_BYTES {
             return true;
         }

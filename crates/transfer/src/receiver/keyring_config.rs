@@ -18,11 +18,11 @@ use crate::{
 };
 
 /// Maximum length of a configuration file; real ones have some hundred bytes.
-const MOST_BYTES: u64 = 64 << 10;
+const MAX_BYTES: u64 = 64 << 10;
 
 /// Rewrites the configuration among the staged files and in the manifest. Returns whether the data
 /// directory now names the receiver's keyring.
-pub(super) fn name_own(
+pub(super) fn write_configuration(
     staging: &Staging,
     own: &WritableKeyring,
     written: &mut Manifest,
@@ -41,10 +41,10 @@ pub(super) fn name_own(
                 named = true;
                 Some(configuration(own)?)
             }
-            Some(KeyringConfigFile::Manifest) => manifest_of_file_component(&staging.read(&entry.path, MOST_BYTES)?),
+            Some(KeyringConfigFile::Manifest) => manifest_of_file_component(&staging.read(&entry.path, MAX_BYTES)?),
         };
         let Some(text) = text else { continue };
-        staging.write_anew(&entry.path, text.as_bytes())?;
+        staging.rewrite(&entry.path, text.as_bytes())?;
         entry.kind = Kind::File { bytes: text.len() as u64 };
         *hash = Some(Hash::compute(text.as_bytes()));
     }
@@ -62,7 +62,7 @@ fn names_keyring(entry: &Entry) -> Option<KeyringConfigFile> {
 }
 
 fn configuration(own: &WritableKeyring) -> Result<String, TransferError> {
-    let unusable = |source: KeyringError| TransferError::OwnKeyring { path: own.path().to_owned(), source };
+    let unusable = |source: KeyringError| TransferError::Keyring { path: own.path().to_owned(), source };
     let path = std::path::absolute(own.path()).map_err(|error| unusable(error.into()))?;
     configuration_of(&path).ok_or_else(|| unusable(std::io::Error::from(std::io::ErrorKind::InvalidFilename).into()))
 }

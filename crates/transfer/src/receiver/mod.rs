@@ -1,17 +1,17 @@
 //! The receiver (joiner).
 
-mod door;
-mod folder;
-mod host;
+mod chunk_index;
+mod commit_marker;
 mod keyring_config;
-mod ledger;
-mod mark;
+mod listener;
+mod parent_cache;
 mod rekey;
 mod resume;
+mod session;
 mod staging;
-mod strangers;
 mod stream;
 mod target;
+mod unauthenticated;
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -32,17 +32,17 @@ use aws_lc_rs::{
 use keyring::WritableKeyring;
 
 use self::{
-    door::{Door, Stranger, Visitor},
-    ledger::Ledger,
+    chunk_index::ChunkIndex,
+    listener::{AuthenticatedSender, Listener, RejectedPeer},
     rekey::Rekeying,
-    strangers::Strangers,
     stream::Stream,
+    unauthenticated::UnauthenticatedPeers,
 };
 pub use self::{
-    folder::Folder,
-    host::{Host, Visit},
-    mark::Mark,
+    commit_marker::CommitMarker,
+    parent_cache::ParentCache,
     rekey::Rekeyed,
+    session::{ReceiverListener, SenderSession},
     staging::{Owner, Staging},
 };
 use crate::{
@@ -51,7 +51,7 @@ use crate::{
     journal::Journal,
     manifest::Manifest,
     pairing::{MAX_ADDRESSES, PairingCode, Secret},
-    plan::first_unsound,
+    plan::first_invalid,
     progress::{Progress, load},
     stop::Stop,
     tls::{
@@ -92,13 +92,13 @@ pub struct ReceiveSettings {
     /// How long to wait for a sender.
     pub expiry: Duration,
     /// How long the sender may send nothing.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// Owner of everything, instead of the source's.
     pub owner: Option<Owner>,
     /// The sender's certificate must have one of these names; empty allows any name.
     pub allow: Vec<String>,
     /// Remove what an earlier transfer left, instead of continuing it.
-    pub anew: bool,
+    pub restart: bool,
     /// Wrap the keys of files with the master key of this keyring.
     pub rekey: Option<WritableKeyring>,
 }
@@ -118,7 +118,7 @@ pub struct Received {
     pub notes: Vec<String>,
     /// Links to files outside of the target, including InnoDB's: `.isl` files that hold the path of
     /// another file.
-    pub leads_elsewhere: Vec<PathBuf>,
+    pub external_links: Vec<PathBuf>,
     /// Time since the sender authenticated; `None` if only an interrupted commit was completed.
     pub elapsed: Option<Duration>,
 }
@@ -128,7 +128,7 @@ pub struct Received {
 pub struct Receiver {
     settings: ReceiveSettings,
     staging: Staging,
-    door: Door,
+    listener: Listener,
     code: Option<PairingCode>,
 }
 
@@ -147,7 +147,7 @@ struct Receiving<'r> {
 /// one before were received.
 struct Round {
     entries: Vec<Entry>,
-    ledger: Ledger,
+    chunk_index: ChunkIndex,
     /// Whether files may hold data of an earlier transfer or list.
     resumed: bool,
     /// Whether another list follows.
@@ -188,13 +188,13 @@ const MAX_NOTES: usize = 16;
 /// Interval of messages to the sender.
 const TICK: Duration = Duration::from_millis(250);
 /// Interval while data is received: the sender adapts compression to the messages.
-const REPORTING: Duration = Duration::from_millis(100);
+const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval at which a listening thread checks for the end.
-const LISTENING: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// Interval of checks for connections to reject.
-const TURNING_AWAY: Duration = Duration::from_millis(10);
+const REJECT_INTERVAL: Duration = Duration::from_millis(10);
 /// How long a sender may take to close after the commit.
-const FAREWELL: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Receiver {
     /// Prepares the target and starts to listen.
@@ -203,15 +203,15 @@ impl Receiver {
     /// [`TransferError`] if the target or the address cannot be used.
     pub fn bind(settings: ReceiveSettings, trust: &Trust) -> Result<Self, TransferError> {
         if let Some(own) = &settings.rekey {
-            rekey::check_place(own, &settings.into)?;
+            rekey::check_location(own, &settings.into)?;
         }
         let staging = Staging::open(&settings.into, settings.owner)?;
         // An interrupted commit has already moved files: it can only be completed.
-        if settings.anew && !staging.is_committed() {
+        if settings.restart && !staging.is_committed() {
             staging.clear()?;
         }
-        let (door, code) = open_door(&settings, trust)?;
-        Ok(Self { settings, staging, door, code })
+        let (listener, code) = bind_listener(&settings, trust)?;
+        Ok(Self { settings, staging, listener, code })
     }
 
     /// The pairing code, if the sides authenticate with one.
@@ -223,7 +223,7 @@ impl Receiver {
     /// Address and port of the listening socket.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
-        self.door.address()
+        self.listener.address()
     }
 
     /// Whether only an interrupted commit has to be completed.
@@ -246,23 +246,23 @@ impl Receiver {
             return Ok(received(&manifest, None, notes, None));
         }
         // One failed attempt invalidates a pairing code.
-        let burnt = |stranger: &Stranger| match stranger {
-            Stranger::Impostor(peer) => Err(TransferError::WrongSecret { peer: *peer }),
-            Stranger::Nobody(_) => Ok(()),
+        let on_rejected = |rejected: &RejectedPeer| match rejected {
+            RejectedPeer::WrongSecret(peer) => Err(TransferError::WrongSecret { peer: *peer }),
+            RejectedPeer::Other(_) => Ok(()),
         };
-        let visitor = self.door.wait_for_sender(&self.settings, self.code.is_some(), burnt)?;
-        self.serve_visitor(visitor, progress)
+        let sender = self.listener.wait_for_sender(&self.settings, self.code.is_some(), on_rejected)?;
+        self.serve_sender(sender, progress)
     }
 
-    fn serve_visitor(&self, visitor: Visitor, progress: &Progress) -> Result<Received, TransferError> {
+    fn serve_sender(&self, sender: AuthenticatedSender, progress: &Progress) -> Result<Received, TransferError> {
         let began = Instant::now();
-        let mut control = visitor.control;
-        let outcome = self.serve(&mut control, visitor.token, visitor.streams, visitor.data, progress);
+        let mut control = sender.control;
+        let outcome = self.serve(&mut control, sender.token, sender.streams, sender.data, progress);
         match outcome {
             Ok(Outcome { tree, manifest, rekeyed, notes }) => {
                 // The commit is done even if the sender no longer receives the message.
                 if control.send(&Control::Committed { tree }).is_ok() {
-                    let until = Instant::now() + FAREWELL;
+                    let until = Instant::now() + CLOSE_TIMEOUT;
                     while Instant::now() < until && control.receive(TICK).is_ok() {}
                 }
                 Ok(received(&manifest, rekeyed, notes, Some(began.elapsed())))
@@ -296,8 +296,8 @@ impl Receiver {
         progress.total_bytes.store(bytes_of(&entries), Ordering::Relaxed);
         progress.total_files.store(files as u64, Ordering::Relaxed);
         let resumed = self.staging.has_files()?;
-        let ledger = alive(control, progress, || self.prepare(&entries, allocated_bytes, resumed))??;
-        for message in resume::messages(&entries, &ledger) {
+        let chunk_index = alive(control, progress, || self.prepare(&entries, allocated_bytes, resumed))??;
+        for message in resume::messages(&entries, &chunk_index) {
             control.queue(&message.map_err(self.staging.hashes_failed())?)?;
         }
         control.send(&Control::Ready { rekey: self.settings.rekey.is_some() })?;
@@ -305,7 +305,7 @@ impl Receiver {
             Some(own) => Some(Rekeying::agree(control, own, &entries)?),
             None => None,
         };
-        for (file, run) in ledger.runs() {
+        for (file, run) in chunk_index.runs() {
             let bytes = entries.get(file).map_or(0, |entry| bytes_of(std::slice::from_ref(entry)));
             let length = run.map(|chunk| chunk_bytes(bytes, chunk) as u64).sum();
             Progress::add(&progress.bytes, length);
@@ -319,15 +319,15 @@ impl Receiver {
             stop: &stop,
             rekeying,
             notes: Mutex::default(),
-            round: RwLock::new(Arc::new(Round { entries, ledger, resumed, more, root })),
+            round: RwLock::new(Arc::new(Round { entries, chunk_index, resumed, more, root })),
         };
         let came = self.receive(control, &receiving, token, streams, &data)?;
         let tree = came.tree();
         let (manifest, rekeyed) = match (&receiving.rekeying, &self.settings.rekey) {
             (Some(rekeying), Some(own)) => {
-                let written = rekeying.manifest(came, &receiving.round().ledger);
+                let written = rekeying.manifest(came, &receiving.round().chunk_index);
                 let mut written = written.map_err(self.staging.hashes_failed())?;
-                let named = keyring_config::name_own(&self.staging, own, &mut written)?;
+                let named = keyring_config::write_configuration(&self.staging, own, &mut written)?;
                 (written, Some(rekeying.summary(own, named)))
             }
             _ => (came, None),
@@ -338,7 +338,7 @@ impl Receiver {
         }
         let (root, master_keys) = (Some(receiving.round().root), names.map(<[String]>::to_vec));
         let notes = receiving.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mark = Mark { root, owner: self.settings.owner, notes: notes.clone(), master_keys };
+        let mark = CommitMarker { root, owner: self.settings.owner, notes: notes.clone(), master_keys };
         // On NFS an unnamed file has a name until it is closed, and its directory cannot be
         // removed.
         drop((receiving.journal, receiving.round));
@@ -352,37 +352,38 @@ impl Receiver {
     }
 
     /// Creates the files of a list, and finds the chunks that are already present.
-    fn prepare(&self, entries: &[Entry], allocated_bytes: u64, resumed: bool) -> Result<Ledger, TransferError> {
+    fn prepare(&self, entries: &[Entry], allocated_bytes: u64, resumed: bool) -> Result<ChunkIndex, TransferError> {
         let hashes_failed = self.staging.hashes_failed();
-        let new_ledger = || Ledger::new(self.staging.scratch()?, entries).map_err(&hashes_failed);
+        let new_index = || ChunkIndex::new(self.staging.scratch()?, entries).map_err(&hashes_failed);
         if !resumed {
             self.staging.check_space(allocated_bytes)?;
             self.staging.make(entries)?;
-            return new_ledger();
+            return new_index();
         }
         let journal = self.staging.old_journal()?;
-        self.staging.make_again(entries)?;
+        self.staging.make_resumed(entries)?;
         let staged = self.staging.staged_bytes(entries);
         self.staging.check_space(allocated_bytes.saturating_sub(staged))?;
-        let ledger = new_ledger()?;
-        let Some(journal) = journal else { return Ok(ledger) };
-        resume::read_claims(journal, entries, &ledger).map_err(&hashes_failed)?;
+        let chunk_index = new_index()?;
+        let Some(journal) = journal else { return Ok(chunk_index) };
+        resume::read_claims(journal, entries, &chunk_index).map_err(&hashes_failed)?;
         let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        resume::prove(&self.staging, entries, &ledger, threads)?;
+        resume::prove(&self.staging, entries, &chunk_index, threads)?;
         if self.settings.rekey.is_some() {
-            rekey::forget_first_chunks(&self.staging, entries, &ledger)?;
+            rekey::forget_first_chunks(&self.staging, entries, &chunk_index)?;
         }
-        Ok(ledger)
+        Ok(chunk_index)
     }
 
     /// Continues with the next list: received chunks stay if they are still part of a file.
     fn next_round(&self, peer: &str, receiving: &Receiving<'_>, list: List) -> Result<(), TransferError> {
         let before = receiving.round();
         self.staging.change(&before.entries, &list.entries)?;
-        let ledger = before.ledger.goes_on(&before.entries, &list.entries).map_err(self.staging.hashes_failed())?;
-        let round = Round { entries: list.entries, ledger, resumed: true, more: list.more, root: list.root };
+        let chunk_index =
+            before.chunk_index.next_list(&before.entries, &list.entries).map_err(self.staging.hashes_failed())?;
+        let round = Round { entries: list.entries, chunk_index, resumed: true, more: list.more, root: list.root };
         let mut now = receiving.round.write().unwrap_or_else(PoisonError::into_inner);
-        is_drained(peer, &before)?;
+        check_drained(peer, &before)?;
         *now = Arc::new(round);
         Ok(())
     }
@@ -398,21 +399,21 @@ impl Receiver {
         data: &Arc<rustls::ServerConfig>,
     ) -> Result<Manifest, TransferError> {
         let stop = receiving.stop;
-        let (strangers, taken) = (&Strangers::default(), &AtomicU16::new(0));
+        let (peers, taken) = (&UnauthenticatedPeers::default(), &AtomicU16::new(0));
         let manifest = thread::scope(|scope| {
             let accept = move || -> Result<(), TransferError> {
                 loop {
                     stop.check()?;
-                    strangers.end_slow();
+                    peers.end_slow();
                     let is_full = taken.load(Ordering::Relaxed) >= streams;
-                    let came = self.door.knock(if is_full { TURNING_AWAY } else { LISTENING })?;
+                    let came = self.listener.accept(if is_full { REJECT_INTERVAL } else { POLL_INTERVAL })?;
                     // Another sender is rejected at once.
                     let Some((socket, peer)) = came.filter(|_| !is_full) else { continue };
-                    let Some(stranger) = strangers.admit(&socket, peer.ip()) else { continue };
+                    let Some(guard) = peers.admit(&socket, peer.ip()) else { continue };
                     let data = data.clone();
                     scope.spawn(move || {
-                        let channel = attach(socket, peer, data, token, self.settings.patience);
-                        drop(stranger);
+                        let channel = attach(socket, peer, data, token, self.settings.timeout);
+                        drop(guard);
                         // The connection does not belong to the sender: ignore it.
                         let Ok(channel) = channel else { return };
                         if taken.fetch_add(1, Ordering::Relaxed) < streams {
@@ -423,11 +424,11 @@ impl Receiver {
             };
             scope.spawn(move || {
                 accept().unwrap_or_else(|error| stop.fail(error));
-                strangers.end_all();
+                peers.end_all();
             });
-            let manifest = self.attend(control, receiving).and_then(|tree| {
+            let manifest = self.report_progress(control, receiving).and_then(|tree| {
                 let peer = control.peer().to_owned();
-                alive(control, receiving.progress, || whole(&peer, receiving, tree))?
+                alive(control, receiving.progress, || complete_manifest(&peer, receiving, tree))?
             });
             match manifest {
                 Ok(manifest) => {
@@ -449,11 +450,11 @@ impl Receiver {
     }
 
     /// Reports progress to the sender until it says that it has finished.
-    fn attend(&self, control: &mut ControlChannel, receiving: &Receiving<'_>) -> Result<Hash, TransferError> {
+    fn report_progress(&self, control: &mut ControlChannel, receiving: &Receiving<'_>) -> Result<Hash, TransferError> {
         let (mut last, mut waited) = (Instant::now(), 0);
         loop {
             receiving.stop.check()?;
-            match control.receive(REPORTING)? {
+            match control.receive(REPORT_INTERVAL)? {
                 Some(Control::Finish { tree }) if !receiving.round().more => return Ok(tree),
                 Some(first @ (Control::Entry(_) | Control::PlanEnd { .. })) if receiving.round().more => {
                     let list = list(control, Some(first))?;
@@ -468,7 +469,7 @@ impl Receiver {
                 Some(Control::Ping) | None => {}
                 Some(_) => return Err(TransferError::protocol(control.peer(), "unexpected message")),
             }
-            if last.elapsed() >= REPORTING {
+            if last.elapsed() >= REPORT_INTERVAL {
                 let streams = receiving.progress.streams.load(Ordering::Relaxed).max(1);
                 let now = load(&receiving.progress.network_wait);
                 #[allow(clippy::cast_precision_loss, reason = "a share")]
@@ -490,18 +491,18 @@ fn serve_stream(receiving: &Receiving<'_>, channel: DataChannel) -> Result<(), T
 }
 
 /// The manifest, if everything was received.
-fn whole(peer: &str, receiving: &Receiving<'_>, tree: Hash) -> Result<Manifest, TransferError> {
+fn complete_manifest(peer: &str, receiving: &Receiving<'_>, tree: Hash) -> Result<Manifest, TransferError> {
     let round = receiving.round();
     // A chunk of a connection that starts again now would be missing in the manifest.
-    round.ledger.close();
-    let manifest = round.ledger.manifest(&round.entries).map_err(receiving.staging.hashes_failed())?;
+    round.chunk_index.close();
+    let manifest = round.chunk_index.manifest(&round.entries).map_err(receiving.staging.hashes_failed())?;
     let manifest = manifest.ok_or_else(|| TransferError::protocol(peer, "it finished, but some chunks never came"))?;
-    is_drained(peer, &round)?;
+    check_drained(peer, &round)?;
     if manifest.tree() == tree { Ok(manifest) } else { Err(TransferError::TreeDiffers) }
 }
 
 /// Checks that no connection still uses the list: chunks it writes later would be lost.
-fn is_drained(peer: &str, round: &Arc<Round>) -> Result<(), TransferError> {
+fn check_drained(peer: &str, round: &Arc<Round>) -> Result<(), TransferError> {
     // One reference of the caller, one of the shared state.
     if Arc::strong_count(round) <= 2 {
         return Ok(());
@@ -511,12 +512,12 @@ fn is_drained(peer: &str, round: &Arc<Round>) -> Result<(), TransferError> {
 
 fn received(manifest: &Manifest, rekeyed: Option<Rekeyed>, notes: Vec<String>, elapsed: Option<Duration>) -> Received {
     let (tree, entries, bytes) = (manifest.tree(), manifest.entries.len(), manifest.bytes());
-    let leads_elsewhere = manifest.entries.iter().filter(|(entry, _)| leads_elsewhere(entry));
-    let leads_elsewhere = leads_elsewhere.map(|(entry, _)| entry.path.as_path().to_owned()).collect();
-    Received { tree, entries, bytes, rekeyed, notes, leads_elsewhere, elapsed }
+    let external_links = manifest.entries.iter().filter(|(entry, _)| external_links(entry));
+    let external_links = external_links.map(|(entry, _)| entry.path.as_path().to_owned()).collect();
+    Received { tree, entries, bytes, rekeyed, notes, external_links, elapsed }
 }
 
-fn leads_elsewhere(entry: &Entry) -> bool {
+fn external_links(entry: &Entry) -> bool {
     let is_link_file = entry.path.as_path().extension().is_some_and(|extension| extension.eq_ignore_ascii_case("isl"));
     matches!(entry.kind, Kind::Link { .. }) || is_link_file
 }
@@ -532,23 +533,23 @@ fn note(peer: &str, receiving: &Receiving<'_>, text: String) -> Result<(), Trans
 }
 
 /// Binds the listener, with a pairing code if the sides authenticate with one.
-fn open_door(settings: &ReceiveSettings, trust: &Trust) -> Result<(Door, Option<PairingCode>), TransferError> {
+fn bind_listener(settings: &ReceiveSettings, trust: &Trust) -> Result<(Listener, Option<PairingCode>), TransferError> {
     match trust {
         Trust::Certificates { identity, authorities, secret } => {
             let config = server_config(identity, authorities.client_verifier()?)?;
-            Ok((Door::open(settings.listen, config, identity.duplicate(), secret.clone())?, None))
+            Ok((Listener::open(settings.listen, config, identity.duplicate(), secret.clone())?, None))
         }
         Trust::Pairing => {
             let (identity, secret) = (Identity::ephemeral()?, Secret::generate()?);
             let (pin, config) = (pin_of(&identity)?, server_config(&identity, Pinned::to_any())?);
-            let door = Door::open(settings.listen, config, identity, Some(secret.clone()))?;
+            let listener = Listener::open(settings.listen, config, identity, Some(secret.clone()))?;
             let addresses = match settings.advertise.as_slice() {
-                [] => own_addresses(door.address().ip()),
+                [] => local_addresses(listener.address().ip()),
                 given => given.to_vec(),
             };
-            let port = door.address().port();
+            let port = listener.address().port();
             let addresses = addresses.into_iter().take(MAX_ADDRESSES).collect();
-            Ok((door, Some(PairingCode { addresses, port, pin, secret })))
+            Ok((listener, Some(PairingCode { addresses, port, pin, secret })))
         }
     }
 }
@@ -566,7 +567,7 @@ fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError 
     if matches!(error, TransferError::Peer { .. }) {
         return error;
     }
-    if error.is_loss() {
+    if error.is_connection_loss() {
         let until = Instant::now() + Duration::from_secs(2);
         while let Ok(Some(message)) = control.receive(until.saturating_duration_since(Instant::now())) {
             if let Control::Failed { reason } = message {
@@ -611,7 +612,7 @@ fn list(control: &mut ControlChannel, mut first: Option<Control>) -> Result<List
             _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
         }
     };
-    if first_unsound(&entries).is_some() {
+    if first_invalid(&entries).is_some() {
         return Err(TransferError::protocol(control.peer(), "an invalid path in the list of files"));
     }
     Ok(List { entries, allocated_bytes, more, root })
@@ -629,7 +630,7 @@ fn alive<T: Send>(
         let (mut fate, mut spoke) = (Ok(()), None);
         while !worker.is_finished() {
             if fate.is_ok() {
-                fate = greet(control, progress, &mut spoke);
+                fate = keep_alive(control, progress, &mut spoke);
             } else {
                 thread::sleep(TICK);
             }
@@ -640,8 +641,12 @@ fn alive<T: Send>(
 }
 
 /// Receives for a moment, and sends a keepalive if it is time; the sender answers each.
-fn greet(control: &mut ControlChannel, progress: &Progress, spoke: &mut Option<Instant>) -> Result<(), TransferError> {
-    match control.receive(LISTENING)? {
+fn keep_alive(
+    control: &mut ControlChannel,
+    progress: &Progress,
+    spoke: &mut Option<Instant>,
+) -> Result<(), TransferError> {
+    match control.receive(POLL_INTERVAL)? {
         Some(Control::Ping) | None => {}
         Some(Control::Failed { reason }) => {
             return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
@@ -661,9 +666,9 @@ fn attach(
     peer: SocketAddr,
     config: Arc<rustls::ServerConfig>,
     token: [u8; TOKEN_BYTES],
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<DataChannel, TransferError> {
-    let mut channel = DataChannel::accept(socket, config, peer.to_string(), strangers::PATIENCE)?;
+    let mut channel = DataChannel::accept(socket, config, peer.to_string(), unauthenticated::AUTHENTICATION_TIMEOUT)?;
     let mut body = Vec::new();
     let message = channel.receive(&mut body)?.decode(&peer.to_string())?;
     match message {
@@ -671,12 +676,12 @@ fn attach(
         _ => return Err(TransferError::protocol(&peer.to_string(), "a connection of another peer")),
     }
     channel.send(&Data::Attached)?;
-    channel.set_patience(patience)?;
+    channel.set_timeout(timeout)?;
     Ok(channel)
 }
 
 /// Addresses of this host by which other hosts may reach `listening`.
-fn own_addresses(listening: IpAddr) -> Vec<IpAddr> {
+fn local_addresses(listening: IpAddr) -> Vec<IpAddr> {
     if !listening.is_unspecified() {
         return vec![listening];
     }

@@ -14,7 +14,7 @@ use crate::{
     codec::{Effort, Encoder},
     pairing::Pin,
     path::RelativePath,
-    receiver::{ledger::Ledger, staging::Staging},
+    receiver::{chunk_index::ChunkIndex, staging::Staging},
     stop::Stop,
     tls::{
         Pinned, client_config,
@@ -228,17 +228,17 @@ fn channel() -> (DataChannel, std::net::TcpStream) {
     let server = server_config(&identity, any).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let socket = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let patience = std::time::Duration::from_secs(10);
+    let timeout = std::time::Duration::from_secs(10);
     let client = std::thread::spawn(move || client(socket, pin));
-    let channel = DataChannel::accept(listener.accept().unwrap().0, server, "peer".to_owned(), patience).unwrap();
+    let channel = DataChannel::accept(listener.accept().unwrap().0, server, "peer".to_owned(), timeout).unwrap();
     (channel, client.join().unwrap())
 }
 
 fn client(socket: std::net::TcpStream, pin: Pin) -> std::net::TcpStream {
     let config = client_config(None, &Identity::ephemeral().unwrap(), Pinned::to(pin)).unwrap();
     let name = "sealant".try_into().unwrap();
-    let patience = std::time::Duration::from_secs(10);
-    DataChannel::connect(socket, config, name, "peer".to_owned(), patience).unwrap().handle().unwrap()
+    let timeout = std::time::Duration::from_secs(10);
+    DataChannel::connect(socket, config, name, "peer".to_owned(), timeout).unwrap().handle().unwrap()
 }
 
 fn entries() -> Vec<Entry> {
@@ -303,15 +303,15 @@ fn no_changed_frame_is_taken_for_another() {
             notes: Mutex::default(),
             round: RwLock::new(Arc::new(Round {
                 entries: entries.clone(),
-                ledger: Ledger::new(hashes.try_clone().unwrap(), &entries).unwrap(),
+                chunk_index: ChunkIndex::new(hashes.try_clone().unwrap(), &entries).unwrap(),
                 resumed: true,
                 more: false,
                 root: Root { mode: 0, uid: 0, gid: 0 },
             })),
         };
         // Buffers are reused: allocating them for each frame would dominate the run time.
-        let folder = receiving.staging.folder();
-        let mut stream = Stream { receiving: &receiving, round: None, channel, worker, folder, open: None };
+        let parents = receiving.staging.parents();
+        let mut stream = Stream { receiving: &receiving, round: None, channel, worker, parents, open: None };
         // The first frames are unchanged, so that the test is known to detect accepted chunks.
         let frame = match frames.get(round) {
             Some(frame) => frame.clone(),
@@ -348,12 +348,12 @@ fn nothing_is_written_after_the_list_was_compared() {
     let directory = tempfile::tempdir().unwrap();
     let staging = Staging::open(directory.path(), None).unwrap();
     let (entries, progress, stop) = (vec![entries().remove(0)], Progress::default(), Stop::default());
-    let ledger = Ledger::new(staging.scratch().unwrap(), &entries).unwrap();
+    let chunk_index = ChunkIndex::new(staging.scratch().unwrap(), &entries).unwrap();
     // Present from an earlier transfer, so it may be sent again, but need not.
     let hash = chunk_hash(FILES[0] as u64, 0, &bytes_of(0));
-    ledger.keep(0, 0, hash).unwrap();
+    chunk_index.add_existing(0, 0, hash).unwrap();
     fs::write(directory.path().join(".sealant-staging/files/f0"), bytes_of(0)).unwrap();
-    let round = Round { entries, ledger, resumed: true, more: false, root: Root { mode: 0, uid: 0, gid: 0 } };
+    let round = Round { entries, chunk_index, resumed: true, more: false, root: Root { mode: 0, uid: 0, gid: 0 } };
     let receiving = Receiving {
         staging: &staging,
         journal: staging.journal().unwrap(),
@@ -366,7 +366,7 @@ fn nothing_is_written_after_the_list_was_compared() {
     let (channel, _client) = channel();
     let mut stream = Stream::new(&receiving, channel);
     let tree = crate::manifest::Manifest { entries: vec![(receiving.round().entries[0].clone(), Some(hash))] }.tree();
-    crate::receiver::whole("peer", &receiving, tree).unwrap();
+    crate::receiver::complete_manifest("peer", &receiving, tree).unwrap();
     let other = vec![7; FILES[0]];
     let hash = chunk_hash(FILES[0] as u64, 0, &other);
     let chunk = Chunk { file: 0, number: 0, hash, codec: Codec::Raw, segments: None, payload: &other };

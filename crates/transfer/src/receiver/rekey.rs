@@ -21,7 +21,7 @@ use crate::{
     error::TransferError,
     hash::{Hash, chunk_hash},
     manifest::Manifest,
-    receiver::{ledger::Ledger, staging::Staging},
+    receiver::{chunk_index::ChunkIndex, staging::Staging},
     tls::ControlChannel,
     wire::{Control, Entry, Kind},
 };
@@ -135,11 +135,11 @@ impl Rekeying {
     }
 
     /// Converts the manifest of what was received to that of what was written.
-    pub(super) fn manifest(&self, mut came: Manifest, ledger: &Ledger) -> io::Result<Manifest> {
+    pub(super) fn manifest(&self, mut came: Manifest, chunk_index: &ChunkIndex) -> io::Result<Manifest> {
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         for (number, first) in &*written {
             let Some((entry, hash)) = came.entries.get_mut(*number) else { continue };
-            *hash = ledger.file_hash(*number, entry, Some(*first))?;
+            *hash = chunk_index.file_hash(*number, entry, Some(*first))?;
         }
         Ok(came)
     }
@@ -152,22 +152,26 @@ impl Rekeying {
 
 /// First chunks with a wrapped key have to be sent again: they may be from an attempt without new
 /// keys.
-pub(super) fn forget_first_chunks(staging: &Staging, entries: &[Entry], ledger: &Ledger) -> Result<(), TransferError> {
-    let mut folder = staging.folder();
-    for (file, _) in ledger.runs().into_iter().filter(|(_, run)| run.start == 0) {
+pub(super) fn forget_first_chunks(
+    staging: &Staging,
+    entries: &[Entry],
+    chunk_index: &ChunkIndex,
+) -> Result<(), TransferError> {
+    let mut parents = staging.parents();
+    for (file, _) in chunk_index.runs().into_iter().filter(|(_, run)| run.start == 0) {
         let Some(entry) = entries.get(file) else { continue };
         let mut head = vec![0; HEAD_BYTES];
-        let read = files::ReadAt::read_at(&staging.open_file(&mut folder, &entry.path)?, 0, &mut head);
+        let read = files::ReadAt::read_at(&staging.open_file(&mut parents, &entry.path)?, 0, &mut head);
         head.truncate(read.unwrap_or_default());
         if Wrapped::find(&head).is_some() {
-            ledger.forget(file, 0..1);
+            chunk_index.remove(file, 0..1);
         }
     }
     Ok(())
 }
 
 /// Checks that the keyring is outside of the target, where a received file could replace it.
-pub(super) fn check_place(own: &WritableKeyring, into: &Path) -> Result<(), TransferError> {
+pub(super) fn check_location(own: &WritableKeyring, into: &Path) -> Result<(), TransferError> {
     let absolute = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
     let name = own.path().file_name().unwrap_or_default();
     match (absolute(own.directory()), absolute(into)) {
@@ -184,7 +188,7 @@ pub(super) fn check_names(
 ) -> Result<(), TransferError> {
     for name in names {
         let found = own.has(name);
-        let found = found.map_err(|source| TransferError::OwnKeyring { path: own.path().to_owned(), source })?;
+        let found = found.map_err(|source| TransferError::Keyring { path: own.path().to_owned(), source })?;
         if !found {
             return Err(missing());
         }
@@ -231,7 +235,7 @@ fn add(
     loaded_by: LoadedBy,
     names: &mut Vec<String>,
 ) -> Result<MasterKey, TransferError> {
-    let unusable = |source: KeyringError| TransferError::OwnKeyring { path: own.path().to_owned(), source };
+    let unusable = |source: KeyringError| TransferError::Keyring { path: own.path().to_owned(), source };
     let AddedKey { name, server_uuid, number, key } = own.add(purpose, loaded_by).map_err(unusable)?;
     names.push(name);
     let key: &[u8; 32] = key.as_bytes().try_into().map_err(|_| unusable(KeyringError::Cipher))?;

@@ -14,7 +14,7 @@ use crate::{
     error::TransferError,
     hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of},
     journal,
-    receiver::{ledger::Ledger, staging::Staging},
+    receiver::{chunk_index::ChunkIndex, staging::Staging},
     wire::{Control, Entry, Kind, message::MAX_HAVE},
 };
 
@@ -22,7 +22,7 @@ use crate::{
 const RANGE_CHUNKS: u64 = 256;
 
 /// Adds the chunks that a journal records.
-pub(super) fn read_claims(journal: File, entries: &[Entry], ledger: &Ledger) -> io::Result<()> {
+pub(super) fn read_claims(journal: File, entries: &[Entry], chunk_index: &ChunkIndex) -> io::Result<()> {
     let files = entries.iter().enumerate().filter_map(|(number, entry)| match entry.kind {
         Kind::File { bytes } => Some((journal::id(&entry.path), (number, chunks_of(bytes)))),
         _ => None,
@@ -30,7 +30,7 @@ pub(super) fn read_claims(journal: File, entries: &[Entry], ledger: &Ledger) -> 
     let files: HashMap<_, _> = files.collect();
     journal::claims(journal, |path, chunk, hash| match files.get(&path) {
         // If a chunk was written twice, the newest record counts.
-        Some((file, chunks)) if chunk < *chunks => ledger.keep(*file, chunk, hash),
+        Some((file, chunks)) if chunk < *chunks => chunk_index.add_existing(*file, chunk, hash),
         _ => Ok(()),
     })
 }
@@ -39,10 +39,10 @@ pub(super) fn read_claims(journal: File, entries: &[Entry], ledger: &Ledger) -> 
 pub(super) fn prove(
     staging: &Staging,
     entries: &[Entry],
-    ledger: &Ledger,
+    chunk_index: &ChunkIndex,
     threads: usize,
 ) -> Result<(), TransferError> {
-    let work = Mutex::new(ledger.runs());
+    let work = Mutex::new(chunk_index.runs());
     let next = || {
         let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
         let (file, run) = work.last_mut()?;
@@ -57,7 +57,7 @@ pub(super) fn prove(
         let mut buffer = vec![0; CHUNK_BYTES];
         while let Some((number, chunks)) = next() {
             let Some(entry) = entries.get(number) else { continue };
-            prove_range(staging, entry, number, chunks, ledger, &mut buffer)?;
+            prove_range(staging, entry, number, chunks, chunk_index, &mut buffer)?;
         }
         Ok(())
     };
@@ -72,17 +72,17 @@ fn prove_range(
     entry: &Entry,
     number: usize,
     chunks: Range<u64>,
-    ledger: &Ledger,
+    chunk_index: &ChunkIndex,
     buffer: &mut [u8],
 ) -> Result<(), TransferError> {
     let Kind::File { bytes } = entry.kind else { return Ok(()) };
-    let file = staging.open_file(&mut staging.folder(), &entry.path)?;
-    let hashes = ledger.hashes(number, chunks.clone()).map_err(staging.hashes_failed())?;
+    let file = staging.open_file(&mut staging.parents(), &entry.path)?;
+    let hashes = chunk_index.hashes(number, chunks.clone()).map_err(staging.hashes_failed())?;
     for (chunk, hash) in chunks.zip(hashes.unwrap_or_default()) {
         let room = buffer.get_mut(..chunk_bytes(bytes, chunk)).unwrap_or_default();
         let read = file.read_exact_at(room, chunk * CHUNK_BYTES as u64);
         if read.is_err() || chunk_hash(bytes, chunk, room) != hash {
-            ledger.forget(number, chunk..chunk + 1);
+            chunk_index.remove(number, chunk..chunk + 1);
         }
     }
     Ok(())
@@ -91,8 +91,8 @@ fn prove_range(
 /// Messages that tell the sender which chunks are present, one at a time, since all together would
 /// be large. Small files come first: the sender remembers a limited number of hashes, and has to
 /// query the others.
-pub(super) fn messages(entries: &[Entry], ledger: &Ledger) -> impl Iterator<Item = io::Result<Control>> {
-    let mut runs = ledger.runs();
+pub(super) fn messages(entries: &[Entry], chunk_index: &ChunkIndex) -> impl Iterator<Item = io::Result<Control>> {
+    let mut runs = chunk_index.runs();
     runs.sort_by_key(|(file, _)| match entries.get(*file).map(|entry| &entry.kind) {
         Some(Kind::File { bytes }) => *bytes,
         _ => 0,
@@ -103,7 +103,7 @@ pub(super) fn messages(entries: &[Entry], ledger: &Ledger) -> impl Iterator<Item
     });
     parts.map(|(number, chunks)| {
         let (file, first) = (u32::try_from(number).unwrap_or(u32::MAX), chunks.start);
-        Ok(Control::Have { file, first, hashes: ledger.hashes(number, chunks)?.unwrap_or_default() })
+        Ok(Control::Have { file, first, hashes: chunk_index.hashes(number, chunks)?.unwrap_or_default() })
     })
 }
 
@@ -123,13 +123,13 @@ mod tests {
             modified: (0, 0),
         };
         let entries = [entry(b"large", 40_000), entry(b"small", 3)];
-        let ledger = Ledger::new(tempfile::tempfile().unwrap(), &entries).unwrap();
+        let chunk_index = ChunkIndex::new(tempfile::tempfile().unwrap(), &entries).unwrap();
         let hash = |number: u8| Hash([number; 32]);
         for chunk in (0..2).chain(7..7 + MAX_HAVE as u64 + 1) {
-            ledger.keep(0, chunk, hash(chunk as u8)).unwrap();
+            chunk_index.add_existing(0, chunk, hash(chunk as u8)).unwrap();
         }
-        ledger.keep(1, 2, hash(9)).unwrap();
-        let told: Vec<_> = messages(&entries, &ledger).map(Result::unwrap).collect();
+        chunk_index.add_existing(1, 2, hash(9)).unwrap();
+        let told: Vec<_> = messages(&entries, &chunk_index).map(Result::unwrap).collect();
         let seen: Vec<_> = told
             .iter()
             .map(|message| match message {

@@ -29,8 +29,8 @@ use rustix::{
 };
 
 use super::{
-    folder::{Folder, open_directory},
-    mark::Mark,
+    commit_marker::CommitMarker,
+    parent_cache::{ParentCache, open_directory},
 };
 use crate::{
     error::TransferError,
@@ -50,7 +50,7 @@ const COMMIT: &str = "commit";
 /// Name of the commit marker while it is written.
 const COMMIT_PART: &str = "commit-part";
 /// Up to this number, one thread sets the attributes of all entries.
-const FEW: usize = 512;
+const SINGLE_THREAD_ENTRIES: usize = 512;
 const PRIVATE_DIRECTORY: Mode = Mode::RWXU;
 const PRIVATE_FILE: Mode = Mode::from_raw_mode(0o600);
 
@@ -110,7 +110,7 @@ impl Staging {
             open_directory(parent.as_fd(), OsStr::new(name))
         };
         let staging = make(&target, STAGING).map_err(failed("a directory in it cannot be made"))?;
-        check_ours(&staging).map_err(|uid| TransferError::NotOurs { path: path.join(STAGING), uid })?;
+        check_owned(&staging).map_err(|uid| TransferError::NotOurs { path: path.join(STAGING), uid })?;
         match flock(&staging, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => return Err(TransferError::Busy { path: path.to_path_buf() }),
             other => other.map_err(|error| failed("cannot be locked")(error.into()))?,
@@ -153,7 +153,7 @@ impl Staging {
     }
 
     /// Checks that the target has no foreign content: it was empty at the start.
-    fn check_vacant(&self) -> Result<(), TransferError> {
+    fn check_empty(&self) -> Result<(), TransferError> {
         let names = names(&self.target).map_err(self.failed("cannot be listed"))?;
         match names.iter().find(|name| !is_expected(name)) {
             Some(name) => Err(TransferError::Occupied { path: self.path.join(name) }),
@@ -215,8 +215,8 @@ impl Staging {
 
     /// Checks that this many bytes fit on the file system.
     pub fn check_space(&self, wanted_bytes: u64) -> Result<(), TransferError> {
-        let system =
-            fstatvfs(&self.files).map_err(|error| self.failed("cannot be asked for its space")(error.into()))?;
+        let system = fstatvfs(&self.files)
+            .map_err(|error| self.failed("cannot be answer_hash_query for its space")(error.into()))?;
         let free_bytes = system.f_bavail.saturating_mul(system.f_frsize);
         if wanted_bytes > free_bytes {
             return Err(TransferError::Space { path: self.path.clone(), wanted_bytes, free_bytes });
@@ -226,9 +226,10 @@ impl Staging {
 
     /// Allocated bytes of staged files.
     pub fn staged_bytes(&self, entries: &[Entry]) -> u64 {
-        let mut folder = self.folder();
+        let mut parents = self.parents();
         let blocks = entries.iter().filter_map(|entry| {
-            let found = statat(folder.of(&entry.path).ok()?, name(&entry.path), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            let found =
+                statat(parents.open_parent(&entry.path).ok()?, name(&entry.path), AtFlags::SYMLINK_NOFOLLOW).ok()?;
             u64::try_from(found.st_blocks).ok()
         });
         blocks.sum::<u64>().saturating_mul(512)
@@ -269,7 +270,7 @@ impl Staging {
 
     /// Creates everything of a list that an earlier transfer has not created, and removes what is
     /// not in the list.
-    pub fn make_again(&self, entries: &[Entry]) -> Result<(), TransferError> {
+    pub fn make_resumed(&self, entries: &[Entry]) -> Result<(), TransferError> {
         self.prune_to(entries).map_err(self.failed("what an earlier transfer left cannot be removed"))?;
         self.make_each(entries.iter())
     }
@@ -283,12 +284,13 @@ impl Staging {
                 .get(&entry.path)
                 .is_some_and(|kind| std::mem::discriminant(*kind) == std::mem::discriminant(&entry.kind))
         };
-        let mut folder = self.folder();
+        let mut parents = self.parents();
         // Children first.
         for entry in before.iter().rev().filter(|entry| !stays(entry)) {
             let flags = if entry.kind == Kind::Directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-            let removed =
-                folder.of(&entry.path).and_then(|parent| Ok(gone(unlinkat(parent, name(&entry.path), flags))?));
+            let removed = parents
+                .open_parent(&entry.path)
+                .and_then(|parent| Ok(gone(unlinkat(parent, name(&entry.path), flags))?));
             removed.map_err(self.failed_at(&entry.path, "cannot be removed"))?;
         }
         let there: HashMap<_, _> = before.iter().map(|entry| (&entry.path, &entry.kind)).collect();
@@ -296,9 +298,9 @@ impl Staging {
     }
 
     fn make_each<'e>(&self, entries: impl Iterator<Item = &'e Entry>) -> Result<(), TransferError> {
-        let mut folder = self.folder();
+        let mut parents = self.parents();
         for entry in entries {
-            let parent = folder.of(&entry.path);
+            let parent = parents.open_parent(&entry.path);
             let parent = parent.map_err(self.failed_at(&entry.path, "its directory cannot be opened"))?;
             let made = match &entry.kind {
                 Kind::Directory => make_directory(&parent, name(&entry.path)),
@@ -325,10 +327,10 @@ impl Staging {
 
     /// Removes unwanted entries. Few directories are open at a time, however deep they are nested.
     fn prune(&self, wanted: impl Fn(&RelativePath, FileType) -> bool) -> io::Result<()> {
-        let (mut directories, mut unwanted, mut folder) = (vec![None], Vec::new(), self.folder());
+        let (mut directories, mut unwanted, mut parents) = (vec![None], Vec::new(), self.parents());
         while let Some(path) = directories.pop() {
             let directory = match &path {
-                Some(path) => open_directory(folder.of(path)?, name(path))?,
+                Some(path) => open_directory(parents.open_parent(path)?, name(path))?,
                 None => self.files.try_clone()?,
             };
             for item in names(&directory)? {
@@ -346,43 +348,43 @@ impl Staging {
         // In reverse, because the content of a directory comes after it.
         for (path, kind) in unwanted.iter().rev() {
             let flags = if *kind == FileType::Directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-            unlinkat(folder.of(path)?, name(path), flags)?;
+            unlinkat(parents.open_parent(path)?, name(path), flags)?;
         }
         Ok(())
     }
 
     /// Opens a staged file for writing.
-    pub fn open_file(&self, folder: &mut Folder<'_>, path: &RelativePath) -> Result<File, TransferError> {
-        let file = folder.of(path).and_then(|parent| open_for_writing(&parent, name(path)));
+    pub fn open_file(&self, parents: &mut ParentCache<'_>, path: &RelativePath) -> Result<File, TransferError> {
+        let file = parents.open_parent(path).and_then(|parent| open_for_writing(&parent, name(path)));
         file.map_err(self.failed_at(path, "cannot be opened for writing"))
     }
 
     /// Reads at most `most_bytes` of a staged file.
     pub(super) fn read(&self, path: &RelativePath, most_bytes: u64) -> Result<Vec<u8>, TransferError> {
         let mut bytes = Vec::new();
-        let read = self.open_file(&mut self.folder(), path)?.take(most_bytes).read_to_end(&mut bytes);
+        let read = self.open_file(&mut self.parents(), path)?.take(most_bytes).read_to_end(&mut bytes);
         read.map_err(self.failed_at(path, "cannot be read"))?;
         Ok(bytes)
     }
 
     /// Replaces the content of a staged file.
-    pub(super) fn write_anew(&self, path: &RelativePath, bytes: &[u8]) -> Result<(), TransferError> {
-        let mut file = self.open_file(&mut self.folder(), path)?;
+    pub(super) fn rewrite(&self, path: &RelativePath, bytes: &[u8]) -> Result<(), TransferError> {
+        let mut file = self.open_file(&mut self.parents(), path)?;
         let written = file.set_len(0).and_then(|()| file.write_all(bytes));
         written.map_err(self.failed_at(path, "cannot be written"))
     }
 
     /// Removes a staged file.
     pub(super) fn remove(&self, path: &RelativePath) -> Result<(), TransferError> {
-        let mut folder = self.folder();
-        let removed = folder.of(path).and_then(|parent| Ok(unlinkat(parent, name(path), AtFlags::empty())?));
+        let mut parents = self.parents();
+        let removed = parents.open_parent(path).and_then(|parent| Ok(unlinkat(parent, name(path), AtFlags::empty())?));
         removed.map_err(self.failed_at(path, "cannot be removed"))
     }
 
     /// Opens a staged file for writes that bypass the page cache.
-    pub(crate) fn open_file_directly(folder: &mut Folder<'_>, path: &RelativePath) -> io::Result<File> {
+    pub(crate) fn open_file_directly(parents: &mut ParentCache<'_>, path: &RelativePath) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::DIRECT | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(openat(folder.of(path)?, name(path), flags, Mode::empty())?.into())
+        Ok(openat(parents.open_parent(path)?, name(path), flags, Mode::empty())?.into())
     }
 
     /// Directory of the staged files.
@@ -392,53 +394,59 @@ impl Staging {
     }
 
     /// Opens parent directories of staged files.
-    pub fn folder(&self) -> Folder<'_> {
-        Folder::below(&self.files)
+    pub fn parents(&self) -> ParentCache<'_> {
+        ParentCache::below(&self.files)
     }
 
     /// Commits the transfer. Everything is on disk before anything is moved, and the next receiver
     /// completes an interrupted commit.
-    pub fn commit(&self, manifest: &Manifest, mark: &Mark) -> Result<(), TransferError> {
-        self.dress_files(manifest, mark.owner)?;
+    pub fn commit(&self, manifest: &Manifest, mark: &CommitMarker) -> Result<(), TransferError> {
+        self.set_file_attributes(manifest, mark.owner)?;
         self.write_manifest(manifest).map_err(self.failed("the manifest cannot be written"))?;
         self.write_out(manifest)?;
-        self.check_vacant()?;
+        self.check_empty()?;
         self.write_mark(mark).map_err(self.failed("cannot be written to disk"))?;
         self.finish(manifest)
     }
 
     /// Sets owners, permissions and times of files and links; uses all processors if there are
     /// many.
-    fn dress_files(&self, manifest: &Manifest, owner: Option<Owner>) -> Result<(), TransferError> {
+    fn set_file_attributes(&self, manifest: &Manifest, owner: Option<Owner>) -> Result<(), TransferError> {
         let work = |part: &[(Entry, Option<Hash>)]| {
-            let mut folder = self.folder();
+            let mut parents = self.parents();
             let mut files = part.iter().map(|(entry, _)| entry).filter(|entry| entry.kind != Kind::Directory);
-            files.try_for_each(|entry| self.dress_in(&mut folder, entry, owner))
+            files.try_for_each(|entry| self.set_attributes_in(&mut parents, entry, owner))
         };
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
-        let part = manifest.entries.len().div_ceil(threads).max(FEW);
+        let part = manifest.entries.len().div_ceil(threads).max(SINGLE_THREAD_ENTRIES);
         thread::scope(|scope| {
             let workers: Vec<_> = manifest.entries.chunks(part).map(|part| scope.spawn(move || work(part))).collect();
             workers.into_iter().try_for_each(|worker| worker.join().unwrap_or(Err(TransferError::Stopped)))
         })
     }
 
-    fn dress_in(&self, folder: &mut Folder<'_>, entry: &Entry, owner: Option<Owner>) -> Result<(), TransferError> {
-        let dressed = folder.of(&entry.path).and_then(|parent| dress(parent, name(&entry.path), entry, owner));
-        dressed.map_err(self.failed_at(&entry.path, "its owner, permissions or times cannot be set"))
+    fn set_attributes_in(
+        &self,
+        parents: &mut ParentCache<'_>,
+        entry: &Entry,
+        owner: Option<Owner>,
+    ) -> Result<(), TransferError> {
+        let set =
+            parents.open_parent(&entry.path).and_then(|parent| set_attributes(parent, name(&entry.path), entry, owner));
+        set.map_err(self.failed_at(&entry.path, "its owner, permissions or times cannot be set"))
     }
 
     /// Flushes everything to disk.
     fn write_out(&self, manifest: &Manifest) -> Result<(), TransferError> {
         syncfs(&self.staging).map_err(|error| self.failed("cannot be written to disk")(error.into()))?;
-        if syncfs_tells_of_errors() {
+        if syncfs_reports_errors() {
             return Ok(());
         }
-        let mut folder = self.folder();
+        let mut parents = self.parents();
         for (entry, _) in manifest.entries.iter().filter(|(entry, _)| !matches!(entry.kind, Kind::Link { .. })) {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let synced = folder
-                .of(&entry.path)
+            let synced = parents
+                .open_parent(&entry.path)
                 .and_then(|parent| Ok(fsync(openat(parent, name(&entry.path), flags, Mode::empty())?)?));
             synced.map_err(self.failed_at(&entry.path, "cannot be written to disk"))?;
         }
@@ -446,7 +454,7 @@ impl Staging {
     }
 
     /// Writes the commit marker atomically.
-    fn write_mark(&self, mark: &Mark) -> io::Result<()> {
+    fn write_mark(&self, mark: &CommitMarker) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut part = File::from(openat(&self.staging, COMMIT_PART, flags, PRIVATE_FILE)?);
         part.write_all(mark.text().as_bytes())?;
@@ -479,11 +487,11 @@ impl Staging {
     }
 
     /// Reads the marker of an interrupted commit; `None` if it is already removed.
-    pub fn mark(&self) -> Result<Option<Mark>, TransferError> {
+    pub fn mark(&self) -> Result<Option<CommitMarker>, TransferError> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let Ok(mark) = openat(&self.staging, COMMIT, flags, Mode::empty()) else { return Ok(None) };
         let mark = io::read_to_string(File::from(mark))
-            .and_then(|text| Mark::parse(&text).ok_or_else(|| io::Error::from(ErrorKind::InvalidData)));
+            .and_then(|text| CommitMarker::parse(&text).ok_or_else(|| io::Error::from(ErrorKind::InvalidData)));
         mark.map(Some).map_err(self.failed("the mark of the commit that was cut off cannot be read"))
     }
 
@@ -499,20 +507,20 @@ impl Staging {
         removed.map_err(|error| self.failed("the staging directory cannot be removed")(error.into()))
     }
 
-    fn put_in_place(&self, manifest: &Manifest, mark: &Mark) -> Result<(), TransferError> {
+    fn put_in_place(&self, manifest: &Manifest, mark: &CommitMarker) -> Result<(), TransferError> {
         let moving = self.failed("what was received cannot be moved into place");
         for entry in names(&self.files).map_err(&moving)? {
             self.move_in(&self.files, &entry)?;
         }
-        let mut folder = Folder::below(&self.target);
+        let mut parents = ParentCache::below(&self.target);
         // Children first: a directory's time must be set after everything in it is done.
         for (entry, _) in manifest.entries.iter().rev().filter(|(entry, _)| entry.kind == Kind::Directory) {
-            self.dress_in(&mut folder, entry, mark.owner)?;
+            self.set_attributes_in(&mut parents, entry, mark.owner)?;
         }
         if exists(&self.staging, OsStr::new(MANIFEST)) {
             self.move_in(&self.staging, OsStr::new(MANIFEST))?;
         }
-        self.dress_target(mark).map_err(self.failed("its owner and permissions cannot be set"))?;
+        self.set_target_attributes(mark).map_err(self.failed("its owner and permissions cannot be set"))?;
         syncfs(&self.target).map_err(|error| moving(error.into()))
     }
 
@@ -532,7 +540,7 @@ impl Staging {
 
     /// Sets owner and permissions of the target directory and the manifest: a server must be able
     /// to use its directory, and other users must not look into a private one.
-    fn dress_target(&self, mark: &Mark) -> io::Result<()> {
+    fn set_target_attributes(&self, mark: &CommitMarker) -> io::Result<()> {
         let owner = mark.owner.or_else(|| mark.root.map(|root| Owner { uid: root.uid, gid: root.gid }));
         if let Some((uid, gid)) = owner.map(Owner::ids) {
             give(mark.owner, chownat(&self.target, MANIFEST, uid, gid, AtFlags::SYMLINK_NOFOLLOW))?;
@@ -549,7 +557,7 @@ fn is_expected(name: &OsStr) -> bool {
 
 /// Checks that a directory belongs to this user and nobody else may write it; returns its owner if
 /// not.
-fn check_ours(directory: &OwnedFd) -> Result<(), u32> {
+fn check_owned(directory: &OwnedFd) -> Result<(), u32> {
     let found = fstat(directory).map_err(|_| u32::MAX)?;
     let ours = found.st_uid == rustix::process::geteuid().as_raw() && found.st_mode & 0o022 == 0;
     if ours { Ok(()) } else { Err(found.st_uid) }
@@ -558,7 +566,7 @@ fn check_ours(directory: &OwnedFd) -> Result<(), u32> {
 /// Whether `syncfs` reports write errors: not before Linux 5.8.
 ///
 /// Source: syncfs(2), "Historically".
-fn syncfs_tells_of_errors() -> bool {
+fn syncfs_reports_errors() -> bool {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let mut numbers = release.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
     (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default()) >= (5, 8)
@@ -629,7 +637,7 @@ fn give(owner: Option<Owner>, result: Result<(), Errno>) -> io::Result<()> {
 }
 
 /// Sets owner, permissions and times of an entry.
-fn dress(parent: BorrowedFd<'_>, name: &OsStr, entry: &Entry, owner: Option<Owner>) -> io::Result<()> {
+fn set_attributes(parent: BorrowedFd<'_>, name: &OsStr, entry: &Entry, owner: Option<Owner>) -> io::Result<()> {
     let (uid, gid) = owner.unwrap_or(Owner { uid: entry.uid, gid: entry.gid }).ids();
     let time = Timespec { tv_sec: entry.modified.0, tv_nsec: i64::from(entry.modified.1) };
     let times = Timestamps { last_access: time, last_modification: time };

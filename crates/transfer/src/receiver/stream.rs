@@ -13,7 +13,7 @@ use crate::{
     error::TransferError,
     hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of},
     progress::Progress,
-    receiver::{Receiving, Round, folder::Folder, target::TargetFile},
+    receiver::{Receiving, Round, parent_cache::ParentCache, target::TargetFile},
     tls::{DataChannel, MessageBuffer},
     wire::{
         Chunk, Codec, Data, Entry, Kind, Segment,
@@ -31,7 +31,7 @@ pub(super) struct Stream<'r> {
     round: Option<Arc<Round>>,
     channel: DataChannel,
     worker: Worker,
-    folder: Folder<'r>,
+    parents: ParentCache<'r>,
     open: Option<(u32, TargetFile)>,
 }
 
@@ -58,8 +58,8 @@ impl<'r> Stream<'r> {
             decoded: Buffer::new(DECODED_BYTES),
             bytes: Buffer::new(CHUNK_BYTES),
         };
-        let folder = receiving.staging.folder();
-        Self { receiving, round: None, channel, worker, folder, open: None }
+        let parents = receiving.staging.parents();
+        Self { receiving, round: None, channel, worker, parents, open: None }
     }
 
     /// Receives until the sender is done.
@@ -70,7 +70,7 @@ impl<'r> Stream<'r> {
         loop {
             let message = match self.channel.receive_aligned(&mut body) {
                 // Everything that was sent is written: the control connection reports why it ended.
-                Err(error) if drained && (error.is_loss() || self.receiving.stop.is_set()) => return Ok(()),
+                Err(error) if drained && (error.is_connection_loss() || self.receiving.stop.is_set()) => return Ok(()),
                 // Other connections may still be receiving, or the source is being scanned. The
                 // control connection handles the timeout.
                 Err(TransferError::Stalled { .. }) if drained => continue,
@@ -90,17 +90,17 @@ impl<'r> Stream<'r> {
                     let cipher = SpaceCipher::decode(material.0).map_err(TransferError::malformed(&peer))?;
                     self.worker.ciphers.insert(slot, cipher);
                 }
-                Data::Ask { file, first, count } => {
+                Data::HashQuery { file, first, count } => {
                     drained = false;
-                    let told = self.asked(file, first, count, &peer)?;
-                    self.channel.send(&Data::Told { hashes: &told })?;
+                    let told = self.answer_hash_query(file, first, count, &peer)?;
+                    self.channel.send(&Data::Hashes { hashes: &told })?;
                 }
                 Data::Ping => {}
                 Data::End => {
                     (self.round, self.open, drained) = (None, None, true);
                     self.worker.ciphers.clear();
                     // In the next list, another directory may have the same path.
-                    self.folder = self.receiving.staging.folder();
+                    self.parents = self.receiving.staging.parents();
                     self.channel.send(&Data::Drained)?;
                 }
                 _ => return Err(TransferError::protocol(&peer, "unexpected message")),
@@ -109,10 +109,10 @@ impl<'r> Stream<'r> {
     }
 
     /// Answers a query for the hashes of present chunks.
-    fn asked(&mut self, file: u32, first: u64, count: u16, peer: &str) -> Result<Vec<u8>, TransferError> {
+    fn answer_hash_query(&mut self, file: u32, first: u64, count: u16, peer: &str) -> Result<Vec<u8>, TransferError> {
         let number = usize::try_from(file).unwrap_or(usize::MAX);
-        let ledger = &self.round.get_or_insert_with(|| self.receiving.round()).ledger;
-        let hashes = ledger.hashes(number, first..first.saturating_add(u64::from(count)));
+        let chunk_index = &self.round.get_or_insert_with(|| self.receiving.round()).chunk_index;
+        let hashes = chunk_index.hashes(number, first..first.saturating_add(u64::from(count)));
         let hashes = hashes.map_err(self.receiving.staging.hashes_failed())?;
         let hashes = hashes.ok_or_else(|| TransferError::protocol(peer, "it asks for chunks that are not present"))?;
         Ok(hashes.iter().flat_map(|hash| hash.0).collect())
@@ -137,11 +137,11 @@ impl<'r> Stream<'r> {
         }
         // Added before it is written: of two copies received at once, the other one could end up on
         // disk.
-        let noted = round.ledger.add(number, chunk.number, chunk.hash);
+        let noted = round.chunk_index.add(number, chunk.number, chunk.hash);
         if !noted.map_err(self.receiving.staging.hashes_failed())? {
             return Err(TransferError::protocol(peer, "a duplicate chunk, or one after the end"));
         }
-        if round.ledger.is_scattered() {
+        if round.chunk_index.has_too_many_gaps() {
             return Err(TransferError::protocol(peer, "too many gaps between chunks"));
         }
         let rewrapped = match &self.receiving.rekeying {
@@ -157,12 +157,12 @@ impl<'r> Stream<'r> {
             false => (bytes, spare),
         };
         if self.open.as_ref().is_none_or(|(open, _)| *open != chunk.file) {
-            let file = TargetFile::open(self.receiving.staging, &mut self.folder, entry, file_bytes, round.resumed)?;
+            let file = TargetFile::open(self.receiving.staging, &mut self.parents, entry, file_bytes, round.resumed)?;
             self.open = Some((chunk.file, file));
         }
         let Some((_, file)) = &self.open else { return Ok(()) };
         let began = Instant::now();
-        let kept = |chunks| round.resumed && round.ledger.has_kept(number, chunks);
+        let kept = |chunks| round.resumed && round.chunk_index.has_kept(number, chunks);
         let written = file.write(chunk, bytes, kept, spare);
         // A first chunk that was changed has to be sent again in another attempt.
         let note = || self.receiving.journal.add(&entry.path, chunk.number, chunk.hash);

@@ -24,7 +24,7 @@ use rustix::{
 use crate::{
     error::TransferError,
     hash::{CHUNK_BYTES, chunks_of},
-    receiver::{folder::Folder, staging::Staging},
+    receiver::{parent_cache::ParentCache, staging::Staging},
     wire::{Chunk, Codec, Entry, Segment},
 };
 
@@ -41,12 +41,12 @@ const TINY_BYTES: u64 = 32 << 10;
 /// Write flag: the system starts to write the cached data and drops it afterwards. Reused memory
 /// costs less than new memory (measured: two thirds of the time if a hypervisor provides it), and
 /// data of other programs stays cached. `RWF_DONTCACHE` of Linux 6.14.
-const PASSING: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
+const DONTCACHE: ReadWriteFlags = ReadWriteFlags::from_bits_retain(0x80);
 
 /// Chunks for which space is allocated at once: what this program sends on one connection in
 /// sequence.
-const ROOM_CHUNKS: u64 = 16;
-const ROOM_BYTES: u64 = ROOM_CHUNKS * CHUNK_BYTES as u64;
+const PREALLOCATED_CHUNKS: u64 = 16;
+const ROOM_BYTES: u64 = PREALLOCATED_CHUNKS * CHUNK_BYTES as u64;
 
 /// A staged file, open for writing.
 #[derive(Debug)]
@@ -66,25 +66,25 @@ pub(super) struct TargetFile {
 }
 
 /// Set once the file system refused direct writes, so that they are not tried again.
-static REFUSED: AtomicBool = AtomicBool::new(false);
+static DIRECT_IO_UNSUPPORTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the kernel or the file system does not support [`PASSING`].
-static NOT_PASSING: AtomicBool = AtomicBool::new(false);
+/// Whether the kernel or the file system does not support [`DONTCACHE`].
+static DONTCACHE_UNSUPPORTED: AtomicBool = AtomicBool::new(false);
 
 impl TargetFile {
     /// Opens the file of an entry of this length; creates it if it has only one chunk. `resumed`:
     /// it may hold data of an earlier transfer.
     pub(super) fn open(
         staging: &Staging,
-        folder: &mut Folder<'_>,
+        parents: &mut ParentCache<'_>,
         entry: &Entry,
         bytes: u64,
         resumed: bool,
     ) -> Result<Self, TransferError> {
-        let file = staging.open_file(folder, &entry.path)?;
+        let file = staging.open_file(parents, &entry.path)?;
         let comes_whole = chunks_of(bytes) == 1;
-        let wanted = bytes > SMALL_BYTES && !REFUSED.load(Ordering::Relaxed);
-        let direct = if wanted { Staging::open_file_directly(folder, &entry.path).ok() } else { None };
+        let wanted = bytes > SMALL_BYTES && !DIRECT_IO_UNSUPPORTED.load(Ordering::Relaxed);
+        let direct = if wanted { Staging::open_file_directly(parents, &entry.path).ok() } else { None };
         if comes_whole {
             let sized = file.set_len(bytes);
             sized.map_err(|source| TransferError::Target {
@@ -108,8 +108,8 @@ impl TargetFile {
         spare: &mut Buffer,
     ) -> io::Result<()> {
         let offset = chunk.number.saturating_mul(CHUNK_BYTES as u64);
-        let first = chunk.number - chunk.number % ROOM_CHUNKS;
-        self.kept.set(kept(first..first + ROOM_CHUNKS));
+        let first = chunk.number - chunk.number % PREALLOCATED_CHUNKS;
+        self.kept.set(kept(first..first + PREALLOCATED_CHUNKS));
         match &chunk.segments {
             _ if bytes.is_empty() => Ok(()),
             Some(segments) => self.write_parts(offset, segments, bytes, spare),
@@ -143,13 +143,13 @@ impl TargetFile {
     fn write_at(&self, offset: u64, bytes: &[u8], spare: &mut Buffer) -> io::Result<()> {
         let Some(direct) = &self.direct else { return self.write_cached(bytes, offset) };
         let end = offset + bytes.len() as u64;
-        let whole = bytes.len().is_multiple_of(ALIGNMENT);
-        if !offset.is_multiple_of(ALIGNMENT as u64) || !(whole || end == self.bytes) {
+        let complete_manifest = bytes.len().is_multiple_of(ALIGNMENT);
+        if !offset.is_multiple_of(ALIGNMENT as u64) || !(complete_manifest || end == self.bytes) {
             return self.file.write_all_at(bytes, offset);
         }
-        self.make_room(offset, bytes.len() as u64);
+        self.preallocate(offset, bytes.len() as u64);
         let aligned = bytes.as_ptr().align_offset(ALIGNMENT) == 0;
-        let written = if whole && aligned {
+        let written = if complete_manifest && aligned {
             direct.write_all_at(bytes, offset)
         } else {
             // The end of a file is written as a whole block, and the file is truncated to its
@@ -159,12 +159,12 @@ impl TargetFile {
             front.copy_from_slice(bytes);
             rest.fill(0);
             let written = direct.write_all_at(room, offset);
-            if whole { written } else { written.and_then(|()| self.file.set_len(self.bytes)) }
+            if complete_manifest { written } else { written.and_then(|()| self.file.set_len(self.bytes)) }
         };
         match written {
             // The disk has larger blocks, or the file system does not support direct writes.
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
-                REFUSED.store(true, Ordering::Relaxed);
+                DIRECT_IO_UNSUPPORTED.store(true, Ordering::Relaxed);
                 self.file.write_all_at(bytes, offset)
             }
             other => other,
@@ -176,11 +176,11 @@ impl TargetFile {
     /// Writes through the page cache; all but tiny files are dropped from it afterwards.
     fn write_cached(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let mut done = 0;
-        while self.bytes > TINY_BYTES && done < bytes.len() && !NOT_PASSING.load(Ordering::Relaxed) {
+        while self.bytes > TINY_BYTES && done < bytes.len() && !DONTCACHE_UNSUPPORTED.load(Ordering::Relaxed) {
             let rest = [IoSlice::new(bytes.get(done..).unwrap_or_default())];
-            match pwritev2(&self.file, &rest, offset + done as u64, PASSING) {
+            match pwritev2(&self.file, &rest, offset + done as u64, DONTCACHE) {
                 Ok(0) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
-                    NOT_PASSING.store(true, Ordering::Relaxed);
+                    DONTCACHE_UNSUPPORTED.store(true, Ordering::Relaxed);
                 }
                 Ok(count) => done += count,
                 Err(Errno::INTR) => {}
@@ -193,7 +193,7 @@ impl TargetFile {
     /// Allocates space: writes into holes wait for each other, writes into allocated space run in
     /// parallel. Failure is ignored. Many chunks at once, because each call waits for the file
     /// system's journal (measured: one call per chunk takes half as long as the writes themselves).
-    fn make_room(&self, offset: u64, bytes: u64) {
+    fn preallocate(&self, offset: u64, bytes: u64) {
         let number = offset / ROOM_BYTES;
         if self.sparse.get() || self.kept.get() {
             let _ = fallocate(&self.file, FallocateFlags::KEEP_SIZE, offset, bytes);

@@ -51,12 +51,12 @@ pub(super) struct Encoders {
 struct State {
     idle: Vec<Encoding>,
     /// How many may still be created.
-    unmade: usize,
+    remaining: usize,
 }
 
 /// An encoder in use; dropping this returns it.
 #[derive(Debug)]
-pub(super) struct Lent<'e> {
+pub(super) struct EncoderGuard<'e> {
     encoders: &'e Encoders,
     encoding: Encoding,
 }
@@ -64,8 +64,8 @@ pub(super) struct Lent<'e> {
 impl Encoders {
     /// For this many connections, with a level of at most `hardest`.
     pub(super) fn new(streams: usize, hardest: Effort) -> Self {
-        let unmade = Self::count(streams, hardest);
-        Self { state: Mutex::new(State { idle: Vec::new(), unmade }), returned: Condvar::new() }
+        let remaining = Self::count(streams, hardest);
+        Self { state: Mutex::new(State { idle: Vec::new(), remaining }), returned: Condvar::new() }
     }
 
     fn count(streams: usize, hardest: Effort) -> usize {
@@ -78,19 +78,19 @@ impl Encoders {
     ///
     /// # Errors
     /// Errors of `alive`.
-    pub(super) fn lend(
+    pub(super) fn acquire(
         &self,
         pause: Duration,
         mut alive: impl FnMut() -> Result<(), TransferError>,
-    ) -> Result<Lent<'_>, TransferError> {
+    ) -> Result<EncoderGuard<'_>, TransferError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(encoding) = state.idle.pop() {
-                return Ok(Lent { encoders: self, encoding });
+                return Ok(EncoderGuard { encoders: self, encoding });
             }
-            if let Some(unmade) = state.unmade.checked_sub(1) {
-                state.unmade = unmade;
-                return Ok(Lent { encoders: self, encoding: Encoding::default() });
+            if let Some(remaining) = state.remaining.checked_sub(1) {
+                state.remaining = remaining;
+                return Ok(EncoderGuard { encoders: self, encoding: Encoding::default() });
             }
             let (woken, waited) = self.returned.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner);
             state = woken;
@@ -103,7 +103,7 @@ impl Encoders {
     }
 }
 
-impl Deref for Lent<'_> {
+impl Deref for EncoderGuard<'_> {
     type Target = Encoding;
 
     fn deref(&self) -> &Encoding {
@@ -111,13 +111,13 @@ impl Deref for Lent<'_> {
     }
 }
 
-impl DerefMut for Lent<'_> {
+impl DerefMut for EncoderGuard<'_> {
     fn deref_mut(&mut self) -> &mut Encoding {
         &mut self.encoding
     }
 }
 
-impl Drop for Lent<'_> {
+impl Drop for EncoderGuard<'_> {
     fn drop(&mut self) {
         let encoding = std::mem::take(&mut self.encoding);
         self.encoders.state.lock().unwrap_or_else(PoisonError::into_inner).idle.push(encoding);
@@ -146,15 +146,15 @@ mod tests {
     #[test]
     fn who_waits_gets_what_comes_back_and_stays_alive() {
         let encoders = Encoders::new(1, Effort::Lz4);
-        let first = encoders.lend(Duration::from_millis(1), || Ok(())).unwrap();
+        let first = encoders.acquire(Duration::from_millis(1), || Ok(())).unwrap();
         let mut signs = 0;
-        let given_up = encoders.lend(Duration::from_millis(1), || {
+        let given_up = encoders.acquire(Duration::from_millis(1), || {
             signs += 1;
             if signs < 3 { Ok(()) } else { Err(TransferError::Stopped) }
         });
         assert!(given_up.is_err() && signs == 3);
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| encoders.lend(Duration::from_secs(10), || Ok(())).is_ok());
+            let waiting = scope.spawn(|| encoders.acquire(Duration::from_secs(10), || Ok(())).is_ok());
             drop(first);
             assert!(waiting.join().unwrap());
         });

@@ -122,7 +122,7 @@ mod tests {
         for (name, content) in files {
             fs::write(root.join(name), content).unwrap();
         }
-        let plan = Plan::of(root, &Selection::default()).unwrap();
+        let plan = Plan::scan(root, &Selection::default()).unwrap();
         let found = key_files(&plan, &[root.join("given"), root.join("gone")]).unwrap();
         let paths: Vec<String> = found.iter().map(|found| found.path.to_string()).collect();
         assert_eq!(paths, ["db/keyring.old", "db/t.cfp", "given", "keyring", "keys.enc", "keys.txt"]);

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    codec::effort::{Flow, Pressure},
+    codec::effort::{Pressure, Throughput},
     progress::{Progress, load},
 };
 
@@ -37,7 +37,7 @@ pub(super) struct Seen {
     /// Share of the time spent reading files.
     pub(super) reading: f64,
     /// Throughput since the last sample.
-    pub(super) flow: Flow,
+    pub(super) throughput: Throughput,
 }
 
 /// Time of all processors, in kernel ticks.
@@ -87,7 +87,7 @@ impl Load {
     }
 
     /// What happened since the last sample; `None` if that was too recent.
-    pub(super) fn look(&mut self, progress: &Progress) -> Option<Seen> {
+    pub(super) fn sample(&mut self, progress: &Progress) -> Option<Seen> {
         let elapsed = self.last.elapsed();
         if elapsed < SPAN {
             return None;
@@ -102,9 +102,12 @@ impl Load {
         let moved = load(&progress.bytes).saturating_sub(load(&progress.kept_bytes));
         let wire = load(&progress.wire_bytes);
         #[allow(clippy::cast_precision_loss, reason = "a rate and a ratio")]
-        let flow = {
+        let throughput = {
             let bytes = moved.saturating_sub(self.moved) as f64;
-            Flow { rate: bytes / elapsed.as_secs_f64(), ratio: bytes / wire.saturating_sub(self.wire).max(1) as f64 }
+            Throughput {
+                rate: bytes / elapsed.as_secs_f64(),
+                ratio: bytes / wire.saturating_sub(self.wire).max(1) as f64,
+            }
         };
         (self.moved, self.wire) = (moved, wire);
         let now = Ticks::now();
@@ -113,7 +116,7 @@ impl Load {
         Some(Seen {
             of_network: Pressure { blocked, starving: self.starving, idle, processors: self.count },
             reading,
-            flow,
+            throughput,
         })
     }
 }

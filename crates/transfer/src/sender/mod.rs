@@ -1,11 +1,11 @@
 //! The sender (donor).
 
-mod dial;
+mod connect;
 mod encoders;
-pub mod flow;
+pub mod file_stream;
 pub mod key_files;
-mod known;
 mod load;
+mod peer_files;
 mod queue;
 mod redo;
 mod rekey;
@@ -66,11 +66,11 @@ impl Destination {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Nothing writes it. A changed file aborts the transfer.
-    Still,
+    Static,
     /// It may be written; the next round sends what changed.
     InUse,
     /// As above, and the files fit into memory: they stay in the page cache for the next round.
-    InUseAndSmall,
+    InUseCached,
 }
 
 /// Settings of a sender.
@@ -85,7 +85,7 @@ pub struct SendSettings {
     /// A fixed cipher suite: its index in [`tls::NAMES`](crate::tls::NAMES).
     pub suite: Option<usize>,
     /// How long the receiver may send nothing.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// Whether to send keys of MariaDB's key file if files need the keys themselves.
     pub key_file_keys: KeyFileKeys,
 }
@@ -138,9 +138,9 @@ pub fn send_proven(
 ) -> Result<Sent, TransferError> {
     let mut session = Session::open(destination, settings, progress)?;
     // An invalid source may also be unreadable.
-    let sent = session.round(plan, keys, Source::Still);
+    let sent = session.round(plan, keys, Source::Static);
     if let Err(error) = prove() {
-        session.give_up(&error.to_string());
+        session.abort(&error.to_string());
         return Err(error);
     }
     sent?;

@@ -85,7 +85,7 @@ mod tests {
             fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
             fs::write(root.join(name), bytes).unwrap();
         }
-        let plan = Plan::of(root, &Selection::default()).unwrap();
+        let plan = Plan::scan(root, &Selection::default()).unwrap();
         let keys = RedoKeys::default();
         let of = |name: &str| {
             let file = plan.entries.iter().position(|planned| planned.entry.path.to_string() == name).unwrap();

@@ -31,10 +31,10 @@ use crate::{
 };
 
 /// Keepalive interval while files are scanned.
-const SILENCE: Duration = Duration::from_secs(1);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Sends the unwrapped key of every file that has one; returns the number of files.
-pub(super) fn hand_over(
+pub(super) fn send_keys(
     plan: &Plan,
     keys: Option<&dyn KeySource>,
     control: &mut ControlChannel,
@@ -58,7 +58,7 @@ pub(super) fn hand_over(
             let secret = SecretBytes(Zeroizing::new(secret.expose().to_vec()));
             control.send(&Control::Unwrapped { file: u32::try_from(number).unwrap_or(u32::MAX), secret })?;
             (files, spoke) = (files + 1, Instant::now());
-        } else if spoke.elapsed() > SILENCE {
+        } else if spoke.elapsed() > KEEPALIVE_INTERVAL {
             control.send(&Control::Ping)?;
             spoke = Instant::now();
         }
@@ -140,7 +140,7 @@ impl RedoFiles {
         for (start, number) in self.files {
             let mut spoke = Instant::now();
             let mut alive = || {
-                if spoke.elapsed() > SILENCE {
+                if spoke.elapsed() > KEEPALIVE_INTERVAL {
                     spoke = Instant::now();
                     // If it fails, the next message shows that.
                     let _ = control.send(&Control::Ping);
@@ -186,7 +186,7 @@ mod tests {
         for (sample, refused) in [("synthetic-lCA-serverid951.ibd.zst", true), ("synthetic-lCB.ibd.zst", false)] {
             let Ok(packed) = std::fs::File::open(format!("{samples}/{sample}")) else { panic!("no {sample}") };
             std::fs::write(directory.path().join("t.ibd"), zstd::decode_all(packed).unwrap()).unwrap();
-            let plan = Plan::of(directory.path(), &Selection::default()).unwrap();
+            let plan = Plan::scan(directory.path(), &Selection::default()).unwrap();
             let source = SourceFile::open(&plan, 0).unwrap();
             let head = source.head(HEAD_BYTES).unwrap();
             assert!(Wrapped::find(&head).is_some(), "{sample}");
@@ -209,7 +209,7 @@ mod tests {
             let bytes = std::fs::read(format!("{testdata}/{sample}")).unwrap();
             let bytes = if sample.ends_with(".zst") { zstd::decode_all(&*bytes).unwrap() } else { bytes };
             std::fs::write(directory.path().join("file"), bytes).unwrap();
-            let plan = Plan::of(directory.path(), &Selection::default()).unwrap();
+            let plan = Plan::scan(directory.path(), &Selection::default()).unwrap();
             let source = SourceFile::open(&plan, 0).unwrap();
             let reason = obstacle(&source, &source.head(HEAD_BYTES).unwrap(), &plan.entries[0].entry.path).unwrap();
             assert_eq!(reason.is_some(), refused.is_some(), "{sample}: {reason:?}");

@@ -12,23 +12,23 @@ use innodb::keys::KeySource;
 
 use super::{
     Destination, SendSettings, Sent, Source,
-    dial::{Agreed, Dial},
+    connect::{Connector, Negotiated},
     encoders::Encoders,
-    known::{Known, KnownFile},
     load::Load,
+    peer_files::{PeerFile, PeerFiles},
     queue::Queue,
     redo::RedoKeys,
     rekey,
     stream::Stream,
 };
 use crate::{
-    assembly::Assembly,
     codec::{
         effort::{Governor, Pressure},
         page::KeyFileKeys,
     },
     error::TransferError,
     hash::Hash,
+    hash_collector::HashCollector,
     limit::Limiter,
     manifest::Manifest,
     plan::Plan,
@@ -42,7 +42,7 @@ use crate::{
 /// late.
 const TICK: Duration = Duration::from_millis(2);
 /// Keepalive interval while there is nothing to send.
-const SILENCE: Duration = Duration::from_millis(500);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Shared by all connections of a round.
 pub(super) struct Sending<'s> {
@@ -52,7 +52,7 @@ pub(super) struct Sending<'s> {
     pub(super) key_file_keys: KeyFileKeys,
     pub(super) redo: RedoKeys,
     pub(super) queue: Queue,
-    pub(super) assembly: Assembly,
+    pub(super) hash_collector: HashCollector,
     pub(super) governor: &'s Governor,
     pub(super) encoders: Encoders,
     pub(super) limiter: Option<&'s Limiter>,
@@ -61,12 +61,12 @@ pub(super) struct Sending<'s> {
     /// Bytes of chunks that the receiver did not have.
     pub(super) sent_bytes: AtomicU64,
     /// What the receiver has of each entry.
-    known: Vec<Option<&'s KnownFile>>,
+    known: Vec<Option<&'s PeerFile>>,
 }
 
 impl Sending<'_> {
     /// What the receiver has of a file.
-    pub(super) fn known(&self, file: usize) -> Option<&KnownFile> {
+    pub(super) fn known(&self, file: usize) -> Option<&PeerFile> {
         self.known.get(file).copied().flatten()
     }
 }
@@ -83,14 +83,14 @@ pub struct Round {
 /// A connection to a receiver.
 pub struct Session<'s> {
     progress: &'s Progress,
-    dial: Dial<'s>,
+    connector: Connector<'s>,
     control: ControlChannel,
-    agreed: Agreed,
+    negotiated: Negotiated,
     channels: Vec<DataChannel>,
     governor: Governor,
     limiter: Option<Limiter>,
     key_file_keys: KeyFileKeys,
-    known: Known,
+    known: PeerFiles,
     rounds: usize,
     rekeyed: Option<usize>,
     /// The list of the last round, which the receiver must have completely.
@@ -116,18 +116,18 @@ impl<'s> Session<'s> {
         progress: &'s Progress,
     ) -> Result<Self, TransferError> {
         let began = Instant::now();
-        let (dial, mut control) = Dial::reach(destination, settings)?;
-        let agreed = dial.greet(&mut control, settings)?;
+        let (connector, mut control) = Connector::reach(destination, settings)?;
+        let negotiated = connector.hello(&mut control, settings)?;
         Ok(Self {
             governor: Governor::new(settings.compression),
             limiter: settings.bandwidth.map(Limiter::new),
             key_file_keys: settings.key_file_keys,
             progress,
-            dial,
+            connector,
             control,
-            agreed,
+            negotiated,
             channels: Vec::new(),
-            known: Known::default(),
+            known: PeerFiles::default(),
             rounds: 0,
             rekeyed: None,
             manifest: None,
@@ -140,23 +140,23 @@ impl<'s> Session<'s> {
     ///
     /// # Errors
     /// [`TransferError`] if the connection fails.
-    pub fn say(&mut self, text: &str) -> Result<(), TransferError> {
+    pub fn send_note(&mut self, text: &str) -> Result<(), TransferError> {
         let said = self.control.send(&Control::Note { text: text.to_owned() });
-        self.told(said)
+        self.with_peer_reason(said)
     }
 
     /// Waits for a note from the program on the receiver's side.
     ///
     /// # Errors
     /// [`TransferError`] if the connection fails or the peer aborts.
-    pub fn hear(&mut self) -> Result<String, TransferError> {
+    pub fn receive_note(&mut self) -> Result<String, TransferError> {
         let heard = match self.control.expect() {
             Ok(Control::Note { text }) => Ok(text),
             Ok(Control::Failed { reason }) => Err(failed(&self.control, reason)),
             Ok(_) => Err(TransferError::protocol(self.control.peer(), "unexpected message")),
             Err(error) => Err(error),
         };
-        self.told(heard)
+        self.with_peer_reason(heard)
     }
 
     /// Sends everything in the plan that the receiver does not have yet. Returns when it was
@@ -166,7 +166,7 @@ impl<'s> Session<'s> {
     /// [`TransferError`]: the first error of any thread.
     pub fn round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, source: Source) -> Result<Round, TransferError> {
         let done = self.try_round(plan, keys, source);
-        self.told(done)
+        self.with_peer_reason(done)
     }
 
     /// Bytes of the files that a round would read: all that may have changed since the previous
@@ -185,8 +185,8 @@ impl<'s> Session<'s> {
     ///
     /// # Errors
     /// [`TransferError`] if the socket refuses it.
-    pub fn set_patience(&mut self, patience: Duration) -> Result<(), TransferError> {
-        self.control.set_patience(patience)
+    pub fn set_timeout(&mut self, timeout: Duration) -> Result<(), TransferError> {
+        self.control.set_timeout(timeout)
     }
 
     /// Waits for `time` and keeps the connection alive. Call it repeatedly while there is nothing
@@ -194,9 +194,9 @@ impl<'s> Session<'s> {
     ///
     /// # Errors
     /// [`TransferError`] if the receiver is gone.
-    pub fn rest(&mut self, time: Duration) -> Result<(), TransferError> {
-        let rested = self.try_rest(time);
-        self.told(rested)
+    pub fn idle(&mut self, time: Duration) -> Result<(), TransferError> {
+        let rested = self.try_idle(time);
+        self.with_peer_reason(rested)
     }
 
     /// Waits until the receiver has committed.
@@ -205,36 +205,36 @@ impl<'s> Session<'s> {
     /// [`TransferError`] if the connection or the commit fails.
     pub fn finish(mut self) -> Result<Sent, TransferError> {
         let finished = self.try_finish();
-        let tree = self.told(finished)?;
+        let tree = self.with_peer_reason(finished)?;
         self.control.close();
-        let suite = crate::tls::NAMES.get(self.agreed.suite).copied().unwrap_or_default();
-        let (speeds, streams) = (self.agreed.speeds, self.agreed.streams);
+        let suite = crate::tls::NAMES.get(self.negotiated.suite).copied().unwrap_or_default();
+        let (speeds, streams) = (self.negotiated.speeds, self.negotiated.streams);
         let entries = self.manifest.as_ref().map_or(0, |manifest| manifest.entries.len());
         Ok(Sent { tree, entries, suite, speeds, streams, rekeyed: self.rekeyed, elapsed: self.began.elapsed() })
     }
 
     /// Aborts the transfer and tells the receiver why.
-    pub fn give_up(mut self, reason: &str) {
+    pub fn abort(mut self, reason: &str) {
         // The receiver may already be gone.
         let _ = self.control.send(&Control::Failed { reason: reason.to_owned() });
     }
 
     /// If the connection broke, the receiver may have sent a reason; otherwise send it ours.
-    fn told<T>(&mut self, result: Result<T, TransferError>) -> Result<T, TransferError> {
+    fn with_peer_reason<T>(&mut self, result: Result<T, TransferError>) -> Result<T, TransferError> {
         result.map_err(|error| explain(error, &mut self.control))
     }
 
     fn try_round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, source: Source) -> Result<Round, TransferError> {
-        let still = source == Source::Still;
+        let still = source == Source::Static;
         if self.rounds == 0 {
             self.progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
         }
         if self.offer(plan, !still)? {
-            self.rekeyed = Some(rekey::hand_over(plan, keys, &mut self.control)?);
-            self.control.listen_anew();
+            self.rekeyed = Some(rekey::send_keys(plan, keys, &mut self.control)?);
+            self.control.restart_timeout();
         }
-        while self.channels.len() < usize::from(self.agreed.streams) {
-            self.channels.push(self.dial.data(&self.agreed)?);
+        while self.channels.len() < usize::from(self.negotiated.streams) {
+            self.channels.push(self.connector.data(&self.negotiated)?);
         }
         self.progress.streams.store(self.channels.len(), Ordering::Relaxed);
         self.rounds += 1;
@@ -245,14 +245,14 @@ impl<'s> Session<'s> {
         let queue = Queue::new(plan, |number| is_stale(&number));
         let stale = plan.entries.iter().enumerate().filter(|(number, _)| is_stale(number));
         let read_bytes = stale.clone().filter_map(|(_, planned)| planned.file_bytes()).sum();
-        let assembly = if still { Assembly::default() } else { Assembly::of_a_round(known.room()) };
+        let hash_collector = if still { HashCollector::default() } else { HashCollector::for_round(known.room()) };
         for (number, planned) in stale {
-            known.take_tree(planned).into_iter().for_each(|tree| assembly.go_on(number, tree));
+            known.take_tree(planned).into_iter().for_each(|tree| hash_collector.continue_file(number, tree));
         }
         let known_of: Vec<_> = plan.entries.iter().map(|planned| known.file(planned)).collect();
         if still {
             for (number, file) in known_of.iter().enumerate().filter(|(number, _)| !is_stale(number)) {
-                file.and_then(KnownFile::whole).into_iter().for_each(|hash| assembly.keep(number, hash));
+                file.and_then(PeerFile::whole).into_iter().for_each(|hash| hash_collector.add_file(number, hash));
             }
         }
         let stop = Stop::default();
@@ -263,7 +263,7 @@ impl<'s> Session<'s> {
             key_file_keys: self.key_file_keys,
             redo: RedoKeys::default(),
             queue,
-            assembly,
+            hash_collector,
             governor: &self.governor,
             encoders: Encoders::new(self.channels.len(), self.governor.hardest()),
             limiter: self.limiter.as_ref(),
@@ -277,10 +277,10 @@ impl<'s> Session<'s> {
         let round = Round { read_bytes, sent_bytes: sending.sent_bytes.load(Ordering::Relaxed) };
         if still {
             let entries = plan.entries.iter().map(|planned| planned.entry.clone());
-            self.manifest = Some(sending.assembly.manifest(entries).ok_or(TransferError::Stopped)?);
+            self.manifest = Some(sending.hash_collector.manifest(entries).ok_or(TransferError::Stopped)?);
             plan.check_unchanged()?;
         } else {
-            let read = sending.assembly.into_read();
+            let read = sending.hash_collector.into_read();
             self.known = known.after(plan, read, &current);
         }
         self.spoke = Instant::now();
@@ -294,7 +294,12 @@ impl<'s> Session<'s> {
             control.queue(&Control::Entry(planned.entry.clone()))?;
         }
         let entries = u32::try_from(plan.entries.len()).unwrap_or(u32::MAX);
-        control.send(&Control::PlanEnd { entries, allocated_bytes: plan.allocated_bytes, more, root: plan.dress })?;
+        control.send(&Control::PlanEnd {
+            entries,
+            allocated_bytes: plan.allocated_bytes,
+            more,
+            root: plan.root_attributes,
+        })?;
         loop {
             match control.expect()? {
                 Control::Have { file, first, hashes } if self.rounds == 0 => {
@@ -304,9 +309,9 @@ impl<'s> Session<'s> {
                     let Some(planned) = planned.filter(|_| first.saturating_add(hashes.len() as u64) <= chunks) else {
                         return Err(TransferError::protocol(control.peer(), "chunks of no file"));
                     };
-                    self.known.have(planned, first, &hashes);
+                    self.known.add(planned, first, &hashes);
                     // Reading all of it may take long, and the receiver needs keepalives meanwhile.
-                    if self.spoke.elapsed() >= SILENCE {
+                    if self.spoke.elapsed() >= KEEPALIVE_INTERVAL {
                         control.send(&Control::Ping)?;
                         self.spoke = Instant::now();
                     }
@@ -320,13 +325,13 @@ impl<'s> Session<'s> {
         }
     }
 
-    fn try_rest(&mut self, time: Duration) -> Result<(), TransferError> {
+    fn try_idle(&mut self, time: Duration) -> Result<(), TransferError> {
         match self.control.receive(time)? {
             Some(Control::Progress { .. }) | None => {}
             Some(Control::Failed { reason }) => return Err(failed(&self.control, reason)),
             Some(_) => return Err(TransferError::protocol(self.control.peer(), "unexpected message")),
         }
-        if self.spoke.elapsed() >= SILENCE {
+        if self.spoke.elapsed() >= KEEPALIVE_INTERVAL {
             self.control.send(&Control::Ping)?;
             for channel in &mut self.channels {
                 channel.send(&Data::Ping)?;
@@ -374,7 +379,7 @@ fn send_all(
             .collect();
         let mut load = Load::new(streams);
         while !workers.iter().all(thread::ScopedJoinHandle::is_finished) {
-            if let Err(error) = attend(control, sending, &mut load) {
+            if let Err(error) = monitor(control, sending, &mut load) {
                 stop.fail(error);
                 break;
             }
@@ -396,7 +401,7 @@ fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError 
     if matches!(error, TransferError::Peer { .. }) {
         return error;
     }
-    if error.is_loss() {
+    if error.is_connection_loss() {
         let until = Instant::now() + Duration::from_secs(2);
         while let Ok(message) = control.receive(until.saturating_duration_since(Instant::now())) {
             match message {
@@ -411,7 +416,7 @@ fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError 
 }
 
 /// Keeps the control connection alive and adjusts compression to the reports of both sides.
-fn attend(control: &mut ControlChannel, sending: &Sending<'_>, load: &mut Load) -> Result<(), TransferError> {
+fn monitor(control: &mut ControlChannel, sending: &Sending<'_>, load: &mut Load) -> Result<(), TransferError> {
     if let Some(message) = control.receive(TICK)? {
         match message {
             Control::Progress { starving, .. } => load.starving = f64::from(starving) / 1000.0,
@@ -419,9 +424,9 @@ fn attend(control: &mut ControlChannel, sending: &Sending<'_>, load: &mut Load) 
             _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
         }
     }
-    if let Some(seen) = load.look(sending.progress) {
+    if let Some(seen) = load.sample(sending.progress) {
         control.send(&Control::Ping)?;
-        sending.governor.adjust(seen.of_network, seen.flow);
+        sending.governor.adjust(seen.of_network, seen.throughput);
         sending.progress.set_limit(limit_of(&seen.of_network, seen.reading));
     }
     Ok(())
@@ -455,13 +460,13 @@ mod tests {
         },
     };
 
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const TIMEOUT: Duration = Duration::from_secs(20);
 
     /// A receiver that has received a sender's greeting and list.
     fn greeted(listener: &TcpListener, identity: &Identity, secret: &Secret) -> ControlChannel {
         let config = server_config(identity, Pinned::to_any()).unwrap();
         let (socket, peer) = listener.accept().unwrap();
-        let mut control = ControlChannel::accept(socket, config, peer.to_string(), PATIENCE).unwrap();
+        let mut control = ControlChannel::accept(socket, config, peer.to_string(), TIMEOUT).unwrap();
         assert!(matches!(control.expect(), Ok(Control::Hello { .. })));
         let proof = secret.proof(Side::Receiver, &control.exporter().unwrap());
         control.send(&Control::Welcome { proof, token: [1; 16], speeds: [1; 3], streams: 1 }).unwrap();
@@ -475,7 +480,7 @@ mod tests {
         let mut spoke = 0;
         for first in 0..15 {
             control.send(&Control::Have { file: 0, first, hashes: vec![Hash([2; 32])] }).unwrap();
-            spoke += usize::from(control.receive(SILENCE / 5).unwrap().is_some());
+            spoke += usize::from(control.receive(KEEPALIVE_INTERVAL / 5).unwrap().is_some());
         }
         control.send(&Control::Failed { reason: "enough".to_owned() }).unwrap();
         spoke
@@ -485,7 +490,7 @@ mod tests {
     fn who_tells_long_what_it_has_is_answered() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::File::create(directory.path().join("f")).unwrap().set_len(20 << 20).unwrap();
-        let plan = Plan::of(directory.path(), &Selection::default()).unwrap();
+        let plan = Plan::scan(directory.path(), &Selection::default()).unwrap();
         let (identity, secret) = (Identity::ephemeral().unwrap(), Secret::generate().unwrap());
         let localhost = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let listener = TcpListener::bind((localhost, 0)).unwrap();
@@ -497,13 +502,13 @@ mod tests {
             bandwidth: None,
             suite: None,
             key_file_keys: KeyFileKeys::Keep,
-            patience: PATIENCE,
+            timeout: TIMEOUT,
         };
         let (secret, destination, progress) = (code.secret.clone(), Destination::Paired(code), Progress::default());
         thread::scope(|scope| {
             let telling = scope.spawn(|| tell_slowly(greeted(&listener, &identity, &secret)));
             let mut session = Session::open(&destination, &settings, &progress).unwrap();
-            session.round(&plan, None, Source::Still).unwrap_err();
+            session.round(&plan, None, Source::Static).unwrap_err();
             let spoke = telling.join().unwrap();
             assert!((2..=6).contains(&spoke), "{spoke}");
         });
@@ -521,17 +526,17 @@ mod tests {
             let other = scope.spawn(|| {
                 let config = server_config(&identity, Pinned::to_any()).unwrap();
                 let socket = listener.accept().unwrap().0;
-                ControlChannel::accept(socket, config, String::new(), PATIENCE).unwrap()
+                ControlChannel::accept(socket, config, String::new(), TIMEOUT).unwrap()
             });
-            let mut control = ControlChannel::connect(socket, config, name, String::new(), PATIENCE).unwrap();
+            let mut control = ControlChannel::connect(socket, config, name, String::new(), TIMEOUT).unwrap();
             let _other = other.join().unwrap();
             // Long enough not to expire between two lines of this test on a busy machine.
-            let patience = Duration::from_secs(2);
-            control.set_patience(patience).unwrap();
-            thread::sleep(patience + patience / 4);
-            control.listen_anew();
+            let timeout = Duration::from_secs(2);
+            control.set_timeout(timeout).unwrap();
+            thread::sleep(timeout + timeout / 4);
+            control.restart_timeout();
             assert!(matches!(control.receive(Duration::ZERO), Ok(None)));
-            thread::sleep(patience + patience / 4);
+            thread::sleep(timeout + timeout / 4);
             assert!(matches!(control.receive(Duration::ZERO), Err(TransferError::Stalled { .. })));
         });
     }

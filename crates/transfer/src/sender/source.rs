@@ -14,7 +14,7 @@ use crate::{
     error::TransferError,
     hash::{CHUNK_BYTES, ChunkHasher, Hash, chunk_bytes},
     plan::{OTHER_FILE, Plan, Planned},
-    sender::flow::Chunks,
+    sender::file_stream::Chunks,
     wire::Segment,
 };
 
@@ -248,7 +248,7 @@ mod tests {
             fs::write(&path, &content).unwrap();
             File::open(&path).unwrap().sync_all().unwrap();
         }
-        let plan = Plan::of(directory.path(), &Selection::default()).unwrap();
+        let plan = Plan::scan(directory.path(), &Selection::default()).unwrap();
         let mut buffer = Buffer::new(CHUNK_BYTES);
         let files = plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some());
         for (number, _) in files {

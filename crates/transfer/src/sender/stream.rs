@@ -22,12 +22,12 @@ use crate::{
     tls::DataChannel,
     wire::{
         Chunk, Codec, Data, Material, Segment,
-        message::{MAX_TOLD, SLOTS},
+        message::{MAX_QUERIED_HASHES, SLOTS},
     },
 };
 
 /// Keepalive interval while there is nothing to send.
-const SILENCE: Duration = Duration::from_secs(1);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// State of one connection; buffers are reused for each chunk.
 pub(super) struct Stream<'s> {
@@ -37,7 +37,7 @@ pub(super) struct Stream<'s> {
     keys: Option<FileKeys>,
     next_slot: u16,
     /// Chunks and hashes that the receiver reported for the current part.
-    told: Vec<(u64, Hash)>,
+    peer_hashes: Vec<(u64, Hash)>,
     spoke: Instant,
 }
 
@@ -53,7 +53,7 @@ struct FileKeys {
 impl<'s> Stream<'s> {
     pub(super) fn new(sending: &'s Sending<'s>, channel: DataChannel) -> Self {
         let buffer = Buffer::new(CHUNK_BYTES);
-        Self { sending, channel, buffer, keys: None, next_slot: 0, told: Vec::new(), spoke: Instant::now() }
+        Self { sending, channel, buffer, keys: None, next_slot: 0, peer_hashes: Vec::new(), spoke: Instant::now() }
     }
 
     /// Sends until the queue is empty, and waits until the receiver has written everything. The
@@ -74,43 +74,43 @@ impl<'s> Stream<'s> {
     fn part(&mut self, part: &Part) -> Result<(), TransferError> {
         match self.try_part(part) {
             // What changed is read again for the next list, or is no longer in it.
-            Err(error) if self.sending.source != Source::Still && error.is_change() => Ok(()),
+            Err(error) if self.sending.source != Source::Static && error.is_change() => Ok(()),
             other => other,
         }
     }
 
     fn try_part(&mut self, part: &Part) -> Result<(), TransferError> {
-        let still = self.sending.source == Source::Still;
+        let still = self.sending.source == Source::Static;
         let open = if still { SourceFile::open } else { SourceFile::open_in_use };
         let source = open(self.sending.plan, part.file)?;
-        self.ask(part, source.bytes())?;
+        self.query_hashes(part, source.bytes())?;
         for chunk in part.chunks.clone() {
             self.sending.stop.check()?;
             let hash = self.chunk(&source, part.file, chunk)?;
-            self.sending.assembly.add(part.file, source.bytes(), chunk, hash);
+            self.sending.hash_collector.add(part.file, source.bytes(), chunk, hash);
         }
         if still { source.check() } else { Ok(()) }
     }
 
     /// Queries the hashes of the receiver's chunks of a part, if they are not known here.
-    fn ask(&mut self, part: &Part, bytes: u64) -> Result<(), TransferError> {
-        self.told.clear();
+    fn query_hashes(&mut self, part: &Part, bytes: u64) -> Result<(), TransferError> {
+        self.peer_hashes.clear();
         let known = self.sending.known(part.file);
         let unknown = known.map(|known| known.unknown(bytes, part.chunks.clone())).unwrap_or_default();
         let file = u32::try_from(part.file).unwrap_or(u32::MAX);
         for run in unknown.iter() {
-            for first in run.clone().step_by(MAX_TOLD) {
-                let count = (run.end - first).min(MAX_TOLD as u64);
-                self.channel.send(&Data::Ask { file, first, count: u16::try_from(count).unwrap_or_default() })?;
+            for first in run.clone().step_by(MAX_QUERIED_HASHES) {
+                let count = (run.end - first).min(MAX_QUERIED_HASHES as u64);
+                self.channel.send(&Data::HashQuery { file, first, count: u16::try_from(count).unwrap_or_default() })?;
                 let (mut body, peer) = (Vec::new(), self.channel.peer().to_owned());
-                let Data::Told { hashes } = self.channel.receive(&mut body)?.decode(&peer)? else {
+                let Data::Hashes { hashes } = self.channel.receive(&mut body)?.decode(&peer)? else {
                     return Err(TransferError::protocol(&peer, "unexpected message"));
                 };
                 let (hashes, _) = hashes.as_chunks();
                 if hashes.len() as u64 != count {
                     return Err(TransferError::protocol(&peer, "hashes of other chunks"));
                 }
-                self.told.extend((first..).zip(hashes.iter().copied().map(Hash)));
+                self.peer_hashes.extend((first..).zip(hashes.iter().copied().map(Hash)));
             }
         }
         Ok(())
@@ -118,7 +118,7 @@ impl<'s> Stream<'s> {
 
     /// Whether the receiver has this chunk of a file of `bytes`.
     fn has(&self, file: usize, bytes: u64, chunk: u64, hash: Hash) -> bool {
-        self.told.contains(&(chunk, hash))
+        self.peer_hashes.contains(&(chunk, hash))
             || self.sending.known(file).is_some_and(|known| known.has(bytes, chunk, hash))
     }
 
@@ -129,8 +129,8 @@ impl<'s> Stream<'s> {
         let segments = source.segments(number)?;
         let mut buffer = std::mem::replace(&mut self.buffer, Buffer::new(0));
         let read = match self.sending.source {
-            Source::InUseAndSmall => source.read_and_cache(number, &mut buffer),
-            Source::Still | Source::InUse => source.read(number, &mut buffer),
+            Source::InUseCached => source.read_and_cache(number, &mut buffer),
+            Source::Static | Source::InUse => source.read(number, &mut buffer),
         };
         let (bytes, hash) = match read {
             Ok(read) => read,
@@ -159,7 +159,7 @@ impl<'s> Stream<'s> {
 
     /// Sends a keepalive if necessary: reading chunks that the receiver already has takes long.
     fn ping(&mut self) -> Result<(), TransferError> {
-        if self.spoke.elapsed() >= SILENCE {
+        if self.spoke.elapsed() >= KEEPALIVE_INTERVAL {
             self.channel.send(&Data::Ping)?;
             self.spoke = Instant::now();
         }
@@ -193,14 +193,14 @@ impl<'s> Stream<'s> {
         bytes: &mut [u8],
     ) -> Result<usize, TransferError> {
         let sending = self.sending;
-        let mut lent = match effort {
+        let mut guard = match effort {
             Effort::None => None,
-            _ => Some(sending.encoders.lend(SILENCE, || {
+            _ => Some(sending.encoders.acquire(KEEPALIVE_INTERVAL, || {
                 sending.stop.check()?;
                 self.channel.send(&Data::Ping)
             })?),
         };
-        if let Some(Encoding { encoder, pages, check }) = lent.as_deref_mut()
+        if let Some(Encoding { encoder, pages, check }) = guard.as_deref_mut()
             && self.open_pages(source, chunk, bytes, pages, check)?
             && let Some((codec, encoded)) = encoder.smaller(pages, effort, true)
             && let Some(room) = bytes.get_mut(..encoded.len())
@@ -210,10 +210,10 @@ impl<'s> Stream<'s> {
             chunk.codec = codec;
             return Ok(encoded.len());
         }
-        let kept = chunk.segments.as_ref().map_or(bytes.len(), |segments| gather(bytes, segments));
+        let kept = chunk.segments.as_ref().map_or(bytes.len(), |segments| compact(bytes, segments));
         let data = bytes.get(..kept).unwrap_or_default();
-        let smaller = match &mut lent {
-            Some(lent) => lent.encoder.smaller(data, effort, false),
+        let smaller = match &mut guard {
+            Some(guard) => guard.encoder.smaller(data, effort, false),
             None => is_zero(data).then_some((Codec::Zeros, &[][..])),
         };
         let Some((codec, encoded)) = smaller else { return Ok(kept) };
@@ -274,10 +274,10 @@ fn send(
     if let Some(limiter) = sending.limiter {
         waited = limiter.reserve(payload.len() as u64);
         let mut left = waited;
-        while left > SILENCE {
-            sleep(SILENCE);
+        while left > KEEPALIVE_INTERVAL {
+            sleep(KEEPALIVE_INTERVAL);
             channel.send(&Data::Ping)?;
-            left -= SILENCE;
+            left -= KEEPALIVE_INTERVAL;
         }
         sleep(left);
     }
@@ -288,7 +288,7 @@ fn send(
 }
 
 /// Moves the parts that are not holes to the front; returns their total length.
-fn gather(bytes: &mut [u8], segments: &[Segment]) -> usize {
+fn compact(bytes: &mut [u8], segments: &[Segment]) -> usize {
     let mut to = 0;
     for segment in segments {
         let (from, count) = (segment.from as usize, segment.bytes as usize);
@@ -308,7 +308,7 @@ mod tests {
     fn parts_move_to_the_front() {
         let mut bytes = *b"ab..cd.e";
         let segments = [(0, 2), (4, 2), (7, 1)].map(|(from, bytes)| Segment { from, bytes });
-        assert_eq!(gather(&mut bytes, &segments), 5);
+        assert_eq!(compact(&mut bytes, &segments), 5);
         assert_eq!(&bytes[..5], b"abcde");
     }
 }

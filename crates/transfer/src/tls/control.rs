@@ -32,7 +32,7 @@ pub(crate) struct ControlChannel {
     tls: Connection,
     socket: TcpStream,
     peer: String,
-    patience: Duration,
+    timeout: Duration,
     heard: Instant,
     /// Decrypted bytes of an incomplete message.
     plain: Zeroizing<Vec<u8>>,
@@ -40,17 +40,17 @@ pub(crate) struct ControlChannel {
 }
 
 impl ControlChannel {
-    /// Connects as the sender. `patience` limits how long the peer may send nothing.
+    /// Connects as the sender. `timeout` limits how long the peer may send nothing.
     pub(crate) fn connect(
         socket: TcpStream,
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
         peer: String,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self, TransferError> {
         let tls = ClientConnection::new(config, name);
         let tls = tls.map_err(|source| TransferError::Tls { peer: peer.clone(), source })?;
-        Self::handshake(tls.into(), socket, peer, patience)
+        Self::handshake(tls.into(), socket, peer, timeout)
     }
 
     /// Accepts as the receiver.
@@ -58,20 +58,20 @@ impl ControlChannel {
         socket: TcpStream,
         config: Arc<ServerConfig>,
         peer: String,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self, TransferError> {
         let tls = ServerConnection::new(config);
         let tls = tls.map_err(|source| TransferError::Tls { peer: peer.clone(), source })?;
-        Self::handshake(tls.into(), socket, peer, patience)
+        Self::handshake(tls.into(), socket, peer, timeout)
     }
 
-    fn handshake(tls: Connection, socket: TcpStream, peer: String, patience: Duration) -> Result<Self, TransferError> {
+    fn handshake(tls: Connection, socket: TcpStream, peer: String, timeout: Duration) -> Result<Self, TransferError> {
         let heard = Instant::now();
         let mut channel =
-            Self { tls, socket, peer, patience, heard, plain: Zeroizing::default(), body: Zeroizing::default() };
-        let timeouts = channel.socket.set_write_timeout(Some(patience));
+            Self { tls, socket, peer, timeout, heard, plain: Zeroizing::default(), body: Zeroizing::default() };
+        let timeouts = channel.socket.set_write_timeout(Some(timeout));
         timeouts.map_err(|source| channel.network("setting a time limit", source))?;
-        channel.wait_at_most(patience)?;
+        channel.wait_at_most(timeout)?;
         while channel.tls.is_handshaking() {
             channel.write_out()?;
             if channel.tls.is_handshaking() && !channel.read_in()? {
@@ -91,7 +91,7 @@ impl ControlChannel {
     /// Fingerprint of the peer's key.
     pub(crate) fn peer_pin(&self) -> Option<Pin> {
         let certificate = self.tls.peer_certificates()?.first()?;
-        spki_of(certificate).map(|spki| Pin::of(&spki))
+        spki_of(certificate).map(|spki| Pin::from_spki(&spki))
     }
 
     /// Checks that the peer's certificate has one of these names; any if `allowed` is empty.
@@ -105,14 +105,14 @@ impl ControlChannel {
     }
 
     /// Changes how long the peer may send nothing.
-    pub(crate) fn set_patience(&mut self, patience: Duration) -> Result<(), TransferError> {
-        self.patience = patience;
-        let set = self.socket.set_write_timeout(Some(patience));
+    pub(crate) fn set_timeout(&mut self, timeout: Duration) -> Result<(), TransferError> {
+        self.timeout = timeout;
+        let set = self.socket.set_write_timeout(Some(timeout));
         set.map_err(|source| self.network("setting a time limit", source))
     }
 
     /// Restarts the timeout: the peer was waiting while this side was busy.
-    pub(crate) fn listen_anew(&mut self) {
+    pub(crate) fn restart_timeout(&mut self) {
         self.heard = Instant::now();
     }
 
@@ -157,7 +157,7 @@ impl ControlChannel {
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return if self.heard.elapsed() > self.patience { Err(self.stalled()) } else { Ok(None) };
+                return if self.heard.elapsed() > self.timeout { Err(self.stalled()) } else { Ok(None) };
             }
             if self.readable_within(left)? {
                 self.read_in()?;
@@ -167,7 +167,7 @@ impl ControlChannel {
 
     /// Waits for the next message until the timeout.
     pub(crate) fn expect(&mut self) -> Result<Control, TransferError> {
-        match self.receive(self.patience)? {
+        match self.receive(self.timeout)? {
             Some(message) => Ok(message),
             None => Err(self.stalled()),
         }
@@ -186,7 +186,7 @@ impl ControlChannel {
     /// Reads from the socket once; returns whether anything arrived before the time limit.
     fn read_in(&mut self) -> Result<bool, TransferError> {
         match self.tls.read_tls(&mut self.socket) {
-            Ok(0) => return Err(TransferError::Gone { peer: self.peer.clone() }),
+            Ok(0) => return Err(TransferError::Disconnected { peer: self.peer.clone() }),
             Ok(_) => {}
             Err(error) if is_timeout(&error) => return Ok(false),
             Err(source) => return Err(self.network("receiving", source)),
@@ -250,13 +250,13 @@ impl ControlChannel {
     }
 
     fn stalled(&self) -> TransferError {
-        TransferError::Stalled { peer: self.peer.clone(), seconds: self.patience.as_secs() }
+        TransferError::Stalled { peer: self.peer.clone(), seconds: self.timeout.as_secs() }
     }
 }
 
 pub(super) fn network(peer: &str, doing: &'static str, source: io::Error) -> TransferError {
     match source.kind() {
-        ErrorKind::UnexpectedEof => TransferError::Gone { peer: peer.to_owned() },
+        ErrorKind::UnexpectedEof => TransferError::Disconnected { peer: peer.to_owned() },
         _ => TransferError::Network { peer: peer.to_owned(), doing, source },
     }
 }

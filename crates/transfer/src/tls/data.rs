@@ -89,11 +89,11 @@ impl DataChannel {
         config: Arc<ClientConfig>,
         name: ServerName<'static>,
         peer: String,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self, TransferError> {
         let tls = UnbufferedClientConnection::new(config, name);
         let tls = tls.map_err(|source| TransferError::Tls { peer: peer.clone(), source })?;
-        Self::open(Handshake::Client(Box::new(tls)), RecordSocket::new(socket, peer, patience)?)
+        Self::open(Handshake::Client(Box::new(tls)), RecordSocket::new(socket, peer, timeout)?)
     }
 
     /// Accepts as the receiver.
@@ -101,11 +101,11 @@ impl DataChannel {
         socket: TcpStream,
         config: Arc<ServerConfig>,
         peer: String,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Self, TransferError> {
         let tls = UnbufferedServerConnection::new(config);
         let tls = tls.map_err(|source| TransferError::Tls { peer: peer.clone(), source })?;
-        Self::open(Handshake::Server(Box::new(tls)), RecordSocket::new(socket, peer, patience)?)
+        Self::open(Handshake::Server(Box::new(tls)), RecordSocket::new(socket, peer, timeout)?)
     }
 
     fn open(handshake: Handshake, mut socket: RecordSocket) -> Result<Self, TransferError> {
@@ -126,8 +126,8 @@ impl DataChannel {
     }
 
     /// Changes how long sending to or receiving from the peer may take.
-    pub(crate) fn set_patience(&mut self, patience: Duration) -> Result<(), TransferError> {
-        self.socket.set_patience(patience)
+    pub(crate) fn set_timeout(&mut self, timeout: Duration) -> Result<(), TransferError> {
+        self.socket.set_timeout(timeout)
     }
 
     /// A second handle of the socket, with which another thread can close the connection.
@@ -266,7 +266,7 @@ impl DataChannel {
     fn protocol(&mut self, kind: u8, content: &[u8]) -> Result<(), TransferError> {
         match (kind, content) {
             (record::ALERT, [_, description]) => match AlertDescription::from(*description) {
-                AlertDescription::CloseNotify => Err(TransferError::Gone { peer: self.peer().to_owned() }),
+                AlertDescription::CloseNotify => Err(TransferError::Disconnected { peer: self.peer().to_owned() }),
                 alert => Err(self.socket.tls_error(TlsError::AlertReceived(alert))),
             },
             (record::HANDSHAKE, [KEY_UPDATE, 0, 0, 1, answer @ (0 | 1)]) => {

@@ -25,5 +25,5 @@ impl From<tls13::Error> for TransferError {
 /// Fingerprint of the identity's key.
 pub(crate) fn pin_of(identity: &Identity) -> Result<Pin, TransferError> {
     let spki = identity.chain().first().and_then(|certificate| spki_of(certificate));
-    spki.map(|spki| Pin::of(&spki)).ok_or_else(|| failed("its certificate cannot be parsed"))
+    spki.map(|spki| Pin::from_spki(&spki)).ok_or_else(|| failed("its certificate cannot be parsed"))
 }

@@ -44,7 +44,7 @@ impl Pinned {
     fn judge(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
         let spki = spki_of(certificate).ok_or(CertificateError::BadEncoding)?;
         match self.pin {
-            Some(pin) if pin != Pin::of(&spki) => Err(CertificateError::ApplicationVerificationFailure.into()),
+            Some(pin) if pin != Pin::from_spki(&spki) => Err(CertificateError::ApplicationVerificationFailure.into()),
             _ => Ok(()),
         }
     }

@@ -27,7 +27,7 @@ const RECORD_BYTES: usize = record::HEADER_BYTES + record::MAX_BODY_BYTES;
 pub(super) struct RecordSocket {
     socket: TcpStream,
     peer: String,
-    patience: Duration,
+    timeout: Duration,
     /// Received and not yet processed: `incoming[start..filled]`.
     incoming: Vec<u8>,
     start: usize,
@@ -39,12 +39,12 @@ pub(super) struct RecordSocket {
 }
 
 impl RecordSocket {
-    /// `patience` limits how long sending to or receiving from the peer may take.
-    pub(super) fn new(socket: TcpStream, peer: String, patience: Duration) -> Result<Self, TransferError> {
+    /// `timeout` limits how long sending to or receiving from the peer may take.
+    pub(super) fn new(socket: TcpStream, peer: String, timeout: Duration) -> Result<Self, TransferError> {
         let mut socket = Self {
             socket,
             peer,
-            patience,
+            timeout,
             incoming: vec![0; READ_BYTES + RECORD_BYTES],
             start: 0,
             filled: 0,
@@ -52,7 +52,7 @@ impl RecordSocket {
             ready: 0,
             waited: Duration::ZERO,
         };
-        socket.set_patience(patience)?;
+        socket.set_timeout(timeout)?;
         Ok(socket)
     }
 
@@ -60,10 +60,10 @@ impl RecordSocket {
         &self.peer
     }
 
-    pub(super) fn set_patience(&mut self, patience: Duration) -> Result<(), TransferError> {
-        self.patience = patience;
+    pub(super) fn set_timeout(&mut self, timeout: Duration) -> Result<(), TransferError> {
+        self.timeout = timeout;
         let set =
-            self.socket.set_read_timeout(Some(patience)).and_then(|()| self.socket.set_write_timeout(Some(patience)));
+            self.socket.set_read_timeout(Some(timeout)).and_then(|()| self.socket.set_write_timeout(Some(timeout)));
         set.map_err(|source| network(&self.peer, "setting a time limit", source))
     }
 
@@ -126,7 +126,7 @@ impl RecordSocket {
         };
         self.waited += began.elapsed();
         match count {
-            Ok(0) => Err(TransferError::Gone { peer: self.peer.clone() }),
+            Ok(0) => Err(TransferError::Disconnected { peer: self.peer.clone() }),
             Ok(count) => {
                 self.filled += count;
                 Ok(())
@@ -157,7 +157,7 @@ impl RecordSocket {
 
     fn failure(&self, doing: &'static str, error: io::Error) -> TransferError {
         if is_timeout(&error) {
-            return TransferError::Stalled { peer: self.peer.clone(), seconds: self.patience.as_secs() };
+            return TransferError::Stalled { peer: self.peer.clone(), seconds: self.timeout.as_secs() };
         }
         network(&self.peer, doing, error)
     }

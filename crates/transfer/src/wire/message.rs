@@ -23,8 +23,8 @@ const NO_HOLE: u16 = u16::MAX;
 /// Maximum number of hashes in one [`Control::Have`].
 pub const MAX_HAVE: usize = 16 << 10;
 
-/// Maximum number of hashes in one [`Data::Told`].
-pub const MAX_TOLD: usize = 32;
+/// Maximum number of hashes in one [`Data::Hashes`].
+pub const MAX_QUERIED_HASHES: usize = 32;
 /// Number of key slots per connection, for files that are sent in turns. Each expanded key takes
 /// some 3 KiB, and there may be many connections.
 pub const SLOTS: u16 = 16;
@@ -186,16 +186,16 @@ pub enum Data<'b> {
     /// Sender: keepalive while there is nothing to send.
     Ping,
     /// Sender: asks for the hashes of chunks that the receiver has.
-    Ask {
+    HashQuery {
         /// Number of the file.
         file: u32,
         /// Number of the first chunk.
         first: u64,
-        /// Number of chunks, at most [`MAX_TOLD`].
+        /// Number of chunks, at most [`MAX_QUERIED_HASHES`].
         count: u16,
     },
     /// Receiver: the hashes, in order.
-    Told {
+    Hashes {
         /// Concatenated hashes of [`HASH_BYTES`] each.
         hashes: &'b [u8],
     },
@@ -275,8 +275,8 @@ mod kind {
     pub(super) const END: u8 = 36;
     pub(super) const DRAINED: u8 = 37;
     pub(super) const DATA_PING: u8 = 38;
-    pub(super) const ASK: u8 = 39;
-    pub(super) const TOLD: u8 = 40;
+    pub(super) const HASH_QUERY: u8 = 39;
+    pub(super) const HASHES: u8 = 40;
 }
 
 impl Control {
@@ -460,15 +460,15 @@ impl<'b> Data<'b> {
             Self::End => kind::END,
             Self::Drained => kind::DRAINED,
             Self::Ping => kind::DATA_PING,
-            Self::Ask { file, first, count } => {
+            Self::HashQuery { file, first, count } => {
                 out.extend(file.to_be_bytes());
                 out.extend(first.to_be_bytes());
                 out.extend(count.to_be_bytes());
-                kind::ASK
+                kind::HASH_QUERY
             }
-            Self::Told { hashes } => {
+            Self::Hashes { hashes } => {
                 out.extend(*hashes);
-                kind::TOLD
+                kind::HASHES
             }
         }
     }
@@ -487,8 +487,10 @@ impl<'b> Data<'b> {
             kind::END => Self::End,
             kind::DRAINED => Self::Drained,
             kind::DATA_PING => Self::Ping,
-            kind::ASK => Self::Ask { file: fields.u32()?, first: fields.u64()?, count: asked(fields.u16()?)? },
-            kind::TOLD => Self::Told { hashes: told(fields.rest())? },
+            kind::HASH_QUERY => {
+                Self::HashQuery { file: fields.u32()?, first: fields.u64()?, count: asked(fields.u16()?)? }
+            }
+            kind::HASHES => Self::Hashes { hashes: told(fields.rest())? },
             _ => return Err(Malformed),
         };
         fields.end()?;
@@ -497,12 +499,12 @@ impl<'b> Data<'b> {
 }
 
 fn asked(count: u16) -> Result<u16, Malformed> {
-    if (1..=MAX_TOLD).contains(&usize::from(count)) { Ok(count) } else { Err(Malformed) }
+    if (1..=MAX_QUERIED_HASHES).contains(&usize::from(count)) { Ok(count) } else { Err(Malformed) }
 }
 
 fn told(hashes: &[u8]) -> Result<&[u8], Malformed> {
     let (all, rest) = hashes.as_chunks::<HASH_BYTES>();
-    if rest.is_empty() && (1..=MAX_TOLD).contains(&all.len()) { Ok(hashes) } else { Err(Malformed) }
+    if rest.is_empty() && (1..=MAX_QUERIED_HASHES).contains(&all.len()) { Ok(hashes) } else { Err(Malformed) }
 }
 
 impl<'b> Chunk<'b> {
@@ -622,8 +624,8 @@ mod tests {
             Data::End,
             Data::Drained,
             Data::Ping,
-            Data::Ask { file: 1, first: 2, count: 32 },
-            Data::Told { hashes: &[5; 32 * HASH_BYTES] },
+            Data::HashQuery { file: 1, first: 2, count: 32 },
+            Data::Hashes { hashes: &[5; 32 * HASH_BYTES] },
         ] {
             let mut body = Vec::new();
             let kind = message.encode(&mut body);

@@ -39,7 +39,7 @@ impl Preparing {
             options: self.prepare_options.as_deref(),
             list: MANIFEST,
         };
-        preparation.check(&received.leads_elsewhere)?;
+        preparation.check(&received.external_links)?;
         if self.no_prepare {
             warning(&preparation.warning());
             return Ok(Exit::Findings);

@@ -15,7 +15,7 @@ use crate::tls::{
     server_config,
 };
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A side that uses rustls for its records.
 struct Theirs {
@@ -71,19 +71,19 @@ fn pair(suite: usize, we_send: bool) -> (DataChannel, Theirs) {
     let peer = "peer".to_owned();
     if we_send {
         let theirs = Connection::from(ServerConnection::new(server).unwrap());
-        let ours = thread::spawn(move || DataChannel::connect(near, client, name(), peer, PATIENCE).unwrap());
+        let ours = thread::spawn(move || DataChannel::connect(near, client, name(), peer, TIMEOUT).unwrap());
         let theirs = shaken(theirs, far);
         (ours.join().unwrap(), theirs)
     } else {
         let theirs = Connection::from(ClientConnection::new(client, name()).unwrap());
-        let ours = thread::spawn(move || DataChannel::accept(near, server, peer, PATIENCE).unwrap());
+        let ours = thread::spawn(move || DataChannel::accept(near, server, peer, TIMEOUT).unwrap());
         let theirs = shaken(theirs, far);
         (ours.join().unwrap(), theirs)
     }
 }
 
 fn shaken(mut conn: Connection, mut sock: TcpStream) -> Theirs {
-    sock.set_read_timeout(Some(PATIENCE)).unwrap();
+    sock.set_read_timeout(Some(TIMEOUT)).unwrap();
     while conn.is_handshaking() {
         conn.complete_io(&mut sock).unwrap();
     }
@@ -158,7 +158,7 @@ fn data_right_behind_the_handshake_are_data() {
     let mut theirs = Connection::from(ClientConnection::new(client, name()).unwrap());
     theirs.writer().write_all(b"at once").unwrap();
     let theirs = thread::spawn(move || shaken(theirs, far));
-    let mut ours = DataChannel::accept(near, server, "peer".to_owned(), PATIENCE).unwrap();
+    let mut ours = DataChannel::accept(near, server, "peer".to_owned(), TIMEOUT).unwrap();
     let mut came = [0; 7];
     ours.read_exact(&mut came).unwrap();
     assert_eq!(&came, b"at once");
@@ -269,13 +269,13 @@ fn a_close_is_told_from_a_failure() {
     let (mut ours, mut theirs) = pair(2, false);
     theirs.conn.send_close_notify();
     theirs.flush().unwrap();
-    assert!(matches!(ours.read_exact(&mut [0]), Err(TransferError::Gone { .. })));
+    assert!(matches!(ours.read_exact(&mut [0]), Err(TransferError::Disconnected { .. })));
 }
 
 fn ours_both() -> (DataChannel, DataChannel) {
     let (client, server) = configs(0);
     let (near, far) = sockets();
-    let sender = thread::spawn(move || DataChannel::connect(near, client, name(), "peer".to_owned(), PATIENCE));
-    let receiver = DataChannel::accept(far, server, "peer".to_owned(), PATIENCE).unwrap();
+    let sender = thread::spawn(move || DataChannel::connect(near, client, name(), "peer".to_owned(), TIMEOUT));
+    let receiver = DataChannel::accept(far, server, "peer".to_owned(), TIMEOUT).unwrap();
     (sender.join().unwrap().unwrap(), receiver)
 }

@@ -6,8 +6,8 @@
 use std::{collections::HashMap, ops::Range, time::SystemTime};
 
 use crate::{
-    assembly::Read,
     hash::{Hash, Tree, chunks_of, is_same_chunk, same_chunks},
+    hash_collector::Read,
     path::RelativePath,
     plan::{Identity, Plan, Planned},
     runs::Runs,
@@ -15,19 +15,19 @@ use crate::{
 
 /// Maximum number of hashes in memory, of 40 bytes each. Few in tests, so that the receiver is
 /// queried.
-const MOST_HASHES: usize = if cfg!(test) { 8 } else { 128 << 10 };
+const MAX_HASHES: usize = if cfg!(test) { 8 } else { 128 << 10 };
 
 /// Files as the receiver has them.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    files: HashMap<RelativePath, KnownFile>,
+pub(super) struct PeerFiles {
+    files: HashMap<RelativePath, PeerFile>,
     /// Number of hashes in memory.
     hashes: usize,
 }
 
 /// A file as the receiver has it.
 #[derive(Debug)]
-pub(super) struct KnownFile {
+pub(super) struct PeerFile {
     bytes: u64,
     /// Identity of the file before its chunks were read; `None` if not all of them were.
     seen: Option<(Identity, SystemTime)>,
@@ -39,7 +39,7 @@ pub(super) struct KnownFile {
     hashes: Vec<(u64, Hash)>,
 }
 
-impl KnownFile {
+impl PeerFile {
     fn new(bytes: u64) -> Self {
         Self { bytes, seen: None, tree: Tree::default(), chunks: Runs::default(), hashes: Vec::new() }
     }
@@ -68,7 +68,7 @@ impl KnownFile {
 
     /// Whether the receiver has the current file, so that it need not be read.
     pub(super) fn is_current(&self, planned: &Planned) -> bool {
-        self.seen.as_ref().is_some_and(|seen| Plan::is_as_before(planned, seen))
+        self.seen.as_ref().is_some_and(|seen| Plan::is_unchanged_since(planned, seen))
     }
 
     /// Hash of the file, if it was read completely.
@@ -93,21 +93,21 @@ impl KnownFile {
     }
 }
 
-impl Known {
-    pub(super) fn file(&self, planned: &Planned) -> Option<&KnownFile> {
+impl PeerFiles {
+    pub(super) fn file(&self, planned: &Planned) -> Option<&PeerFile> {
         self.files.get(&planned.entry.path)
     }
 
     /// How many hashes may still be kept.
     pub(super) const fn room(&self) -> usize {
-        MOST_HASHES.saturating_sub(self.hashes)
+        MAX_HASHES.saturating_sub(self.hashes)
     }
 
     /// Adds chunks that the receiver has from an earlier attempt, in ascending order.
-    pub(super) fn have(&mut self, planned: &Planned, first: u64, hashes: &[Hash]) {
+    pub(super) fn add(&mut self, planned: &Planned, first: u64, hashes: &[Hash]) {
         let Some(bytes) = planned.file_bytes() else { return };
         let room = self.room();
-        let file = self.files.entry(planned.entry.path.clone()).or_insert_with(|| KnownFile::new(bytes));
+        let file = self.files.entry(planned.entry.path.clone()).or_insert_with(|| PeerFile::new(bytes));
         file.chunks.extend(first..first + hashes.len() as u64);
         // Searching needs ascending order.
         if file.hashes.last().is_none_or(|(last, _)| *last < first) {
@@ -132,7 +132,7 @@ impl Known {
             let file = match (before, read.remove(&number)) {
                 (Some(before), _) if current.get(number) == Some(&true) => before,
                 (before, read) => {
-                    let mut file = KnownFile::after(before, bytes, read.unwrap_or_default());
+                    let mut file = PeerFile::after(before, bytes, read.unwrap_or_default());
                     file.seen = file.tree.is_whole(chunks_of(bytes)).then(|| plan.identity(planned));
                     file
                 }
@@ -169,23 +169,23 @@ mod tests {
     const MIB: u64 = CHUNK_BYTES as u64;
 
     fn plan(root: &Path) -> Plan {
-        Plan::of(root, &Selection::default()).unwrap()
+        Plan::scan(root, &Selection::default()).unwrap()
     }
 
     /// Sends several rounds, with changes by `change` in between, to a receiver that commits at the
     /// end.
     fn sent(root: &Path, into: &Path, rounds: usize, change: impl Fn(usize)) -> (Vec<Round>, u64) {
-        let (listen, patience) = (SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0), Duration::from_secs(20));
+        let (listen, timeout) = (SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0), Duration::from_secs(20));
         let settings = ReceiveSettings {
             into: into.to_owned(),
             listen,
             advertise: Vec::new(),
             streams: 4,
-            expiry: patience,
-            patience,
+            expiry: timeout,
+            timeout,
             owner: None,
             allow: Vec::new(),
-            anew: false,
+            restart: false,
             rekey: None,
         };
         let receiver = Receiver::bind(settings, &Trust::Pairing).unwrap();
@@ -196,7 +196,7 @@ mod tests {
             bandwidth: None,
             suite: None,
             key_file_keys: crate::sender::KeyFileKeys::Keep,
-            patience,
+            timeout,
         };
         let progress = Progress::default();
         let done = thread::scope(|scope| {
@@ -204,7 +204,7 @@ mod tests {
             let mut session = Session::open(&destination, &settings, &progress).unwrap();
             let done = (0..rounds).map(|round| {
                 change(round);
-                let source = if round + 1 == rounds { Source::Still } else { Source::InUse };
+                let source = if round + 1 == rounds { Source::Static } else { Source::InUse };
                 session.round(&plan(root), None, source).unwrap()
             });
             let done = done.collect();
@@ -306,13 +306,13 @@ mod tests {
     fn no_more_hashes_are_known_than_fit() {
         let directory = tempfile::tempdir().unwrap();
         File::create(directory.path().join("f")).unwrap().set_len(1 << 40).unwrap();
-        let (plan, mut known) = (plan(directory.path()), Known::default());
+        let (plan, mut known) = (plan(directory.path()), PeerFiles::default());
         for first in (0..1 << 20).step_by(1 << 14) {
-            known.have(&plan.entries[0], first, &vec![Hash([1; 32]); 1 << 14]);
+            known.add(&plan.entries[0], first, &vec![Hash([1; 32]); 1 << 14]);
         }
         let file = known.file(&plan.entries[0]).unwrap();
-        assert_eq!((file.hashes.len(), known.room()), (MOST_HASHES, 0));
-        assert!(file.hashes.capacity() <= 2 * MOST_HASHES && file.chunks.is_all(1 << 20));
-        assert_eq!(file.unknown(1 << 40, 0..100).iter().next(), Some(MOST_HASHES as u64..100));
+        assert_eq!((file.hashes.len(), known.room()), (MAX_HASHES, 0));
+        assert!(file.hashes.capacity() <= 2 * MAX_HASHES && file.chunks.is_all(1 << 20));
+        assert_eq!(file.unknown(1 << 40, 0..100).iter().next(), Some(MAX_HASHES as u64..100));
     }
 }

@@ -20,7 +20,7 @@ const REKEYED: &str = "rekeyed";
 
 /// How a commit is completed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mark {
+pub struct CommitMarker {
     /// Attributes of the source directory.
     pub root: Option<Root>,
     /// Owner of everything, instead of the source's.
@@ -31,7 +31,7 @@ pub struct Mark {
     pub master_keys: Option<Vec<String>>,
 }
 
-impl Mark {
+impl CommitMarker {
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
@@ -90,27 +90,27 @@ mod tests {
         let root = Some(Root { mode: 0o2750, uid: 27, gid: 28 });
         let owner = Some(Owner { uid: 0, gid: 5 });
         for mark in [
-            Mark::default(),
-            Mark { root, ..Mark::default() },
-            Mark {
+            CommitMarker::default(),
+            CommitMarker { root, ..CommitMarker::default() },
+            CommitMarker {
                 root,
                 owner,
                 master_keys: Some(vec!["INNODBKey-x-1".to_owned(), "y".to_owned()]),
-                ..Mark::default()
+                ..CommitMarker::default()
             },
-            Mark { root, notes: vec!["a b".to_owned(), String::new()], ..Mark::default() },
-            Mark { root, master_keys: Some(Vec::new()), ..Mark::default() },
+            CommitMarker { root, notes: vec!["a b".to_owned(), String::new()], ..CommitMarker::default() },
+            CommitMarker { root, master_keys: Some(Vec::new()), ..CommitMarker::default() },
         ] {
-            assert_eq!(Mark::parse(&mark.text()), Some(mark));
+            assert_eq!(CommitMarker::parse(&mark.text()), Some(mark));
         }
-        let lines = Mark { notes: vec!["a\nowner 0 0".to_owned()], ..Mark::default() };
-        assert_eq!(Mark::parse(&lines.text()).map(|mark| mark.owner), Some(None), "a note is one line");
+        let lines = CommitMarker { notes: vec!["a\nowner 0 0".to_owned()], ..CommitMarker::default() };
+        assert_eq!(CommitMarker::parse(&lines.text()).map(|mark| mark.owner), Some(None), "a note is one line");
     }
 
     #[test]
     fn what_no_commit_has_written_is_none() {
         for text in ["root 750 1\n", "root 9 1 2\n", "owner 1 2 3\n", "else\n", "\n"] {
-            assert_eq!(Mark::parse(text), None, "{text}");
+            assert_eq!(CommitMarker::parse(text), None, "{text}");
         }
     }
 }

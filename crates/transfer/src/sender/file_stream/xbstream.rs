@@ -23,7 +23,7 @@
 
 use std::io::{ErrorKind, Read};
 
-use super::{Flow, Piece};
+use super::{FileStream, Piece};
 use crate::{
     error::TransferError,
     hash::CHUNK_BYTES,
@@ -212,7 +212,7 @@ impl<R: Read> XbStream<R> {
     }
 }
 
-impl<R: Read + Send> Flow for XbStream<R> {
+impl<R: Read + Send> FileStream for XbStream<R> {
     fn next(&mut self) -> Result<Option<Piece>, TransferError> {
         loop {
             if let Some(mut payload) = self.payload.take() {

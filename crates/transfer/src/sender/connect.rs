@@ -21,10 +21,10 @@ use crate::{
 };
 
 /// Connection timeout for each address of a pairing code.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What sender and receiver agreed on.
-pub(super) struct Agreed {
+pub(super) struct Negotiated {
     token: [u8; 16],
     pin: Pin,
     pub(super) suite: usize,
@@ -33,16 +33,16 @@ pub(super) struct Agreed {
 }
 
 /// Destination and credentials.
-pub(super) struct Dial<'d> {
+pub(super) struct Connector<'d> {
     destination: &'d Destination,
     identity: Identity,
     verifier: Arc<dyn ServerCertVerifier>,
     name: ServerName<'static>,
-    patience: Duration,
+    timeout: Duration,
     address: SocketAddr,
 }
 
-impl<'d> Dial<'d> {
+impl<'d> Connector<'d> {
     /// Tries one address after the other until the right receiver answers: in the donor's network,
     /// one of the joiner's addresses may belong to another host. The secret is only used with the
     /// key in the code.
@@ -66,13 +66,13 @@ impl<'d> Dial<'d> {
         let Some((address, others)) = addresses.split_first() else {
             return Err(unreachable("the receiver", std::io::ErrorKind::NotFound.into()));
         };
-        let patience = settings.patience;
-        let mut dial = Self { destination, identity, verifier, name, patience, address: *address };
+        let timeout = settings.timeout;
+        let mut connector = Self { destination, identity, verifier, name, timeout, address: *address };
         let mut tried = Vec::new();
         for address in std::iter::once(address).chain(others) {
-            dial.address = *address;
-            match dial.control() {
-                Ok(control) => return Ok((dial, control)),
+            connector.address = *address;
+            match connector.control() {
+                Ok(control) => return Ok((connector, control)),
                 Err(error) => tried.push(error),
             }
         }
@@ -87,9 +87,9 @@ impl<'d> Dial<'d> {
     }
 
     fn control(&self) -> Result<ControlChannel, TransferError> {
-        let socket = connect(&self.address, CONNECT_PATIENCE)?;
+        let socket = connect(&self.address, CONNECT_TIMEOUT)?;
         let config = client_config(None, &self.identity, self.verifier.clone())?;
-        ControlChannel::connect(socket, config, self.name.clone(), self.peer(), CONNECT_PATIENCE)
+        ControlChannel::connect(socket, config, self.name.clone(), self.peer(), CONNECT_TIMEOUT)
             .map_err(|error| self.not_the_receiver(error))
     }
 
@@ -108,7 +108,11 @@ impl<'d> Dial<'d> {
         }
     }
 
-    pub(super) fn greet(&self, control: &mut ControlChannel, settings: &SendSettings) -> Result<Agreed, TransferError> {
+    pub(super) fn hello(
+        &self,
+        control: &mut ControlChannel,
+        settings: &SendSettings,
+    ) -> Result<Negotiated, TransferError> {
         let exporter = control.exporter()?;
         let secret = match self.destination {
             Destination::Paired(code) => Some(&code.secret),
@@ -127,18 +131,18 @@ impl<'d> Dial<'d> {
         if secret.is_some_and(|secret| !secret.is_proven(Side::Receiver, &exporter, &proof)) {
             return Err(TransferError::NotTheReceiver { peer: self.peer() });
         }
-        control.set_patience(settings.patience)?;
+        control.set_timeout(settings.timeout)?;
         let pin = control.peer_pin().ok_or_else(|| TransferError::protocol(&self.peer(), "no certificate"))?;
         let suite = settings.suite.unwrap_or_else(|| speed::best(ours, theirs));
         let streams = streams.clamp(1, settings.streams.max(1));
-        Ok(Agreed { token, pin, suite, speeds: [ours, theirs], streams })
+        Ok(Negotiated { token, pin, suite, speeds: [ours, theirs], streams })
     }
 
     /// Opens a data connection to the key that the control connection authenticated.
-    pub(super) fn data(&self, session: &Agreed) -> Result<DataChannel, TransferError> {
-        let socket = connect(&self.address, self.patience)?;
+    pub(super) fn data(&self, session: &Negotiated) -> Result<DataChannel, TransferError> {
+        let socket = connect(&self.address, self.timeout)?;
         let config = client_config(Some(session.suite), &self.identity, Pinned::to(session.pin))?;
-        let mut channel = DataChannel::connect(socket, config, self.name.clone(), self.peer(), self.patience)?;
+        let mut channel = DataChannel::connect(socket, config, self.name.clone(), self.peer(), self.timeout)?;
         channel.send(&Data::Attach { token: session.token })?;
         let mut body = Vec::new();
         match channel.receive(&mut body)?.decode(&self.peer())? {
@@ -148,8 +152,8 @@ impl<'d> Dial<'d> {
     }
 }
 
-fn connect(address: &SocketAddr, patience: Duration) -> Result<TcpStream, TransferError> {
-    let socket = TcpStream::connect_timeout(address, patience);
+fn connect(address: &SocketAddr, timeout: Duration) -> Result<TcpStream, TransferError> {
+    let socket = TcpStream::connect_timeout(address, timeout);
     let socket = socket.map_err(|source| unreachable(&address.to_string(), source))?;
     socket.set_nodelay(true).map_err(|source| unreachable(&address.to_string(), source))?;
     Ok(socket)

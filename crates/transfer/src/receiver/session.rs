@@ -3,41 +3,40 @@
 use std::{net::SocketAddr, time::Instant};
 
 use super::{
-    ReceiveSettings, Received, Receiver, Trust,
-    door::{Door, Stranger, Visitor},
-    open_door,
+    ReceiveSettings, Received, Receiver, Trust, bind_listener,
+    listener::{AuthenticatedSender, Listener, RejectedPeer},
     staging::Staging,
 };
 use crate::{error::TransferError, pairing::PairingCode, progress::Progress, wire::Control};
 
 /// A listening receiver that has not opened its target yet.
 #[derive(Debug)]
-pub struct Host {
+pub struct ReceiverListener {
     settings: ReceiveSettings,
-    door: Door,
+    listener: Listener,
     code: Option<PairingCode>,
 }
 
 /// A session with an authenticated sender.
-pub struct Visit {
-    host: Host,
-    visitor: Visitor,
+pub struct SenderSession {
+    host: ReceiverListener,
+    sender: AuthenticatedSender,
 }
 
-impl std::fmt::Debug for Visit {
+impl std::fmt::Debug for SenderSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Visit of {}", self.peer())
+        write!(f, "SenderSession of {}", self.peer())
     }
 }
 
-impl Host {
+impl ReceiverListener {
     /// Starts to listen.
     ///
     /// # Errors
     /// [`TransferError`] if the address cannot be used.
     pub fn listen(settings: ReceiveSettings, trust: &Trust) -> Result<Self, TransferError> {
-        let (door, code) = open_door(&settings, trust)?;
-        Ok(Self { settings, door, code })
+        let (listener, code) = bind_listener(&settings, trust)?;
+        Ok(Self { settings, listener, code })
     }
 
     /// The pairing code, if the sides authenticate with one.
@@ -49,42 +48,42 @@ impl Host {
     /// Address and port of the listening socket.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
-        self.door.address()
+        self.listener.address()
     }
 
-    /// Waits for a sender. `turned_away` gets the reason for each rejected peer. Unlike with a
+    /// Waits for a sender. `on_rejected` gets the reason for each rejected peer. Unlike with a
     /// pairing code that a person typed, the wait continues after a wrong secret: programs
     /// exchanged the secret, and its 128 bits cannot be guessed.
     ///
     /// # Errors
     /// [`TransferError`] if no sender authenticates in time.
-    pub fn wait(self, mut turned_away: impl FnMut(&str)) -> Result<Visit, TransferError> {
-        let turned_away = |stranger: &Stranger| {
-            match stranger {
-                Stranger::Impostor(peer) => turned_away(&format!("{peer} tried a wrong secret")),
-                Stranger::Nobody(why) => turned_away(why),
+    pub fn wait(self, mut on_rejected: impl FnMut(&str)) -> Result<SenderSession, TransferError> {
+        let on_rejected = |rejected: &RejectedPeer| {
+            match rejected {
+                RejectedPeer::WrongSecret(peer) => on_rejected(&format!("{peer} tried a wrong secret")),
+                RejectedPeer::Other(why) => on_rejected(why),
             }
             Ok(())
         };
         // A code that programs exchange is not shown to a person.
-        let visitor = self.door.wait_for_sender(&self.settings, false, turned_away)?;
-        Ok(Visit { host: self, visitor })
+        let sender = self.listener.wait_for_sender(&self.settings, false, on_rejected)?;
+        Ok(SenderSession { host: self, sender })
     }
 }
 
-impl Visit {
+impl SenderSession {
     /// Address of the sender.
     #[must_use]
     pub fn peer(&self) -> &str {
-        self.visitor.control.peer()
+        self.sender.control.peer()
     }
 
     /// Waits for a note from the program on the sender's side.
     ///
     /// # Errors
     /// [`TransferError`] if the connection fails or the peer aborts.
-    pub fn hear(&mut self) -> Result<String, TransferError> {
-        let control = &mut self.visitor.control;
+    pub fn receive_note(&mut self) -> Result<String, TransferError> {
+        let control = &mut self.sender.control;
         match control.expect()? {
             Control::Note { text } => Ok(text),
             Control::Failed { reason } => Err(TransferError::Peer { peer: control.peer().to_owned(), reason }),
@@ -96,20 +95,20 @@ impl Visit {
     ///
     /// # Errors
     /// [`TransferError`] if the connection fails.
-    pub fn say(&mut self, text: &str) -> Result<(), TransferError> {
-        self.visitor.control.send(&Control::Note { text: text.to_owned() })
+    pub fn send_note(&mut self, text: &str) -> Result<(), TransferError> {
+        self.sender.control.send(&Control::Note { text: text.to_owned() })
     }
 
     /// Closes the session in order, without a transfer, after the sender has received all notes.
-    pub fn part(mut self) {
-        let until = Instant::now() + super::FAREWELL;
-        while Instant::now() < until && self.visitor.control.receive(super::TICK).is_ok() {}
+    pub fn close(mut self) {
+        let until = Instant::now() + super::CLOSE_TIMEOUT;
+        while Instant::now() < until && self.sender.control.receive(super::TICK).is_ok() {}
     }
 
     /// Aborts the session and tells the sender why.
-    pub fn give_up(mut self, reason: &str) {
+    pub fn abort(mut self, reason: &str) {
         // The sender may already be gone.
-        let _ = self.visitor.control.send(&Control::Failed { reason: reason.to_owned() });
+        let _ = self.sender.control.send(&Control::Failed { reason: reason.to_owned() });
     }
 
     /// Opens the target and receives. Returns when everything is committed and on disk.
@@ -117,11 +116,11 @@ impl Visit {
     /// # Errors
     /// As [`Receiver::run`].
     pub fn receive(mut self, progress: &Progress) -> Result<Received, TransferError> {
-        let Host { settings, door, code } = self.host;
+        let ReceiverListener { settings, listener, code } = self.host;
         let staging = match Staging::open(&settings.into, settings.owner) {
             Ok(staging) => staging,
-            Err(error) => return Err(super::explain(error, &mut self.visitor.control)),
+            Err(error) => return Err(super::explain(error, &mut self.sender.control)),
         };
-        Receiver { settings, staging, door, code }.serve_visitor(self.visitor, progress)
+        Receiver { settings, staging, listener, code }.serve_sender(self.sender, progress)
     }
 }

@@ -27,7 +27,7 @@ const MAX_GAPS: usize = if cfg!(test) { 1000 } else { 4 << 20 };
 
 /// Shared by all connections.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct ChunkIndex {
     hashes: File,
     state: Mutex<State>,
 }
@@ -35,7 +35,7 @@ pub(super) struct Ledger {
 #[derive(Debug, Default)]
 struct State {
     /// By entry number.
-    files: Vec<Place>,
+    files: Vec<FileChunks>,
     /// Number of allocated slots.
     end: u64,
     /// Number of gaps in all files.
@@ -46,40 +46,43 @@ struct State {
 
 /// Slots of a file's hashes, and the chunks that have one.
 #[derive(Clone, Debug, Default)]
-struct Place {
+struct FileChunks {
     from: u64,
-    room: u64,
+    capacity: u64,
     /// Chunks that are present.
-    there: Runs,
+    present: Runs,
     /// Chunks of these that were received for the current list.
-    came: Runs,
+    received: Runs,
 }
 
-impl Place {
+impl FileChunks {
     const fn gaps(&self) -> usize {
-        self.there.gaps() + self.came.gaps()
+        self.present.gaps() + self.received.gaps()
     }
 }
 
 impl State {
-    fn place(&mut self, chunks: u64) -> io::Result<Place> {
+    fn allocate(&mut self, chunks: u64) -> io::Result<FileChunks> {
         let from = self.end;
         self.end =
             from.checked_add(chunks).filter(|end| end.checked_mul(HASH_BYTES as u64).is_some()).ok_or_else(full)?;
-        Ok(Place { from, room: chunks, ..Place::default() })
+        Ok(FileChunks { from, capacity: chunks, ..FileChunks::default() })
     }
 
     /// Slot of the hash of a chunk.
     fn hash(&self, file: usize, chunk: u64) -> Option<u64> {
-        self.files.get(file).filter(|place| chunk < place.room).map(|place| place.from + chunk)
+        self.files
+            .get(file)
+            .filter(|file_chunks| chunk < file_chunks.capacity)
+            .map(|file_chunks| file_chunks.from + chunk)
     }
 
     /// Changes the state of a file; `None` if there is no such file.
-    fn change<T>(&mut self, file: usize, change: impl FnOnce(&mut Place) -> T) -> Option<T> {
-        let place = self.files.get_mut(file)?;
-        let gaps = self.gaps - place.gaps();
-        let changed = change(place);
-        self.gaps = gaps + place.gaps();
+    fn change<T>(&mut self, file: usize, change: impl FnOnce(&mut FileChunks) -> T) -> Option<T> {
+        let file_chunks = self.files.get_mut(file)?;
+        let gaps = self.gaps - file_chunks.gaps();
+        let changed = change(file_chunks);
+        self.gaps = gaps + file_chunks.gaps();
         Some(changed)
     }
 }
@@ -89,47 +92,47 @@ fn full() -> io::Error {
     io::ErrorKind::FileTooLarge.into()
 }
 
-impl Ledger {
+impl ChunkIndex {
     /// For new files. `hashes` is empty.
     pub(super) fn new(hashes: File, entries: &[Entry]) -> io::Result<Self> {
         let mut state = State::default();
         for entry in entries {
-            let place = state.place(chunks(entry).unwrap_or_default())?;
-            state.files.push(place);
+            let file_chunks = state.allocate(chunks(entry).unwrap_or_default())?;
+            state.files.push(file_chunks);
         }
         Ok(Self { hashes, state: Mutex::new(state) })
     }
 
     /// Adds a chunk that may be present from an earlier transfer; replaces an earlier hash. A chunk
     /// that would need too much memory is not added and has to be sent again.
-    pub(super) fn keep(&self, file: usize, chunk: u64, hash: Hash) -> io::Result<()> {
-        if self.is_scattered() {
+    pub(super) fn add_existing(&self, file: usize, chunk: u64, hash: Hash) -> io::Result<()> {
+        if self.has_too_many_gaps() {
             return Ok(());
         }
-        let Some(place) = self.state().hash(file, chunk) else { return Ok(()) };
-        self.write(place, hash)?;
-        self.there(file, chunk);
+        let Some(slot) = self.state().hash(file, chunk) else { return Ok(()) };
+        self.write(slot, hash)?;
+        self.present(file, chunk);
         Ok(())
     }
 
     /// Adds a received chunk; `false` if it was received before, or after the list was closed.
     pub(super) fn add(&self, file: usize, chunk: u64, hash: Hash) -> io::Result<bool> {
-        let place = {
+        let slot = {
             let mut state = self.state();
-            let Some(place) = state.hash(file, chunk).filter(|_| !state.closed) else { return Ok(false) };
-            if state.change(file, |file| file.came.insert(chunk)) != Some(true) {
+            let Some(slot) = state.hash(file, chunk).filter(|_| !state.closed) else { return Ok(false) };
+            if state.change(file, |file| file.received.insert(chunk)) != Some(true) {
                 return Ok(false);
             }
-            place
+            slot
         };
-        self.write(place, hash)?;
-        self.there(file, chunk);
+        self.write(slot, hash)?;
+        self.present(file, chunk);
         Ok(true)
     }
 
     /// Removes chunks that are not present after all.
-    pub(super) fn forget(&self, file: usize, chunks: Range<u64>) {
-        self.state().change(file, |file| file.there.remove(chunks));
+    pub(super) fn remove(&self, file: usize, chunks: Range<u64>) {
+        self.state().change(file, |file| file.present.remove(chunks));
     }
 
     /// Closes the list: its state is what will be committed.
@@ -138,7 +141,7 @@ impl Ledger {
     }
 
     /// Whether there are more gaps between chunks than allowed in memory.
-    pub(super) fn is_scattered(&self) -> bool {
+    pub(super) fn has_too_many_gaps(&self) -> bool {
         self.state().gaps > MAX_GAPS
     }
 
@@ -146,24 +149,24 @@ impl Ledger {
     pub(super) fn runs(&self) -> Vec<(usize, Range<u64>)> {
         let state = self.state();
         let files = state.files.iter().enumerate();
-        files.flat_map(|(file, place)| place.there.iter().map(move |run| (file, run))).collect()
+        files.flat_map(|(file, file_chunks)| file_chunks.present.iter().map(move |run| (file, run))).collect()
     }
 
     /// Whether some of these chunks were present before this list.
     pub(super) fn has_kept(&self, file: usize, chunks: Range<u64>) -> bool {
         let state = self.state();
-        let Some(place) = state.files.get(file) else { return false };
-        place.there.within(chunks).any(|run| !place.came.has_all(run))
+        let Some(file_chunks) = state.files.get(file) else { return false };
+        file_chunks.present.within(chunks).any(|run| !file_chunks.received.has_all(run))
     }
 
     /// Hashes of consecutive chunks; `None` if the range is empty or some are missing.
     pub(super) fn hashes(&self, file: usize, chunks: Range<u64>) -> io::Result<Option<Vec<Hash>>> {
         let from = {
             let state = self.state();
-            let place = state.files.get(file);
-            let here = |place: &&Place| !chunks.is_empty() && place.there.has_all(chunks.clone());
-            let Some(place) = place.filter(here) else { return Ok(None) };
-            place.from + chunks.start
+            let file_chunks = state.files.get(file);
+            let here = |file_chunks: &&FileChunks| !chunks.is_empty() && file_chunks.present.has_all(chunks.clone());
+            let Some(file_chunks) = file_chunks.filter(here) else { return Ok(None) };
+            file_chunks.from + chunks.start
         };
         self.read(from..from + (chunks.end - chunks.start)).map(Some)
     }
@@ -178,13 +181,15 @@ impl Ledger {
         let Some(all) = chunks(entry) else { return Ok(None) };
         let from = {
             let state = self.state();
-            let Some(place) = state.files.get(file).filter(|place| place.there.is_all(all)) else { return Ok(None) };
-            place.from
+            let Some(file_chunks) = state.files.get(file).filter(|file_chunks| file_chunks.present.is_all(all)) else {
+                return Ok(None);
+            };
+            file_chunks.from
         };
         let mut tree = Tree::default();
         for chunk in 0..all {
-            let came = block.hash(self, from + chunk)?;
-            tree.add(all, chunk, first.filter(|_| chunk == 0).unwrap_or(came));
+            let received = block.hash(self, from + chunk)?;
+            tree.add(all, chunk, first.filter(|_| chunk == 0).unwrap_or(received));
         }
         Ok(tree.hash(all))
     }
@@ -204,23 +209,23 @@ impl Ledger {
 
     /// Creates the state for the next list: chunks stay present if they are still part of a file.
     /// Afterwards this list is closed, so late chunks for it are rejected.
-    pub(super) fn goes_on(&self, before: &[Entry], now: &[Entry]) -> io::Result<Self> {
+    pub(super) fn next_list(&self, before: &[Entry], now: &[Entry]) -> io::Result<Self> {
         let State { end, files, .. } = std::mem::take(&mut *self.state());
         let mut state = State { end, ..State::default() };
-        let places = before.iter().zip(files);
-        let mut known: HashMap<&RelativePath, (&Entry, Place)> = places
+        let slots = before.iter().zip(files);
+        let mut known: HashMap<&RelativePath, (&Entry, FileChunks)> = slots
             .filter(|(entry, _)| chunks(entry).is_some())
-            .map(|(entry, place)| (&entry.path, (entry, place)))
+            .map(|(entry, file_chunks)| (&entry.path, (entry, file_chunks)))
             .collect();
         let next = Self { hashes: self.hashes.try_clone()?, state: Mutex::default() };
         for entry in now {
             let all = chunks(entry).unwrap_or_default();
-            let place = match known.remove(&entry.path).filter(|_| all > 0) {
-                Some((before, place)) => next.moved(&mut state, place, before, entry)?,
-                None => state.place(all)?,
+            let file_chunks = match known.remove(&entry.path).filter(|_| all > 0) {
+                Some((before, file_chunks)) => next.moved(&mut state, file_chunks, before, entry)?,
+                None => state.allocate(all)?,
             };
-            state.gaps += place.gaps();
-            state.files.push(place);
+            state.gaps += file_chunks.gaps();
+            state.files.push(file_chunks);
         }
         *next.state() = state;
         Ok(next)
@@ -228,25 +233,31 @@ impl Ledger {
 
     /// Slots of a file for the next list. Hashes stay where they are, unless there are too few
     /// slots; then the file gets twice as many, since it may grow with every list.
-    fn moved(&self, state: &mut State, mut place: Place, before: &Entry, now: &Entry) -> io::Result<Place> {
+    fn moved(
+        &self,
+        state: &mut State,
+        mut file_chunks: FileChunks,
+        before: &Entry,
+        now: &Entry,
+    ) -> io::Result<FileChunks> {
         let (Kind::File { bytes: before }, Kind::File { bytes: now }) = (&before.kind, &now.kind) else {
-            return Ok(place);
+            return Ok(file_chunks);
         };
-        place.came = Runs::default();
-        place.there.remove(same_chunks(*before, *now)..u64::MAX);
-        if chunks_of(*now) <= place.room {
-            return Ok(place);
+        file_chunks.received = Runs::default();
+        file_chunks.present.remove(same_chunks(*before, *now)..u64::MAX);
+        if chunks_of(*now) <= file_chunks.capacity {
+            return Ok(file_chunks);
         }
-        let mut larger = state.place(chunks_of(*now).checked_next_power_of_two().ok_or_else(full)?)?;
-        for run in place.there.iter() {
+        let mut larger = state.allocate(chunks_of(*now).checked_next_power_of_two().ok_or_else(full)?)?;
+        for run in file_chunks.present.iter() {
             for chunk in run.clone().step_by(usize::try_from(BLOCK).unwrap_or(1)) {
                 let end = (chunk + BLOCK).min(run.end);
                 let mut bytes = vec![0; bytes_of(end - chunk)];
-                self.hashes.read_exact_at(&mut bytes, offset(place.from + chunk))?;
+                self.hashes.read_exact_at(&mut bytes, offset(file_chunks.from + chunk))?;
                 self.hashes.write_all_at(&bytes, offset(larger.from + chunk))?;
             }
         }
-        larger.there = place.there;
+        larger.present = file_chunks.present;
         Ok(larger)
     }
 
@@ -254,17 +265,17 @@ impl Ledger {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn there(&self, file: usize, chunk: u64) {
-        self.state().change(file, |file| file.there.insert(chunk));
+    fn present(&self, file: usize, chunk: u64) {
+        self.state().change(file, |file| file.present.insert(chunk));
     }
 
-    fn write(&self, place: u64, hash: Hash) -> io::Result<()> {
-        self.hashes.write_all_at(&hash.0, offset(place))
+    fn write(&self, slot: u64, hash: Hash) -> io::Result<()> {
+        self.hashes.write_all_at(&hash.0, offset(slot))
     }
 
-    fn read(&self, places: Range<u64>) -> io::Result<Vec<Hash>> {
-        let mut bytes = vec![0; bytes_of(places.end - places.start)];
-        self.hashes.read_exact_at(&mut bytes, offset(places.start))?;
+    fn read(&self, slots: Range<u64>) -> io::Result<Vec<Hash>> {
+        let mut bytes = vec![0; bytes_of(slots.end - slots.start)];
+        self.hashes.read_exact_at(&mut bytes, offset(slots.start))?;
         Ok(bytes.as_chunks().0.iter().copied().map(Hash).collect())
     }
 }
@@ -277,9 +288,9 @@ struct Block {
 }
 
 impl Block {
-    fn hash(&mut self, ledger: &Ledger, place: u64) -> io::Result<Hash> {
+    fn hash(&mut self, chunk_index: &ChunkIndex, slot: u64) -> io::Result<Hash> {
         let known = |block: &Self| {
-            let at = usize::try_from(place.checked_sub(block.from)?).ok()?;
+            let at = usize::try_from(slot.checked_sub(block.from)?).ok()?;
             block.hashes.get(at).copied()
         };
         if let Some(hash) = known(self) {
@@ -289,13 +300,13 @@ impl Block {
         let mut bytes = vec![0; bytes_of(BLOCK)];
         let mut read = 0;
         while let Some(room) = bytes.get_mut(read..).filter(|room| !room.is_empty()) {
-            match ledger.hashes.read_at(room, offset(place) + read as u64)? {
+            match chunk_index.hashes.read_at(room, offset(slot) + read as u64)? {
                 0 => break,
                 count => read += count,
             }
         }
         bytes.truncate(read);
-        (self.from, self.hashes) = (place, bytes.as_chunks().0.iter().copied().map(Hash).collect());
+        (self.from, self.hashes) = (slot, bytes.as_chunks().0.iter().copied().map(Hash).collect());
         known(self).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 }
@@ -309,8 +320,8 @@ fn chunks(entry: &Entry) -> Option<u64> {
 }
 
 /// Byte offset of a slot; the slot is known to be valid.
-const fn offset(place: u64) -> u64 {
-    place.saturating_mul(HASH_BYTES as u64)
+const fn offset(slot: u64) -> u64 {
+    slot.saturating_mul(HASH_BYTES as u64)
 }
 
 fn bytes_of(hashes: u64) -> usize {
@@ -329,109 +340,109 @@ mod tests {
         Entry { path, kind: Kind::File { bytes }, mode: 0, uid: 0, gid: 0, modified: (0, 0) }
     }
 
-    fn ledger(entries: &[Entry]) -> Ledger {
-        Ledger::new(tempfile::tempfile().unwrap(), entries).unwrap()
+    fn chunk_index(entries: &[Entry]) -> ChunkIndex {
+        ChunkIndex::new(tempfile::tempfile().unwrap(), entries).unwrap()
     }
 
     const fn hash(number: u8) -> Hash {
         Hash([number; 32])
     }
 
-    fn hash_of(ledger: &Ledger, file: usize, entries: &[Entry]) -> Option<Hash> {
-        ledger.file_hash(file, &entries[file], None).unwrap()
+    fn hash_of(chunk_index: &ChunkIndex, file: usize, entries: &[Entry]) -> Option<Hash> {
+        chunk_index.file_hash(file, &entries[file], None).unwrap()
     }
 
     #[test]
     fn a_chunk_comes_once_and_counts_more_than_what_was_there() {
         let entries = [entry("f", 2 * MIB)];
-        let ledger = ledger(&entries);
-        ledger.keep(0, 0, hash(1)).unwrap();
-        ledger.keep(0, 0, hash(2)).unwrap();
-        assert_eq!(hash_of(&ledger, 0, &entries), None);
-        ledger.keep(0, 1, hash(3)).unwrap();
-        assert_eq!(hash_of(&ledger, 0, &entries), file_hash(&[hash(2), hash(3)]));
-        assert!(ledger.has_kept(0, 0..1));
-        assert!(ledger.add(0, 0, hash(4)).unwrap());
-        assert!(!ledger.add(0, 0, hash(5)).unwrap());
-        assert!(!ledger.has_kept(0, 0..1) && ledger.has_kept(0, 0..2) && !ledger.has_kept(0, 2..3));
-        assert!(!ledger.add(0, 2, hash(5)).unwrap() && !ledger.add(1, 0, hash(5)).unwrap());
-        assert_eq!(hash_of(&ledger, 0, &entries), file_hash(&[hash(4), hash(3)]));
-        assert_eq!(ledger.file_hash(0, &entries[0], Some(hash(9))).unwrap(), file_hash(&[hash(9), hash(3)]));
-        assert_eq!(ledger.hashes(0, 0..2).unwrap(), Some(vec![hash(4), hash(3)]));
-        ledger.forget(0, 1..2);
-        assert_eq!(ledger.hashes(0, 0..2).unwrap(), None);
-        assert_eq!((hash_of(&ledger, 0, &entries), ledger.runs()), (None, vec![(0, 0..1)]));
+        let chunk_index = chunk_index(&entries);
+        chunk_index.add_existing(0, 0, hash(1)).unwrap();
+        chunk_index.add_existing(0, 0, hash(2)).unwrap();
+        assert_eq!(hash_of(&chunk_index, 0, &entries), None);
+        chunk_index.add_existing(0, 1, hash(3)).unwrap();
+        assert_eq!(hash_of(&chunk_index, 0, &entries), file_hash(&[hash(2), hash(3)]));
+        assert!(chunk_index.has_kept(0, 0..1));
+        assert!(chunk_index.add(0, 0, hash(4)).unwrap());
+        assert!(!chunk_index.add(0, 0, hash(5)).unwrap());
+        assert!(!chunk_index.has_kept(0, 0..1) && chunk_index.has_kept(0, 0..2) && !chunk_index.has_kept(0, 2..3));
+        assert!(!chunk_index.add(0, 2, hash(5)).unwrap() && !chunk_index.add(1, 0, hash(5)).unwrap());
+        assert_eq!(hash_of(&chunk_index, 0, &entries), file_hash(&[hash(4), hash(3)]));
+        assert_eq!(chunk_index.file_hash(0, &entries[0], Some(hash(9))).unwrap(), file_hash(&[hash(9), hash(3)]));
+        assert_eq!(chunk_index.hashes(0, 0..2).unwrap(), Some(vec![hash(4), hash(3)]));
+        chunk_index.remove(0, 1..2);
+        assert_eq!(chunk_index.hashes(0, 0..2).unwrap(), None);
+        assert_eq!((hash_of(&chunk_index, 0, &entries), chunk_index.runs()), (None, vec![(0, 0..1)]));
     }
 
     #[test]
     fn what_is_still_part_of_a_file_counts_on() {
         let before = [entry("gone", MIB), entry("grows", 3 * MIB), entry("one", MIB), entry("shrinks", 3 * MIB)];
-        let ledger = ledger(&before);
+        let chunk_index = chunk_index(&before);
         for (file, chunks) in [(0, 0..1), (1, 0..3), (2, 0..1), (3, 0..3)] {
             for chunk in chunks {
-                assert!(ledger.add(file, chunk, hash(16 * file as u8 + chunk as u8)).unwrap());
+                assert!(chunk_index.add(file, chunk, hash(16 * file as u8 + chunk as u8)).unwrap());
             }
         }
         let now = [entry("grows", 5000 * MIB), entry("new", 1), entry("one", 2 * MIB), entry("shrinks", 2 * MIB - 1)];
-        let next = ledger.goes_on(&before, &now).unwrap();
+        let next = chunk_index.next_list(&before, &now).unwrap();
         assert_eq!(next.runs(), [(0, 0..3), (3, 0..1)]);
         assert_eq!(next.hashes(0, 0..3).unwrap(), Some(vec![hash(16), hash(17), hash(18)]));
         assert_eq!(next.hashes(3, 0..1).unwrap(), Some(vec![hash(48)]));
-        assert!(!ledger.add(1, 1, hash(7)).unwrap(), "the list before is over");
+        assert!(!chunk_index.add(1, 1, hash(7)).unwrap(), "the list before is over");
         assert!(next.add(0, 1, hash(8)).unwrap() && next.add(2, 0, hash(9)).unwrap());
-        let last = next.goes_on(&now, &[entry("grows", 2 * MIB)]).unwrap();
+        let last = next.next_list(&now, &[entry("grows", 2 * MIB)]).unwrap();
         assert_eq!(hash_of(&last, 0, &[entry("grows", 2 * MIB)]), file_hash(&[hash(16), hash(8)]));
     }
 
     #[test]
     fn chunks_that_cannot_be_are_not_here() {
         let entries = [entry("f", 2 * MIB), entry("g", 2 * MIB)];
-        let ledger = ledger(&entries);
-        (0..2).for_each(|file| (0..2).for_each(|chunk| ledger.keep(file, chunk, hash(1)).unwrap()));
+        let chunk_index = chunk_index(&entries);
+        (0..2).for_each(|file| (0..2).for_each(|chunk| chunk_index.add_existing(file, chunk, hash(1)).unwrap()));
         for chunks in [u64::MAX..u64::MAX, u64::MAX - 1..u64::MAX, 0..0, 1..3] {
-            assert_eq!(ledger.hashes(1, chunks.clone()).unwrap(), None, "{chunks:?}");
+            assert_eq!(chunk_index.hashes(1, chunks.clone()).unwrap(), None, "{chunks:?}");
         }
     }
 
     #[test]
     fn what_comes_when_all_is_over_is_refused() {
         let entries = [entry("f", MIB)];
-        let ledger = ledger(&entries);
-        ledger.keep(0, 0, hash(1)).unwrap();
-        ledger.close();
-        assert!(!ledger.add(0, 0, hash(2)).unwrap());
-        assert_eq!(hash_of(&ledger, 0, &entries), Some(hash(1)));
+        let chunk_index = chunk_index(&entries);
+        chunk_index.add_existing(0, 0, hash(1)).unwrap();
+        chunk_index.close();
+        assert!(!chunk_index.add(0, 0, hash(2)).unwrap());
+        assert_eq!(hash_of(&chunk_index, 0, &entries), Some(hash(1)));
     }
 
     #[test]
     fn gaps_take_no_more_memory_than_there_is() {
         let before = [entry("f", 1 << 40), entry("g", 1 << 40)];
-        let ledger = ledger(&before);
-        (0..MAX_GAPS as u64).for_each(|chunk| ledger.keep(0, 2 * chunk, hash(1)).unwrap());
-        assert!(!ledger.is_scattered());
+        let chunk_index = chunk_index(&before);
+        (0..MAX_GAPS as u64).for_each(|chunk| chunk_index.add_existing(0, 2 * chunk, hash(1)).unwrap());
+        assert!(!chunk_index.has_too_many_gaps());
         for chunk in [0, 2, 4] {
-            ledger.keep(1, chunk, hash(1)).unwrap();
+            chunk_index.add_existing(1, chunk, hash(1)).unwrap();
         }
-        assert!(ledger.is_scattered());
-        ledger.keep(1, 6, hash(1)).unwrap();
-        assert_eq!(ledger.hashes(1, 6..7).unwrap(), None, "it has to be sent again");
-        ledger.forget(1, 0..1);
-        assert!(!ledger.is_scattered());
-        let next = ledger.goes_on(&before, &before[1..]).unwrap();
+        assert!(chunk_index.has_too_many_gaps());
+        chunk_index.add_existing(1, 6, hash(1)).unwrap();
+        assert_eq!(chunk_index.hashes(1, 6..7).unwrap(), None, "it has to be sent again");
+        chunk_index.remove(1, 0..1);
+        assert!(!chunk_index.has_too_many_gaps());
+        let next = chunk_index.next_list(&before, &before[1..]).unwrap();
         (0..2 * MAX_GAPS as u64).for_each(|chunk| assert!(next.add(0, chunk, hash(1)).unwrap()));
-        assert!(!next.is_scattered());
+        assert!(!next.has_too_many_gaps());
         (1..MAX_GAPS as u64).for_each(|chunk| assert!(next.add(0, 4 * MAX_GAPS as u64 + 2 * chunk, hash(1)).unwrap()));
-        assert!(next.is_scattered());
+        assert!(next.has_too_many_gaps());
     }
 
     #[test]
     fn files_that_cannot_be_are_refused_or_take_no_memory() {
         let huge: Vec<Entry> = (0..3).map(|file| entry(&format!("f{file}"), i64::MAX as u64)).collect();
-        let ledger = ledger(&huge);
-        assert!(ledger.add(2, (1 << 43) - 1, hash(1)).is_err(), "no file system has files of that length");
-        assert!(ledger.add(0, 7, hash(1)).unwrap());
-        assert_eq!(ledger.runs(), [(0, 7..8)]);
+        let chunk_index = chunk_index(&huge);
+        assert!(chunk_index.add(2, (1 << 43) - 1, hash(1)).is_err(), "no file system has files of that length");
+        assert!(chunk_index.add(0, 7, hash(1)).unwrap());
+        assert_eq!(chunk_index.runs(), [(0, 7..8)]);
         let all = vec![entry("f", i64::MAX as u64); 1 << 17];
-        assert!(Ledger::new(tempfile::tempfile().unwrap(), &all).is_err());
+        assert!(ChunkIndex::new(tempfile::tempfile().unwrap(), &all).is_err());
     }
 }

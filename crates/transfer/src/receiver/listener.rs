@@ -11,9 +11,8 @@ use std::{
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::{
-    ReceiveSettings, data_config,
-    strangers::{self, Strangers},
-    token,
+    ReceiveSettings, data_config, token,
+    unauthenticated::{self, UnauthenticatedPeers},
 };
 use crate::{
     error::TransferError,
@@ -28,11 +27,11 @@ use crate::{
 /// Interval between checks of the deadline.
 const TICK: Duration = Duration::from_millis(100);
 /// Interval while a peer is authenticating.
-const BRIEF: Duration = Duration::from_millis(1);
+const AUTHENTICATING_TICK: Duration = Duration::from_millis(1);
 
 /// A listening socket and its credentials.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct Listener {
     listener: TcpListener,
     address: SocketAddr,
     config: Arc<rustls::ServerConfig>,
@@ -41,7 +40,7 @@ pub(super) struct Door {
 }
 
 /// An authenticated sender.
-pub(super) struct Visitor {
+pub(super) struct AuthenticatedSender {
     pub(super) control: ControlChannel,
     pub(super) token: [u8; TOKEN_BYTES],
     pub(super) streams: u16,
@@ -50,27 +49,27 @@ pub(super) struct Visitor {
 
 /// A peer that was rejected.
 #[derive(Debug)]
-pub(super) enum Stranger {
+pub(super) enum RejectedPeer {
     /// It used the pairing code with a wrong secret.
-    Impostor(SocketAddr),
+    WrongSecret(SocketAddr),
     /// A port scanner, another program, a broken connection, or a sender that is not allowed; with
     /// the reason.
-    Nobody(String),
+    Other(String),
 }
 
 /// Result of a peer's authentication.
 enum Verdict {
-    Sender(Box<Visitor>),
-    Stranger(Stranger),
+    Sender(Box<AuthenticatedSender>),
+    RejectedPeer(RejectedPeer),
 }
 
-impl From<Stranger> for Verdict {
-    fn from(stranger: Stranger) -> Self {
-        Self::Stranger(stranger)
+impl From<RejectedPeer> for Verdict {
+    fn from(rejected: RejectedPeer) -> Self {
+        Self::RejectedPeer(rejected)
     }
 }
 
-impl Door {
+impl Listener {
     pub(super) fn open(
         listen: SocketAddr,
         config: Arc<rustls::ServerConfig>,
@@ -90,7 +89,7 @@ impl Door {
     }
 
     /// Accepts the next connection, if one arrives within `wait`.
-    pub(super) fn knock(&self, wait: Duration) -> Result<Option<(TcpStream, SocketAddr)>, TransferError> {
+    pub(super) fn accept(&self, wait: Duration) -> Result<Option<(TcpStream, SocketAddr)>, TransferError> {
         let failed =
             |source| TransferError::Network { peer: self.address.to_string(), doing: "waiting for a sender", source };
         let wait = rustix::event::Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos().max(1)) };
@@ -110,7 +109,7 @@ impl Door {
                 // Other errors concern one connection, or a temporary lack of resources. Source:
                 // accept(2), "Error handling".
                 if error.kind() != ErrorKind::WouldBlock {
-                    thread::sleep(BRIEF);
+                    thread::sleep(AUTHENTICATING_TICK);
                 }
                 Ok(None)
             }
@@ -118,40 +117,40 @@ impl Door {
     }
 
     /// Waits for the first sender that authenticates. `paired`: a pairing code was shown to a
-    /// person. `turned_away` is called for every rejected peer and may end the wait.
+    /// person. `on_rejected` is called for every rejected peer and may end the wait.
     pub(super) fn wait_for_sender(
         &self,
         settings: &ReceiveSettings,
         paired: bool,
-        mut turned_away: impl FnMut(&Stranger) -> Result<(), TransferError>,
-    ) -> Result<Visitor, TransferError> {
+        mut on_rejected: impl FnMut(&RejectedPeer) -> Result<(), TransferError>,
+    ) -> Result<AuthenticatedSender, TransferError> {
         let until = Instant::now() + settings.expiry;
-        let strangers = &Strangers::default();
+        let peers = &UnauthenticatedPeers::default();
         thread::scope(|scope| {
-            let (tell, told) = mpsc::channel();
+            let (results_tx, results_rx) = mpsc::channel();
             let (mut tick, mut refused) = (TICK, None);
             let mut wait = || {
                 while Instant::now() < until {
-                    match told.try_recv() {
-                        Ok(Verdict::Sender(visitor)) => return Ok(*visitor),
-                        Ok(Verdict::Stranger(stranger)) => {
-                            turned_away(&stranger)?;
-                            if let Stranger::Nobody(why) = stranger {
+                    match results_rx.try_recv() {
+                        Ok(Verdict::Sender(sender)) => return Ok(*sender),
+                        Ok(Verdict::RejectedPeer(rejected)) => {
+                            on_rejected(&rejected)?;
+                            if let RejectedPeer::Other(why) = rejected {
                                 refused = Some(why);
                             }
                         }
                         Err(_) => {}
                     }
-                    strangers.end_slow();
-                    let Some((socket, peer)) = self.knock(tick)? else { continue };
-                    tick = BRIEF;
-                    let Some(stranger) = strangers.admit(&socket, peer.ip()) else { continue };
-                    let tell = tell.clone();
+                    peers.end_slow();
+                    let Some((socket, peer)) = self.accept(tick)? else { continue };
+                    tick = AUTHENTICATING_TICK;
+                    let Some(guard) = peers.admit(&socket, peer.ip()) else { continue };
+                    let results_tx = results_tx.clone();
                     scope.spawn(move || {
                         let verdict = self.judge(socket, peer, settings);
-                        drop(stranger);
+                        drop(guard);
                         // The receiver is gone if another sender authenticated first.
-                        let _ = tell.send(verdict);
+                        let _ = results_tx.send(verdict);
                     });
                 }
                 let seconds = settings.expiry.as_secs();
@@ -159,46 +158,51 @@ impl Door {
             };
             let outcome = wait();
             // Otherwise the scope would wait for their threads.
-            strangers.end_all();
+            peers.end_all();
             outcome
         })
     }
 
     fn judge(&self, socket: TcpStream, peer: SocketAddr, settings: &ReceiveSettings) -> Verdict {
-        let nobody = |why: String| Verdict::from(Stranger::Nobody(why));
-        let control = ControlChannel::accept(socket, self.config.clone(), peer.to_string(), strangers::PATIENCE);
+        let rejected = |why: String| Verdict::from(RejectedPeer::Other(why));
+        let control = ControlChannel::accept(
+            socket,
+            self.config.clone(),
+            peer.to_string(),
+            unauthenticated::AUTHENTICATION_TIMEOUT,
+        );
         let mut control = match control {
             Ok(control) => control,
-            Err(error) => return nobody(error.to_string()),
+            Err(error) => return rejected(error.to_string()),
         };
         if let Err(names) = control.is_one_of(&settings.allow) {
             let _ = control.send(&Control::Failed { reason: format!("{names} may not send here (--allow)") });
-            return nobody(format!("{peer}: {names} is not on the list of --allow"));
+            return rejected(format!("{peer}: {names} is not on the list of --allow"));
         }
         let (version, proof, streams) = match control.expect() {
             Ok(Control::Hello { version, proof, streams, .. }) => (version, proof, streams),
-            Ok(_) => return nobody(format!("{peer}: something else than a greeting")),
-            Err(error) => return nobody(error.to_string()),
+            Ok(_) => return rejected(format!("{peer}: something else than a greeting")),
+            Err(error) => return rejected(error.to_string()),
         };
         if version != VERSION {
             let reason = format!("speaks version {VERSION} of the protocol, not {version}");
             let _ = control.send(&Control::Failed { reason });
             let peer = peer.to_string();
-            return nobody(TransferError::Version { peer, theirs: version, ours: VERSION }.to_string());
+            return rejected(TransferError::Version { peer, theirs: version, ours: VERSION }.to_string());
         }
         let exporter = match control.exporter() {
             Ok(exporter) => exporter,
-            Err(error) => return nobody(error.to_string()),
+            Err(error) => return rejected(error.to_string()),
         };
         if let Some(secret) = &self.secret
             && !secret.is_proven(Side::Sender, &exporter, &proof)
         {
             let _ = control.send(&Control::Failed { reason: "the pairing code's secret is wrong".to_owned() });
-            return Stranger::Impostor(peer).into();
+            return RejectedPeer::WrongSecret(peer).into();
         }
         let proof = self.secret.as_ref().map(|secret| secret.proof(Side::Receiver, &exporter)).unwrap_or_default();
         self.welcome(control, proof, streams, settings)
-            .map_or_else(|error| nobody(error.to_string()), |visitor| Verdict::Sender(Box::new(visitor)))
+            .map_or_else(|error| rejected(error.to_string()), |sender| Verdict::Sender(Box::new(sender)))
     }
 
     fn welcome(
@@ -207,11 +211,11 @@ impl Door {
         proof: [u8; 32],
         streams: u16,
         settings: &ReceiveSettings,
-    ) -> Result<Visitor, TransferError> {
+    ) -> Result<AuthenticatedSender, TransferError> {
         let (token, streams) = (token()?, streams.clamp(1, settings.streams.max(1)));
         let data = data_config(&self.identity, &control)?;
         control.send(&Control::Welcome { proof, token, speeds: speed::here(), streams })?;
-        control.set_patience(settings.patience)?;
-        Ok(Visitor { control, token, streams, data })
+        control.set_timeout(settings.timeout)?;
+        Ok(AuthenticatedSender { control, token, streams, data })
     }
 }

@@ -5,7 +5,7 @@ use std::{
     time::SystemTime,
 };
 
-use super::{Chunks, Dress, Flow, Piece};
+use super::{Chunks, FileAttributes, FileStream, Piece};
 use crate::{
     error::TransferError,
     hash::CHUNK_BYTES,
@@ -23,7 +23,7 @@ const MAX_FILE_BYTES: u64 = 1 << 48;
 
 /// What arrived of one file.
 #[derive(Debug)]
-pub(super) struct Gathered {
+pub(super) struct Collected {
     path: RelativePath,
     /// Bytes of it that may be listed: whole chunks, or the whole file.
     bytes: u64,
@@ -34,19 +34,19 @@ pub(super) struct Gathered {
 /// Incomplete files, and the names of complete ones.
 #[derive(Debug, Default)]
 pub(super) struct Open {
-    files: HashMap<RelativePath, Coming>,
+    files: HashMap<RelativePath, OpenFile>,
     over: HashSet<RelativePath>,
 }
 
 /// An incomplete file.
 #[derive(Debug, Default)]
-struct Coming {
+struct OpenFile {
     bytes: u64,
     /// Chunks that are not sent yet.
     chunks: Chunks,
 }
 
-impl Coming {
+impl OpenFile {
     /// Appends bytes.
     fn add(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
@@ -65,26 +65,26 @@ impl Coming {
         if over {
             return Some((self.bytes, std::mem::take(&mut self.chunks)));
         }
-        let whole = self.bytes / CHUNK;
-        if whole < 2 {
+        let complete_plan = self.bytes / CHUNK;
+        if complete_plan < 2 {
             return None;
         }
-        let rest = self.chunks.split_off(&whole);
-        Some((whole * CHUNK, std::mem::replace(&mut self.chunks, rest)))
+        let rest = self.chunks.split_off(&complete_plan);
+        Some((complete_plan * CHUNK, std::mem::replace(&mut self.chunks, rest)))
     }
 }
 
 impl Open {
     /// Reads until this many bytes have arrived, or the stream is over; the next call returns
     /// `None` then.
-    pub(super) fn gather(
+    pub(super) fn collect(
         &mut self,
-        flow: &mut dyn Flow,
+        stream: &mut dyn FileStream,
         most_bytes: usize,
-    ) -> Result<Option<Vec<Gathered>>, TransferError> {
-        let (mut came, mut gathered, mut ended) = (0, Vec::new(), false);
+    ) -> Result<Option<Vec<Collected>>, TransferError> {
+        let (mut came, mut collected, mut ended) = (0, Vec::new(), false);
         while came < most_bytes {
-            match flow.next()? {
+            match stream.next()? {
                 Some(Piece::Bytes { path, offset, bytes }) => {
                     came += bytes.len();
                     let file = self.file(path, Some(offset), bytes.len() as u64)?;
@@ -92,7 +92,7 @@ impl Open {
                 }
                 Some(Piece::End { path }) => {
                     self.file(path.clone(), None, 0)?;
-                    gathered.extend(self.files.remove(&path).and_then(|mut file| part(&path, &mut file, true)));
+                    collected.extend(self.files.remove(&path).and_then(|mut file| part(&path, &mut file, true)));
                     self.over.insert(path);
                 }
                 None => {
@@ -105,12 +105,12 @@ impl Open {
             return Err(unsound(path, "the stream ended in the middle of it"));
         }
         let under_way = self.files.iter_mut().filter_map(|(path, file)| part(path, file, false));
-        gathered.extend(under_way.filter(|part| !part.chunks.is_empty()));
-        Ok(if ended && gathered.is_empty() { None } else { Some(gathered) })
+        collected.extend(under_way.filter(|part| !part.chunks.is_empty()));
+        Ok(if ended && collected.is_empty() { None } else { Some(collected) })
     }
 
     /// The file that a piece belongs to; the piece may be its first.
-    fn file(&mut self, path: RelativePath, offset: Option<u64>, more: u64) -> Result<&mut Coming, TransferError> {
+    fn file(&mut self, path: RelativePath, offset: Option<u64>, more: u64) -> Result<&mut OpenFile, TransferError> {
         let first = path.first().as_encoded_bytes();
         if first == STAGING.as_bytes() || first.starts_with(MANIFEST.as_bytes()) {
             return Err(unsound(&path, "a name that only this program uses"));
@@ -132,9 +132,9 @@ impl Open {
     }
 }
 
-fn part(path: &RelativePath, file: &mut Coming, over: bool) -> Option<Gathered> {
+fn part(path: &RelativePath, file: &mut OpenFile, over: bool) -> Option<Collected> {
     let (bytes, chunks) = file.take(over)?;
-    Some(Gathered { path: path.clone(), bytes, over, chunks })
+    Some(Collected { path: path.clone(), bytes, over, chunks })
 }
 
 fn unsound(path: &RelativePath, reason: &'static str) -> TransferError {
@@ -142,8 +142,8 @@ fn unsound(path: &RelativePath, reason: &'static str) -> TransferError {
 }
 
 /// All files of a stream so far.
-pub(super) struct Catalogue {
-    dress: Dress,
+pub(super) struct Inventory {
+    attributes: FileAttributes,
     began: SystemTime,
     files: BTreeMap<RelativePath, File>,
     directories: BTreeSet<RelativePath>,
@@ -157,14 +157,14 @@ struct File {
     over: bool,
 }
 
-impl Catalogue {
-    pub(super) fn new(dress: Dress) -> Self {
+impl Inventory {
+    pub(super) fn new(attributes: FileAttributes) -> Self {
         let (files, directories) = (BTreeMap::new(), BTreeSet::new());
-        Self { dress, began: SystemTime::now(), files, directories }
+        Self { attributes, began: SystemTime::now(), files, directories }
     }
 
     /// The current list, with the bytes that are new.
-    pub(super) fn plan(&mut self, window: Vec<Gathered>) -> Result<Plan, TransferError> {
+    pub(super) fn plan(&mut self, window: Vec<Collected>) -> Result<Plan, TransferError> {
         let mut chunks: HashMap<RelativePath, Chunks> = HashMap::new();
         for part in window {
             let mut above = part.path.parent();
@@ -181,20 +181,20 @@ impl Catalogue {
             return Err(unsound(both, "it is a file and a directory"));
         }
         let files = self.files.iter().map(|(path, file)| {
-            let entry = self.entry(path, Kind::File { bytes: file.bytes }, self.dress.file_mode);
+            let entry = self.entry(path, Kind::File { bytes: file.bytes }, self.attributes.file_mode);
             Planned::streamed(entry, file.number, chunks.remove(path).unwrap_or_default())
         });
         let directories = self.directories.iter().map(|path| {
-            let entry = self.entry(path, Kind::Directory, self.dress.directory_mode);
+            let entry = self.entry(path, Kind::Directory, self.attributes.directory_mode);
             Planned::streamed(entry, 0, Chunks::new())
         });
-        let Dress { uid, gid, directory_mode, .. } = self.dress;
+        let FileAttributes { uid, gid, directory_mode, .. } = self.attributes;
         let root = Root { mode: directory_mode, uid, gid };
         Ok(Plan::streamed(files.chain(directories).collect(), root, self.began))
     }
 
     /// The list of all files, each of which must be complete.
-    pub(super) fn whole(&mut self) -> Result<Plan, TransferError> {
+    pub(super) fn complete_plan(&mut self) -> Result<Plan, TransferError> {
         if let Some((path, _)) = self.files.iter().find(|(_, file)| !file.over) {
             return Err(unsound(path, "the stream ended in the middle of it"));
         }
@@ -205,7 +205,7 @@ impl Catalogue {
     }
 
     fn entry(&self, path: &RelativePath, kind: Kind, mode: u32) -> Entry {
-        let Dress { uid, gid, modified, .. } = self.dress;
+        let FileAttributes { uid, gid, modified, .. } = self.attributes;
         Entry { path: path.clone(), kind, mode, uid, gid, modified: (modified, 0) }
     }
 }
@@ -217,7 +217,7 @@ mod tests {
     /// A stream of these pieces.
     struct Pieces(std::vec::IntoIter<Piece>);
 
-    impl Flow for Pieces {
+    impl FileStream for Pieces {
         fn next(&mut self) -> Result<Option<Piece>, TransferError> {
             Ok(self.0.next())
         }
@@ -235,9 +235,9 @@ mod tests {
         Piece::End { path: path(of) }
     }
 
-    fn windows(pieces: Vec<Piece>, most: usize) -> Result<Vec<Vec<Gathered>>, TransferError> {
-        let (mut flow, mut open) = (Pieces(pieces.into_iter()), Open::default());
-        std::iter::from_fn(|| open.gather(&mut flow, most).transpose()).collect()
+    fn windows(pieces: Vec<Piece>, most: usize) -> Result<Vec<Vec<Collected>>, TransferError> {
+        let (mut stream, mut open) = (Pieces(pieces.into_iter()), Open::default());
+        std::iter::from_fn(|| open.collect(&mut stream, most).transpose()).collect()
     }
 
     const MIB: u64 = CHUNK_BYTES as u64;
@@ -253,7 +253,7 @@ mod tests {
             end("db/t.ibd"),
         ];
         let windows = windows(pieces, CHUNK_BYTES).unwrap();
-        let seen = |part: &Gathered| {
+        let seen = |part: &Collected| {
             (part.path.to_string(), part.bytes, part.over, part.chunks.keys().copied().collect::<Vec<_>>())
         };
         let seen: Vec<Vec<_>> = windows.iter().map(|window| window.iter().map(seen).collect()).collect();
@@ -263,16 +263,16 @@ mod tests {
             vec![("small".to_owned(), 5, true, vec![0]), ("db/t.ibd".to_owned(), 2 * MIB + 11, true, vec![2])],
         ];
         assert_eq!(seen, expected);
-        let dress = Dress { file_mode: 0o660, directory_mode: 0o700, uid: 1, gid: 2, modified: 3 };
-        let mut catalogue = Catalogue::new(dress);
+        let attributes = FileAttributes { file_mode: 0o660, directory_mode: 0o700, uid: 1, gid: 2, modified: 3 };
+        let mut inventory = Inventory::new(attributes);
         let mut last = None;
         for window in windows {
-            assert!(matches!(catalogue.whole(), Err(TransferError::Stream { .. })));
-            last = Some(catalogue.plan(window).unwrap());
+            assert!(matches!(inventory.complete_plan(), Err(TransferError::Stream { .. })));
+            last = Some(inventory.plan(window).unwrap());
         }
         let paths = |plan: &Plan| plan.entries.iter().map(|planned| planned.entry.path.to_string()).collect::<Vec<_>>();
         assert_eq!(paths(&last.unwrap()), ["db", "db/t.ibd", "small"]);
-        assert_eq!(catalogue.whole().unwrap().bytes, 2 * MIB + 16);
+        assert_eq!(inventory.complete_plan().unwrap().bytes, 2 * MIB + 16);
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
         assert!(refused(vec![end("sealant-manifest")]).contains("only this program"));
         assert!(refused((0..=MAX_OPEN).map(|n| bytes(&n.to_string(), 0, 1)).collect()).contains("same time"));
         let window = windows(vec![end("a"), end("a/b")], 1).unwrap().pop().unwrap();
-        let dress = Dress { file_mode: 0, directory_mode: 0, uid: 0, gid: 0, modified: 0 };
-        assert!(Catalogue::new(dress).plan(window).is_err());
+        let attributes = FileAttributes { file_mode: 0, directory_mode: 0, uid: 0, gid: 0, modified: 0 };
+        assert!(Inventory::new(attributes).plan(window).is_err());
     }
 }

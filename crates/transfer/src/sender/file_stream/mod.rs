@@ -5,7 +5,7 @@
 //! files known by then. While a round is sent the next one is collected. When the stream is over,
 //! and the program has reported success, a last round has only the list, and the receiver commits.
 
-mod catalogue;
+mod inventory;
 pub mod xbstream;
 
 use std::{
@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use self::catalogue::{Catalogue, Gathered};
+use self::inventory::{Collected, Inventory};
 use super::{Sent, Session, Source};
 use crate::{error::TransferError, path::RelativePath, progress::Progress};
 
@@ -44,7 +44,7 @@ pub enum Piece {
 }
 
 /// A stream of files.
-pub trait Flow: Send {
+pub trait FileStream: Send {
     /// The next item; `None` at the end of a complete stream.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ pub trait Flow: Send {
 
 /// Attributes of the files, which the stream does not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dress {
+pub struct FileAttributes {
     /// Permission bits of files.
     pub file_mode: u32,
     /// Permission bits of directories.
@@ -80,17 +80,17 @@ pub(crate) type Chunks = BTreeMap<u64, Vec<u8>>;
 ///
 /// # Errors
 /// [`TransferError`]: the first error of any thread. The receiver has been notified.
-pub fn send_flow(
+pub fn send_stream(
     session: &mut Session<'_>,
-    flow: &mut dyn Flow,
-    dress: Dress,
+    stream: &mut dyn FileStream,
+    attributes: FileAttributes,
     progress: &Progress,
 ) -> Result<(), TransferError> {
-    let stop = flow.stopper();
+    let stop = stream.stopper();
     thread::scope(|scope| {
-        let (gathered, windows) = mpsc::sync_channel(1);
-        scope.spawn(move || gather(flow, &gathered));
-        let sent = send_windows(session, &windows, Catalogue::new(dress), progress);
+        let (collected, windows) = mpsc::sync_channel(1);
+        scope.spawn(move || collect(stream, &collected));
+        let sent = send_windows(session, &windows, Inventory::new(attributes), progress);
         if sent.is_err() {
             stop();
         }
@@ -99,57 +99,57 @@ pub fn send_flow(
 }
 
 /// A collected round; `None` when the stream is over.
-type Window = Result<Option<Vec<Gathered>>, TransferError>;
+type Window = Result<Option<Vec<Collected>>, TransferError>;
 
 fn send_windows(
     session: &mut Session<'_>,
     windows: &mpsc::Receiver<Window>,
-    mut catalogue: Catalogue,
+    mut inventory: Inventory,
     progress: &Progress,
 ) -> Result<(), TransferError> {
     loop {
         let window = match windows.recv_timeout(TICK) {
             Ok(window) => window?,
             Err(mpsc::RecvTimeoutError::Timeout) => {
-                session.rest(TICK)?;
+                session.idle(TICK)?;
                 continue;
             }
             // The stream reported its end or an error before.
             Err(mpsc::RecvTimeoutError::Disconnected) => return Err(TransferError::Stopped),
         };
         let Some(window) = window else { break };
-        let plan = catalogue.plan(window)?;
+        let plan = inventory.plan(window)?;
         progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
         session.round(&plan, None, Source::InUse)?;
     }
-    session.round(&catalogue.whole()?, None, Source::Still).map(drop)
+    session.round(&inventory.complete_plan()?, None, Source::Static).map(drop)
 }
 
 /// Sends a stream and commits it. The program on the receiver's side gets `note`.
 ///
 /// # Errors
-/// As [`send_flow`].
-pub fn send_flow_and_finish(
+/// As [`send_stream`].
+pub fn send_stream_and_commit(
     mut session: Session<'_>,
-    flow: &mut dyn Flow,
-    dress: Dress,
+    stream: &mut dyn FileStream,
+    attributes: FileAttributes,
     note: &str,
     progress: &Progress,
 ) -> Result<Sent, TransferError> {
-    match send_flow(&mut session, flow, dress, progress).and_then(|()| session.say(note)) {
+    match send_stream(&mut session, stream, attributes, progress).and_then(|()| session.send_note(note)) {
         Ok(()) => session.finish(),
         Err(error) => {
-            session.give_up(&error.to_string());
+            session.abort(&error.to_string());
             Err(error)
         }
     }
 }
 
 /// Reads the stream, and passes collected rounds on.
-fn gather(flow: &mut dyn Flow, to: &mpsc::SyncSender<Window>) {
-    let mut open = catalogue::Open::default();
+fn collect(stream: &mut dyn FileStream, to: &mpsc::SyncSender<Window>) {
+    let mut open = inventory::Open::default();
     loop {
-        let window = open.gather(flow, WINDOW_BYTES);
+        let window = open.collect(stream, WINDOW_BYTES);
         let over = !matches!(window, Ok(Some(_)));
         // The other end is closed if the transfer failed.
         if to.send(window).is_err() || over {

@@ -19,12 +19,12 @@ const SMALL_CHUNKS: u64 = 16;
 /// Filled by all connections. Files read in nearly ascending order take memory per file, not per
 /// chunk.
 #[derive(Debug, Default)]
-pub(crate) struct Assembly {
+pub(crate) struct HashCollector {
     state: Mutex<State>,
     /// Whether another list follows, so that files may grow and the chunks read must be known.
     more: bool,
     /// Maximum number of single hashes that are remembered.
-    most: usize,
+    max_hashes: usize,
 }
 
 #[derive(Debug, Default)]
@@ -45,20 +45,20 @@ pub(crate) struct Read {
     pub(crate) hashes: Vec<(u64, Hash)>,
 }
 
-impl Assembly {
+impl HashCollector {
     /// For a round that another one follows; remembers up to `max_hashes` hashes of chunks.
-    pub(crate) fn of_a_round(most: usize) -> Self {
-        Self { state: Mutex::default(), more: true, most }
+    pub(crate) fn for_round(max_hashes: usize) -> Self {
+        Self { state: Mutex::default(), more: true, max_hashes }
     }
 
     /// Continues a file to which chunks are only appended.
-    pub(crate) fn go_on(&self, file: usize, tree: Tree) {
+    pub(crate) fn continue_file(&self, file: usize, tree: Tree) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.files.insert(file, Read { tree, ..Read::default() });
     }
 
     /// Sets the hash of a file that need not be read.
-    pub(crate) fn keep(&self, file: usize, hash: Hash) {
+    pub(crate) fn add_file(&self, file: usize, hash: Hash) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).done.insert(file, hash);
     }
 
@@ -74,8 +74,8 @@ impl Assembly {
             read.chunks.insert(chunk);
             // Hashes that are not remembered have to be queried, which takes as long for a small
             // file as for much of a large one.
-            let most = if all <= SMALL_CHUNKS { self.most } else { self.most / 2 };
-            if state.remembered < most {
+            let max_hashes = if all <= SMALL_CHUNKS { self.max_hashes } else { self.max_hashes / 2 };
+            if state.remembered < max_hashes {
                 state.remembered += 1;
                 read.hashes.push((chunk, hash));
             }
@@ -113,29 +113,29 @@ mod tests {
 
     #[test]
     fn a_file_is_known_when_its_last_chunk_was_read() {
-        let hash_of = |assembly: &Assembly| {
+        let hash_of = |hash_collector: &HashCollector| {
             let path = RelativePath::parse(b"f").unwrap();
             let entry = Entry { path, kind: Kind::File { bytes: BYTES }, mode: 0, uid: 0, gid: 0, modified: (0, 0) };
-            assembly.manifest(std::iter::once(entry)).and_then(|manifest| manifest.entries[0].1)
+            hash_collector.manifest(std::iter::once(entry)).and_then(|manifest| manifest.entries[0].1)
         };
         let [one, other] = [1, 2].map(|byte| Hash([byte; 32]));
-        let assembly = Assembly::default();
-        assembly.add(0, BYTES, 1, other);
-        assert_eq!(hash_of(&assembly), None);
-        assembly.add(0, BYTES, 0, one);
-        assert_eq!(hash_of(&assembly), file_hash(&[one, other]));
-        let assembly = Assembly::default();
-        assembly.keep(0, one);
-        assert_eq!(hash_of(&assembly), Some(one));
+        let hash_collector = HashCollector::default();
+        hash_collector.add(0, BYTES, 1, other);
+        assert_eq!(hash_of(&hash_collector), None);
+        hash_collector.add(0, BYTES, 0, one);
+        assert_eq!(hash_of(&hash_collector), file_hash(&[one, other]));
+        let hash_collector = HashCollector::default();
+        hash_collector.add_file(0, one);
+        assert_eq!(hash_of(&hash_collector), Some(one));
     }
 
     #[test]
     fn no_more_hashes_are_remembered_than_fit_and_small_files_come_first() {
-        let assembly = Assembly::of_a_round(100);
+        let hash_collector = HashCollector::for_round(100);
         let large = 1 << 40;
-        (0..1000).for_each(|chunk| assembly.add(0, large, chunk, Hash([1; 32])));
-        (0..2).for_each(|chunk| assembly.add(1, BYTES, chunk, Hash([2; 32])));
-        let mut read = assembly.into_read();
+        (0..1000).for_each(|chunk| hash_collector.add(0, large, chunk, Hash([1; 32])));
+        (0..2).for_each(|chunk| hash_collector.add(1, BYTES, chunk, Hash([2; 32])));
+        let mut read = hash_collector.into_read();
         let [large, small] = [0, 1].map(|file| read.remove(&file).unwrap());
         assert_eq!((large.hashes.len(), small.hashes.len()), (50, 2));
         assert!(large.chunks.is_all(1000) && small.tree.is_whole(2));

@@ -13,72 +13,74 @@ use std::{
 };
 
 /// Time limit for a peer to authenticate.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum number of connections served at the same time.
-const MOST: usize = 16;
+const MAX_PEERS: usize = 16;
 
 /// All unauthenticated connections, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Strangers {
-    heard: Mutex<Vec<Heard>>,
+pub(super) struct UnauthenticatedPeers {
+    connections: Mutex<Vec<Connection>>,
     next: AtomicU64,
 }
 
 #[derive(Debug)]
-struct Heard {
+struct Connection {
     number: u64,
     since: Instant,
     from: IpAddr,
     socket: TcpStream,
 }
 
-impl Strangers {
+impl UnauthenticatedPeers {
     /// Adds a connection; `None` if it is already closed.
-    pub(super) fn admit(&self, socket: &TcpStream, from: IpAddr) -> Option<Stranger<'_>> {
+    pub(super) fn admit(&self, socket: &TcpStream, from: IpAddr) -> Option<PeerGuard<'_>> {
         let socket = socket.try_clone().ok()?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let mut heard = self.heard.lock().ok()?;
-        if heard.len() >= MOST {
-            let of = |from| heard.iter().filter(|heard| heard.from == from).count();
+        let mut connections = self.connections.lock().ok()?;
+        if connections.len() >= MAX_PEERS {
+            let of = |from| connections.iter().filter(|connections| connections.from == from).count();
             // Of addresses with equally many, the one with the oldest connection.
-            let most = heard.iter().rev().map(|heard| heard.from).max_by_key(|from| of(*from));
-            let place = heard.iter().position(|heard| Some(heard.from) == most).unwrap_or_default();
-            show_out(heard.remove(place));
+            let most = connections.iter().rev().map(|connections| connections.from).max_by_key(|from| of(*from));
+            let place = connections.iter().position(|connections| Some(connections.from) == most).unwrap_or_default();
+            disconnect(connections.remove(place));
         }
-        heard.push(Heard { number, since: Instant::now(), from, socket });
-        Some(Stranger { of: self, number })
+        connections.push(Connection { number, since: Instant::now(), from, socket });
+        Some(PeerGuard { of: self, number })
     }
 
     /// Closes connections that exceed the time limit.
     pub(super) fn end_slow(&self) {
-        if let Ok(mut heard) = self.heard.lock() {
-            heard.extract_if(.., |heard| heard.since.elapsed() > PATIENCE).for_each(show_out);
+        if let Ok(mut connections) = self.connections.lock() {
+            connections
+                .extract_if(.., |connections| connections.since.elapsed() > AUTHENTICATION_TIMEOUT)
+                .for_each(disconnect);
         }
     }
 
     /// Closes all connections.
     pub(super) fn end_all(&self) {
-        if let Ok(mut heard) = self.heard.lock() {
-            heard.drain(..).for_each(show_out);
+        if let Ok(mut connections) = self.connections.lock() {
+            connections.drain(..).for_each(disconnect);
         }
     }
 }
 
-fn show_out(heard: Heard) {
+fn disconnect(connections: Connection) {
     // An already closed connection is fine.
-    let _ = heard.socket.shutdown(Shutdown::Both);
+    let _ = connections.socket.shutdown(Shutdown::Both);
 }
 
 /// Registration of one connection; dropping it removes the connection from the list.
-pub(super) struct Stranger<'s> {
-    of: &'s Strangers,
+pub(super) struct PeerGuard<'s> {
+    of: &'s UnauthenticatedPeers,
     number: u64,
 }
 
-impl Drop for Stranger<'_> {
+impl Drop for PeerGuard<'_> {
     fn drop(&mut self) {
-        if let Ok(mut heard) = self.of.heard.lock() {
-            heard.retain(|heard| heard.number != self.number);
+        if let Ok(mut connections) = self.of.connections.lock() {
+            connections.retain(|connections| connections.number != self.number);
         }
     }
 }
@@ -92,39 +94,39 @@ mod tests {
     #[test]
     fn a_crowd_from_one_host_does_not_push_out_another() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let strangers = Strangers::default();
+        let peers = UnauthenticatedPeers::default();
         let mut pairs = Vec::new();
         let [sender, crowd] = [IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2])];
-        for from in std::iter::once(sender).chain(std::iter::repeat_n(crowd, 3 * MOST)) {
+        for from in std::iter::once(sender).chain(std::iter::repeat_n(crowd, 3 * MAX_PEERS)) {
             let theirs = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let ours = listener.accept().unwrap().0;
-            std::mem::forget(strangers.admit(&ours, from).unwrap());
+            std::mem::forget(peers.admit(&ours, from).unwrap());
             pairs.push((theirs, ours));
         }
-        assert!(strangers.heard.lock().unwrap().iter().any(|heard| heard.from == sender));
+        assert!(peers.connections.lock().unwrap().iter().any(|connections| connections.from == sender));
     }
 
     #[test]
     fn the_newest_takes_the_place_of_the_oldest() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let strangers = Strangers::default();
+        let peers = UnauthenticatedPeers::default();
         let connect = || {
             let theirs = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             (theirs, listener.accept().unwrap().0)
         };
-        let pairs: Vec<_> = (0..=MOST).map(|_| connect()).collect();
+        let pairs: Vec<_> = (0..=MAX_PEERS).map(|_| connect()).collect();
         let admitted: Vec<_> =
-            pairs.iter().map(|(_, ours)| strangers.admit(ours, IpAddr::from([192, 0, 2, 1])).unwrap()).collect();
+            pairs.iter().map(|(_, ours)| peers.admit(ours, IpAddr::from([192, 0, 2, 1])).unwrap()).collect();
         let ended = |theirs: &TcpStream| {
             theirs.set_nonblocking(true).unwrap();
             matches!((&*theirs).read(&mut [0]), Ok(0))
         };
-        let fates: Vec<bool> = pairs.iter().map(|(theirs, _)| ended(theirs)).collect();
-        assert_eq!(fates.iter().filter(|ended| **ended).count(), 1);
-        assert!(fates[0]);
+        let closed: Vec<bool> = pairs.iter().map(|(theirs, _)| ended(theirs)).collect();
+        assert_eq!(closed.iter().filter(|ended| **ended).count(), 1);
+        assert!(closed[0]);
         // An authenticated connection is no longer in the list.
         drop(admitted);
-        strangers.end_all();
+        peers.end_all();
         assert!(!ended(&pairs[1].0));
     }
 }

@@ -15,19 +15,19 @@ use crate::path::RelativePath;
 /// one open: consecutive entries are mostly in the same directory, and opening it for each costs a
 /// third of the time of a small file (measured).
 #[derive(Debug)]
-pub struct Folder<'r> {
+pub struct ParentCache<'r> {
     root: BorrowedFd<'r>,
     last: PathBuf,
     open: Option<OwnedFd>,
 }
 
-impl<'r> Folder<'r> {
+impl<'r> ParentCache<'r> {
     pub(super) fn below(root: &'r OwnedFd) -> Self {
         Self { root: root.as_fd(), last: PathBuf::new(), open: None }
     }
 
     /// The open parent directory of an entry.
-    pub(super) fn of(&mut self, path: &RelativePath) -> io::Result<BorrowedFd<'_>> {
+    pub(super) fn open_parent(&mut self, path: &RelativePath) -> io::Result<BorrowedFd<'_>> {
         let parent = path.as_path().parent().unwrap_or_else(|| Path::new(""));
         if self.last != parent {
             let mut open: Option<OwnedFd> = None;
@@ -62,13 +62,14 @@ mod tests {
         }
         std::os::unix::fs::symlink("a", root.path().join("link")).unwrap();
         let open = open_directory(CWD, root.path().as_os_str()).unwrap();
-        let mut folder = Folder::below(&open);
+        let mut parents = ParentCache::below(&open);
         let entry = |path: &str| RelativePath::parse(path.as_bytes()).unwrap();
-        let mut size = |path: &str| statat(folder.of(&entry(path)).unwrap(), "f", AtFlags::empty()).unwrap().st_size;
+        let mut size =
+            |path: &str| statat(parents.open_parent(&entry(path)).unwrap(), "f", AtFlags::empty()).unwrap().st_size;
         assert_eq!(["f", "a/f", "a/b/f", "a/b/f", "a/f", "f"].map(&mut size), [1, 2, 3, 3, 2, 1]);
-        assert!(folder.of(&entry("link/f")).is_err(), "a link is not followed");
-        assert!(folder.of(&entry("gone/f")).is_err());
-        let found = statat(folder.of(&entry("f")).unwrap(), "f", AtFlags::empty()).unwrap();
+        assert!(parents.open_parent(&entry("link/f")).is_err(), "a link is not followed");
+        assert!(parents.open_parent(&entry("gone/f")).is_err());
+        let found = statat(parents.open_parent(&entry("f")).unwrap(), "f", AtFlags::empty()).unwrap();
         assert_eq!(found.st_size, 1, "after a missing one");
     }
 }
