@@ -159,7 +159,7 @@ fn without_a_change_nothing_but_a_manifest_is_stored() {
     backups.backup(&["run"]).is(0);
     let again = backups.backup(&["run"]).is(0);
     assert_eq!((again.number("/bytes/changed"), again.number("/packs/new")), (0, 0));
-    let asked = backups.backup(&["run", "--full"]).is(0).says("it was asked for");
+    let asked = backups.backup(&["run", "--full"]).is(0).says("it was requested");
     assert!(asked.number("/packs/new") > 0);
     // Without its state a host stores all again, and says so.
     fs::remove_dir_all(backups.path("state")).expect("it was there");
@@ -540,11 +540,11 @@ fn who_may_not_sign_and_what_is_not_known_to_be_the_newest() {
     let made = backups.backup(&["run"]).is(0);
     let receipt = made.json["receipt"].as_str().expect("a hash").to_owned();
     let keys = ["--keyring", text(&keyring)];
-    backups.restore("latest", &backups.path("latest"), &keys).is(4).says("that it is the newest is not known");
+    backups.restore("latest", &backups.path("latest"), &keys).is(4).says("it is not known that this one is the newest");
     let named = ["--keyring", text(&keyring), "--receipt", &receipt];
     backups.restore("latest", &backups.path("named"), &named).is(0);
     let other = ["--keyring", text(&keyring), "--receipt", &"0".repeat(64)];
-    backups.restore("latest", &backups.path("other"), &other).is(1).says("was asked for");
+    backups.restore("latest", &backups.path("other"), &other).is(1).says("as given");
     let signers = fs::read_to_string(backups.path("signers")).expect("signers");
     fs::write(backups.path("signers"), signers.replacen("db1", "db2", 1)).expect("written");
     backups.restore("1", &backups.path("unsigned"), &keys).is(1).says("not among the allowed signers");

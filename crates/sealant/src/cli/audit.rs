@@ -83,11 +83,11 @@ struct Diff {
     before: PathBuf,
     /// Facts saved later
     after: PathBuf,
-    #[command(flatten)]
-    render: Render,
     /// Exit 3 when a new or worse failure is at least this severe
     #[arg(long, value_name = "SEVERITY", default_value = "high")]
     fail_on: FailOn,
+    #[command(flatten)]
+    render: Render,
 }
 
 const DIFF_EXITS: exit::Codes = &[

@@ -35,6 +35,9 @@ pub(crate) struct Verify {
     /// file still what was received? PATH is the directory, if it is not the one that FILE lies in
     #[arg(long, value_name = "FILE", conflicts_with_all = ["keyring", "keyring_config", "mariadb_key_file"])]
     manifest: Option<PathBuf>,
+    /// Threads that compute at the same time; default: one per processor
+    #[arg(long, short, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     keys: KeyStores,
     #[command(flatten)]
@@ -48,9 +51,6 @@ pub(crate) struct Verify {
     /// No status line on stderr
     #[arg(long, short, help_heading = "Output")]
     quiet: bool,
-    /// Threads that compute at the same time; default: one per processor
-    #[arg(long, short, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
 }
 
 /// Options that name key stores.

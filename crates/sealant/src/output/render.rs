@@ -11,6 +11,7 @@ use crate::output::message::Failure;
 
 /// The form of a report that is a table or JSON.
 #[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct Render {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = table_or_json())]

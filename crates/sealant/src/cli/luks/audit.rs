@@ -34,11 +34,11 @@ pub(super) struct Audit {
     /// Judge FILE as a header backup of the volume on this device or in this file
     #[arg(long, value_name = "FILE")]
     backup_of: Option<PathBuf>,
-    #[command(flatten)]
-    render: Render,
     /// Exit 3 when a finding is at least this severe: info, low, medium, high, critical, or never
     #[arg(long, value_name = "SEVERITY", default_value = "high")]
     fail_on: FailOn,
+    #[command(flatten)]
+    render: Render,
 }
 
 const EXAMPLES: &str = "\
