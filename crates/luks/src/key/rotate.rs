@@ -233,3 +233,17 @@ fn stale(directory: &Path, current: &Volume) -> std::io::Result<Vec<PathBuf>> {
     found.sort();
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_told_with_its_slot_or_file() {
+        let stepped =
+            |step, slot, file: Option<&str>| Stepped { step, slot, file: file.map(PathBuf::from) }.to_string();
+        assert_eq!(stepped(Step::Proven, Some(1), None), "the key opens slot 1");
+        assert_eq!(stepped(Step::Killed, Some(0), None), "removed slot 0 of the old key");
+        assert_eq!(stepped(Step::BackedUp, None, Some("/h")), "header saved in /h");
+    }
+}

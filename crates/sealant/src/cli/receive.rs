@@ -100,26 +100,7 @@ impl Receive {
             Some((identity, authorities)) => Trust::Certificates { identity, authorities, secret: None },
             None => Trust::Pairing,
         };
-        let rekey = match &self.rekey {
-            Some(path) => Some(WritableKeyring::open(path).map_err(|error| {
-                Failure::new(format!("{}: {error}", path.display())).hint("give the keyring that this server will use")
-            })?),
-            None => None,
-        };
-        let into = self.into.clone();
-        let settings = ReceiveSettings {
-            into: self.into,
-            listen: self.listen,
-            advertise: self.advertise,
-            streams: self.streams,
-            expiry: self.expiry,
-            timeout: self.timeout,
-            owner: self.owner,
-            allow: self.allow,
-            restart: self.anew,
-            rekey,
-        };
-        let receiver = Receiver::bind(settings, &trust)?;
+        let receiver = Receiver::bind(self.settings()?, &trust)?;
         announce(&receiver, &self.following)?;
         let progress = Progress::default();
         let outcome = self.following.follow(&progress, || receiver.run(&progress));
@@ -134,13 +115,33 @@ impl Receive {
                         info(&rekeyed.how_to_start());
                     }
                 }
-                self.preparing.prepare(&into, &received, self.owner)
+                self.preparing.prepare(&self.into, &received, self.owner)
             }
             Err(error) => {
                 self.following.over(Err(&error));
                 Err(error.into())
             }
         }
+    }
+
+    fn settings(&self) -> Result<ReceiveSettings, Failure> {
+        let open = |path: &PathBuf| {
+            WritableKeyring::open(path).map_err(|error| {
+                Failure::new(format!("{}: {error}", path.display())).hint("give the keyring that this server will use")
+            })
+        };
+        Ok(ReceiveSettings {
+            into: self.into.clone(),
+            listen: self.listen,
+            advertise: self.advertise.clone(),
+            streams: self.streams,
+            expiry: self.expiry,
+            timeout: self.timeout,
+            owner: self.owner,
+            allow: self.allow.clone(),
+            restart: self.anew,
+            rekey: self.rekey.as_ref().map(open).transpose()?,
+        })
     }
 }
 

@@ -98,25 +98,7 @@ fn one_of(text: &str, allowed: &[u32]) -> Result<u32, String> {
 impl FormatVolume {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let (cryptsetup, host) = (Cryptsetup::find()?, Host::this());
-        let creation = Creation {
-            cryptsetup: &cryptsetup,
-            host: &host,
-            device: &self.device,
-            format: Format {
-                key_bits: self.key_bits,
-                sector_bytes: self.sector_bytes,
-                label: self.label.clone(),
-                iterations: self.pbkdf2_iterations,
-                ..Format::default()
-            },
-            file_system: match self.filesystem {
-                System::Ext4 => Some(FileSystem::Ext4),
-                System::Xfs => Some(FileSystem::Xfs),
-                System::None => None,
-            },
-            backups: self.backups.as_deref(),
-            over_unknown_data: self.destroy_unknown_data,
-        };
+        let creation = self.creation(&cryptsetup, &host);
         if let Some(directory) = self.backups.as_ref().filter(|directory| !directory.is_dir()) {
             return Err(Failure::usage(format!("{}: not a directory", directory.display())));
         }
@@ -137,5 +119,27 @@ impl FormatVolume {
         say(format!("{}: LUKS2 volume {}", self.device.display(), created.uuid))?;
         hint("without its key and its header the data is gone: keep copies of both elsewhere");
         Ok(Exit::Clean)
+    }
+
+    fn creation<'a>(&'a self, cryptsetup: &'a Cryptsetup, host: &'a Host) -> Creation<'a> {
+        Creation {
+            cryptsetup,
+            host,
+            device: &self.device,
+            format: Format {
+                key_bits: self.key_bits,
+                sector_bytes: self.sector_bytes,
+                label: self.label.clone(),
+                iterations: self.pbkdf2_iterations,
+                ..Format::default()
+            },
+            file_system: match self.filesystem {
+                System::Ext4 => Some(FileSystem::Ext4),
+                System::Xfs => Some(FileSystem::Xfs),
+                System::None => None,
+            },
+            backups: self.backups.as_deref(),
+            over_unknown_data: self.destroy_unknown_data,
+        }
     }
 }
