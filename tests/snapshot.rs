@@ -141,11 +141,19 @@ fn copies_hold(
     let server = builder.within(volume.directory("s")).start().expect("it starts");
     prepare(&server, table_options);
     let load = Load::start(&server, 4);
-    let expected = if file_system == "btrfs" { "btrfs" } else { "reflink" };
+    let expected = match file_system {
+        "btrfs" => "btrfs",
+        "ext4" => "follow",
+        _ => "reflink",
+    };
+    let socket = server.socket().to_str().expect("ASCII").to_owned();
+    // Only a copy of a working server needs an account.
+    let account = ["--socket", &socket, "--user", "root"];
+    let options = [&HOWEVER_LONG[..], if file_system == "ext4" { &account } else { &[] }].concat();
     for round in 0..rounds() {
         load.goes_on(200);
         let acknowledged = load.acknowledged();
-        let taken = snapshot("create", server.datadir(), &HOWEVER_LONG);
+        let taken = snapshot("create", server.datadir(), &options);
         load.goes_on(20);
         assert_eq!(taken["provider"], expected);
         #[allow(clippy::print_stderr, reason = "the figures of a long test")]
@@ -200,6 +208,28 @@ fn mariadb_on_btrfs() {
     if require(Kind::MariaDb1011).is_some() {
         copies_hold(Kind::MariaDb1011, "btrfs", plain(Kind::MariaDb1011), "", plain(Kind::MariaDb1011));
     }
+}
+
+#[test]
+fn mariadb_that_works_on_ext4() {
+    if require(Kind::MariaDb1011).is_some() {
+        copies_hold(Kind::MariaDb1011, "ext4", plain(Kind::MariaDb1011), "", plain(Kind::MariaDb1011));
+    }
+}
+
+#[test]
+fn a_server_that_cannot_be_followed_is_told_why() {
+    let (Some(_), Some(volume)) = (require(Kind::MySql97), Volume::new("ext4", 1024)) else { return };
+    let server = plain(Kind::MySql97).within(volume.path()).start().expect("it starts");
+    let socket = server.socket().to_str().expect("ASCII").to_owned();
+    let follow = ["--provider", "follow", "--socket", &socket];
+    let other = refused("create", server.datadir(), &[&follow[..], &["--user", "root"]].concat());
+    assert!(other.contains("cannot be copied while it works: only MariaDB is followed yet"), "{other}");
+    let nobody = refused("create", server.datadir(), &[&follow[..], &["--user", "nobody-of-that-name"]].concat());
+    assert!(nobody.contains("nobody-of-that-name"), "{nobody}");
+    let nothing = refused("create", server.datadir(), &["--provider", "follow"]);
+    assert!(nothing.contains("no account was given") && nothing.contains("--socket"), "{nothing}");
+    assert!(!server.dir().join(".sealant-snapshots").exists(), "a refusal leaves nothing");
 }
 
 fn encrypted_mysql(keyring: &Path) -> ServerBuilder {

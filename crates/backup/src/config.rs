@@ -10,7 +10,7 @@ use agefile::{Identity, Recipient};
 use archive::names::is_host;
 use archive::sshsig::{AllowedSigners, SigningKey};
 use serde::Deserialize;
-use snapshot::{Choice, MAX_FREEZE};
+use snapshot::{Choice, MAX_FREEZE, follow::Account};
 use transfer::codec::effort::{Compression, Effort};
 use verify::Keys;
 use zeroize::Zeroizing;
@@ -58,6 +58,10 @@ pub struct Server {
     pub datadir: PathBuf,
     /// Socket of the server.
     pub socket: Option<PathBuf>,
+    /// Account there, for the provider `follow`.
+    pub user: Option<String>,
+    /// File with its password.
+    pub password_file: Option<PathBuf>,
     /// File with its process id.
     pub pid_file: Option<PathBuf>,
     /// Keyring file of MySQL.
@@ -171,6 +175,12 @@ impl Config {
 }
 
 impl Server {
+    /// The account by which the server is asked for its locks and its position.
+    pub(crate) fn account(&self, choice: Choice) -> Result<Option<Account>, snapshot::Error> {
+        let (socket, password_file) = (self.socket.as_deref(), self.password_file.as_deref());
+        Ok(Account::for_choice(choice, socket, self.user.as_deref(), password_file)?)
+    }
+
     /// Loads the keys; an empty set if the configuration names none.
     ///
     /// # Errors

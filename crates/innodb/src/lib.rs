@@ -25,6 +25,7 @@ pub mod file_kind;
 pub mod galera;
 mod ids;
 pub mod keys;
+pub mod log_copy;
 pub mod page;
 pub mod randomness;
 mod read;

@@ -8,7 +8,7 @@ use std::{
 
 use rustix::process::Pid;
 
-use crate::{backup::Program, estimate::Estimate, provider::Provider};
+use crate::{backup::Program, estimate::Estimate, follow::FollowError, provider::Provider};
 
 /// Why there is no copy. The server runs on in any case.
 #[derive(Debug, thiserror::Error)]
@@ -328,6 +328,9 @@ pub enum Error {
         /// Its name.
         name: String,
     },
+    /// A working server could not be copied.
+    #[error(transparent)]
+    Follow(FollowError),
     /// No provider will do.
     #[error("{}: there is no sound way to copy it: {}", path.display(), reasons(refused))]
     NoProvider {
@@ -367,8 +370,9 @@ impl Error {
                 worth_saying.or(Some("stop the server and use its directory as it is"))
             }
             Self::NoClones { .. } => Some(
-                "keep the data on XFS (reflink=1), btrfs, ZFS or LVM, or stop the server for the copy, or send a backup \
-                 (sealant send --live --provider mariabackup); copying files under locks is not sound and not offered",
+                "give the server's --socket and --user for a copy while it works (MariaDB 10.8 and newer), or keep the data on XFS \
+                 (reflink=1), btrfs, ZFS or LVM, or stop the server for the copy, or send a backup (sealant send --live --provider \
+                 mariabackup); copying files under locks is not sound and not offered",
             ),
             Self::OverBudget { .. } => Some(
                 "raise --max-freeze, or defragment the files (xfs_fsr), or keep the data on btrfs, where nothing stands \
@@ -395,6 +399,7 @@ impl Error {
             Self::NeedsRoot { .. } => Some("run it as root"),
             Self::NotThisFileSystem { .. } => Some("btrfs takes snapshots of its own: --provider btrfs"),
             Self::InUse { .. } => Some("wait for that program, or end it"),
+            Self::Follow(error) => error.hint(),
             _ => None,
         }
     }

@@ -11,6 +11,7 @@ use crate::{
     calibrate::Costs,
     error::Error,
     external::ExternalFiles,
+    follow::EXPECTED_WAIT,
     listing::{self, Listing},
     provider::Provider,
     sys,
@@ -86,12 +87,17 @@ impl Size {
             Provider::Stopped => 0.0,
             Provider::Btrfs => PER_SUBVOLUME.as_secs_f64(),
             Provider::Lvm | Provider::Zfs => PER_VOLUME.as_secs_f64(),
+            Provider::Follow => EXPECTED_WAIT.as_secs_f64(),
             Provider::Reflink => {
                 let cloning = files * costs.per_file.as_secs_f64() + extents * costs.per_extent.as_secs_f64();
                 STOPPING.as_secs_f64() + self.listed.as_secs_f64() + cloning
             }
         };
-        let seconds = seconds + dirty / costs.written_per_second;
+        let seconds = match provider {
+            // Nothing waits for pages to be written.
+            Provider::Follow => seconds,
+            _ => seconds + dirty / costs.written_per_second,
+        };
         let freeze_ms = if runs { (seconds * 10_000.0).round() / 10.0 } else { 0.0 };
         let Self { files, extents, dirty_bytes, .. } = *self;
         Estimate { provider, files, extents, dirty_bytes, freeze_ms }

@@ -67,6 +67,13 @@ fn is_innodb(name: &str) -> bool {
         || (name.starts_with("#ib_") && Path::new(name).extension().is_some_and(|ending| ending == "dblwr"))
 }
 
+/// Whether a file, by its name, is a tablespace of InnoDB: one of a table, of the system or of undo logs.
+pub(crate) fn is_tablespace(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_own = !name.starts_with("ib_logfile") && !name.starts_with("#ib_") && is_innodb(&name);
+    is_own || path.extension().is_some_and(|ending| ending == "ibd")
+}
+
 /// The name of a binary log without its number, which has six digits or more.
 fn numbered(name: &str) -> Option<&str> {
     let (base, number) = name.rsplit_once('.')?;
@@ -142,6 +149,17 @@ fn linked_from(datadir: &Path, path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tablespaces_are_known_by_their_names() {
+        for name in ["db/t.ibd", "db/t#P#p0.ibd", "ibdata1", "undo001", "undo_002", "more.ibu"] {
+            assert!(is_tablespace(Path::new(name)), "{name}");
+        }
+        for name in ["ib_logfile0", "#innodb_redo/#ib_redo7", "#ib_16384_0.dblwr", "ib_buffer_pool", "db/t.MYD", "undo"]
+        {
+            assert!(!is_tablespace(Path::new(name)), "{name}");
+        }
+    }
 
     #[test]
     fn files_of_a_server_are_known_by_their_names() {

@@ -16,6 +16,7 @@ mod datadir;
 mod error;
 mod estimate;
 mod external;
+pub mod follow;
 mod freeze;
 mod held;
 mod listing;
@@ -64,6 +65,8 @@ pub struct Options {
     pub watchdog: Watchdog,
     /// Whether the copy stays when its [`Still`] goes.
     pub keep: Keep,
+    /// How the server is asked, which [`Provider::Follow`] needs.
+    pub account: Option<follow::Account>,
 }
 
 impl Default for Options {
@@ -74,6 +77,7 @@ impl Default for Options {
             place: None,
             watchdog: Watchdog::default(),
             keep: Keep::WhileInUse,
+            account: None,
         }
     }
 }

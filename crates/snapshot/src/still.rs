@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use crate::{
     Options,
     error::Error,
+    follow::Followed,
     location,
     provider::{Provider, mounted},
     record::{self, Record},
@@ -32,6 +33,7 @@ pub struct Still {
     provider: Provider,
     frozen: Duration,
     volumes: Vec<String>,
+    followed: Option<Followed>,
     made: Option<Made>,
 }
 
@@ -51,6 +53,7 @@ impl Still {
             provider: Provider::Stopped,
             frozen: Duration::ZERO,
             volumes: Vec::new(),
+            followed: None,
             made: None,
         }
     }
@@ -73,13 +76,36 @@ impl Still {
         self.frozen
     }
 
+    /// What following the server took, if it was copied while it worked.
+    #[must_use]
+    pub fn followed(&self) -> Option<&Followed> {
+        self.followed.as_ref()
+    }
+
+    pub(crate) fn with_followed(mut self, followed: Followed) -> Self {
+        self.followed = Some(followed);
+        self
+    }
+
     /// What the server had of it, for people.
     #[must_use]
     pub fn effect(&self) -> String {
         let time = format!("{:.1} ms", self.frozen.as_secs_f64() * 1000.0);
         match self.provider.stops_the_server() {
             true => format!("the server stood still for {time}"),
-            false => format!("the server ran on, a write waited for {time} at most"),
+            false => format!("the server ran on, a write waited for {time} at most{}", self.damage()),
+        }
+    }
+
+    /// Damage that was found in the data directory itself.
+    fn damage(&self) -> String {
+        match self.followed.as_ref().map(|followed| followed.damaged.as_slice()) {
+            None | Some([]) => String::new(),
+            Some(all @ [(path, page), ..]) => format!(
+                "; {} pages are damaged in the data directory itself, the first is page {page} of {}",
+                all.len(),
+                path.display()
+            ),
         }
     }
 
@@ -217,7 +243,7 @@ impl Taking {
         let (root, provider) = (self.record.root.clone(), self.record.provider);
         let made = self.lock.take().map(|lock| Made { directory: self.directory.clone(), keep, _lock: lock });
         let volumes = self.record.volumes.clone();
-        Ok(Still { root, provider, frozen, volumes, made })
+        Ok(Still { root, provider, frozen, volumes, followed: None, made })
     }
 }
 

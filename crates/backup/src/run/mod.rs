@@ -117,6 +117,7 @@ pub fn take(config: &Config) -> Result<Still, BackupError> {
         provider: config.provider,
         max_freeze: config.max_freeze,
         keep: Keep::WhileInUse,
+        account: server.account(config.provider)?,
         ..snapshot::Options::default()
     };
     Ok(snapshot::take(&datadir, &options)?)

@@ -128,7 +128,7 @@ impl Snapshot {
 impl Create {
     fn run(&self) -> Result<Exit, Failure> {
         let datadir = self.source.datadir()?;
-        let options = self.freezing.options(&self.source, Keep::UntilDiscarded);
+        let options = self.freezing.options(&self.source, Keep::UntilDiscarded)?;
         let still = take(&datadir, &options)?;
         if still.name().is_none() {
             info("no server runs on it, so the data directory is still by itself; nothing was copied");
@@ -164,7 +164,7 @@ impl Drop {
 impl Cost {
     fn run(&self) -> Result<Exit, Failure> {
         let datadir = self.source.datadir()?;
-        let options = self.freezing.options(&self.source, Keep::WhileInUse);
+        let options = self.freezing.options(&self.source, Keep::WhileInUse)?;
         let estimate = estimate(&datadir, &options)?;
         self.render.write(&estimate, write_estimate_json, write_estimate_table)?;
         Ok(Exit::Clean)

@@ -7,16 +7,20 @@
 //! | `zfs` | snapshots of the data sets, all at once | runs on, writes wait for a moment |
 //! | `reflink` | a clone of every file (XFS, btrfs, and others that share extents) | stands still meanwhile |
 //! | `lvm` | a snapshot of the logical volume | runs on, writes wait for a moment |
+//! | `follow` | files copied while the server works, and its log from a checkpoint on (any file system) | runs on, commits wait for a moment |
 //!
 //! Copying files under locks is not among them: InnoDB writes on under every lock there is.
 
 mod btrfs;
 mod covered;
+mod follow;
 mod lvm;
 pub(crate) mod mounted;
 mod reflink;
 mod stopped;
 mod zfs;
+
+pub(crate) use self::reflink::copy_attributes_to;
 
 use std::{
     fmt,
@@ -57,6 +61,8 @@ pub enum Provider {
     Reflink,
     /// A snapshot of a logical volume.
     Lvm,
+    /// Files copied while the server works, and its log.
+    Follow,
 }
 
 /// Which way to take.
@@ -86,7 +92,7 @@ pub(crate) trait Way: Sync {
 
 impl Provider {
     /// All of them, the best first.
-    pub const ALL: [Self; 5] = [Self::Stopped, Self::Btrfs, Self::Zfs, Self::Reflink, Self::Lvm];
+    pub const ALL: [Self; 6] = [Self::Stopped, Self::Btrfs, Self::Zfs, Self::Reflink, Self::Lvm, Self::Follow];
 
     /// Its name.
     #[must_use]
@@ -97,6 +103,7 @@ impl Provider {
             Self::Zfs => "zfs",
             Self::Reflink => "reflink",
             Self::Lvm => "lvm",
+            Self::Follow => "follow",
         }
     }
 
@@ -107,6 +114,7 @@ impl Provider {
             Self::Zfs => &zfs::Zfs,
             Self::Reflink => &reflink::Reflink,
             Self::Lvm => &lvm::Lvm,
+            Self::Follow => &follow::Follow,
         }
     }
 
@@ -180,7 +188,11 @@ pub(crate) struct Prepared<'d> {
 pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prepared<'d>, Error> {
     let tried = match options.provider {
         Choice::Only(provider) => vec![provider],
-        Choice::Auto => Provider::ALL.to_vec(),
+        // Without an account nobody can be asked to follow the server.
+        Choice::Auto => {
+            let possible = |provider: &Provider| *provider != Provider::Follow || options.account.is_some();
+            Provider::ALL.into_iter().filter(possible).collect()
+        }
         Choice::Stream(program) => return Err(Error::OnlyAStream { program }),
     };
     let server = datadir.server()?;

@@ -53,12 +53,12 @@ impl Way for Reflink {
 }
 
 /// What was cloned, and what each file was like.
-struct Cloned {
-    listing: Listing,
+pub(super) struct Cloned {
+    pub(super) listing: Listing,
     /// In the copy.
-    files: Vec<(PathBuf, File, Metadata)>,
+    pub(super) files: Vec<(PathBuf, File, Metadata)>,
     /// Lists of binary logs by their paths, in the copy.
-    indexes: Vec<PathBuf>,
+    pub(super) indexes: Vec<PathBuf>,
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> Error + '_ {
@@ -127,7 +127,7 @@ fn clone_one(from: &Path, to: &Path) -> Result<(File, Metadata), Error> {
 }
 
 /// Owners, permissions and times, which the server need not wait for.
-fn copy_attributes(from: &Path, to: &Path, cloned: &Cloned) -> Result<(), Error> {
+pub(super) fn copy_attributes(from: &Path, to: &Path, cloned: &Cloned) -> Result<(), Error> {
     for index in &cloned.indexes {
         lead_here(index, from, to).map_err(failed(index))?;
     }
@@ -166,7 +166,7 @@ fn lead_here(index: &Path, from: &Path, to: &Path) -> io::Result<()> {
     fs::write(index, here)
 }
 
-fn copy_attributes_to(file: &File, like: &Metadata) -> io::Result<()> {
+pub(crate) fn copy_attributes_to(file: &File, like: &Metadata) -> io::Result<()> {
     if rustix::process::geteuid().is_root() {
         fchown(file, Some(like.uid()), Some(like.gid()))?;
     }

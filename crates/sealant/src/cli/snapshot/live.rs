@@ -65,7 +65,7 @@ impl Live {
     pub(crate) fn take(&self) -> Result<Held, Failure> {
         let source = self.source()?;
         let stop = ended_by_signals()?;
-        let still = take(&source.datadir()?, &self.freezing.options(&source, Keep::WhileInUse))?;
+        let still = take(&source.datadir()?, &self.freezing.options(&source, Keep::WhileInUse)?)?;
         match still.provider() {
             Provider::Stopped => info("no server runs on it, so the data directory itself is sent"),
             provider => {

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::snapshot::{Choice, DataDir, Keep, Options};
+use ::snapshot::follow::Account;
+use ::snapshot::{Choice, DataDir, Error, Keep, Options};
 use clap::Args;
 
 use crate::cli::value;
@@ -40,9 +41,16 @@ pub(crate) struct Freezing {
     /// Never let the server stand still for longer, for example 500ms (lvm, zfs: not begun if longer is expected)
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = value::short_time)]
     pub(crate) max_freeze: Duration,
-    /// auto, stopped, btrfs, zfs, reflink or lvm; auto takes the best that is sound here
+    /// auto, stopped, btrfs, zfs, reflink, lvm or follow; auto takes the best that is sound here
     #[arg(long, value_name = "HOW", default_value = "auto")]
     pub(crate) provider: Choice,
+    /// Account on the server at --socket for the provider follow; it needs RELOAD and BINLOG MONITOR
+    /// [default: from the option files, or the name of the user who runs this]
+    #[arg(long, value_name = "NAME", requires = "socket")]
+    pub(crate) user: Option<String>,
+    /// Read the account's password from this file
+    #[arg(long, value_name = "FILE", requires = "socket")]
+    pub(crate) password_file: Option<PathBuf>,
 }
 
 impl Source {
@@ -53,13 +61,19 @@ impl Source {
 }
 
 impl Freezing {
-    pub(crate) fn options(&self, source: &Source, keep: Keep) -> Options {
-        Options {
+    pub(crate) fn options(&self, source: &Source, keep: Keep) -> Result<Options, Failure> {
+        Ok(Options {
             provider: self.provider,
             max_freeze: self.max_freeze,
             place: source.place.clone(),
             keep,
+            account: self.account(&source.server)?,
             ..Options::default()
-        }
+        })
+    }
+
+    fn account(&self, server: &Named) -> Result<Option<Account>, Error> {
+        let (socket, password_file) = (server.socket.as_deref(), self.password_file.as_deref());
+        Ok(Account::for_choice(self.provider, socket, self.user.as_deref(), password_file)?)
     }
 }

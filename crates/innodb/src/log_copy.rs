@@ -1,0 +1,413 @@
+//! The redo log of a running MariaDB (10.8 and newer), copied from a checkpoint on.
+//!
+//! The server writes its log round and round in one file. A copy of the data files that takes longer than one round needs
+//! more of the log than the file holds at any moment, so the log is read while it is written, mini-transaction by
+//! mini-transaction, and written into a file of its own that never wraps: its first byte behind the header is the
+//! checkpoint, and every sequence byte is that of the first round. A mini-transaction says neither where it stands nor in
+//! which round, except by its sequence byte, which no checksum and no cipher covers: so the copy needs no key.
+//!
+//! The log is read no further than the server says that it has written it. Behind that, blocks hold what the log buffer held
+//! before, older mini-transactions with a checksum that holds, and a read while a block is written can see them without the
+//! zero that ends the log before them. Seen on 10.11: a copy that read ahead went on with one of those.
+//!
+//! Source: formats, "Redo (`ib_logfile0`)"; `log0recv.cc` (`recv_sys_t::find_checkpoint`, `parse_mtr`). Logs copied so were
+//! recovered by MariaDB 10.11, clear and encrypted.
+
+use std::io;
+
+use files::ReadAt;
+use thiserror::Error;
+
+use crate::{
+    bytes::{Bytes, as_u64, as_usize},
+    crypt::redo::records::{self, Framing, MAX_BYTES},
+    ids::Lsn,
+    page::checksum::crc32c,
+    redo::{RedoFormat, recognise},
+    verify::redo::HEAD_BYTES,
+};
+
+/// Why a log cannot be copied.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LogCopyError {
+    /// The log cannot be read.
+    #[error("the redo log cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// It is of another format, or damaged.
+    #[error("the redo log cannot be copied: {0}")]
+    Unusable(&'static str),
+    /// The server made another log file in its place.
+    #[error("the redo log was resized while it was copied")]
+    Resized,
+    /// The server wrote a whole round before the copy had read it.
+    #[error(
+        "the server overwrote its redo log before it was copied: the copy is at LSN {position}, the checkpoint at \
+         {checkpoint}"
+    )]
+    Overrun {
+        /// Where the copy is.
+        position: Lsn,
+        /// The server's newest checkpoint.
+        checkpoint: Lsn,
+    },
+}
+
+/// Positions of the two checkpoints in the header, in bytes.
+const CHECKPOINTS: [u64; 2] = [4096, 8192];
+const CHECKPOINT_BYTES: usize = 64;
+const CHECKPOINT_CHECKSUM: usize = 60;
+const FIRST_LSN: usize = 8;
+const KEY_ID: usize = 48;
+const HEADER_CHECKSUM: usize = 508;
+const NONCE_BYTES: usize = 8;
+const CHECKSUM_BYTES: usize = 4;
+/// Bytes read at once: more while the copy is behind.
+const LEAST_WINDOW: usize = 64 << 10;
+const LARGEST_WINDOW: usize = 4 * MAX_BYTES;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Checkpoint {
+    /// Recovery begins here.
+    lsn: u64,
+    /// The mini-transaction that completes the checkpoint begins here.
+    end: u64,
+}
+
+impl Checkpoint {
+    fn parse(block: &[u8], first: u64) -> Option<Self> {
+        let (lsn, end) = (block.be64(0)?, block.be64(8)?);
+        let sound = block.be32(CHECKPOINT_CHECKSUM)? == crc32c(block.range(0, CHECKPOINT_CHECKSUM));
+        (sound && lsn >= first && end >= lsn).then_some(Self { lsn, end })
+    }
+
+    /// The newest one that the log has now.
+    fn newest<R: ReadAt + ?Sized>(log: &R, first: u64) -> io::Result<Option<Self>> {
+        let mut newest: Option<Self> = None;
+        for offset in CHECKPOINTS {
+            let mut block = [0; CHECKPOINT_BYTES];
+            read_exact(log, offset, &mut block)?;
+            let found = Self::parse(&block, first);
+            newest = newest.max_by_lsn(found);
+        }
+        Ok(newest)
+    }
+}
+
+trait MaxByLsn {
+    fn max_by_lsn(self, other: Self) -> Self;
+}
+
+impl MaxByLsn for Option<Checkpoint> {
+    fn max_by_lsn(self, other: Self) -> Self {
+        match (self, other) {
+            (Some(a), Some(b)) if b.lsn > a.lsn => Some(b),
+            (None, other) => other,
+            (found, _) => found,
+        }
+    }
+}
+
+/// A log that is being copied.
+#[derive(Debug)]
+pub struct LogCopy {
+    head: Vec<u8>,
+    first: u64,
+    capacity: u64,
+    encrypted: bool,
+    checkpoint: Checkpoint,
+    position: u64,
+    window_bytes: usize,
+}
+
+impl LogCopy {
+    /// Begins at the newest checkpoint of a log that its server has open.
+    ///
+    /// # Errors
+    /// [`LogCopyError::Unusable`] if it is not a log of MariaDB 10.8 or newer, or has no checkpoint; [`LogCopyError::Io`].
+    pub fn begin<R: ReadAt + ?Sized>(log: &R) -> Result<Self, LogCopyError> {
+        let mut head = vec![0; HEAD_BYTES];
+        read_exact(log, 0, &mut head)?;
+        let format = recognise(&head);
+        let encrypted = match format {
+            Some(RedoFormat::MariaDbPhys) => head.be32(KEY_ID) != Some(0),
+            Some(RedoFormat::MariaDbEncrypted) => true,
+            _ => return Err(LogCopyError::Unusable("it is not of MariaDB 10.8 or newer")),
+        };
+        if head.be32(HEADER_CHECKSUM) != Some(crc32c(head.range(0, HEADER_CHECKSUM))) {
+            return Err(LogCopyError::Unusable("the checksum of its header does not match"));
+        }
+        let first = head.be64(FIRST_LSN).unwrap_or_default();
+        let capacity = log.len()?.saturating_sub(as_u64(HEAD_BYTES));
+        if capacity == 0 {
+            return Err(LogCopyError::Unusable("it has no bytes behind its header"));
+        }
+        let checkpoint = Checkpoint::newest(log, first)?;
+        let checkpoint = checkpoint.ok_or(LogCopyError::Unusable("it has no checkpoint"))?;
+        let window_bytes = LARGEST_WINDOW;
+        Ok(Self { head, first, capacity, encrypted, checkpoint, position: checkpoint.lsn, window_bytes })
+    }
+
+    /// Where the copy begins: the checkpoint.
+    #[must_use]
+    pub const fn start(&self) -> Lsn {
+        Lsn(self.checkpoint.lsn)
+    }
+
+    /// Up to where it was copied.
+    #[must_use]
+    pub const fn position(&self) -> Lsn {
+        Lsn(self.position)
+    }
+
+    /// Appends the next few MiB of whole mini-transactions to `out`, as far as `written`: up to there the server had written
+    /// its log before this was called. Nothing is appended if nothing can be read yet.
+    ///
+    /// # Errors
+    /// [`LogCopyError::Overrun`], [`LogCopyError::Resized`], [`LogCopyError::Io`]: the copy is lost.
+    pub fn advance<R: ReadAt + ?Sized>(
+        &mut self,
+        log: &R,
+        written: Lsn,
+        out: &mut Vec<u8>,
+    ) -> Result<(), LogCopyError> {
+        let ahead = written.0.saturating_sub(self.position);
+        let mut window = self.read_window(log)?;
+        window.truncate(as_usize(ahead));
+        self.check_not_overrun(log)?;
+        let mut at = 0;
+        while let Some((records, bytes)) = self.mini_transaction(window.range(at, window.len())) {
+            let found = window.range(at, at.saturating_add(bytes));
+            out.extend_from_slice(found.range(0, records));
+            // In the copy everything is of the first round.
+            out.push(1);
+            out.extend_from_slice(found.range(records.saturating_add(1), bytes));
+            at = at.saturating_add(bytes);
+            self.position = self.position.saturating_add(as_u64(bytes));
+        }
+        // The next mini-transaction is perhaps not whole in the window.
+        let behind = ahead > as_u64(at);
+        self.window_bytes = if behind { self.window_bytes.saturating_mul(4).min(LARGEST_WINDOW) } else { LEAST_WINDOW };
+        Ok(())
+    }
+
+    /// The header of the copy: its first position is the checkpoint, which is the only one.
+    #[must_use]
+    pub fn head(&self) -> Vec<u8> {
+        let mut head = vec![0; HEAD_BYTES];
+        let (header, checkpoints) = head.split_at_mut(as_usize(CHECKPOINTS[0]));
+        for (to, from) in header.iter_mut().zip(&self.head) {
+            *to = *from;
+        }
+        put(header, FIRST_LSN, &self.checkpoint.lsn.to_be_bytes());
+        let sum = crc32c(header.range(0, HEADER_CHECKSUM));
+        put(header, HEADER_CHECKSUM, &sum.to_be_bytes());
+        put(checkpoints, 0, &self.checkpoint.lsn.to_be_bytes());
+        put(checkpoints, 8, &self.checkpoint.end.to_be_bytes());
+        let sum = crc32c(checkpoints.range(0, CHECKPOINT_CHECKSUM));
+        put(checkpoints, CHECKPOINT_CHECKSUM, &sum.to_be_bytes());
+        head
+    }
+
+    /// Length of a log file that holds `copied` bytes of log behind its header: whole blocks, with room for the zero that
+    /// ends the log, and not shorter than servers make one.
+    #[must_use]
+    pub fn file_bytes(copied: u64) -> u64 {
+        const BLOCK_BYTES: u64 = 4096;
+        const LEAST_BYTES: u64 = 4 << 20;
+        let bytes = as_u64(HEAD_BYTES).saturating_add(copied).saturating_add(1);
+        bytes.checked_next_multiple_of(BLOCK_BYTES).unwrap_or(bytes).max(LEAST_BYTES)
+    }
+
+    fn read_window<R: ReadAt + ?Sized>(&self, log: &R) -> Result<Vec<u8>, LogCopyError> {
+        let wanted = as_usize(self.capacity).min(self.window_bytes);
+        let mut window = vec![0; wanted];
+        let ahead = self.position.saturating_sub(self.first).checked_rem(self.capacity).unwrap_or(0);
+        let to_end = as_usize(self.capacity.saturating_sub(ahead)).min(wanted);
+        let (before, behind) = window.split_at_mut(to_end);
+        read_exact(log, as_u64(HEAD_BYTES).saturating_add(ahead), before)?;
+        read_exact(log, as_u64(HEAD_BYTES), behind)?;
+        Ok(window)
+    }
+
+    /// The server never writes further than one round ahead of its checkpoint. While that is less than a round ahead of the
+    /// copy, what stands in the next round's place has its sequence byte, and is not taken for this one's.
+    fn check_not_overrun<R: ReadAt + ?Sized>(&self, log: &R) -> Result<(), LogCopyError> {
+        let mut first = [0; 8];
+        read_exact(log, as_u64(FIRST_LSN), &mut first)?;
+        if u64::from_be_bytes(first) != self.first || log.len()? != self.capacity.saturating_add(as_u64(HEAD_BYTES)) {
+            return Err(LogCopyError::Resized);
+        }
+        let Some(newest) = Checkpoint::newest(log, self.first)? else { return Ok(()) };
+        if newest.lsn >= self.position.saturating_add(self.capacity) {
+            return Err(LogCopyError::Overrun { position: self.position(), checkpoint: Lsn(newest.lsn) });
+        }
+        Ok(())
+    }
+
+    /// Bytes of the records, and of all, of the sound mini-transaction that `bytes` begin with.
+    fn mini_transaction(&self, bytes: &[u8]) -> Option<(usize, usize)> {
+        let Framing::Records(records) = records::frame(bytes) else { return None };
+        let round = self.position.checked_add(as_u64(records))?.checked_sub(self.first)?.checked_div(self.capacity)?;
+        if *bytes.get(records)? != u8::from(round.is_multiple_of(2)) {
+            return None;
+        }
+        let nonce_bytes = if self.encrypted { NONCE_BYTES } else { 0 };
+        let checksum = records.checked_add(1)?.checked_add(nonce_bytes)?;
+        let nonce = bytes.range(records.checked_add(1)?, checksum);
+        let holds = bytes.be32(checksum)? == records::checksum(bytes.range(0, records), nonce);
+        holds.then_some((records, checksum.checked_add(CHECKSUM_BYTES)?))
+    }
+}
+
+fn put<const N: usize>(bytes: &mut [u8], at: usize, value: &[u8; N]) {
+    if let Some(to) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<N>) {
+        *to = *value;
+    }
+}
+
+fn read_exact<R: ReadAt + ?Sized>(log: &R, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+    let mut filled = 0;
+    while let Some(rest) = buf.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match log.read_at(offset.saturating_add(as_u64(filled)), rest)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => filled = filled.saturating_add(read),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{bytes::all_zero, keys::NoKeys, verify::redo::verify};
+
+    const FIRST: u64 = 5000;
+
+    /// A mini-transaction of so many bytes at a position.
+    fn mini_transaction(lsn: u64, bytes: usize, capacity: u64) -> Vec<u8> {
+        let payload = bytes - 6;
+        assert!(payload < 16);
+        let mut unit = vec![0x30 | u8::try_from(payload).unwrap()];
+        unit.extend((0..payload).map(|byte| 2 + byte as u8));
+        let sum = crc32c(&unit);
+        let round = (lsn + unit.len() as u64 - FIRST) / capacity;
+        unit.push(u8::from(round % 2 == 0));
+        unit.extend(sum.to_be_bytes());
+        unit
+    }
+
+    struct Server {
+        file: Vec<u8>,
+        capacity: u64,
+        lsn: u64,
+    }
+
+    impl Server {
+        fn new(capacity: u64) -> Self {
+            let mut file = vec![0; HEAD_BYTES + capacity as usize];
+            put(&mut file, 0, b"Phys");
+            put(&mut file, FIRST_LSN, &FIRST.to_be_bytes());
+            put(&mut file, 16, b"MariaDB 10.11.19");
+            let sum = crc32c(&file[..HEADER_CHECKSUM]);
+            put(&mut file, HEADER_CHECKSUM, &sum.to_be_bytes());
+            let mut server = Self { file, capacity, lsn: FIRST };
+            server.checkpoint(FIRST, 0);
+            server
+        }
+
+        fn checkpoint(&mut self, lsn: u64, number: usize) {
+            let mut block = [0; CHECKPOINT_BYTES];
+            put(&mut block, 0, &lsn.to_be_bytes());
+            put(&mut block, 8, &lsn.to_be_bytes());
+            let sum = crc32c(&block[..CHECKPOINT_CHECKSUM]);
+            put(&mut block, CHECKPOINT_CHECKSUM, &sum.to_be_bytes());
+            put(&mut self.file, CHECKPOINTS[number] as usize, &block);
+        }
+
+        fn write(&mut self, bytes: usize) {
+            let unit = mini_transaction(self.lsn, bytes, self.capacity);
+            for byte in unit {
+                let at = (self.lsn - FIRST) % self.capacity;
+                self.file[HEAD_BYTES + at as usize] = byte;
+                self.lsn += 1;
+            }
+        }
+    }
+
+    #[test]
+    fn a_log_of_many_rounds_becomes_one_without() {
+        let mut server = Server::new(1000);
+        let mut copy = LogCopy::begin(server.file.as_slice()).unwrap();
+        let mut out = Vec::new();
+        for number in 0..500 {
+            server.write(7 + number % 15);
+            server.checkpoint(server.lsn - 7, number % 2);
+            if number % 3 == 0 {
+                copy.advance(server.file.as_slice(), Lsn(server.lsn), &mut out).unwrap();
+            }
+        }
+        copy.advance(server.file.as_slice(), Lsn(server.lsn), &mut out).unwrap();
+        assert_eq!(copy.position(), Lsn(server.lsn));
+        assert_eq!(out.len() as u64, server.lsn - FIRST);
+        let mut file = copy.head();
+        file.extend_from_slice(&out);
+        file.resize(as_usize(LogCopy::file_bytes(out.len() as u64)), 0);
+        let report = verify(file.as_slice(), &NoKeys, None).unwrap();
+        assert_eq!((report.checkpoint_lsn, report.end_lsn), (Some(Lsn(FIRST)), Some(Lsn(server.lsn))), "{report:?}");
+        assert_eq!(report.file.units.total, 500);
+    }
+
+    #[test]
+    fn what_is_half_written_is_waited_for() {
+        let mut server = Server::new(1000);
+        let mut copy = LogCopy::begin(server.file.as_slice()).unwrap();
+        let before = server.file.clone();
+        server.write(20);
+        let mut half = server.file.clone();
+        half[HEAD_BYTES + 10..HEAD_BYTES + 20].copy_from_slice(&before[HEAD_BYTES + 10..HEAD_BYTES + 20]);
+        let mut out = Vec::new();
+        copy.advance(half.as_slice(), Lsn(server.lsn), &mut out).unwrap();
+        assert!(out.is_empty());
+        copy.advance(server.file.as_slice(), Lsn(server.lsn), &mut out).unwrap();
+        assert_eq!(out.len(), 20);
+    }
+
+    #[test]
+    fn nothing_is_read_behind_what_is_written() {
+        let mut server = Server::new(1000);
+        let mut copy = LogCopy::begin(server.file.as_slice()).unwrap();
+        server.write(20);
+        let written = Lsn(server.lsn);
+        server.write(20);
+        let mut out = Vec::new();
+        copy.advance(server.file.as_slice(), written, &mut out).unwrap();
+        assert_eq!((out.len(), copy.position()), (20, written));
+    }
+
+    #[test]
+    fn a_copy_that_is_too_slow_ends() {
+        let mut server = Server::new(1000);
+        let mut copy = LogCopy::begin(server.file.as_slice()).unwrap();
+        let mut out = Vec::new();
+        (0..60).for_each(|_| server.write(20));
+        copy.advance(server.file.as_slice(), Lsn(server.lsn), &mut out).unwrap();
+        assert!(out.is_empty(), "the first round is overwritten, and the next one is not taken for it");
+        (0..60).for_each(|_| server.write(20));
+        server.checkpoint(server.lsn, 1);
+        let ended = copy.advance(server.file.as_slice(), Lsn(server.lsn), &mut out);
+        assert!(matches!(ended, Err(LogCopyError::Overrun { .. })), "{ended:?}");
+    }
+
+    #[test]
+    fn another_log_in_its_place_ends_it() {
+        let mut server = Server::new(1000);
+        let mut copy = LogCopy::begin(server.file.as_slice()).unwrap();
+        server.file.resize(HEAD_BYTES + 2000, 0);
+        let ended = copy.advance(server.file.as_slice(), Lsn(server.lsn), &mut Vec::new());
+        assert!(matches!(ended, Err(LogCopyError::Resized)), "{ended:?}");
+        assert!(matches!(LogCopy::begin([0; 20000].as_slice()), Err(LogCopyError::Unusable(_))));
+        assert!(matches!(LogCopy::begin([0; 200].as_slice()), Err(LogCopyError::Io(_))));
+        assert!(all_zero(&copy.head()[8192..]));
+    }
+}

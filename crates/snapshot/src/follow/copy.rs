@@ -1,0 +1,273 @@
+//! Files copied while their server has them open.
+
+use std::{
+    fs::{self, File, Metadata, OpenOptions},
+    io,
+    os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use files::regular::{self, Links};
+use rustix::fs::{Advice, fadvise};
+
+use super::{
+    FollowError,
+    pages::{Page, PageFormat},
+};
+use crate::provider::copy_attributes_to;
+
+/// Bytes read at once; a multiple of every page size.
+const CHUNK_BYTES: usize = 1 << 20;
+/// How often a page that is not whole is read again.
+const REREADS: u32 = 50;
+/// Damaged pages that are read so often; others are read a few times only.
+const PATIENT_FOR: u64 = 64;
+const FEW_REREADS: u32 = 5;
+
+/// One file to copy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    /// Where it is.
+    pub(super) from: PathBuf,
+    /// Where it goes, relative to the copy's data directory.
+    pub(super) to: PathBuf,
+}
+
+/// A file as it was when its copy began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Version {
+    /// Device and inode: what tells a file from another one of the same name.
+    pub(super) id: (u64, u64),
+    bytes: u64,
+    /// Seconds and nanoseconds of the last change of contents, and of anything.
+    times: [(i64, i64); 2],
+}
+
+impl Version {
+    pub(super) fn from_metadata(metadata: &Metadata) -> Self {
+        let times = [(metadata.mtime(), metadata.mtime_nsec()), (metadata.ctime(), metadata.ctime_nsec())];
+        Self { id: (metadata.dev(), metadata.ino()), bytes: metadata.len(), times }
+    }
+
+    /// Whether it was last changed so long before a time that a change since would show: the kernel's clock of file times goes
+    /// in steps of milliseconds.
+    pub(super) fn is_older_than(&self, time: SystemTime) -> bool {
+        const MARGIN_SECONDS: i64 = 2;
+        let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs().cast_signed());
+        self.times.iter().all(|(changed, _)| *changed < seconds - MARGIN_SECONDS)
+    }
+}
+
+/// What was copied, counted by all threads.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) files: AtomicU64,
+    pub(super) bytes: AtomicU64,
+    pub(super) reread_pages: AtomicU64,
+    /// Pages that are damaged where they are: path and number.
+    pub(super) damaged: Mutex<Vec<(PathBuf, u64)>>,
+}
+
+/// Copies files into a directory.
+pub(super) struct Copier<'a> {
+    pub(super) root: &'a Path,
+    /// Bytes of a page where the file does not tell.
+    pub(super) page_bytes: usize,
+    pub(super) counts: &'a Counts,
+    /// Set when some thread has failed.
+    pub(super) stop: &'a AtomicBool,
+}
+
+impl Copier<'_> {
+    /// Copies files on several threads, page by page or as they are. Those that were there as they were then, in the order given.
+    pub(super) fn copy_all(
+        &self,
+        items: &[Item],
+        pages: bool,
+        threads: usize,
+    ) -> Result<Vec<Option<Version>>, FollowError> {
+        let (next, versions) = (AtomicU64::new(0), Mutex::new(vec![None; items.len()]));
+        let work = || {
+            loop {
+                let number = usize::try_from(next.fetch_add(1, Ordering::Relaxed)).unwrap_or(usize::MAX);
+                let Some(item) = items.get(number) else { return Ok(()) };
+                let version = self.copy(item, pages).inspect_err(|_| self.stop.store(true, Ordering::Relaxed))?;
+                if let Some(slot) = versions.lock().unwrap_or_else(PoisonError::into_inner).get_mut(number) {
+                    *slot = version;
+                }
+            }
+        };
+        thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads.clamp(1, items.len().max(1))).map(|_| scope.spawn(work)).collect();
+            // What stopped the others is said, not that they were stopped.
+            let ended = workers.into_iter().map(|worker| worker.join().unwrap_or(Err(FollowError::Stopped)));
+            let mut failed: Vec<FollowError> = ended.filter_map(Result::err).collect();
+            failed.sort_by_key(|error| matches!(error, FollowError::Stopped));
+            failed.into_iter().next().map_or(Ok(()), Err)
+        })?;
+        Ok(versions.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Copies one file; `None` if it is not there any more.
+    fn copy(&self, item: &Item, pages: bool) -> Result<Option<Version>, FollowError> {
+        let from = match regular::open(&item.from, Links::Followed) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(FollowError::file(&item.from))?,
+        };
+        // What the server wrote past the cache may be there in an older version.
+        let _ = fadvise(&from, 0, None, Advice::DontNeed);
+        let like = from.metadata().map_err(FollowError::file(&item.from))?;
+        let to = self.create(&item.to)?;
+        let format = if pages { self.format(&from, item)? } else { None };
+        let bytes = match format {
+            Some((format, page_bytes)) => self.copy_pages(item, &from, &to, format, page_bytes)?,
+            None => self.copy_bytes(item, &from, &to)?,
+        };
+        self.finish(&item.to, &to, &like, bytes)?;
+        self.counts.files.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(Version::from_metadata(&like)))
+    }
+
+    /// A new file in the copy; what was there by that name is gone.
+    pub(super) fn create(&self, to: &Path) -> Result<File, FollowError> {
+        let path = self.root.join(to);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(FollowError::file(&path)(error)),
+            _ => {}
+        }
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory).map_err(FollowError::file(directory))?;
+        }
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        file.map_err(FollowError::file(&path))
+    }
+
+    /// Gives a file its length, and the owner and mode of the original.
+    pub(super) fn finish(&self, to: &Path, file: &File, like: &Metadata, bytes: u64) -> Result<(), FollowError> {
+        let path = self.root.join(to);
+        file.set_len(bytes).and_then(|()| copy_attributes_to(file, like)).map_err(FollowError::file(&path))
+    }
+
+    fn format(&self, from: &File, item: &Item) -> Result<Option<(PageFormat, usize)>, FollowError> {
+        let mut head = vec![0; 65536];
+        let filled = fill(from, 0, &mut head).map_err(FollowError::file(&item.from))?;
+        head.truncate(filled);
+        Ok(PageFormat::read(&head, self.page_bytes))
+    }
+
+    fn copy_pages(
+        &self,
+        item: &Item,
+        from: &File,
+        to: &File,
+        format: PageFormat,
+        page_bytes: usize,
+    ) -> Result<u64, FollowError> {
+        let (mut chunk, mut image, mut offset) = (vec![0; CHUNK_BYTES], Vec::new(), 0_u64);
+        loop {
+            self.check_stopped()?;
+            let filled = fill(from, offset, &mut chunk).map_err(FollowError::file(&item.from))?;
+            let chunk = chunk.get_mut(..filled).unwrap_or_default();
+            for (index, page) in (0_u64..).zip(chunk.chunks_exact_mut(page_bytes)) {
+                if format.judge(page, &mut image) != Page::Whole {
+                    let at = offset + index * page_bytes as u64;
+                    self.read_again(item, from, at, page, format, &mut image)?;
+                }
+            }
+            self.write(&item.to, to, offset, chunk)?;
+            offset += filled as u64;
+            if filled < CHUNK_BYTES {
+                return Ok(offset);
+            }
+        }
+    }
+
+    fn copy_bytes(&self, item: &Item, from: &File, to: &File) -> Result<u64, FollowError> {
+        let (mut chunk, mut offset) = (vec![0; CHUNK_BYTES], 0_u64);
+        loop {
+            self.check_stopped()?;
+            let filled = fill(from, offset, &mut chunk).map_err(FollowError::file(&item.from))?;
+            self.write(&item.to, to, offset, chunk.get(..filled).unwrap_or_default())?;
+            offset += filled as u64;
+            if filled < CHUNK_BYTES {
+                return Ok(offset);
+            }
+        }
+    }
+
+    /// Reads a page until it is whole. One that stays the same and is not is damaged where it is.
+    fn read_again(
+        &self,
+        item: &Item,
+        from: &File,
+        at: u64,
+        page: &mut [u8],
+        format: PageFormat,
+        image: &mut Vec<u8>,
+    ) -> Result<(), FollowError> {
+        self.counts.reread_pages.fetch_add(1, Ordering::Relaxed);
+        let damaged = || self.counts.damaged.lock().unwrap_or_else(PoisonError::into_inner);
+        let rereads = if (damaged().len() as u64) < PATIENT_FOR { REREADS } else { FEW_REREADS };
+        let mut same = false;
+        for attempt in 0..rereads {
+            self.check_stopped()?;
+            thread::sleep(Duration::from_millis(1 << attempt.min(4)));
+            let before = page.to_vec();
+            let _ = fadvise(from, at, std::num::NonZeroU64::new(page.len() as u64), Advice::DontNeed);
+            if fill(from, at, page).map_err(FollowError::file(&item.from))? < page.len() {
+                // Cut off meanwhile; the log says what became of it.
+                page.fill(0);
+                return Ok(());
+            }
+            same = *page == *before;
+            match format.judge(page, image) {
+                Page::Whole => return Ok(()),
+                Page::Unproven if same => return Ok(()),
+                Page::Unproven | Page::Torn => {}
+            }
+        }
+        let number = at / page.len() as u64;
+        if !same {
+            return Err(FollowError::Changing { path: item.from.clone(), page: number });
+        }
+        damaged().push((item.to.clone(), number));
+        Ok(())
+    }
+
+    /// Writes what is not zero: the rest stays a hole.
+    fn write(&self, path: &Path, to: &File, offset: u64, bytes: &[u8]) -> Result<(), FollowError> {
+        const BLOCK_BYTES: usize = 64 << 10;
+        for (index, block) in (0_u64..).zip(bytes.chunks(BLOCK_BYTES)) {
+            if block.iter().any(|byte| *byte != 0) {
+                let written = to.write_all_at(block, offset + index * BLOCK_BYTES as u64);
+                written.map_err(|source| FollowError::File { path: self.root.join(path), source })?;
+            }
+        }
+        self.counts.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn check_stopped(&self) -> Result<(), FollowError> {
+        if self.stop.load(Ordering::Relaxed) { Err(FollowError::Stopped) } else { Ok(()) }
+    }
+}
+
+/// Reads until the buffer is full or the file ends.
+fn fill(file: &File, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = buf.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, offset + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}

@@ -1,0 +1,124 @@
+//! Why a working server could not be copied.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use innodb::log_copy::LogCopyError;
+
+/// Why a working server could not be copied. Its backup locks are gone, and nothing is left behind.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FollowError {
+    /// The server has to be asked, and nobody said how.
+    #[error("the server has to be asked for its backup locks and its position, and no account was given")]
+    NoAccount,
+    /// There is nothing to follow.
+    #[error("{}: no server runs on it", path.display())]
+    NotRunning {
+        /// The data directory.
+        path: PathBuf,
+    },
+    /// The server cannot be followed.
+    #[error("{version} cannot be copied while it works: {reason}")]
+    Unsupported {
+        /// The server's version.
+        version: String,
+        /// What is missing.
+        reason: &'static str,
+    },
+    /// Another server answers than the one that has the data directory open.
+    #[error("the server that answers has its data in {}, not in {}", found.display(), expected.display())]
+    OtherServer {
+        /// What the server says.
+        found: PathBuf,
+        /// The directory to copy.
+        expected: PathBuf,
+    },
+    /// The server cannot be reached, or refuses a statement.
+    #[error("{doing}: {source}")]
+    Server {
+        /// What it was asked for.
+        doing: String,
+        /// Why not.
+        source: Box<server::Error>,
+    },
+    /// The server did not say what it was asked for.
+    #[error("the server does not say its {0}")]
+    NoAnswer(&'static str),
+    /// The log could not be copied.
+    #[error(transparent)]
+    Log(#[from] LogCopyError),
+    /// The log does not hold what the server has committed.
+    #[error("the redo log was read up to LSN {position}, and the server has written up to {wanted}")]
+    LogEnds {
+        /// Where it ends.
+        position: u64,
+        /// Where it has to end.
+        wanted: u64,
+    },
+    /// The log of definitions has a line of an unknown kind.
+    #[error("{}: a line that is not understood: {line}", path.display())]
+    DdlLog {
+        /// The log.
+        path: PathBuf,
+        /// The line.
+        line: String,
+    },
+    /// A page was never read as a whole.
+    #[error("{}: page {page} changed each time it was read", path.display())]
+    Changing {
+        /// The file.
+        path: PathBuf,
+        /// The page.
+        page: u64,
+    },
+    /// The file system is too small.
+    #[error("{}: {} MiB are free, and the copy needs {} MiB", path.display(), free_bytes >> 20, wanted_bytes >> 20)]
+    NoRoom {
+        /// Where the copy would be.
+        path: PathBuf,
+        /// What is free.
+        free_bytes: u64,
+        /// What is needed.
+        wanted_bytes: u64,
+    },
+    /// A file cannot be read or written.
+    #[error("{}: cannot be copied: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Another thread failed first.
+    #[error("ended because another part of the copy failed")]
+    Stopped,
+}
+
+impl FollowError {
+    pub(crate) fn file(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
+        |source| Self::File { path: path.to_owned(), source }
+    }
+
+    /// The next step, where there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NoAccount => {
+                "give the server's socket and an account with RELOAD and BINLOG MONITOR (--socket, --user, --password-file)"
+            }
+            Self::Unsupported { .. } => {
+                "keep the data on btrfs, XFS, ZFS or LVM, or send a backup (sealant send --live --provider mariabackup)"
+            }
+            Self::NotRunning { .. } => "leave the choice to --provider auto",
+            Self::OtherServer { .. } => "give the socket of the server that has this data directory open",
+            Self::Log(LogCopyError::Overrun { .. }) => "raise innodb_log_file_size, or try again when less is written",
+            Self::Log(LogCopyError::Resized) => "try again when the redo log keeps its size",
+            Self::Changing { .. } => "try again when less is written",
+            Self::NoRoom { .. } => "make room, or name another directory with --place",
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! MariaDB's redo log, read while its server writes it.
+
+use std::{
+    fs::File,
+    os::unix::fs::FileExt,
+    path::Path,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use innodb::{Lsn, log_copy::LogCopy};
+use rustix::fs::{Advice, fadvise};
+
+use super::{FollowError, session::Session};
+
+/// How often the server is asked how far it has written.
+const POLL: Duration = Duration::from_millis(20);
+/// How long what the server says it has written may take to be readable.
+const TAIL_TIMEOUT: Duration = Duration::from_secs(10);
+/// Up to where the log is on disk.
+pub(super) const WRITTEN: &str = "Innodb_lsn_flushed";
+
+/// Where the copy of the log ends, once that is known.
+#[derive(Debug, Default)]
+pub(super) struct End {
+    lsn: OnceLock<u64>,
+}
+
+impl End {
+    pub(super) fn set(&self, lsn: u64) {
+        let _ = self.lsn.set(lsn);
+    }
+
+    fn get(&self) -> Option<u64> {
+        self.lsn.get().copied()
+    }
+}
+
+/// Copies the log behind its header in `to`, until its end is known and reached. Bytes of log that were copied.
+pub(super) fn follow(
+    log: &File,
+    copy: &mut LogCopy,
+    to: &File,
+    path: &Path,
+    session: &mut Session,
+    end: &End,
+    stop: &AtomicBool,
+) -> Result<u64, FollowError> {
+    let head_bytes = copy.head().len() as u64;
+    let (mut copied, mut buffer) = (0, Vec::new());
+    loop {
+        let ends = end.get();
+        let written = ends.map_or_else(|| session.status(WRITTEN), Ok)?;
+        let waiting_since = Instant::now();
+        while copy.position().0 < written {
+            if stop.load(Ordering::Relaxed) {
+                return Err(FollowError::Stopped);
+            }
+            buffer.clear();
+            copy.advance(log, Lsn(written), &mut buffer)?;
+            to.write_all_at(&buffer, head_bytes + copied).map_err(FollowError::file(path))?;
+            copied += buffer.len() as u64;
+            if buffer.is_empty() {
+                if waiting_since.elapsed() > TAIL_TIMEOUT {
+                    return Err(FollowError::LogEnds { position: copy.position().0, wanted: written });
+                }
+                // The server may write past the cache, which then has an older version.
+                let _ = fadvise(log, 0, None, Advice::DontNeed);
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        if ends.is_some() {
+            return Ok(copied);
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(FollowError::Stopped);
+        }
+        thread::sleep(POLL);
+    }
+}
+
+/// Writes the header, which makes it a log that a server recovers from.
+pub(super) fn finish(copy: &LogCopy, to: &File, path: &Path, copied: u64) -> Result<u64, FollowError> {
+    to.write_all_at(&copy.head(), 0).map_err(FollowError::file(path))?;
+    Ok(LogCopy::file_bytes(copied))
+}

@@ -1,0 +1,94 @@
+//! A copy of a server that works on, on any file system.
+//!
+//! Tablespaces are copied while the server writes them, and its redo log is read from a checkpoint on while that goes on. At the
+//! end commits wait for a moment, until the log is read up to what was committed. The copy is then what a power cut at that
+//! moment could have left, had the server written no page since the checkpoint but those that were copied: its own recovery
+//! makes it whole.
+//!
+//! What makes it sound: the log is kept from the *first* checkpoint on, so that every page is older than where the log ends and
+//! not older than where it begins; a page that was read while it was written is read again; definitions of tables are changed
+//! either before their files are copied, or those are copied again.
+
+mod copy;
+mod ddl_log;
+mod error;
+mod log;
+mod mariadb;
+mod pages;
+mod session;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rustix::fs::statvfs;
+
+pub use self::{error::FollowError, session::Account};
+use crate::{Error, external::ExternalFiles};
+
+/// How long commits are expected to wait, before anything is known of the server.
+pub(crate) const EXPECTED_WAIT: Duration = Duration::from_millis(300);
+
+/// A copy of a working server, and what it took.
+#[derive(Clone, Debug)]
+pub struct Followed {
+    /// Where its log begins, in LSN: the checkpoint.
+    pub start_lsn: u64,
+    /// Where it ends.
+    pub end_lsn: u64,
+    /// Bytes of log.
+    pub log_bytes: u64,
+    /// Files copied.
+    pub files: u64,
+    /// Bytes of them, as they were read.
+    pub bytes: u64,
+    /// Pages that were read while the server wrote them, and read again.
+    pub reread_pages: u64,
+    /// Pages that are damaged where they are: path, and number of the page.
+    pub damaged: Vec<(PathBuf, u64)>,
+    /// Tablespaces that were copied again, since their table was changed meanwhile.
+    pub copied_again: u64,
+    /// How long changes of definitions waited.
+    pub ddl_waited: Duration,
+    /// How long commits waited.
+    pub commits_waited: Duration,
+    /// What was committed.
+    pub position: Position,
+}
+
+/// A position in the binary log; empty if the server writes none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// The log.
+    pub file: String,
+    /// Where it ended, in bytes.
+    pub offset: u64,
+    /// The same in GTIDs.
+    pub gtid: String,
+}
+
+/// Copies a data directory, whose server works on it, into an empty directory.
+pub(crate) fn copy(
+    datadir: &Path,
+    external: &[ExternalFiles],
+    account: &Account,
+    root: &Path,
+) -> Result<Followed, Error> {
+    mariadb::copy(datadir, external, account, root)
+}
+
+/// Makes sure that the server can be copied while it works.
+pub(crate) fn check_supported(account: &Account) -> Result<(), FollowError> {
+    session::Session::open(account)?.check_supported()
+}
+
+/// Makes sure that a copy of so many bytes finds room.
+pub(crate) fn check_room(path: &Path, wanted_bytes: u64) -> Result<(), FollowError> {
+    let found = statvfs(path).map_err(|error| FollowError::file(path)(error.into()))?;
+    let free_bytes = found.f_bavail.saturating_mul(found.f_frsize);
+    if free_bytes >= wanted_bytes {
+        return Ok(());
+    }
+    Err(FollowError::NoRoom { path: path.to_owned(), free_bytes, wanted_bytes })
+}

@@ -1,0 +1,134 @@
+//! The session that holds the server's backup locks. They are gone with it, however it ends.
+
+use std::{io, path::Path, time::Duration};
+
+use server::{
+    Connection, Flavor, Identity, Options, Target, describe,
+    login::{Login, PasswordSource, Prompt},
+};
+use zeroize::Zeroizing;
+
+use super::FollowError;
+use crate::provider::{Choice, Provider};
+
+/// How the server is reached.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// The server, and the account.
+    pub target: Target,
+    /// Everything else about the connection.
+    pub options: Options,
+}
+
+impl Account {
+    /// The account for a choice of provider, of the server that listens on a socket. Its name and password come from the option
+    /// files where they are not given; nobody is asked. None if no account is needed and none is known.
+    ///
+    /// # Errors
+    /// [`FollowError::Server`] if a file cannot be read, where an account was asked for or is needed.
+    pub fn for_choice(
+        choice: Choice,
+        socket: Option<&Path>,
+        user: Option<&str>,
+        password_file: Option<&Path>,
+    ) -> Result<Option<Self>, FollowError> {
+        let Some(socket) = socket else { return Ok(None) };
+        let account = Self::at_socket(socket, user, password_file);
+        match choice {
+            Choice::Only(Provider::Follow) => account.map(Some),
+            _ if user.is_some() || password_file.is_some() => account.map(Some),
+            Choice::Auto => Ok(account.ok()),
+            Choice::Only(_) | Choice::Stream(_) => Ok(None),
+        }
+    }
+
+    fn at_socket(socket: &Path, user: Option<&str>, password_file: Option<&Path>) -> Result<Self, FollowError> {
+        let login = Login {
+            user: user.map(str::to_owned),
+            password: password_file.map_or(PasswordSource::OptionFiles, |path| PasswordSource::File(path.to_owned())),
+            timeout: Options::default().connect_timeout,
+            ..Login::default()
+        };
+        let failed = |source| FollowError::Server { doing: "the account".to_owned(), source: Box::new(source) };
+        let files = login.option_files().map_err(failed)?;
+        let target = login.target(None, Some(socket), &files).map_err(failed)?.ok_or(FollowError::NoAccount)?;
+        let options = login.options(&target, &files, &Nobody).map_err(failed)?;
+        Ok(Self { target, options })
+    }
+}
+
+/// Copies are taken by scripts and timers.
+struct Nobody;
+
+impl Prompt for Nobody {
+    fn is_possible(&self) -> bool {
+        false
+    }
+
+    fn password(&self, _: &str) -> io::Result<Zeroizing<String>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// How long a lock may be waited for: statements that hold it are let finish.
+const LOCK_WAIT: Duration = Duration::from_secs(60);
+/// The server says what it was asked for within this time, the wait for a lock included.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(300);
+
+pub(super) struct Session {
+    connection: Connection,
+    pub(super) identity: Identity,
+}
+
+impl Session {
+    /// Connects, for as long as the copy takes.
+    pub(super) fn open(account: &Account) -> Result<Self, FollowError> {
+        let options = Options { changes: true, statement_timeout: STATEMENT_TIMEOUT, ..account.options.clone() };
+        let failed = |source| FollowError::Server {
+            doing: format!("the server at {} cannot be asked", account.target.endpoint),
+            source: Box::new(source),
+        };
+        let mut connection = Connection::open(&account.target, &options).map_err(failed)?;
+        let identity = describe(&mut connection).map_err(failed)?;
+        let mut session = Self { connection, identity };
+        // It says nothing while files are copied, which may take hours.
+        session.run(&format!(
+            "SET SESSION wait_timeout = 31536000, SESSION lock_wait_timeout = {}",
+            LOCK_WAIT.as_secs()
+        ))?;
+        Ok(session)
+    }
+
+    /// MariaDB has the log format that is copied since 10.8; the stages of a backup are older.
+    pub(super) fn check_supported(&self) -> Result<(), FollowError> {
+        let version = &self.identity.version;
+        let unsupported = |reason| Err(FollowError::Unsupported { version: version.text.clone(), reason });
+        match (version.flavor, (version.major, version.minor)) {
+            (Flavor::MariaDb, (major, minor)) if (major, minor) >= (10, 8) => Ok(()),
+            (Flavor::MariaDb, _) => {
+                unsupported("its redo log has a format that is not followed, that of 10.8 and newer is")
+            }
+            (Flavor::MySql | Flavor::Percona, _) => unsupported("only MariaDB is followed yet"),
+        }
+    }
+
+    pub(super) fn run(&mut self, statement: &str) -> Result<(), FollowError> {
+        self.rows(statement).map(drop)
+    }
+
+    /// A column of the first row of an answer; `None` for NULL and if there is no row.
+    pub(super) fn value(&mut self, query: &str, column: &str) -> Result<Option<String>, FollowError> {
+        Ok(self.rows(query)?.value(0, column).map(str::to_owned))
+    }
+
+    pub(super) fn rows(&mut self, statement: &str) -> Result<server::Rows, FollowError> {
+        let failed = |source| FollowError::Server { doing: statement.to_owned(), source: Box::new(source) };
+        self.connection.query(statement).map_err(failed)
+    }
+
+    /// A number that `SHOW GLOBAL STATUS` gives.
+    pub(super) fn status(&mut self, name: &'static str) -> Result<u64, FollowError> {
+        let value = self.value(&format!("SHOW GLOBAL STATUS LIKE '{name}'"), "Value")?;
+        value.and_then(|value| value.parse().ok()).ok_or(FollowError::NoAnswer(name))
+    }
+}

@@ -1,0 +1,61 @@
+//! A copy of a server that works on: see [`crate::follow`].
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Prepared, Provider, Source, Way,
+    reflink::{Cloned, copy_attributes},
+};
+use crate::{
+    Options,
+    error::Error,
+    follow::{self, FollowError},
+    listing::Listing,
+    location,
+    still::{Still, Taking},
+};
+
+pub(super) struct Follow;
+
+impl Way for Follow {
+    fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
+        let datadir = source.datadir.path();
+        let account = options.account.as_ref().ok_or(FollowError::NoAccount)?;
+        if source.server.is_none() {
+            return Err(FollowError::NotRunning { path: datadir.to_owned() }.into());
+        }
+        follow::check_supported(account)?;
+        let place = location::writable(datadir, options.place.as_deref())?;
+        follow::check_room(place.parent().unwrap_or(datadir), bytes_of(source))?;
+        Ok(place)
+    }
+
+    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<Still, Error> {
+        let account = options.account.as_ref().ok_or(FollowError::NoAccount)?;
+        let from = prepared.source.datadir.path();
+        let taking = Taking::begin(&prepared.place, from, Path::new("data"), Provider::Follow, options)?;
+        let to = taking.root().to_owned();
+        fs::create_dir(&to).map_err(FollowError::file(&to))?;
+        let followed = follow::copy(from, &prepared.source.external, account, &to)?;
+        // Directories that the server has made since are not in the copy.
+        let listing = Listing { directories: Listing::of(&to)?.directories, ..Listing::of(from)? };
+        copy_attributes(from, &to, &Cloned { listing, files: Vec::new(), indexes: Vec::new() })?;
+        let still = taking.finish(followed.commits_waited, options.keep)?;
+        Ok(still.with_followed(followed))
+    }
+
+    fn remove(&self, _: &Path, _: &[String]) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// What the copy will take: all files, and as much log again as there is.
+fn bytes_of(source: &Source<'_>) -> u64 {
+    let datadir = source.datadir.path();
+    let inside = source.listing.files.iter().map(|path| datadir.join(path));
+    let outside = source.external.iter().filter_map(|files| files.files().ok()).flatten().map(|file| file.from);
+    inside.chain(outside).filter_map(|path| fs::metadata(path).ok()).map(|metadata| metadata.len()).sum()
+}
