@@ -9,13 +9,13 @@
 //!
 //! - before the position where the checkpoint was completed (its end LSN) every break is damage;
 //! - a break followed by valid mini-transactions is damage, and verification continues with them,
-//! unless they are old buffer content: they do not reach the end of the block, and their nonce,
-//! which grows, is older than that of the newest mini-transaction, or they have none;
+//!   unless they are old buffer content: they do not reach the end of the block, and their nonce,
+//!   which grows, is older than that of the newest mini-transaction, or they have none;
 //! - a break at the start of a sector is the end of the log: older content follows;
 //! - a mini-transaction within one sector that has the right sequence byte, a wrong checksum and is
-//! followed by the zero byte is damage;
+//!   followed by the zero byte is damage;
 //! - anything else is a mini-transaction that was half written at a crash ([`Check::LogEnd`]). A
-//! damaged newest mini-transaction can look the same.
+//!   damaged newest mini-transaction can look the same.
 //!
 //! Source: formats, "Redo (`ib_logfile0`)"; the zero byte and old buffer content from `log0log.cc`
 //! (`log_t::write_buf`), confirmed on logs of killed MariaDB 10.11 and 11.8.
