@@ -9,6 +9,7 @@ mod join;
 pub(crate) mod system;
 
 use innodb::SpaceId;
+use innodb::file_name::decoded;
 use innodb::tablespace::{DoublewriteCopies, Family, TablespaceScan};
 use serde::{Deserialize, Serialize};
 
@@ -249,16 +250,8 @@ impl Artefact<'_> {
         };
         // The files of a partition are called TABLE#p#PARTITION; a # of a name is written @0023.
         let table = table.split_once('#').map_or(table, |(table, _)| table);
-        let encoded = (schema.to_owned(), table.to_owned());
         let (schema, table) = (decoded(schema), decoded(table));
-        if table.is_empty() {
-            return None;
-        }
-        let is_clearer = |names: &(String, String)| (schema.contains('@') || table.contains('@')) && *names != encoded;
-        match self.reported_names().filter(is_clearer) {
-            Some(names) => Some(names),
-            None => Some((schema, table)),
-        }
+        (!table.is_empty()).then_some((schema, table))
     }
 
     /// Whether it holds what every server of its kind holds: settings of the `sys` schema that nobody
@@ -282,13 +275,6 @@ impl Artefact<'_> {
         let own = |schema: &str| ["mysql", "performance_schema", "information_schema", "sys"].contains(&schema);
         let log = |table: &str| ["general_log", "slow_log"].contains(&table);
         self.kind == Kind::PlainTable && self.table().is_some_and(|(schema, table)| own(&schema) && !log(&table))
-    }
-
-    /// Schema and table as the list of tablespaces spells them, which MySQL does not encode from 8.0 on.
-    fn reported_names(&self) -> Option<(String, String)> {
-        let (schema, table) = self.tablespace?.name.split_once('/')?;
-        let end = table.to_ascii_lowercase().find("#p#").unwrap_or(table.len());
-        Some((schema.to_owned(), table.get(..end)?.to_owned()))
     }
 
     /// What to quote: the server's row, then the bytes.
@@ -315,27 +301,4 @@ fn encoded_names(path: &str) -> Option<(&str, &str)> {
     let (schema, file) = path.rsplit_once('/')?;
     let schema = schema.rsplit_once('/').map_or(schema, |(_, last)| last);
     Some((schema, file.rsplit_once('.').map_or(file, |(stem, _)| stem)))
-}
-
-/// A name as statements spell it: in file names, `@` and four hexadecimal digits stand for other
-/// characters. Source: MySQL manual, "Mapping of Identifiers to File Names". The two-character
-/// codes of Latin, Greek and Cyrillic letters stay as they are.
-#[must_use]
-pub fn decoded(name: &str) -> String {
-    let mut parts = name.split('@');
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let escape = part.get(..4).and_then(|hex| u32::from_str_radix(hex, 16).ok()).and_then(char::from_u32);
-        match escape {
-            Some(c) => {
-                text.push(c);
-                text.push_str(part.get(4..).unwrap_or_default());
-            }
-            None => {
-                text.push('@');
-                text.push_str(part);
-            }
-        }
-    }
-    text
 }

@@ -106,7 +106,7 @@ impl<'l> Session<'l> {
 
     /// A tablespace's name in the dictionary as statements have it.
     pub(crate) fn space_name<'n>(&self, name: &'n str) -> Cow<'n, str> {
-        if self.dictionary().encoded { audit::artefact::decoded(name).into() } else { name.into() }
+        if self.dictionary().encoded { innodb::file_name::decoded(name).into() } else { name.into() }
     }
 
     /// Whether this server of the MySQL family can encrypt that.

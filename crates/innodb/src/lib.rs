@@ -22,6 +22,7 @@ pub mod crypt;
 pub mod doublewrite;
 mod error;
 pub mod file_kind;
+pub mod file_name;
 pub mod galera;
 mod ids;
 pub mod keys;

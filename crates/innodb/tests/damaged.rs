@@ -62,6 +62,19 @@ fn clear_extent_descriptors_are_exempt_only_in_mariadb() {
 }
 
 #[test]
+fn sealed_free_pages_of_an_import_belong_to_no_other_tablespace() {
+    let mut bytes = encrypted();
+    let at = bytes.len();
+    bytes.extend_from_within(4 * PAGE..5 * PAGE);
+    bytes[at..at + 24].fill(0);
+    bytes[at + 26..at + 38].fill(0);
+    let found = scan_all(&bytes);
+    assert_eq!((found.foreign, found.counts.encrypted), (0, 8));
+    bytes[at + 7] = 5;
+    assert_eq!(scan_all(&bytes).foreign, 1);
+}
+
+#[test]
 fn less_than_a_page_is_short() {
     for len in [1, 37, 57, 60, 16383] {
         let bytes = &encrypted()[..len];

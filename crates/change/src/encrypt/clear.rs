@@ -55,9 +55,6 @@ impl Clear {
         if !auxiliary.is_empty() {
             add_parents(session, &known, &auxiliary, &mut sizes)?;
         }
-        if session.dictionary().encoded {
-            add_by_options(session, &mut sizes)?;
-        }
         clear.tables = sizes
             .into_iter()
             .map(|((schema, table), bytes)| ClearTable { schema, table, bytes, in_system: false })
@@ -74,7 +71,7 @@ impl Clear {
     ) -> Result<(), Error> {
         let names = session.ask(session.dictionary().in_system)?;
         for name in names.rows.iter().filter_map(|row| row.first()?.as_deref()) {
-            let Some((schema, table)) = table_of(&audit::artefact::decoded(name), known) else { continue };
+            let Some((schema, table)) = table_of(&innodb::file_name::decoded(name), known) else { continue };
             let (schema, table) = (schema.clone(), table.clone());
             if !self.tables.iter().any(|clear| clear.schema == schema && clear.table == table) {
                 self.tables.push(ClearTable { schema, table, bytes: 0, in_system: true });
@@ -90,23 +87,6 @@ pub(crate) fn tables(session: &mut Session<'_>) -> Result<HashMap<String, (Strin
     let names = (0..tables.rows.len())
         .filter_map(|row| Some((tables.value(row, "s")?.to_owned(), tables.value(row, "t")?.to_owned())));
     Ok(names.map(|(schema, table)| (format!("{schema}/{table}"), (schema, table))).collect())
-}
-
-/// Names with letters beyond ASCII are written in codes of two characters, which are not decoded here: what tells of these
-/// tables is how they were made.
-fn add_by_options(session: &mut Session<'_>, sizes: &mut BTreeMap<(String, String), u64>) -> Result<(), Error> {
-    let tables = session.ask(
-        "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, DATA_LENGTH + INDEX_LENGTH AS bytes FROM information_schema.TABLES \
-         WHERE TABLE_TYPE = 'BASE TABLE' AND ENGINE = 'InnoDB' AND CREATE_OPTIONS NOT LIKE '%ENCRYPTION=_Y_%'",
-    )?;
-    for row in 0..tables.rows.len() {
-        let (Some(schema), Some(table)) = (tables.value(row, "s"), tables.value(row, "t")) else { continue };
-        if !schema.is_ascii() || !table.is_ascii() {
-            let bytes = tables.value(row, "bytes").and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
-            sizes.entry((schema.to_owned(), table.to_owned())).or_insert(bytes);
-        }
-    }
-    Ok(())
 }
 
 /// A full-text index's own tables are encrypted with the table that it is of, and are called

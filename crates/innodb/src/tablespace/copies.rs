@@ -87,7 +87,7 @@ impl CopyCounter {
             return None;
         }
         let family = copy_family(page, self.mysql);
-        let context = PageContext { family, crypt_data: false };
+        let context = PageContext { family, crypt_data: false, temporary: false };
         let mut judged = judge(page, &header, context);
         if judged.state == PageState::Mislabelled && family == Family::MySql {
             judged = judge(page.range(0, SMALLEST_PAGE_BYTES), &header, context);

@@ -129,7 +129,11 @@ impl Page0 {
     /// The facts needed to judge the other pages.
     #[must_use]
     pub const fn context(&self) -> PageContext {
-        PageContext { family: self.family, crypt_data: matches!(self.encryption, Encryption::MariaDb { .. }) }
+        PageContext {
+            family: self.family,
+            crypt_data: matches!(self.encryption, Encryption::MariaDb { .. }),
+            temporary: matches!(self.kind, TablespaceKind::GlobalTemporary | TablespaceKind::SessionTemporary),
+        }
     }
 
     fn from_page(page: &[u8], header: &PageHeader, flags: SpaceFlags) -> Result<Self, PageError> {

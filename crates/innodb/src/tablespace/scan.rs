@@ -12,7 +12,7 @@ use crate::{
     page::{
         flags::SpaceFlags,
         header::PageHeader,
-        state::{Judged, PageContext, PageState, is_exempt, judge},
+        state::{Judged, PageContext, PageState, has_blank_header, is_exempt, judge},
         types::{ClearClass, PageType, is_change_buffer},
     },
     read::{fill, length, spread},
@@ -217,16 +217,21 @@ impl Scanner {
             bump(&mut self.found.counts.empty);
             return;
         }
-        self.foreign(&header, &judged, page_no, index);
+        if !has_blank_header(page, &header) {
+            self.foreign(&header, &judged, page_no, index);
+        }
         self.types(&header, &judged);
         if let PageState::Clear(class) = judged.state {
-            if is_exempt(
-                &header,
-                page_no,
-                self.found.page0.space_id,
-                self.context.family,
-                self.found.page0.physical_page_bytes,
-            ) {
+            let remains = self.context.temporary && class == ClearClass::Data;
+            if !remains
+                && is_exempt(
+                    &header,
+                    page_no,
+                    self.found.page0.space_id,
+                    self.context.family,
+                    self.found.page0.physical_page_bytes,
+                )
+            {
                 bump(&mut self.found.counts.exempt);
             } else {
                 self.clear(page, &header, class, page_no, index);

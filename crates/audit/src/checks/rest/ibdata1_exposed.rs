@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use innodb::file_name::decoded;
 use innodb::tablespace::TablespaceScan;
 
 use super::{Terms, convert_in_background, covered_by_disk, data_seen, judge_all, listed, unread, with_evidence};
 use crate::artefact::system::{contents, is_encryptable};
-use crate::artefact::{Artefact, Kind, decoded};
+use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_at_start, set_variable, table as quoted_table};
 use crate::facts::sql::{SqlFacts, is_switched_on};
@@ -86,10 +87,11 @@ fn tables_inside(sql: &SqlFacts) -> Option<Ruling> {
     let rows = sql.rows("system_space_tables").ok()?;
     let names: Vec<&str> = rows.iter().map(|row| row.text("name")).filter(|name| !name.starts_with("SYS_")).collect();
     names.first()?;
+    let spelled: Vec<String> = names.iter().map(|name| decoded(name)).collect();
     let ruling = Ruling::fail(
         "tables in ibdata1",
         Grade::Reported,
-        format!("{} tables lie in ibdata1: {}", names.len(), listed(names.iter().copied())),
+        format!("{} tables lie in ibdata1: {}", names.len(), listed(spelled.iter().map(String::as_str))),
     )
     .evidence(sql.evidence("system_space_tables", listed(names.iter().copied())))
     .fix(move_out(sql, &names));

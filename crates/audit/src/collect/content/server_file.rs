@@ -99,7 +99,8 @@ fn tablespace(file: &Candidate<'_>) -> Content {
         Ok(scan) => scan,
         Err(ScanError::Io { source, .. }) => return Content::Unreadable { why: source.to_string() },
         Err(error) if is_unwritten(&error) && never_used(file) => return Content::Empty,
-        Err(error) => return unidentified(&error.to_string(), is_unwritten(&error)),
+        Err(error) if is_unwritten(&error) => return unidentified(UNWRITTEN, true),
+        Err(error) => return unidentified(&error.to_string(), false),
     };
     let page_bytes = u64::from(first.page0.physical_page_bytes).max(1);
     let special = is_special(first.page0.kind) || file_kind::is_undo(file.name);
@@ -180,6 +181,9 @@ fn plain(engine: &str) -> Content {
 fn unidentified(why: &str, unwritten: bool) -> Content {
     Content::UnidentifiedTablespace { why: why.to_owned(), unwritten }
 }
+
+const UNWRITTEN: &str =
+    "its first page is zero or has no type, as of a table just made: its beginning can be in the redo log alone";
 
 /// A tablespace just made: its first page is zero, or has no type yet, until it is written.
 const fn is_unwritten(error: &ScanError) -> bool {

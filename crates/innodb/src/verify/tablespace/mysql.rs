@@ -6,7 +6,8 @@ use crate::{
     page::{
         checksum::{self, Checksum},
         compressed,
-        header::{HEADER_BYTES, PageHeader},
+        header::PageHeader,
+        state::has_blank_header,
         types::PageType,
     },
     tablespace::Encryption,
@@ -29,7 +30,7 @@ impl TablespaceVerifier<'_> {
             return self.judge_sealed(number, page, &header, scratch);
         }
         let mut judgement = Judgement::new(State::Clear);
-        if is_blank(page, &header) && opens_to_zeros(page, scratch) {
+        if has_blank_header(page, &header) && opens_to_zeros(page, scratch) {
             return Judgement::new(State::Empty);
         }
         self.check_position(number, &header, true, &mut judgement);
@@ -44,7 +45,7 @@ impl TablespaceVerifier<'_> {
 
     fn judge_sealed(&self, number: u64, page: &mut [u8], header: &PageHeader, scratch: &mut Scratch) -> Judgement {
         let mut judgement = Judgement::new(State::Encrypted);
-        let blank = is_blank(page, header);
+        let blank = has_blank_header(page, header);
         if !blank {
             self.check_position(number, header, true, &mut judgement);
         }
@@ -82,19 +83,6 @@ impl TablespaceVerifier<'_> {
     fn is_newer_than_page0(&self, lsn: Lsn) -> bool {
         self.checkpoint.map_or(self.live, |checkpoint| lsn > checkpoint)
     }
-}
-
-/// Whether only the type and the compression fields of the header are set. `IMPORT TABLESPACE` also
-/// compresses and encrypts the free pages of a table, which are zeros; other operations leave such
-/// pages alone.
-///
-/// Source: seen on 9.7: encrypted, compressed and encrypted, and ROW_FORMAT=COMPRESSED.
-fn is_blank(page: &[u8], header: &PageHeader) -> bool {
-    const TYPE: usize = 24;
-    const SPACE: usize = 34;
-    matches!(header.page_type, PageType::COMPRESSED | PageType::ENCRYPTED | PageType::COMPRESSED_ENCRYPTED)
-        && all_zero(page.range(0, TYPE))
-        && all_zero(page.range(SPACE, HEADER_BYTES))
 }
 
 /// Whether a decrypted page is all zeros, after decompression if necessary.

@@ -1,0 +1,75 @@
+//! Which bits of a page may change without any check noticing: those, and no others, that docs/verify.md lists.
+
+mod common;
+
+use std::ops::Range;
+
+use common::{keys_of, sample};
+use innodb::verify::tablespace::{Options, Part, Scratch, TablespaceVerifier};
+
+/// Bytes of the page whose change is not noticed, one bit of eight at least: all of them at both ends of the page, some between.
+fn unnoticed(name: &str, page: usize) -> Vec<Range<usize>> {
+    let mut bytes = sample(&format!("tablespace/{name}"));
+    let keys = keys_of(name);
+    let verifier = TablespaceVerifier::begin(&bytes.as_slice(), &Options::new(&keys)).expect("page 0 is readable");
+    let page_bytes = verifier.page_bytes();
+    let first = page * page_bytes;
+    let mut buffer = vec![0; page_bytes];
+    let mut judge = |bytes: &[u8]| {
+        buffer.copy_from_slice(&bytes[first..first + page_bytes]);
+        let mut part = Part::default();
+        verifier.verify(bytes, page as u64, &mut buffer, &mut Scratch::default(), &mut part);
+        verifier.finish([part]).verdict
+    };
+    let sound = judge(&bytes);
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut before = 0;
+    for at in (0..page_bytes).filter(|at| *at < 256 || at % 61 == 0 || at + 16 >= page_bytes) {
+        let mut flipped = |bit: u32| {
+            bytes[first + at] ^= 1 << bit;
+            let same = judge(&bytes) == sound;
+            bytes[first + at] ^= 1 << bit;
+            same
+        };
+        if (0..8).any(&mut flipped) {
+            match found.last_mut() {
+                Some(last) if last.end == before + 1 => last.end = at + 1,
+                _ => found.push(at..at + 1),
+            }
+        }
+        before = at;
+    }
+    found
+}
+
+/// Bytes of the header that no checksum covers: 26 to 33, but for what encryption and compression keep there; of pages with
+/// compressed rows the LSN as well. Behind a compressed page's data, and in the last byte of deflate's, there is padding.
+#[test]
+fn nothing_but_what_no_checksum_covers_may_change() {
+    const END: usize = 16384;
+    let control: &[Range<usize>] = &[26..34];
+    let sealed: &[Range<usize>] = &[26..28, 30..34];
+    let sealed_rows: &[Range<usize>] = &[16..24, 26..28, 30..34];
+    for (name, page, expected) in [
+        ("mysql97-16k-clear.ibd", 4, control),
+        ("mysql97-16k-clear.ibd", 0, control),
+        ("synthetic-checksum-innodb.ibd", 4, control),
+        ("mysql97-16k-encrypted.ibd", 4, sealed),
+        ("mysql97-16k-encrypted.ibd", 0, control),
+        ("mysql97-16k-encrypted-rtree.ibd", 5, control),
+        ("mysql97-16k-encrypted-kbs8.ibd", 4, sealed_rows),
+        ("mysql97-4k-encrypted-kbs2.ibd", 5, sealed_rows),
+        ("mysql97-16k-encrypted-zlib.ibd", 4, &[26..27, 174..END]),
+        ("mysql97-16k-encrypted-lz4.ibd", 4, &[26..27, 216..END]),
+        ("mysql97-16k-clear-zlib.ibd", 4, &[26..27, 32..34, 171..172, 176..END]),
+        ("mariadb1011-16k-clear.ibd", 3, &[]),
+        ("mariadb1011-16k-encrypted.ibd", 3, &[]),
+        ("mariadb1011-16k-encrypted-page-compressed.ibd", 3, &[256..END]),
+        ("mariadb1011-16k-legacy-clear.ibd", 3, &[30..34]),
+        ("mariadb1011-16k-legacy-encrypted.ibd", 3, &[]),
+        ("mariadb1011-16k-legacy-encrypted-kbs8.ibd", 3, &[]),
+        ("mariadb1011-16k-legacy-encrypted-page-compressed.ibd", 3, &[197..END]),
+    ] {
+        assert_eq!(unnoticed(name, page), expected, "{name} page {page}");
+    }
+}
