@@ -69,7 +69,7 @@ pub(super) fn name_remedies(leftovers: &mut [Leftover], version: &ServerVersion,
 }
 
 /// Clear binary logs are removed by a run that may, which is less work than the audit's remedy.
-fn name_purge(leftovers: &mut [Leftover]) {
+pub(super) fn name_purge(leftovers: &mut [Leftover]) {
     for leftover in leftovers.iter_mut().filter(|leftover| leftover.check == BINLOG_PLAINTEXT.id) {
         leftover.remedy =
             format!("run it again with --purge-binlogs once every replica has read them; by hand: {}", leftover.remedy);

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    Action, How, KeyStores, Leftover, Method, Options, Policy, Progress, Scan, TableChange, clear, method,
+    Action, How, KeyStores, Leftover, Method, Options, Policy, Progress, Scan, TableChange, binlogs, clear, method,
     scratch::Scratch,
 };
 use crate::{Blocks, Error, KeyStore, Outcome, Session, Step, Throttle, control::Requests, online::Table, quote};
@@ -72,6 +72,9 @@ pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -
         }
     }
     steps.extend(option_file(options, scan));
+    if options.policy != Policy::Tables && options.purge_binlogs && encrypts_binary_logs(session)? {
+        steps.extend(binlogs::purge_step(session)?);
+    }
     if options.policy == Policy::Logs {
         return Ok(steps);
     }
@@ -81,6 +84,11 @@ pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -
         steps.extend(aria(session, options)?);
     }
     Ok(steps)
+}
+
+/// Whether logs that are begun are encrypted, which takes a restart.
+pub(super) fn encrypts_binary_logs(session: &mut Session<'_>) -> Result<bool, Error> {
+    Ok(variable(session, "encrypt_binlog")?.is_some_and(|value| value.eq_ignore_ascii_case("on")))
 }
 
 /// FORCE is a word of SQL, and a quoted number is none.
@@ -203,7 +211,7 @@ pub(super) fn clear_pages(
     let mut tables: BTreeMap<&(String, String), u64> = BTreeMap::new();
     for finding in failing {
         let space = finding.artefact.strip_suffix(".ibd").unwrap_or(&finding.artefact);
-        if let Some(table) = clear::table_of(&audit::artefact::decoded(space), &known) {
+        if let Some(table) = clear::table_of(&innodb::file_name::decoded(space), &known) {
             tables.insert(table, bytes_of(session, table)?);
         }
     }

@@ -1,6 +1,7 @@
 //! `sealant encrypt`: closes the gaps of a running server in an order that is safe, and lets the
 //! bytes decide what is done.
 
+mod binlogs;
 pub(crate) mod clear;
 mod doublewrite;
 mod in_place;
@@ -359,7 +360,12 @@ impl Plan {
         };
         let mut leftovers = scan.leftovers();
         let more = match run.is_mariadb() {
-            true => mariadb::unsettled(&mut run.session, options, &scan)?,
+            true => {
+                if mariadb::encrypts_binary_logs(&mut run.session)? {
+                    leftovers::name_purge(&mut leftovers);
+                }
+                mariadb::unsettled(&mut run.session, options, &scan)?
+            }
             false => {
                 let resizes = redo::capacity(&mut run.session)?.is_some();
                 leftovers::name_remedies(&mut leftovers, &run.session.identity().version, resizes);
@@ -466,7 +472,7 @@ impl Run<'_> {
             }
             Action::OptionFile { path, lines } => self.add_options(path, lines),
             Action::LiftSuperReadOnly => read_only::lift(&mut self.session, self.control, ran),
-            Action::PurgeBinaryLogs => mysql::purge_binary_logs(&mut self.session, ran),
+            Action::PurgeBinaryLogs => binlogs::purge(&mut self.session, ran),
             Action::UseFreePages => mariadb::use_free_pages(&mut self.session, self.progress, ran),
             Action::WaitForThreads => {
                 let (throttle, requests) = (&self.options.throttle, self.control.requests());

@@ -6,13 +6,13 @@ use server::{
 };
 
 use super::{
-    Action, How, KeyStores, Leftover, Method, Options, Place, Policy, Scan, TableChange,
+    Action, How, KeyStores, Leftover, Method, Options, Place, Policy, Scan, TableChange, binlogs,
     clear::Clear,
     in_place,
     method::{Chooser, is_rebuildable},
     read_only, redo, scratch, undo, wanted,
 };
-use crate::{Blocks, Error, KeyStore, KeyringStatus, Outcome, Session, Step, online::Table, quote};
+use crate::{Blocks, Error, KeyStore, KeyringStatus, Session, Step, online::Table, quote};
 
 pub(super) fn steps(
     session: &mut Session<'_>,
@@ -54,9 +54,11 @@ pub(super) fn steps(
     if logs {
         let renewals = renewals(session, scan)?;
         steps.extend(renewals.into_iter().filter(|step| step.action != Action::RenewDoublewrite));
-        if options.purge_binlogs && clear_binary_logs(session)?.is_some() {
-            let what = "remove the binary logs that were written in clear text";
-            steps.push(Step::quiet("purge binary logs", what, Action::PurgeBinaryLogs));
+        if session.encrypts(Encrypts::BinaryLogs) {
+            // Where they are encrypted from now on, that begins a new one.
+            let is_on = settings.value("binlog_encryption").is_some_and(|value| value.eq_ignore_ascii_case("on"));
+            steps.extend(if is_on { binlogs::renewal(session)? } else { None });
+            steps.extend(if options.purge_binlogs { binlogs::purge_step(session)? } else { None });
         }
     }
     if tables {
@@ -266,38 +268,4 @@ pub(super) fn key_stores(session: &mut Session<'_>, server: &str, options: &Opti
     let own = status.file.into_iter().map(|path| (KeyStore::MySql(path), false));
     let copies = options.keyring_copies.iter().map(|path| (KeyStore::MySql(path.clone()), true));
     Ok((own.chain(copies).collect(), datadir))
-}
-
-/// The oldest binary log that is encrypted, if older ones are not; with the server's spelling.
-fn clear_binary_logs(session: &mut Session<'_>) -> Result<Option<String>, Error> {
-    let logs = match session.ask("SHOW BINARY LOGS") {
-        Ok(logs) => logs,
-        // ER_NO_BINARY_LOGGING
-        Err(Error::Server(server::Error::Server { code: 1381, .. })) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let encrypted = |row: usize| logs.value(row, "Encrypted").is_some_and(|value| value == "Yes");
-    if logs.rows.is_empty() || encrypted(0) {
-        return Ok(None);
-    }
-    let first = (0..logs.rows.len()).find(|row| encrypted(*row));
-    Ok(Some(first.and_then(|row| logs.value(row, "Log_name")).unwrap_or_default().to_owned()))
-}
-
-/// Removes binary logs up to the first that is encrypted. The server keeps those that a connected
-/// replica still reads; of replicas that are not connected it knows nothing.
-pub(super) fn purge_binary_logs(session: &mut Session<'_>, ran: &mut Vec<String>) -> Result<Outcome, Error> {
-    let Some(first) = clear_binary_logs(session)? else {
-        return Ok(Outcome::Skipped { reason: "no binary log is in clear text".to_owned() });
-    };
-    if first.is_empty() {
-        return Ok(Outcome::Failed { reason: "no binary log is encrypted yet".to_owned() });
-    }
-    let sql = format!("PURGE BINARY LOGS TO {}", quote::text(&first));
-    ran.push(sql.clone());
-    session.change(&sql)?;
-    Ok(match clear_binary_logs(session)? {
-        None => Outcome::Done,
-        Some(_) => Outcome::Failed { reason: "a replica still reads binary logs in clear text".to_owned() },
-    })
 }

@@ -95,7 +95,7 @@ impl Scan {
     /// Steps that make anew what holds clear text of before.
     pub(super) fn renewals(&self) -> Vec<Step<Action>> {
         if self.version.as_ref().is_some_and(|version| version.flavor == Flavor::MariaDb) {
-            return self.free_pages().into_iter().collect();
+            return self.free_pages().or_else(|| self.doublewrite_area()).into_iter().collect();
         }
         let undo = self.failed(UNDO_PLAINTEXT.id);
         // Pages of a new copy that were not written yet prove nothing; leaving the redo files writes them.
@@ -123,11 +123,19 @@ impl Scan {
         self.unknown(PAGE_PLAINTEXT.id)
     }
 
-    /// On MariaDB, which makes nothing else anew.
+    /// On MariaDB. Writes over the doublewrite area besides.
     fn free_pages(&self) -> Option<Step<Action>> {
         let system = |artefact: &str| artefact.starts_with("undo") || artefact.starts_with("ibdata");
         let any = self.failures(PAGE_PLAINTEXT.id).any(|finding| system(&finding.artefact));
         let what = "use free pages of the undo and system tablespaces again, which hold clear text";
         any.then(|| Step::quiet("use free pages", what, Action::UseFreePages))
+    }
+
+    /// MariaDB's area in the system tablespace keeps clear copies until as many pages are written at once: after a crash that
+    /// can be never.
+    fn doublewrite_area(&self) -> Option<Step<Action>> {
+        let what = "write over the doublewrite area, which holds pages in clear text";
+        let step = || Step::quiet("renew doublewrite", what, Action::UseFreePages);
+        self.failed(DOUBLEWRITE_PLAINTEXT.id).then(step)
     }
 }
