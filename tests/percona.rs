@@ -5,6 +5,7 @@ mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use harness::{Kind, Server, require};
 use serde_json::Value;
@@ -70,8 +71,22 @@ fn unsound(proof: &Proof) -> Vec<(String, String)> {
 fn audited(directory: &Path, copy: &str) -> Vec<(String, String, String)> {
     let mut audit = sealant();
     audit.args(["audit", "--deep", "--no-host", "--format", "json", "--offline"]).arg(directory);
-    let output = audit.arg("--keyring-copy").arg(keyring(copy)).output().expect("it ends");
-    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    statuses(audit.arg("--keyring-copy").arg(keyring(copy)))
+}
+
+/// Results of an audit of facts that a live server gave.
+fn replayed(facts: &str) -> Vec<(String, String, String)> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let packed = fs::File::open(testdata().join(format!("facts/{facts}.json.zst"))).expect("the facts are there");
+    let file = directory.path().join("facts.json");
+    fs::write(&file, zstd::decode_all(packed).expect("they are whole")).expect("written");
+    statuses(sealant().args(["audit", "--format", "json", "--facts"]).arg(file))
+}
+
+fn statuses(audit: &mut Command) -> Vec<(String, String, String)> {
+    let output = audit.output().expect("it ends");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("no JSON: {e}\n{stderr}"));
     let text = |finding: &Value, field: &str| finding[field].as_str().unwrap_or_default().to_owned();
     let findings = report["findings"].as_array().expect("findings").iter();
     findings.map(|found| (text(found, "id"), text(found, "artefact"), text(found, "status"))).collect()
@@ -120,6 +135,50 @@ fn an_8_0_with_its_own_encryption_is_healthy() {
     is(&found, "rest-table-plaintext", &[("demo/plain.ibd", "FAIL")]);
     is(&found, "rest-page-plaintext", &[("server", "PASS")]);
     is(&found, "rest-page-damaged", &[("server", "PASS")]);
+}
+
+#[test]
+fn facts_of_a_live_8_0_are_judged() {
+    let found = replayed("percona80");
+    is(&found, "rest-table-plaintext", &[("demo/plain.ibd", "FAIL")]);
+    is(&found, "rest-mysql-ibd-plaintext", &[("mysql.ibd", "FAIL")]);
+    // Session temporary tablespaces that nobody uses contradict nothing, and temporary files can be encrypted here.
+    is(&found, "ev-mismatch", &[("server", "PASS")]);
+    is(&found, "rest-tmpfile-spill", &[("innodb_encrypt_online_alter_logs", "FAIL")]);
+    is(&found, "rest-temp-plaintext", &[("innodb_temp_tablespace_encrypt", "FAIL")]);
+    for check in [
+        "rest-redo-plaintext",
+        "rest-undo-plaintext",
+        "rest-binlog-plaintext",
+        "rest-general-plaintext",
+        "key-wrap-lag",
+    ] {
+        is(&found, check, &[("server", "PASS")]);
+    }
+    is(&found, "key-not-loaded", &[("keyring", "PASS")]);
+    is(&found, "key-file-clear", &[("/srv/db/keyring/keyring", "FAIL")]);
+}
+
+#[test]
+fn facts_of_a_live_5_7_are_judged() {
+    let found = replayed("percona57");
+    let tables: Vec<&str> = found
+        .iter()
+        .filter(|(check, artefact, status)| {
+            check == "rest-table-plaintext" && status == "FAIL" && !artefact.starts_with("mysql/")
+        })
+        .map(|(_, artefact, _)| artefact.as_str())
+        .collect();
+    assert_eq!(tables, ["demo/plain.ibd"]);
+    is(&found, "rest-redo-plaintext", &[("ib_logfile0", "FAIL")]);
+    is(&found, "rest-ibdata1-exposed", &[("ibdata1", "FAIL"), ("undo in ibdata1", "FAIL")]);
+    is(&found, "rest-tmpfile-spill", &[("innodb_encrypt_online_alter_logs", "FAIL")]);
+    for check in ["rest-page-plaintext", "key-cannot-open", "key-wrap-lag", "rest-orphan-file"] {
+        is(&found, check, &[("server", "PASS")]);
+    }
+    for check in ["rest-mysql-ibd-plaintext", "rest-general-plaintext", "rest-stats-leak", "rest-schema-default-no"] {
+        is(&found, check, &[("server", "N/A")]);
+    }
 }
 
 #[test]

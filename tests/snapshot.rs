@@ -183,6 +183,13 @@ fn mysql_on_xfs() {
 }
 
 #[test]
+fn mysql_57_on_xfs() {
+    if require(Kind::MySql57).is_some() {
+        copies_hold(Kind::MySql57, "xfs", plain(Kind::MySql57), "", plain(Kind::MySql57));
+    }
+}
+
+#[test]
 fn mysql_80_on_xfs() {
     if require(Kind::MySql80).is_some() {
         copies_hold(Kind::MySql80, "xfs", plain(Kind::MySql80), "", plain(Kind::MySql80));

@@ -17,7 +17,7 @@ use rustix::process::Signal;
 use crate::compressed::{Client, Entry, Method};
 use crate::support::tunnel::{Near, Place, driver, eventually, first_byte, free_port, relay_from};
 
-const KINDS: [Kind; 3] = [Kind::MySql97, Kind::MySql80, Kind::MariaDb1011];
+const KINDS: [Kind; 4] = [Kind::MySql97, Kind::MySql80, Kind::MySql57, Kind::MariaDb1011];
 
 /// A server, and both ends of a tunnel to it.
 struct Site {
@@ -120,6 +120,7 @@ fn accounts(site: &Site, kind: Kind) {
         Kind::MySql97 | Kind::MySql80 => {
             &[("caching", "WITH caching_sha2_password BY"), ("sha", "WITH sha256_password BY")]
         }
+        Kind::MySql57 => &[("native", "WITH mysql_native_password BY")],
         _ => &[("native", "VIA mysql_native_password USING PASSWORD"), ("ed", "VIA ed25519 USING PASSWORD")],
     };
     if kind.is_mariadb() {
@@ -134,7 +135,7 @@ fn accounts(site: &Site, kind: Kind) {
             client.args(plugins_of(site));
             assert_eq!(succeeds(client.args(["-e", "SELECT CURRENT_USER()"])), format!("{user}@localhost\n"));
         }
-        if !kind.is_mariadb() {
+        if !kind.is_mariadb() && kind != Kind::MySql57 {
             by_the_port(site, user);
         }
         let wrong =
@@ -211,7 +212,10 @@ fn drivers_of_other_languages_pass() {
     for kind in KINDS {
         let Some(_) = require(kind) else { continue };
         let site = Site::on(kind, &PASSING, &[]);
-        let plugin = if kind.is_mariadb() { "BY" } else { "WITH caching_sha2_password BY" };
+        let plugin = match kind {
+            Kind::MySql57 | Kind::MariaDb1011 => "BY",
+            _ => "WITH caching_sha2_password BY",
+        };
         for user in ["one", "two"] {
             let sql = format!(
                 "CREATE USER {user}@localhost IDENTIFIED {plugin} 'Pass-{user}'; GRANT ALL ON *.* TO {user}@localhost"
@@ -281,7 +285,7 @@ fn a_replica_follows_through_it() {
         let (place, port, address) = (Place::new(), free_port(), format!("127.0.0.1:{}", server.port()));
         let _far = place.far_of(&address, port, &[]);
         let near = place.near(&[port], &[]);
-        let sql = if kind.is_mariadb() {
+        let sql = if matches!(kind, Kind::MySql57 | Kind::MariaDb1011) {
             format!("STOP SLAVE; CHANGE MASTER TO MASTER_PORT={}; START SLAVE", near.port)
         } else {
             format!("STOP REPLICA; CHANGE REPLICATION SOURCE TO SOURCE_PORT={}; START REPLICA", near.port)

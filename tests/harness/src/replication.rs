@@ -79,7 +79,7 @@ impl Server {
             format!("{prefix}_SSL={}", u8::from(how.tls)),
             format!("{prefix}_SSL_VERIFY_SERVER_CERT=0"),
         ];
-        if !self.kind().is_mariadb() {
+        if prefix == MYSQL.prefix {
             // Without TLS the password travels encrypted with the source's key.
             clauses.push("GET_SOURCE_PUBLIC_KEY=1".to_owned());
         }
@@ -113,6 +113,8 @@ impl Server {
     fn words(&self) -> Words {
         match self.kind() {
             kind if kind.is_mariadb() => MARIADB,
+            // Of before 8.0.23, which MariaDB kept.
+            Kind::MySql56 | Kind::MySql57 | Kind::Percona57 => MARIADB,
             Kind::MySql80 => Words { log_status: MARIADB.log_status, ..MYSQL },
             _ => MYSQL,
         }
