@@ -77,7 +77,7 @@ pub fn write_cert_check_table(report: &Checks, out: &mut dyn Write) -> Result<()
 /// [`Error::Write`].
 pub fn write_cert_check_monitor(report: &Checks, out: &mut dyn Write) -> Result<(), Error> {
     let checked = &report.checked;
-    let status = report.level().map_or("OK".to_owned(), |level| level_name(Some(level)).to_ascii_uppercase());
+    let status = report.level().map_or_else(|| "OK".to_owned(), |level| level_name(Some(level)).to_ascii_uppercase());
     let problems = checked
         .iter()
         .flat_map(|one| one.problems.iter().map(|problem| format!("{}: {}", one.place.display(), problem.text)));

@@ -32,7 +32,7 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
     Some(seconds)
         .filter(|seconds| (1..=most).contains(seconds))
         .map(Duration::from_secs)
-        .ok_or("more than 0".to_owned())
+        .ok_or_else(|| "more than 0".to_owned())
 }
 
 /// A short time, of a minute at most: a number with ms or s behind it.
