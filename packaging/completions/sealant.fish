@@ -24,7 +24,7 @@ function __fish_sealant_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c sealant -n "__fish_sealant_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_needs_command" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_needs_command" -s V -l version -d 'Print version'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "audit" -d 'Show what is still readable to someone who steals the disk or listens on the wire'
 complete -c sealant -n "__fish_sealant_needs_command" -f -a "backup" -d 'Make encrypted, signed backups of a data directory, each page of which is proven'
@@ -103,9 +103,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_se
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and not __fish_seen_subcommand_from diff help" -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts'"
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -l fail-on -d 'Exit 3 when a new or worse failure is at least this severe' -r
+complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -122,17 +122,17 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l full -d 'Store all pages again, whatever an earlier backup has'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l require-complete -d 'End with 4 if pages could not be proven because their key is not at hand'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l json -d 'Write what was made to standard output, schema sealant.backup/1'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l json -d 'For scripts: JSON on standard output, of the schema that docs/schema has for it'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l host -d 'Backups of this host [default: the one of the configuration]' -r
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l json -d 'For scripts, schema sealant.backup-list/1'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l json -d 'For scripts: JSON on standard output, of the schema that docs/schema has for it'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l config -d 'The configuration' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l host -d 'Backup of this host [default: the one of the configuration]' -r
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l json -d 'The receipt itself, schema sealant.receipt/1'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l host -d 'Backups of this host [default: the one of the configuration]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l json -d 'For scripts: JSON on standard output, of the schema that docs/schema has for it'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l host -d 'Backups of this host [default: the one of the configuration]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l identity -d 'File of age identities, for --read-data' -r -F
@@ -141,7 +141,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l objects -d 'Make SHA-256 of every object'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l read-data -d 'Decrypt and unpack everything, too'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l require-complete -d 'End with 4 if signatures were not judged, or nothing tells whether a newer receipt is hidden'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l json -d 'For scripts, schema sealant.backup-check/1'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l json -d 'For scripts: JSON on standard output, of the schema that docs/schema has for it'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from keyring" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from keyring" -f -a "check" -d 'Find out from a manifest alone whether a copy of the keys opens a backup'
@@ -178,7 +178,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, schema sealant.bench/1'"
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l html -d 'Write a page with charts to this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l no-queues -d 'Open volumes without work queues'
@@ -196,7 +196,7 @@ sealant\t'This program'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l rounds -d 'Rounds' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l server-option -d 'An option of all servers, such as --innodb-buffer-pool-size=1G (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, schema sealant.bench/1'"
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l html -d 'Write a page with charts to this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -s q -l quiet -d 'No status line on stderr'
@@ -210,7 +210,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, schema sealant.bench/1'"
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l html -d 'Write a page with charts to this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from tls" -l no-peers -d 'Measure this program and the server\'s own TLS alone'
@@ -238,7 +238,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l server-user -d 'The account [default: from --server-defaults, or the name of the user who runs this]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l server-defaults -d 'The only option file that is read for it: the password in the group client, options of the program in the group mariabackup' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, schema sealant.bench/1'"
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l html -d 'Write a page with charts to this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l no-peers -d 'Measure this program alone'
@@ -255,7 +255,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l inno -d '`inno` of the crate innodb-utils; default: the one in PATH, if any' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l fio -d '`fio`, for --cold; default: the one in PATH, if any' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, schema sealant.bench/1'"
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l html -d 'Write a page with charts to this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l cold -d 'From disk instead of from the page cache'
@@ -299,8 +299,8 @@ server\t'Only to be connected to'
 client\t'Only to connect'"
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -l replace -d 'Replace a certificate and key of that name'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from issue" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from show" -l format -d 'Output format' -r -f -a "text\t'For people'
-json\t'For scripts: a list of files, each with its certificates'"
+complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from show" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l dir -d 'Every certificate in an authority\'s directory, each with its key if that is there' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l endpoint -d 'The certificate that a running MySQL or MariaDB server serves' -r
@@ -310,7 +310,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l warn -d 'Warn if it expires within so many days' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l critical -d 'Critical if it expires within so many days' -r
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, schema sealant.cert-check/1'"
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -l monitor -d 'One line, and the exit codes of monitoring plug-ins'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand cert; and __fish_seen_subcommand_from renew" -l dir -d 'The authority\'s directory' -r -F
@@ -462,7 +462,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from status" -l state-dir -d 'Where runs keep their state [default: as for `sealant encrypt run`]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from status" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, a list of schema sealant.encrypt-state/1'"
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from pause" -l state-dir -d 'Where runs keep their state [default: as for `sealant encrypt run`]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from pause" -s h -l help -d 'Print help'
@@ -477,7 +477,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "resume" -d 'Let a paused run go on'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "cancel" -d 'End a run; a table that is being copied stays as it was'
 complete -c sealant -n "__fish_sealant_using_subcommand encrypt; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -f -a "init" -d 'Write what a server needs to have keys: show the plan, ask, and carry it out'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -f -a "check" -d 'Prove that a running server uses its keyring, that nobody else reads it, and that it opens what exists'
 complete -c sealant -n "__fish_sealant_using_subcommand keyring; and not __fish_seen_subcommand_from init check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -584,9 +584,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and not __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l device-bytes -d 'Bytes of the disk that the header is on; default: the size of FILE if it is a device' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l physical-block-bytes -d 'Bytes of the disk\'s physical blocks; default: what the system says if FILE is a device' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l backup-of -d 'Judge FILE as a header backup of the volume on this device or in this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l fail-on -d 'Exit 3 when a finding is at least this severe: info, low, medium, high, critical, or never' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -l fail-on -d 'Exit 3 when a finding is at least this severe: info, low, medium, high, critical, or never' -r
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from audit" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from boot" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from boot" -f -a "install" -d 'Write the lines of crypttab and fstab and the drop-in of the server\'s unit'
@@ -594,7 +594,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from boot" -f -a "remove" -d 'Take away what `boot install` wrote; the volume, its key and the guard of the mount point stay'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from boot" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from close" -l unmount -d 'Unmount it first, which fails while anybody has a file open in it'
-complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from close" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from close" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l key-file -d 'File with the key, exact bytes' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand luks; and __fish_seen_subcommand_from format" -l filesystem -d 'File system to be made in the volume' -r -f -a "ext4\t'ext4'
 xfs\t'XFS'
@@ -746,7 +746,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand restore" -l mariadb-key-
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l owner -d 'Owner of everything, by names or numbers [default: as it was]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l streams -d 'Threads' -r
-complete -c sealant -n "__fish_sealant_using_subcommand restore" -l json -d 'Write what was restored to standard output, schema sealant.restore/1'
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l json -d 'For scripts: JSON on standard output, of the schema that docs/schema has for it'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand rotate; and not __fish_seen_subcommand_from plan run help" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -852,7 +852,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand send" -l socket -d 'Sock
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l pid-file -d 'File with the process id of its server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l place -d 'Where the copy is kept meanwhile, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l max-freeze -d 'Never let the server stand still for longer, for example 500ms (lvm, zfs: not begun if longer is expected)' -r
-complete -c sealant -n "__fish_sealant_using_subcommand send" -l provider -d 'auto, stopped, btrfs, zfs, reflink or lvm; auto takes the best that is sound here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l provider -d 'auto, stopped, btrfs, zfs, reflink, lvm or follow; auto takes the best that is sound here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l user -d 'Account on the server at --socket for the provider follow; it needs RELOAD and BINLOG MONITOR [default: from the option files, or the name of the user who runs this]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l password-file -d 'Read the account\'s password from this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l backup-defaults -d 'Option file with the account for mariabackup or xtrabackup (--provider mariabackup)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l backup-program -d 'mariabackup or xtrabackup itself [default: found on the path]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l streams -d 'Connections that carry data at the same time' -r
@@ -891,16 +893,18 @@ complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l pid-file -d 'File with the process id of its server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l place -d 'Where copies are kept: a directory on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l max-freeze -d 'Never let the server stand still for longer, for example 500ms (lvm, zfs: not begun if longer is expected)' -r
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l provider -d 'auto, stopped, btrfs, zfs, reflink or lvm; auto takes the best that is sound here' -r
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l format -r -f -a "table\t'For people'
-json\t'For scripts'"
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l provider -d 'auto, stopped, btrfs, zfs, reflink, lvm or follow; auto takes the best that is sound here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l user -d 'Account on the server at --socket for the provider follow; it needs RELOAD and BINLOG MONITOR [default: from the option files, or the name of the user who runs this]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l password-file -d 'Read the account\'s password from this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l datadir -d 'Data directory of the server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l socket -d 'Socket of its server [default: the server is known by the files it has locked]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l pid-file -d 'File with the process id of its server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l place -d 'Where copies are kept: a directory on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l format -r -f -a "table\t'For people'
-json\t'For scripts'"
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l datadir -d 'Data directory of the server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from drop" -l socket -d 'Socket of its server [default: the server is known by the files it has locked]' -r -F
@@ -913,9 +917,11 @@ complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l pid-file -d 'File with the process id of its server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l place -d 'Where copies are kept: a directory on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l max-freeze -d 'Never let the server stand still for longer, for example 500ms (lvm, zfs: not begun if longer is expected)' -r
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l provider -d 'auto, stopped, btrfs, zfs, reflink or lvm; auto takes the best that is sound here' -r
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l format -r -f -a "table\t'For people'
-json\t'For scripts'"
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l provider -d 'auto, stopped, btrfs, zfs, reflink, lvm or follow; auto takes the best that is sound here' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l user -d 'Account on the server at --socket for the provider follow; it needs RELOAD and BINLOG MONITOR [default: from the option files, or the name of the user who runs this]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l password-file -d 'Read the account\'s password from this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from watchdog" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from help" -f -a "create" -d 'Take a copy and leave it there'
@@ -975,14 +981,14 @@ complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from help" -f -a "far" -d 'The end beside the server: takes connections of near ends that the authority has certified'
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l manifest -d 'Check the list of files that `sealant receive` left, `sealant-manifest`, and nothing else: is every file still what was received? PATH is the directory, if it is not the one that FILE lies in' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand verify" -s j -l jobs -d 'Threads that compute at the same time; default: one per processor' -r
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l format -d 'Output format' -r -f -a "table\t'For people'
-json\t'For scripts, schema sealant.verify/1'"
+json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s o -l output -d 'Write the report to this file instead of standard output' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand verify" -s j -l jobs -d 'Threads that compute at the same time; default: one per processor' -r
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s v -l verbose -d 'List every file and every finding in the table'
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
