@@ -209,13 +209,11 @@ fn a_reader_that_is_slow_gets_everything_and_takes_no_memory() {
 
 #[test]
 fn drivers_of_other_languages_pass() {
-    for kind in KINDS {
+    // Their statements are of 8.0 and later.
+    for kind in KINDS.into_iter().filter(|kind| *kind != Kind::MySql57) {
         let Some(_) = require(kind) else { continue };
         let site = Site::on(kind, &PASSING, &[]);
-        let plugin = match kind {
-            Kind::MySql57 | Kind::MariaDb1011 => "BY",
-            _ => "WITH caching_sha2_password BY",
-        };
+        let plugin = if kind.is_mariadb() { "BY" } else { "WITH caching_sha2_password BY" };
         for user in ["one", "two"] {
             let sql = format!(
                 "CREATE USER {user}@localhost IDENTIFIED {plugin} 'Pass-{user}'; GRANT ALL ON *.* TO {user}@localhost"
