@@ -36,7 +36,7 @@ fn is_complete(root: &Path, prefix: &str) {
     let called = Command::new(&link).args(["--role", "nobody"]).output().expect("it starts");
     let said = String::from_utf8_lossy(&called.stderr).into_owned();
     assert!(!called.status.success() && called.stdout.is_empty(), "nothing but the protocol on stdout");
-    assert!(said.starts_with("WSREP_SST: [ERROR] sealant: the server's call cannot be understood"), "{said}");
+    assert!(said.starts_with("WSREP_SST: [ERROR] sealant: the server's arguments are invalid"), "{said}");
     let unit = fs::read_to_string(below("lib/systemd/system/sealant-tunnel-far.service")).expect("a unit");
     assert!(unit.contains(&format!("ExecStart={prefix}/bin/sealant ")), "{unit}");
     for path in [

@@ -140,7 +140,7 @@ fn certificates_of_the_site() {
     let option_file = node.dir().join("my.cnf");
     fs::write(&option_file, section(&other)).expect("an option file");
     let log = fails(&mut node);
-    says(&log, "[INFO] sealant joiner", "someone was turned away (1 so far)");
+    says(&log, "[INFO] sealant joiner", "a connection was rejected (1 so far)");
     says(&place.donor().error_log(), "[ERROR] sealant donor", "certificate");
     // In the data directories of both nodes, where each keeps its own.
     let [of_donor, of_node] = [place.donor(), &node].map(|node| node.datadir().join("tls"));

@@ -194,7 +194,7 @@ fn what_lies_between_the_nodes_fails() {
     let mut node = place.node(|builder| builder);
     join(&mut node);
     let log = node.new_log();
-    says(&log, "[INFO] sealant joiner", "someone was turned away (2 so far)");
+    says(&log, "[INFO] sealant joiner", "a connection was rejected (2 so far)");
     assert_eq!(log.matches("wrong secret").count(), 2, "{log}");
     same_rows(place.donor(), &node);
     node.stop().expect("it stops");

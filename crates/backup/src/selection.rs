@@ -22,7 +22,7 @@ const MAX_KEY_BYTES: u64 = 64 << 10;
 
 /// Scans a data directory; also returns the files left out, with reasons.
 pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Vec<LeftOut>), BackupError> {
-    let patterns = snapshot::LEFT_OUT.into_iter().map(snapshot::LeftOut::pattern);
+    let patterns = snapshot::EXCLUDED.into_iter().map(snapshot::Excluded::pattern);
     let exclude = patterns.filter_map(|pattern| Pattern::new(&pattern).ok()).collect();
     let mut plan = Plan::scan(root, &Selection { include: Vec::new(), exclude })?;
     let mut left_out: Vec<(Vec<u8>, LeftOut)> = Vec::new();

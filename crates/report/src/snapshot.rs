@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
-use snapshot::{Estimate, Found, State, Still};
+use snapshot::{Estimate, Found, SnapshotCopy, State};
 use verify::size;
 
 use crate::{Error, json};
@@ -12,7 +12,7 @@ use crate::{Error, json};
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_snapshot_json(still: &Still, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_snapshot_json(still: &SnapshotCopy, out: &mut dyn Write) -> Result<(), Error> {
     let document = json!({
         "name": still.name(),
         "root": still.root(),
@@ -26,7 +26,7 @@ pub fn write_snapshot_json(still: &Still, out: &mut dyn Write) -> Result<(), Err
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_snapshot_table(still: &Still, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_snapshot_table(still: &SnapshotCopy, out: &mut dyn Write) -> Result<(), Error> {
     Ok(writeln!(out, "{}", still.root().display())?)
 }
 
@@ -59,7 +59,7 @@ pub fn write_snapshots_table(found: &[Found], out: &mut dyn Write) -> Result<(),
             State::Kept => "kept",
             State::InUse => "in use",
             State::Stale => "stale",
-            State::Void => "void",
+            State::Invalid => "void",
         };
         writeln!(out, "{:<20}  {:<8}  {state:<6}  {}", created(copy), copy.provider.name(), copy.name)?;
     }

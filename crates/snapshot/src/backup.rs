@@ -1,5 +1,5 @@
-//! A backup that a program of the server's maker streams, where no copy of one instant can be had: mariabackup and
-//! xtrabackup. What comes is not of one instant: it has to be prepared before a server may start on it.
+//! Backups streamed by mariabackup or xtrabackup, for servers of which no atomic copy can be made.
+//! The stream is not of one instant: it has to be prepared before a server can start on it.
 
 use std::{
     fmt,
@@ -14,20 +14,20 @@ use std::{
 
 use crate::error::Error;
 
-/// A program that streams backups.
+/// A backup program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// Of MariaDB.
+    /// mariabackup, of MariaDB.
     MariaBackup,
-    /// Of Percona, for MySQL.
+    /// xtrabackup, of Percona, for MySQL.
     XtraBackup,
 }
 
 impl Program {
-    /// All of them.
+    /// All programs.
     pub const ALL: [Self; 2] = [Self::MariaBackup, Self::XtraBackup];
 
-    /// Its name.
+    /// Name for messages and options.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Program {
         }
     }
 
-    /// What it is called on disk.
+    /// Name of the executable file.
     #[must_use]
     pub const fn file(self) -> &'static str {
         match self {
@@ -60,20 +60,20 @@ impl FromStr for Program {
     }
 }
 
-/// How a backup is made.
+/// Settings of a backup.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// By which program.
+    /// The backup program.
     pub program: Program,
-    /// Where that is, if not on the path.
+    /// Path of the program, if it is not on the search path.
     pub path: Option<PathBuf>,
-    /// Option file with the account for it.
+    /// Option file with the account for the backup.
     pub defaults: Option<PathBuf>,
     /// Socket of the server.
     pub socket: Option<PathBuf>,
 }
 
-/// A backup that is being made. The program ends with this value.
+/// A running backup. The program is ended when this is dropped.
 #[derive(Debug)]
 pub struct Backup {
     file: String,
@@ -81,28 +81,29 @@ pub struct Backup {
     log: Option<JoinHandle<String>>,
 }
 
-/// Ends the program from anywhere.
+/// Ends the program from another thread.
 #[derive(Clone, Debug)]
 pub struct Stopper(Arc<Mutex<Child>>);
 
 impl Stopper {
-    /// Ends it, if it has not ended.
+    /// Ends the program if it is still running.
     pub fn stop(&self) {
-        // One that has ended needs no signal.
+        // The program may already have ended.
         let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).kill();
     }
 
-    /// Its exit status, if it has ended.
+    /// Exit status of the program, if it has ended.
     fn ended(&self) -> Option<std::io::Result<std::process::ExitStatus>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).try_wait().transpose()
     }
 }
 
 impl Backup {
-    /// Begins one of the server of a data directory; what it writes is a stream of chunks in the xbstream format.
+    /// Starts a backup of the server of a data directory. The child's output is a stream of chunks
+    /// in the xbstream format.
     ///
     /// # Errors
-    /// [`Error::NoTool`], or [`Error::Backup`] if it cannot be started.
+    /// [`Error::NoTool`], or [`Error::Backup`] if the program cannot be started.
     pub fn begin(datadir: &Path, settings: &Settings) -> Result<(Self, ChildStdout), Error> {
         let file = settings.path.clone().unwrap_or_else(|| settings.program.file().into());
         let mut command = Command::new(&file);
@@ -127,16 +128,17 @@ impl Backup {
         Ok((Self { file, child, log: Some(log) }, stream))
     }
 
-    /// Ends the program from elsewhere.
+    /// Returns a handle to end the program from another thread.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         self.child.clone()
     }
 
-    /// Waits until it has ended, and makes sure that it found its backup whole. Its stream has to be read to the end before.
+    /// Waits for the program to end, and checks that it reported success. Its stream must have been
+    /// read to the end before.
     ///
     /// # Errors
-    /// [`Error::Backup`] with its own words if it did not.
+    /// [`Error::Backup`] with the program's last error message if it failed.
     pub fn finish(&mut self) -> Result<(), Error> {
         let status = loop {
             match self.child.ended() {
@@ -162,9 +164,10 @@ impl Drop for Backup {
     }
 }
 
-/// The line of a log that says why: the last that calls itself an error, or the last of all.
+/// The line of a log that gives the reason: the last one that mentions an error, else the last
+/// line.
 pub fn reason_in(mut log: impl BufRead) -> String {
-    /// What is longer is read as several lines.
+    /// Longer lines are read in several parts.
     const LONGEST: u64 = 4096;
     let (mut last, mut error, mut line) = (String::new(), None, Vec::new());
     while log.by_ref().take(LONGEST).read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
@@ -194,7 +197,7 @@ mod tests {
 
     use super::*;
 
-    /// A stand-in that fails as it is told to; real programs are in the tests of the whole.
+    /// A script in place of the program; integration tests use the real ones.
     fn settings(directory: &Path, script: &str) -> Settings {
         let path = directory.join("program");
         harness::script(&path, script).unwrap();

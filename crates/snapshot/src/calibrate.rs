@@ -1,7 +1,8 @@
-//! What a clone costs here and now: measured on files without a name, made for it on the file system of the data.
+//! Measures the cost of clones on this machine, with unnamed files on the file system of the data.
 //!
-//! A clone takes time for each file and for each extent, and has to wait for what of a file is in memory only. How much
-//! depends on processor, disk and file system, by a factor of ten between machines.
+//! A clone takes time for each file and for each extent, and has to wait until dirty pages are
+//! written. The costs depend on processor, disk and file system, and differ by a factor of ten
+//! between machines.
 
 use std::{
     fs::{File, OpenOptions},
@@ -15,26 +16,26 @@ use rustix::fs::{OFlags, ioctl_ficlone};
 
 use crate::{freeze::HighPriority, sys};
 
-/// Extents of a file that has many.
+/// Extents of the fragmented test file.
 const EXTENTS: u32 = 2048;
-/// Files that have many, each cloned once: a second clone finds extents that are shared already.
+/// Number of fragmented files, each cloned once: a second clone would find extents already shared.
 const MANY: usize = 2;
-/// Clones of a file that has one extent.
+/// Number of clones of a file with one extent.
 const ONE: usize = 48;
 const BLOCK_BYTES: usize = 4096;
-/// Bytes of which it is measured how fast they are written out.
+/// Bytes written to measure the write rate.
 const WRITTEN_BYTES: usize = 8 << 20;
 
-/// What each part of a clone takes.
+/// Cost of each part of a clone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Costs {
     pub(crate) per_file: Duration,
     pub(crate) per_extent: Duration,
-    /// Bytes of dirty page cache that are written out in a second.
+    /// Bytes of dirty page cache written per second.
     pub(crate) written_per_second: f64,
 }
 
-/// Measured on XFS, for where it cannot be measured: 36 µs a file, 16 µs an extent, 256 MiB in 0.12 s.
+/// Measured on XFS, used if measuring fails: 36 µs per file, 16 µs per extent, 256 MiB in 0.12 s.
 pub(crate) const USUAL: Costs = Costs {
     per_file: Duration::from_micros(36),
     per_extent: Duration::from_micros(16),
@@ -42,17 +43,17 @@ pub(crate) const USUAL: Costs = Costs {
 };
 
 impl Costs {
-    /// Measures them in a directory on the file system; nothing of it stays.
+    /// Measures the costs in a directory of the file system; leaves nothing behind.
     pub(crate) fn measured_in(directory: &Path) -> Option<Self> {
         Self::try_measure(directory).ok()
     }
 
     fn try_measure(directory: &Path) -> io::Result<Self> {
         let many = (0..MANY).map(|_| fragmented(directory)).collect::<io::Result<Vec<_>>>()?;
-        let one = nameless(directory)?;
+        let one = unnamed_file(directory)?;
         one.write_all_at(&[1; BLOCK_BYTES], 0)?;
         one.sync_data()?;
-        let large = nameless(directory)?;
+        let large = unnamed_file(directory)?;
         large.write_all_at(&vec![1; WRITTEN_BYTES], 0)?;
         let _priority = HighPriority::begin();
         let began = Instant::now();
@@ -63,21 +64,21 @@ impl Costs {
         let all = mean(many.iter().map(|file| clone_of(directory, file)).collect::<io::Result<_>>()?);
         #[expect(clippy::cast_precision_loss, reason = "a measurement")]
         let written_per_second = WRITTEN_BYTES as f64 / written.as_secs_f64().max(1e-6);
-        // As many as are counted of the data, in the same way.
+        // Extents are counted with the same method as those of the data.
         let per_extent = all.saturating_sub(per_file) / u32::try_from(extents).unwrap_or(EXTENTS);
         Ok(Self { per_file, per_extent, written_per_second })
     }
 }
 
-/// A file that is gone when it is closed.
-fn nameless(directory: &Path) -> io::Result<File> {
+/// Creates a file without a name.
+fn unnamed_file(directory: &Path) -> io::Result<File> {
     let flags = i32::try_from(OFlags::TMPFILE.bits()).unwrap_or_default();
     OpenOptions::new().read(true).write(true).mode(0o600).custom_flags(flags).open(directory)
 }
 
-/// A file in blocks with holes between them.
+/// Creates a file of blocks with holes between them.
 fn fragmented(directory: &Path) -> io::Result<File> {
-    let file = nameless(directory)?;
+    let file = unnamed_file(directory)?;
     for number in 0..u64::from(EXTENTS) {
         file.write_all_at(&[1; BLOCK_BYTES], number * 2 * BLOCK_BYTES as u64)?;
     }
@@ -85,17 +86,17 @@ fn fragmented(directory: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// How long it takes to make a file and clone another into it, as a copy does.
+/// Time to create a file and clone another one into it, as a copy does.
 fn clone_of(directory: &Path, from: &File) -> io::Result<Duration> {
     let began = Instant::now();
-    let to = nameless(directory)?;
+    let to = unnamed_file(directory)?;
     ioctl_ficlone(&to, from)?;
     from.metadata()?;
     Ok(began.elapsed())
 }
 
-/// What it takes of many, waiting for other programs included, which are there when it counts, too; but without the slowest
-/// eighth, since a single stall says nothing of the rest.
+/// Mean of the times without the slowest eighth. Waiting for other programs is included because it
+/// occurs during the copy too, but a single stall is not representative.
 fn mean(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.truncate(times.len() - times.len() / 8);

@@ -1,4 +1,4 @@
-//! A data directory, and the server that has it open.
+//! A data directory, and the server that uses it.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use rustix::process::Pid;
 
 use crate::{error::Error, process};
 
-/// A data directory, and how its server may be known.
+/// A data directory, and hints to find its server.
 #[derive(Clone, Debug)]
 pub struct DataDir {
     path: PathBuf,
@@ -17,28 +17,28 @@ pub struct DataDir {
     pid_file: Option<PathBuf>,
 }
 
-/// A running server that was proven to have a data directory open.
+/// A running server, proven to have the data directory open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerProcess {
-    /// Its process.
+    /// Process id of the server.
     pub pid: Pid,
-    /// What led to it, for messages.
+    /// How the server was found, for messages.
     pub found_by: &'static str,
 }
 
 impl DataDir {
-    /// The data directory at `path`, links resolved.
+    /// The data directory at `path`, with links resolved.
     ///
     /// # Errors
-    /// [`Error::Unreadable`] if it is not there or no directory; [`Error::NotADataDir`] if nothing in it
-    /// is a server's.
+    /// [`Error::Unreadable`] if the directory does not exist; [`Error::NotADataDir`] if it has no
+    /// file of a server.
     pub fn at(path: &Path) -> Result<Self, Error> {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         let resolved = fs::canonicalize(path).map_err(unreadable)?;
         if !fs::metadata(&resolved).map_err(unreadable)?.is_dir() {
             return Err(unreadable(std::io::ErrorKind::NotADirectory.into()));
         }
-        // One of them is in every data directory since MySQL 5.0, wherever InnoDB's own files are.
+        // Every data directory since MySQL 5.0 has one of these, wherever InnoDB's files are.
         let known = ["ibdata1", "mysql", "mysql.ibd", "aria_log_control"];
         if !known.iter().any(|name| resolved.join(name).exists()) {
             return Err(Error::NotADataDir { path: resolved });
@@ -46,28 +46,29 @@ impl DataDir {
         Ok(Self { path: resolved, socket: None, pid_file: None })
     }
 
-    /// Its server answers on this socket.
+    /// Sets the socket of its server.
     #[must_use]
     pub fn socket(self, socket: Option<PathBuf>) -> Self {
         Self { socket, ..self }
     }
 
-    /// Its server wrote its process id into this file.
+    /// Sets the pid file of its server.
     #[must_use]
     pub fn pid_file(self, pid_file: Option<PathBuf>) -> Self {
         Self { pid_file, ..self }
     }
 
-    /// Where it is.
+    /// Path with links resolved.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The server that has it open; `None` if none has.
+    /// The server that has the directory open; `None` if there is none.
     ///
     /// # Errors
-    /// [`Error`] if a server was named that is not this directory's, or cannot be seen from here.
+    /// [`Error`] if a hint names the server of another directory, or the server is hidden from this
+    /// process.
     pub fn server(&self) -> Result<Option<ServerProcess>, Error> {
         process::find(&self.path, self.socket.as_deref(), self.pid_file.as_deref())
     }

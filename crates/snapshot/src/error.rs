@@ -1,4 +1,4 @@
-//! What can go wrong, by cause.
+//! Errors of snapshots, by cause.
 
 use std::{
     io,
@@ -10,16 +10,16 @@ use rustix::process::Pid;
 
 use crate::{backup::Program, estimate::Estimate, follow::FollowError, provider::Provider};
 
-/// Why there is no copy. The server runs on in any case.
+/// Why no copy was made. The server keeps running in any case.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Something cannot be looked at.
+    /// A file or directory cannot be read.
     #[error("{}: cannot be read: {source}", path.display())]
     Unreadable {
-        /// What.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// There is no copy of this name.
@@ -30,18 +30,18 @@ pub enum Error {
         /// The data directory.
         datadir: PathBuf,
     },
-    /// No server has ever worked there.
+    /// The directory is not a data directory.
     #[error("{}: is not the data directory of a MySQL or MariaDB server", path.display())]
     NotADataDir {
         /// The directory.
         path: PathBuf,
     },
-    /// A process was named that works elsewhere.
+    /// The named process does not use this data directory.
     #[error("{}: process {pid}, {found_by}, does not have this data directory open", path.display())]
     NotItsServer {
-        /// The process.
+        /// Process id.
         pid: Pid,
-        /// What led to it.
+        /// How the process was found.
         found_by: &'static str,
         /// The data directory.
         path: PathBuf,
@@ -56,108 +56,108 @@ pub enum Error {
         /// Another.
         other: Pid,
     },
-    /// The server is in a PID namespace that cannot be seen.
+    /// The server is in a PID namespace that is hidden from this process.
     #[error("{}: locked by a process that this one cannot see, as of another container", path.display())]
     OutOfSight {
         /// The locked file.
         path: PathBuf,
     },
-    /// Where the server keeps its files cannot be seen by this user.
+    /// The server's open files are hidden from this user.
     #[error("process {pid}: its open files are hidden from this user, so what it keeps elsewhere could be missed")]
     Hidden {
-        /// The server.
+        /// Process id of the server.
         pid: Pid,
     },
     /// A table is outside the data directory.
     #[error("{}: a table outside the data directory, which a copy cannot hold in its place", path.display())]
     TablespaceOutside {
-        /// Its file.
+        /// Path of its file.
         path: PathBuf,
     },
-    /// The server keeps other files outside the data directory.
+    /// The server has other files outside of the data directory.
     #[error("{}: holds files of the server, outside the data directory", path.display())]
     KeptOutside {
         /// The directory.
         path: PathBuf,
     },
-    /// A server runs, and the provider is for those that do not.
+    /// A server is running, but the provider requires a stopped one.
     #[error("{}: its server runs, as process {pid}", path.display())]
     Runs {
-        /// The server.
+        /// Process id of the server.
         pid: Pid,
         /// The data directory.
         path: PathBuf,
     },
-    /// No server runs, and something of the data is elsewhere.
+    /// No server is running, and some files are outside of the data directory.
     #[error("{}: {missing} is not in it, and no server runs that could tell where it is", path.display())]
     Incomplete {
         /// The data directory.
         path: PathBuf,
-        /// What is elsewhere.
+        /// What is missing.
         missing: &'static str,
     },
-    /// The server was stopped before.
+    /// Another program has already stopped the server.
     #[error("process {pid}: is stopped already, by someone else")]
     AlreadyStopped {
-        /// The server.
+        /// Process id of the server.
         pid: Pid,
     },
-    /// The server ended.
+    /// The server has ended.
     #[error("process {pid}: the server has ended")]
     ServerGone {
-        /// The server.
+        /// Process id of the server.
         pid: Pid,
     },
-    /// The server cannot be stopped by this user.
+    /// This user may not stop the server process.
     #[error("process {pid}: cannot be stopped for the copy: {source}")]
     Signal {
-        /// The server.
+        /// Process id of the server.
         pid: Pid,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Someone else let the server go on.
+    /// Another program resumed the server during the copy.
     #[error("process {pid}: something woke the server while it was copied, so the copy is void")]
-    Woken {
-        /// The server.
+    Resumed {
+        /// Process id of the server.
         pid: Pid,
     },
-    /// A cluster's node sends write-sets to another, and a stop would cut one of them off.
+    /// The server is sending write-sets to a joining node, which a stop would cut off.
     #[error(
         "process {pid}: sends write-sets to a node that joins the cluster, which would wait for the rest for ever if this \
          server were stopped meanwhile"
     )]
     Sending {
-        /// The server.
+        /// Process id of the server.
         pid: Pid,
     },
-    /// The same, and it was seen only when the server went on again.
+    /// As [`Self::Sending`], but detected only after the server was resumed.
     #[error(
         "process {pid}: sent write-sets to a node that joins the cluster while it was stopped for the copy; they may have been \
          cut off, and that node would wait for the rest for ever"
     )]
     CutOff {
-        /// The server.
+        /// Process id of the server.
         pid: Pid,
     },
-    /// The freeze was as long as it may be, and the copy was not complete.
+    /// The longest allowed freeze ended before the copy was complete.
     #[error("the copy was not complete within the longest freeze of {} ms; the server runs on and the copy is void", limit.as_millis())]
     TooSlow {
         /// The limit.
         limit: Duration,
     },
-    /// The freeze would be too long.
+    /// The estimated freeze is too long.
     #[error(
         "the server would stand for about {:.0} ms ({} files, {} extents, {} MiB to write out), longer than the {} ms allowed",
         estimate.freeze_ms, estimate.files, estimate.extents, estimate.dirty_bytes >> 20, limit.as_millis()
     )]
     OverBudget {
-        /// What it would take.
+        /// The estimate.
         estimate: Box<Estimate>,
         /// The limit.
         limit: Duration,
     },
-    /// The process that is to save the server cannot be had.
+    /// The watchdog process cannot be started.
     #[error("the watchdog that lets the server go on does not run: {0}")]
     Watchdog(io::Error),
     /// The file system cannot share extents between files.
@@ -165,82 +165,82 @@ pub enum Error {
     NoClones {
         /// The data directory.
         path: PathBuf,
-        /// What the file system is called.
+        /// Name of the file system.
         kind: String,
     },
-    /// The place given is on another file system.
+    /// The given location is on another file system.
     #[error("{}: is on another file system than {}, and clones cannot cross", path.display(), datadir.display())]
     OtherFileSystem {
-        /// The place.
+        /// The location.
         path: PathBuf,
         /// The data directory.
         datadir: PathBuf,
     },
-    /// Files of one server are on two file systems.
+    /// The server's files are on two file systems.
     #[error("{}: is on another file system than the rest, so no copy is of one instant", path.display())]
     TwoFileSystems {
-        /// What is elsewhere.
+        /// The path on the second file system.
         path: PathBuf,
     },
-    /// Not on btrfs.
+    /// The data directory is not on btrfs.
     #[error("{}: is on {kind}, not on btrfs", path.display())]
     NotBtrfs {
         /// The data directory.
         path: PathBuf,
-        /// What the file system is called.
+        /// Name of its file system.
         kind: String,
     },
-    /// Not on ZFS.
+    /// The data directory is not on ZFS.
     #[error("{}: is on {kind}, not on ZFS", path.display())]
     NotZfs {
         /// The data directory.
         path: PathBuf,
-        /// What the file system is called.
+        /// Name of its file system.
         kind: String,
     },
-    /// Not on a logical volume.
+    /// The data directory is not on a logical volume.
     #[error("{}: its file system is not on a logical volume of LVM, or not directly", path.display())]
     NotLvm {
         /// The data directory.
         path: PathBuf,
     },
-    /// A file system whose snapshot on a logical volume cannot be mounted beside it.
+    /// A file system of which a snapshot cannot be mounted next to the original.
     #[error("{}: is on {kind}, and only XFS and ext4 are copied by a snapshot of their volume", path.display())]
     NotThisFileSystem {
         /// The data directory.
         path: PathBuf,
-        /// What the file system is called.
+        /// Name of its file system.
         kind: String,
     },
-    /// Not for everybody.
+    /// The provider needs root.
     #[error("only root may take a snapshot by {provider}")]
     NeedsRoot {
-        /// What the provider is called.
+        /// Name of the provider.
         provider: &'static str,
     },
-    /// A program is missing.
+    /// A required program is missing.
     #[error("{program}: no such program is on the path")]
     NoTool {
-        /// The program.
+        /// Name of the program.
         program: &'static str,
     },
     /// A program failed.
     #[error("{program}: {reason}")]
     Tool {
-        /// The program.
+        /// Name of the program.
         program: &'static str,
-        /// Its own words.
+        /// Its error message.
         reason: String,
     },
     /// A backup failed.
     #[error("{program}: {reason}")]
     Backup {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// Its own words.
+        /// Its error message.
         reason: String,
     },
-    /// A backup is no copy.
+    /// The program makes a stream and no copy.
     #[error("{program} streams a backup and makes no copy that stays; only `sealant send --live` takes it")]
     OnlyAStream {
         /// The program.
@@ -254,48 +254,48 @@ pub enum Error {
     NoRoom {
         /// The volume group.
         group: String,
-        /// What is free.
+        /// Free bytes.
         free_bytes: u64,
-        /// What a snapshot has to have.
+        /// Bytes that a snapshot needs at least.
         wanted_bytes: u64,
     },
-    /// A snapshot became full.
+    /// The snapshot of a volume ran full.
     #[error("snapshot {name}: became full or failed before its use was over, so the copy is void")]
     Overflowed {
-        /// Its name.
+        /// Name of the snapshot.
         name: String,
     },
-    /// A snapshot is not there any more.
+    /// The snapshot of a volume was removed.
     #[error("snapshot {name}: is gone, so the copy is void")]
     SnapshotGone {
-        /// Its name.
+        /// Name of the snapshot.
         name: String,
     },
-    /// Something else than a snapshot of this program is to be removed.
+    /// The snapshot to remove was not made by this program.
     #[error("{name}: is none of the snapshots that sealant makes, and is left alone")]
     NotOurs {
-        /// Its name.
+        /// Name of the snapshot.
         name: String,
     },
-    /// A part of the data is in another subvolume.
+    /// Part of the data is in another subvolume.
     #[error("{}: is in another subvolume, which one snapshot does not cover", path.display())]
     OtherSubvolume {
-        /// That part.
+        /// Path of that part.
         path: PathBuf,
     },
-    /// Somebody else's subvolume.
+    /// The subvolume belongs to another user.
     #[error("{}: this subvolume belongs to another user, and only its owner or root may take a snapshot of it", path.display())]
     NotItsOwner {
-        /// Its top.
+        /// Root of the subvolume.
         path: PathBuf,
     },
-    /// A snapshot that could not be removed again.
+    /// This user could not remove a snapshot of the subvolume again.
     #[error(
         "{}: a snapshot of this subvolume could not be removed again by this user (mount option user_subvol_rm_allowed)",
         path.display()
     )]
     NotRemovable {
-        /// The top of the subvolume.
+        /// Root of the subvolume.
         path: PathBuf,
     },
     /// The directory for copies cannot be used.
@@ -303,7 +303,7 @@ pub enum Error {
     Place {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A file cannot be copied.
@@ -311,21 +311,21 @@ pub enum Error {
     Copy {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A copy cannot be removed.
     #[error("{}: the copy cannot be removed: {source}", path.display())]
     Release {
-        /// What is left.
+        /// Path that was not removed.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A copy is in use.
+    /// A program uses the copy.
     #[error("{name}: a program uses this copy")]
     InUse {
-        /// Its name.
+        /// Name of the copy.
         name: String,
     },
     /// A working server could not be copied.
@@ -336,7 +336,7 @@ pub enum Error {
     NoProvider {
         /// The data directory.
         path: PathBuf,
-        /// Why each is refused.
+        /// The reason for each provider.
         refused: Vec<(Provider, Self)>,
     },
 }
@@ -404,7 +404,7 @@ impl Error {
         }
     }
 
-    /// The reason alone, for a line in a log that says already what of.
+    /// The reason without the path, for log lines that already name it.
     #[must_use]
     pub fn brief(&self) -> String {
         match self {
@@ -428,8 +428,8 @@ impl Error {
         }
     }
 
-    /// Why no provider will do: the one reason if there is only one.
-    pub(crate) fn of_refusals(path: &Path, mut refused: Vec<(Provider, Self)>) -> Self {
+    /// The error if no provider can be used: the reason itself if there is only one.
+    pub(crate) fn from_refusals(path: &Path, mut refused: Vec<(Provider, Self)>) -> Self {
         match refused.pop() {
             Some((_, only)) if refused.is_empty() => only,
             last => {

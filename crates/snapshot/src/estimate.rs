@@ -1,4 +1,4 @@
-//! What a copy will cost, before anything is done.
+//! Estimates the cost of a copy before it is made.
 
 use std::{
     path::{Path, PathBuf},
@@ -17,48 +17,51 @@ use crate::{
     sys,
 };
 
-/// Until all threads of a server stand, and until it has been seen that they still do: 0.5 to 13 ms were measured.
+/// Time to stop all threads of a server and to check that they stayed stopped: 0.5 to 13 ms were
+/// measured.
 const STOPPING: Duration = Duration::from_millis(10);
-/// A snapshot of a subvolume, whatever is in it: the middle of what was measured, 12 to 138 ms.
+/// A snapshot of a subvolume of any size: the middle of the measured 12 to 138 ms.
 const PER_SUBVOLUME: Duration = Duration::from_millis(75);
-/// Suspending a logical volume, and a transaction group of ZFS: of the order of a snapshot of a subvolume, not measured.
+/// Suspending a logical volume, and a transaction group of ZFS: assumed similar to a subvolume, not
+/// measured.
 const PER_VOLUME: Duration = Duration::from_millis(75);
-/// What a copy takes.
+/// Estimated cost of a copy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// How it would be taken.
+    /// The provider that would be used.
     pub provider: Provider,
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// Extents of all files.
+    /// Number of extents of all files.
     pub extents: u64,
-    /// Bytes that are in memory and not on disk yet, after all was written out: what a server dirties meanwhile.
+    /// Dirty bytes left after everything was written out: what a server dirties meanwhile.
     pub dirty_bytes: u64,
-    /// How long the server would stand, or its writes wait, in milliseconds; 0 if no server runs.
+    /// How long the server would be stopped, or its writes wait, in milliseconds; 0 if no server is
+    /// running.
     pub freeze_ms: f64,
 }
 
 impl Estimate {
-    /// How long the server would stand.
+    /// How long the server would be stopped.
     #[must_use]
     pub fn freeze(&self) -> Duration {
         Duration::from_secs_f64(self.freeze_ms / 1000.0)
     }
 }
 
-/// What is known of the files of a data directory.
+/// Size of the files of a data directory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Size {
     pub(crate) files: u64,
     pub(crate) extents: u64,
     pub(crate) dirty_bytes: u64,
-    /// How long it took to list them, which is done again while the server stands.
+    /// Time to list them, which is repeated while the server is stopped.
     pub(crate) listed: Duration,
 }
 
 impl Size {
-    /// Looks at all files.
-    pub(crate) fn of(root: &Path, listing: &Listing, external: &[ExternalFiles]) -> Result<Self, Error> {
+    /// Examines all files.
+    pub(crate) fn measure(root: &Path, listing: &Listing, external: &[ExternalFiles]) -> Result<Self, Error> {
         let mut files: Vec<PathBuf> = listing.files.iter().map(|path| root.join(path)).collect();
         for place in external {
             files.extend(place.files()?.into_iter().map(|file| file.from));
@@ -67,19 +70,20 @@ impl Size {
         for path in files {
             let file = match listing::open(&path) {
                 Ok(file) => file,
-                // A running server renames and removes files all the time.
+                // A running server renames and removes files.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 Err(source) => return Err(Error::Unreadable { path, source }),
             };
-            // Where the file system does not tell extents, a file is at least one.
+            // If the file system does not report extents, a file counts as one.
             size.extents += sys::extents(&file).unwrap_or(1);
-            // Before Linux 6.5 nobody knows.
+            // Not available before Linux 6.5.
             size.dirty_bytes += sys::dirty_bytes(&file).unwrap_or(0);
         }
         Ok(size)
     }
 
-    /// What a copy by `provider` takes where clones cost so much. A server that does not run need not stand.
+    /// Estimates a copy by `provider` with these costs. Without a running server there is no
+    /// freeze.
     pub(crate) fn estimate(&self, provider: Provider, costs: &Costs, runs: bool) -> Estimate {
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
         let (files, extents, dirty) = (self.files as f64, self.extents as f64, self.dirty_bytes as f64);

@@ -1,8 +1,9 @@
-//! External files: what a server keeps outside its data directory, and a copy of the same instant needs: redo and undo
-//! logs, system tablespace, doublewrite buffer, Aria's logs, binary logs.
+//! External files: files that a server keeps outside of its data directory and that a copy of the
+//! same instant needs: redo and undo logs, system tablespace, doublewrite buffer, Aria's logs,
+//! binary logs.
 //!
-//! The server's open files tell where they are, whatever its variables are. A copy has all of them where a server looks
-//! by default: in the data directory.
+//! The server's open files show where they are, whatever its variables say. A copy has all of them
+//! in the default location: in the data directory.
 
 use std::{
     collections::BTreeSet,
@@ -17,7 +18,7 @@ use crate::{
     process::{OpenFile, of_process, open_files},
 };
 
-/// Where MySQL keeps its redo log since 8.0.30.
+/// Directory of MySQL's redo log since 8.0.30.
 pub(crate) const REDO: &str = "#innodb_redo";
 
 /// The external files of one kind in one directory.
@@ -62,7 +63,7 @@ fn is_innodb(name: &str) -> bool {
     let numbered = |start: &str| name.strip_prefix(start).is_some_and(all_digits);
     ["ib_logfile", "ibdata", "undo_", "undo"].into_iter().any(numbered)
         || name.starts_with("#ib_redo")
-        // Undo tablespaces of a name of their own: MySQL takes this ending and no other.
+        // Undo tablespaces created by a statement: MySQL accepts only this suffix.
         || Path::new(name).extension().is_some_and(|ending| ending == "ibu")
         || (name.starts_with("#ib_") && Path::new(name).extension().is_some_and(|ending| ending == "dblwr"))
 }
@@ -83,17 +84,17 @@ fn numbered(name: &str) -> Option<&str> {
 /// One external file.
 pub(crate) struct ExternalFile {
     pub(crate) from: PathBuf,
-    /// Where it goes, relative to the copy's data directory.
+    /// Target path, relative to the copy's data directory.
     pub(crate) to: PathBuf,
-    /// Whether it lists other files by their paths.
+    /// Whether it is an index that lists other files by path.
     pub(crate) is_index: bool,
 }
 
 impl ExternalFiles {
-    /// The files that are in the directory now.
+    /// The files that are currently in the directory.
     pub(crate) fn files(&self) -> Result<Vec<ExternalFile>, Error> {
         let unreadable = |source| Error::Unreadable { path: self.directory.clone(), source };
-        // MySQL keeps its redo log in a directory of its own, wherever that is.
+        // MySQL keeps its redo log in a separate directory of this name.
         let redo = self.directory.file_name().filter(|name| *name == REDO).map(Path::new);
         let mut files = Vec::new();
         for item in fs::read_dir(&self.directory).map_err(unreadable)? {
@@ -111,10 +112,10 @@ impl ExternalFiles {
     }
 }
 
-/// Finds what a server has open outside its data directory.
+/// Finds the files that a server has open outside of its data directory.
 ///
 /// # Errors
-/// [`Error::TablespaceOutside`] for a table: the copy could not put it where the server would look.
+/// [`Error::TablespaceOutside`] for a table: a copy could not put it where the server expects it.
 pub(crate) fn find(server: &ServerProcess, datadir: &Path) -> Result<Vec<ExternalFiles>, Error> {
     let open = open_files(server.pid).map_err(|source| match source.kind() {
         io::ErrorKind::PermissionDenied => Error::Hidden { pid: server.pid },
@@ -129,7 +130,7 @@ pub(crate) fn find(server: &ServerProcess, datadir: &Path) -> Result<Vec<Externa
             return Err(Error::TablespaceOutside { path: open.path });
         }
         let Some(kind) = Kind::from_name(&name) else { continue };
-        // The path is as the server sees it, which may be in a container.
+        // The path is as the server sees it, possibly from inside a container.
         let same = fs::metadata(&open.path).is_ok_and(|seen| (seen.dev(), seen.ino()) == open.identity);
         if !same {
             return Err(Error::OutOfSight { path: open.path });
@@ -139,7 +140,8 @@ pub(crate) fn find(server: &ServerProcess, datadir: &Path) -> Result<Vec<Externa
     Ok(found.into_iter().collect())
 }
 
-/// Whether a file is in a directory that a link in the data directory leads to: that is copied in its place.
+/// Whether a link in the data directory leads to the directory of a file, which is then copied in
+/// place of the link.
 fn linked_from(datadir: &Path, path: &Path) -> bool {
     let links = fs::read_dir(datadir).into_iter().flatten().flatten();
     let mut links = links.filter(|item| item.file_type().is_ok_and(|kind| kind.is_symlink()));

@@ -1,4 +1,4 @@
-//! A server that stands still.
+//! Stops the process of a server and resumes it.
 
 use std::{
     fs::{self, File},
@@ -26,10 +26,10 @@ use crate::{
     watchdog::{Running, Watchdog},
 };
 
-/// How often the threads are looked at until all have stopped.
-const LOOK: Duration = Duration::from_micros(200);
+/// Interval of checks until all threads have stopped.
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
-/// A stopped process. It goes on when this goes, and also if this whole program is killed.
+/// A stopped process. It is resumed when this is dropped, and also if this whole program is killed.
 #[derive(Debug)]
 pub(crate) struct Freeze {
     pid: Pid,
@@ -39,15 +39,15 @@ pub(crate) struct Freeze {
     limit: Duration,
     thawed: bool,
     _priority: HighPriority,
-    /// Nobody else freezes this server meanwhile: the end of one freeze would end the other in the middle.
-    _alone: File,
+    /// Lock against other freezes of this server: the end of one would also end the other.
+    _lock: File,
 }
 
 impl Freeze {
-    /// Stops a server and waits until every thread of it stands.
+    /// Stops a server and waits until all of its threads have stopped.
     ///
     /// # Errors
-    /// [`Error`]; the server runs on.
+    /// [`Error`]; the server keeps running.
     pub(crate) fn begin(
         server: &ServerProcess,
         datadir: &DataDir,
@@ -56,9 +56,10 @@ impl Freeze {
     ) -> Result<Self, Error> {
         let pid = server.pid;
         let refused = |source: Errno| Error::Signal { pid, source: source.into() };
-        let alone = alone(datadir.path(), pid)?;
+        let lock_datadir = lock_datadir(datadir.path(), pid)?;
         let process = pidfd_open(pid, PidfdFlags::empty()).map_err(refused)?;
-        // From here on the number is that process's: if it has the data directory open now, it is the one to stop.
+        // From here on the descriptor refers to a fixed process: if it has the data directory open
+        // now, it is the right one.
         if datadir.server()?.map(|now| now.pid) != Some(pid) {
             return Err(Error::ServerGone { pid });
         }
@@ -67,35 +68,37 @@ impl Freeze {
             return Err(Error::AlreadyStopped { pid });
         }
         let mut watchdog = watchdog.start(pid, limit)?;
-        // Alive after the watchdog has opened it by its number, so that both mean the same process. A signal would not
-        // do: it wakes what someone else has stopped.
+        // Checked after the watchdog has opened the process by its id, so that both refer to the
+        // same one. A signal would not do, since it could wake a process that another program has
+        // stopped.
         if has_ended(&process) {
             return Err(Error::ServerGone { pid });
         }
         let (priority, began) = (HighPriority::begin(), Instant::now());
         watchdog.arm()?;
-        let freeze = Self { pid, process, watchdog, began, limit, thawed: false, _priority: priority, _alone: alone };
-        freeze.wait_until_still()?;
+        let freeze =
+            Self { pid, process, watchdog, began, limit, thawed: false, _priority: priority, _lock: lock_datadir };
+        freeze.wait_until_stopped()?;
         Ok(freeze)
     }
 
-    /// The signal returns before the threads have stopped.
-    fn wait_until_still(&self) -> Result<(), Error> {
-        while !self.is_still()? {
+    /// The signal returns before all threads have stopped.
+    fn wait_until_stopped(&self) -> Result<(), Error> {
+        while !self.is_stopped()? {
             self.check_time()?;
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         Ok(())
     }
 
-    fn is_still(&self) -> Result<bool, Error> {
+    fn is_stopped(&self) -> Result<bool, Error> {
         Ok(tasks(self.pid)?.iter().all(|state| matches!(state, 'T' | 'Z' | 'X')))
     }
 
-    /// Makes sure that there is time left.
+    /// Checks that there is time left.
     ///
     /// # Errors
-    /// [`Error::TooSlow`].
+    /// [`Error::TooSlow`] if not.
     pub(crate) fn check_time(&self) -> Result<(), Error> {
         if self.began.elapsed() < self.limit { Ok(()) } else { Err(self.too_slow()) }
     }
@@ -104,27 +107,27 @@ impl Freeze {
         Error::TooSlow { limit: self.limit }
     }
 
-    /// Lets the server go on. Returns how long it stood.
+    /// Resumes the server. Returns how long it was stopped.
     ///
     /// # Errors
-    /// [`Error::TooSlow`] or [`Error::Woken`] if it did not stand all the time: what was copied is not
+    /// [`Error::TooSlow`] or [`Error::Resumed`] if it was not stopped all the time: the copy is not
     /// of one instant.
     pub(crate) fn end(mut self) -> Result<Duration, Error> {
-        let still = self.is_still();
+        let still = self.is_stopped();
         let stood = self.began.elapsed();
         self.thaw();
         let in_time = self.watchdog.finish()?;
         match still {
             _ if !in_time || stood > self.limit => Err(self.too_slow()),
             Ok(true) => Ok(stood),
-            Ok(false) => Err(Error::Woken { pid: self.pid }),
+            Ok(false) => Err(Error::Resumed { pid: self.pid }),
             Err(error) => Err(error),
         }
     }
 
     fn thaw(&mut self) {
         if !self.thawed {
-            // A process that is gone needs no thawing; the watchdog tries again in any case.
+            // The process may have ended; the watchdog sends SIGCONT in any case.
             let _ = pidfd_send_signal(&self.process, Signal::CONT);
             self.thawed = true;
         }
@@ -137,8 +140,8 @@ impl Drop for Freeze {
     }
 }
 
-/// Holds the data directory against other freezes.
-fn alone(datadir: &Path, pid: Pid) -> Result<File, Error> {
+/// Locks the data directory against other freezes.
+fn lock_datadir(datadir: &Path, pid: Pid) -> Result<File, Error> {
     let unreadable = |source| Error::Unreadable { path: datadir.to_owned(), source };
     let directory = File::open(datadir).map_err(unreadable)?;
     match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
@@ -152,7 +155,7 @@ fn has_ended(process: &OwnedFd) -> bool {
     poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
 }
 
-/// This thread before all others, for as long as a server waits for it, if this user may have that.
+/// Raises the priority of this thread while a server waits for it, if this user may.
 #[derive(Debug)]
 pub(crate) struct HighPriority {
     before: Option<i32>,
@@ -174,7 +177,7 @@ impl Drop for HighPriority {
     }
 }
 
-/// The states of all threads of a process.
+/// States of all threads of a process.
 fn tasks(pid: Pid) -> Result<Vec<char>, Error> {
     let directory = of_process(pid).join("task");
     let gone = |source: io::Error| match source.kind() {
@@ -183,7 +186,7 @@ fn tasks(pid: Pid) -> Result<Vec<char>, Error> {
     };
     let mut states = Vec::new();
     for task in fs::read_dir(&directory).map_err(gone)? {
-        // A thread that has ended meanwhile does nothing any more.
+        // The thread has ended meanwhile.
         let Ok(stat) = fs::read_to_string(task.map_err(gone)?.path().join("stat")) else { continue };
         states.extend(state_in(&stat));
     }

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{error::Error, still::Still};
+use crate::{error::Error, snapshot_copy::SnapshotCopy};
 
 /// How often it is looked whether the program is to end.
 const TICK: Duration = Duration::from_millis(20);
@@ -27,7 +27,7 @@ pub struct Listener {
 /// A copy in use. It is released with this value, and also when the program is told to stop.
 pub struct Held {
     root: PathBuf,
-    still: Arc<Mutex<Option<Still>>>,
+    copy: Arc<Mutex<Option<SnapshotCopy>>>,
     over: Arc<AtomicBool>,
     kept: Arc<dyn Fn(&Error) + Send + Sync>,
 }
@@ -35,14 +35,14 @@ pub struct Held {
 impl Held {
     /// Holds a copy until this value goes, or `stop` becomes true.
     #[must_use]
-    pub fn new(still: Still, stop: Arc<AtomicBool>, listener: Listener) -> Self {
-        let root = still.root().to_owned();
-        let (still, over) = (Arc::new(Mutex::new(Some(still))), Arc::new(AtomicBool::new(false)));
-        let held = Self { root, still: Arc::clone(&still), over: Arc::clone(&over), kept: Arc::clone(&listener.kept) };
+    pub fn new(copy: SnapshotCopy, stop: Arc<AtomicBool>, listener: Listener) -> Self {
+        let root = copy.root().to_owned();
+        let (copy, over) = (Arc::new(Mutex::new(Some(copy))), Arc::new(AtomicBool::new(false)));
+        let held = Self { root, copy: Arc::clone(&copy), over: Arc::clone(&over), kept: Arc::clone(&listener.kept) };
         thread::spawn(move || {
             while !over.load(Ordering::Relaxed) {
                 if stop.load(Ordering::Relaxed) {
-                    release(&still, &*listener.kept);
+                    release(&copy, &*listener.kept);
                     return (listener.stopped)();
                 }
                 thread::sleep(TICK);
@@ -54,10 +54,10 @@ impl Held {
     /// Makes sure that the copy is still of the instant that it was taken in.
     ///
     /// # Errors
-    /// As [`Still::prove`].
+    /// As [`SnapshotCopy::prove`].
     pub fn prove(&self) -> Result<(), Error> {
-        let still = self.still.lock().unwrap_or_else(PoisonError::into_inner);
-        still.as_ref().map_or(Ok(()), Still::prove)
+        let copy = self.copy.lock().unwrap_or_else(PoisonError::into_inner);
+        copy.as_ref().map_or(Ok(()), SnapshotCopy::prove)
     }
 
     /// The copy's data directory.
@@ -70,7 +70,7 @@ impl Held {
 impl Drop for Held {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        release(&self.still, &*self.kept);
+        release(&self.copy, &*self.kept);
     }
 }
 
@@ -80,10 +80,10 @@ impl fmt::Debug for Held {
     }
 }
 
-fn release(still: &Mutex<Option<Still>>, kept: &dyn Fn(&Error)) {
+fn release(copy: &Mutex<Option<SnapshotCopy>>, kept: &dyn Fn(&Error)) {
     // Held until it is done: the other thread waits, and the program with it.
-    let mut still = still.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(Err(error)) = still.take().map(Still::release) {
+    let mut copy = copy.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(Err(error)) = copy.take().map(SnapshotCopy::release) {
         kept(&error);
     }
 }
@@ -96,7 +96,7 @@ mod tests {
 
     fn held(stop: &Arc<AtomicBool>, stopped: impl FnOnce() + Send + 'static) -> Held {
         let listener = Listener { stopped: Box::new(stopped), kept: Arc::new(|_| {}) };
-        Held::new(Still::stopped(Path::new("/data")), Arc::clone(stop), listener)
+        Held::new(SnapshotCopy::stopped(Path::new("/data")), Arc::clone(stop), listener)
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
         assert!(held.root() == Path::new("/data") && held.prove().is_ok());
         stop.store(true, Ordering::Relaxed);
         told.recv_timeout(Duration::from_secs(10)).unwrap();
-        assert!(held.still.lock().unwrap().is_none());
+        assert!(held.copy.lock().unwrap().is_none());
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! A consistent, still copy of a live data directory.
+//! Consistent copies of live data directories.
 //!
-//! A copy of a running server is usable if it is what a power cut could have left: one instant for
-//! all files. Locks do not give that, since InnoDB goes on writing pages, redo and checkpoints under
-//! them. What does is a snapshot that the file system takes as one, or a server that stands still
-//! while every file is cloned. [`take`] makes such a copy, [`estimate()`] says beforehand how long the
-//! server will stand, and a [`Still`] removes its copy when it goes.
+//! A copy of a running server is usable if a power failure could have left it: all files must be of
+//! one instant. Locks do not ensure that, since InnoDB keeps writing pages, redo and checkpoints
+//! under them. An atomic snapshot of the file system does, and so do clones of all files while the
+//! server process is stopped. [`take`] makes such a copy, [`estimate()`] estimates how long the
+//! server will be stopped, and a [`SnapshotCopy`] removes its copy when it is dropped.
 //!
-//! Which way is chosen is a [`Provider`]'s business: one file each in [`provider`].
+//! A [`Provider`] is one method to make the copy: one file each in [`provider`].
 
 #![deny(unsafe_code)]
 
@@ -26,8 +26,8 @@ mod process;
 pub mod provider;
 mod record;
 mod sending;
+mod snapshot_copy;
 mod stall;
-mod still;
 #[allow(unsafe_code, reason = "extents, dirty pages and subvolumes have no safe call")]
 mod sys;
 mod tools;
@@ -40,30 +40,30 @@ pub use crate::{
     error::Error,
     estimate::Estimate,
     held::{Held, Listener},
-    listing::{LEFT_OUT, LeftOut},
+    listing::{EXCLUDED, Excluded},
     process::mapped_for_writing,
     provider::{Choice, Provider},
     record::{Found, State, discard, list, select},
-    still::{Keep, Still},
+    snapshot_copy::{Keep, SnapshotCopy},
     watchdog::Watchdog,
 };
 
-/// How long a server may be frozen unless told otherwise.
+/// Default of the longest freeze of a server.
 pub const MAX_FREEZE: Duration = Duration::from_secs(1);
 
-/// How a copy is to be taken.
+/// Options of a copy.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The way to take it.
+    /// Provider to use.
     pub provider: Choice,
-    /// Longer than this the server never stands still.
+    /// Longest time for which the server may be stopped.
     pub max_freeze: Duration,
-    /// Directory for the copy, on the file system of the data; by default beside the data directory, or
-    /// in it if that is where its file system begins.
+    /// Directory for the copy, on the file system of the data. By default next to the data
+    /// directory, or inside it if it is a mount point.
     pub place: Option<PathBuf>,
-    /// The program that lets the server go on if this one is killed.
+    /// The program that resumes the server if this one is killed.
     pub watchdog: Watchdog,
-    /// Whether the copy stays when its [`Still`] goes.
+    /// Whether the copy is kept when its [`SnapshotCopy`] is dropped.
     pub keep: Keep,
     /// How the server is asked, which [`Provider::Follow`] needs.
     pub account: Option<follow::Account>,
@@ -82,19 +82,19 @@ impl Default for Options {
     }
 }
 
-/// Takes a still copy of a data directory.
+/// Makes a consistent copy of a data directory.
 ///
 /// # Errors
-/// [`Error`]: nothing is left behind, and the server runs on.
-pub fn take(datadir: &DataDir, options: &Options) -> Result<Still, Error> {
+/// [`Error`]: nothing is left behind, and the server keeps running.
+pub fn take(datadir: &DataDir, options: &Options) -> Result<SnapshotCopy, Error> {
     let prepared = provider::choose(datadir, options)?;
     prepared.provider.take(&prepared, options)
 }
 
-/// Says what a copy would take, and which provider would be chosen. Changes nothing.
+/// Estimates the cost of a copy and selects the provider. Changes nothing.
 ///
 /// # Errors
-/// [`Error`] if there is none that is sound here, or the data directory cannot be read.
+/// [`Error`] if no provider is suitable, or the data directory cannot be read.
 pub fn estimate(datadir: &DataDir, options: &Options) -> Result<Estimate, Error> {
     provider::choose(datadir, options).map(|prepared| prepared.estimate)
 }

@@ -1,4 +1,4 @@
-//! What of a data directory is copied.
+//! Lists the files of a data directory that are copied.
 
 use std::{
     collections::BTreeSet,
@@ -13,34 +13,34 @@ use files::regular::{self, Links};
 
 use crate::{error::Error, location::DIRECTORY};
 
-/// Names of what belongs to a running process and not to its data, at the top of a data directory.
+/// Names at the top of a data directory that belong to a running process and not to its data.
 ///
-/// A server makes them anew. Galera's cache and state are of one node at one time; MariaDB's
-/// `ddl_recovery.log` is not among them, since a copy of a running server needs it.
-pub const LEFT_OUT: [LeftOut; 15] = [
-    LeftOut::Starts("ibtmp"),
-    LeftOut::Is("#innodb_temp"),
-    LeftOut::Ends(".pid"),
-    LeftOut::Ends(".err"),
-    LeftOut::Ends(".sock"),
-    LeftOut::Ends(".sock.lock"),
-    LeftOut::Is("galera.cache"),
-    LeftOut::Starts("gcache.page."),
-    LeftOut::Is("gvwstate.dat"),
-    LeftOut::Is("grastate.dat"),
-    LeftOut::Is("sst_in_progress"),
-    LeftOut::Is("tables_flushed"),
-    LeftOut::Is("lost+found"),
-    LeftOut::Is(".sealant-staging"),
-    LeftOut::Is(DIRECTORY),
+/// A server recreates them. Galera's cache and state belong to one node. MariaDB's
+/// `ddl_recovery.log` is not listed, since a copy of a running server needs it.
+pub const EXCLUDED: [Excluded; 15] = [
+    Excluded::Starts("ibtmp"),
+    Excluded::Is("#innodb_temp"),
+    Excluded::Ends(".pid"),
+    Excluded::Ends(".err"),
+    Excluded::Ends(".sock"),
+    Excluded::Ends(".sock.lock"),
+    Excluded::Is("galera.cache"),
+    Excluded::Starts("gcache.page."),
+    Excluded::Is("gvwstate.dat"),
+    Excluded::Is("grastate.dat"),
+    Excluded::Is("sst_in_progress"),
+    Excluded::Is("tables_flushed"),
+    Excluded::Is("lost+found"),
+    Excluded::Is(".sealant-staging"),
+    Excluded::Is(DIRECTORY),
 ];
 
-/// Those that are directories.
+/// Excluded names that are directories.
 const DIRECTORIES: [&str; 4] = ["#innodb_temp", "lost+found", ".sealant-staging", DIRECTORY];
 
 /// A name, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeftOut {
+pub enum Excluded {
     /// The whole name.
     Is(&'static str),
     /// How it begins.
@@ -49,8 +49,8 @@ pub enum LeftOut {
     Ends(&'static str),
 }
 
-impl LeftOut {
-    /// A database may be called `ibtmp_orders`, or `tables_flushed`.
+impl Excluded {
+    /// A database may have a name such as `ibtmp_orders` or `tables_flushed`.
     fn matches(self, name: &OsStr, is_directory: bool) -> bool {
         let name = name.as_bytes();
         match self {
@@ -60,7 +60,7 @@ impl LeftOut {
         }
     }
 
-    /// As a pattern of file names.
+    /// As a pattern for file names.
     #[must_use]
     pub fn pattern(self) -> String {
         match self {
@@ -76,15 +76,15 @@ impl LeftOut {
 pub(crate) struct Listing {
     pub(crate) directories: Vec<PathBuf>,
     pub(crate) files: Vec<PathBuf>,
-    /// Links that stay what they are: they point at something in the directory, or at nothing.
+    /// Links that are copied as links: they point into the directory, or nowhere.
     pub(crate) links: Vec<PathBuf>,
-    /// Links that lead out of the directory: what they point at is listed in their place.
-    pub(crate) outward: Vec<PathBuf>,
+    /// Links that lead out of the directory: their targets are listed in their place.
+    pub(crate) external_links: Vec<PathBuf>,
 }
 
 impl Listing {
     /// Lists a data directory.
-    pub(crate) fn of(root: &Path) -> Result<Self, Error> {
+    pub(crate) fn scan(root: &Path) -> Result<Self, Error> {
         let mut listing = Self::default();
         let mut followed = BTreeSet::new();
         let mut open = vec![PathBuf::new()];
@@ -96,15 +96,15 @@ impl Listing {
                 let name = item.file_name();
                 let path = directory.join(&name);
                 let kind = item.file_type().map_err(unreadable)?;
-                let is_left_out = |known: &LeftOut| known.matches(&name, kind.is_dir());
-                if directory.as_os_str().is_empty() && LEFT_OUT.iter().any(is_left_out) {
+                let is_left_out = |known: &Excluded| known.matches(&name, kind.is_dir());
+                if directory.as_os_str().is_empty() && EXCLUDED.iter().any(is_left_out) {
                     continue;
                 }
                 if kind.is_dir() {
                     listing.directories.push(path.clone());
                     open.push(path);
                 } else if path.extension() == Some(OsStr::new("isl")) {
-                    // It names the file of a table with a directory of its own.
+                    // It names the directory of a table that is outside of the data directory.
                     return Err(Error::TablespaceOutside { path: root.join(path) });
                 } else if kind.is_file() {
                     listing.files.push(path);
@@ -117,7 +117,7 @@ impl Listing {
         Ok(listing)
     }
 
-    /// Whether it leads to a directory to look into.
+    /// Adds a link; its target is scanned if it is a directory outside.
     fn add_link(&mut self, root: &Path, link: PathBuf, followed: &mut BTreeSet<(u64, u64)>) -> Result<bool, Error> {
         let Ok(target) = fs::canonicalize(root.join(&link)) else {
             self.links.push(link);
@@ -129,7 +129,7 @@ impl Listing {
         }
         let unreadable = |source| Error::Unreadable { path: target.clone(), source };
         let metadata = fs::metadata(&target).map_err(unreadable)?;
-        self.outward.push(link.clone());
+        self.external_links.push(link.clone());
         if metadata.is_file() {
             self.files.push(link);
         } else if metadata.is_dir() && followed.insert((metadata.dev(), metadata.ino())) {
@@ -140,9 +140,9 @@ impl Listing {
     }
 }
 
-/// Opens a file of a data directory to look at it, without a trace in its time of access if that can be.
+/// Opens a file of a data directory for reading, without changing its access time if possible.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    // Links that lead out are copied as what they lead to.
+    // The targets of links that lead out are copied.
     regular::open(path, Links::Followed)
 }
 
@@ -174,7 +174,7 @@ mod tests {
         symlink(&root, other.join("back")).unwrap();
         symlink("ibdata1", root.join("within")).unwrap();
         symlink("/nowhere", root.join("dangling")).unwrap();
-        let listing = Listing::of(&root).unwrap();
+        let listing = Listing::scan(&root).unwrap();
         let sorted = |paths: &[PathBuf]| {
             let mut names: Vec<_> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
             names.sort();
@@ -183,6 +183,6 @@ mod tests {
         assert_eq!(sorted(&listing.directories), "#innodb_redo db ibtmp_db linked linked/deep");
         assert_eq!(sorted(&listing.files), "db/ibtmp1.pid ibdata1 linked/t.ibd");
         assert_eq!(sorted(&listing.links), "dangling linked/back within");
-        assert_eq!(sorted(&listing.outward), "linked");
+        assert_eq!(sorted(&listing.external_links), "linked");
     }
 }

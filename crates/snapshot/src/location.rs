@@ -1,4 +1,4 @@
-//! Where copies are kept: a directory on the file system of the data.
+//! Directories for copies, on the file system of the data.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -15,10 +15,10 @@ use rustix::fs::{Access, OFlags, ioctl_ficlone};
 
 use crate::error::Error;
 
-/// Its name, beside the data directory or in it.
+/// Name of the directory, next to the data directory or inside it.
 pub(crate) const DIRECTORY: &str = ".sealant-snapshots";
 
-/// Directories that copies of a data directory may be in, the best first.
+/// Candidate directories for copies of a data directory, the preferred one first.
 pub(crate) fn candidates(datadir: &Path, wanted: Option<&Path>) -> Vec<PathBuf> {
     match (wanted, datadir.parent()) {
         (Some(wanted), _) => vec![wanted.join(DIRECTORY)],
@@ -27,10 +27,11 @@ pub(crate) fn candidates(datadir: &Path, wanted: Option<&Path>) -> Vec<PathBuf> 
     }
 }
 
-/// The first of them that files of the data directory can be cloned into.
+/// The first candidate into which files of the data directory can be cloned.
 ///
 /// # Errors
-/// [`Error::NoClones`] if the file system cannot do it at all, [`Error::Place`] if no directory will do.
+/// [`Error::NoClones`] if the file system cannot clone at all, [`Error::Place`] if no candidate is
+/// suitable.
 pub(crate) fn for_clones(datadir: &Path, wanted: Option<&Path>) -> Result<PathBuf, Error> {
     let sample = sample(datadir)?;
     let mut last = None;
@@ -42,18 +43,18 @@ pub(crate) fn for_clones(datadir: &Path, wanted: Option<&Path>) -> Result<PathBu
                 last = Some(Error::OtherFileSystem { path: above.to_owned(), datadir: datadir.to_owned() });
             }
             Err(error) if is_unsupported(&error) => {
-                last = Some(Error::NoClones { path: datadir.to_owned(), kind: kind_of(datadir) });
+                last = Some(Error::NoClones { path: datadir.to_owned(), kind: filesystem_name(datadir) });
             }
             Err(source) => last = Some(Error::Place { path: above.to_owned(), source }),
         }
     }
-    Err(last.unwrap_or_else(|| Error::NoClones { path: datadir.to_owned(), kind: kind_of(datadir) }))
+    Err(last.unwrap_or_else(|| Error::NoClones { path: datadir.to_owned(), kind: filesystem_name(datadir) }))
 }
 
-/// The first of them that can be written to, for a copy that is not itself there.
+/// The first writable candidate, for copies whose data is elsewhere.
 ///
 /// # Errors
-/// [`Error::Place`] if none can be.
+/// [`Error::Place`] if there is none.
 pub(crate) fn writable(datadir: &Path, wanted: Option<&Path>) -> Result<PathBuf, Error> {
     let mut last = None;
     for directory in candidates(datadir, wanted) {
@@ -66,7 +67,7 @@ pub(crate) fn writable(datadir: &Path, wanted: Option<&Path>) -> Result<PathBuf,
     Err(last.unwrap_or_else(|| Error::NotADataDir { path: datadir.to_owned() }))
 }
 
-/// Tries it with a file that has no name and so leaves nothing behind.
+/// Tests a clone with an unnamed file, which leaves nothing behind.
 fn can_clone(sample: &File, directory: &Path) -> io::Result<()> {
     let flags = i32::try_from(OFlags::TMPFILE.bits()).unwrap_or_default();
     let to = OpenOptions::new().write(true).mode(0o600).custom_flags(flags).open(directory)?;
@@ -79,7 +80,7 @@ pub(crate) fn is_unsupported(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| unsupported.contains(&Errno::from_raw_os_error(code)))
 }
 
-/// The smallest file at the top of a data directory: one clone of it costs nothing.
+/// The smallest file at the top of a data directory, for the test clone.
 fn sample(datadir: &Path) -> Result<File, Error> {
     let unreadable = |source| Error::Unreadable { path: datadir.to_owned(), source };
     let items = fs::read_dir(datadir).map_err(unreadable)?.flatten();
@@ -89,16 +90,17 @@ fn sample(datadir: &Path) -> Result<File, Error> {
     regular::open(&path, Links::Refused).map_err(|source| Error::Unreadable { path, source })
 }
 
-/// Makes a directory for one copy, called by the data directory, the time and this process.
+/// Creates a directory for one copy, named after the data directory, the time and this process.
 pub(crate) fn make(directory: &Path, datadir: &Path) -> Result<PathBuf, Error> {
     let failed = |source| Error::Place { path: directory.to_owned(), source };
-    // The server's own, so that what runs as its user can use it too.
+    // Owned like the data directory, so that programs of the server's user can use it.
     let owner = fs::metadata(datadir).map(|metadata| (metadata.uid(), metadata.gid())).map_err(failed)?;
     let owner = rustix::process::geteuid().is_root().then_some(owner);
     let options = WriteOptions { mode: 0o700, owner, replace: false };
     match files::create_directory(directory, options) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
-        // In a data directory, its owner could have put a link there that leads root to make directories elsewhere.
+        // The owner of a data directory could have put a link here to make root create directories
+        // elsewhere.
         _ if !fs::symlink_metadata(directory).map_err(failed)?.is_dir() => {
             return Err(failed(io::ErrorKind::NotADirectory.into()));
         }
@@ -117,8 +119,8 @@ pub(crate) fn make(directory: &Path, datadir: &Path) -> Result<PathBuf, Error> {
     }
 }
 
-/// What a file system is called, for messages. Source: `linux/magic.h`.
-pub(crate) fn kind_of(path: &Path) -> String {
+/// Name of a file system, for messages. Source: `linux/magic.h`.
+pub(crate) fn filesystem_name(path: &Path) -> String {
     let magic = rustix::fs::statfs(path).map(|statfs| statfs.f_type);
     match magic {
         Ok(0xef53) => "ext4".to_owned(),

@@ -1,8 +1,8 @@
-//! Which process is the server of a data directory.
+//! Finds the server process of a data directory.
 //!
-//! A socket or a pid file only leads to a process. That the process has this very directory open is
-//! proven by the locks that InnoDB and Aria hold on their files, and by its open descriptors; either
-//! can be hidden from who asks, so one of them has to do.
+//! A socket or a pid file is only a hint. That the process has this directory open is proven by the
+//! locks that InnoDB and Aria hold on their files, and by its open descriptors. Either can be
+//! hidden from this process, so one of them suffices.
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +20,7 @@ use rustix::{
 
 use crate::{datadir::ServerProcess, error::Error};
 
-/// Files that a server locks for as long as it runs. Source: `os_file_lock` of InnoDB, `my_lock` of Aria.
+/// Files that a running server keeps locked. Source: `os_file_lock` of InnoDB, `my_lock` of Aria.
 const LOCKED: [&str; 5] = ["ibdata1", "mysql.ibd", "undo_001", "aria_log_control", "ib_logfile0"];
 
 /// Finds the server that has `datadir` open.
@@ -37,8 +37,8 @@ pub(crate) fn find(
         named.extend(pid_in(path)?.map(|pid| (pid, "its pid file")));
     }
     let holders = lock_holders(datadir)?;
-    let files = own_files(datadir);
-    // Whoever only logs there is not the one whose data it is.
+    let files = server_files(datadir);
+    // A process that only writes logs there does not own the data.
     let owns = |pid: Pid| match holders.is_empty() {
         true => has_open(pid, &files),
         false => holders.contains(&pid.as_raw_nonzero()),
@@ -67,7 +67,7 @@ fn raw(pid: Pid) -> i32 {
     pid.as_raw_nonzero().get()
 }
 
-/// The process that listens on a socket; `None` if nobody does.
+/// The process that listens on a socket; `None` if there is none.
 fn peer(socket: &Path) -> Result<Option<Pid>, Error> {
     let unreadable = |source| Error::Unreadable { path: socket.to_owned(), source };
     match UnixStream::connect(socket) {
@@ -78,8 +78,8 @@ fn peer(socket: &Path) -> Result<Option<Pid>, Error> {
 }
 
 fn pid_in(path: &Path) -> Result<Option<Pid>, Error> {
-    const MOST_BYTES: u64 = 64;
-    match regular::read(path, Links::Followed, MOST_BYTES) {
+    const MAX_BYTES: u64 = 64;
+    match regular::read(path, Links::Followed, MAX_BYTES) {
         Ok(text) => Ok(String::from_utf8_lossy(&text).trim().parse().ok().and_then(Pid::from_raw)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(Error::Unreadable { path: path.to_owned(), source }),
@@ -97,7 +97,7 @@ fn lock_holders(datadir: &Path) -> Result<BTreeSet<std::num::NonZeroI32>, Error>
             Err(source) => return Err(Error::Unreadable { path, source }),
         };
         if let Ok(Some(lock)) = fcntl_getlk(&file, &Flock::from(FlockType::ReadLock)) {
-            // The kernel gives 0 for a process that this one's PID namespace does not show.
+            // The kernel returns 0 for a process outside of this PID namespace.
             let pid = lock.pid.ok_or_else(|| Error::OutOfSight { path: path.clone() })?;
             holders.insert(pid.as_raw_nonzero());
         }
@@ -105,8 +105,8 @@ fn lock_holders(datadir: &Path) -> Result<BTreeSet<std::num::NonZeroI32>, Error>
     Ok(holders)
 }
 
-/// Device and number of files that a server opens for writing.
-fn own_files(datadir: &Path) -> BTreeSet<(u64, u64)> {
+/// Device and inode numbers of the files that a server opens for writing.
+fn server_files(datadir: &Path) -> BTreeSet<(u64, u64)> {
     let directories: [PathBuf; 3] = [datadir.to_owned(), datadir.join("#innodb_redo"), datadir.join("mysql")];
     let items = directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten().flatten();
     let files = items.filter_map(|item| item.metadata().ok()).filter(fs::Metadata::is_file);
@@ -120,16 +120,16 @@ fn has_open(pid: Pid, files: &BTreeSet<(u64, u64)>) -> bool {
 
 /// A regular file that a process has open for writing.
 pub(crate) struct OpenFile {
-    /// As that process sees it.
+    /// Path as the process sees it.
     pub(crate) path: PathBuf,
-    /// Device and number.
+    /// Device and inode number.
     pub(crate) identity: (u64, u64),
 }
 
 /// Regular files that a process has open for writing.
 ///
 /// # Errors
-/// Of the system: the descriptors of other users' processes are hidden.
+/// Any error of the operating system: descriptors of other users' processes are hidden.
 pub(crate) fn open_files(pid: Pid) -> io::Result<impl Iterator<Item = OpenFile>> {
     let process = of_process(pid);
     let descriptors = fs::read_dir(process.join("fd"))?;
@@ -141,10 +141,11 @@ pub(crate) fn open_files(pid: Pid) -> io::Result<impl Iterator<Item = OpenFile>>
     }))
 }
 
-/// Files that a process has mapped to write them, by name and inode: their times do not tell when that is done.
+/// Files that a process has mapped for writing, by name and inode: writes through a mapping do not
+/// update their timestamps at once.
 ///
 /// # Errors
-/// Of the system: the maps of other users' processes are hidden.
+/// Any error of the operating system: the maps of other users' processes are hidden.
 pub fn mapped_for_writing(server: &ServerProcess) -> io::Result<BTreeSet<(OsString, u64)>> {
     let maps = fs::read_to_string(of_process(server.pid).join("maps"))?;
     Ok(maps.lines().filter_map(written_mapping).collect())
@@ -160,7 +161,7 @@ fn written_mapping(line: &str) -> Option<(OsString, u64)> {
     written.then(|| Some((path.file_name()?.to_owned(), inode)))?
 }
 
-/// Whether `/proc/PID/fdinfo/N` is of a descriptor that was opened for writing.
+/// Whether `/proc/PID/fdinfo/N` belongs to a descriptor opened for writing.
 fn is_for_writing(info: &str) -> bool {
     const ACCESS_MODE: u32 = 3;
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
@@ -174,18 +175,18 @@ fn processes() -> impl Iterator<Item = Pid> {
     pids.filter(move |pid| Some(*pid) != own).filter_map(Pid::from_raw)
 }
 
-/// Where the kernel tells about a process.
+/// The `/proc` directory of a process.
 pub(crate) fn of_process(pid: Pid) -> PathBuf {
     Path::new("/proc").join(raw(pid).to_string())
 }
 
-/// Whether a process is there and not only waiting to be reaped.
+/// Whether a process exists and is not a zombie.
 pub(crate) fn is_alive(pid: Pid) -> bool {
     fs::read_to_string(of_process(pid).join("stat")).is_ok_and(|stat| !matches!(state_in(&stat), Some('Z' | 'X')))
 }
 
-/// The state in a line of `/proc/PID/stat`: the letter behind the name, which stands in parentheses and
-/// may hold any. Source: proc_pid_stat(5).
+/// The state in a line of `/proc/PID/stat`: the letter after the name, which is in parentheses and
+/// may contain any letter. Source: proc_pid_stat(5).
 pub(crate) fn state_in(stat: &str) -> Option<char> {
     stat.rsplit_once(')')?.1.trim_start().chars().next()
 }

@@ -1,4 +1,4 @@
-//! What is written down of a copy, so that one that a killed run left can be found and removed.
+//! The record of a copy, with which the copy of a killed run can be found and removed.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -28,37 +28,37 @@ const LOCK: &str = "lock";
 /// One copy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
-    /// The data directory that it is of.
+    /// The data directory that was copied.
     pub(crate) datadir: PathBuf,
-    /// Where its files are; nothing is there yet if it was never finished.
+    /// Root of the copied files; missing if the copy was never finished.
     pub(crate) root: PathBuf,
     pub(crate) provider: Provider,
     pub(crate) created: Timestamp,
-    /// How long the server stood, in milliseconds; `None` until the copy was finished.
+    /// How long the server was stopped, in milliseconds; `None` until the copy is finished.
     pub(crate) freeze_ms: Option<f64>,
-    /// Whether it is to stay when the program that made it ends.
+    /// Whether it is kept when the program that made it ends.
     pub(crate) kept: bool,
-    /// What the provider's tools call what they made for it, written down before they do.
+    /// Names of the volumes or snapshots of the provider's tools, recorded before they are made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) volumes: Vec<String>,
 }
 
-/// A copy that was found.
+/// A copy found on disk.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Its name.
+    /// Name of the copy.
     pub name: String,
-    /// Where its files are.
+    /// Root of its files.
     pub root: PathBuf,
-    /// The data directory that it is of.
+    /// The data directory that was copied.
     pub datadir: PathBuf,
-    /// The way it was taken.
+    /// The provider that made it.
     pub provider: Provider,
-    /// When.
+    /// When it was made.
     pub created: Timestamp,
-    /// How long the server stood for it, in milliseconds.
+    /// How long the server was stopped for it, in milliseconds.
     pub freeze_ms: Option<f64>,
-    /// Whose it is.
+    /// State of the copy.
     pub state: State,
     directory: PathBuf,
     volumes: Vec<String>,
@@ -81,18 +81,18 @@ pub fn select<'f>(
     Ok(found.iter().filter(wanted).collect())
 }
 
-/// Whose a copy is.
+/// State of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Made to stay.
+    /// Kept until it is discarded.
     Kept,
-    /// A program uses it now.
+    /// In use by a program.
     InUse,
-    /// The program that made it is gone.
+    /// The program that made it has ended.
     Stale,
-    /// It is not of one instant any more: the snapshot that it was became full.
-    Void,
+    /// No longer of one instant: its snapshot ran full.
+    Invalid,
 }
 
 impl Record {
@@ -104,16 +104,16 @@ impl Record {
     }
 
     fn read(directory: &Path) -> Option<Self> {
-        const MOST_BYTES: u64 = 1 << 20;
-        serde_json::from_slice(&regular::read(&directory.join(NAME), Links::Refused, MOST_BYTES).ok()?).ok()
+        const MAX_BYTES: u64 = 1 << 20;
+        serde_json::from_slice(&regular::read(&directory.join(NAME), Links::Refused, MAX_BYTES).ok()?).ok()
     }
 }
 
-/// Held by the program that uses a copy; the kernel lets go of it when that ends, however it does.
+/// Lock held by the program that uses a copy; the kernel releases it when the program ends.
 pub(crate) fn lock(directory: &Path) -> Result<File, Error> {
     let path = directory.join(LOCK);
     let failed = |source| Error::Place { path: path.clone(), source };
-    // The directory is the server's, and its user may have put anything there.
+    // The directory belongs to the server's user, who may have put anything there.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
@@ -127,10 +127,10 @@ fn is_in_use(directory: &Path) -> bool {
     flock(&file, FlockOperation::NonBlockingLockShared).is_err()
 }
 
-/// All copies of a data directory, the oldest first.
+/// All copies of a data directory, oldest first.
 ///
 /// # Errors
-/// [`Error::Unreadable`] if a directory that holds some cannot be read.
+/// [`Error::Unreadable`] if a directory for copies cannot be read.
 pub fn list(datadir: &DataDir, place: Option<&Path>) -> Result<Vec<Found>, Error> {
     let mut found = Vec::new();
     for directory in location::candidates(datadir.path(), place) {
@@ -150,7 +150,7 @@ fn found_in(directory: &Path) -> Option<Found> {
     let record = Record::read(directory)?;
     let state = match record.freeze_ms {
         _ if is_in_use(directory) => State::InUse,
-        Some(_) if record.provider.check(&record.volumes).is_err() => State::Void,
+        Some(_) if record.provider.check(&record.volumes).is_err() => State::Invalid,
         Some(_) if record.kept => State::Kept,
         _ => State::Stale,
     };
@@ -178,22 +178,23 @@ pub fn discard(found: &Found) -> Result<(), Error> {
     remove(&found.directory, found.provider, &found.volumes)
 }
 
-/// Removes what is in the directory of a copy, and the directory.
+/// Removes the directory of a copy and everything in it.
 pub(crate) fn remove(directory: &Path, provider: Provider, volumes: &[String]) -> Result<(), Error> {
     provider.remove(directory, volumes)?;
     if !volumes.is_empty() {
-        // Nothing is mounted there any more; `/run` is empty after the next boot.
-        let _ = mounted::forget(directory.file_name().unwrap_or_default());
+        // If this fails, nothing is mounted there any more, and `/run` is empty after the next
+        // boot.
+        let _ = mounted::remove_mount_point(directory.file_name().unwrap_or_default());
     }
     let failed = |source| Error::Release { path: directory.to_owned(), source };
-    // The record goes last: what is left without one, nobody would find again.
+    // The record is removed last: without it the rest could not be found again.
     for path in [directory.join("data"), directory.to_owned()] {
         match fs::remove_dir_all(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
         }
     }
-    // The directory of all copies goes with the last.
+    // The directory for copies is removed with the last copy.
     let _ = directory.parent().map(fs::remove_dir);
     Ok(())
 }

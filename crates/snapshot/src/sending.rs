@@ -1,11 +1,13 @@
-//! A node of a cluster in the middle of sending write-sets to another that joins.
+//! Detects a cluster node that is sending write-sets to a joining node.
 //!
-//! A signal that stops a process ends a `send(2)` that waits for room, with as much as was taken by then. Galera's sender
-//! of write-sets (IST) takes that for all of it: `AsioTcpStreamEngine::write` of galerautils calls `send` once,
-//! `AsioStreamReact::write` only asserts that nothing is left, which a release does not, and `send_ordered` of IST does
-//! not look (source of 26.4.18; seen with 26.4.23). The joiner waits for the rest of that write-set for ever. It begins to read
-//! only when its state transfer is over, so that more than the two sockets hold, some MiB, waits as long as the
-//! transfer takes. Clients' connections are no matter: servers send the rest.
+//! A signal that stops a process interrupts a blocking `send(2)`, which returns the number of bytes
+//! taken so far. Galera's sender of write-sets (IST) ignores that number:
+//! `AsioTcpStreamEngine::write` of galerautils calls `send` once, `AsioStreamReact::write` only
+//! asserts that nothing is left, which release builds skip, and `send_ordered` of IST does not
+//! check (source of 26.4.18; seen with 26.4.23). The joiner then waits for the rest of that
+//! write-set forever. The joiner starts to read only after its state transfer, so if there is more
+//! data than both sockets hold (some MiB), the sender blocks during the whole transfer. Client
+//! connections are not affected: servers send the rest.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,22 +19,23 @@ use rustix::{fs::OFlags, process::Pid};
 
 use crate::{error::Error, process::of_process};
 
-/// What is on its way is acknowledged by then, unless nobody takes it.
+/// Sent data is acknowledged within this time, unless the peer does not read.
 const TIME_LIMIT: Duration = Duration::from_millis(50);
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Makes sure that a stop would cut nothing off.
+/// Checks that a stop would cut off nothing.
 ///
 /// # Errors
-/// [`Error::Sending`].
+/// [`Error::Sending`] if a write-set is being sent.
 pub(crate) fn refuse(server: Pid) -> Result<(), Error> {
     if sends(server) { Err(Error::Sending { pid: server }) } else { Ok(()) }
 }
 
-/// Makes sure that a stop that is over has cut nothing off: what waits now may have waited then.
+/// Checks after a stop that it cut off nothing: a thread that is blocked now may have been blocked
+/// then.
 ///
 /// # Errors
-/// [`Error::CutOff`].
+/// [`Error::CutOff`] if a write-set may have been cut off.
 pub(crate) fn prove(server: Pid) -> Result<(), Error> {
     if sends(server) { Err(Error::CutOff { pid: server }) } else { Ok(()) }
 }
@@ -41,51 +44,51 @@ fn sends(server: Pid) -> bool {
     has_provider(server) && is_sending(server)
 }
 
-/// Whether a thread waits in a call that sends on a connection that the process made. What has been sent waits there as well
-/// for a peer that does not read, and does no harm.
+/// Whether a thread is blocked in a send call on a connection that the process opened. Sent data
+/// also waits there for a peer that does not read, which is harmless.
 fn is_sending(process: Pid) -> bool {
     let waiting = waiting(process);
     if waiting.is_empty() {
         return false;
     }
     let calls = calls(process);
-    // Hidden from this user, so that it may be (kernel.yama.ptrace_scope).
+    // If the calls are hidden from this user, a send is possible (kernel.yama.ptrace_scope).
     calls.is_none_or(|calls| calls.iter().any(|(call, fd)| SENDING.contains(call) && waiting.contains_key(fd)))
 }
 
-/// Whether the process has Galera's library, under whatever name it comes.
+/// Whether the process has loaded Galera's library, under any file name.
 fn has_provider(server: Pid) -> bool {
     let is_provider = |line: &str| line.rsplit('/').next().is_some_and(|name| name.contains("galera"));
     fs::read_to_string(of_process(server).join("maps")).is_ok_and(|maps| maps.lines().any(is_provider))
 }
 
-/// Connections that the process made and sends by waiting, and that have had something unsent or unacknowledged for a while:
-/// descriptors and sockets.
+/// Connections opened by the process with blocking sends that have had unsent or unacknowledged
+/// data for a while: descriptors and sockets.
 fn waiting(process: Pid) -> BTreeMap<u64, u64> {
     let began = Instant::now();
     let mut found = filled(process);
     while !found.is_empty() && began.elapsed() < TIME_LIMIT {
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
         let now = filled(process);
         found.retain(|fd, socket| now.get(fd) == Some(socket));
     }
     found
 }
 
-/// Those that have something unsent or unacknowledged now.
+/// Those that have unsent or unacknowledged data now.
 fn filled(process: Pid) -> BTreeMap<u64, u64> {
     let connections = connections(process);
     let listening: BTreeSet<u16> =
         connections.iter().filter(|line| line.state == LISTENS).map(|line| line.local_port).collect();
     let full = |line: &&Connection| line.sends() && line.unsent_bytes > 0 && !listening.contains(&line.local_port);
     let full: BTreeSet<u64> = connections.iter().filter(full).map(|line| line.socket).collect();
-    // Few have any: the descriptors are looked at only then.
+    // Rare, so descriptors are examined only then.
     let mut found = if full.is_empty() { BTreeMap::new() } else { blocking(process) };
     found.retain(|_, socket| full.contains(socket));
     found
 }
 
-/// Descriptors of the process and their sockets, if calls on them wait; others are tried again by whoever uses them.
+/// Blocking socket descriptors of the process; non-blocking sends are retried by their callers.
 fn blocking(process: Pid) -> BTreeMap<u64, u64> {
     let directory = of_process(process);
     let items = fs::read_dir(directory.join("fd")).into_iter().flatten().flatten();
@@ -98,16 +101,17 @@ fn blocking(process: Pid) -> BTreeMap<u64, u64> {
     sockets.collect()
 }
 
-/// Calls by which a process sends.
+/// System calls that send data.
 const SENDING: [i64; 4] = [libc::SYS_sendto, libc::SYS_sendmsg, libc::SYS_write, libc::SYS_writev];
 
-/// The calls that threads of the process wait in, and their first arguments; `None` if they are hidden.
+/// The system calls in which threads of the process are blocked, and their first arguments; `None`
+/// if they are hidden.
 fn calls(process: Pid) -> Option<Vec<(i64, u64)>> {
     let mut calls = Vec::new();
     for task in fs::read_dir(of_process(process).join("task")).ok()? {
         match fs::read_to_string(task.ok()?.path().join("syscall")) {
             Ok(text) => calls.extend(call(&text)),
-            // A thread that has ended meanwhile.
+            // The thread has ended meanwhile.
             Err(error) if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENOENT)) => {}
             Err(_) => return None,
         }
@@ -115,14 +119,15 @@ fn calls(process: Pid) -> Option<Vec<(i64, u64)>> {
     Some(calls)
 }
 
-/// A line of `/proc/PID/task/TID/syscall`: number and arguments, `running`, or -1 outside of calls. Source: proc_pid_syscall(5).
+/// A line of `/proc/PID/task/TID/syscall`: number and arguments, `running`, or -1 outside of calls.
+/// Source: proc_pid_syscall(5).
 fn call(text: &str) -> Option<(i64, u64)> {
     let mut words = text.split_ascii_whitespace();
     let number = words.next()?.parse().ok().filter(|number| *number >= 0)?;
     Some((number, u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?))
 }
 
-/// Whether `/proc/PID/fdinfo/N` is of a descriptor whose calls wait.
+/// Whether `/proc/PID/fdinfo/N` belongs to a blocking descriptor.
 fn waits(info: &str) -> bool {
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
     let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
@@ -144,8 +149,9 @@ const CLOSE_WAIT: u8 = 8;
 const LISTENS: u8 = 10;
 
 impl Connection {
-    /// Source: proc_pid_net(5) and `get_tcp4_sock` of Linux: number, local and remote address, state, bytes to send and
-    /// to read, timer, retransmissions, user, timeout, inode; all but the last four in hexadecimal digits.
+    /// Source: proc_pid_net(5) and `get_tcp4_sock` of Linux: number, local and remote address,
+    /// state, bytes to send and to read, timer, retransmissions, user, timeout, inode; all but the
+    /// last four in hexadecimal digits.
     fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let &[_, local, _, state, queues, _, _, _, _, socket, ..] = words.as_slice() else { return None };
@@ -162,7 +168,7 @@ impl Connection {
     }
 }
 
-/// TCP in the network namespace of the process.
+/// TCP connections in the network namespace of the process.
 fn connections(process: Pid) -> Vec<Connection> {
     let directory = of_process(process).join("net");
     let lists = ["tcp", "tcp6"].map(|name| fs::read_to_string(directory.join(name)).unwrap_or_default());
@@ -198,7 +204,7 @@ mod tests {
         assert!(waits("pos:\t0\nflags:\t02\n") && !waits("pos:\t0\nflags:\t04002\n") && !waits(""));
     }
 
-    /// A connection, and its other end.
+    /// A connection and its peer, with the listener.
     fn pair() -> (TcpStream, TcpStream, TcpListener) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let out = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -213,7 +219,7 @@ mod tests {
     #[test]
     fn a_send_that_nobody_takes_shows_until_it_is_taken() {
         const MUCH: usize = 64 << 20;
-        // More than the other end takes unread, and less than this one keeps.
+        // More than the peer takes unread, and less than this side buffers.
         let (mut small, mut small_end, _listener) = pair();
         small.write_all(&vec![7; 256 << 10]).unwrap();
         assert!(has(&waiting(getpid()), &small) && !is_sending(getpid()));
@@ -221,10 +227,10 @@ mod tests {
         let sender = out.try_clone().unwrap();
         let sending = thread::spawn(move || out.write_all(&vec![7; MUCH]));
         while calls(getpid()).unwrap().iter().all(|(call, _)| *call != libc::SYS_sendto) {
-            thread::sleep(LOOK);
+            thread::sleep(POLL_INTERVAL);
         }
         assert!(is_sending(getpid()));
-        // Who accepted a connection is a server to its clients, and one whose calls do not wait is tried again.
+        // Accepted connections are those of clients, and non-blocking sends are retried.
         assert!(!has(&waiting(getpid()), &taken));
         sender.set_nonblocking(true).unwrap();
         assert!(!has(&waiting(getpid()), &sender));

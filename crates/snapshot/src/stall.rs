@@ -1,4 +1,5 @@
-//! How long writes have to wait while a snapshot is made of the file system under a server that runs on.
+//! Measures how long writes have to wait while a snapshot of the file system under a running server
+//! is made.
 
 use std::{
     fs::{File, OpenOptions},
@@ -14,10 +15,10 @@ use std::{
 
 use rustix::fs::OFlags;
 
-/// Between two writes.
+/// Pause between two writes.
 const PAUSE: Duration = Duration::from_micros(500);
 
-/// Writes a byte again and again into a file without a name, beside the data.
+/// Repeatedly writes a byte to an unnamed file on the file system of the data.
 #[derive(Debug)]
 pub(crate) struct Stall {
     over: Arc<AtomicBool>,
@@ -25,7 +26,7 @@ pub(crate) struct Stall {
 }
 
 impl Stall {
-    /// Begins to look.
+    /// Starts to measure.
     pub(crate) fn watch(datadir: &Path) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let file = file_beside(datadir);
@@ -34,7 +35,7 @@ impl Stall {
         Self { over, probe }
     }
 
-    /// The longest that a write has waited; nothing if no file could be made there.
+    /// The longest wait of a write; zero if no file could be created there.
     pub(crate) fn end(mut self) -> Duration {
         self.over.store(true, Ordering::Relaxed);
         self.probe.take().and_then(|probe| probe.join().ok()).unwrap_or_default()
@@ -47,7 +48,7 @@ impl Drop for Stall {
     }
 }
 
-/// A file on the file system of the data, outside of the data directory if that can be.
+/// An unnamed file on the file system of the data, outside of the data directory if possible.
 fn file_beside(datadir: &Path) -> Option<File> {
     let device = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.dev()).ok();
     let above = datadir.parent().filter(|above| device(above) == device(datadir));

@@ -12,7 +12,7 @@ use std::{
 
 use rustix::ioctl::{Setter, Updater, ioctl, opcode};
 
-/// `struct fiemap` without extents behind it. Source: `linux/fiemap.h`.
+/// `struct fiemap` without an extent array. Source: `linux/fiemap.h`.
 #[repr(C)]
 #[derive(Default)]
 struct Fiemap {
@@ -26,7 +26,7 @@ struct Fiemap {
 
 const FIEMAP: rustix::ioctl::Opcode = opcode::read_write::<Fiemap>(b'f', 11);
 
-/// How many extents a file has. The kernel counts them if there is no room for any (`fm_extent_count` 0).
+/// Number of extents of a file. The kernel counts them if there is no array (`fm_extent_count` 0).
 pub(crate) fn extents(file: impl AsFd) -> io::Result<u64> {
     let mut map = Fiemap { length: u64::MAX, ..Fiemap::default() };
     // SAFETY: FS_IOC_FIEMAP reads and writes a `struct fiemap`, which `Fiemap` is; with room for no
@@ -48,7 +48,7 @@ struct CacheStat {
     recently_evicted: u64,
 }
 
-/// Bytes of a file that are in memory and not on disk yet.
+/// Dirty bytes of a file in the page cache.
 pub(crate) fn dirty_bytes(file: impl AsFd) -> io::Result<u64> {
     let range = [0_u64; 2];
     let mut stat = CacheStat::default();
@@ -71,7 +71,7 @@ pub(crate) fn dirty_bytes(file: impl AsFd) -> io::Result<u64> {
     Ok((stat.dirty + stat.writeback) * u64::try_from(page_bytes).unwrap_or(4096))
 }
 
-/// Begins to write out what is dirty of a file, and waits for it, without forcing a journal.
+/// Starts to write the dirty pages of a file, and waits for them, without forcing a journal commit.
 pub(crate) fn write_out(file: impl AsFd) -> io::Result<()> {
     let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     // SAFETY: takes a descriptor that is open and three integers; 0 bytes means up to the end.
@@ -133,7 +133,7 @@ pub(crate) fn btrfs_make_writable(subvolume: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// A name with a zero byte behind it.
+/// A name with a terminating zero byte.
 fn terminated<const N: usize>(name: &OsStr) -> io::Result<[c_char; N]> {
     let bytes = name.as_bytes();
     if bytes.len() >= N || bytes.contains(&0) {
@@ -156,7 +156,7 @@ mod tests {
     fn extents_and_dirty_pages_are_counted() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&[1; 1 << 20]).unwrap();
-        // A kernel before 6.5 has no such call.
+        // The call does not exist before Linux 6.5.
         if let Ok(dirty) = dirty_bytes(file.as_file()) {
             assert_eq!(dirty, 1 << 20);
         }

@@ -1,4 +1,4 @@
-//! Programs that make snapshots: LVM's and ZFS's, and `mount`.
+//! Runs programs that make snapshots: LVM's and ZFS's, and `mount`.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -9,10 +9,10 @@ use std::{
 
 use crate::error::Error;
 
-/// Where the programs are found.
+/// Search path of the programs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tools {
-    /// Before all other places.
+    /// Directory searched before all others.
     first: Option<PathBuf>,
 }
 
@@ -22,10 +22,11 @@ impl Tools {
         Self { first: Some(directory.to_owned()) }
     }
 
-    /// Runs a program to its end: what it wrote to standard output.
+    /// Runs a program and returns its standard output.
     ///
     /// # Errors
-    /// [`Error::NoTool`] if it is not here, [`Error::Tool`] with its own first words if it fails.
+    /// [`Error::NoTool`] if it is missing, [`Error::Tool`] with its first error message if it
+    /// fails.
     pub(crate) fn run<A: AsRef<OsStr>>(
         &self,
         program: &'static str,
@@ -33,7 +34,7 @@ impl Tools {
     ) -> Result<String, Error> {
         let mut command = Command::new(program);
         command.args(args).env("PATH", self.path()).env("LC_ALL", "C").env("LVM_SUPPRESS_FD_WARNINGS", "1");
-        // Secrets that a server gives to its state transfer.
+        // Secrets that a server passes to its state transfer.
         command.env_remove("WSREP_SST_OPT_AUTH").env_remove("WSREP_SST_OPT_REMOTE_AUTH");
         let output = command.stdin(Stdio::null()).output().map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => Error::NoTool { program },
@@ -43,12 +44,12 @@ impl Tools {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        // What comes after it is advice, and before it what it warns of.
+        // Later lines are advice, and earlier ones warnings.
         let first = said.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("WARNING"));
         Err(Error::Tool { program, reason: first.map_or_else(|| output.status.to_string(), str::to_owned) })
     }
 
-    /// A server's own path may be without the directories of what only root uses.
+    /// A server's own search path may lack the directories of administration programs.
     fn path(&self) -> OsString {
         let mut path = self.first.clone().map(PathBuf::into_os_string).unwrap_or_default();
         for more in [std::env::var_os("PATH").unwrap_or_default(), "/usr/sbin:/sbin:/usr/bin:/bin".into()] {

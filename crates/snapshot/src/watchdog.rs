@@ -1,9 +1,9 @@
-//! A process of its own that lets a frozen server go on, whatever happens to the one that froze it.
+//! A separate process that resumes a frozen server, whatever happens to the process that froze it.
 //!
-//! The two talk over pipes. The watchdog writes one byte when it is ready. One byte to it says that
-//! the server is about to be stopped; the end of the pipe says that it was let go, or that whoever
-//! froze it is dead. At that end, or when the time is up, the watchdog sends SIGCONT, and its exit
-//! code says which of the two it was.
+//! The two communicate over pipes. The watchdog writes one byte when it is ready. One byte to it
+//! says that the server is to be stopped; the end of the pipe says that it was resumed, or that the
+//! process that froze it has ended. Then, or at the time limit, the watchdog sends SIGCONT; its
+//! exit code says which of the two happened.
 
 use std::{
     ffi::OsString,
@@ -22,18 +22,18 @@ use rustix::{
 
 use crate::error::Error;
 
-/// Exit code of a watchdog whose time was up.
-pub const TIME_WAS_UP: u8 = 3;
-/// How long a watchdog may take to start.
+/// Exit code of a watchdog that reached the time limit.
+pub const TIMED_OUT: u8 = 3;
+/// Time limit for the start of a watchdog.
 const START_LIMIT: Duration = Duration::from_secs(10);
 
-/// How to start a watchdog: a program that calls [`run`] when it is given these arguments, followed by
+/// How to start a watchdog: a program that calls [`run`] if it gets these arguments, followed by
 /// the server's process id and the longest freeze in milliseconds.
 #[derive(Clone, Debug)]
 pub struct Watchdog {
-    /// The program.
+    /// Path of the program.
     pub program: PathBuf,
-    /// What it is told to be, `argv[0]`.
+    /// Its `argv[0]`.
     pub name: OsString,
     /// Its first arguments.
     pub arguments: Vec<OsString>,
@@ -43,7 +43,7 @@ impl Default for Watchdog {
     /// This program, as `sealant snapshot watchdog`.
     fn default() -> Self {
         Self {
-            // Also there if the file was replaced since this process started.
+            // Exists even if the file was replaced since this process started.
             program: PathBuf::from("/proc/self/exe"),
             name: "sealant".into(),
             arguments: ["snapshot", "watchdog"].map(OsString::from).to_vec(),
@@ -62,7 +62,7 @@ impl Watchdog {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            // A signal to the group of whoever froze the server is not for the one that saves it.
+            // Signals to the process group of the freezing process must not end the watchdog.
             .process_group(0)
             .spawn()
             .map_err(Error::Watchdog)?;
@@ -76,7 +76,7 @@ impl Watchdog {
     }
 }
 
-/// A watchdog that watches.
+/// A started watchdog.
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
@@ -84,41 +84,40 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Has it stop the server.
+    /// Tells it to stop the server.
     pub(crate) fn arm(&mut self) -> Result<(), Error> {
         let stdin = self.stdin.as_mut().ok_or_else(|| Error::Watchdog(io::ErrorKind::BrokenPipe.into()))?;
         stdin.write_all(b"f").map_err(Error::Watchdog)
     }
 
-    /// The server was let go. Whether that was in time.
+    /// Tells it that the server was resumed. Returns whether that was in time.
     pub(crate) fn finish(&mut self) -> Result<bool, Error> {
         drop(self.stdin.take());
         let status = self.child.wait().map_err(Error::Watchdog)?;
         match status.code() {
             Some(0) => Ok(true),
-            Some(code) if code == i32::from(TIME_WAS_UP) => Ok(false),
+            Some(code) if code == i32::from(TIMED_OUT) => Ok(false),
             _ => Err(Error::Watchdog(io::Error::other(format!("it ended with {status}")))),
         }
     }
 }
 
 impl Drop for Running {
-    /// It ends when its pipe does.
+    /// The watchdog ends with its pipe.
     fn drop(&mut self) {
         drop(self.stdin.take());
         let _ = self.child.wait();
     }
 }
 
-/// The watchdog itself: what a program does that was started as one. It ends with [`TIME_WAS_UP`] if this
-/// is false.
+/// Main function of a watchdog process, which exits with [`TIMED_OUT`] if this returns `false`.
 ///
 /// # Errors
-/// Of the system, before the server is frozen.
+/// Any error of the operating system before the server is frozen.
 pub fn run(server: i32, limit: Duration) -> io::Result<bool> {
     let pid = Pid::from_raw(server).ok_or(io::ErrorKind::InvalidInput)?;
     let process = pidfd_open(pid, PidfdFlags::empty())?;
-    outlive_signals()?;
+    ignore_signals()?;
     let mut out = io::stdout().lock();
     out.write_all(b"r").and_then(|()| out.flush())?;
     let mut input = io::stdin().lock();
@@ -127,15 +126,15 @@ pub fn run(server: i32, limit: Duration) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(true),
         read => read?,
     }
-    // Stopped from here, so that no stop can come after the time was up.
+    // The watchdog itself sends SIGSTOP, so that no stop can come after the time limit.
     let stopped = pidfd_send_signal(&process, Signal::STOP);
     let in_time = stopped.is_ok() && wait_for_input(io::stdin(), Instant::now() + limit).is_ok();
     let _ = pidfd_send_signal(&process, Signal::CONT);
     Ok(in_time)
 }
 
-/// What ends the program that froze the server, or the whole service, must not end this before its work.
-fn outlive_signals() -> io::Result<()> {
+/// Signals that end the freezing process, or the whole service, must not end the watchdog first.
+fn ignore_signals() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     for signal in [SIGHUP, SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
@@ -143,7 +142,7 @@ fn outlive_signals() -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until there is something to read, or the end of it.
+/// Waits for input or the end of the pipe.
 fn wait_for_input(from: impl AsFd, until: Instant) -> io::Result<()> {
     loop {
         let left = Timespec::try_from(until.saturating_duration_since(Instant::now())).ok();

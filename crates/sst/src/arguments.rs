@@ -1,20 +1,20 @@
-//! The command line that a server starts the method with.
+//! The command line with which a server starts a state transfer method.
 
 use std::path::PathBuf;
 
 use crate::error::SstError;
 
-/// Which side this is.
+/// Role of this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Receives.
+    /// Receives the state.
     Joiner,
-    /// Sends.
+    /// Sends the state.
     Donor,
 }
 
 impl Role {
-    /// For people.
+    /// Name for messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -24,49 +24,49 @@ impl Role {
     }
 }
 
-/// What the server says. Source: `wsrep_sst.cc` of MariaDB 10.11; other releases add arguments, which
-/// are not looked at.
+/// Arguments of the server. Source: `wsrep_sst.cc` of MariaDB 10.11; other releases add arguments,
+/// which are ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arguments {
-    /// `--role`
+    /// `--role`: joiner or donor.
     pub role: Role,
-    /// `--address`: joiner, where to listen; donor, what the joiner printed.
+    /// `--address`: for joiners, where to listen; for donors, what the joiner printed.
     pub address: String,
-    /// `--datadir`
+    /// `--datadir`: the server's data directory.
     pub datadir: PathBuf,
-    /// `--defaults-file`
+    /// `--defaults-file`: option file to read instead of the default ones.
     pub defaults_file: Option<PathBuf>,
-    /// `--defaults-extra-file`
+    /// `--defaults-extra-file`: option file to read after the default ones.
     pub defaults_extra_file: Option<PathBuf>,
-    /// `--defaults-group-suffix`
+    /// `--defaults-group-suffix`: suffix of further option groups.
     pub defaults_group_suffix: Option<String>,
     /// `--parent`: process id of the server, for joiners.
     pub parent: Option<i32>,
-    /// `--progress`: whether the server reads how far it is.
+    /// `--progress`: whether the server reads progress reports.
     pub progress: bool,
     /// `--binlog`: base name of the binary log, if there is one.
     pub binlog: Option<PathBuf>,
-    /// `--binlog-index`
+    /// `--binlog-index`: path of the index of binary logs.
     pub binlog_index: Option<PathBuf>,
-    /// `--gtid`: position when the request was ordered, for donors.
+    /// `--gtid`: position of the request, for donors.
     pub gtid: Option<String>,
-    /// `--gtid-domain-id`
+    /// `--gtid-domain-id`: GTID domain of the cluster, for donors.
     pub gtid_domain_id: Option<String>,
-    /// `--socket` of the server, for donors.
+    /// `--socket`: socket of the server, for donors.
     pub socket: Option<PathBuf>,
-    /// `--bypass`: send nothing but the position.
+    /// `--bypass`: send only the position.
     pub bypass: bool,
     /// `--mysqld-args`: the server's own command line.
     pub server: Vec<String>,
 }
 
 impl Arguments {
-    /// Reads the words behind the program's name, in any order. What is not known is not looked at.
+    /// Parses the arguments after the program's name, in any order. Unknown ones are ignored.
     ///
     /// # Errors
     /// [`SstError::Arguments`] if the role, the address or the data directory is missing.
     pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, SstError> {
-        let mut found = Words::default();
+        let mut found = ParsedArguments::default();
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
             let Some(name) = word.strip_prefix("--") else { continue };
@@ -84,14 +84,14 @@ impl Arguments {
     }
 }
 
-/// What was found on a command line.
+/// Values found on a command line.
 #[derive(Default)]
-struct Words {
+struct ParsedArguments {
     named: Vec<(String, Option<String>)>,
     server: Vec<String>,
 }
 
-impl Words {
+impl ParsedArguments {
     fn value(&self, name: &str) -> Option<String> {
         let value = self.named.iter().rev().find(|(known, _)| known == name)?.1.clone();
         value.filter(|value| !value.is_empty())

@@ -1,11 +1,11 @@
-//! What the joiner sent along, as its donor's server hands it on: in the environment (MariaDB 10.11), or on
-//! standard input (MariaDB 11.8). Source: `wsrep_sst_common` of both.
+//! Credentials of the joiner, as its donor's server passes them on: in the environment (MariaDB
+//! 10.11) or on standard input (MariaDB 11.8). Source: `wsrep_sst_common` of both.
 
 use std::io::Read;
 
 use zeroize::Zeroizing;
 
-/// More than that is no list of credentials.
+/// Maximum length of the input.
 const MAX_BYTES: u64 = 64 << 10;
 
 /// `USER:SECRET` from the environment, or from the lines of standard input.

@@ -1,5 +1,5 @@
-//! The node that gives. It works on while nearly everything is copied, and stands still for what changed
-//! meanwhile.
+//! The donor. Its server keeps running while nearly everything is copied, and stops writing while
+//! the remaining changes are sent.
 
 use std::{
     net::ToSocketAddrs,
@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use snapshot::{DataDir, Still};
+use snapshot::{DataDir, SnapshotCopy};
 use transfer::{
     TransferError,
     codec::{effort::Compression, page::KeyFileKeys},
@@ -25,29 +25,29 @@ use crate::{
     options::Options, position::Position, report::Report, server_pipe::ServerPipe, trust,
 };
 
-/// Data connections.
+/// Number of data connections.
 const STREAMS: u16 = 4;
-/// How long the joiner may be silent.
+/// How long the joiner may send nothing.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// The same while the server stands still for it.
+/// The same while the server has stopped writing for the transfer.
 const TIMEOUT_UNDER_LOCK: Duration = Duration::from_secs(10);
-/// How often it is looked whether the server has stopped writing.
+/// Interval of checks whether the server has stopped writing.
 const TICK: Duration = Duration::from_millis(2);
-/// Rounds while the server writes: each has what changed in the one before.
-const MOST_ROUNDS: usize = 8;
-/// Less than this is not worth another round.
-const LITTLE_BYTES: u64 = 4 << 20;
+/// Maximum number of rounds while the server writes; each sends what changed during the one before.
+const MAX_ROUNDS: usize = 8;
+/// If less than this changed, no further round is sent before the lock.
+const SMALL_ROUND_BYTES: u64 = 4 << 20;
 
-/// Tables that servers log into with `log_output=TABLE`.
+/// Log tables of `log_output=TABLE`.
 const LOG_TABLES: [&str; 2] = ["mysql/general_log", "mysql/slow_log"];
-/// How long the server may take to stand still. Not every server says that it could not.
+/// How long the server may take to stop writing. Not every server reports that it failed.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// Does what the server asks for.
+/// Runs the transfer that the server requested.
 ///
 /// # Errors
-/// [`SstError`]. The server learns of it by the end of this process without its last line; it gives its
-/// lock back then.
+/// [`SstError`]. The server notices it because this process ends without its last line, and then
+/// releases its lock.
 pub fn run(
     arguments: &Arguments,
     options: &Options,
@@ -72,7 +72,7 @@ pub fn run(
     report.line(format!("connected to {}", arguments.address));
     if arguments.bypass {
         let position = ordered.ok_or(SstError::Position { from: "the server" })?.with_domain(domain);
-        server_pipe.go_on()?;
+        server_pipe.resume_writes()?;
         session.send_note(&format!("{BYPASS} {position}"))?;
         if session.receive_note()? != TAKEN {
             return Err(SstError::OtherRelease);
@@ -86,21 +86,21 @@ pub fn run(
         NO_BINLOG => false,
         _ => return Err(SstError::OtherRelease),
     };
-    let layout = Layout::of(arguments, options)?;
+    let layout = Layout::new(arguments, options)?;
     let ordered = ordered.map(|position| position.with_domain(domain));
     let (layout, progress) = (&layout, &progress);
     let run = DonorRun { arguments, options, layout, progress, server_pipe, report, joiner_has_binlog };
     let outcome = run.full(session, ordered);
-    // Its rest must not be taken for the marker of another try.
+    // The position must not be taken for the marker of a later attempt.
     let cleared = marker::clear(layout.datadir());
     let position = outcome?;
     cleared?;
     server_pipe.done(&position)
 }
 
-/// Does something that may take long, such as a look at very many files, while the connection is kept: who hears nothing
-/// for a minute takes the other side for gone.
-fn meanwhile<T: Send>(session: &mut Session<'_>, work: impl FnOnce() -> T + Send) -> Result<T, SstError> {
+/// Runs a long operation, such as a scan of very many files, while the connection is kept alive: a
+/// peer that receives nothing for a minute disconnects.
+fn with_keepalive<T: Send>(session: &mut Session<'_>, work: impl FnOnce() -> T + Send) -> Result<T, SstError> {
     thread::scope(|scope| {
         let worker = scope.spawn(work);
         while !worker.is_finished() {
@@ -110,16 +110,16 @@ fn meanwhile<T: Send>(session: &mut Session<'_>, work: impl FnOnce() -> T + Send
     })
 }
 
-/// Copies of donors that were killed hold the blocks of everything that is written since.
+/// Removes copies of killed donors, which occupy the old content of everything written since.
 fn remove_stale(datadir: &DataDir) {
     let found = snapshot::list(datadir, None).unwrap_or_default();
     for stale in found.iter().filter(|found| found.state == snapshot::State::Stale) {
-        // One that cannot be removed is in nobody's way but the disk's; `sealant snapshot list` shows it.
+        // If this fails, the copy only occupies disk space; `sealant snapshot list` shows it.
         let _ = snapshot::discard(stale);
     }
 }
 
-/// What a transfer of everything needs.
+/// State of a full transfer.
 struct DonorRun<'g> {
     arguments: &'g Arguments,
     options: &'g Options,
@@ -143,7 +143,7 @@ impl DonorRun<'_> {
             None => None,
         };
         let sent = self.send(copy.as_ref(), &mut session);
-        // Now: what it holds is not needed any more, and nobody else would say that it is left.
+        // The copy is no longer needed, and no other place reports if it remains.
         if let Some(Err(error)) = copy.map(|(copy, _)| copy.release()) {
             report.line(format!("the snapshot is left: {error}"));
         }
@@ -165,23 +165,23 @@ impl DonorRun<'_> {
         }
     }
 
-    /// Sends all of it, from the copy if there is one, and the position.
-    fn send(&self, copy: Option<&(Still, Position)>, session: &mut Session<'_>) -> Result<Position, SstError> {
+    /// Sends everything, from the copy if there is one, and the position.
+    fn send(&self, copy: Option<&(SnapshotCopy, Position)>, session: &mut Session<'_>) -> Result<Position, SstError> {
         let sent = match copy {
             Some((copy, ordered)) => self.send_copy(copy, session).map(|()| ordered.clone()),
-            None => self.while_it_works(session).and_then(|()| self.while_it_stands_still(session)),
+            None => self.send_while_writing(session).and_then(|()| self.send_under_lock(session)),
         };
         sent.and_then(|position| {
             session.send_note(&format!("{POSITION} {position}"))?;
-            self.server_pipe.go_on()?;
+            self.server_pipe.resume_writes()?;
             session.set_timeout(TIMEOUT)?;
             Ok(position)
         })
     }
 
-    /// A copy of one instant, if the file system can give one. The server takes no lock for it: what it
-    /// wrote since the position of the request, the joiner has twice or takes from the group.
-    fn copy(&self, session: &mut Session<'_>) -> Result<Option<Still>, SstError> {
+    /// Makes an atomic copy, if the file system supports it. The server takes no lock for it: what
+    /// it wrote since the position of the request, the joiner has twice or gets from the cluster.
+    fn copy(&self, session: &mut Session<'_>) -> Result<Option<SnapshotCopy>, SstError> {
         let choice = self.options.sst("sealant-snapshot").unwrap_or("auto");
         if choice == "off" {
             return Ok(None);
@@ -197,7 +197,7 @@ impl DonorRun<'_> {
             }
         };
         if !self.layout.is_in_one_place() {
-            refused("InnoDB or Aria have files elsewhere".to_owned());
+            refused("InnoDB or Aria have files outside of the data directory".to_owned());
             return Ok(None);
         }
         if self.layout.has_binlog() != self.joiner_has_binlog {
@@ -208,12 +208,12 @@ impl DonorRun<'_> {
         let datadir = DataDir::at(self.layout.datadir()).map(|datadir| datadir.socket(self.arguments.socket.clone()));
         let seen = datadir.and_then(|datadir| Ok((datadir.server()?.is_some(), datadir)));
         let taken = match seen {
-            // It would be taken for a server that is down.
+            // An unreachable server would be taken for a stopped one.
             Ok((false, _)) => {
                 refused("the server cannot be seen from here".to_owned());
                 return Ok(None);
             }
-            Ok((true, datadir)) => meanwhile(session, || {
+            Ok((true, datadir)) => with_keepalive(session, || {
                 remove_stale(&datadir);
                 snapshot::take(&datadir, &options)
             })?,
@@ -224,7 +224,7 @@ impl DonorRun<'_> {
                 self.report.line(format!("a snapshot by {}; {}", copy.provider(), copy.effect()));
                 Some(copy)
             }
-            // With the lock it would come to an end, and the joiner's server would wait for ever.
+            // The lock would make the transfer end, but the joiner's server would wait forever.
             Err(error @ snapshot::Error::CutOff { .. }) => return Err(error.into()),
             Err(error) => {
                 refused(error.brief());
@@ -233,19 +233,19 @@ impl DonorRun<'_> {
         })
     }
 
-    fn send_copy(&self, copy: &Still, session: &mut Session<'_>) -> Result<(), SstError> {
-        let (plan, log) = meanwhile(session, || self.layout.plan_of_copy(copy.root()))??;
+    fn send_copy(&self, copy: &SnapshotCopy, session: &mut Session<'_>) -> Result<(), SstError> {
+        let (plan, log) = with_keepalive(session, || self.layout.plan_of_copy(copy.root()))??;
         session.round(&plan, None, Source::Static)?;
         copy.prove()?;
         log.map_or(Ok(()), |log| Ok(session.send_note(&format!("{BINLOG} {log}"))?))
     }
 
     /// Sends everything, and then what changed meanwhile, until little is left.
-    fn while_it_works(&self, session: &mut Session<'_>) -> Result<(), SstError> {
+    fn send_while_writing(&self, session: &mut Session<'_>) -> Result<(), SstError> {
         let mut before = u64::MAX;
-        for number in 1..=MOST_ROUNDS {
-            let (plan, began) = (meanwhile(session, || self.plan())??, Instant::now());
-            // More than fits into memory would push itself out of it.
+        for number in 1..=MAX_ROUNDS {
+            let (plan, began) = (with_keepalive(session, || self.plan())??, Instant::now());
+            // Files that do not fit into the page cache would evict each other.
             let small = number > 1 && session.bytes_to_read(&plan) < free_memory() / 2;
             let round = session.round(&plan, None, if small { Source::InUseCached } else { Source::InUse })?;
             self.report.line(format!(
@@ -257,7 +257,7 @@ impl DonorRun<'_> {
             ));
             let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
             self.server_pipe.report_progress(load(&self.progress.bytes), load(&self.progress.total_bytes));
-            let settled = round.sent_bytes <= LITTLE_BYTES || round.sent_bytes > before / 2;
+            let settled = round.sent_bytes <= SMALL_ROUND_BYTES || round.sent_bytes > before / 2;
             if number > 1 && settled {
                 break;
             }
@@ -266,11 +266,12 @@ impl DonorRun<'_> {
         Ok(())
     }
 
-    /// What goes from the server's own files. MariaDB maps its redo log where that is in memory (tmpfs, DAX), and writes it
-    /// without a change of its times.
+    /// Plans what is sent from the server's own files. MariaDB maps its redo log if it is in memory
+    /// (tmpfs, DAX), and writes to it without changing its timestamps.
     fn plan(&self) -> Result<Plan, SstError> {
         let mut plan = self.layout.plan()?;
-        // Logs that are tables are written whatever lock there is; the joiner's server mends them when it opens them.
+        // Log tables are written under any lock; the joiner's server repairs them when it opens
+        // them.
         plan.mark_may_change(|path| LOG_TABLES.iter().any(|table| path.with_extension("") == Path::new(table)));
         let datadir = DataDir::at(self.layout.datadir())?.socket(self.arguments.socket.clone());
         let mapped = datadir.server().ok().flatten().and_then(|server| snapshot::mapped_for_writing(&server).ok());
@@ -282,8 +283,8 @@ impl DonorRun<'_> {
         Ok(plan)
     }
 
-    /// Asks the server to stop writing, and sends what is left.
-    fn while_it_stands_still(&self, session: &mut Session<'_>) -> Result<Position, SstError> {
+    /// Asks the server to stop writing, and sends the remaining changes.
+    fn send_under_lock(&self, session: &mut Session<'_>) -> Result<Position, SstError> {
         let datadir = self.layout.datadir();
         marker::clear(datadir)?;
         session.set_timeout(TIMEOUT_UNDER_LOCK)?;
@@ -299,7 +300,7 @@ impl DonorRun<'_> {
             }
         };
         let still = Instant::now();
-        let plan = meanwhile(session, || self.plan())??;
+        let plan = with_keepalive(session, || self.plan())??;
         let round = session.round(&plan, None, Source::Static)?;
         self.report.line(format!(
             "while the server stands still: {} looked at, {} sent; {} ms, and {} ms until it stood still",
@@ -312,7 +313,7 @@ impl DonorRun<'_> {
     }
 }
 
-/// `rlimit`, as `pv` and so the servers' own methods have it: bytes a second, with k, m, g or t behind.
+/// `rlimit` as in `pv` and the servers' own methods: bytes per second, with suffix k, m, g or t.
 fn rate(options: &Options) -> Result<Option<u64>, SstError> {
     let Some(text) = options.sst("rlimit") else { return Ok(None) };
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -325,11 +326,11 @@ fn rate(options: &Options) -> Result<Option<u64>, SstError> {
         _ => None,
     };
     let rate = digits.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
-    let reason = || "not a number of bytes with k, m, g or t behind it".to_owned();
+    let reason = || "not a number of bytes with an optional suffix k, m, g or t".to_owned();
     rate.filter(|rate| *rate > 0).map(Some).ok_or_else(|| SstError::Option { option: "rlimit", reason: reason() })
 }
 
-/// Where the joiner is, and how it is known.
+/// Address of the joiner, and how to authenticate it.
 fn destination(
     arguments: &Arguments,
     options: &Options,
@@ -360,7 +361,7 @@ fn destination(
     }
 }
 
-/// Memory that files may be kept in.
+/// Bytes available for the page cache.
 fn free_memory() -> u64 {
     let text = std::fs::read_to_string(Path::new("/proc/meminfo")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));

@@ -1,15 +1,15 @@
-//! Why a state transfer ends early.
+//! Errors of state transfers.
 
 use std::{io, path::PathBuf};
 
 use transfer::TransferError;
 
-/// Why a state transfer ended early. The sentence goes to the server's error log.
+/// Why a state transfer failed. The message goes to the server's error log.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SstError {
-    /// The server's own call is not one that this program knows.
-    #[error("the server's call cannot be understood: {0}")]
+    /// The server's arguments are invalid.
+    #[error("the server's arguments are invalid: {0}")]
     Arguments(String),
     /// An option file cannot be read.
     #[error(transparent)]
@@ -19,26 +19,27 @@ pub enum SstError {
     Option {
         /// Its name.
         option: &'static str,
-        /// Why.
+        /// Why it cannot be used.
         reason: String,
     },
-    /// The joiner sent no secret along: it is not Sealant's, or something in between cut it off.
+    /// The joiner's request has no secret: its method is not Sealant, or the secret was cut off in
+    /// between.
     #[error("the joiner's request has no secret of sealant in it; the joiner's method has to be sealant too")]
     NoSecret,
-    /// One side shows certificates of the site and the other does not.
+    /// One side uses certificates of the site and the other does not.
     #[error("{ours}, {theirs}: set tkey, tcert and tca in [sst] on all nodes, or on none")]
     TrustDiffers {
         /// What this side has.
         ours: &'static str,
-        /// What the other side has.
+        /// What the peer has.
         theirs: &'static str,
     },
     /// The address cannot be used.
     #[error("{address}: {source}")]
     Address {
-        /// As the server gave it.
+        /// The address in the server's arguments.
         address: String,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The transfer failed.
@@ -47,25 +48,25 @@ pub enum SstError {
     /// The snapshot cannot be used.
     #[error(transparent)]
     Snapshot(#[from] snapshot::Error),
-    /// A file or directory of the server.
+    /// An operation on a file or directory failed.
     #[error("{}: {doing}: {source}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// Why it failed.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Data lies where this method does not look.
+    /// Data is in a location that is not supported.
     #[error("{}: {reason}", path.display())]
     Outside {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Why it is not supported.
         reason: &'static str,
     },
-    /// A group of option files that servers of one version read says where data is.
+    /// An option group for servers of one version sets the location of data.
     #[error(
         "[{group}] {}: groups of one version are not read for where data is: set it in [mysqld]",
         option.replace('-', "_")
@@ -76,36 +77,36 @@ pub enum SstError {
         /// The option.
         option: &'static str,
     },
-    /// What a server cannot start without.
+    /// A file that a server needs to start is missing.
     #[error("{}: there is no {missing}, so nothing is replaced", path.display())]
     Incomplete {
-        /// Where it was looked for.
+        /// Where it should be.
         path: PathBuf,
-        /// What is not there.
+        /// What is missing.
         missing: &'static str,
     },
     /// The server could not take its lock.
     #[error("the server could not flush its tables, its own lines in this log say why")]
     NotFlushed,
-    /// The server waits for something before it can take its lock.
+    /// The server did not stop writing in time.
     #[error(
         "the server did not stop writing within {seconds} s: a statement or transaction that runs for long keeps it from \
          flushing its tables, SHOW PROCESSLIST tells which"
     )]
     NotFlushedInTime {
-        /// How long.
+        /// Time limit in seconds.
         seconds: u64,
     },
-    /// A position that is none.
-    #[error("{from} gave a position that is none")]
+    /// An invalid position.
+    #[error("{from} sent an invalid position")]
     Position {
-        /// Who.
+        /// Who sent it.
         from: &'static str,
     },
-    /// The other side says what this version does not know.
+    /// The peer sent something that this version does not know.
     #[error("the other side is of another release of sealant: use the same on all nodes")]
     OtherRelease,
-    /// The server that started this is gone.
+    /// The server that started this process has ended.
     #[error("the server is gone")]
     ServerGone,
 }

@@ -1,5 +1,5 @@
-//! The node that joins. Nothing in its data directory is touched before the donor has said what comes, and
-//! its old files go when all of the new ones are there, verified and on disk.
+//! The joiner. Nothing in its data directory is changed before the donor has announced what it
+//! sends, and the old files are removed only when all new ones are complete, verified and on disk.
 
 use std::{
     fs, io,
@@ -30,30 +30,30 @@ use crate::{
     trust,
 };
 
-/// Where state transfers are received if the server names no port.
+/// Port for state transfers if the server names none.
 const DEFAULT_PORT: u16 = 4444;
-/// The most data connections that a donor gets.
+/// Maximum number of data connections.
 const STREAMS: u16 = 16;
-/// How long the donor may be silent.
+/// How long the donor may send nothing.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// How long a donor may take to come: `sst-initial-timeout` of the servers' own methods.
+/// Time limit for the donor to connect: `sst-initial-timeout` of the servers' own methods.
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(300);
-/// For 0, which is no limit.
+/// Used for the value 0, which means no limit.
 const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
-/// How long the port of an earlier try is waited for.
+/// How long to wait for the port of an earlier attempt.
 const PORT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Does what the server asks for.
+/// Runs the transfer that the server requested.
 ///
 /// # Errors
-/// [`SstError`]. The server learns of it by the end of this process without its last line.
+/// [`SstError`]. The server notices it because this process ends without its last line.
 pub fn run(
     arguments: &Arguments,
     options: &Options,
     server_pipe: &ServerPipe,
     report: &Report<'_>,
 ) -> Result<(), SstError> {
-    let layout = Layout::of(arguments, options)?;
+    let layout = Layout::new(arguments, options)?;
     let (host, port) = split(&arguments.address);
     let trust = match trust::certificates(options, report)? {
         Some((identity, authorities)) => {
@@ -69,7 +69,7 @@ pub fn run(
     };
     let known_by = if token.pin.is_some() { "a one-time key" } else { "certificates of [sst]" };
     report.line(format!("listening on {}, TLS 1.3 with {known_by}", listening.address()));
-    // Where a port was free to choose, the donor needs the one that was chosen.
+    // If the port was chosen by the system, the donor needs that one.
     let name = host_part(&arguments.address);
     let bare = name.parse::<Ipv6Addr>().is_ok();
     let name = if bare { format!("[{name}]") } else { name.to_owned() };
@@ -78,9 +78,9 @@ pub fn run(
     let mut turned_away = 0_u32;
     let mut session = listening.wait(|why| {
         turned_away = turned_away.saturating_add(1);
-        // Who tries again and again must not fill the log.
+        // Rate-limited, so that repeated attempts do not fill the log.
         if turned_away.is_power_of_two() {
-            report.line(format!("someone was turned away ({turned_away} so far): {why}"));
+            report.line(format!("a connection was rejected ({turned_away} so far): {why}"));
         }
     })?;
     report.line(format!("the donor came from {}", session.peer()));
@@ -96,7 +96,7 @@ pub fn run(
     server_pipe.position(&position)
 }
 
-/// The data that is here is good: nothing is touched.
+/// The existing data is good: nothing is changed.
 fn bypass(position: &str, mut session: SenderSession, report: &Report<'_>) -> Result<Position, SstError> {
     let position = Position::parse(position).ok_or(SstError::Position { from: "the donor" })?;
     session.send_note(TAKEN)?;
@@ -105,7 +105,7 @@ fn bypass(position: &str, mut session: SenderSession, report: &Report<'_>) -> Re
     Ok(position)
 }
 
-/// Everything comes.
+/// Receives everything.
 fn full(
     layout: &Layout,
     mut session: SenderSession,
@@ -118,9 +118,9 @@ fn full(
     }
     session.send_note(if layout.has_binlog() { BINLOG } else { NO_BINLOG })?;
     let progress = Progress::default();
-    let received = tell(&progress, server_pipe, || session.receive(&progress));
+    let received = report_while(&progress, server_pipe, || session.receive(&progress));
     let received = received.inspect_err(|error| {
-        // What is kept for another try must not keep the disk full.
+        // A partial transfer must not keep the disk full.
         if matches!(error, TransferError::Space { .. }) || is_full(error) {
             let _ = remove_tree(&layout.staging());
         }
@@ -133,7 +133,7 @@ fn full(
         received.tree,
     ));
     let binlog = received.notes.iter().find_map(|note| note.strip_prefix(BINLOG)?.strip_prefix(' '));
-    // It becomes part of a path.
+    // The name becomes part of a path.
     if binlog.is_some_and(|name| name.contains('/') || name.contains('\n')) {
         return Err(SstError::OtherRelease);
     }
@@ -152,8 +152,8 @@ fn is_full(error: &TransferError) -> bool {
         if matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
 }
 
-/// What a try that was cut off in the middle left is gone on from. One that was cut off while it was put
-/// in place is of an older state.
+/// Removes leftovers of an earlier attempt. A partial transfer is resumed, but a partly installed
+/// one is of an older state and is removed.
 fn clear_stale(staging: &Path) -> Result<(), SstError> {
     let inner = staging.join(transfer::plan::STAGING);
     let only_inner =
@@ -161,8 +161,8 @@ fn clear_stale(staging: &Path) -> Result<(), SstError> {
     if only_inner && !inner.join("commit").exists() { Ok(()) } else { remove_tree(staging) }
 }
 
-/// Tells the server how far it is while something is done.
-fn tell<T: Send>(progress: &Progress, server_pipe: &ServerPipe, work: impl FnOnce() -> T + Send) -> T {
+/// Reports progress to the server while `work` runs.
+fn report_while<T: Send>(progress: &Progress, server_pipe: &ServerPipe, work: impl FnOnce() -> T + Send) -> T {
     let over = &AtomicBool::new(false);
     thread::scope(|scope| {
         let teller = scope.spawn(move || {
@@ -188,7 +188,8 @@ fn expiry(options: &Options) -> Result<Duration, SstError> {
     }
 }
 
-/// Listens on the address that the donor is given; if it is none of this host, on all.
+/// Listens on the address that the donor gets; on all addresses if it is not an address of this
+/// host.
 fn listen(
     host: &str,
     port: u16,
@@ -203,7 +204,8 @@ fn listen(
         IpAddr::V6(_) => IpAddr::from(Ipv6Addr::UNSPECIFIED),
     });
     let all: Vec<_> = all.map(|address| SocketAddr::new(address, port)).collect();
-    // A name that leads to the loopback interface here (Debian's 127.0.1.1) leads elsewhere for the donor.
+    // A name that resolves to the loopback interface here (Debian's 127.0.1.1) resolves differently
+    // on the donor.
     let literal = host.parse::<IpAddr>().is_ok() || host == "localhost";
     let named: Vec<_> = named.iter().filter(|address| literal || !address.ip().is_loopback()).copied().collect();
     let until = Instant::now() + PORT_TIMEOUT;
@@ -236,7 +238,7 @@ fn kind(error: &TransferError) -> Option<io::ErrorKind> {
 }
 
 fn settings(listen: SocketAddr, layout: &Layout, expiry: Duration) -> ReceiveSettings {
-    // Everything is to belong to the user that the server runs as.
+    // Everything must belong to the user that the server runs as.
     let owner = Owner { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw() };
     ReceiveSettings {
         into: layout.staging(),
@@ -260,7 +262,7 @@ pub(crate) fn split(address: &str) -> (&str, u16) {
     (bare, port.parse().unwrap_or(DEFAULT_PORT))
 }
 
-/// The host as it is written, brackets included.
+/// The host as written, brackets included.
 fn host_part(address: &str) -> &str {
     if let Some(end) = address.find(']') {
         return address.get(..=end).unwrap_or(address);

@@ -1,16 +1,16 @@
-//! Galera's state transfer: what a server starts on the node that joins and on the node that gives.
+//! Galera's state transfer: the program that a server starts on the joiner and on the donor.
 //!
 //! ```text
 //! joiner's server ── starts ──> joiner: listens ── "ready ADDRESS" ──> server ── group channel ──┐
 //! donor's server <──────────────────────────────────────────────────────────────────────────────┘
-//!        └── starts ──> donor: copies while the node works ══ TLS 1.3 ══> joiner: stages
+//!        └── starts ──> donor: copies while the server runs ══ TLS 1.3 ══> joiner: stages
 //!                       "flush tables" … what changed meanwhile … "continue", "done POSITION"
-//!                                                                 joiner: puts in place, "POSITION"
+//!                                                                 joiner: installs, "POSITION"
 //! ```
 //!
-//! [`Arguments`] and [`Options`] are what the server says, [`Layout`] is where its files are,
-//! [`ServerPipe`] is what it hears. Source of the protocol: `wsrep_sst.cc` and `scripts/wsrep_sst_*` of
-//! MariaDB, and what 10.11 and 11.8 were seen to do.
+//! [`Arguments`] and [`Options`] are the server's input, [`Layout`] describes the locations of its
+//! files, [`ServerPipe`] is the output to it. Source of the protocol: `wsrep_sst.cc` and
+//! `scripts/wsrep_sst_*` of MariaDB, and the observed behaviour of 10.11 and 11.8.
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
 
@@ -42,16 +42,16 @@ pub use crate::{
     server_pipe::ServerPipe,
 };
 
-/// What the donor says first: everything comes, or nothing but a position.
+/// First note of the donor if it sends everything.
 const FULL: &str = "full";
-/// The same, where the joiner's own data is good and it only needs the newest write-sets.
+/// First note of the donor if the joiner's data is good and it only needs the newest write-sets.
 const BYPASS: &str = "bypass";
-/// What the joiner answers to that.
+/// The joiner's answer to [`BYPASS`].
 const TAKEN: &str = "taken";
-/// What the joiner answers to [`FULL`]: by which log it tells, when it recovers, whether a prepared transaction was
-/// committed.
+/// The joiner's answer to [`FULL`] if its recovery uses a binary log to decide whether a prepared
+/// transaction was committed.
 const BINLOG: &str = "binlog";
-/// The same.
+/// The joiner's answer to [`FULL`] if its recovery uses no binary log.
 const NO_BINLOG: &str = "no binlog";
-/// Before the position of what was sent.
+/// Precedes the position of what was sent.
 const POSITION: &str = "position";

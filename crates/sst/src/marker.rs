@@ -1,4 +1,4 @@
-//! The file by which a donor's server says that it has stopped writing, and where it is.
+//! The marker file in which a donor's server reports that it has stopped writing, and its position.
 
 use std::{fs, io, path::Path};
 
@@ -9,7 +9,7 @@ use crate::{error::SstError, position::Position};
 const FLUSHED: &str = "tables_flushed";
 const FAILED: &str = "sst_error";
 
-/// Takes away what an earlier try may have left.
+/// Removes the marker of an earlier attempt.
 pub(crate) fn clear(datadir: &Path) -> Result<(), SstError> {
     for name in [FLUSHED, FAILED] {
         let path = datadir.join(name);
@@ -23,7 +23,7 @@ pub(crate) fn clear(datadir: &Path) -> Result<(), SstError> {
     Ok(())
 }
 
-/// Whether the server has stopped writing, and its position if so; the marker is taken away then.
+/// Returns the position if the server has stopped writing, and removes the marker.
 pub(crate) fn take(datadir: &Path) -> Result<Option<Position>, SstError> {
     const MOST_BYTES: u64 = 4096;
     if datadir.join(FAILED).exists() {
@@ -36,7 +36,7 @@ pub(crate) fn take(datadir: &Path) -> Result<Option<Position>, SstError> {
         text => text.map_err(SstError::file(&path, "cannot be read"))?,
     };
     let text = String::from_utf8_lossy(&text);
-    // Empty for a moment where the server does not rename it into place.
+    // Servers that do not rename it into place leave it empty for a moment.
     if !text.contains(':') {
         return Ok(None);
     }

@@ -1,4 +1,4 @@
-//! What the server's option files and command line say.
+//! Options from the server's option files and command line.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,10 @@ use server::option_group;
 
 use crate::{arguments::Arguments, error::SstError};
 
-/// The group of state transfers.
+/// Option groups of state transfers.
 const SST: [&str; 1] = ["sst"];
-/// Where InnoDB and Aria have their files. Old files of theirs must not meet new ones.
-const PLACES: [&str; 5] = [
+/// Directories of InnoDB and Aria files. Old files there must not be mixed with new ones.
+const LOCATION_OPTIONS: [&str; 5] = [
     "innodb-data-home-dir",
     "innodb-data-file-path",
     "innodb-log-group-home-dir",
@@ -18,7 +18,8 @@ const PLACES: [&str; 5] = [
     "aria-log-dir-path",
 ];
 
-/// Options, later ones over earlier ones, the command line over all.
+/// Options in order of precedence: later files override earlier ones, the command line overrides
+/// all.
 #[derive(Debug, Default)]
 pub struct Options {
     files: Vec<Entries>,
@@ -27,11 +28,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads the files that the server read.
+    /// Reads the option files that the server read.
     ///
     /// # Errors
-    /// [`SstError::OptionFile`], and [`SstError::OneVersion`] if a group of one version says where data is: whether the
-    /// server is of that version is not known here.
+    /// [`SstError::OptionFile`], and [`SstError::OneVersion`] if a group for one version sets the
+    /// location of data: the server's version is not known here.
     pub fn read(arguments: &Arguments) -> Result<Self, SstError> {
         let mut paths: Vec<PathBuf> = match &arguments.defaults_file {
             Some(file) => vec![file.clone()],
@@ -45,14 +46,14 @@ impl Options {
         Ok(options)
     }
 
-    /// The text of an option of the server; `None` if it is not set, or empty.
+    /// Value of a server option; `None` if it is not set, or empty.
     pub(crate) fn server(&self, name: &str) -> Option<&str> {
         let given = self.command_line.iter().rev().find(|(known, _)| known == name);
         let text = given.map(|(_, value)| value.as_str()).or_else(|| self.last(option_group::SERVER, name));
         text.filter(|text| !text.is_empty())
     }
 
-    /// The text of an option of state transfers; `None` if it is not set, or empty.
+    /// Value of a state transfer option; `None` if it is not set, or empty.
     pub(crate) fn sst(&self, name: &str) -> Option<&str> {
         self.last(&SST, name).filter(|text| !text.is_empty())
     }
@@ -60,12 +61,13 @@ impl Options {
     fn last(&self, groups: &[&str], name: &str) -> Option<&str> {
         let is_meant = |entry: &&Entry| {
             let group = self.without_suffix(&entry.group);
-            loosely(&entry.key) == name && (groups.contains(&group) || groups.contains(&entry.group.as_str()))
+            without_loose_prefix(&entry.key) == name
+                && (groups.contains(&group) || groups.contains(&entry.group.as_str()))
         };
         self.files.iter().rev().find_map(|file| file.entries.iter().rev().find(is_meant))?.value.text()
     }
 
-    /// A group without what `--defaults-group-suffix` puts behind each.
+    /// A group name without the suffix of `--defaults-group-suffix`.
     fn without_suffix<'g>(&self, group: &'g str) -> &'g str {
         group.strip_suffix(&self.suffix.to_ascii_lowercase()).unwrap_or(group)
     }
@@ -73,7 +75,7 @@ impl Options {
     fn check_versions(&self) -> Result<(), SstError> {
         let of_one_version = |group: &str| option_group::of_one_version(self.without_suffix(group)).is_some();
         for entry in self.files.iter().flat_map(|file| &file.entries).filter(|entry| of_one_version(&entry.group)) {
-            let place = PLACES.into_iter().find(|place| *place == loosely(&entry.key));
+            let place = LOCATION_OPTIONS.into_iter().find(|place| *place == without_loose_prefix(&entry.key));
             if let Some(option) = place.filter(|place| self.server(place) != entry.value.text()) {
                 return Err(SstError::OneVersion { group: entry.group.clone(), option });
             }
@@ -81,18 +83,18 @@ impl Options {
         Ok(())
     }
 
-    /// A directory of the server, relative to its data directory.
+    /// A directory option of the server; relative paths are relative to the data directory.
     pub(crate) fn directory(&self, name: &str, datadir: &Path) -> PathBuf {
         self.server(name).map_or_else(|| datadir.to_path_buf(), |text| datadir.join(text))
     }
 }
 
-/// The name of an option that a server may not know, too.
-fn loosely(name: &str) -> &str {
+/// The name of an option without the prefix `loose-`.
+fn without_loose_prefix(name: &str) -> &str {
     name.strip_prefix("loose-").unwrap_or(name)
 }
 
-/// Options with values, which stand behind an equals sign or in the next word.
+/// Options with values, after an equals sign or in the next argument.
 fn command_line(words: &[String]) -> Vec<(String, String)> {
     let mut words = words.iter().peekable();
     let mut options = Vec::new();
@@ -103,7 +105,7 @@ fn command_line(words: &[String]) -> Vec<(String, String)> {
             None => (word, words.next_if(|next| !next.starts_with('-')).map(String::as_str)),
         };
         let name = name.to_ascii_lowercase().replace('_', "-");
-        options.extend(value.map(|value| (loosely(&name).to_owned(), value.to_owned())));
+        options.extend(value.map(|value| (without_loose_prefix(&name).to_owned(), value.to_owned())));
     }
     options
 }
@@ -160,7 +162,7 @@ mod tests {
         for group in ["mariadb-10.11", "Mysqld-10.11", "mariadbd-11.8"] {
             let text = format!("[{group}]\ninnodb-log-group-home-dir=/redo\n");
             assert!(matches!(read(&text, ""), Err(SstError::OneVersion { .. })), "{group}");
-            // The same for every version.
+            // The same option in a group for all versions.
             let text = format!("[mysqld]\ninnodb_log_group_home_dir=/redo\n{text}");
             assert!(read(&text, "").is_ok(), "{group}");
         }

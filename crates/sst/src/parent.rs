@@ -1,5 +1,5 @@
-//! The server that started this. It does not say when it goes: a joiner that stays keeps the port, and the
-//! next try fails.
+//! Detects the end of the server that started this process. The server does not announce it, and a
+//! joiner that stays would keep the port, so that the next attempt fails.
 
 use std::{
     os::{
@@ -16,38 +16,38 @@ use rustix::{
     process::{Pid, PidfdFlags, pidfd_open},
 };
 
-/// What shows that the server is there.
+/// What shows that the server is running.
 #[derive(Debug)]
 pub struct Parent<'p> {
-    /// Its process, if it said which.
+    /// The server's process, if its id is known.
     process: Option<OwnedFd>,
-    /// The pipe to it: closed on the other side when it goes.
+    /// The pipe to the server: its other end is closed when the server ends.
     pipe: BorrowedFd<'p>,
 }
 
-/// The process of the server that listens on a socket: a donor's server does not say which it is, and the pipe to it does not
-/// tell that it is gone where a shell stays in between, which has both ends of it.
+/// Id of the process that listens on a socket. A donor's server does not pass its process id, and
+/// if a shell in between holds both ends of the pipe, the pipe does not show the server's end.
 #[must_use]
 pub fn listening_on(socket: &Path) -> Option<i32> {
     let stream = UnixStream::connect(socket).ok()?;
     Some(socket_peercred(&stream).ok()?.pid.as_raw_nonzero().get())
 }
 
-/// How long it may take until it shows, if only the process tells.
+/// Maximum delay of the detection if only the process shows it.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 impl<'p> Parent<'p> {
-    /// Of a process id, as the server gave it, and a pipe to the server.
+    /// `process` is the process id in the server's arguments, `pipe` the pipe to the server.
     #[must_use]
     pub fn new(process: Option<i32>, pipe: BorrowedFd<'p>) -> Self {
         let process = process.and_then(Pid::from_raw).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         Self { process, pipe }
     }
 
-    /// Returns when the server is gone.
+    /// Returns when the server has ended.
     pub fn wait(&self) {
         loop {
-            // Nothing but errors is told about a pipe that is only written to.
+            // For a pipe that is only written to, poll reports only errors.
             let mut seen = vec![PollFd::from_borrowed_fd(self.pipe, PollFlags::empty())];
             seen.extend(self.process.iter().map(|process| PollFd::new(process, PollFlags::IN)));
             match poll(&mut seen, Some(&TICK)) {
@@ -80,12 +80,12 @@ mod tests {
         let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
         std::thread::scope(|scope| {
             let process = i32::try_from(child.id()).ok();
-            let (tell, told) = channel();
+            let (report_while, told) = channel();
             for process in [process, None] {
-                let (tell, pipe) = (tell.clone(), writer.as_fd());
+                let (report_while, pipe) = (report_while.clone(), writer.as_fd());
                 scope.spawn(move || {
                     Parent::new(process, pipe).wait();
-                    tell.send(process.is_some()).unwrap();
+                    report_while.send(process.is_some()).unwrap();
                 });
             }
             assert_eq!(told.recv_timeout(BRIEF), Err(RecvTimeoutError::Timeout));

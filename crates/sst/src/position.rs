@@ -1,12 +1,12 @@
-//! Where a copy is in the cluster's history.
+//! Position of a copy in the cluster's history.
 
 use std::fmt;
 
-/// `UUID:SEQNO` and, in MariaDB, a domain id. It goes to the server's own protocol as it is, so that it is
-/// taken only if it is nothing else.
+/// `UUID:SEQNO` and, in MariaDB, a domain id. It is validated because it is passed on in the
+/// server's protocol unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// `UUID:SEQNO`
+    /// `UUID:SEQNO` as text.
     state: String,
     domain: Option<u32>,
 }
@@ -14,7 +14,7 @@ pub struct Position {
 const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 
 impl Position {
-    /// From `UUID:SEQNO` or `UUID:SEQNO DOMAIN`; `None` if it is not one.
+    /// Parses `UUID:SEQNO` or `UUID:SEQNO DOMAIN`; `None` if the text has another form.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut words = text.split_ascii_whitespace();
@@ -27,7 +27,7 @@ impl Position {
         (sound && words.next().is_none()).then(|| Self { state: state.to_owned(), domain })
     }
 
-    /// The same with a domain id.
+    /// Sets the domain id.
     #[must_use]
     pub fn with_domain(self, domain: Option<u32>) -> Self {
         Self { domain: domain.or(self.domain), ..self }

@@ -1,8 +1,8 @@
-//! What an operator reads in the server's error log.
+//! Messages for the server's error log.
 
 use std::fmt;
 
-/// Takes lines for the error log.
+/// Receives lines for the error log.
 pub struct Report<'r>(pub &'r (dyn Fn(&str) + Sync));
 
 impl fmt::Debug for Report<'_> {
@@ -12,7 +12,7 @@ impl fmt::Debug for Report<'_> {
 }
 
 impl Report<'_> {
-    /// One line.
+    /// Writes one line.
     pub(crate) fn line(&self, text: impl AsRef<str>) {
         (self.0)(text.as_ref());
     }

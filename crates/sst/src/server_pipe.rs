@@ -1,5 +1,5 @@
-//! Standard output, which the server reads. A line that the server does not know makes it stop reading, so nothing else
-//! is ever written there.
+//! Standard output, which the server reads. A line that the server does not know makes it stop
+//! reading, so nothing else is ever written to it.
 
 use std::{
     fmt,
@@ -15,9 +15,9 @@ use crate::{error::SstError, position::Position};
 /// The pipe to the server.
 pub struct ServerPipe {
     out: Mutex<Box<dyn Write + Send>>,
-    /// Whether the server reads how report_progress it is.
+    /// Whether the server reads progress reports.
     progress: bool,
-    /// Whether the last line is written, or about to be: the server need not read any longer.
+    /// Whether the last line is written or about to be: the server may stop reading.
     over: AtomicBool,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Debug for ServerPipe {
     }
 }
 
-/// The server cuts the line that has the joiner's address here.
+/// The server truncates the line with the joiner's address at this length.
 const MAX_READY_BYTES: usize = 511;
 
 impl ServerPipe {
@@ -37,7 +37,7 @@ impl ServerPipe {
         Self { out: Mutex::new(out), progress, over: AtomicBool::new(false) }
     }
 
-    /// Whether the server has read everything that it is waiting for, so that it may close its end.
+    /// Whether the server has read everything that it waits for, so that it may close its end.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
@@ -69,13 +69,13 @@ impl ServerPipe {
         self.last_line(&position.to_string())
     }
 
-    /// Donor: stop writing.
+    /// Donor: asks the server to stop writing.
     pub(crate) fn flush_tables(&self) -> Result<(), SstError> {
         self.line("flush tables")
     }
 
-    /// Donor: write again.
-    pub(crate) fn go_on(&self) -> Result<(), SstError> {
+    /// Donor: the server may write again.
+    pub(crate) fn resume_writes(&self) -> Result<(), SstError> {
         self.line("continue")
     }
 
@@ -84,7 +84,8 @@ impl ServerPipe {
         self.last_line(&format!("done {position}"))
     }
 
-    /// Either: how report_progress it is. A server that is gone shows elsewhere.
+    /// Either role: reports progress. Errors are ignored, because the end of the server is detected
+    /// elsewhere.
     pub(crate) fn report_progress(&self, bytes: u64, total_bytes: u64) {
         if self.progress && total_bytes > 0 {
             let _ = self.line(&format!("total {total_bytes}"));

@@ -1,6 +1,7 @@
-//! How the two sides know each other: by a secret and a fingerprint that travel in the joiner's request,
-//! or by certificates of the site besides the secret. There is no third way: `encrypt=3` of the servers' own
-//! methods, a key and a certificate without an authority, would believe whoever answers.
+//! Mutual authentication: with a secret and a fingerprint in the joiner's request, or with
+//! certificates of the site in addition to the secret. The third mode of the servers' own methods,
+//! `encrypt=3` (a key and a certificate without an authority), would trust any peer and is not
+//! supported.
 
 use std::path::Path;
 
@@ -8,14 +9,14 @@ use transfer::tls::identity::{Authorities, Identity};
 
 use crate::{error::SstError, options::Options, report::Report};
 
-/// Certificates of the site, if the options name any. Names as the servers' own methods have them;
-/// `encrypt`, which would switch encryption off for those, is not looked at.
+/// Certificates of the site, if the options name any. The option names are those of the servers'
+/// own methods; `encrypt`, which turns their encryption off, is ignored.
 pub(crate) fn certificates(
     options: &Options,
     report: &Report<'_>,
 ) -> Result<Option<(Identity, Authorities)>, SstError> {
     let named = |names: [&str; 3]| names.map(|name| options.sst(name));
-    // As in the servers' own methods, the newer names are not looked at if there are older ones.
+    // As in the servers' own methods, the newer names are ignored if older ones are set.
     let [certificate, key, authorities] = match named(["tcert", "tkey", "tca"]) {
         [None, None, None] => named(["ssl-cert", "ssl-key", "ssl-ca"]),
         older => older,
@@ -33,7 +34,7 @@ pub(crate) fn certificates(
     };
     let certificate = certificate.ok_or_else(|| missing("tcert"))?;
     let authorities = authorities.ok_or_else(|| missing("tca"))?;
-    // One file may hold both.
+    // One file may contain both.
     let key = key.unwrap_or(certificate);
     let identity = Identity::from_files(Path::new(certificate), Path::new(key));
     let identity = identity.map_err(|error| SstError::Option { option: "tcert, tkey", reason: error.to_string() })?;
@@ -49,8 +50,8 @@ mod tests {
     use super::*;
     use crate::arguments::Arguments;
 
-    /// What certificates there are, and what was said.
-    fn of(section: &str) -> (Result<Option<(Identity, Authorities)>, SstError>, String) {
+    /// Parses a section; returns the certificates and the messages.
+    fn parse_section(section: &str) -> (Result<Option<(Identity, Authorities)>, SstError>, String) {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("my.cnf");
         std::fs::write(&file, section).unwrap();
@@ -65,14 +66,14 @@ mod tests {
     #[test]
     fn a_certificate_that_nobody_vouches_for_is_not_used_and_that_is_said() {
         for section in ["[SST]\ntkey=/k\ntcert=/c\nencrypt=3\n", "[sst]\nssl-key=/k\nssl-cert=/c\n"] {
-            let (found, said) = of(section);
+            let (found, said) = parse_section(section);
             assert!(matches!(found, Ok(None)), "{section}");
             assert!(said.contains("a one-time key is used"), "{said}");
         }
-        let (found, said) = of("[sst]\nencrypt=0\n");
+        let (found, said) = parse_section("[sst]\nencrypt=0\n");
         assert!(matches!(found, Ok(None)) && said.is_empty(), "{said}");
         for section in ["[sst]\ntca=/a\n", "[sst]\ntca=/a\ntkey=/k\n", "[sst]\ntcert=/c\n", "[sst]\ntkey=/k\n"] {
-            assert!(matches!(of(section).0, Err(SstError::Option { .. })), "{section}");
+            assert!(matches!(parse_section(section).0, Err(SstError::Option { .. })), "{section}");
         }
     }
 }

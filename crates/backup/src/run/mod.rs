@@ -20,7 +20,7 @@ use archive::{
     receipt::{Finding, Pages, Receipt},
 };
 use jiff::Timestamp;
-use snapshot::{DataDir, Keep, Still};
+use snapshot::{DataDir, Keep, SnapshotCopy};
 use verify::Keys;
 
 pub(crate) use self::commit::key_check;
@@ -109,7 +109,7 @@ pub struct Backup {
 ///
 /// # Errors
 /// [`BackupError::Snapshot`].
-pub fn take(config: &Config) -> Result<Still, BackupError> {
+pub fn take(config: &Config) -> Result<SnapshotCopy, BackupError> {
     let server = &config.server;
     let datadir = DataDir::at(&server.datadir)?;
     let datadir = datadir.socket(server.socket.clone()).pid_file(server.pid_file.clone());

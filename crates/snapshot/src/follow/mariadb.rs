@@ -134,7 +134,7 @@ impl<'a> Server<'a> {
 
     /// Everything that the server has now, the largest files first.
     fn items(&self) -> Result<Vec<Item>, Error> {
-        let listing = Listing::of(self.datadir)?;
+        let listing = Listing::scan(self.datadir)?;
         let inside = listing.files.into_iter().map(|to| (to.clone(), self.datadir.join(&to)));
         let mut files: BTreeMap<PathBuf, PathBuf> = inside.collect();
         for external in self.external {

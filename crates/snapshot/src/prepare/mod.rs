@@ -208,8 +208,8 @@ fn user(is_root: bool, owner: Option<User>) -> Result<Option<User>, Reason> {
 }
 
 fn is_prepared(state: &Path) -> bool {
-    const MOST_BYTES: u64 = 64 << 10;
-    let text = regular::read(state, Links::Refused, MOST_BYTES).unwrap_or_default();
+    const MAX_BYTES: u64 = 64 << 10;
+    let text = regular::read(state, Links::Refused, MAX_BYTES).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let kind = text.lines().find_map(|line| line.strip_prefix("backup_type")?.trim_start().strip_prefix('='));
     // Of xtrabackup, and of mariabackup.

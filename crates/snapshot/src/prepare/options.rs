@@ -16,7 +16,7 @@ use super::Reason;
 /// The option file that such a program puts into a backup, and reads again.
 pub const OPTIONS: &str = "backup-my.cnf";
 /// More than any program writes, and than anybody needs to say where keys are.
-const MOST_BYTES: u64 = 64 << 10;
+const MAX_BYTES: u64 = 64 << 10;
 
 /// How the value of an option looks.
 #[derive(Clone, Copy)]
@@ -54,10 +54,10 @@ const KNOWN: [(&str, Form); 19] = [
 /// Writes the option file of a backup anew; what `own` says, a file of this host, stands behind.
 pub(super) fn write_anew(backup: &Path, own: Option<&Path>, owner: Option<(u32, u32)>) -> Result<(), Reason> {
     let path = backup.join(OPTIONS);
-    let text = regular::read(&path, Links::Refused, MOST_BYTES).map_err(Reason::io(&path))?;
+    let text = regular::read(&path, Links::Refused, MAX_BYTES).map_err(Reason::io(&path))?;
     let mut anew = anew(&text).map_err(|option| Reason::Option { path: path.clone(), option })?;
     if let Some(own) = own {
-        let own = regular::read(own, Links::Followed, MOST_BYTES).map_err(Reason::io(own))?;
+        let own = regular::read(own, Links::Followed, MAX_BYTES).map_err(Reason::io(own))?;
         anew.extend(own);
     }
     let options = WriteOptions { mode: 0o600, owner, replace: true };

@@ -1,4 +1,5 @@
-//! A snapshot of the subvolume that the data directory is in: atomic, while the server stands still for a moment.
+//! A snapshot of the subvolume with the data directory: atomic, while the server is stopped for a
+//! moment.
 
 use std::{
     ffi::OsStr,
@@ -11,53 +12,54 @@ use std::{
 use files::mounts::Mounts;
 
 use super::{
-    Prepared, Source, Way,
-    covered::{nothing_outside, shows_what_is_mounted},
+    Driver, Prepared, Source,
+    covered::{check_mounts, nothing_outside},
 };
 use crate::{
     Options,
     error::Error,
     freeze::Freeze,
     location::{self, BTRFS},
-    still::{Still, Taking},
+    snapshot_copy::{PendingCopy, SnapshotCopy},
     sys,
 };
 
 pub(super) struct Btrfs;
 
-/// Number of the top directory of every subvolume. Source: `BTRFS_FIRST_FREE_OBJECTID` in `linux/btrfs_tree.h`.
+/// Inode number of the root of every subvolume. Source: `BTRFS_FIRST_FREE_OBJECTID` in
+/// `linux/btrfs_tree.h`.
 const TOP: u64 = 256;
 const NAME: &str = "subvolume";
 
-impl Way for Btrfs {
+impl Driver for Btrfs {
     fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
         let datadir = source.datadir.path();
         let is_btrfs = rustix::fs::statfs(datadir).is_ok_and(|statfs| statfs.f_type == BTRFS);
         if !is_btrfs {
-            return Err(Error::NotBtrfs { path: datadir.to_owned(), kind: location::kind_of(datadir) });
+            return Err(Error::NotBtrfs { path: datadir.to_owned(), kind: location::filesystem_name(datadir) });
         }
         one_subvolume(source)?;
         may_take(datadir)?;
         location::for_clones(datadir, options.place.as_deref())
     }
 
-    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<Still, Error> {
+    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<SnapshotCopy, Error> {
         let datadir = prepared.source.datadir.path();
         let subvolume = subvolume_of(datadir)?;
         let below = datadir.strip_prefix(&subvolume).unwrap_or_else(|_| Path::new(""));
         let root = Path::new(NAME).join(below);
-        let taking = Taking::begin(&prepared.place, datadir, &root, prepared.provider, options)?;
+        let pending = PendingCopy::begin(&prepared.place, datadir, &root, prepared.provider, options)?;
         let failed = |source| Error::Copy { path: subvolume.clone(), source };
-        let (from, to) = (File::open(&subvolume), File::open(taking.directory()));
+        let (from, to) = (File::open(&subvolume), File::open(pending.directory()));
         let (from, to) = (from.map_err(failed)?, to.map_err(failed)?);
-        // What is in the page cache goes to disk file by file before the snapshot is made: without a freeze InnoDB's log,
-        // which is written through, can be ahead of a binary log that is not (sync_binlog = 0).
+        // Dirty pages are written file by file before the snapshot. Without a freeze InnoDB's log,
+        // which is written through, could be ahead of a binary log that is not (sync_binlog = 0).
         super::write_out(datadir, &prepared.source.listing);
         let freeze = super::freeze(prepared, options)?;
         sys::btrfs_snapshot(from.as_fd(), to.as_fd(), OsStr::new(NAME)).map_err(failed)?;
         let frozen = freeze.map(Freeze::end).transpose()?.unwrap_or_default();
-        shows_what_is_mounted(datadir, taking.root(), &prepared.source.listing.directories)?;
-        taking.finish(frozen, options.keep)
+        check_mounts(datadir, pending.root(), &prepared.source.listing.directories)?;
+        pending.finish(frozen, options.keep)
     }
 
     fn remove(&self, directory: &Path, _: &[String]) -> Result<(), Error> {
@@ -71,8 +73,9 @@ impl Way for Btrfs {
             matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
         };
         match sys::btrfs_remove(above.as_fd(), OsStr::new(NAME)) {
-            // Root may remove it as it is. Its owner has to be able to write it, and may then remove it at once where the mount
-            // option says so; else they may empty it, and then it is a directory.
+            // Root can remove a read-only snapshot. Its owner has to make it writable, and can then
+            // remove it if the mount option allows that, or else empty it and remove it as a
+            // directory.
             Err(error) if denied(&error) => {
                 let subvolume = File::open(&path).map_err(failed)?;
                 sys::btrfs_make_writable(subvolume.as_fd()).map_err(failed)?;
@@ -86,8 +89,8 @@ impl Way for Btrfs {
     }
 }
 
-/// Only its owner, or root, may take a snapshot of a subvolume, and fewer may remove one: root, an owner who may by a mount
-/// option, and who can empty it since all that is in it is theirs.
+/// Only its owner, or root, may take a snapshot of a subvolume. Removing one needs root, the mount
+/// option for owners, or an owner to whom everything in it belongs.
 fn may_take(datadir: &Path) -> Result<(), Error> {
     let user = rustix::process::geteuid();
     if user.is_root() {
@@ -103,7 +106,7 @@ fn may_take(datadir: &Path) -> Result<(), Error> {
     if allowed || subvolume == datadir { Ok(()) } else { Err(Error::NotRemovable { path: subvolume }) }
 }
 
-/// The top of the subvolume that a directory is in.
+/// The root of the subvolume that contains a directory.
 fn subvolume_of(datadir: &Path) -> Result<PathBuf, Error> {
     for directory in datadir.ancestors() {
         let metadata = fs::metadata(directory);
@@ -112,16 +115,17 @@ fn subvolume_of(datadir: &Path) -> Result<PathBuf, Error> {
             return Ok(directory.to_owned());
         }
     }
-    Err(Error::NotBtrfs { path: datadir.to_owned(), kind: location::kind_of(datadir) })
+    Err(Error::NotBtrfs { path: datadir.to_owned(), kind: location::filesystem_name(datadir) })
 }
 
-/// A snapshot shows an empty directory where another subvolume, or another file system, begins.
+/// In a snapshot, other subvolumes and mounted file systems are empty directories.
 fn one_subvolume(source: &Source<'_>) -> Result<(), Error> {
     let datadir = source.datadir.path();
     let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev());
     let own = device(datadir).map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
     let other_device = |path: &&PathBuf| device(&datadir.join(path)).is_ok_and(|device| device != own);
-    if let Some(path) = source.listing.directories.iter().find(other_device).or_else(|| source.listing.outward.first())
+    if let Some(path) =
+        source.listing.directories.iter().find(other_device).or_else(|| source.listing.external_links.first())
     {
         return Err(Error::OtherSubvolume { path: datadir.join(path) });
     }

@@ -11,16 +11,15 @@ use files::mounts::Mounts;
 use super::Source;
 use crate::error::Error;
 
-/// Nothing that the server uses is where a snapshot of the data directory has no room for it: nothing can be added to one
-/// afterwards.
+/// Checks that the server uses no files outside: nothing can be added to a snapshot afterwards.
 pub(super) fn nothing_outside(source: &Source<'_>) -> Result<(), Error> {
-    if let Some(link) = source.listing.outward.first() {
+    if let Some(link) = source.listing.external_links.first() {
         return Err(Error::KeptOutside { path: source.datadir.path().join(link) });
     }
     source.external.first().map_or(Ok(()), |kept| Err(Error::KeptOutside { path: kept.directory.clone() }))
 }
 
-/// All directories are on one file system.
+/// Checks that all directories are on one file system.
 pub(super) fn one_file_system(source: &Source<'_>) -> Result<(), Error> {
     let datadir = source.datadir.path();
     let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev());
@@ -32,26 +31,27 @@ pub(super) fn one_file_system(source: &Source<'_>) -> Result<(), Error> {
     }
 }
 
-/// What is mounted over a directory of a file system is not in a snapshot of it, even from the same file system; inodes keep
-/// their numbers in a snapshot.
-pub(super) fn shows_what_is_mounted(datadir: &Path, copy: &Path, directories: &[PathBuf]) -> Result<(), Error> {
+/// Checks that nothing was mounted over a directory, which would be missing in a snapshot. It may
+/// be mounted from the same file system, but inodes keep their numbers in a snapshot.
+pub(super) fn check_mounts(datadir: &Path, copy: &Path, directories: &[PathBuf]) -> Result<(), Error> {
     let inode = |path: PathBuf| fs::metadata(path).map(|metadata| metadata.ino());
     let mounts = Mounts::own().map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
     for directory in std::iter::once(Path::new("")).chain(directories.iter().map(PathBuf::as_path)) {
         match (inode(datadir.join(directory)), inode(copy.join(directory))) {
             (Ok(live), Ok(copied)) if live == copied => {}
-            // Dropped since it was listed.
+            // The directory was dropped since it was listed.
             (Err(_), _) => {}
-            // Dropped since, and made again: a snapshot has what was there at its instant.
-            _ if directory != Path::new("") && is_made_again(datadir, directory, &mounts) => {}
+            // The directory was dropped and created again: the snapshot has the one of its instant.
+            _ if directory != Path::new("") && was_recreated(datadir, directory, &mounts) => {}
             _ => return Err(Error::OtherSubvolume { path: datadir.join(directory) }),
         }
     }
     Ok(())
 }
 
-/// Whether a directory is one of the data directory's own file system: neither another subvolume nor mounted over.
-fn is_made_again(datadir: &Path, directory: &Path, mounts: &Mounts) -> bool {
+/// Whether a directory is part of the data directory's file system: not another subvolume, and not
+/// a mount point.
+fn was_recreated(datadir: &Path, directory: &Path, mounts: &Mounts) -> bool {
     let path = datadir.join(directory);
     let device = |path: &Path| fs::symlink_metadata(path).map(|metadata| metadata.dev()).ok();
     let above = path.ancestors().take_while(|above| *above != datadir);
@@ -68,12 +68,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let datadir = directory.path();
         fs::create_dir_all(datadir.join("db/inner")).unwrap();
-        let is_made_again =
-            |name: &str, table: &str| is_made_again(datadir, Path::new(name), &Mounts::parse(table.as_bytes()));
-        assert!(is_made_again("db", "") && is_made_again("db/inner", ""));
+        let was_recreated =
+            |name: &str, table: &str| was_recreated(datadir, Path::new(name), &Mounts::parse(table.as_bytes()));
+        assert!(was_recreated("db", "") && was_recreated("db/inner", ""));
         let bound = format!("36 35 98:0 /x {}/db rw,noatime - btrfs /dev/sda rw\n", datadir.display());
-        assert!(!is_made_again("db", &bound) && !is_made_again("db/inner", &bound));
-        assert!(!is_made_again("gone", ""));
-        assert!(!is_made_again("/proc", ""));
+        assert!(!was_recreated("db", &bound) && !was_recreated("db/inner", &bound));
+        assert!(!was_recreated("gone", ""));
+        assert!(!was_recreated("/proc", ""));
     }
 }

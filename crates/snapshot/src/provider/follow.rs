@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Prepared, Provider, Source, Way,
+    Driver, Prepared, Provider, Source,
     reflink::{Cloned, copy_attributes},
 };
 use crate::{
@@ -15,12 +15,12 @@ use crate::{
     follow::{self, FollowError},
     listing::Listing,
     location,
-    still::{Still, Taking},
+    snapshot_copy::{PendingCopy, SnapshotCopy},
 };
 
 pub(super) struct Follow;
 
-impl Way for Follow {
+impl Driver for Follow {
     fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
         let datadir = source.datadir.path();
         let account = options.account.as_ref().ok_or(FollowError::NoAccount)?;
@@ -33,17 +33,17 @@ impl Way for Follow {
         Ok(place)
     }
 
-    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<Still, Error> {
+    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<SnapshotCopy, Error> {
         let account = options.account.as_ref().ok_or(FollowError::NoAccount)?;
         let from = prepared.source.datadir.path();
-        let taking = Taking::begin(&prepared.place, from, Path::new("data"), Provider::Follow, options)?;
-        let to = taking.root().to_owned();
+        let pending = PendingCopy::begin(&prepared.place, from, Path::new("data"), Provider::Follow, options)?;
+        let to = pending.root().to_owned();
         fs::create_dir(&to).map_err(FollowError::file(&to))?;
         let followed = follow::copy(from, &prepared.source.external, account, &to)?;
         // Directories that the server has made since are not in the copy.
-        let listing = Listing { directories: Listing::of(&to)?.directories, ..Listing::of(from)? };
+        let listing = Listing { directories: Listing::scan(&to)?.directories, ..Listing::scan(from)? };
         copy_attributes(from, &to, &Cloned { listing, files: Vec::new(), indexes: Vec::new() })?;
-        let still = taking.finish(followed.commits_waited, options.keep)?;
+        let still = pending.finish(followed.commits_waited, options.keep)?;
         Ok(still.with_followed(followed))
     }
 

@@ -1,80 +1,82 @@
 //! A snapshot of the logical volume that the file system of the data is on.
 //!
-//! LVM suspends the volume for it, and the kernel freezes the file system before that: writes that have begun end,
-//! new ones wait, the page cache and the file system's own log go to the volume. So a snapshot is of one instant for all
-//! files, and the server runs on but for writes that wait that long. Source: `dm_suspend` and `freeze_super` in Linux,
-//! `lvcreate(8)`.
+//! LVM suspends the volume for it, and before that the kernel freezes the file system: writes in
+//! progress end, new ones wait, and the page cache and the file system's log are flushed to the
+//! volume. So a snapshot is of one instant for all files, and the server keeps running except for
+//! its waiting writes. Source: `dm_suspend` and `freeze_super` in Linux, `lvcreate(8)`.
 //!
-//! The snapshot is mounted read-only, and is itself writable: XFS leaves something in its log for recovery even when it
-//! is frozen, and ext4 replays its journal if it was not; either is written into the snapshot. `norecovery` or
-//! `noload` would show what is older than the instant. XFS has to be told that two file systems of one UUID are meant.
+//! The snapshot is mounted read-only but is writable: XFS leaves something in its log for recovery
+//! even when it is frozen, and ext4 replays its journal if it was not frozen. `norecovery` or
+//! `noload` would show an older state. XFS needs an option to mount two file systems with one UUID.
 
 use std::path::{Path, PathBuf};
 
 use files::mounts::Mounts;
 
 use super::{
-    Prepared, Source, Way,
-    covered::{nothing_outside, one_file_system, shows_what_is_mounted},
+    Driver, Prepared, Source,
+    covered::{check_mounts, nothing_outside, one_file_system},
     mounted,
 };
 use crate::{
     Options,
     error::Error,
     location,
+    snapshot_copy::{PendingCopy, SnapshotCopy},
     stall::Stall,
-    still::{Still, Taking},
     tools::Tools,
 };
 
 pub(super) struct Lvm;
 
-/// By which a snapshot is known to be this program's.
+/// Tag of the snapshots that this program makes.
 const TAG: &str = "sealant";
-/// A thick snapshot holds what its origin had where that is written since: less than this share of it is not worth a try.
-const LEAST_SHARE: u64 = 20;
+/// Smallest size of a thick snapshot as a divisor of its origin's size: it holds the old content of
+/// all blocks that are written.
+const MIN_SHARE: u64 = 20;
 
-impl Way for Lvm {
+impl Driver for Lvm {
     fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
         let datadir = source.datadir.path();
         let device = device_of(datadir)?;
-        option_of(&device.kind)
+        mount_option(&device.kind)
             .ok_or_else(|| Error::NotThisFileSystem { path: datadir.to_owned(), kind: device.kind.clone() })?;
         nothing_outside(source)?;
         one_file_system(source)?;
         mounted::needs_root("lvm")?;
         let tools = Tools::default();
-        Volume::of_device(&tools, &device.number)?.room()?;
+        Volume::volume_of_device(&tools, &device.number)?.snapshot_bytes()?;
         location::writable(datadir, options.place.as_deref())
     }
 
-    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<Still, Error> {
+    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<SnapshotCopy, Error> {
         let datadir = prepared.source.datadir.path();
         let tools = Tools::default();
         let device = device_of(datadir)?;
-        let origin = Volume::of_device(&tools, &device.number)?;
-        let mut taking = Taking::begin_mounted(&prepared.place, datadir, &device.within, prepared.provider, options)?;
-        let name = format!("{}/{}", origin.group, taking.volume_name());
-        taking.uses(vec![name.clone()])?;
-        // What is dirty now need not be written while the file system is frozen.
+        let origin = Volume::volume_of_device(&tools, &device.number)?;
+        let mut pending =
+            PendingCopy::begin_mounted(&prepared.place, datadir, &device.within, prepared.provider, options)?;
+        let name = format!("{}/{}", origin.group, pending.volume_name());
+        pending.record_volumes(vec![name.clone()])?;
+        // Dirty pages written now need not be written during the freeze.
         super::write_out(datadir, &prepared.source.listing);
         let stall = Stall::watch(datadir);
-        let made = tools.run("lvcreate", origin.arguments(taking.volume_name())?);
+        let made = tools.run("lvcreate", origin.arguments(pending.volume_name())?);
         let waited = stall.end();
         made?;
         let snapshot = Volume::named(&tools, &name)?.ok_or_else(|| Error::SnapshotGone { name: name.clone() })?;
-        let option = option_of(&device.kind).unwrap_or_default();
-        mounted::mount(&tools, &device.kind, option, &snapshot.path, taking.mount_point())?;
-        shows_what_is_mounted(datadir, taking.root(), &prepared.source.listing.directories)?;
+        let option = mount_option(&device.kind).unwrap_or_default();
+        mounted::mount(&tools, &device.kind, option, &snapshot.path, pending.mount_point())?;
+        check_mounts(datadir, pending.root(), &prepared.source.listing.directories)?;
         self.check(&[name])?;
-        taking.finish(waited, options.keep)
+        pending.finish(waited, options.keep)
     }
 
     fn remove(&self, _: &Path, volumes: &[String]) -> Result<(), Error> {
         let tools = Tools::default();
         for name in volumes {
             let Some(snapshot) = Volume::named(&tools, name)? else { continue };
-            // The record is in a directory that the server's user may write to.
+            // The server's user may write to the directory of the record, so it is not trusted.
             if !snapshot.is_ours() {
                 return Err(Error::NotOurs { name: name.clone() });
             }
@@ -84,12 +86,12 @@ impl Way for Lvm {
         Ok(())
     }
 
-    /// A thick snapshot that became full shows blocks of later times, and a pool that failed shows none.
+    /// A full thick snapshot shows newer blocks, and a failed pool shows none.
     fn check(&self, volumes: &[String]) -> Result<(), Error> {
         let tools = Tools::default();
         for name in volumes {
             let snapshot = Volume::named(&tools, name)?.ok_or_else(|| Error::SnapshotGone { name: name.clone() })?;
-            if snapshot.is_void() {
+            if snapshot.is_invalid() {
                 return Err(Error::Overflowed { name: name.clone() });
             }
         }
@@ -103,7 +105,7 @@ struct Device {
     number: String,
     /// The file system on it.
     kind: String,
-    /// The data directory in it.
+    /// Path of the data directory in it.
     within: PathBuf,
 }
 
@@ -118,8 +120,9 @@ fn device_of(datadir: &Path) -> Result<Device, Error> {
     Ok(Device { number: mount.device.clone(), kind: mount.kind.clone(), within: mount.within(datadir) })
 }
 
-/// How a second file system of that kind and the same UUID is mounted; `None` for those that cannot be, or were not tried.
-fn option_of(kind: &str) -> Option<&'static str> {
+/// Mount option for a second file system of this kind with the same UUID; `None` if not supported
+/// or not tested.
+fn mount_option(kind: &str) -> Option<&'static str> {
     match kind {
         "xfs" => Some("nouuid"),
         "ext4" | "ext3" => Some(""),
@@ -132,15 +135,15 @@ fn option_of(kind: &str) -> Option<&'static str> {
 struct Volume {
     group: String,
     name: String,
-    /// The thin pool that it is in.
+    /// Its thin pool, if any.
     pool: String,
-    /// The volume that it is a snapshot of.
+    /// The volume of which it is a snapshot, if any.
     origin: String,
-    /// Kind, state and health, one character each. Source: `lvs(8)`, "lv_attr".
+    /// Type, state and health, one character each. Source: `lvs(8)`, "lv_attr".
     attributes: String,
     bytes: u64,
     free_bytes: u64,
-    /// How full a thick snapshot is.
+    /// Fill level of a thick snapshot in percent.
     full: String,
     tags: String,
     path: String,
@@ -151,14 +154,14 @@ const FIELDS: &str = "vg_name,lv_name,pool_lv,origin,lv_attr,lv_size,vg_free,dat
                       lv_kernel_major,lv_kernel_minor";
 
 impl Volume {
-    fn of_device(tools: &Tools, number: &str) -> Result<Self, Error> {
+    fn volume_of_device(tools: &Tools, number: &str) -> Result<Self, Error> {
         let (major, minor) = number.split_once(':').unwrap_or_default();
         let which = format!("lv_kernel_major={major}&&lv_kernel_minor={minor}");
         let found = Self::list(tools, &["--select", &which])?.pop();
         found.ok_or_else(|| Error::Tool { program: "lvs", reason: format!("no logical volume is device {number}") })
     }
 
-    /// The volume `GROUP/NAME`; `None` if there is none.
+    /// The volume `GROUP/NAME`; `None` if it does not exist.
     fn named(tools: &Tools, name: &str) -> Result<Option<Self>, Error> {
         let safe = |part: &str| {
             let known = |byte: u8| byte.is_ascii_alphanumeric() || b"+_.-".contains(&byte);
@@ -205,20 +208,20 @@ impl Volume {
         !self.pool.is_empty()
     }
 
-    /// Bytes for a thick snapshot: all of its origin, with which it cannot become full, or most of what is free. `None` for
-    /// one in a thin pool, which takes what it needs.
+    /// Bytes for a thick snapshot: the size of its origin, with which it cannot run full, or most
+    /// of the free space. `None` for a snapshot in a thin pool.
     ///
     /// # Errors
-    /// [`Error::NoRoom`] if too little is free for it to last.
-    fn room(&self) -> Result<Option<u64>, Error> {
+    /// [`Error::NoRoom`] if there is too little free space.
+    fn snapshot_bytes(&self) -> Result<Option<u64>, Error> {
         if self.is_thin() {
             return Ok(None);
         }
-        // Where each block was goes there too: 16 bytes for a chunk of 4 KiB, by default.
+        // Including the exception table: 16 bytes per chunk of 4 KiB by default.
         let whole = self.bytes.saturating_add(self.bytes / 100).saturating_add(8 << 20);
-        // The rest is for what else may have to grow.
+        // Leaves a fifth for other volumes to grow.
         let most = self.free_bytes / 5 * 4;
-        let wanted = self.bytes / LEAST_SHARE;
+        let wanted = self.bytes / MIN_SHARE;
         if most < wanted.max(1 << 20) {
             let (group, free_bytes) = (self.group.clone(), self.free_bytes);
             return Err(Error::NoRoom { group, free_bytes, wanted_bytes: wanted / 4 * 5 });
@@ -226,13 +229,13 @@ impl Volume {
         Ok(Some(whole.min(most)))
     }
 
-    /// The arguments of `lvcreate` for a snapshot.
+    /// Arguments of `lvcreate` for a snapshot.
     fn arguments(&self, name: &str) -> Result<Vec<String>, Error> {
         let mut arguments =
             ["--snapshot", "--yes", "--quiet", "--quiet", "--addtag", TAG, "--name", name].map(str::to_owned).to_vec();
-        match self.room()? {
+        match self.snapshot_bytes()? {
             Some(bytes) => arguments.extend(["--size".to_owned(), format!("{}m", bytes >> 20)]),
-            // Thin snapshots are not activated unless they are told to.
+            // Thin snapshots are not activated by default.
             None => arguments.extend(["--setactivationskip", "n"].map(str::to_owned)),
         }
         arguments.push(format!("{}/{}", self.group, self.name));
@@ -243,7 +246,7 @@ impl Volume {
         !self.origin.is_empty() && self.tags.split(',').any(|tag| tag == TAG) && self.name.starts_with("sealant-")
     }
 
-    fn is_void(&self) -> bool {
+    fn is_invalid(&self) -> bool {
         let attribute = |number: usize| self.attributes.as_bytes().get(number).copied().unwrap_or_default();
         let invalid = matches!(attribute(4), b'I' | b'S');
         let failed = attribute(8) == b'F';
@@ -273,11 +276,11 @@ mod tests {
     #[test]
     fn a_snapshot_that_became_full_is_void() {
         let thick = |attributes: &str, full: &str| volume(&row("sealant-1", attributes, "", "mysql", full));
-        assert!(!thick("swi-aos---", "99.99").is_void());
-        assert!(thick("swi-I-s---", "100.00").is_void());
-        assert!(thick("swi-aos---", "100.00").is_void());
+        assert!(!thick("swi-aos---", "99.99").is_invalid());
+        assert!(thick("swi-I-s---", "100.00").is_invalid());
+        assert!(thick("swi-aos---", "100.00").is_invalid());
         let thin = |attributes: &str| volume(&row("sealant-1", attributes, "pool", "mysql", "100.00"));
-        assert!(!thin("Vwi-aotz--").is_void() && thin("Vwi-aotzF-").is_void());
+        assert!(!thin("Vwi-aotz--").is_invalid() && thin("Vwi-aotzF-").is_invalid());
     }
 
     #[test]
@@ -296,12 +299,12 @@ mod tests {
     #[test]
     fn a_thick_snapshot_has_room_for_its_origin_or_most_of_what_is_free() {
         let mut origin = volume(&row("mysql", "owi-aos---", "", "", ""));
-        assert_eq!(origin.room().unwrap(), Some((512 << 20) / 5 * 4));
+        assert_eq!(origin.snapshot_bytes().unwrap(), Some((512 << 20) / 5 * 4));
         origin.free_bytes = 4 << 30;
-        assert!(origin.room().unwrap().unwrap() > 1 << 30);
+        assert!(origin.snapshot_bytes().unwrap().unwrap() > 1 << 30);
         origin.free_bytes = 16 << 20;
-        assert!(matches!(origin.room(), Err(Error::NoRoom { .. })));
+        assert!(matches!(origin.snapshot_bytes(), Err(Error::NoRoom { .. })));
         origin.pool = "pool".to_owned();
-        assert_eq!(origin.room().unwrap(), None);
+        assert_eq!(origin.snapshot_bytes().unwrap(), None);
     }
 }

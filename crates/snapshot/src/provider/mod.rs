@@ -1,4 +1,4 @@
-//! The ways to take a copy that is of one instant.
+//! Methods to make a copy that is of one instant.
 //!
 //! | provider | how | the server |
 //! |---|---|---|
@@ -9,7 +9,7 @@
 //! | `lvm` | a snapshot of the logical volume | runs on, writes wait for a moment |
 //! | `follow` | files copied while the server works, and its log from a checkpoint on (any file system) | runs on, commits wait for a moment |
 //!
-//! Copying files under locks is not among them: InnoDB writes on under every lock there is.
+//! Copying files under locks is not one of them: InnoDB keeps writing under every lock.
 
 mod btrfs;
 mod covered;
@@ -42,22 +42,22 @@ use crate::{
     freeze::Freeze,
     listing::{self, Listing},
     sending,
-    still::Still,
+    snapshot_copy::SnapshotCopy,
     sys,
 };
 
-/// A way to take a copy.
+/// A method to make a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Provider {
-    /// No server runs on it.
+    /// The data directory itself; no server is running.
     Stopped,
     /// A snapshot of a btrfs subvolume.
     Btrfs,
     /// Snapshots of ZFS data sets.
     Zfs,
-    /// Clones of all files while the server stands still.
+    /// Clones of all files while the server process is stopped.
     Reflink,
     /// A snapshot of a logical volume.
     Lvm,
@@ -65,26 +65,27 @@ pub enum Provider {
     Follow,
 }
 
-/// Which way to take.
+/// Which provider to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The best that is sound here and fits the longest freeze.
+    /// The best suitable one whose estimated freeze is short enough.
     Auto,
-    /// This one.
+    /// This provider.
     Only(Provider),
-    /// No copy, but the stream of a backup.
+    /// A streamed backup instead of a copy.
     Stream(Program),
 }
 
-/// What one provider can do; one file each.
-pub(crate) trait Way: Sync {
-    /// Where the copy would be made; why not, if it cannot be.
+/// Implementation of a provider; one file each.
+pub(crate) trait Driver: Sync {
+    /// Directory for the copy, or the reason why the provider cannot be used.
     fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error>;
-    /// Takes the copy.
-    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<Still, Error>;
-    /// Removes what [`std::fs::remove_dir_all`] cannot remove of the copy in a directory, and what its tools made for it.
+    /// Makes the copy.
+    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<SnapshotCopy, Error>;
+    /// Removes the parts of a copy that [`std::fs::remove_dir_all`] cannot remove: mounts and
+    /// volumes.
     fn remove(&self, directory: &Path, volumes: &[String]) -> Result<(), Error>;
-    /// Makes sure that what its tools made is still of that one instant.
+    /// Checks that the volumes of a copy are still of its instant.
     fn check(&self, _volumes: &[String]) -> Result<(), Error> {
         Ok(())
     }
@@ -94,7 +95,7 @@ impl Provider {
     /// All of them, the best first.
     pub const ALL: [Self; 6] = [Self::Stopped, Self::Btrfs, Self::Zfs, Self::Reflink, Self::Lvm, Self::Follow];
 
-    /// Its name.
+    /// Name for options, messages and JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -107,7 +108,7 @@ impl Provider {
         }
     }
 
-    fn way(self) -> &'static dyn Way {
+    fn driver(self) -> &'static dyn Driver {
         match self {
             Self::Stopped => &stopped::Stopped,
             Self::Btrfs => &btrfs::Btrfs,
@@ -118,10 +119,10 @@ impl Provider {
         }
     }
 
-    pub(crate) fn take(self, prepared: &Prepared<'_>, options: &Options) -> Result<Still, Error> {
-        let taken = self.way().take(prepared, options);
+    pub(crate) fn take(self, prepared: &Prepared<'_>, options: &Options) -> Result<SnapshotCopy, Error> {
+        let taken = self.driver().take(prepared, options);
         match &prepared.source.server {
-            // Whatever became of the copy: the server may have been stopped for it.
+            // In any case, because the server may have been stopped for the copy.
             Some(server) if self.stops_the_server() && !matches!(taken, Err(Error::Sending { .. })) => {
                 sending::prove(server.pid).and(taken)
             }
@@ -130,14 +131,14 @@ impl Provider {
     }
 
     pub(crate) fn remove(self, directory: &Path, volumes: &[String]) -> Result<(), Error> {
-        self.way().remove(directory, volumes)
+        self.driver().remove(directory, volumes)
     }
 
     pub(crate) fn check(self, volumes: &[String]) -> Result<(), Error> {
-        self.way().check(volumes)
+        self.driver().check(volumes)
     }
 
-    /// Whether the server itself stands still while the copy is taken; else it runs on, and only its writes wait.
+    /// Whether the server process is stopped during the copy; else only its writes wait.
     #[must_use]
     pub const fn stops_the_server(self) -> bool {
         matches!(self, Self::Btrfs | Self::Reflink)
@@ -166,25 +167,25 @@ impl FromStr for Choice {
     }
 }
 
-/// A data directory, looked at.
+/// A listed data directory.
 pub(crate) struct Source<'d> {
     pub(crate) datadir: &'d DataDir,
     pub(crate) server: Option<ServerProcess>,
     pub(crate) listing: Listing,
-    /// What the server has outside its data directory.
+    /// Files outside of the data directory.
     pub(crate) external: Vec<ExternalFiles>,
 }
 
-/// A provider that will do, and what it takes.
+/// A usable provider and its estimate.
 pub(crate) struct Prepared<'d> {
     pub(crate) source: Source<'d>,
     pub(crate) provider: Provider,
     pub(crate) estimate: Estimate,
-    /// Where copies go.
+    /// Directory for the copy.
     pub(crate) place: PathBuf,
 }
 
-/// Finds the provider to use.
+/// Selects the provider.
 pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prepared<'d>, Error> {
     let tried = match options.provider {
         Choice::Only(provider) => vec![provider],
@@ -200,20 +201,20 @@ pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prep
         check_complete(datadir.path())?;
     }
     let began = Instant::now();
-    let listing = Listing::of(datadir.path())?;
+    let listing = Listing::scan(datadir.path())?;
     let listed = began.elapsed();
     if server.is_some() {
-        // What is dirty after that is what a copy has to wait for.
+        // A copy only waits for what becomes dirty after this.
         write_out(datadir.path(), &listing);
     }
     let external = server.as_ref().map_or_else(|| Ok(Vec::new()), |server| external::find(server, datadir.path()))?;
-    let size = Size { listed, ..Size::of(datadir.path(), &listing, &external)? };
+    let size = Size { listed, ..Size::measure(datadir.path(), &listing, &external)? };
     let source = Source { datadir, server, listing, external };
     let mut refused = Vec::new();
     for provider in tried {
-        let found = provider.way().place(&source, options).and_then(|place| {
+        let found = provider.driver().place(&source, options).and_then(|place| {
             let costs = match provider {
-                // The copies' own directory may not be there yet.
+                // The directory for copies may not exist yet.
                 Provider::Reflink => place.parent().and_then(Costs::measured_in),
                 _ => None,
             };
@@ -222,13 +223,13 @@ pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prep
         });
         match found {
             Ok((place, estimate)) => return Ok(Prepared { source, provider, estimate, place }),
-            // Of no use to anyone who did not ask for that provider.
+            // Only of interest if this provider was requested.
             Err(Error::Runs { .. } | Error::NotBtrfs { .. } | Error::NotZfs { .. } | Error::NotLvm { .. })
                 if options.provider == Choice::Auto => {}
             Err(error) => refused.push((provider, error)),
         }
     }
-    Err(Error::of_refusals(datadir.path(), refused))
+    Err(Error::from_refusals(datadir.path(), refused))
 }
 
 fn within(estimate: &Estimate, options: &Options) -> Result<(), Error> {
@@ -238,7 +239,7 @@ fn within(estimate: &Estimate, options: &Options) -> Result<(), Error> {
     Err(Error::OverBudget { estimate: Box::new(estimate.clone()), limit: options.max_freeze })
 }
 
-/// Makes sure that all is in the data directory if no server runs that could tell where the rest is.
+/// Without a running server, checks that everything is inside the data directory.
 fn check_complete(datadir: &Path) -> Result<(), Error> {
     let is_there = |name: &str| datadir.join(name).exists();
     let missing = match (is_there("ibdata1"), is_there(REDO) || is_there("ib_logfile0")) {
@@ -249,15 +250,15 @@ fn check_complete(datadir: &Path) -> Result<(), Error> {
     Err(Error::Incomplete { path: datadir.to_owned(), missing })
 }
 
-/// Writes out dirty pages beforehand: a copy has to wait for them.
+/// Writes out dirty pages in advance, since a copy has to wait for them.
 fn write_out(from: &Path, listing: &Listing) {
     for path in &listing.files {
-        // What is not written now is written by the copy.
+        // Pages that cannot be written now are written by the copy.
         let _ = listing::open(&from.join(path)).and_then(|file| sys::write_out(&file));
     }
 }
 
-/// Stops the server, if one runs, and if it is still the one that was found.
+/// Stops the server, if one is running and is still the same.
 fn freeze(prepared: &Prepared<'_>, options: &Options) -> Result<Option<Freeze>, Error> {
     let source = &prepared.source;
     let Some(server) = &source.server else { return Ok(None) };

@@ -11,10 +11,11 @@ use files::runtime;
 
 use crate::{error::Error, tools::Tools};
 
-/// Where they are mounted, in root's directory: whoever could change it would choose what is mounted over.
+/// Mount points are in a directory of root: another user could otherwise choose what is mounted
+/// over.
 const SNAPSHOTS: &str = "snapshots";
 
-/// Where the snapshot of a copy is mounted.
+/// Mount point for the snapshot of a copy.
 pub(crate) fn point(name: &std::ffi::OsStr) -> PathBuf {
     Path::new(runtime::DIRECTORY).join(SNAPSHOTS).join(name)
 }
@@ -23,7 +24,7 @@ pub(super) fn needs_root(provider: &'static str) -> Result<(), Error> {
     if rustix::process::geteuid().is_root() { Ok(()) } else { Err(Error::NeedsRoot { provider }) }
 }
 
-/// Mounts a device, or whatever the file system calls it, for reading.
+/// Mounts a device or data set read-only at a new mount point.
 pub(super) fn mount(tools: &Tools, kind: &str, option: &str, source: &str, point: &Path) -> Result<(), Error> {
     let directory = runtime::private_directory(SNAPSHOTS);
     let made = directory.and_then(|_| fs::DirBuilder::new().recursive(true).mode(0o700).create(point));
@@ -31,7 +32,7 @@ pub(super) fn mount(tools: &Tools, kind: &str, option: &str, source: &str, point
     mount_at(tools, kind, option, source, point)
 }
 
-/// The same, where a directory is already.
+/// Mounts it at an existing directory.
 pub(super) fn mount_at(tools: &Tools, kind: &str, option: &str, source: &str, point: &Path) -> Result<(), Error> {
     let options = ["ro,nosuid,nodev,noexec", option].into_iter().filter(|option| !option.is_empty());
     let options = options.collect::<Vec<_>>().join(",");
@@ -39,12 +40,12 @@ pub(super) fn mount_at(tools: &Tools, kind: &str, option: &str, source: &str, po
     tools.run("mount", args.into_iter().chain([point.as_os_str()])).map(drop)
 }
 
-/// Unmounts a device wherever it is mounted.
+/// Unmounts a device everywhere.
 pub(super) fn unmount_device(tools: &Tools, number: &str) -> Result<(), Error> {
     unmount(tools, own_mounts()?.of_device(number).map(|mount| mount.point.clone()))
 }
 
-/// Unmounts what is mounted for a copy.
+/// Unmounts everything that is mounted for a copy.
 pub(super) fn unmount_all(tools: &Tools, point: &Path) -> Result<(), Error> {
     unmount(tools, own_mounts()?.below(point).map(|mount| mount.point.clone()))
 }
@@ -55,13 +56,13 @@ fn own_mounts() -> Result<Mounts, Error> {
 
 fn unmount(tools: &Tools, points: impl Iterator<Item = PathBuf>) -> Result<(), Error> {
     points.into_iter().try_for_each(|point| match tools.run("umount", [&point]) {
-        // LVM's own daemon unmounts a snapshot that became full.
+        // LVM's daemon unmounts a snapshot that ran full.
         Err(_) if own_mounts()?.below(&point).next().is_none() => Ok(()),
         done => done.map(drop),
     })
 }
 
-/// Takes away an empty place.
-pub(crate) fn forget(name: &std::ffi::OsStr) -> io::Result<()> {
+/// Removes an empty mount point.
+pub(crate) fn remove_mount_point(name: &std::ffi::OsStr) -> io::Result<()> {
     fs::remove_dir(point(name))
 }

@@ -1,4 +1,4 @@
-//! Clones of all files, made while the server stands still.
+//! Clones of all files, made while the server process is stopped.
 
 use std::{
     collections::BTreeSet,
@@ -11,7 +11,7 @@ use std::{
 
 use rustix::fs::ioctl_ficlone;
 
-use super::{Prepared, Source, Way};
+use super::{Driver, Prepared, Source};
 use crate::{
     Options,
     error::Error,
@@ -19,20 +19,20 @@ use crate::{
     freeze::Freeze,
     listing::{self, Listing},
     location,
-    still::{Still, Taking},
+    snapshot_copy::{PendingCopy, SnapshotCopy},
 };
 
 pub(super) struct Reflink;
 
-impl Way for Reflink {
+impl Driver for Reflink {
     fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
         location::for_clones(source.datadir.path(), options.place.as_deref())
     }
 
-    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<Still, Error> {
+    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<SnapshotCopy, Error> {
         let from = prepared.source.datadir.path();
-        let taking = Taking::begin(&prepared.place, from, Path::new("data"), prepared.provider, options)?;
-        let to = taking.root().to_owned();
+        let pending = PendingCopy::begin(&prepared.place, from, Path::new("data"), prepared.provider, options)?;
+        let to = pending.root().to_owned();
         make_directories(&to, &prepared.source.listing)?;
         super::write_out(from, &prepared.source.listing);
         let freeze = super::freeze(prepared, options)?;
@@ -44,7 +44,7 @@ impl Way for Reflink {
         }
         let frozen = freeze.map(Freeze::end).transpose()?.unwrap_or_default();
         copy_attributes(from, &to, &cloned)?;
-        taking.finish(frozen, options.keep)
+        pending.finish(frozen, options.keep)
     }
 
     fn remove(&self, _: &Path, _: &[String]) -> Result<(), Error> {
@@ -65,7 +65,7 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> Error + '_ {
     |source| Error::Copy { path: path.to_owned(), source }
 }
 
-/// Makes the directories beforehand: the server need not wait for that.
+/// Creates the directories in advance, while the server is running.
 fn make_directories(to: &Path, listing: &Listing) -> Result<(), Error> {
     fs::create_dir(to).map_err(failed(to))?;
     for directory in &listing.directories {
@@ -81,9 +81,10 @@ fn make_directory(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Lists and clones everything; the list is made only now, since servers make and remove files all the time.
+/// Lists and clones everything. Listed only now, since servers create and remove files all the
+/// time.
 fn clone_all(from: &Path, to: &Path, external: &[ExternalFiles], freeze: Option<&Freeze>) -> Result<Cloned, Error> {
-    let listing = Listing::of(from)?;
+    let listing = Listing::scan(from)?;
     for directory in &listing.directories {
         make_directory(&to.join(directory))?;
     }
@@ -103,12 +104,13 @@ fn clone_all(from: &Path, to: &Path, external: &[ExternalFiles], freeze: Option<
         clone(&file.from, copy)?;
         in_use.insert(file.to);
     }
-    // What the server has external is what it uses; the same here is left from before it was moved.
+    // The server uses its external files; those of the same name here are left from before they
+    // were moved.
     let redo_is_external = in_use.iter().any(|path| path.starts_with(REDO));
     let left_from_before = |path: &Path| in_use.contains(path) || (redo_is_external && path.starts_with(REDO));
     for path in listing.files.iter().filter(|path| !left_from_before(path)) {
         clone(&from.join(path), to.join(path))?;
-        // A list of absolute paths would lead a server on the copy to the live logs.
+        // An index with absolute paths would lead a server on the copy to the live logs.
         let is_index = path.extension() == Some(OsStr::new("index")) && path.components().count() == 1;
         indexes.extend(is_index.then(|| to.join(path)));
     }
@@ -129,23 +131,23 @@ fn clone_one(from: &Path, to: &Path) -> Result<(File, Metadata), Error> {
 /// Owners, permissions and times, which the server need not wait for.
 pub(super) fn copy_attributes(from: &Path, to: &Path, cloned: &Cloned) -> Result<(), Error> {
     for index in &cloned.indexes {
-        lead_here(index, from, to).map_err(failed(index))?;
+        rewrite_index(index, from, to).map_err(failed(index))?;
     }
     for (path, file, metadata) in &cloned.files {
         copy_attributes_to(file, metadata).map_err(failed(path))?;
     }
     for link in &cloned.listing.links {
-        // A link that is gone by now led to nothing the server needs.
+        // A removed link led to nothing that the server needs.
         if let Ok(target) = fs::read_link(from.join(link)) {
             let link = to.join(link);
             symlink(target, &link).map_err(failed(&link))?;
         }
     }
-    // The inner first, since a directory's time changes with what is in it.
+    // Innermost first, since a directory's time changes with its content.
     let directories = cloned.listing.directories.iter().rev().map(PathBuf::as_path);
     for directory in directories.chain([Path::new("")]) {
         let (from, to) = (from.join(directory), to.join(directory));
-        // A directory that was dropped since is as the one above it.
+        // A directory that was dropped meanwhile gets the attributes of its parent.
         let metadata = fs::metadata(&from).or_else(|_| fs::metadata(from.parent().unwrap_or(&from)));
         let copied = metadata.and_then(|metadata| copy_attributes_to(&File::open(&to)?, &metadata));
         copied.map_err(failed(&to))?;
@@ -153,8 +155,9 @@ pub(super) fn copy_attributes(from: &Path, to: &Path, cloned: &Cloned) -> Result
     Ok(())
 }
 
-/// Makes a list of binary logs say where they are in the copy: where they were in the data directory, else beside it.
-fn lead_here(index: &Path, from: &Path, to: &Path) -> io::Result<()> {
+/// Rewrites an index of binary logs to paths in the copy: relative for logs inside the data
+/// directory, next to the index for others.
+fn rewrite_index(index: &Path, from: &Path, to: &Path) -> io::Result<()> {
     let text = fs::read_to_string(index)?;
     let here = |line| {
         let path = Path::new(line);
@@ -189,7 +192,7 @@ mod tests {
         let index = to.join("bin.index");
         let lines = "/data/binlog/bin.000001\n./binlog/bin.000002\n/external/bin.000003\n./bin.000004\n";
         fs::write(&index, lines).unwrap();
-        lead_here(&index, from, to).unwrap();
+        rewrite_index(&index, from, to).unwrap();
         let expected = "./binlog/bin.000001\n./binlog/bin.000002\n./bin.000003\n./bin.000004\n";
         assert_eq!(fs::read_to_string(&index).unwrap(), expected);
     }

@@ -1,13 +1,13 @@
-//! No server runs: the data directory is still by itself.
+//! No server is running: the data directory itself is consistent.
 
 use std::path::{Path, PathBuf};
 
-use super::{Prepared, Source, Way};
-use crate::{Options, error::Error, still::Still};
+use super::{Driver, Prepared, Source};
+use crate::{Options, error::Error, snapshot_copy::SnapshotCopy};
 
 pub(super) struct Stopped;
 
-impl Way for Stopped {
+impl Driver for Stopped {
     fn place(&self, source: &Source<'_>, _: &Options) -> Result<PathBuf, Error> {
         let path = source.datadir.path().to_owned();
         match &source.server {
@@ -16,8 +16,8 @@ impl Way for Stopped {
         }
     }
 
-    fn take(&self, prepared: &Prepared<'_>, _: &Options) -> Result<Still, Error> {
-        Ok(Still::stopped(prepared.source.datadir.path()))
+    fn take(&self, prepared: &Prepared<'_>, _: &Options) -> Result<SnapshotCopy, Error> {
+        Ok(SnapshotCopy::stopped(prepared.source.datadir.path()))
     }
 
     fn remove(&self, _: &Path, _: &[String]) -> Result<(), Error> {

@@ -1,15 +1,16 @@
-//! Snapshots of the ZFS data sets that the data is in.
+//! Snapshots of the ZFS data sets that contain the data.
 //!
-//! A snapshot holds everything that was written by a call that had returned, and several of one pool that are made by one
-//! command are of one instant: so a data directory may lie in several data sets. Source: `zfs-snapshot(8)`.
+//! A snapshot has everything written by calls that had returned, and several snapshots of one pool
+//! made by one command are of one instant: so a data directory may span several data sets. Source:
+//! `zfs-snapshot(8)`.
 
 use std::path::{Path, PathBuf};
 
 use files::mounts::Mounts;
 
 use super::{
-    Prepared, Source, Way,
-    covered::{nothing_outside, shows_what_is_mounted},
+    Driver, Prepared, Source,
+    covered::{check_mounts, nothing_outside},
     mounted,
 };
 use crate::{
@@ -17,19 +18,19 @@ use crate::{
     error::Error,
     listing::Listing,
     location::{self, ZFS},
+    snapshot_copy::{PendingCopy, SnapshotCopy},
     stall::Stall,
-    still::{Still, Taking},
     tools::Tools,
 };
 
 pub(super) struct Zfs;
 
-impl Way for Zfs {
+impl Driver for Zfs {
     fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
         let datadir = source.datadir.path();
         let is_zfs = rustix::fs::statfs(datadir).is_ok_and(|statfs| statfs.f_type == ZFS);
         if !is_zfs {
-            return Err(Error::NotZfs { path: datadir.to_owned(), kind: location::kind_of(datadir) });
+            return Err(Error::NotZfs { path: datadir.to_owned(), kind: location::filesystem_name(datadir) });
         }
         nothing_outside(source)?;
         data_sets(&mounts()?, datadir, &source.listing)?;
@@ -37,22 +38,22 @@ impl Way for Zfs {
         location::writable(datadir, options.place.as_deref())
     }
 
-    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<Still, Error> {
+    fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<SnapshotCopy, Error> {
         let datadir = prepared.source.datadir.path();
         let tools = Tools::default();
         let sets = data_sets(&mounts()?, datadir, &prepared.source.listing)?;
         let within = sets.first().map(|set| set.within.clone()).unwrap_or_default();
-        let mut taking = Taking::begin_mounted(&prepared.place, datadir, &within, prepared.provider, options)?;
-        let names: Vec<String> = sets.iter().map(|set| format!("{}@{}", set.name, taking.volume_name())).collect();
-        taking.uses(names.clone())?;
+        let mut pending = PendingCopy::begin_mounted(&prepared.place, datadir, &within, prepared.provider, options)?;
+        let names: Vec<String> = sets.iter().map(|set| format!("{}@{}", set.name, pending.volume_name())).collect();
+        pending.record_volumes(names.clone())?;
         super::write_out(datadir, &prepared.source.listing);
         let stall = Stall::watch(datadir);
         let made = snapshot(&tools, &names);
         let waited = stall.end();
         made?;
-        mount_all(&tools, &sets, &names, taking.mount_point())?;
-        shows_what_is_mounted(datadir, taking.root(), &prepared.source.listing.directories)?;
-        taking.finish(waited, options.keep)
+        mount_all(&tools, &sets, &names, pending.mount_point())?;
+        check_mounts(datadir, pending.root(), &prepared.source.listing.directories)?;
+        pending.finish(waited, options.keep)
     }
 
     fn remove(&self, directory: &Path, volumes: &[String]) -> Result<(), Error> {
@@ -62,11 +63,12 @@ impl Way for Zfs {
     }
 }
 
-/// A data set that holds part of the data.
+/// A data set with part of the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct DataSet {
     name: String,
-    /// Of the first one: the data directory in it. Of others: where they are in the first.
+    /// For the first one, path of the data directory in it; for others, their path in the data
+    /// directory.
     within: PathBuf,
 }
 
@@ -74,7 +76,7 @@ fn mounts() -> Result<Mounts, Error> {
     Mounts::own().map_err(|source| Error::Unreadable { path: "/proc/self/mountinfo".into(), source })
 }
 
-/// The data set of the data directory, and those that are mounted in it.
+/// The data set of the data directory, and those mounted inside it.
 fn data_sets(mounts: &Mounts, datadir: &Path, listing: &Listing) -> Result<Vec<DataSet>, Error> {
     let otherwise = |path: &Path| Error::TwoFileSystems { path: path.to_owned() };
     let own = mounts.holding(datadir).ok_or_else(|| otherwise(datadir))?;
@@ -86,7 +88,7 @@ fn data_sets(mounts: &Mounts, datadir: &Path, listing: &Listing) -> Result<Vec<D
         if sets.iter().any(|set| set.name == mount.source) {
             continue;
         }
-        // Only a whole data set, mounted there, is shown by its snapshot in the same place.
+        // Only whole data sets can be mounted in the same place as their snapshots.
         let whole = mount.point == path && mount.within(&path) == Path::new("");
         if mount.kind != "zfs" || pool(&mount.source) != pool(&own.source) || !whole {
             return Err(otherwise(&path));
@@ -96,12 +98,12 @@ fn data_sets(mounts: &Mounts, datadir: &Path, listing: &Listing) -> Result<Vec<D
     Ok(sets)
 }
 
-/// Makes all snapshots at once.
+/// Makes all snapshots atomically.
 fn snapshot(tools: &Tools, names: &[String]) -> Result<(), Error> {
     tools.run("zfs", ["snapshot"].into_iter().chain(names.iter().map(String::as_str))).map(drop)
 }
 
-/// Mounts each where its data set is.
+/// Mounts each snapshot in the place of its data set.
 fn mount_all(tools: &Tools, sets: &[DataSet], names: &[String], point: &Path) -> Result<(), Error> {
     for (number, (set, name)) in sets.iter().zip(names).enumerate() {
         match number {
@@ -114,7 +116,8 @@ fn mount_all(tools: &Tools, sets: &[DataSet], names: &[String], point: &Path) ->
 
 /// Removes one snapshot.
 fn destroy(tools: &Tools, name: &str) -> Result<(), Error> {
-    // The record is in a directory that the server's user may write to; `%` and `,` would name more than one.
+    // The server's user may write to the directory of the record; `%` and `,` would name several
+    // snapshots.
     let known = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.: /".contains(&byte);
     let ours = name.split_once('@').is_some_and(|(set, snapshot)| {
         !set.starts_with('-')
@@ -162,8 +165,8 @@ mod tests {
         }
     }
 
-    /// A stand-in for `zfs` and `mount` that holds them to what their manuals say, and writes down its calls: there is no
-    /// ZFS in the kernels that the tests run on.
+    /// A script in place of `zfs` and `mount` that behaves as their manuals say and records its
+    /// calls: the test kernels have no ZFS.
     fn stand_in(directory: &Path) -> Tools {
         let zfs = r#"
             cd "$(dirname "$0")" || exit 1
@@ -200,7 +203,7 @@ mod tests {
         assert_eq!(again, "zfs: cannot create snapshot 'tank/mysql@sealant-1': dataset already exists");
         mount_all(&tools, &sets, &names, &point).unwrap();
         destroy(&tools, &names[0]).unwrap();
-        // Gone already is as good.
+        // Removing it again succeeds.
         destroy(&tools, &names[0]).unwrap();
         for name in
             ["tank/mysql", "tank/mysql@nightly", "tank/mysql@sealant-1%sealant-2", "-r@sealant-1", "t@sealant-1,n"]

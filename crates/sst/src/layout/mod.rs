@@ -1,10 +1,10 @@
-//! Where a server keeps its files, which of them go, and where they belong on the other side.
+//! Locations of a server's files, which of them are sent, and where they belong on the joiner.
 //!
-//! They travel as if all of them were in the data directory; each side has its own places for InnoDB's
-//! system tablespace, redo log and undo tablespaces and for Aria's log.
+//! Files are sent as if all were in the data directory; each node has its own locations for
+//! InnoDB's system tablespace, redo log and undo tablespaces and for Aria's log.
 
-mod own;
-mod placing;
+mod install;
+mod node_directories;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -21,12 +21,12 @@ use self::tree::matches;
 pub(crate) use self::tree::remove_tree;
 use crate::{arguments::Arguments, error::SstError, options::Options};
 
-/// Where a joiner stages what comes, in its data directory.
+/// Staging directory of a joiner, in its data directory.
 pub(crate) const STAGING: &str = ".sealant_in";
 
-/// Files of a kind, and the directory they are in.
+/// Files of a kind, and their directory.
 #[derive(Debug)]
-struct Place {
+struct FileLocation {
     directory: PathBuf,
     names: Vec<Pattern>,
 }
@@ -35,27 +35,29 @@ struct Place {
 #[derive(Debug)]
 pub struct Layout {
     datadir: PathBuf,
-    places: Vec<Place>,
+    locations: Vec<FileLocation>,
     binlog: Option<PathBuf>,
     binlog_index: Option<PathBuf>,
-    /// Directories of the node that may be in the data directory and hold nothing that goes.
-    spared: Vec<PathBuf>,
+    /// Directories of the node that may be inside the data directory; nothing in them is sent or
+    /// replaced.
+    node_directories: Vec<PathBuf>,
 }
 
-/// Files in the data directory itself that belong to the data and not to the node. What else is there
-/// stays where it is, on both sides: the cluster's state and cache, logs, certificates, sockets.
+/// Files at the top of the data directory that belong to the data and not to the node. Everything
+/// else there is neither sent nor replaced: the cluster's state and cache, logs, certificates,
+/// sockets.
 const DATA: [&str; 4] = ["*.ibd", "undo_*", "*.ibu", "#ib_*.dblwr"];
 impl Layout {
-    /// Of a server that was started so.
+    /// The layout of a server with these arguments and options.
     ///
     /// # Errors
-    /// [`SstError::Outside`] if the system tablespace has files that cannot be found by their names.
-    pub fn of(arguments: &Arguments, options: &Options) -> Result<Self, SstError> {
+    /// [`SstError::Outside`] if the system tablespace has files that cannot be found by name.
+    pub fn new(arguments: &Arguments, options: &Options) -> Result<Self, SstError> {
         let datadir = &arguments.datadir;
         let datadir = fs::canonicalize(datadir).map_err(SstError::file(datadir, "cannot be opened"))?;
         let directory = |name: &str| {
             let path = options.directory(name, &datadir);
-            // One that is not there yet is made when something comes to it.
+            // A directory that does not exist yet is created when needed.
             fs::canonicalize(&path).unwrap_or(path)
         };
         let patterns = |names: &[&str]| names.iter().filter_map(|name| Pattern::new(name).ok()).collect::<Vec<_>>();
@@ -69,8 +71,8 @@ impl Layout {
             }
             system.extend((!name.is_empty()).then(|| Pattern::new(&Pattern::escape(name)).ok()).flatten());
         }
-        let place = |name: &str, names: Vec<Pattern>| Place { directory: directory(name), names };
-        let places = vec![
+        let place = |name: &str, names: Vec<Pattern>| FileLocation { directory: directory(name), names };
+        let locations = vec![
             place("innodb-data-home-dir", system),
             place("innodb-log-group-home-dir", patterns(&["ib_logfile[0-9]*"])),
             place("innodb-undo-directory", patterns(&["undo[0-9]*"])),
@@ -83,8 +85,8 @@ impl Layout {
             Some(index.into())
         });
         let binlog_index = index.filter(|_| binlog.is_some()).map(|index| datadir.join(index));
-        let spared = own::directories(options, &datadir, binlog.as_deref());
-        Ok(Self { datadir, places, binlog, binlog_index, spared })
+        let node_directories = node_directories::directories(options, &datadir, binlog.as_deref());
+        Ok(Self { datadir, locations, binlog, binlog_index, node_directories })
     }
 
     /// The data directory.
@@ -93,25 +95,26 @@ impl Layout {
         &self.datadir
     }
 
-    /// The log that decides whether transactions that were prepared were committed: the last binary log,
-    /// or that of the transaction coordinator.
+    /// Whether prepared transactions are decided by the last binary log (else by the log of the
+    /// transaction coordinator).
     #[must_use]
     pub const fn has_binlog(&self) -> bool {
         self.binlog.is_some()
     }
 
-    /// Whether all of it is in the data directory, so that a copy of that is a copy of all.
+    /// Whether everything is in the data directory, so that a copy of it is complete.
     #[must_use]
     pub fn is_in_one_place(&self) -> bool {
         let binlog = self.binlog.as_ref().is_none_or(|binlog| binlog.starts_with(&self.datadir));
-        binlog && self.places.iter().all(|place| place.directory.starts_with(&self.datadir))
+        binlog && self.locations.iter().all(|place| place.directory.starts_with(&self.datadir))
     }
 
-    /// Makes sure that what is at the top of `path` is a whole: without, old files would meet new ones.
+    /// Checks that the top of `path` has all required files: otherwise old files would be mixed
+    /// with new ones.
     fn check_complete(&self, path: &Path, names: &[&Path]) -> Result<(), SstError> {
-        let system = self.places.first().map(|place| place.names.as_slice()).unwrap_or_default();
+        let system = self.locations.first().map(|place| place.names.as_slice()).unwrap_or_default();
         let is_system = |name: &&Path| matches(system, name.as_os_str());
-        // MySQL's is a directory.
+        // MySQL's redo log is a directory.
         let is_redo = |name: &&Path| *name == Path::new("ib_logfile0") || name.starts_with("#innodb_redo");
         let missing = match (names.iter().any(is_system), names.iter().any(is_redo)) {
             (true, true) => return Ok(()),
@@ -121,7 +124,7 @@ impl Layout {
         Err(SstError::Incomplete { path: path.to_path_buf(), missing })
     }
 
-    /// Where a joiner stages what comes.
+    /// Path of the staging directory.
     pub(crate) fn staging(&self) -> PathBuf {
         self.datadir.join(STAGING)
     }

@@ -1,4 +1,4 @@
-//! Which files are sent: from the server's data directory, or from a copy of it.
+//! Selects the files to send, from the server's data directory or from a copy of it.
 
 use std::{
     ffi::OsStr,
@@ -13,9 +13,9 @@ use transfer::plan::{Plan, Selection};
 use super::{DATA, Layout, tree::list};
 use crate::error::SstError;
 
-/// What a server needs after a crash to finish or undo a statement.
+/// Needed by a server after a crash to complete or undo a statement.
 const RECOVERY: [&str; 2] = ["ddl_recovery.log", "tc.log"];
-/// Files in or beside the directories of databases that are not sent.
+/// Files in or next to the directories of databases that are not sent.
 const LEFT_OUT: [&str; 12] = [
     ".*",
     "lost+found",
@@ -31,20 +31,21 @@ const LEFT_OUT: [&str; 12] = [
     "*/.sealant-staging",
 ];
 
-/// More than any server's index of binary logs has.
-const MOST_INDEX_BYTES: u64 = 64 << 20;
+/// Maximum length of an index of binary logs.
+const MAX_INDEX_BYTES: u64 = 64 << 20;
 
 impl Layout {
     /// Plans what is sent from the server's data directory.
     ///
     /// # Errors
-    /// [`SstError::Transfer`] names what cannot be read, [`SstError::Outside`] data outside of the data directory.
+    /// [`SstError::Transfer`] names what cannot be read, [`SstError::Outside`] data outside of the
+    /// data directory.
     pub fn plan(&self) -> Result<Plan, SstError> {
         self.plan_at(&self.datadir, &[])
     }
 
-    /// Plans what is sent from a copy of the data directory, of one instant. Returns the name of its newest binary log
-    /// too, if there is one.
+    /// Plans what is sent from an atomic copy of the data directory. Also returns the name of its
+    /// newest binary log, if there is one.
     ///
     /// # Errors
     /// As [`plan`](Self::plan).
@@ -65,7 +66,7 @@ impl Layout {
         let Some(index) = &self.binlog_index else { return Ok(None) };
         let in_copy = |path: &Path| path.strip_prefix(&self.datadir).map(|below| copy.join(below)).ok();
         let index = in_copy(index).unwrap_or_else(|| index.clone());
-        let text = regular::read(&index, Links::Followed, MOST_INDEX_BYTES);
+        let text = regular::read(&index, Links::Followed, MAX_INDEX_BYTES);
         let text = String::from_utf8(text.map_err(SstError::file(&index, "cannot be read"))?)
             .map_err(|error| SstError::file(&index, "cannot be read")(io::Error::other(error)))?;
         let last = text.lines().rfind(|line| !line.is_empty());
@@ -77,7 +78,7 @@ impl Layout {
         let mut include: Vec<Pattern> = DATA.iter().chain(more).copied().chain(["*/*"]).filter_map(pattern).collect();
         let mut exclude: Vec<Pattern> = LEFT_OUT.iter().copied().filter_map(pattern).collect();
         let mut others = Vec::new();
-        for place in &self.places {
+        for place in &self.locations {
             match place.directory.strip_prefix(&self.datadir) {
                 Ok(below) if below.as_os_str().is_empty() => include.extend(place.names.iter().cloned()),
                 Ok(below) => {
@@ -87,13 +88,18 @@ impl Layout {
                 Err(_) => others.push((place.directory.clone(), &place.names)),
             }
         }
-        // The temporary tablespace is with the system tablespace; a table of such a name is in a directory of its own.
-        let home = self.places.first().and_then(|home| home.directory.strip_prefix(&self.datadir).ok());
+        // The temporary tablespace is next to the system tablespace; a table of the same name is in
+        // a database directory.
+        let home = self.locations.first().and_then(|home| home.directory.strip_prefix(&self.datadir).ok());
         exclude.extend(home.filter(|home| !home.as_os_str().is_empty()).and_then(|home| below_of(home, "ibtmp[0-9]*")));
-        for spared in self.spared.iter().filter_map(|path| path.strip_prefix(&self.datadir).ok()) {
-            exclude.extend(below_of(spared, "*"));
-            // Statements that only read change it, too.
-            exclude.extend(spared.to_str().and_then(|spared| Pattern::new(&Pattern::escape(spared)).ok()));
+        for node_directories in self.node_directories.iter().filter_map(|path| path.strip_prefix(&self.datadir).ok()) {
+            exclude.extend(below_of(node_directories, "*"));
+            // Statements that only read also change it.
+            exclude.extend(
+                node_directories
+                    .to_str()
+                    .and_then(|node_directories| Pattern::new(&Pattern::escape(node_directories)).ok()),
+            );
         }
         let mut plan = Plan::scan(root, &Selection { include, exclude })?;
         for (directory, names) in others {
@@ -105,21 +111,22 @@ impl Layout {
         Ok(plan)
     }
 
-    /// Data behind links and in directories of tables' own would be missing on the other side.
+    /// Checks for data behind links and in DATA DIRECTORY of tables, which would be missing on the
+    /// joiner.
     fn check(&self, root: &Path, plan: &Plan) -> Result<(), SstError> {
         if let Some(path) = plan.external_links.first() {
             let reason = "a link that leads out of the data directory; what it points at would not be sent";
             return Err(SstError::Outside { path: path.clone(), reason });
         }
-        // A link in the data directory itself is none of the files that go.
-        let is_own = |path: &Path| self.is_spared(&self.datadir.join(path.file_name().unwrap_or_default()));
+        // A link at the top of the data directory is not sent.
+        let is_own = |path: &Path| self.is_node_directory(&self.datadir.join(path.file_name().unwrap_or_default()));
         if let Some(path) = list(root)?.into_iter().find(|path| path.is_symlink() && path.is_dir() && !is_own(path)) {
             let reason = "a database behind a link, which would not be sent";
             return Err(SstError::Outside { path, reason });
         }
-        let elsewhere =
+        let external_locations =
             plan.entries.iter().find(|planned| planned.entry.path.as_path().extension() == Some(OsStr::new("isl")));
-        match elsewhere {
+        match external_locations {
             Some(planned) => {
                 let reason = "a table with a DATA DIRECTORY of its own, which would not be sent";
                 Err(SstError::Outside { path: plan.absolute(planned), reason })
@@ -129,7 +136,7 @@ impl Layout {
     }
 }
 
-/// A pattern for what is below a directory.
+/// A pattern for names below a directory.
 fn below_of(directory: &Path, name: &str) -> Option<Pattern> {
     Pattern::new(&format!("{}/{name}", Pattern::escape(directory.to_str()?))).ok()
 }

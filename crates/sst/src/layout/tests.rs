@@ -13,7 +13,7 @@ fn layout(datadir: &Path, more: &str) -> Layout {
          bin.index --mysqld-args {more}"
     );
     let arguments = Arguments::parse(words.split_whitespace().map(str::to_owned)).unwrap();
-    Layout::of(&arguments, &Options::read(&arguments).unwrap()).unwrap()
+    Layout::new(&arguments, &Options::read(&arguments).unwrap()).unwrap()
 }
 
 fn fill(root: &Path, names: &[&str]) {
@@ -99,7 +99,8 @@ fn directories_of_the_node_stay_and_do_not_go() {
     for name in &DATA {
         fill(&datadir, &[&format!(".sealant_in/{name}")]);
     }
-    // The donor does not know what they are for here; a database is one nevertheless.
+    // The donor does not know the purpose of these directories on the joiner; a database is still
+    // recognised.
     fill(&datadir, &[".sealant_in/tls/node.key", ".sealant_in/tls/other.key", ".sealant_in/run/t.ibd"]);
     layout.replace(None).unwrap();
     assert_eq!(fs::read_to_string(datadir.join("tls/node.key")).unwrap(), "tls/node.key");
@@ -200,7 +201,7 @@ fn a_copy_of_one_instant_has_the_log_that_decides() {
     layout(&joiner, "").replace(log.as_deref()).unwrap();
     assert_eq!(files(&joiner), ["bin.000008", "bin.index", "ib_logfile0", "ibdata1"]);
     assert_eq!(fs::read_to_string(joiner.join("bin.index")).unwrap(), "./bin.000008\n");
-    // An index that names what did not come would keep the server from starting.
+    // An index that names a log that was not sent would prevent the server's start.
     fill(&joiner, &whole);
     layout(&joiner, "").replace(log.as_deref()).unwrap();
     assert_eq!(files(&joiner), ["ib_logfile0", "ibdata1"]);
@@ -218,6 +219,6 @@ fn data_that_lies_elsewhere_is_refused() {
     fs::remove_file(datadir.join("db/t.isl")).unwrap();
     layout.plan().unwrap();
     std::os::unix::fs::symlink(directory.path(), datadir.join("db2")).unwrap();
-    // A link to a directory is none of the files that go, so it has to be looked for.
+    // A link to a directory is not part of the plan, so it has to be searched for.
     assert!(matches!(layout.plan(), Err(SstError::Outside { .. })));
 }

@@ -1,4 +1,4 @@
-//! Files and directories: what is there, and away with it.
+//! Lists and removes files and directories.
 
 use std::{
     ffi::OsStr,
@@ -28,7 +28,7 @@ pub(super) fn remove_matching(directory: &Path, names: &[Pattern]) -> Result<(),
     old.into_iter().try_for_each(|path| remove_tree(&path))
 }
 
-/// Removes a file, a link or a directory with all that is in it; one that is not there is as good.
+/// Removes a file, a link or a directory with everything in it; succeeds if it does not exist.
 pub(crate) fn remove_tree(path: &Path) -> Result<(), SstError> {
     let removed = match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use ::backup::stream::Streamed;
 use ::snapshot::backup::Settings;
-use ::snapshot::{Choice, Error, Held, Keep, LEFT_OUT, LeftOut, Listener, Provider, Still, take};
+use ::snapshot::{Choice, EXCLUDED, Error, Excluded, Held, Keep, Listener, Provider, SnapshotCopy, take};
 use clap::Args;
 use glob::Pattern;
 
@@ -77,14 +77,14 @@ impl Live {
 
     /// What of the copy does not go.
     pub(crate) fn exclusions() -> impl Iterator<Item = Pattern> {
-        let patterns = LEFT_OUT.into_iter().map(LeftOut::pattern).chain([OF_ONE_SERVER.to_owned()]);
+        let patterns = EXCLUDED.into_iter().map(Excluded::pattern).chain([OF_ONE_SERVER.to_owned()]);
         // Of `glob`, a bracket is one of the characters in it; none of these has one.
         patterns.filter_map(|pattern| Pattern::new(&pattern).ok())
     }
 }
 
 /// Holds a copy. A signal releases it and ends the program: other threads wait for the network.
-pub(crate) fn held(still: Still, stop: Arc<AtomicBool>) -> Held {
+pub(crate) fn held(still: SnapshotCopy, stop: Arc<AtomicBool>) -> Held {
     let kept = |error: &Error| warning(&format!("{error}; `sealant snapshot drop` removes it"));
     Held::new(still, stop, Listener { stopped: Box::new(end), kept: Arc::new(kept) })
 }

@@ -1,4 +1,4 @@
-//! A copy that stands still.
+//! A consistent copy of a data directory.
 
 use std::{
     fs::File,
@@ -17,36 +17,36 @@ use crate::{
     record::{self, Record},
 };
 
-/// How long a copy is to stay.
+/// How long a copy is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Until its [`Still`] goes.
+    /// Until its [`SnapshotCopy`] is dropped.
     WhileInUse,
     /// Until it is discarded.
     UntilDiscarded,
 }
 
-/// A still copy of a data directory. It is removed with this value, unless it was made to stay.
+/// A consistent copy of a data directory. Dropping it removes the copy, unless it is to be kept.
 #[derive(Debug)]
-pub struct Still {
+pub struct SnapshotCopy {
     root: PathBuf,
     provider: Provider,
     frozen: Duration,
     volumes: Vec<String>,
     followed: Option<Followed>,
-    made: Option<Made>,
+    made: Option<Removal>,
 }
 
-/// What there is to remove.
+/// What has to be removed.
 #[derive(Debug)]
-struct Made {
+struct Removal {
     directory: PathBuf,
     keep: Keep,
     _lock: File,
 }
 
-impl Still {
-    /// The data directory of a server that does not run.
+impl SnapshotCopy {
+    /// The data directory of a stopped server.
     pub(crate) fn stopped(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
@@ -58,19 +58,19 @@ impl Still {
         }
     }
 
-    /// The copy's data directory.
+    /// Data directory of the copy.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// How it was taken.
+    /// The provider that made it.
     #[must_use]
     pub fn provider(&self) -> Provider {
         self.provider
     }
 
-    /// How long the server stood for it, or its writes waited.
+    /// How long the server was stopped, or its writes waited.
     #[must_use]
     pub fn frozen(&self) -> Duration {
         self.frozen
@@ -109,8 +109,8 @@ impl Still {
         }
     }
 
-    /// Makes sure that the copy is still of the instant that it was taken in. To be called when it has been used, and
-    /// before that counts.
+    /// Checks that the copy is still of its instant. Call it after reading the copy and before
+    /// relying on what was read.
     ///
     /// # Errors
     /// [`Error::Overflowed`] or [`Error::SnapshotGone`] if it is not.
@@ -118,14 +118,14 @@ impl Still {
         self.provider.check(&self.volumes)
     }
 
-    /// The name that [`list`](crate::list) shows; `None` if nothing was copied.
+    /// The name in [`list`](crate::list); `None` if nothing was copied.
     #[must_use]
     pub fn name(&self) -> Option<String> {
         let made = self.made.as_ref()?;
         Some(made.directory.file_name()?.to_string_lossy().into_owned())
     }
 
-    /// Removes the copy now.
+    /// Removes the copy.
     ///
     /// # Errors
     /// [`Error::Release`] names what could not be removed.
@@ -143,24 +143,24 @@ impl Still {
     }
 }
 
-impl Drop for Still {
+impl Drop for SnapshotCopy {
     fn drop(&mut self) {
-        // Whoever has to know calls `release`; what stays is found by `list`.
+        // Callers that need the error call `release`; what is left is found by `list`.
         let _ = self.remove();
     }
 }
 
-/// A copy that is being taken: nothing of it stays if that fails.
+/// A copy in progress: dropping it removes everything.
 #[derive(Debug)]
-pub(crate) struct Taking {
+pub(crate) struct PendingCopy {
     directory: PathBuf,
     volume_name: String,
     record: Record,
     lock: Option<File>,
 }
 
-impl Taking {
-    /// Makes a directory for it and writes down what it will be.
+impl PendingCopy {
+    /// Creates a directory for it and writes its record.
     pub(crate) fn begin(
         place: &Path,
         datadir: &Path,
@@ -171,7 +171,8 @@ impl Taking {
         Self::begin_in(location::make(place, datadir)?, datadir, root, provider, options)
     }
 
-    /// The same for a snapshot that has to be mounted; the data directory is at `within` in it.
+    /// As [`begin`](Self::begin), for a snapshot that has to be mounted; the data directory is at
+    /// `within` in it.
     pub(crate) fn begin_mounted(
         place: &Path,
         datadir: &Path,
@@ -203,51 +204,52 @@ impl Taking {
         let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let own = datadir.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let volume_name = format!("sealant{}", name.strip_prefix(&own).unwrap_or("-"));
-        let mut taking = Self { directory, volume_name, record, lock: None };
-        taking.lock = Some(record::lock(&taking.directory)?);
-        taking.record.write(&taking.directory)?;
-        Ok(taking)
+        let mut pending = Self { directory, volume_name, record, lock: None };
+        pending.lock = Some(record::lock(&pending.directory)?);
+        pending.record.write(&pending.directory)?;
+        Ok(pending)
     }
 
-    /// The directory of this copy and what is written down about it.
+    /// The directory of this copy with its record.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Where its snapshot is mounted.
+    /// Mount point of its snapshot.
     pub(crate) fn mount_point(&self) -> &Path {
         let name = self.directory.file_name().unwrap_or_default();
         self.record.root.ancestors().find(|above| above.file_name() == Some(name)).unwrap_or(&self.record.root)
     }
 
-    /// What a snapshot for it is called: the end of its own name, since that of the data directory may be anything.
+    /// Name for a snapshot of it: the end of its own name, since the name of the data directory can
+    /// be anything.
     pub(crate) fn volume_name(&self) -> &str {
         &self.volume_name
     }
 
-    /// Writes down what the provider's tools are about to make.
-    pub(crate) fn uses(&mut self, volumes: Vec<String>) -> Result<(), Error> {
+    /// Records the volumes that the provider's tools are about to make.
+    pub(crate) fn record_volumes(&mut self, volumes: Vec<String>) -> Result<(), Error> {
         self.record.volumes = volumes;
         self.record.write(&self.directory)
     }
 
-    /// Where its data directory will be.
+    /// Data directory of the copy.
     pub(crate) fn root(&self) -> &Path {
         &self.record.root
     }
 
-    /// The copy is complete.
-    pub(crate) fn finish(mut self, frozen: Duration, keep: Keep) -> Result<Still, Error> {
+    /// Marks the copy as complete.
+    pub(crate) fn finish(mut self, frozen: Duration, keep: Keep) -> Result<SnapshotCopy, Error> {
         self.record.freeze_ms = Some(frozen.as_secs_f64() * 1000.0);
         self.record.write(&self.directory)?;
         let (root, provider) = (self.record.root.clone(), self.record.provider);
-        let made = self.lock.take().map(|lock| Made { directory: self.directory.clone(), keep, _lock: lock });
+        let made = self.lock.take().map(|lock| Removal { directory: self.directory.clone(), keep, _lock: lock });
         let volumes = self.record.volumes.clone();
-        Ok(Still { root, provider, frozen, volumes, followed: None, made })
+        Ok(SnapshotCopy { root, provider, frozen, volumes, followed: None, made })
     }
 }
 
-impl Drop for Taking {
+impl Drop for PendingCopy {
     fn drop(&mut self) {
         if self.lock.take().is_some() {
             let _ = record::remove(&self.directory, self.record.provider, &self.record.volumes);

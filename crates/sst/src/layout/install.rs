@@ -1,4 +1,4 @@
-//! What came takes the place of what was there.
+//! Installs the received files in place of the old ones.
 
 use std::{
     collections::BTreeSet,
@@ -11,29 +11,29 @@ use std::{
 use glob::Pattern;
 
 use super::{
-    DATA, Layout, Place,
-    own::is_database,
+    DATA, FileLocation, Layout,
+    node_directories::is_database,
     tree::{is_directory, list, matches, remove_matching, remove_tree},
 };
 use crate::error::SstError;
 
-/// Files of a joiner's old data that must not meet the new, and are not sent.
+/// Old files of a joiner that must not be mixed with the new ones and are not sent.
 const OLD: [&str; 6] =
     ["ib_buffer_pool", "ib_lru_dump", "tc.log", "ddl_recovery.log", "ddl_recovery-backup.log", "ibtmp*"];
 
 impl Layout {
-    /// Puts what was staged in the place of what was there. `binlog` is the name of the donor's newest binary
-    /// log, if that came along.
+    /// Replaces the old files with the staged ones. `binlog` is the name of the donor's newest
+    /// binary log, if it was sent.
     pub(crate) fn replace(&self, binlog: Option<&str>) -> Result<(), SstError> {
         let staging = self.staging();
         let staged = list(&staging)?;
         let names: Vec<&Path> = staged.iter().filter_map(|path| path.file_name().map(Path::new)).collect();
         self.check_complete(&staging, &names)?;
-        // An index that names a log which is not there keeps a server from starting.
+        // A server does not start if the index names a missing log.
         let binlog = binlog.filter(|log| names.contains(&Path::new(log)));
-        // Servers do not make the directory of their binary log themselves.
+        // Servers do not create the directory of their binary log.
         let logs = self.binlog.iter().chain(&self.binlog_index).filter_map(|log| log.parent());
-        for directory in self.places.iter().map(|place| place.directory.as_path()).chain(logs) {
+        for directory in self.locations.iter().map(|place| place.directory.as_path()).chain(logs) {
             fs::create_dir_all(directory).map_err(SstError::file(directory, "cannot be made"))?;
         }
         self.remove_old()?;
@@ -44,10 +44,10 @@ impl Layout {
                 continue;
             }
             let to = match (binlog, &self.binlog) {
-                // A database may have any name.
+                // A database can have any name.
                 _ if is_directory(&from) => &self.datadir,
                 (Some(log), Some(own)) if name == log => own.parent().unwrap_or(&self.datadir),
-                _ => self.home_of(name),
+                _ => self.directory_for(name),
             };
             touched.insert(to);
             self.put(&from, &to.join(name)).map_err(SstError::file(&from, "cannot be moved into place"))?;
@@ -63,11 +63,11 @@ impl Layout {
         Ok(())
     }
 
-    /// The joiner's list of binary logs is the one that came.
+    /// The joiner's index of binary logs lists only the received log.
     fn write_index(&self, name: &str) -> Result<(), SstError> {
         let (Some(own), Some(index)) = (&self.binlog, &self.binlog_index) else { return Ok(()) };
         let log = own.with_file_name(name);
-        // As servers write it: below the data directory relative to that.
+        // As servers write it: relative to the data directory for files below it.
         let line = match log.strip_prefix(&self.datadir) {
             Ok(below) => format!("./{}\n", below.display()),
             Err(_) => format!("{}\n", log.display()),
@@ -80,16 +80,16 @@ impl Layout {
     }
 
     /// The directory that a file belongs to.
-    fn home_of(&self, name: &OsStr) -> &Path {
-        let place = self.places.iter().find(|place| matches(&place.names, name));
+    fn directory_for(&self, name: &OsStr) -> &Path {
+        let place = self.locations.iter().find(|place| matches(&place.names, name));
         place.map_or(&self.datadir, |place| &place.directory)
     }
 
-    /// Makes sure that all of the old data can be removed: of a directory that something is mounted in, only what is in it
-    /// could be, and the new one would find no room.
+    /// Checks that all old data can be removed: of a mount point only the content could be removed,
+    /// and the new directory could not be moved there.
     ///
     /// # Errors
-    /// [`SstError::Outside`].
+    /// [`SstError::Outside`] names a mount point.
     pub(crate) fn check_replaceable(&self) -> Result<(), SstError> {
         let mounted = files::mounts::Mounts::own();
         let mounted = mounted.map_err(SstError::file("/proc/self/mountinfo", "cannot be read"))?;
@@ -105,17 +105,17 @@ impl Layout {
         Ok(())
     }
 
-    /// The data that was there, and nothing of the node itself.
+    /// The old data, without files of the node itself.
     fn old(&self) -> Result<Vec<PathBuf>, SstError> {
         let data = DATA.iter().chain(&OLD).filter_map(|name| Pattern::new(name).ok());
-        let data: Vec<Pattern> = data.chain(self.places.iter().flat_map(|place| place.names.clone())).collect();
+        let data: Vec<Pattern> = data.chain(self.locations.iter().flat_map(|place| place.names.clone())).collect();
         let mut old = Vec::new();
         for path in list(&self.datadir)? {
             let name = path.file_name().unwrap_or_default();
             let kind = fs::symlink_metadata(&path).map_err(SstError::file(&path, "cannot be looked at"))?;
             let hidden = name.as_encoded_bytes().starts_with(b".") || name == "lost+found";
-            // Behind a link or not.
-            let directory = path.is_dir() && !hidden && !self.is_spared(&path);
+            // Follows links.
+            let directory = path.is_dir() && !hidden && !self.is_node_directory(&path);
             if directory || !kind.is_dir() && matches(&data, name) {
                 old.push(path);
             }
@@ -126,18 +126,18 @@ impl Layout {
     fn remove_old(&self) -> Result<(), SstError> {
         self.check_replaceable()?;
         self.old()?.iter().try_for_each(|path| remove_tree(path))?;
-        for place in self.elsewhere() {
+        for place in self.external_locations() {
             remove_matching(&place.directory, &place.names)?;
         }
         self.remove_binlogs()
     }
 
-    pub(super) fn is_spared(&self, path: &Path) -> bool {
-        let places = self.places.iter().map(|place| &place.directory);
-        places.chain(&self.spared).any(|spared| spared.starts_with(path))
+    pub(super) fn is_node_directory(&self, path: &Path) -> bool {
+        let locations = self.locations.iter().map(|place| &place.directory);
+        locations.chain(&self.node_directories).any(|node_directories| node_directories.starts_with(path))
     }
 
-    /// What the joiner logged belongs to the data that it had.
+    /// The joiner's own logs belong to its old data.
     fn remove_binlogs(&self) -> Result<(), SstError> {
         let Some(binlog) = &self.binlog else { return Ok(()) };
         let (Some(directory), Some(base)) = (binlog.parent(), binlog.file_name().and_then(OsStr::to_str)) else {
@@ -152,14 +152,14 @@ impl Layout {
         }
     }
 
-    /// Moves a file or a directory. What is in a directory goes into the one that was spared, but nothing into one that is
-    /// the node's own.
+    /// Moves a file or a directory. The content of a directory is merged into an existing directory
+    /// that was kept, but never into one that belongs to the node.
     fn put(&self, from: &Path, to: &Path) -> io::Result<()> {
         if !is_directory(from) || !is_directory(to) {
             return move_file(from, to);
         }
-        let is_place = self.places.iter().any(|place| place.directory == to);
-        if self.spared.iter().any(|own| own == to) && !is_place && !is_database(from) {
+        let is_location = self.locations.iter().any(|place| place.directory == to);
+        if self.node_directories.iter().any(|own| own == to) && !is_location && !is_database(from) {
             return fs::remove_dir_all(from);
         }
         for item in fs::read_dir(from)? {
@@ -170,9 +170,9 @@ impl Layout {
         fs::remove_dir(from)
     }
 
-    /// Places that are not the data directory itself.
-    fn elsewhere(&self) -> impl Iterator<Item = &Place> {
-        self.places.iter().filter(|place| place.directory != self.datadir)
+    /// Locations outside of the data directory.
+    fn external_locations(&self) -> impl Iterator<Item = &FileLocation> {
+        self.locations.iter().filter(|place| place.directory != self.datadir)
     }
 }
 
@@ -180,7 +180,7 @@ fn device(path: &Path) -> Option<u64> {
     fs::symlink_metadata(path).map(|metadata| metadata.dev()).ok()
 }
 
-/// Moves a file, on another file system by a copy that takes its place when it is whole.
+/// Moves a file; to another file system by an atomic copy.
 fn move_file(from: &Path, to: &Path) -> io::Result<()> {
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {

@@ -1,5 +1,5 @@
-//! Directories in the data directory that belong to the node and not to the data: nothing in them goes, and what a
-//! joiner has there stays.
+//! Directories in the data directory that belong to the node and not to the data: nothing in them
+//! is sent, and on the joiner they stay.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use glob::Pattern;
 use super::tree::{list, matches};
 use crate::options::Options;
 
-/// Where temporary tables are made, whose files look like those of a database.
+/// Directories of temporary tables, whose files look like those of a database.
 const TEMPORARY: [&str; 3] = ["tmpdir", "innodb-tmpdir", "slave-load-tmpdir"];
 /// Options of the server that name directories.
 const DIRECTORIES: [&str; 3] = ["wsrep-data-home-dir", "ssl-capath", "ssl-crlpath"];
@@ -35,19 +35,19 @@ const FILES: [&str; 17] = [
     "file-key-management-filekey",
     "innodb-buffer-pool-filename",
 ];
-/// Options of state transfers that name a directory, and that name files.
+/// Options of state transfers that name a directory, and options that name files.
 const SST_DIRECTORIES: [&str; 3] = ["tcapath", "ssl-capath", "sst-log-archive-dir"];
 const SST_FILES: [&str; 6] = ["tkey", "tcert", "tca", "ssl-key", "ssl-cert", "ssl-ca"];
-/// Parameters of the Galera provider that name directories, and that name files.
+/// Parameters of the Galera provider that name directories, and parameters that name files.
 const PROVIDER_DIRECTORIES: [&str; 2] = ["gcache.dir", "base_dir"];
 const PROVIDER_FILES: [&str; 4] = ["gcache.name", "socket.ssl_key", "socket.ssl_cert", "socket.ssl_ca"];
-/// Files that only a database has.
+/// Files that only databases have.
 const TABLES: [&str; 8] = ["db.opt", "*.frm", "*.ibd", "*.MAI", "*.MAD", "*.MYI", "*.MYD", "*.par"];
 /// Certificates and their keys.
 const CERTIFICATES: [&str; 1] = ["*.pem"];
 
-/// The directories of a server that its options name, with and without links resolved; without the data directory itself and without
-/// databases, which go whatever else is in them.
+/// The directories that a server's options name, with and without links resolved. The data
+/// directory itself and databases are not included: databases are sent whatever else is in them.
 pub(super) fn directories(options: &Options, datadir: &Path, binlog: Option<&Path>) -> Vec<PathBuf> {
     let provider = options.server("wsrep-provider-options").unwrap_or_default();
     let provider = |name: &str| {
@@ -64,15 +64,16 @@ pub(super) fn directories(options: &Options, datadir: &Path, binlog: Option<&Pat
     let above = files.chain(binlog.map(Path::to_path_buf)).filter_map(|file| Some(file.parent()?.to_path_buf()));
     let own = named.map(|directory| datadir.join(directory)).chain(above).filter(|own| !is_database(own));
     let temporary = TEMPORARY.map(|name| options.directory(name, datadir));
-    // What holds certificates and no tables is the node's, also if no option names it.
+    // A directory with certificates and without tables belongs to the node even if no option names
+    // it.
     let certificates = list(datadir).unwrap_or_default().into_iter().filter(|path| holds(path, &CERTIFICATES));
     let certificates = certificates.filter(|path| !is_database(path));
-    // A link in the data directory stays as well as what it leads to.
+    // For a link in the data directory, both the link and its target belong to the node.
     let all = own.chain(temporary).chain(certificates).flat_map(|own| [resolved(&own), own]);
     all.filter(|own| resolved(own) != datadir).collect()
 }
 
-/// Whether there are tables in a directory.
+/// Whether a directory contains tables.
 pub(super) fn is_database(directory: &Path) -> bool {
     holds(directory, &TABLES)
 }
@@ -83,7 +84,7 @@ fn holds(directory: &Path, names: &[&str]) -> bool {
     items.iter().any(|path| matches(&names, path.file_name().unwrap_or_default()))
 }
 
-/// One that is not there yet is made when something comes to it.
+/// A directory that does not exist yet is created when needed.
 fn resolved(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
 }
