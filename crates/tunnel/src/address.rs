@@ -1,23 +1,23 @@
-//! Addresses as they are written: `HOST:PORT`, or the path of a socket, which has a slash in it.
+//! Parses addresses: `HOST:PORT`, or the path of a unix socket, which contains a slash.
 
 use std::{net::Ipv6Addr, path::PathBuf, str::FromStr};
 
 use crate::{far::ServerAddress, listener::Listen, near::FarAddress};
 
-/// A text that is no address.
+/// Why a text is not an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// There is no port in it, or what is before it is no host.
+    /// It has no port, or no valid host before the port.
     #[error("it is neither HOST:PORT nor the path of a socket")]
     Form,
-    /// What is behind the colon is no number up to 65535.
+    /// The part after the colon is not a number up to 65535.
     #[error("{0:?} is no port")]
     Port(String),
-    /// Nobody listens on it.
+    /// Port 0 cannot be connected to.
     #[error("0 is no port to connect to")]
     PortZero,
-    /// A socket where only a port will do.
+    /// A unix socket where only TCP is possible.
     #[error("links come by TCP: give HOST:PORT")]
     NotTcp,
 }
@@ -37,7 +37,7 @@ pub fn host_and_port(text: &str) -> Result<(&str, u16), AddressError> {
     }
 }
 
-/// An address that the far end listens on for near ends.
+/// Parses an address on which the far end listens for near ends.
 ///
 /// # Errors
 /// [`AddressError`].
@@ -72,7 +72,7 @@ impl FromStr for ServerAddress {
 }
 
 impl ServerAddress {
-    /// The host that its certificate names as a rule; none for a socket.
+    /// The host name that its certificate usually has; `None` for a socket.
     #[must_use]
     pub fn host(&self) -> Option<&str> {
         match self {

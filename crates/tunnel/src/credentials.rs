@@ -1,4 +1,4 @@
-//! This side's certificate, key and authority: read at the start, and again when told.
+//! Certificate, key and authority of this side: read at the start, and again on reload.
 
 use std::{
     os::unix::fs::PermissionsExt,
@@ -13,7 +13,7 @@ use tls13::{Authorities, Identity};
 
 use crate::Error;
 
-/// Where the files are.
+/// Paths of the credential files.
 #[derive(Clone, Debug)]
 pub struct Credentials {
     /// The certificate, PEM.
@@ -25,7 +25,7 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// What is doubtful about the files, a sentence; none if nothing is.
+    /// A warning about the files, if there is one.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let mode = std::fs::metadata(&self.key).map_or(0, |found| found.permissions().mode());
@@ -42,7 +42,7 @@ impl Credentials {
         Ok((identity, authorities))
     }
 
-    /// What the other end would refuse is better told here.
+    /// Checks locally what the peer would reject.
     fn judge(&self, chain: &[CertificateDer<'static>], purpose: Purpose) -> Result<(), Error> {
         let refuse = |reason: String| Error::OwnCertificate { path: self.certificate.clone(), reason };
         let unread = |reason| tls13::Error::Credentials { path: self.ca.clone(), reason };
@@ -82,10 +82,10 @@ impl Credentials {
     }
 }
 
-/// How a configuration is made of files.
+/// Builds a configuration from the files.
 type Make<Config> = dyn Fn() -> Result<Arc<Config>, Error> + Send + Sync;
 
-/// A configuration that can be replaced while it is in use: handshakes that have begun keep theirs.
+/// A configuration that can be replaced while it is in use: running handshakes keep the old one.
 pub(crate) struct Reloadable<Config> {
     make: Box<Make<Config>>,
     current: RwLock<Arc<Config>>,
@@ -115,18 +115,18 @@ impl<Config> Reloadable<Config> {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reads the files again; what was in use stays if they are not good.
+    /// Reads the files again; keeps the current configuration if they are not valid.
     pub(crate) fn reload(&self) -> Result<(), Error> {
         self.set((self.make)()?);
         Ok(())
     }
 
-    /// Reads the files, and leaves what is in use.
+    /// Reads the files without using them.
     pub(crate) fn read(&self) -> Result<Arc<Config>, Error> {
         (self.make)()
     }
 
-    /// Puts what was read into use.
+    /// Replaces the current configuration.
     pub(crate) fn set(&self, new: Arc<Config>) {
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = new;
     }

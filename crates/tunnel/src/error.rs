@@ -1,18 +1,18 @@
-//! Why a tunnel could not start, or a link between its ends could not be had.
+//! Errors of starting a tunnel, or of a link between its ends.
 
 use std::{io, path::PathBuf};
 
-/// Why a tunnel could not start, or a link between its ends could not be had.
+/// Why a tunnel could not start, or a link could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The threads cannot be started.
+    /// Worker threads cannot be started.
     #[error("no threads can be started: {0}")]
     Threads(io::Error),
-    /// A certificate, key or authority that cannot be used.
+    /// A certificate, key or authority cannot be used.
     #[error(transparent)]
     Credentials(#[from] tls13::Error),
-    /// A certificate whose key is another's.
+    /// The key does not belong to the certificate.
     #[error("{}: is not the key of {}", key.display(), certificate.display())]
     KeyMismatch {
         /// The key's file.
@@ -20,44 +20,44 @@ pub enum Error {
         /// The certificate's file.
         certificate: PathBuf,
     },
-    /// This side's own certificate is not good.
+    /// This side's own certificate is not valid.
     #[error("{}: {reason}", path.display())]
     OwnCertificate {
         /// Its file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why it is not valid.
         reason: String,
     },
-    /// What the server's certificate is judged by cannot be used.
+    /// The authority for the server's certificate cannot be used.
     #[error(transparent)]
     Server(#[from] server::Error),
-    /// A name of the far end that no certificate can have.
+    /// The name of the far end is not valid in a certificate.
     #[error("{name:?} is no name that a certificate can have")]
     ServerName {
         /// The name.
         name: String,
     },
-    /// A listener in clear text that others could reach.
+    /// A plaintext listener that other hosts can reach.
     #[error("{address}: clients would connect to it in clear text over the network")]
     PlaintextListener {
         /// The address.
         address: String,
     },
-    /// A server in clear text on another host.
+    /// A plaintext connection to a server on another host.
     #[error("{address}: the way to the server would be in clear text over the network")]
     PlaintextServer {
         /// The address.
         address: String,
     },
-    /// An address that does not resolve.
+    /// The address does not resolve.
     #[error("{address}: cannot be resolved: {source}")]
     Resolve {
         /// The address.
         address: String,
-        /// Why.
+        /// Error of the resolver.
         source: io::Error,
     },
-    /// Somebody listens there already.
+    /// Another process listens on the address.
     #[error("{address}: somebody listens there already")]
     InUse {
         /// The address.
@@ -71,88 +71,88 @@ pub enum Error {
         /// Its length.
         bytes: usize,
     },
-    /// There is a file, and it is no socket.
+    /// The path exists and is not a socket.
     #[error("{}: is there already, and is not a socket", path.display())]
     NotASocket {
         /// The path.
         path: PathBuf,
     },
-    /// A socket cannot be given to a group.
+    /// The socket cannot be given to a group.
     #[error("{}: cannot be given to group {group}: {source}", path.display())]
     SocketGroup {
         /// The path.
         path: PathBuf,
-        /// The group's number.
+        /// Group id.
         group: u32,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A listener cannot be had for another reason.
+    /// The listener cannot be opened for another reason.
     #[error("{address}: cannot listen there: {source}")]
     Listen {
         /// The address.
         address: String,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The other end cannot be reached.
+    /// The peer cannot be reached.
     #[error("{peer}: {source}")]
     Connect {
-        /// The other end.
+        /// The peer's address.
         peer: String,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The handshake failed.
+    /// The TLS handshake failed.
     #[error("{peer}: {}", tls13::in_words(source))]
     Tls {
-        /// The other end.
+        /// The peer's address.
         peer: String,
-        /// Why.
+        /// Error of the TLS library.
         source: rustls::Error,
     },
-    /// The other end is silent.
+    /// The peer did not answer in time.
     #[error("{peer}: no answer within {seconds} s")]
     Silent {
-        /// The other end.
+        /// The peer's address.
         peer: String,
-        /// How long was waited.
+        /// Timeout in seconds.
         seconds: u64,
     },
-    /// The other end has closed.
+    /// The peer closed the connection.
     #[error("{peer}: closed the connection")]
     Closed {
-        /// The other end.
+        /// The peer's address.
         peer: String,
     },
-    /// The other end is no tunnel's, or of another version.
+    /// The peer is not a tunnel, or one of another version.
     #[error("{peer}: {what}")]
     Protocol {
-        /// The other end.
+        /// The peer's address.
         peer: String,
         /// What it sent.
         what: &'static str,
     },
-    /// The other end says why it does not serve.
+    /// The peer refuses to serve.
     #[error("{peer}: refuses: {reason}")]
     Refused {
-        /// The other end.
+        /// The peer's address.
         peer: String,
-        /// In its words.
+        /// The reason it sent.
         reason: String,
     },
-    /// The system lacks something.
+    /// A system resource is not available.
     #[error("{what}: {source}")]
     System {
-        /// What.
+        /// The operation.
         what: &'static str,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// The next step, where there is one.
+    /// The next step for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         use rustls::{AlertDescription as A, CertificateError as C, Error as E};

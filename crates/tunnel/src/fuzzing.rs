@@ -1,4 +1,4 @@
-//! What the fuzz targets reach: everything here that reads what somebody else has sent.
+//! Entry points for fuzz targets: everything here that parses data of a peer.
 
 use std::sync::Arc;
 
@@ -33,28 +33,28 @@ pub fn login(bytes: &[u8], piece: usize) {
     far::login_of(bytes, piece.max(1));
 }
 
-/// A server's socket whose log-in is watched, with bytes of client and server interleaved by the input.
+/// The log-in at a server's socket, with the bytes of client and server interleaved by the input.
 pub fn password(bytes: &[u8]) {
     let _ = far::watch_of(bytes);
 }
 
-/// A link whose other side has a true certificate, and means harm.
+/// A hostile peer with a valid certificate.
 pub struct Hostile {
     runtime: Runtime,
     near: Credentials,
     far: Credentials,
 }
 
-/// What the other side, and the local one, do next.
+/// An action of the peer, or of the local side.
 #[derive(Debug)]
 pub enum Act<'a> {
-    /// A record that is sealed as it should be.
+    /// A correctly encrypted record.
     Sealed(&'a [u8]),
-    /// Bytes that are not.
+    /// Raw bytes.
     Raw(&'a [u8]),
-    /// What the client, or the server, sends.
+    /// Bytes of the client, or of the server.
     Local(&'a [u8]),
-    /// The client, or the server, sends no more.
+    /// The client, or the server, closes its side.
     LocalEnds,
 }
 
@@ -66,7 +66,8 @@ impl Hostile {
         Self { runtime, near, far }
     }
 
-    /// A session with that, at the near end or the far one; it has to end when the other side has gone.
+    /// A session with these actions, at the near end or the far end; it has to end when the peer is
+    /// gone.
     pub fn session(&self, at_near: bool, acts: &[Act<'_>]) {
         self.runtime.block_on(async {
             let (ours, theirs) = pair().await;
@@ -107,7 +108,7 @@ impl Hostile {
         });
     }
 
-    /// A server that answers so to a client that says that, where TLS was asked for.
+    /// A server that sends `answers` to a client that sends `client`, with TLS requested.
     pub fn server(&self, answers: &[u8], client: &[u8]) {
         let options = TlsOptions { ca_file: Some(self.near.ca.clone()), ..TlsOptions::default() };
         let config = server::connect::client_config(TlsMode::VerifyCa, &options, "").expect("an authority");
@@ -128,7 +129,7 @@ impl Hostile {
                 let _ = server.read_to_end(&mut shown).await;
             };
             let (heard, ()) = tokio::join!(hostile, served);
-            // In the clear goes a request for TLS, and nothing of a log-in.
+            // Only the request for TLS is sent in the clear, and nothing of a log-in.
             assert!(heard.is_empty() || heard.len() > 36 && heard.get(36) == Some(&22), "{heard:x?}");
         });
     }

@@ -1,6 +1,6 @@
-//! The server's first packet, as far as a tunnel has to know it.
+//! The server's first packet, as far as a tunnel parses it.
 
-/// Length and number in front of a packet.
+/// Bytes of a packet header: length and sequence number.
 pub(crate) const HEADER_BYTES: usize = 4;
 /// First byte of an error packet.
 const ERROR: u8 = 0xff;
@@ -10,15 +10,15 @@ const PROTOCOL_10: u8 = 10;
 const CLIENT_SSL: u16 = 0x0800;
 /// Thread id, first part of the challenge, a zero.
 const BEFORE_CAPABILITIES: usize = 4 + 8 + 1;
-/// `ER_NET_READ_ERROR`. Not 2003, which clients say themselves: they take no such number from a server.
+/// `ER_NET_READ_ERROR`. Clients use 2003 themselves and do not accept it from a server.
 const CANNOT_CONNECT: u16 = 1158;
 
-/// Whether the server refuses the connection, such as "Too many connections".
+/// Whether the server refuses the connection, for example with "Too many connections".
 pub(crate) fn is_error(first: &[u8]) -> bool {
     first.get(HEADER_BYTES) == Some(&ERROR)
 }
 
-/// Clears the bit by which a server offers TLS, so that clients do not encrypt within the tunnel, too.
+/// Clears the capability TLS, so that clients do not encrypt inside the tunnel.
 pub(crate) fn hide_tls(first: &mut [u8]) {
     let Some(capabilities) = capabilities(first) else { return };
     let value = u16::from_le_bytes(*capabilities) & !CLIENT_SSL;
@@ -35,9 +35,10 @@ fn capabilities(first: &mut [u8]) -> Option<&mut [u8; 2]> {
     body.get_mut(version_end + BEFORE_CAPABILITIES..)?.first_chunk_mut()
 }
 
-/// The challenge that a greeting's body has: two parts, the second one with a zero behind it.
+/// The challenge in a greeting's body: two parts, the second one with a terminating zero.
 pub(crate) fn challenge(body: &[u8]) -> Option<Vec<u8>> {
-    /// Behind the first part: a zero, capabilities and status, the challenge's length, ten bytes reserved.
+    /// After the first part: a zero, capabilities and status, the challenge's length, ten reserved
+    /// bytes.
     const BETWEEN: usize = 1 + 2 + 1 + 2 + 2 + 1 + 10;
     if body.first() != Some(&PROTOCOL_10) {
         return None;
@@ -62,7 +63,8 @@ pub(crate) fn offers_tls(first: &mut [u8]) -> bool {
     capabilities(first).is_some_and(|capabilities| u16::from_le_bytes(*capabilities) & CLIENT_SSL != 0)
 }
 
-/// An error packet of that number: 0 in place of a greeting, for a client that cannot be served.
+/// An error packet with this sequence number: 0 in place of a greeting, for a client that cannot be
+/// served.
 pub(crate) fn refusal(number: u8, text: &str) -> Vec<u8> {
     let text: String = text.chars().take(400).collect();
     let mut packet = Vec::new();
@@ -70,7 +72,8 @@ pub(crate) fn refusal(number: u8, text: &str) -> Vec<u8> {
     packet
 }
 
-/// Puts a packet behind `out`: length and number, then the body, which is shorter than 16 MiB.
+/// Appends a packet to `out`: length and sequence number, then the body, which is shorter than 16
+/// MiB.
 pub(crate) fn put(out: &mut Vec<u8>, number: u8, body: &[u8]) {
     let [a, b, c, _] = u32::try_from(body.len()).unwrap_or(0).to_le_bytes();
     out.extend_from_slice(&[a, b, c, number]);

@@ -1,11 +1,12 @@
-//! A local socket to a remote server over warm TLS 1.3 connections.
+//! A local socket for a remote server, over TLS 1.3 connections that are opened in advance.
 //!
-//! - [`Near`] is beside the client: clients connect to it as if the server were there;
-//! - [`Far`] is beside the server: it takes links of near ends that its authority has certified.
+//! - [`Near`] runs next to the client: clients connect to it as if it were the server;
+//! - [`Far`] runs next to the server: it accepts links of near ends with a certificate of its
+//! authority.
 //!
-//! A link is one TLS connection between the two. It serves one session after the other, so that a
-//! client never waits for a handshake; the near end keeps links ahead of its clients, and for the clients that it
-//! expects each of these has a fresh server connection already, whose greeting is here.
+//! A link is one TLS connection between the two. It serves one session after the other, so a client
+//! never waits for a handshake. The near end keeps spare links, and for the clients it expects each
+//! of them already has a fresh server connection whose greeting has arrived.
 #![forbid(unsafe_code)]
 
 pub mod address;
@@ -41,5 +42,5 @@ pub use crate::{
     runtime::run,
 };
 
-/// Where lines for the operator go.
+/// Receives lines for the operator.
 pub type Log = dyn Fn(&str) + Send + Sync;

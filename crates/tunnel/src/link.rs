@@ -1,6 +1,6 @@
-//! A TLS connection between the two ends, message by message.
+//! A TLS connection between the two ends, as a sequence of messages.
 //!
-//! An idle link holds its keys and no buffers: what is read and sealed passes through memory that all links
+//! An idle link holds its keys and no buffers: data is read and encrypted in memory that all links
 //! of a thread share, and only what the system did not take at once is kept.
 
 use std::{
@@ -27,14 +27,14 @@ use crate::{
     message::{KIND_BYTES, Kind},
 };
 
-/// Bytes that are read from a socket at once.
+/// Bytes read from a socket at once.
 pub(crate) const READ_BYTES: usize = 128 << 10;
-/// Longest handshake message flight of either side; a certificate chain is far shorter.
+/// Maximum length of either side's handshake flight; certificate chains are far shorter.
 const HANDSHAKE_BYTES: usize = 64 << 10;
-/// How many records that carry nothing may come in a row.
+/// Maximum number of consecutive records without content.
 const MAX_IDLE_RECORDS: u32 = 32;
 
-/// Memory that all links of a thread share while they work; nothing stays in it between two uses.
+/// Buffers shared by all links of a thread; nothing stays in them between two uses.
 pub(crate) struct Scratch {
     pub(crate) wire: Vec<u8>,
     pub(crate) plain: Vec<u8>,
@@ -47,39 +47,39 @@ thread_local! {
     });
 }
 
-/// Lends the thread's memory. Must not be nested.
+/// Runs `work` with the thread's buffers. Must not be nested.
 pub(crate) fn with_scratch<R>(work: impl FnOnce(&mut Scratch) -> R) -> R {
     SCRATCH.with(|scratch| work(&mut scratch.borrow_mut()))
 }
 
-/// A message that came.
+/// A received message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) kind: Kind,
     pub(crate) payload: Vec<u8>,
 }
 
-/// A link.
+/// A link to the peer.
 pub(crate) struct Link {
     socket: TcpStream,
     keys: RecordKeys,
     peer: String,
-    /// The beginning of a record whose rest has not come.
+    /// Start of an incomplete record.
     incoming: Vec<u8>,
-    /// Sealed, and not yet taken by the system.
+    /// Encrypted, and not yet taken by the system.
     outgoing: Outgoing,
-    /// The system has taken less than there was.
+    /// The system has taken less than it was given.
     blocked: bool,
-    /// Messages that came with others.
+    /// Messages that arrived together with others.
     waiting: VecDeque<Message>,
-    /// What was wrong behind messages that came first.
+    /// An error after the messages in `waiting`.
     broken: Option<Error>,
     idle_records: u32,
 }
 
 impl Link {
-    /// Goes through the handshake, the beginning of which may be here, within that time. Returns the other side's
-    /// chain, too.
+    /// Completes the handshake, whose start may already have been received, within the time limit.
+    /// Also returns the peer's certificate chain.
     pub(crate) async fn open(
         mut socket: TcpStream,
         began: Vec<u8>,
@@ -106,7 +106,7 @@ impl Link {
         Ok((link, chain))
     }
 
-    /// What came along with the end of the handshake.
+    /// Processes what was received together with the end of the handshake.
     fn take_leftover(&mut self, received: &[u8]) -> Result<(), Error> {
         let mut came = VecDeque::new();
         let used = with_scratch(|scratch| {
@@ -133,12 +133,12 @@ impl Link {
         self.flush().await
     }
 
-    /// Waits until the system has taken what waits to go out.
+    /// Waits until the system has taken all pending bytes.
     pub(crate) async fn flush(&mut self) -> Result<(), Error> {
         poll_fn(|cx| self.poll_flush(cx)).await
     }
 
-    /// The next message.
+    /// Waits for the next message.
     pub(crate) async fn receive(&mut self) -> Result<Message, Error> {
         poll_fn(|cx| self.poll_receive(cx)).await
     }
@@ -156,17 +156,17 @@ impl Link {
         }
     }
 
-    /// A message that came along with others, if there is one.
+    /// The next of the messages that arrived together with others.
     pub(crate) fn take_waiting(&mut self) -> Option<Message> {
         self.waiting.pop_front()
     }
 
-    /// Puts a message back that is for later.
+    /// Puts a message back for later.
     pub(crate) fn keep(&mut self, message: Message) {
         self.waiting.push_back(message);
     }
 
-    /// Reads what is there once, and gives each message to `take`.
+    /// Reads once, and passes each message to `take`.
     pub(crate) fn poll_fill(
         &mut self,
         cx: &mut Context<'_>,
@@ -185,7 +185,7 @@ impl Link {
             return Poll::Ready(Err(error));
         }
         let kept = self.incoming.len();
-        // Less than a record, for which there is room in front of what is read.
+        // An incomplete record, copied to the front of the buffer.
         let (held, room) =
             scratch.wire.split_at_mut_checked(kept).ok_or_else(|| self.protocol("its record is too long"))?;
         let mut buffer = ReadBuf::new(room.get_mut(..READ_BYTES).unwrap_or_default());
@@ -214,7 +214,7 @@ impl Link {
                 }
                 Poll::Ready(Ok(()))
             }
-            // What came before it is good, and may be all that the other side had to say.
+            // Messages before the error are valid, and may be all that the peer had to send.
             Err(error) if some => {
                 self.broken = Some(error);
                 Poll::Ready(Ok(()))
@@ -223,7 +223,7 @@ impl Link {
         }
     }
 
-    /// Opens all whole records; returns how many bytes these are.
+    /// Decrypts all complete records; returns their total length.
     fn open_records(
         &mut self,
         received: &[u8],
@@ -261,7 +261,7 @@ impl Link {
         Ok(())
     }
 
-    /// What TLS itself has to say.
+    /// Processes a message of the TLS protocol itself.
     fn of_tls(&mut self, kind: u8, content: &[u8]) -> Result<(), Error> {
         self.idle()?;
         match (kind, content) {
@@ -269,7 +269,8 @@ impl Link {
             (record::ALERT, [_, alert]) => Err(self.tls(rustls::Error::AlertReceived((*alert).into()))),
             (record::HANDSHAKE, [KEY_UPDATE, 0, 0, 1, answer @ (0 | 1)]) => {
                 self.keys.renew_receiving().map_err(|source| self.tls(source))?;
-                // One answer is enough while it waits to go out (RFC 8446, 4.6.3), and else it would grow without bound.
+                // One answer is enough while it is pending (RFC 8446, 4.6.3); otherwise pending
+                // data would grow without bound.
                 if *answer == 1 && self.unsent() < READ_BYTES { self.renew_sending() } else { Ok(()) }
             }
             _ => Err(self.protocol("it sent what has no place after the handshake")),
@@ -281,7 +282,7 @@ impl Link {
         self.keys.renew_sending().map_err(|source| self.tls(source))
     }
 
-    /// Seals a message behind those that wait to go out.
+    /// Encrypts a message and appends it to the pending bytes.
     pub(crate) fn queue(&mut self, kind: Kind, payload: &[u8]) -> Result<(), Error> {
         let mut content = Vec::with_capacity(payload.len() + KIND_BYTES);
         content.push(kind as u8);
@@ -289,7 +290,7 @@ impl Link {
         self.queue_content(&content)
     }
 
-    /// Seals content that begins with its kind.
+    /// Encrypts content that starts with its kind.
     pub(crate) fn queue_content(&mut self, content: &[u8]) -> Result<(), Error> {
         if self.keys.sending.is_worn() {
             self.renew_sending()?;
@@ -297,7 +298,7 @@ impl Link {
         self.seal(record::APPLICATION_DATA, content)
     }
 
-    /// Bytes that are no record, as a hostile side sends them.
+    /// Appends raw bytes that are not a record, as a hostile peer could send them.
     #[cfg(feature = "fuzzing")]
     pub(crate) fn queue_raw(&mut self, bytes: &[u8]) {
         self.outgoing.room(bytes.len()).copy_from_slice(bytes);
@@ -312,18 +313,18 @@ impl Link {
         sealed.map(drop).map_err(|source| self.tls(source))
     }
 
-    /// Whether the system has taken less than there was, the last time: nothing more is to be queued until it has taken
-    /// the rest.
+    /// Whether the system took less than it was given: nothing more must be queued until it has
+    /// taken the rest.
     pub(crate) fn is_blocked(&self) -> bool {
         self.blocked
     }
 
-    /// Bytes that wait to go out.
+    /// Number of pending bytes.
     pub(crate) fn unsent(&self) -> usize {
         self.outgoing.len()
     }
 
-    /// Gives the system what waits.
+    /// Passes pending bytes to the system.
     pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         while self.outgoing.len() > 0 {
             let written = Pin::new(&mut self.socket).poll_write(cx, self.outgoing.waiting());
@@ -337,12 +338,12 @@ impl Link {
         Poll::Ready(Ok(()))
     }
 
-    /// Gives back memory, for a link that will be idle.
+    /// Releases buffers of a link that becomes idle.
     pub(crate) fn rest(&mut self) {
         self.outgoing.rest();
     }
 
-    /// Tells the other side that this is the end, if it still listens.
+    /// Sends the end of the connection to the peer, if it still receives.
     pub(crate) async fn close(mut self) {
         const CLOSE_NOTIFY: [u8; 2] = [1, 0];
         let told = self.seal(record::ALERT, &CLOSE_NOTIFY);
@@ -369,7 +370,7 @@ impl Link {
     }
 }
 
-/// The handshake; returns keys, the other side's chain, and what came behind the handshake.
+/// Runs the handshake; returns keys, the peer's chain, and what was received after the handshake.
 async fn shake(
     socket: &mut TcpStream,
     mut received: Vec<u8>,
@@ -390,7 +391,7 @@ async fn shake(
             Ok(Step::NeedsInput) => shown = next_record(socket, &mut received, shown, peer).await?,
             Ok(Step::Done) => break,
             Err(source) => {
-                // What was encoded before the error is of no use to the other side.
+                // What was encoded before the error is of no use to the peer.
                 put = handshake.alert(received.get_mut(..shown).unwrap_or_default(), &mut room);
                 let _ = send(socket, &room, &mut put).await;
                 let _ = socket.shutdown().await;
@@ -409,7 +410,7 @@ async fn send(socket: &mut TcpStream, room: &[u8], put: &mut usize) -> io::Resul
     socket.write_all(room.get(..ready).unwrap_or_default()).await
 }
 
-/// Waits until one more whole record is there behind the first `known` bytes; returns where it ends.
+/// Waits until one more complete record follows the first `known` bytes; returns its end.
 pub(crate) async fn next_record(
     socket: &mut TcpStream,
     received: &mut Vec<u8>,

@@ -1,4 +1,4 @@
-//! Where clients, and links, come in: unix sockets, TCP ports, or what systemd has opened.
+//! Listeners for clients and links: unix sockets, TCP ports, or sockets opened by systemd.
 
 use std::{
     fs, io,
@@ -29,10 +29,10 @@ use crate::{
 
 /// `sun_path` has 108 bytes, the last of which is a zero.
 const LONGEST_PATH_BYTES: usize = 107;
-/// Connections that wait to be accepted: bursts of a thousand have to fit.
+/// Queue of connections to accept: it has to hold bursts of a thousand.
 const BACKLOG: u32 = 4096;
 
-/// Where to listen.
+/// Address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
     /// A unix socket.
@@ -41,12 +41,12 @@ pub enum Listen {
     Port(String),
 }
 
-/// Who may connect to a socket.
+/// Access rights of a unix socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketAccess {
-    /// Permissions of its file.
+    /// Permission bits of its file.
     pub mode: u32,
-    /// Group of its file; that of the process if there is none.
+    /// Group of its file; `None`: that of the process.
     pub group: Option<u32>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) enum Listener {
     Unix(AsyncFd<StdUnixListener>, Option<SocketFile>),
 }
 
-/// The file of a socket that we made; it goes with us, unless it is another's by then.
+/// The file of a socket that this process created; removed on drop, unless it was replaced.
 #[derive(Debug)]
 pub(crate) struct SocketFile {
     path: PathBuf,
@@ -73,7 +73,7 @@ impl Drop for SocketFile {
 }
 
 impl Listener {
-    /// Opens a listener; `access` is for those that are sockets.
+    /// Opens a listener; `access` applies to unix sockets.
     pub(crate) fn open(listen: &Listen, access: SocketAccess) -> Result<Vec<Self>, Error> {
         match listen {
             Listen::Socket(path) => Ok(vec![unix(path, access)?]),
@@ -81,7 +81,7 @@ impl Listener {
         }
     }
 
-    /// What systemd has opened for us; nothing if it did not.
+    /// The sockets opened by systemd; empty if there are none.
     pub(crate) fn inherited() -> Result<Vec<Self>, Error> {
         let system = |source| Error::System { what: "a listener from systemd cannot be used", source };
         let mut given = ListenFd::from_env();
@@ -98,14 +98,14 @@ impl Listener {
         Ok(found)
     }
 
-    /// What is accepted there inherits its options: packets of a protocol of questions and answers must not wait for
-    /// more.
+    /// Accepted connections inherit its options: in a request and response protocol packets must
+    /// not be delayed.
     fn tcp(listener: StdTcpListener) -> io::Result<Self> {
         let _ = set_tcp_nodelay(&listener, true);
         Ok(Self::Tcp(readable(listener)?))
     }
 
-    /// Whether hosts other than this one can reach it.
+    /// Whether other hosts can reach it.
     pub(crate) fn is_reachable(&self) -> bool {
         match self {
             Self::Tcp(listener) => listener.get_ref().local_addr().is_ok_and(|address| !address.ip().is_loopback()),
@@ -113,7 +113,7 @@ impl Listener {
         }
     }
 
-    /// The next connection.
+    /// Waits for the next connection.
     pub(crate) async fn accept(&self) -> io::Result<Local> {
         match self {
             Self::Tcp(listener) => accept(listener).await,
@@ -166,7 +166,7 @@ fn tcp(address: SocketAddr) -> Result<Listener, Error> {
     Listener::tcp(listening).map_err(|source| Error::Listen { address: address.to_string(), source })
 }
 
-/// A listener for links or clients that does not block.
+/// A non-blocking listener for links or clients.
 pub(crate) fn listen_on(address: SocketAddr) -> Result<StdTcpListener, Error> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::AddrInUse => Error::InUse { address: address.to_string() },
@@ -191,7 +191,7 @@ fn unix(path: &Path, access: SocketAccess) -> Result<Listener, Error> {
         chown(path, None, Some(group)).map_err(|source| Error::SocketGroup { path: path.to_owned(), group, source })?;
     }
     fs::set_permissions(path, fs::Permissions::from_mode(access.mode)).map_err(failed)?;
-    // Nobody can connect before the permissions are as they should be.
+    // Before the permissions are set, nobody can connect.
     listen(&socket, BACKLOG.cast_signed()).map_err(io::Error::from).map_err(failed)?;
     let listener = readable(StdUnixListener::from(socket)).map_err(failed)?;
     Ok(Listener::Unix(listener, Some(file)))
@@ -206,7 +206,7 @@ fn bind_closed(path: &Path) -> io::Result<(OwnedFd, SocketFile)> {
     Ok((socket, SocketFile { path: path.to_owned(), inode }))
 }
 
-/// Removes a socket that nobody listens on any more.
+/// Removes a socket file on which no process listens.
 fn make_way(path: &Path) -> Result<(), Error> {
     let failed = |source| Error::Listen { address: path.display().to_string(), source };
     match fs::symlink_metadata(path) {
@@ -222,7 +222,7 @@ fn make_way(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// A port of the loopback interface only, for metrics.
+/// A listener for metrics, on the loopback interface only.
 pub(crate) fn metrics(address: SocketAddr) -> Result<StdTcpListener, Error> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::AddrInUse => Error::InUse { address: address.to_string() },

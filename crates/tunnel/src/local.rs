@@ -1,4 +1,4 @@
-//! Connections on this side of the link: to a client at the near end, to the server at the far end.
+//! Local connections: to a client at the near end, to the server at the far end.
 
 use std::{
     io,
@@ -30,7 +30,7 @@ pub(crate) enum Local {
 
 impl From<TcpStream> for Local {
     fn from(stream: TcpStream) -> Self {
-        // Packets of a protocol of questions and answers must not wait for more.
+        // In a request and response protocol packets must not be delayed.
         let _ = stream.set_nodelay(true);
         Self::Tcp(stream)
     }
@@ -55,28 +55,29 @@ impl From<Secure> for Local {
 }
 
 impl Local {
-    /// Until there is something to read, or the other side has gone.
+    /// Returns when there is something to read, or the peer has closed.
     pub(crate) async fn readable(&self) {
         match self {
             Self::Wire(wire) => wire.readable().await,
             Self::Socket(server) => server.readable().await,
             Self::Tcp(stream) => drop(stream.readable().await),
-            // Its greeting has been read.
+            // Its greeting was already read.
             Self::Secure(_) => {}
         }
     }
 
-    /// Whether a client has gone without a word.
+    /// Whether a client has disconnected without sending anything.
     pub(crate) fn has_gone(&self) -> bool {
         matches!(self, Self::Wire(wire) if wire.has_ended())
     }
 
-    /// Whether what was written is the system's: it reaches the other side though this one is closed.
+    /// Whether written bytes are passed to the system at once, so that they arrive even if this
+    /// side is closed.
     pub(crate) fn takes_all_at_once(&self) -> bool {
         !matches!(self, Self::Secure(_))
     }
 
-    /// Whether it is known without waiting that the other side has said its last.
+    /// Whether it is known without waiting that the peer has closed its side.
     pub(crate) fn has_ended(&self) -> bool {
         matches!(self, Self::Wire(wire) if wire.has_ended())
     }

@@ -1,30 +1,30 @@
-//! Memory that is in use while bytes are under way, and goes from one session of a thread to the next: asking the system
-//! for it anew with each packet costs more than what is done with it.
+//! Buffers for data in transit, reused from one session of a thread to the next: allocating them
+//! for each packet costs more than processing it.
 
 use std::cell::RefCell;
 
-/// How much of it a thread keeps.
+/// Number of buffers that a thread keeps.
 const SPARE: usize = 4;
-/// What is larger than anything usual is not kept.
+/// Larger buffers are not kept.
 const LARGEST_BYTES: usize = 512 << 10;
 
 thread_local! {
     static KEPT: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Memory, of whatever content and length.
+/// A buffer of any content and length.
 fn borrow() -> Vec<u8> {
     KEPT.with(|kept| kept.borrow_mut().pop()).unwrap_or_default()
 }
 
-/// Memory to put bytes into, one behind the other.
+/// An empty buffer.
 pub(crate) fn empty() -> Vec<u8> {
     let mut memory = borrow();
     memory.clear();
     memory
 }
 
-/// Gives memory back that is not needed now.
+/// Returns a buffer that is not needed now.
 pub(crate) fn give_back(memory: Vec<u8>) {
     KEPT.with(|kept| {
         let mut kept = kept.borrow_mut();
@@ -34,7 +34,7 @@ pub(crate) fn give_back(memory: Vec<u8>) {
     });
 }
 
-/// Bytes that wait for the system to take them: `memory[begin..end]`.
+/// Bytes that wait to be written: `memory[begin..end]`.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     memory: Vec<u8>,
@@ -43,17 +43,17 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// How many wait.
+    /// Number of pending bytes.
     pub(crate) fn len(&self) -> usize {
         self.end - self.begin
     }
 
-    /// Those that wait.
+    /// The pending bytes.
     pub(crate) fn waiting(&self) -> &[u8] {
         self.memory.get(self.begin..self.end).unwrap_or_default()
     }
 
-    /// Room for so many behind them, of whatever content; it counts as filled.
+    /// Appends space of any content; it counts as filled.
     pub(crate) fn room(&mut self, bytes: usize) -> &mut [u8] {
         if self.memory.is_empty() {
             self.memory = borrow();
@@ -66,12 +66,12 @@ impl Outgoing {
         self.memory.get_mut(begin..self.end).unwrap_or_default()
     }
 
-    /// The last so many bytes of room were not filled.
+    /// Removes unused space from the end.
     pub(crate) fn give_room_back(&mut self, bytes: usize) {
         self.end = self.end.saturating_sub(bytes).max(self.begin);
     }
 
-    /// So many are taken.
+    /// Removes bytes that were written.
     pub(crate) fn took(&mut self, bytes: usize) {
         self.begin = self.end.min(self.begin + bytes);
         if self.begin == self.end {
@@ -79,7 +79,7 @@ impl Outgoing {
         }
     }
 
-    /// Keeps no memory if nothing waits.
+    /// Releases the buffer if nothing is pending.
     pub(crate) fn rest(&mut self) {
         if self.len() == 0 {
             give_back(std::mem::take(&mut self.memory));

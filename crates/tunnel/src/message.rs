@@ -1,28 +1,30 @@
-//! What the two ends say to each other inside TLS: one message in each record.
+//! Messages between the two ends: one in each TLS record.
 //!
-//! The first byte of a record's content is the kind, the rest its payload. The near end begins with
-//! [`Kind::Hello`], and from then on drives: it has the far end attach to the server, hands bytes over, and
-//! ends the session; then the same link serves the next one. docs/tunnel.md has the whole protocol.
+//! The first byte of a record's content is the kind, the rest the payload. The near end starts with
+//! [`Kind::Hello`] and drives the link: it makes the far end connect to the server, sends bytes,
+//! and ends the session; then the same link serves the next session. docs/tunnel.md specifies the
+//! protocol.
 
 /// Version of the protocol.
 pub(crate) const VERSION: u8 = 2;
 
-/// Bytes in front of a payload.
+/// Bytes before the payload.
 pub(crate) const KIND_BYTES: usize = 1;
 
-/// The most bytes of payload in one message.
+/// Maximum length of the payload of one message.
 pub(crate) const MAX_PAYLOAD_BYTES: usize = tls13::record::MAX_CONTENT_BYTES - KIND_BYTES;
 
-/// Longest text that is taken from the other end.
+/// Maximum length of a text that is accepted from the peer.
 pub(crate) const MAX_TEXT_BYTES: usize = 512;
 
-/// The far end's Hello: the version, and how many server connections may wait for clients, big-endian.
+/// The far end's Hello: the version, and the maximum number of server connections kept ready,
+/// big-endian.
 pub(crate) fn welcome(ahead: u16) -> [u8; 3] {
     let [high, low] = ahead.to_be_bytes();
     [VERSION, high, low]
 }
 
-/// How many may wait, if this is a Hello of this version's far end.
+/// The maximum in a far end's Hello; `None` if it is of another version.
 pub(crate) fn welcomed(payload: &[u8]) -> Option<u16> {
     match payload {
         [VERSION, high, low] => Some(u16::from_be_bytes([*high, *low])),
@@ -33,7 +35,8 @@ pub(crate) fn welcomed(payload: &[u8]) -> Option<u16> {
 /// Kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Both ways, first: the version; from the far end also how many server connections may wait.
+    /// Both ways, first: the version; from the far end also the maximum number of server
+    /// connections kept ready.
     Hello = 1,
     /// To the far end: connect to the server.
     Attach = 2,
@@ -41,17 +44,18 @@ pub(crate) enum Kind {
     Data = 3,
     /// Both ways: no more bytes will come.
     Fin = 4,
-    /// To the far end: the client is gone, let go of the server.
+    /// To the far end: the client is gone, close the server connection.
     Reset = 5,
-    /// To the far end: are you there?
+    /// To the far end: keepalive request.
     Ping = 6,
-    /// To the near end: yes.
+    /// To the near end: answer to a ping.
     Pong = 7,
-    /// To the near end: the server's connection is closed, and the link is free. With text: there was none.
+    /// To the near end: the server connection is closed, and the link is free. With text: it could
+    /// not be opened.
     Detached = 8,
-    /// To the near end: why nothing is served.
+    /// To the near end: why no session is served.
     Refused = 9,
-    /// To the near end: this end stops; take no more sessions here.
+    /// To the near end: this end stops; start no more sessions here.
     Leaving = 10,
 }
 
@@ -73,7 +77,7 @@ impl Kind {
     }
 }
 
-/// Text from the other end, safe to show.
+/// Text from the peer, made safe for display.
 pub(crate) fn text(payload: &[u8]) -> String {
     let payload = payload.get(..payload.len().min(MAX_TEXT_BYTES)).unwrap_or_default();
     String::from_utf8_lossy(payload).replace(char::is_control, "?")

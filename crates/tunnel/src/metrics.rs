@@ -1,4 +1,4 @@
-//! What a tunnel counts, and the port where it is read.
+//! Counters of a tunnel, and the port that serves them.
 
 use std::{
     net::TcpListener as StdTcpListener,
@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-/// What is counted; one table makes the struct and the text.
+/// Defines all counters; one table generates the struct and the text.
 macro_rules! counters {
     ($($name:ident $kind:literal $help:literal,)*) => {
         /// Counters and gauges of one end.
@@ -25,7 +25,7 @@ macro_rules! counters {
         }
 
         impl Counters {
-            /// In the text format of Prometheus.
+            /// In Prometheus's text format.
             pub(crate) fn text(&self, end: &str) -> String {
                 let mut text = String::new();
                 $({
@@ -68,7 +68,7 @@ pub(crate) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Relaxed);
 }
 
-/// Takes one away.
+/// Subtracts one.
 pub(crate) fn discount(gauge: &AtomicU64) {
     gauge.fetch_sub(1, Relaxed);
 }
@@ -83,7 +83,7 @@ impl Counters {
     }
 }
 
-/// A session in progress, counted as long as it lives.
+/// A session in progress, counted until it is dropped.
 pub(crate) struct Counted<'c>(&'c AtomicU64);
 
 impl<'c> Counted<'c> {
@@ -99,9 +99,9 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// How long a reader of metrics may take.
+/// Time limit of a request.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
-/// Readers at once.
+/// Maximum number of simultaneous requests.
 const READERS: usize = 8;
 
 /// Answers every request with the counters, until the process ends.

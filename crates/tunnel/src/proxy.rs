@@ -1,7 +1,7 @@
-//! The PROXY protocol: tells a server that asks for it who the client is.
+//! The PROXY protocol: sends the client's address to a server that expects it.
 //!
-//! Source: "The PROXY protocol, versions 1 & 2", HAProxy, 2020. The server has to be told to believe it:
-//! `proxy_protocol_networks` in MariaDB and Percona Server. MySQL does not have it.
+//! Source: "The PROXY protocol, versions 1 & 2", HAProxy, 2020. The server has to be configured to
+//! trust it: `proxy_protocol_networks` in MariaDB and Percona Server. MySQL does not support it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,10 +14,10 @@ pub enum ProxyVersion {
     V2,
 }
 
-/// What every header of version 2 begins with.
+/// First bytes of every header of version 2.
 const SIGNATURE: [u8; 12] = *b"\r\n\r\n\0\r\nQUIT\n";
 
-/// The header that says that a connection comes from `source` to `destination`.
+/// The header of a connection from `source` to `destination`.
 pub(crate) fn header(version: ProxyVersion, source: SocketAddr, destination: SocketAddr) -> Vec<u8> {
     let (from, to) = (source.ip().to_canonical(), destination.ip().to_canonical());
     let (from, to) = match (from, to) {

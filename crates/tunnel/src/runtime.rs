@@ -1,4 +1,4 @@
-//! The threads that an end runs on.
+//! The threads of an end.
 
 use std::future::Future;
 
@@ -7,8 +7,9 @@ use tokio::runtime::Builder;
 
 use crate::error::Error;
 
-/// Runs an end until it stops. Unless a number of threads is given, it is 1 on two cores, else half of the cores: threads
-/// that wake each other cost more than they bring where the server needs the cores itself.
+/// Runs an end until it stops. By default it has 1 thread on two cores, else one per two cores:
+/// more threads cost more for waking each other than they gain if the server needs the cores
+/// itself.
 ///
 /// # Errors
 /// [`Error::Threads`], and those of `end`.
@@ -19,12 +20,12 @@ pub fn run<E: From<Error>>(threads: Option<usize>, end: impl Future<Output = Res
     let mut builder = if threads == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     let runtime = builder.worker_threads(threads).enable_all().build().map_err(Error::Threads)?;
     runtime.block_on(end)?;
-    // A name that does not resolve must not hold up the end.
+    // Name resolution in progress must not delay the end.
     runtime.shutdown_background();
     Ok(())
 }
 
-/// Each session takes two descriptors.
+/// Each session needs two descriptors.
 fn raise_descriptors() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });

@@ -1,4 +1,4 @@
-//! What the system tells a running end, and what that tells systemd.
+//! Signals to a running end, and notifications to systemd.
 
 use std::{
     os::{
@@ -35,7 +35,7 @@ impl Signals {
         })
     }
 
-    /// Calls `reload` whenever that is asked for; returns when the end is to stop.
+    /// Calls `reload` on each SIGHUP; returns when the end is to stop.
     pub(crate) async fn until_stop(&mut self, mut reload: impl FnMut()) {
         loop {
             tokio::select! {
@@ -50,7 +50,7 @@ impl Signals {
         }
     }
 
-    /// Waits until no session is left, but not longer than `limit`, and not after a second order to stop.
+    /// Waits until no session is left, at most for `limit`, or until a second signal to stop.
     pub(crate) async fn drain(&mut self, sessions: impl Fn() -> u64, limit: Duration, log: &Log) {
         notify("STOPPING=1");
         let open = sessions();
@@ -73,12 +73,12 @@ impl Signals {
     }
 }
 
-/// Whether the end is stopping, for all of its tasks.
+/// A channel that tells all tasks that the end is stopping.
 pub(crate) fn stopping() -> (watch::Sender<bool>, watch::Receiver<bool>) {
     watch::channel(false)
 }
 
-/// Tells systemd, if it wants to know (`sd_notify`).
+/// Sends a state to systemd, if it is listening (`sd_notify`).
 pub(crate) fn notify(state: &str) {
     let Some(path) = std::env::var_os("NOTIFY_SOCKET") else { return };
     let address = match path.as_bytes().strip_prefix(b"@") {

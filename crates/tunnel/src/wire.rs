@@ -1,8 +1,8 @@
-//! A plain connection on this host's side: to a client, or to a server's unix socket.
+//! A plain local connection: to a client, or to a server's unix socket.
 //!
-//! The runtime's own streams ask to be woken for reading and writing alike, and a unix socket becomes writable
-//! each time its peer reads: a wake-up for nothing with every packet. This one writes without asking, and asks only
-//! when the system takes no more.
+//! The runtime's own streams register for reading and writing alike, but a unix socket becomes
+//! writable each time its peer reads: a useless wake-up with every packet. This stream writes
+//! without registering, and registers only if the system takes no more.
 
 use std::{
     io,
@@ -18,20 +18,20 @@ use rustix::net::{
 };
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, unix::AsyncFd};
 
-/// A connected stream socket that does not block.
+/// A connected non-blocking stream socket.
 pub(crate) struct Wire {
     socket: AsyncFd<OwnedFd>,
-    /// The same socket, while more waits to be written than the system takes.
+    /// The same socket, registered for writing while the system takes no more.
     full: Option<AsyncFd<OwnedFd>>,
 }
 
 impl Wire {
-    /// Of a socket that does not block.
+    /// `socket` must be non-blocking.
     pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
         Ok(Self { socket: watched(socket, Interest::READABLE)?, full: None })
     }
 
-    /// To a unix socket. If too many wait there already, this is [`io::ErrorKind::WouldBlock`].
+    /// Connects to a unix socket. Returns [`io::ErrorKind::WouldBlock`] if its queue is full.
     pub(crate) fn connect(path: &Path) -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -39,19 +39,19 @@ impl Wire {
         Self::new(socket)
     }
 
-    /// Until there is something to read, or the other side has gone.
+    /// Returns when there is something to read, or the peer has closed.
     pub(crate) async fn readable(&self) {
         let _ = self.socket.readable().await;
     }
 
-    /// Whether the other side has said its last, and all of that has been read.
+    /// Whether the peer has closed its side, and everything was read.
     pub(crate) fn has_ended(&self) -> bool {
         let mut byte = [0; 1];
         let peeked = recv(&self.socket, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT);
         matches!(peeked, Ok((_, 0)))
     }
 
-    /// Until the system may take more, after it took none.
+    /// Waits until the system may take more, after it took nothing.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let full = match self.full.take() {
             Some(full) => full,
@@ -61,7 +61,7 @@ impl Wire {
             }
         };
         let full = self.full.insert(full);
-        // What was known before is of before the attempt.
+        // The earlier readiness is from before the attempt.
         ready!(full.poll_write_ready(cx))?.clear_ready();
         Poll::Ready(Ok(()))
     }
@@ -76,7 +76,8 @@ impl AsyncRead for Wire {
             match recv(&self.socket, room, RecvFlags::empty()) {
                 Ok((count, _)) => {
                     buffer.advance(count);
-                    // Less than there was room for: that was all. An end that came along stays noted.
+                    // Less than the buffer's size: that was all. The end of the stream is still
+                    // signalled.
                     if count < length {
                         ready.clear_ready();
                     }
@@ -117,7 +118,7 @@ impl AsyncWrite for Wire {
     }
 }
 
-/// Has the runtime watch a descriptor.
+/// Registers a descriptor with the runtime.
 #[expect(deprecated, reason = "its replacement is unsafe, for descriptors that change; that of an owner never does")]
 pub(crate) fn watched<T: AsFd + AsRawFd>(owner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
     AsyncFd::with_interest(owner, interest)

@@ -1,4 +1,4 @@
-//! Limits on links and on handshakes, in all and for each host.
+//! Limits links and handshakes, in total and per host.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -9,20 +9,22 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-/// How many handshakes of a host may fail in a row: each costs a key exchange and a signature.
+/// Maximum number of consecutive failed handshakes of a host: each costs a key exchange and a
+/// signature.
 const FAILURES: u32 = 100;
-/// One failure is forgotten after this time.
+/// Interval after which one failure is forgotten.
 const FORGET_EVERY: Duration = Duration::from_millis(50);
-/// Hosts that are remembered before those without failures are dropped.
+/// Maximum number of hosts before those without failures are dropped.
 const REMEMBERED: usize = 10_000;
-/// A handshake that takes longer is slow. It takes one round trip, and less than this even if hundreds begin at once.
+/// Handshakes that take longer are slow. They take one round trip, and less than this even if
+/// hundreds start at once.
 const SLOW: Duration = Duration::from_secs(2);
 
-/// What is known of a host.
+/// State of a host.
 #[derive(Debug)]
 struct Host {
     handshakes: usize,
-    /// That failed, and are not forgotten.
+    /// Failed handshakes that are not forgotten.
     failures: u32,
     counted: Instant,
 }
@@ -40,8 +42,8 @@ impl Host {
     }
 }
 
-/// Admits connections up to the limits, and closes others at once, which costs nothing. A connection that has not begun its
-/// handshake, or is slow, is evicted for a new one.
+/// Admits connections up to the limits, and closes others at once, which costs nothing. A new
+/// connection can evict one that has not started its handshake, or is slow.
 #[derive(Debug)]
 pub(super) struct Admission {
     links: Arc<Semaphore>,
@@ -50,11 +52,11 @@ pub(super) struct Admission {
     max_per_address: usize,
 }
 
-/// The connections in their handshake.
+/// Connections in their handshake.
 #[derive(Debug, Default)]
 struct Handshakes {
     hosts: HashMap<IpAddr, Host>,
-    /// By the order of arrival.
+    /// By order of arrival.
     pending: BTreeMap<u64, Pending>,
     arrived: u64,
 }
@@ -63,7 +65,7 @@ struct Handshakes {
 struct Pending {
     address: IpAddr,
     since: Instant,
-    /// The beginning of a handshake has come from it. All others have cost nothing.
+    /// The handshake has started. Connections that have not started have cost nothing.
     started: bool,
     leave: oneshot::Sender<()>,
 }
@@ -88,7 +90,7 @@ impl Drop for Slot {
 }
 
 impl Admitted {
-    /// The handshake has begun: the connection is evicted only if it becomes slow.
+    /// The handshake has started: from now on the connection is evicted only if it is slow.
     pub(super) fn started(&self) {
         if let Some(pending) = lock(&self.slot.handshakes).pending.get_mut(&self.slot.number) {
             pending.started = true;
@@ -100,7 +102,7 @@ impl Admitted {
         let _ = (&mut self.leave).await;
     }
 
-    /// The handshake is over: the connection counts as a link from now on.
+    /// The handshake is complete: the connection counts as a link from now on.
     pub(super) fn proven(mut self) -> OwnedSemaphorePermit {
         self.slot.proven = true;
         self.link
@@ -112,8 +114,8 @@ fn lock(handshakes: &Mutex<Handshakes>) -> MutexGuard<'_, Handshakes> {
 }
 
 impl Handshakes {
-    /// Evicts a connection of that host, or of any: the oldest that has not begun, or else the oldest that is slow. Returns
-    /// whether there was one.
+    /// Evicts a connection of this host, or of any: the oldest one that has not started, else the
+    /// oldest slow one. Returns whether there was one.
     fn evict(&mut self, address: Option<IpAddr>, now: Instant) -> bool {
         let of_host = |pending: &Pending| address.is_none_or(|address| pending.address == address);
         let oldest = |may_go: &dyn Fn(&Pending) -> bool| {
@@ -126,7 +128,7 @@ impl Handshakes {
         true
     }
 
-    /// Frees the slot; once only.
+    /// Frees the slot; only once.
     fn remove(&mut self, number: u64, proven: bool) -> Option<Pending> {
         let pending = self.pending.remove(&number)?;
         let address = pending.address;
@@ -142,7 +144,7 @@ impl Handshakes {
         Some(pending)
     }
 
-    /// What is known of a host.
+    /// State of a host.
     fn host(&mut self, address: IpAddr, now: Instant) -> &mut Host {
         if self.hosts.len() >= REMEMBERED {
             self.hosts.retain(|_, host| {
@@ -185,7 +187,7 @@ impl Admission {
     }
 }
 
-/// One host has 2^64 addresses of IPv6 to come from.
+/// An IPv6 host can use 2^64 addresses, which count as one.
 fn host_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
@@ -246,7 +248,7 @@ mod tests {
         let address = |last: u8| IpAddr::from([192, 0, 2, last]);
         let mut silent = [1, 1, 2].map(|last| admission.admit(address(last)).unwrap());
         let left = |entry: &mut Admitted| entry.leave.try_recv().is_ok();
-        // The oldest of a host whose places are taken, then the oldest of all.
+        // The oldest connection of a host that uses all its slots, then the oldest of all.
         let _of_host = speaking(&admission, address(1)).unwrap();
         assert_eq!(silent.each_mut().map(left), [true, false, false]);
         let _of_all = speaking(&admission, address(3)).unwrap();

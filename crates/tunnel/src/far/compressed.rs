@@ -1,13 +1,14 @@
-//! Log-ins within sessions whose packets are compressed.
+//! Log-ins inside sessions with compressed packets.
 //!
-//! Once such a session is logged in, packets go within others, each with a header of its own and a number that counts them.
-//! Where each of them begins is known, since both sides' are followed from the first one on; nothing is held back or changed
-//! for that. A packet that begins a command is looked into as it has passed. If that was a change of user, packets are held until they
-//! are whole and their content is given to a [`Login`], until that is over. What it changes goes on without compression, all else as
-//! it came.
+//! After the log-in of such a session, packets are wrapped in compressed packets with their own
+//! headers and sequence numbers. Both directions are followed from the first packet, so every
+//! packet boundary is known; nothing is delayed or changed for that. A packet that starts a command
+//! is examined after it has passed. If it was a change of user, packets are held until they are
+//! complete and their content is passed to a [`Login`], until that is over. Changed content is sent
+//! without compression, everything else as received.
 //!
-//! Source: MySQL's "Compressed Packet"; a length of 0 before compression says that there is none. What is compressed shows by
-//! its first bytes how (RFC 1950, RFC 8878).
+//! Source: MySQL's "Compressed Packet"; an uncompressed length of 0 marks an uncompressed payload.
+//! The first bytes of a payload show the compression method (RFC 1950, RFC 8878).
 
 use std::{cell::RefCell, io::Read, sync::Arc};
 
@@ -18,12 +19,13 @@ use zstd::bulk::Decompressor;
 use super::password::{CHANGE_USER, LONGEST_BYTES, Login, Out, PasswordKey};
 use crate::greeting;
 
-/// Length, number, length before compression.
+/// Length, sequence number, length before compression.
 const HEADER_BYTES: usize = 7;
-/// How a frame of zstd begins. Nothing of zlib does: the first two bytes are no multiple of 31.
+/// Magic of a zstd frame. No zlib stream starts like this: its first two bytes are a multiple of
+/// 31.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// More than the codes take at the beginning of what zlib makes, and a few bytes that follow: commands need not be
-/// decompressed to be told apart.
+/// Upper bound of zlib's code tables plus a few bytes: enough to recognise commands without
+/// decompressing them.
 const LONGEST_CODES_BYTES: usize = 512;
 
 /// A session after its log-in.
@@ -32,37 +34,37 @@ pub(super) struct Compressed {
     challenge: Vec<u8>,
     from_client: Stream,
     from_server: Stream,
-    /// The change of user under way.
+    /// The change of user in progress.
     login: Option<Box<Login>>,
 }
 
 impl Compressed {
-    /// Of a session in which nothing has been said since its log-in with this challenge.
+    /// For a session in which nothing was sent since its log-in with this challenge.
     pub(super) fn new(key: Arc<PasswordKey>, challenge: Vec<u8>) -> Self {
         Self { key, challenge, from_client: Stream::default(), from_server: Stream::default(), login: None }
     }
 
-    /// Whether a user is being changed: bytes must not pass by themselves.
+    /// Whether a change of user is in progress: bytes must go through this state machine.
     pub(super) fn is_changing(&self) -> bool {
         self.login.is_some()
     }
 
-    /// Hears of what has gone to the server.
+    /// Records what was sent to the server.
     pub(super) fn client_sent(&mut self, bytes: &[u8]) {
         let last = self.from_client.follow(bytes);
-        // Who does not wait for the server's answers is left alone.
+        // Clients that do not wait for the server's answers are not followed.
         if last.is_some_and(|packet| packet.is_change_of_user()) && self.from_server.is_between() {
             let login = Login::again(Arc::clone(&self.key), std::mem::take(&mut self.challenge));
             self.login = Some(Box::new(login));
         }
     }
 
-    /// Hears of what has gone to the client.
+    /// Records what was sent to the client.
     pub(super) fn server_sent(&mut self, bytes: &[u8]) {
         self.from_server.follow(bytes);
     }
 
-    /// Takes what the client sends while its user is changed.
+    /// Processes bytes of the client during a change of user.
     pub(super) fn client_sends(&mut self, bytes: &[u8], out: &mut Out) {
         self.from_client.held.extend_from_slice(bytes);
         while let Some(login) = &mut self.login {
@@ -81,7 +83,7 @@ impl Compressed {
         }
     }
 
-    /// Takes what the server sends meanwhile.
+    /// Processes bytes of the server during a change of user.
     pub(super) fn server_sends(&mut self, bytes: &[u8], out: &mut Out) {
         self.from_server.held.extend_from_slice(bytes);
         while let Some(login) = &mut self.login {
@@ -99,7 +101,7 @@ impl Compressed {
         }
     }
 
-    /// Everything passes again, beginning with what is held.
+    /// Ends the change of user: held bytes are passed on, and later ones pass directly.
     pub(super) fn end(&mut self, out: &mut Out) {
         let Some(login) = self.login.take() else { return };
         self.challenge = login.into_challenge();
@@ -112,14 +114,14 @@ impl Compressed {
     }
 }
 
-/// Compressed packets of one side.
+/// Compressed packets of one direction.
 #[derive(Default)]
 struct Stream {
-    /// Of the packet that passes: its header, and the rest if it may begin a command.
+    /// The passing packet: its header, and its body if it may start a command.
     kept: Vec<u8>,
-    /// How many bytes of it are still to come behind the header.
+    /// Bytes of its body that are still to come.
     left: usize,
-    /// What does not pass yet, from the beginning of a packet on.
+    /// Held bytes, from the start of a packet.
     held: Zeroizing<Vec<u8>>,
 }
 
@@ -128,7 +130,8 @@ impl Stream {
         self.kept.is_empty()
     }
 
-    /// Follows bytes that pass. Returns the packet that ends with them, without its body if it begins no command.
+    /// Follows passing bytes. Returns the packet that ends with them, without its body if it starts
+    /// no command.
     fn follow(&mut self, mut bytes: &[u8]) -> Option<Packet> {
         let mut last = None;
         while !bytes.is_empty() {
@@ -149,7 +152,7 @@ impl Stream {
         last
     }
 
-    /// The next packet that is held.
+    /// The next held packet.
     fn next(&mut self) -> Next {
         let Some(header) = Header::of(&self.held) else { return Next::Incomplete };
         let end = HEADER_BYTES.saturating_add(header.length);
@@ -166,13 +169,13 @@ impl Stream {
     }
 }
 
-/// What is held, as far as it is known.
+/// State of the held bytes.
 enum Next {
-    /// More has to come.
+    /// Incomplete packet.
     Incomplete,
-    /// It is no packet of a log-in.
+    /// Not a packet of a log-in.
     Unknown,
-    /// It, and what it holds: whole packets.
+    /// A complete packet and its content, which is whole packets.
     Packet(Packet, Zeroizing<Vec<u8>>),
 }
 
@@ -180,7 +183,7 @@ enum Next {
 struct Header {
     length: usize,
     number: u8,
-    /// Before compression; 0: there is none.
+    /// Length before compression; 0 means not compressed.
     before: usize,
 }
 
@@ -203,14 +206,14 @@ impl Packet {
         Header::of(&self.0).map_or(0, |header| header.number)
     }
 
-    /// Header and body, if a log-in may have that much.
+    /// Header and body, if the packet is not too long for a log-in.
     fn parts(&self) -> Option<(Header, &[u8])> {
         let header = Header::of(&self.0).filter(|header| header.before <= LONGEST_BYTES)?;
         let body = self.0.get(HEADER_BYTES..).filter(|body| body.len() == header.length)?;
         Some((header, body))
     }
 
-    /// What it holds.
+    /// The decompressed content.
     fn open(&self) -> Option<Zeroizing<Vec<u8>>> {
         let (header, body) = self.parts()?;
         if header.before == 0 {
@@ -222,11 +225,11 @@ impl Packet {
         let mut plain = Zeroizing::new(vec![0; header.before]);
         let mut zlib = ZlibDecoder::new(body);
         zlib.read_exact(&mut plain).ok()?;
-        // It ends there.
+        // Only if the stream ends there.
         matches!(zlib.read(&mut [0]), Ok(0)).then_some(plain)
     }
 
-    /// Whether a client changes its user in it, and does nothing else, if it begins a command at all.
+    /// Whether the packet contains exactly a change of user, if it starts a command.
     fn is_change_of_user(&self) -> bool {
         let Some((header, body)) = self.parts() else { return false };
         let whole = if header.before == 0 { header.length } else { header.before };
@@ -243,7 +246,8 @@ impl Packet {
         }
     }
 
-    /// Puts it behind `out`, with that number; not compressed, if what it held has become something else.
+    /// Appends the packet to `out` with another sequence number; uncompressed if the content has
+    /// changed.
     fn put_as(&self, out: &mut Vec<u8>, number: u8, before: &[u8], now: &[u8]) {
         if before != now {
             return put_stored(out, number, now);
@@ -254,16 +258,16 @@ impl Packet {
     }
 }
 
-/// What a frame of zstd holds, if that is no more than so many bytes.
+/// Content of a zstd frame, if it has at most `most` bytes.
 fn unzstd(frame: &[u8], most: usize) -> Option<Zeroizing<Vec<u8>>> {
     thread_local! {
-        /// To make one takes ten times as long as to decompress a command.
+        /// Creating a decompressor takes ten times as long as decompressing a command.
         static ZSTD_STATE: Option<RefCell<Decompressor<'static>>> = Decompressor::new().ok().map(RefCell::new);
     }
     ZSTD_STATE.with(|state| Some(state.as_ref()?.try_borrow_mut().ok()?.decompress(frame, most).ok()?.into()))
 }
 
-/// Puts a packet that is not compressed behind `out`, unless there is nothing for it.
+/// Appends an uncompressed packet to `out`, unless the body is empty.
 fn put_stored(out: &mut Vec<u8>, number: u8, body: &[u8]) {
     let [a, b, c, _] = u32::try_from(body.len()).unwrap_or(0).to_le_bytes();
     if !body.is_empty() {
@@ -272,7 +276,7 @@ fn put_stored(out: &mut Vec<u8>, number: u8, body: &[u8]) {
     }
 }
 
-/// Whether these are packets, and the last one is whole.
+/// Whether the bytes are whole packets.
 fn are_packets(mut bytes: &[u8]) -> bool {
     while let Some(([a, b, c, _], body)) = bytes.split_first_chunk() {
         let Some(rest) = body.get(length([*a, *b, *c])..) else { return false };

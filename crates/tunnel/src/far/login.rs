@@ -1,54 +1,56 @@
-//! The log-in of a client that does not know that the way to the server is encrypted.
+//! The log-in of a client that does not know that the connection to the server is encrypted.
 //!
-//! Such a client answers the greeting with its log-in, packet 1. A server that is to encrypt has to get a request for
-//! TLS first, which takes that number; so from there on the server's numbers are one ahead of the client's,
-//! until the log-in is over: each command begins at 0 again.
+//! Such a client answers the greeting with its log-in, packet 1. A server that is to encrypt must
+//! first get a request for TLS, which takes that number. From there on the server's sequence
+//! numbers are one ahead of the client's, until the log-in is over: each command starts at 0 again.
 //!
 //! Source: MySQL's "Protocol::SSLRequest", "Protocol::HandshakeResponse41", "Connection Phase".
 
 use crate::greeting::HEADER_BYTES;
 
-/// Capabilities, largest packet, collation, and 23 bytes that are MariaDB's further capabilities or nothing: a log-in
-/// begins with them, and a request for TLS has nothing else.
+/// Capabilities, maximum packet, collation, and 23 bytes with MariaDB's further capabilities or
+/// zeros: the start of a log-in, and all of a request for TLS.
 pub(super) const HEAD_BYTES: usize = 32;
 const CLIENT_PROTOCOL_41: u32 = 0x200;
 pub(super) const CLIENT_SSL: u32 = 0x800;
-/// First bytes of the packets that end a log-in. MySQL puts a 1 in front of everything that a plug-in sends; MariaDB in
-/// front of what begins with 1, 254 or 255, and none of its own plug-ins sends what begins with 0. One that did would be
-/// renumbered too little: its client would see packets out of order, and nothing would be open that should not be.
+/// First byte of the packets that end a log-in. MySQL puts a 1 before everything that a plug-in
+/// sends; MariaDB only before data that starts with 1, 254 or 255, and none of its own plug-ins
+/// sends data that starts with 0. For one that did, numbering would stop too early: its client
+/// would see packets out of order, without harm to security.
 pub(super) const OK: u8 = 0;
 pub(super) const ERROR: u8 = 0xff;
 
-/// Why a client cannot be logged in.
+/// Why a client cannot log in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LoginRefused {
-    /// It encrypts, though it was not offered.
+    /// It requests TLS, although that was not offered.
     #[error("the far end encrypts the way to the server itself: connect without TLS")]
     Encrypts,
-    /// It is of MySQL 4.0, or none.
+    /// It is a client of MySQL 4.0, or not a client.
     #[error("this is no log-in of a client of MySQL 4.1 or later")]
     Unknown,
 }
 
-/// The beginning of a log-in, up to where it is known what to ask the server for.
+/// The start of a log-in, until it is known what to request from the server.
 #[derive(Debug, Default)]
 pub(crate) struct Beginning {
     came: Vec<u8>,
 }
 
-/// What goes to the server.
+/// What is sent to the server first.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Opening {
     /// In the clear: the request for TLS.
     pub(crate) request: Vec<u8>,
-    /// Encrypted: the beginning of the log-in.
+    /// Encrypted: the start of the log-in.
     pub(crate) login: Vec<u8>,
-    /// How many bytes of the log-in are still to come.
+    /// Bytes of the log-in that are still to come.
     pub(crate) left: usize,
 }
 
 impl Beginning {
-    /// Takes what the client sends; returns how many bytes of it, and what goes to the server once that is known.
+    /// Processes bytes of the client. Returns how many were used, and what to send to the server
+    /// once that is known.
     pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<(usize, Option<Opening>), LoginRefused> {
         let wanted = (HEADER_BYTES + HEAD_BYTES).saturating_sub(self.came.len());
         let part = bytes.get(..wanted.min(bytes.len())).unwrap_or_default();
@@ -70,24 +72,24 @@ fn opening(came: &[u8]) -> Result<Opening, LoginRefused> {
     if capabilities & CLIENT_SSL != 0 {
         return Err(LoginRefused::Encrypts);
     }
-    // Servers believe the capabilities of the request, so they have to be the client's own.
+    // Servers use the capabilities in the request, so they must be the client's.
     let head = [&(capabilities | CLIENT_SSL).to_le_bytes(), rest].concat();
     let request = [&[HEAD_BYTES as u8, 0, 0, 1], head.as_slice()].concat();
     let login = [&[*a, *b, *c, 2], head.as_slice()].concat();
     Ok(Opening { request, login, left })
 }
 
-/// Numbers of the packets of one direction, as long as they differ.
+/// Follows the packets of one direction whose sequence numbers have to be changed.
 #[derive(Debug)]
 struct Packets {
-    /// The beginning of a header whose rest has not come.
+    /// Start of an incomplete header.
     header: Vec<u8>,
     /// Bytes of the packet that are still to come.
     left: usize,
 }
 
 impl Packets {
-    /// Takes a header, or what there is of a packet behind it, off the front of `bytes`; returns the rest, too.
+    /// Takes a header, or the available part of a packet body, from `bytes`; also returns the rest.
     fn take<'b>(&mut self, bytes: &'b [u8]) -> (Taken<'b>, &'b [u8]) {
         if self.left > 0 {
             let (body, rest) = bytes.split_at(self.left.min(bytes.len()));
@@ -103,17 +105,17 @@ impl Packets {
     }
 }
 
-/// What was taken of a direction.
+/// The part that was taken.
 enum Taken<'b> {
-    /// Less than a header.
+    /// An incomplete header.
     Nothing,
-    /// A header: length and number.
+    /// A header: length and sequence number.
     Header([u8; 3], u8),
-    /// Bytes behind it.
+    /// Part of a packet body.
     Body(&'b [u8]),
 }
 
-/// What the client sends after the beginning of its log-in.
+/// What the client sends after the start of its log-in.
 #[derive(Debug)]
 pub(crate) struct FromClient {
     packets: Packets,
@@ -121,17 +123,17 @@ pub(crate) struct FromClient {
 }
 
 impl FromClient {
-    /// Goes on where an [`Opening`] ended.
+    /// Continues after an [`Opening`].
     pub(crate) fn after(opening: &Opening) -> Self {
         Self { packets: Packets { header: Vec::new(), left: opening.left }, over: false }
     }
 
-    /// Whether bytes need no more be looked at: commands have begun.
+    /// Whether the log-in is over: later bytes need no processing.
     pub(crate) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Puts what goes to the server behind `out`.
+    /// Appends what has to be sent to the server to `out`.
     pub(crate) fn pass(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
         while !bytes.is_empty() && !self.over {
             let (taken, rest) = self.packets.take(bytes);
@@ -140,7 +142,7 @@ impl FromClient {
                 Taken::Nothing => {}
                 Taken::Body(body) => out.extend_from_slice(body),
                 Taken::Header([a, b, c], number) => {
-                    // A command, which some drivers send before they know that they are logged in.
+                    // A command. Some drivers send one before they know that they are logged in.
                     self.over = number == 0;
                     let number = if self.over { 0 } else { number.wrapping_add(1) };
                     out.extend_from_slice(&[a, b, c, number]);
@@ -157,7 +159,7 @@ pub(crate) struct FromServer {
     packets: Packets,
     /// The next byte of the body is its first.
     fresh: bool,
-    /// This packet is the last one.
+    /// This packet ends the log-in.
     last: bool,
 }
 
@@ -168,12 +170,12 @@ impl Default for FromServer {
 }
 
 impl FromServer {
-    /// Whether bytes need no more be looked at.
+    /// Whether the log-in is over: later bytes need no processing.
     pub(crate) fn is_over(&self) -> bool {
         self.last && self.packets.left == 0
     }
 
-    /// Puts what goes to the client behind `out`.
+    /// Appends what has to be sent to the client to `out`.
     pub(crate) fn pass(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
         while !bytes.is_empty() && !self.is_over() {
             let (taken, rest) = self.packets.take(bytes);

@@ -1,4 +1,4 @@
-//! The far end, beside the server.
+//! The far end, which runs next to the server.
 
 mod admission;
 mod compressed;
@@ -37,13 +37,14 @@ use crate::{
     signals::{self, Signals, notify},
 };
 
-/// Whoever starts it waits no longer for the server, which may come later.
+/// Time limit for the first connection at the start; the server may come up later.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Near ends share the server's `max_connect_errors`, 100 by default.
+/// Default of `warm_max` if the server counts unused connections: near ends share its
+/// `max_connect_errors`, 100 by default.
 const COUNTED_AHEAD: u16 = 16;
 
-/// The server, as the far end reaches it.
+/// Address of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerAddress {
     /// Its unix socket.
@@ -61,52 +62,52 @@ impl std::fmt::Display for ServerAddress {
     }
 }
 
-/// How the way to a server is encrypted, if it is.
+/// TLS of the connection to the server.
 #[derive(Clone, Debug)]
 pub struct ServerTls {
-    /// The authority that its certificate has to come from, PEM.
+    /// Authority of the server's certificate, PEM.
     pub ca: PathBuf,
-    /// The name that it has to carry; `None`: names are not looked at.
+    /// Name that the certificate must have; `None`: names are not checked.
     pub name: Option<String>,
 }
 
-/// What a far end needs.
+/// Options of a far end.
 #[derive(Clone, Debug)]
 pub struct FarOptions {
-    /// Ports for links, as `HOST:PORT`.
+    /// Addresses for links, as `HOST:PORT`.
     pub listen: Vec<String>,
     /// The server.
     pub server: ServerAddress,
-    /// Certificate, key, authority.
+    /// Certificate, key and authority of this end.
     pub credentials: Credentials,
-    /// Names in certificates of near ends that may come; empty: all that the authority has certified.
+    /// Certificate names of near ends that may connect; empty: all certificates of the authority.
     pub allow: Vec<String>,
-    /// The way to the server's port is encrypted.
+    /// TLS for the connection to the server's port.
     pub server_tls: Option<ServerTls>,
-    /// A server on another host may be reached in clear text.
+    /// Allows a plaintext connection to a server on another host.
     pub plaintext_server: bool,
-    /// Says to the server who the near end is.
+    /// Sends the address of the near end to the server with the PROXY protocol.
     pub proxy: Option<ProxyVersion>,
-    /// The most server connections that may wait for clients of one near end; `None`: as many as it likes, but
-    /// 16 where the server holds those given up against the host they came from.
+    /// Maximum number of server connections kept ready for one near end; `None`: unlimited, but 16
+    /// if the server counts unused connections against the host they came from.
     pub warm_max: Option<u16>,
-    /// Links at once.
+    /// Maximum number of links.
     pub max_links: usize,
-    /// Handshakes at once.
+    /// Maximum number of simultaneous handshakes.
     pub max_handshakes: usize,
-    /// Handshakes at once from one address.
+    /// Maximum number of simultaneous handshakes per address.
     pub max_handshakes_per_address: usize,
-    /// How long a handshake may take.
+    /// Time limit of a handshake.
     pub handshake_timeout: Duration,
-    /// How long connecting to the server may take.
+    /// Time limit of connecting to the server.
     pub connect_timeout: Duration,
-    /// How long sessions may go on after the order to stop.
+    /// Time limit for running sessions after the request to stop.
     pub drain: Duration,
-    /// Where metrics are read.
+    /// Address at which metrics are served.
     pub metrics: Option<SocketAddr>,
 }
 
-/// A far end that listens.
+/// A listening far end.
 pub struct Far {
     listeners: Vec<TcpListener>,
     shared: Arc<Shared>,
@@ -115,20 +116,20 @@ pub struct Far {
     log: Arc<Log>,
 }
 
-/// What all links share.
+/// Shared by all links.
 pub(crate) struct Shared {
     options: FarOptions,
     config: Reloadable<ServerConfig>,
     to_server: Option<Reloadable<ClientConfig>>,
     counters: Arc<Counters>,
     admission: Admission,
-    /// How many server connections of a near end may wait for clients.
+    /// Maximum number of server connections kept ready for a near end.
     most_ahead: u16,
     stop: watch::Receiver<bool>,
     stop_sender: watch::Sender<bool>,
-    /// The certificates are others.
+    /// Notifies links of reloaded certificates.
     reloaded: watch::Sender<()>,
-    /// The server's TLS failed the last time.
+    /// Whether the last TLS handshake with the server failed.
     unfit: Arc<AtomicBool>,
     password_key: Arc<PasswordKey>,
     link_failures: Arc<RateLimitedLog>,
@@ -137,7 +138,7 @@ pub(crate) struct Shared {
 }
 
 impl Far {
-    /// Reads the certificates and listens. Has to be called within a runtime.
+    /// Reads the certificates and listens. Must be called inside a runtime.
     ///
     /// # Errors
     /// [`Error`], by cause.
@@ -182,13 +183,13 @@ impl Far {
         Ok(Self { listeners, shared: Arc::new(shared), signals, metrics, log })
     }
 
-    /// Where it listens.
+    /// Addresses of the listeners.
     #[must_use]
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
     }
 
-    /// Tries once whether the server can be reached, and tells why not.
+    /// Tries once to reach the server; returns the error if that fails.
     pub async fn try_server(&self) -> Option<String> {
         let tried = tokio::time::timeout(CONNECT_TIMEOUT, session::try_server(&self.shared)).await;
         let failure = tried.unwrap_or_else(|_| Err(format!("{}: does not answer", self.shared.options.server))).err();
@@ -210,21 +211,22 @@ impl Far {
         let _ = self.shared.stop_sender.send(true);
         let (sessions, drain) = (|| shared.counters.sessions.load(Relaxed), shared.options.drain);
         self.signals.drain(sessions, drain, &*self.log).await;
-        // Idle links say goodbye.
+        // Gives idle links time to send their last message.
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
-/// Makes the key for passwords beside the rest: the first client that needs it need not wait.
+/// Generates the key for passwords in the background, so that the first client need not wait for
+/// it.
 fn prepare(key: &Arc<PasswordKey>) {
     let key = Arc::clone(key);
-    // If there is no thread to be had, it is made when it is needed.
+    // Without a thread, it is generated when it is needed.
     let _ = std::thread::Builder::new().spawn(move || _ = key.get());
 }
 
 impl Shared {
     fn reload(&self) {
-        // Both or none: half of it would be told as nothing.
+        // Both or none: a partial reload would be reported as none.
         let read =
             self.config.read().and_then(|own| Ok((own, self.to_server.as_ref().map(Reloadable::read).transpose()?)));
         match read {
@@ -253,7 +255,7 @@ impl ServerTls {
     }
 }
 
-/// A server in clear text must not be on another host by accident.
+/// A plaintext server must not be on another host by accident.
 fn is_near(options: &FarOptions) -> Result<(), Error> {
     let ServerAddress::Port(address) = &options.server else { return Ok(()) };
     let resolved = listener::resolve(address)?;
@@ -266,7 +268,7 @@ fn is_near(options: &FarOptions) -> Result<(), Error> {
     Err(Error::PlaintextServer { address: address.clone() })
 }
 
-/// How many server connections of a near end may wait for clients.
+/// Maximum number of server connections kept ready for a near end.
 fn most_ahead(options: &FarOptions) -> u16 {
     let counted = match &options.server {
         ServerAddress::Socket(_) => false,
@@ -279,7 +281,8 @@ fn most_ahead(options: &FarOptions) -> u16 {
     options.warm_max.unwrap_or(if counted { COUNTED_AHEAD } else { u16::MAX })
 }
 
-/// The user whose name a server may take for a password at its socket, if that is an administrator's.
+/// The account for which the server may accept the peer's user name instead of a password at its
+/// socket, if it is an administrator's.
 fn trusted_user(options: &FarOptions) -> Option<&'static str> {
     let ServerAddress::Socket(path) = &options.server else { return None };
     let user = rustix::process::geteuid();
@@ -315,7 +318,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
                 None => count(&shared.counters.links_turned_away_total),
             },
             Err(error) => {
-                // Out of descriptors, most likely: others have to end first.
+                // Most likely out of descriptors: others have to end first.
                 (shared.log)(&format!("a connection cannot be accepted: {error}"));
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }

@@ -1,16 +1,19 @@
-//! Passwords that a client encrypts and the server wants as they are.
+//! Passwords that a client encrypts with a key, while the server expects them in clear.
 //!
-//! `caching_sha2_password` gives the whole password away over a secure channel, and encrypts it with the server's RSA
-//! key over others. A server takes its unix socket for secure; a client on a port of the near end takes
-//! that for insecure, and asks for a key that the server does not hand out there. It gets one of the far end's own, and the
-//! password goes on as the server expects it: from this process to that one, as from any client at the socket.
+//! `caching_sha2_password` sends the whole password in clear over a secure channel, and encrypts it
+//! with the server's RSA key otherwise. A server considers its unix socket secure; a client on a
+//! port of the near end does not, and asks for a key that the server does not provide there. The
+//! client gets a key of the far end instead, and the decrypted password is sent to the server as
+//! expected: from this process to the server, as from any client at the socket.
 //!
-//! The client has sent and got one packet more than the server then, so numbers differ by two until the log-in is over.
+//! The client has then sent and received one packet more than the server, so sequence numbers
+//! differ by two until the log-in is over.
 //!
-//! `sha256_password` needs none of this: the server hands out its key at the socket, too.
+//! `sha256_password` needs none of this: the server provides its key at the socket, too.
 //!
-//! Source: MySQL's "Caching_sha2_password information", "Protocol::AuthSwitchRequest"; OAEP
-//! with SHA-1, the password and a zero first combined with the challenge, by `xor_string` of its clients.
+//! Source: MySQL's "Caching_sha2_password information", "Protocol::AuthSwitchRequest"; OAEP with
+//! SHA-1; the zero-terminated password is first XORed with the challenge, as `xor_string` of its
+//! clients does.
 
 use std::sync::{Arc, OnceLock};
 
@@ -24,34 +27,35 @@ use zeroize::Zeroizing;
 use super::login::{CLIENT_SSL, ERROR, HEAD_BYTES, OK};
 use crate::greeting::{self, HEADER_BYTES, put};
 
-/// No packet of a log-in is longer.
+/// Maximum length of a packet in a log-in.
 pub(super) const LONGEST_BYTES: usize = 64 << 10;
-/// How many numbers the client is ahead once it has asked for the key and got it.
+/// By how many the client's sequence numbers are ahead after it has requested and got the key.
 const AHEAD: u8 = 2;
-/// Capabilities of clients whose packets are within others after the log-in.
+/// Capability of clients whose packets are compressed after the log-in.
 const CLIENT_COMPRESS: u32 = 0x20;
 const CLIENT_ZSTD: u32 = 1 << 26;
-/// A command that begins a log-in within a session.
+/// Command that starts a log-in inside a session.
 pub(super) const CHANGE_USER: u8 = 17;
 
 const MORE_DATA: u8 = 1;
 const SWITCH: u8 = 0xfe;
-/// `caching_sha2_password` does not know the password, and wants all of it.
+/// `caching_sha2_password` has no cached hash and requests the full password.
 const WANTS_ALL: [u8; 2] = [MORE_DATA, 4];
-/// A client's wish for the key.
+/// A client's request for the key.
 const ASKS: [u8; 1] = [2];
 
-/// The key that clients encrypt passwords with: made once a run, and known to this process only.
+/// The key with which clients encrypt passwords: generated once per run, and never leaves this
+/// process.
 #[derive(Default)]
 pub(super) struct PasswordKey(OnceLock<Option<(OaepPrivateDecryptingKey, String)>>);
 
 impl PasswordKey {
-    /// Makes it, if it is not there: a matter of a tenth of a second.
+    /// Generates the key if necessary, which takes a tenth of a second.
     pub(super) fn get(&self) -> Option<&(OaepPrivateDecryptingKey, String)> {
         self.0.get_or_init(|| new_key().ok()).as_ref()
     }
 
-    /// The password that a client encrypted.
+    /// Decrypts a client's password.
     fn open(&self, sealed: &[u8], challenge: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         let (key, _) = self.get()?;
         let mut room = Zeroizing::new(vec![0; key.min_output_size()]);
@@ -73,40 +77,40 @@ fn new_key() -> Result<(OaepPrivateDecryptingKey, String), aws_lc_rs::error::Uns
     Ok((OaepPrivateDecryptingKey::new(key)?, pem))
 }
 
-/// What goes to either side.
+/// Output for both sides.
 #[derive(Default)]
 pub(super) struct Out {
     pub(super) to_client: Vec<u8>,
-    /// May hold a password.
+    /// May contain a password.
     pub(super) to_server: Zeroizing<Vec<u8>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// The server has not greeted.
+    /// The server has not sent its greeting.
     Begin,
-    /// Everything passes.
+    /// Everything passes unchanged.
     Watching,
-    /// The server wants the whole password.
+    /// The server has requested the full password.
     Wanted,
-    /// The client has the key.
+    /// The client has got the key.
     Given,
-    /// The password has gone on, and numbers differ.
+    /// The password was sent on, and sequence numbers differ.
     Ahead,
-    /// The log-in is over, or is none that is known here.
+    /// The log-in is over, or is not a known one.
     Over,
 }
 
-/// What can be seen of a session once it is logged in, with the challenge for changes of user.
+/// How the session can be followed after the log-in, with the challenge for changes of user.
 pub(super) enum Afterwards {
-    /// Packets as they are.
+    /// Plain packets.
     Packets(Vec<u8>),
-    /// Packets within compressed ones.
+    /// Compressed packets.
     Compressed(Vec<u8>),
     Nothing,
 }
 
-/// A log-in that is watched.
+/// A log-in that is followed.
 pub(super) struct Login {
     key: Arc<PasswordKey>,
     from_server: Vec<u8>,
@@ -114,11 +118,11 @@ pub(super) struct Login {
     challenge: Vec<u8>,
     /// Capabilities of the server.
     offers: u32,
-    /// What follows is TLS.
+    /// The session continues with TLS.
     encrypted: bool,
-    /// Packets are within others afterwards.
+    /// Packets are compressed after the log-in.
     compressed: bool,
-    /// The server has said so, and that was the last it said.
+    /// The server has accepted the log-in, and has sent nothing after that.
     done: bool,
     stage: Stage,
 }
@@ -138,38 +142,38 @@ impl Login {
         }
     }
 
-    /// That of a session which has had one, with this challenge, and has just sent a change of user.
+    /// For a session that had a log-in with this challenge and has just sent a change of user.
     pub(super) fn again(key: Arc<PasswordKey>, challenge: Vec<u8>) -> Self {
         Self { challenge, stage: Stage::Watching, ..Self::new(key) }
     }
 
-    /// What can be seen of the session that the log-in was for.
+    /// How the session can be followed after the log-in.
     pub(super) fn afterwards(self) -> Afterwards {
         match (self.encrypted, self.compressed) {
             (true, _) => Afterwards::Nothing,
             (false, false) => Afterwards::Packets(self.challenge),
-            // Else it is not known where their first one begins.
+            // Otherwise the start of the first compressed packet is not known.
             (false, true) if self.done => Afterwards::Compressed(self.challenge),
             (false, true) => Afterwards::Nothing,
         }
     }
 
-    /// The challenge for the next one.
+    /// The challenge for the next log-in.
     pub(super) fn into_challenge(self) -> Vec<u8> {
         self.challenge
     }
 
-    /// How many numbers the client is ahead of the server.
+    /// By how many the client's sequence numbers are ahead of the server's.
     pub(super) fn ahead(&self) -> u8 {
         if matches!(self.stage, Stage::Given | Stage::Ahead) { AHEAD } else { 0 }
     }
 
-    /// Whether bytes need no more be looked at.
+    /// Whether the log-in is over: later bytes need no processing.
     pub(super) fn is_over(&self) -> bool {
         self.stage == Stage::Over
     }
 
-    /// Takes what the server sends.
+    /// Processes bytes of the server.
     pub(super) fn server_sends(&mut self, bytes: &[u8], out: &mut Out) {
         self.from_server.extend_from_slice(bytes);
         while let Some((number, body)) = self.next(|login| &mut login.from_server) {
@@ -202,7 +206,7 @@ impl Login {
         }
     }
 
-    /// Takes what the client sends.
+    /// Processes bytes of the client.
     pub(super) fn client_sends(&mut self, bytes: &[u8], out: &mut Out) {
         self.from_client.extend_from_slice(bytes);
         while let Some((number, body)) = self.next(|login| &mut login.from_client) {
@@ -232,7 +236,7 @@ impl Login {
         }
         match self.stage {
             Stage::Given => {
-                // One that cannot be opened is no password of anybody.
+                // If it cannot be decrypted, the empty password is sent, which is wrong.
                 let password = self.key.open(body, &self.challenge);
                 put(&mut out.to_server, number.wrapping_sub(AHEAD), password.as_deref().map_or(&[0], Vec::as_slice));
                 self.stage = Stage::Ahead;
@@ -247,14 +251,14 @@ impl Login {
         }
     }
 
-    /// Looks at the first packet of a client.
+    /// Examines the first packet of a client.
     fn begins(&mut self, body: &[u8]) {
         let capabilities = body.first_chunk().map_or(0, |capabilities| u32::from_le_bytes(*capabilities));
         self.encrypted = body.len() == HEAD_BYTES && capabilities & CLIENT_SSL != 0;
         self.compressed = capabilities & self.offers & (CLIENT_COMPRESS | CLIENT_ZSTD) != 0;
     }
 
-    /// The next whole packet: number and body.
+    /// The next complete packet: sequence number and body.
     fn next(&mut self, side: impl Fn(&mut Self) -> &mut Vec<u8>) -> Option<(u8, Vec<u8>)> {
         if self.stage == Stage::Over {
             return None;
@@ -272,7 +276,7 @@ impl Login {
         Some((number, body))
     }
 
-    /// What is held back goes on as it is, once the log-in is over.
+    /// Passes held bytes on unchanged once the log-in is over.
     fn let_go(&mut self, out: &mut Out) {
         if self.is_over() {
             out.to_client.append(&mut self.from_server);
@@ -280,14 +284,14 @@ impl Login {
         }
     }
 
-    /// The server says no more.
+    /// The server has closed its side.
     pub(super) fn server_ends(&mut self, out: &mut Out) {
         self.stage = Stage::Over;
         self.let_go(out);
     }
 }
 
-/// Whether this is one packet, with which a client changes its user.
+/// Whether the bytes are exactly one packet with a change of user.
 pub(super) fn is_change_of_user(bytes: &[u8]) -> bool {
     let Some(([a, b, c, 0], body)) = bytes.split_first_chunk() else { return false };
     body.first() == Some(&CHANGE_USER) && body.len() == u32::from_le_bytes([*a, *b, *c, 0]) as usize

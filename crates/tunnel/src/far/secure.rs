@@ -1,8 +1,9 @@
-//! A server that is reached over TLS of its own, by a client that does not know.
+//! A connection to a server over TLS, for a client that does not use TLS.
 //!
-//! TLS begins in the middle of the protocol: the server greets in the clear, and wants to know the client's
-//! capabilities with the request for TLS. So a connection that waits for a client has its greeting and no TLS
-//! yet; the handshake follows the client's log-in. Sessions are resumed, so that most handshakes are short.
+//! TLS starts in the middle of the protocol: the server sends its greeting in the clear, and
+//! expects the client's capabilities in the request for TLS. So a connection that waits for a
+//! client has its greeting but no TLS yet; the handshake follows the client's log-in. TLS sessions
+//! are resumed, so most handshakes are short.
 
 use std::{
     future::Future,
@@ -29,52 +30,52 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 use super::login::{Beginning, FromClient, FromServer, Opening};
 use crate::{Log, greeting, greeting::HEADER_BYTES};
 
-/// A greeting is a hundred bytes long, or two.
+/// Maximum length of a greeting; usual ones have one or two hundred bytes.
 const GREETING_BYTES: usize = 4096;
-/// Bytes of a log-in that are looked at together.
+/// Bytes of a log-in that are processed at once.
 const PIECE_BYTES: usize = 4096;
-/// The number that a client waits for behind its log-in.
+/// Sequence number that a client expects after its log-in.
 const AFTER_LOGIN: u8 = 2;
 
-/// How to encrypt the way to the server.
+/// TLS settings of the connection to the server.
 #[derive(Clone)]
 pub(super) struct Security {
     pub(super) config: Arc<ClientConfig>,
-    /// What the certificate has to name, if names are looked at.
+    /// Name that the certificate must have, if names are checked.
     pub(super) name: ServerName<'static>,
-    /// How long the handshake may take.
+    /// Time limit of the handshake.
     pub(super) limit: Duration,
-    /// The server, as it is called in messages.
+    /// Name of the server in messages.
     pub(super) server: String,
-    /// Whether the handshake failed, the last time.
+    /// Whether the last handshake failed.
     pub(super) unfit: Arc<AtomicBool>,
     pub(super) log: Arc<Log>,
 }
 
-/// A connection to a server, the greeting first; what the client is to see.
+/// A connection to a server, as the client sees it, starting with the greeting.
 pub(crate) struct Secure {
     security: Security,
     stage: Stage,
-    /// For the client, in front of what else comes.
+    /// For the client, before anything else.
     to_client: Vec<u8>,
 }
 
 type Handshake = Pin<Box<dyn Future<Output = io::Result<Session>> + Send + Sync>>;
 
 enum Stage {
-    /// The server has greeted; the client has not logged in.
+    /// The server has sent its greeting; the client has not logged in.
     Greeted(TcpStream, Beginning),
-    /// The log-in's beginning is here, and TLS begins.
+    /// The start of the log-in has arrived, and the TLS handshake is running.
     Securing(Handshake),
     /// Everything is encrypted.
     Secured(Box<Session>),
-    /// Nothing more goes to the server, nor comes from it.
+    /// Nothing more is sent or received.
     Closed,
 }
 
 struct Session {
     tls: TlsStream<TcpStream>,
-    /// Of the log-in, not yet taken by TLS.
+    /// Part of the log-in that TLS has not taken yet.
     to_server: Vec<u8>,
     from_client: FromClient,
     from_server: FromServer,
@@ -93,7 +94,7 @@ impl Secure {
         if length >= GREETING_BYTES {
             return Err(io::Error::other("it does not greet as a server does"));
         }
-        // Not a byte more: what is behind it comes from the TLS handshake, or from nobody.
+        // Reads exactly the greeting: bytes after it belong to the TLS handshake.
         first.resize(HEADER_BYTES + length, 0);
         stream.read_exact(first.get_mut(HEADER_BYTES..).unwrap_or_default()).await?;
         let stage = if greeting::is_error(&first) {
@@ -107,7 +108,7 @@ impl Secure {
         Ok(Self { security, stage, to_client: first })
     }
 
-    /// Tries the handshake with nobody's log-in behind it.
+    /// Tests the handshake without a log-in.
     pub(super) async fn tried(self) -> io::Result<()> {
         let Stage::Greeted(stream, _) = self.stage else { return Ok(()) };
         // CLIENT_PROTOCOL_41, CLIENT_SSL, CLIENT_SECURE_CONNECTION.
@@ -119,7 +120,7 @@ impl Secure {
         Ok(())
     }
 
-    /// The client's log-in begins.
+    /// Processes the start of the client's log-in.
     fn begin(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Stage::Greeted(_, beginning) = &mut self.stage else { return Ok(0) };
         match beginning.take(bytes) {
@@ -139,7 +140,7 @@ impl Secure {
         }
     }
 
-    /// Goes on with the handshake; an error is told to the client, in place of the server's answer.
+    /// Continues the handshake. The client gets an error in place of the server's answer.
     fn poll_secured(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Stage::Securing(securing) = &mut self.stage {
             let secured = ready!(securing.as_mut().poll(cx));
@@ -180,7 +181,7 @@ impl Security {
     }
 }
 
-/// A session that is resumed brings the certificate of the one before, which nobody judges again.
+/// A resumed session has the certificate of the earlier one, which TLS does not check again.
 fn still_valid(connection: &ClientConnection) -> io::Result<()> {
     if connection.handshake_kind() != Some(HandshakeKind::Resumed) {
         return Ok(());
@@ -194,7 +195,7 @@ fn still_valid(connection: &ClientConnection) -> io::Result<()> {
     }
 }
 
-/// What is wrong with a server, in the words that the other verbs have for it.
+/// Describes a problem of the server in the same words as the other verbs.
 pub(super) fn words(error: &io::Error) -> String {
     match error.get_ref().and_then(|cause| cause.downcast_ref()) {
         Some(cause) => server::connect::tls_failure(cause).to_string(),
@@ -203,7 +204,7 @@ pub(super) fn words(error: &io::Error) -> String {
 }
 
 impl Session {
-    /// Gives TLS what waits.
+    /// Passes pending bytes to TLS.
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.to_server.is_empty() {
             let count = ready!(Pin::new(&mut self.tls).poll_write(cx, &self.to_server))?;
@@ -223,7 +224,7 @@ impl Session {
         Poll::Ready(Ok(part.len()))
     }
 
-    /// Reads past the log-in, or a part of it into `to_client`.
+    /// Reads what follows the log-in, partly into `to_client`.
     fn poll_take(
         &mut self,
         cx: &mut Context<'_>,
@@ -261,7 +262,8 @@ impl AsyncRead for Secure {
                     let mut room = [0];
                     let mut byte = ReadBuf::new(&mut room);
                     ready!(Pin::new(stream).poll_read(cx, &mut byte))?;
-                    // It has gone, or says what has no place before TLS.
+                    // The client has disconnected, or sent something that is not allowed before
+                    // TLS.
                     secure.stage = Stage::Closed;
                 }
                 Stage::Securing(_) => ready!(secure.poll_secured(cx)),
@@ -297,7 +299,7 @@ impl AsyncWrite for Secure {
         }
     }
 
-    /// Goes on with each flush, if it cannot be done at once.
+    /// If it cannot complete now, each flush continues it.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let secure = self.get_mut();
         match &mut secure.stage {

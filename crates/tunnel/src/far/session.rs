@@ -1,4 +1,4 @@
-//! One link: proven, then one session after the other.
+//! One link: handshake, then one session after the other.
 
 use std::{
     io,
@@ -41,10 +41,10 @@ use crate::{
     wire::Wire,
 };
 
-/// A link that holds no server connection and says nothing for so long is gone: near ends ask now and then.
+/// An unused link without any message for this long is dead: near ends send pings.
 const SILENCE: Duration = Duration::from_secs(180);
 
-/// A server on this host sends its greeting within less.
+/// A server on this host sends its greeting within this time.
 const TOGETHER: Duration = Duration::from_millis(3);
 
 /// Serves one link to its end.
@@ -78,7 +78,8 @@ pub(super) async fn link(shared: Arc<Shared>, mut socket: TcpStream, address: So
     }
 }
 
-/// Waits for the first record. Whoever sends less within the time is let go, and sooner if there is no room for others.
+/// Waits for the first record, until the time limit, or until the slot is needed for another
+/// connection.
 async fn beginning(
     socket: &mut TcpStream,
     peer: &str,
@@ -97,30 +98,30 @@ async fn beginning(
     Some(whole.map(|_| came))
 }
 
-/// Whether a record is the beginning of a handshake, as far as that costs nothing to know.
+/// Whether a record starts a handshake, as far as a cheap check can tell.
 fn is_hello(record: &[u8]) -> bool {
     const CLIENT_HELLO: u8 = 1;
     matches!(record, [record::HANDSHAKE, _, _, _, _, CLIENT_HELLO, ..])
 }
 
-/// Who is at the other end of a link.
+/// The peer of a link.
 struct Peer {
     address: SocketAddr,
     here: SocketAddr,
-    /// Told when the certificates that it was judged by are others.
+    /// Notified when the certificates used to check the peer were reloaded.
     reloaded: watch::Receiver<()>,
-    /// The end of its certificate.
+    /// Expiry of the peer's certificate.
     not_after: Option<Timestamp>,
 }
 
 impl Peer {
-    /// What it has shown may not be good enough any more: it shall open a link anew.
+    /// Whether the peer's certificate may no longer be valid: it has to open a new link.
     fn must_reconnect(&self) -> bool {
         self.reloaded.has_changed().unwrap_or(false) || self.not_after.is_some_and(|end| end < Timestamp::now())
     }
 }
 
-/// Handshake and name, then greeting; each of these within the time for a handshake.
+/// Handshake, name check and greeting; each within the time limit of a handshake.
 async fn prove(shared: &Shared, socket: TcpStream, began: Vec<u8>, peer: &mut Peer) -> Result<Link, Error> {
     let name = peer.address.to_string();
     let limit = shared.options.handshake_timeout;
@@ -161,19 +162,19 @@ async fn serve(shared: &Shared, link: &mut Link, peer: &mut Peer) -> Result<(), 
             Kind::Attach if peer.must_reconnect() => return link.send(Kind::Leaving, &[]).await,
             Kind::Attach => while session(shared, link, peer).await? {},
             Kind::Ping => link.send(Kind::Pong, &[]).await?,
-            // Of a session that has just ended here.
+            // Belongs to a session that has just ended here.
             Kind::Data | Kind::Fin | Kind::Reset => {}
             _ => return Err(link.protocol("it sent a message that has no place here")),
         }
     }
 }
 
-/// Until the end is to stop.
+/// Returns when the end is to stop.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// A server connection, from the first byte to the last. Returns whether the next one is asked for already.
+/// Serves one server connection. Returns whether the next one was already requested.
 async fn session(shared: &Shared, link: &mut Link, peer: &Peer) -> Result<bool, Error> {
     let mut server = match timely(link, fetch(shared, peer.address, peer.here)).await? {
         Ok(server) => server,
@@ -186,7 +187,8 @@ async fn session(shared: &Shared, link: &mut Link, peer: &Peer) -> Result<bool, 
         }
     };
     if link.unsent() > 0 {
-        // The end of the session before this one goes out with the greeting, if that comes at once.
+        // Sends the end of the previous session together with the greeting, if that arrives at
+        // once.
         let _ = timeout(TOGETHER, server.readable()).await;
     }
     count(&shared.counters.sessions_total);
@@ -198,7 +200,7 @@ async fn session(shared: &Shared, link: &mut Link, peer: &Peer) -> Result<bool, 
         tokio::select! {
             biased;
             ended = &mut pumping => ended,
-            // What nobody uses yet is not waited for.
+            // An unused connection is closed at once.
             () = stopped(&mut stop) => match busy.load(Relaxed) {
                 true => timeout(shared.options.drain, pumping).await.unwrap_or(Ok((End::Reset, false))),
                 false => Ok((End::Reset, false)),
@@ -215,7 +217,7 @@ async fn session(shared: &Shared, link: &mut Link, peer: &Peer) -> Result<bool, 
     Ok(false)
 }
 
-/// A server that keeps us waiting must not keep the end of the session before waiting.
+/// A slow server must not delay the end of the previous session.
 async fn timely<T>(link: &mut Link, connecting: impl Future<Output = T>) -> Result<T, Error> {
     let mut connecting = pin!(connecting);
     match timeout(TOGETHER, &mut connecting).await {
@@ -227,8 +229,8 @@ async fn timely<T>(link: &mut Link, connecting: impl Future<Output = T>) -> Resu
     }
 }
 
-/// A server with many connections waiting at its socket makes others wait, which this kind of socket tells as an
-/// error to who does not want to wait.
+/// If many connections wait at the server's unix socket, connecting blocks, which a non-blocking
+/// socket reports as an error.
 async fn connect_socket(path: &Path) -> io::Result<Wire> {
     loop {
         match Wire::connect(path) {
@@ -238,8 +240,8 @@ async fn connect_socket(path: &Path) -> io::Result<Wire> {
     }
 }
 
-/// A server connection for a client. The server's TLS begins with the client's log-in only: one where it failed is
-/// tried before clients, so that near ends hear of it, and use another.
+/// Connects to the server for a client. TLS starts only with the client's log-in, so after a failed
+/// handshake it is tested in advance: near ends then hear of the failure and use another far end.
 async fn fetch(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::Result<Local> {
     if shared.to_server.is_some() && shared.unfit.load(Relaxed) {
         try_server(shared).await.map_err(io::Error::other)?;
@@ -285,7 +287,7 @@ async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::
     timeout(limit, connecting).await.map_err(|_| late())?
 }
 
-/// Tells the server who the client is, if it is to know.
+/// Sends the client's address to the server, if configured.
 async fn introduce(
     shared: &Shared,
     server: &mut (impl AsyncWrite + Unpin),
@@ -311,8 +313,8 @@ fn security(shared: &Shared, address: &str) -> Option<Security> {
     })
 }
 
-/// Tries whether the server can be reached, TLS and all. One in the clear is not connected to: it would count that as an
-/// aborted connection, and there is nothing to be judged.
+/// Tests whether the server can be reached, including TLS. A plaintext server is not connected to:
+/// it would count an aborted connection, and there is no certificate to check.
 pub(super) async fn try_server(shared: &Shared) -> Result<(), String> {
     let failed = |error: &io::Error| format!("{}: {}", shared.options.server, secure::words(error));
     if let ServerAddress::Socket(path) = &shared.options.server {
@@ -321,7 +323,7 @@ pub(super) async fn try_server(shared: &Shared) -> Result<(), String> {
     if shared.to_server.is_none() {
         return Ok(());
     }
-    // The server sees somebody from here who says nothing.
+    // The server sees a connection from this host that sends nothing.
     let here = SocketAddr::from(([127, 0, 0, 1], 0));
     match connect(shared, here, here).await.map_err(|error| failed(&error))? {
         Local::Secure(secure) => secure.tried().await.map_err(|error| failed(&error)),

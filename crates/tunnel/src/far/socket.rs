@@ -15,10 +15,10 @@ use super::{
 };
 use crate::wire::Wire;
 
-/// Bytes of a log-in that are looked at together.
+/// Bytes of a log-in that are processed at once.
 const PIECE_BYTES: usize = 4096;
 
-/// A connection to a server whose log-ins are watched.
+/// A connection to a server whose log-ins are followed.
 pub(crate) struct AtSocket {
     wire: Wire,
     watch: Watch,
@@ -26,7 +26,7 @@ pub(crate) struct AtSocket {
 }
 
 impl AtSocket {
-    /// Of a connection whose greeting has not been read.
+    /// For a connection whose greeting was not read yet.
     pub(super) fn new(wire: Wire, key: &Arc<PasswordKey>) -> Self {
         Self { wire, watch: Watch::new(key), out: Out::default() }
     }
@@ -35,7 +35,7 @@ impl AtSocket {
         self.wire.readable().await;
     }
 
-    /// Gives the server what waits for it.
+    /// Sends pending bytes to the server.
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.out.to_server.is_empty() {
             let count = ready!(Pin::new(&mut self.wire).poll_write(cx, &self.out.to_server))?;
@@ -85,7 +85,7 @@ impl AsyncWrite for AtSocket {
         }
         let piece = bytes.get(..bytes.len().min(PIECE_BYTES)).unwrap_or_default();
         server.watch.client_sends(piece, &mut server.out);
-        // What is not taken at once goes on with the next turn.
+        // What is not taken now is sent on the next poll.
         let _ = server.poll_drain(cx)?;
         Poll::Ready(Ok(piece.len()))
     }

@@ -1,4 +1,4 @@
-//! What the far end knows of a session with a server's socket, to lend its key to a log-in.
+//! Follows a session at a server's socket, to provide a key for log-ins.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ pub(super) struct Watch {
 }
 
 enum State {
-    /// Somebody logs in.
+    /// A log-in is in progress.
     Login(Box<Login>),
-    /// Somebody has, with this challenge.
+    /// Logged in with this challenge.
     Packets(Vec<u8>),
-    /// And compresses.
+    /// Logged in with compressed packets.
     Compressed(Box<Compressed>),
-    /// Nothing can be seen any more.
+    /// The session can no longer be followed.
     Blind,
 }
 
@@ -29,7 +29,8 @@ impl Watch {
         Self { key: Arc::clone(key), state: State::Login(Box::new(Login::new(Arc::clone(key)))) }
     }
 
-    /// Whether bytes go through here, and may change; else they pass, and this is told of them.
+    /// Whether bytes must go through here because they may be changed; otherwise they pass directly
+    /// and are only recorded.
     pub(super) fn holds(&self) -> bool {
         match &self.state {
             State::Login(_) => true,
@@ -38,7 +39,7 @@ impl Watch {
         }
     }
 
-    /// Hears of what has gone to the server by itself.
+    /// Records what was sent to the server directly.
     pub(super) fn client_sent(&mut self, bytes: &[u8]) {
         match &mut self.state {
             State::Packets(challenge) if is_change_of_user(bytes) => {
@@ -50,14 +51,14 @@ impl Watch {
         }
     }
 
-    /// Hears of what has gone to the client by itself.
+    /// Records what was sent to the client directly.
     pub(super) fn server_sent(&mut self, bytes: &[u8]) {
         if let State::Compressed(session) = &mut self.state {
             session.server_sent(bytes);
         }
     }
 
-    /// Takes what the client sends.
+    /// Processes bytes of the client.
     pub(super) fn client_sends(&mut self, bytes: &[u8], out: &mut Out) {
         match &mut self.state {
             State::Login(login) => login.client_sends(bytes, out),
@@ -67,7 +68,7 @@ impl Watch {
         self.go_on();
     }
 
-    /// Takes what the server sends.
+    /// Processes bytes of the server.
     pub(super) fn server_sends(&mut self, bytes: &[u8], out: &mut Out) {
         match &mut self.state {
             State::Login(login) => login.server_sends(bytes, out),
@@ -77,7 +78,7 @@ impl Watch {
         self.go_on();
     }
 
-    /// The server says no more.
+    /// The server has closed its side.
     pub(super) fn server_ends(&mut self, out: &mut Out) {
         match std::mem::replace(&mut self.state, State::Blind) {
             State::Login(mut login) => login.server_ends(out),

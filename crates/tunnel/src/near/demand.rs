@@ -1,35 +1,35 @@
-//! How many server connections should wait for clients, judged from the clients that came.
+//! Computes how many server connections should be kept ready, from the clients that connected.
 //!
-//! Enough for those who come while a connection is fetched anew, at the rate of the busiest moment of
-//! late; never more than came within the time that a connection may wait, so that at most as many are given up
-//! unused as clients are served.
+//! Enough for the clients that connect while a new connection is opened, at the rate of the busiest
+//! recent moment; never more than connected within the maximum age of a ready connection, so at
+//! most as many are closed unused as clients are served.
 
 use std::{
     collections::VecDeque,
     time::{Duration, Instant},
 };
 
-/// Span that arrivals are counted by.
+/// Time span in which arrivals are counted.
 const BIN: Duration = Duration::from_millis(100);
-/// How long the busiest moment is remembered.
+/// How long the busiest moment counts.
 const MEMORY: Duration = Duration::from_secs(10);
-/// How long it is remembered how many links were in use at once.
+/// How long the peak of used links counts.
 const USE_MEMORY: Duration = Duration::from_secs(60);
-/// Connections that are fetched at once may take so much longer than one.
+/// Simultaneous openings may take this much longer than a single one.
 const MARGIN: f64 = 3.0;
 
-/// For clients that come in pairs.
+/// Reserve for clients that connect in pairs.
 const SPARE: usize = 4;
 
-/// What was seen of late.
+/// Recent observations.
 #[derive(Debug)]
 pub(super) struct Demand {
-    /// Beginning of each span in which somebody came, and how many.
+    /// Start of each span with arrivals, and their number.
     arrivals: VecDeque<(Instant, u32)>,
-    /// How long fetching a connection takes if nothing holds it up: near the least that was seen. A mean
-    /// would grow with the number that are fetched at once, and that number with it.
+    /// Time to open a connection without contention: near the minimum observed. A mean would grow
+    /// with the number of simultaneous openings, and that number with it.
     fetch: Duration,
-    /// How many links were in use, at most, in each second.
+    /// Maximum number of used links in each second.
     in_use: VecDeque<(Instant, usize)>,
 }
 
@@ -40,7 +40,7 @@ impl Default for Demand {
 }
 
 impl Demand {
-    /// A client came.
+    /// Records the arrival of a client.
     pub(super) fn arrived(&mut self, now: Instant) {
         match self.arrivals.back_mut() {
             Some((begin, count)) if now.saturating_duration_since(*begin) < BIN => *count = count.saturating_add(1),
@@ -48,12 +48,12 @@ impl Demand {
         }
     }
 
-    /// Fetching a connection took so long.
+    /// Records the time to open a connection.
     pub(super) fn fetched(&mut self, took: Duration) {
         self.fetch = took.min(self.fetch + took / 64);
     }
 
-    /// So many links are in use now.
+    /// Records the number of used links.
     pub(super) fn used(&mut self, now: Instant, count: usize) {
         match self.in_use.back_mut() {
             Some((begin, most)) if now.saturating_duration_since(*begin) < Duration::from_secs(1) => {
@@ -63,7 +63,7 @@ impl Demand {
         }
     }
 
-    /// How many connections should wait.
+    /// Number of connections to keep ready.
     pub(super) fn target(&mut self, now: Instant, age: Duration, least: usize, most: usize) -> usize {
         forget(&mut self.arrivals, now, MEMORY);
         let recent = self.arrivals.iter().filter(|(begin, _)| now.saturating_duration_since(*begin) <= age);
@@ -71,13 +71,13 @@ impl Demand {
         let busiest = self.arrivals.iter().map(|(_, count)| *count).max().unwrap_or(0);
         let rate = f64::from(busiest) / BIN.as_secs_f64();
         let needed = (rate * self.fetch.as_secs_f64() * MARGIN).ceil();
-        // A count of clients within seconds: far below where this would round.
+        // A number of clients within seconds: far below the limits of rounding.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded by the counts above")]
         let needed = needed.clamp(0.0, 1e6) as usize + SPARE;
         needed.min(came).max(least).min(most)
     }
 
-    /// The most links that were in use at once of late.
+    /// Recent maximum of simultaneously used links.
     pub(super) fn peak(&mut self, now: Instant) -> usize {
         forget(&mut self.in_use, now, USE_MEMORY);
         self.in_use.iter().map(|(_, most)| *most).max().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! The near end, beside the client.
+//! The near end, which runs next to the client.
 
 mod demand;
 mod pool;
@@ -23,53 +23,53 @@ use crate::{
     signals::{Signals, notify},
 };
 
-/// A far end, as the near end reaches it.
+/// Address of a far end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FarAddress {
-    /// Name or address; what its certificate has to name unless another name is given.
+    /// Name or address; its certificate must have it unless another name is given.
     pub host: String,
     /// Port.
     pub port: u16,
 }
 
-/// What a near end needs.
+/// Options of a near end.
 #[derive(Clone, Debug)]
 pub struct NearOptions {
-    /// Where clients connect.
+    /// Addresses for clients.
     pub listen: Vec<Listen>,
-    /// Who may connect to sockets.
+    /// Access rights of unix sockets.
     pub socket: SocketAccess,
-    /// A port may be reachable from other hosts, in clear text.
+    /// Allows a plaintext port that other hosts can reach.
     pub plaintext_listener: bool,
     /// Far ends, the preferred one first.
     pub fars: Vec<FarAddress>,
-    /// The name that the far ends' certificates have to carry, in place of their address.
+    /// Name that the far ends' certificates must have instead of their address.
     pub far_name: Option<String>,
-    /// Certificate, key, authority.
+    /// Certificate, key and authority of this end.
     pub credentials: Credentials,
-    /// The most server connections that wait for a client.
+    /// Maximum number of server connections kept ready.
     pub warm_max: usize,
-    /// So many wait even if no client has come for long.
+    /// Minimum number kept ready even without clients.
     pub warm_min: usize,
-    /// How long one may wait: well below the server's `connect_timeout`.
+    /// Maximum age of a ready connection: well below the server's `connect_timeout`.
     pub warm_age: Duration,
     /// How long a client waits for a server connection.
     pub wait: Duration,
-    /// Clients at once.
+    /// Maximum number of clients.
     pub max_clients: usize,
-    /// The server's offer of TLS is not shown to clients.
+    /// Hides the server's TLS capability from clients.
     pub hide_tls: bool,
-    /// How often far ends that failed are tried again.
+    /// Interval of retries of failed far ends.
     pub health_interval: Duration,
-    /// How long a handshake, and the way to the server, may take.
+    /// Time limit of a handshake, and of the far end's connection to the server.
     pub connect_timeout: Duration,
-    /// How long sessions may go on after the order to stop.
+    /// Time limit for running sessions after the request to stop.
     pub drain: Duration,
-    /// Where metrics are read.
+    /// Address at which metrics are served.
     pub metrics: Option<SocketAddr>,
 }
 
-/// A near end that listens.
+/// A listening near end.
 pub struct Near {
     listeners: Vec<Listener>,
     pool: Arc<Pool>,
@@ -77,7 +77,7 @@ pub struct Near {
     metrics: Option<std::net::TcpListener>,
 }
 
-/// What all links and clients share.
+/// Shared by all links and clients.
 pub(crate) struct Shared {
     options: NearOptions,
     config: Reloadable<ClientConfig>,
@@ -86,14 +86,14 @@ pub(crate) struct Shared {
     log: Arc<Log>,
 }
 
-/// Whoever starts it waits no longer for far ends, which may come later.
+/// Time limit for the first connection at the start; far ends may come up later.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How often the pool looks after itself.
+/// Interval of the pool's maintenance.
 const TICK: Duration = Duration::from_millis(100);
 
 impl Near {
-    /// Reads the certificates and listens. Has to be called within a runtime.
+    /// Reads the certificates and listens. Must be called inside a runtime.
     ///
     /// # Errors
     /// [`Error`], by cause.
@@ -108,13 +108,13 @@ impl Near {
         Ok(Self { listeners, pool, signals, metrics })
     }
 
-    /// Where it listens.
+    /// Addresses of the listeners.
     #[must_use]
     pub fn addresses(&self) -> Vec<String> {
         self.listeners.iter().map(ToString::to_string).collect()
     }
 
-    /// Tries the far ends once, all together, and tells what is wrong with those that do not answer.
+    /// Tries all far ends once, simultaneously; returns the result of each.
     pub async fn try_fars(&self) -> Vec<(FarAddress, Result<(), Error>)> {
         let options = &self.pool.shared().options;
         let limit = options.connect_timeout.min(CONNECT_TIMEOUT);
@@ -141,7 +141,7 @@ impl Near {
         let pool = Arc::clone(&self.pool);
         self.signals.until_stop(|| pool.reload()).await;
         for task in accepting {
-            // The socket's file goes with its listener.
+            // Dropping the listener removes the socket's file.
             task.abort();
             let _ = task.await;
         }

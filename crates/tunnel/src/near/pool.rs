@@ -1,7 +1,7 @@
-//! Links and clients, and who serves whom.
+//! The pool of links, and the assignment of clients to them.
 //!
-//! Each link has a task of its own ([`task`]), which asks here what to do next. The lock is held for
-//! moments only, and never across a wait.
+//! Each link has its own task ([`task`]), which asks the pool what to do next. The lock is held
+//! only briefly, and never across an await.
 
 use std::{
     collections::VecDeque,
@@ -18,51 +18,51 @@ use crate::{
     metrics::{Counters, count},
 };
 
-/// Links that are opened at once.
+/// Maximum number of links being opened at once.
 const MAX_OPENING: usize = 32;
-/// Links without a server connection that are kept whatever happens, so that the next client needs no handshake.
+/// Minimum number of idle links, so that the next client needs no handshake.
 const LEAST_IDLE: usize = 2;
-/// After the server refused, nothing is fetched ahead for so long.
+/// After a refusal of the server, no connections are opened in advance for this long.
 const AFTER_REFUSAL: Duration = Duration::from_secs(1);
 
-/// Failures in a row that make a far end one that is down, while it serves others.
+/// Consecutive failures after which a far end counts as down while it serves others.
 const FAILURES: u32 = 3;
 
-/// The first pause after a link could not be opened while others live, doubled with each that fails.
+/// First pause after a link could not be opened while others work; doubled with each failure.
 const PAUSE: Duration = Duration::from_millis(100);
-/// The longest is so many times doubled.
+/// Maximum number of doublings.
 const PAUSE_DOUBLED: u32 = 4;
 
-/// What a link is told.
+/// Order to an idle link.
 pub(super) enum Order {
     /// Serve this client.
     Serve(Local),
     /// Fetch a server connection.
     Attach,
-    /// Go.
+    /// Close the link.
     Close,
 }
 
-/// What a link that holds no server connection does next.
+/// Next step of a link without a server connection.
 pub(super) enum Next {
     Attach,
     Rest(oneshot::Receiver<Order>),
     Close,
 }
 
-/// What a link whose server connection is ready does next.
+/// Next step of a link whose server connection is ready.
 pub(super) enum Ready {
     Serve(Local),
     Rest(oneshot::Receiver<Order>),
     Recycle,
 }
 
-/// How a link was made.
+/// Origin of a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Made {
-    /// To which far end.
+    /// Index of the far end.
     pub(super) far: usize,
-    /// With which certificates: counts how often they were read again.
+    /// Generation of the certificates: counts reloads.
     certificates: u64,
 }
 
@@ -76,14 +76,14 @@ struct Client {
     deadline: Instant,
 }
 
-/// What is known of a far end.
+/// State of a far end.
 #[derive(Clone, Debug, Default)]
 struct FarState {
     down: Option<String>,
-    /// Failures since it last answered.
+    /// Failures since its last answer.
     failures: u32,
     probing: bool,
-    /// How many server connections may wait for clients there, once it has said so.
+    /// Maximum number of server connections kept ready there, once it has sent it.
     most_ahead: Option<usize>,
 }
 
@@ -92,23 +92,23 @@ struct State {
     warm: VecDeque<Waiting>,
     idle: Vec<Waiting>,
     clients: VecDeque<Client>,
-    /// Links that fetch a server connection, or were told to.
+    /// Links that are opening a server connection, or were ordered to.
     attaching: usize,
     opening: usize,
-    /// Openings that failed in a row while other links lived.
+    /// Consecutive failures to open a link while other links worked.
     not_opened: u32,
-    /// None is opened before.
+    /// No link is opened before this time.
     opens_from: Instant,
     in_session: usize,
-    /// Sessions whose client has said its last.
+    /// Sessions whose client has closed its side.
     ending: usize,
     demand: Demand,
     refused_until: Option<Instant>,
-    /// Since when links wait for the far end in use without a word from it.
+    /// Since when links wait for the active far end without receiving anything.
     unanswered_since: Option<Instant>,
     next_probe: Instant,
     reported: usize,
-    /// How often certificates were read again.
+    /// Number of certificate reloads.
     certificates: u64,
     stopping: bool,
 }
@@ -156,7 +156,7 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A client has connected.
+    /// Serves a new client.
     pub(super) fn serve(pool: &Arc<Self>, client: Local) {
         count(&pool.counters().clients_total);
         let mut state = pool.lock();
@@ -180,7 +180,7 @@ impl Pool {
         pool.supply(&mut state, now);
     }
 
-    /// A client whose link went away before it was served.
+    /// Takes back a client whose link failed before it was served.
     pub(super) fn take_back(pool: &Arc<Self>, client: Local) {
         let mut state = pool.lock();
         if state.stopping {
@@ -206,7 +206,7 @@ impl Pool {
         });
     }
 
-    /// Has links fetch what is missing.
+    /// Orders links to open missing server connections.
     fn supply(self: &Arc<Self>, state: &mut State, now: Instant) {
         if state.stopping {
             return;
@@ -217,7 +217,7 @@ impl Pool {
         let mut coming = state.warm.len() + state.attaching + state.opening;
         while coming < wanted {
             if !state.send_idle(far) {
-                // What will be free in a moment need not be opened.
+                // Links that become free in a moment need not be opened.
                 if !state.may_open(now) || coming + state.ending >= wanted {
                     break;
                 }
@@ -247,7 +247,8 @@ impl Pool {
         state.not_opened = 0;
     }
 
-    /// A link could not be opened. While others to this far end live it is not down: there may be no room for more.
+    /// A link could not be opened. While other links to this far end work it is not down: it may
+    /// have reached a limit.
     pub(super) fn not_opened(pool: &Arc<Self>, far: usize, why: &str) {
         count(&pool.counters().link_failures_total);
         let mut state = pool.lock();
@@ -259,7 +260,7 @@ impl Pool {
         }
     }
 
-    /// What a link that holds no server connection does next.
+    /// Next step of a link without a server connection.
     pub(super) fn next(pool: &Arc<Self>, made: Made) -> Next {
         let mut state = pool.lock();
         if !state.wants(made) {
@@ -302,7 +303,7 @@ impl Pool {
         Ready::Rest(told)
     }
 
-    /// The server sent an error in place of its greeting: for whom?
+    /// The server sent an error in place of its greeting; returns the client that gets it.
     pub(super) fn refused(pool: &Arc<Self>, far: usize) -> Option<Local> {
         count(&pool.counters().server_refusals_total);
         let mut state = pool.lock();
@@ -316,7 +317,7 @@ impl Pool {
         client
     }
 
-    /// No server connection could be had.
+    /// No server connection could be opened.
     pub(super) fn not_attached(pool: &Arc<Self>, far: usize, why: &str) {
         count(&pool.counters().attach_failures_total);
         let mut state = pool.lock();
@@ -324,15 +325,15 @@ impl Pool {
         pool.failed(&mut state, far, why);
     }
 
-    /// A link died before it could fetch a server connection.
+    /// A link failed before it could open a server connection.
     pub(super) fn lost(pool: &Arc<Self>) {
         let mut state = pool.lock();
         state.attaching = state.attaching.saturating_sub(1);
         pool.supply(&mut state, Instant::now());
     }
 
-    /// A client has said its last: its link will be free in a moment. Returns whether it shall fetch the next
-    /// server connection then.
+    /// A client has closed its side: its link will be free in a moment. Returns whether the link
+    /// should then open the next server connection.
     pub(super) fn ending(&self, made: Made) -> bool {
         let mut state = self.lock();
         state.ending += 1;
@@ -342,7 +343,7 @@ impl Pool {
         again
     }
 
-    /// How many server connections should wait.
+    /// Number of server connections to keep ready.
     fn ahead(&self, state: &mut State, now: Instant) -> usize {
         let options = &self.shared.options;
         match state.refused_until {
@@ -354,22 +355,22 @@ impl Pool {
         }
     }
 
-    /// A far end says how many server connections may wait.
+    /// Stores a far end's maximum number of ready server connections.
     pub(super) fn told(&self, far: usize, most_ahead: u16) {
         if let Some(known) = self.lock().fars.get_mut(far) {
             known.most_ahead = Some(usize::from(most_ahead));
         }
     }
 
-    /// A session has ended, `told` before or not.
+    /// A session has ended; `told`: its end was announced.
     pub(super) fn ended(&self, told: bool) {
         let mut state = self.lock();
         state.in_session = state.in_session.saturating_sub(1);
         state.ending = state.ending.saturating_sub(usize::from(told));
     }
 
-    /// A far end does not work: the next one is used, or clients are told. One that serves others at this moment is
-    /// tried again first: in a burst of connections single ones fail.
+    /// A far end failed: switches to the next one, or notifies clients. If it currently serves
+    /// sessions, it is tried again first: in a burst of connections single ones fail.
     fn failed(self: &Arc<Self>, state: &mut State, far: usize, why: &str) {
         let before = state.active();
         let serves = before == Some(far) && state.links() > 0;
@@ -403,7 +404,7 @@ impl Pool {
         self.moved(state, before);
     }
 
-    /// Notes that another far end is in use, and lets the links of the others go.
+    /// Records the change of the active far end, and closes idle links of the others.
     fn moved(&self, state: &mut State, before: Option<usize>) {
         let active = state.active();
         let number = active.map_or(0, |far| far + 1);
@@ -426,7 +427,7 @@ impl Pool {
         self.show(state);
     }
 
-    /// What has to be done now and then.
+    /// Periodic maintenance.
     pub(super) fn tick(pool: &Arc<Self>) {
         let mut state = pool.lock();
         let now = Instant::now();
@@ -440,7 +441,7 @@ impl Pool {
         pool.shrink(&mut state, now);
     }
 
-    /// Tries far ends again that failed, and the one in use if it is silent.
+    /// Retries failed far ends, and tests the active one if it is silent.
     fn probe(self: &Arc<Self>, state: &mut State, now: Instant) {
         let silent = state.is_silent(now, self.shared.options.health_interval);
         if state.stopping || (now < state.next_probe && !silent) {
@@ -456,39 +457,40 @@ impl Pool {
         }
     }
 
-    /// A far end was tried, in vain.
+    /// A test of a far end failed.
     pub(super) fn is_down(pool: &Arc<Self>, far: usize, why: &str) {
         let mut state = pool.lock();
         if let Some(known) = state.fars.get_mut(far) {
             known.probing = false;
-            // The trial went all the way: there is no second one, even if sessions are open that hang.
+            // The test was complete: no second one is needed, even if there are open sessions,
+            // which may hang.
             known.failures = FAILURES;
         }
         pool.failed(&mut state, far, why);
     }
 
-    /// A far end was tried before there were clients, and whoever started this knows that it failed.
+    /// A far end failed its test at the start; the caller already knows.
     pub(super) fn is_known_down(pool: &Arc<Self>, far: usize, why: &str) {
         if let Some(known) = pool.lock().fars.get_mut(far) {
             known.down = Some(why.to_owned());
         }
     }
 
-    /// A far end that is not heard from.
+    /// The error for a far end that does not answer.
     pub(super) fn silent(&self, far: usize, limit: Duration) -> Error {
         let address = self.shared.options.fars.get(far);
         let peer = address.map_or_else(String::new, |far| format!("{}:{}", far.host, far.port));
         Error::Silent { peer, seconds: limit.as_secs() }
     }
 
-    /// A far end was tried, and answers.
+    /// A test of a far end succeeded.
     pub(super) fn answers(pool: &Arc<Self>, far: usize) {
         let mut state = pool.lock();
         pool.is_up(&mut state, far);
         pool.supply(&mut state, Instant::now());
     }
 
-    /// Lets links go that nobody has needed for a while.
+    /// Closes links that were not needed for a while.
     fn shrink(&self, state: &mut State, now: Instant) {
         let keep = state.demand.peak(now).max(LEAST_IDLE);
         let have = state.idle.len() + state.warm.len() + state.attaching + state.in_session;
@@ -503,7 +505,8 @@ impl Pool {
         self.show(state);
     }
 
-    /// New links use the certificates as they are now; those that wait are let go, and those in use after their session.
+    /// New links use the reloaded certificates; idle links are closed, and used ones after their
+    /// session.
     pub(super) fn reload(&self) {
         match self.shared.config.reload() {
             Ok(()) => {
@@ -521,7 +524,7 @@ impl Pool {
         }
     }
 
-    /// No more clients come.
+    /// No more clients are accepted.
     pub(super) fn stop(&self) {
         let mut state = self.lock();
         state.stopping = true;
@@ -533,13 +536,13 @@ impl Pool {
 }
 
 impl State {
-    /// Whether a link may have another session.
+    /// Whether a link may serve another session.
     fn wants(&self, made: Made) -> bool {
         !self.stopping && self.active() == Some(made.far) && self.certificates == made.certificates
     }
 
-    /// The least and the most server connections that wait. Where a far end limits them, the server counts those that
-    /// are given up: none waits for nobody.
+    /// Minimum and maximum number of ready server connections. If a far end limits them, the server
+    /// counts unused ones: then none is kept ready without clients.
     fn bounds(&self, options: &NearOptions) -> (usize, usize) {
         let said = self.active().and_then(|far| self.fars.get(far)?.most_ahead);
         match said {
@@ -553,18 +556,19 @@ impl State {
         self.fars.iter().position(|far| far.down.is_none())
     }
 
-    /// Who has waited longest, and still does: a server connection for one that has gone would be an aborted one.
+    /// The client that has waited longest and is still connected: serving another one would waste a
+    /// server connection.
     fn next_client(&mut self) -> Option<Local> {
         let still_here = std::iter::from_fn(|| self.clients.pop_front());
         still_here.map(|client| client.stream).find(|client| !client.has_gone())
     }
 
-    /// Links that live, as far as is known.
+    /// Number of links believed to be alive.
     fn links(&self) -> usize {
         self.in_session + self.warm.len() + self.idle.len()
     }
 
-    /// Whether one more link may be opened: after a failure one at a time, with pauses.
+    /// Whether another link may be opened: after a failure one at a time, with pauses.
     fn may_open(&self, now: Instant) -> bool {
         let most = if self.not_opened == 0 { MAX_OPENING } else { 1 };
         self.opening < most && now >= self.opens_from
@@ -573,13 +577,14 @@ impl State {
     fn pause(&mut self, now: Instant) {
         self.opens_from = now + PAUSE * (1 << self.not_opened.min(PAUSE_DOUBLED));
         self.not_opened = self.not_opened.saturating_add(1);
-        // One that turns links away has been heard from; with another far end clients do not wait for its mercy.
+        // A far end that rejects links is alive. Clients only depend on it if there is no other
+        // one.
         if self.fars.len() == 1 {
             self.unanswered_since = None;
         }
     }
 
-    /// Whether links, or clients, have waited for so long, and nothing came for any of them.
+    /// Whether links or clients have waited for `limit` without receiving anything.
     fn is_silent(&mut self, now: Instant, limit: Duration) -> bool {
         let clients_wait = self.fars.len() > 1 && !self.clients.is_empty();
         if self.attaching + self.opening == 0 && !clients_wait {
@@ -589,7 +594,7 @@ impl State {
         now.saturating_duration_since(*self.unanswered_since.get_or_insert(now)) >= limit
     }
 
-    /// Why nobody can be served, if so.
+    /// The reason if no client can be served.
     fn nobody(&self) -> Option<String> {
         if self.active().is_some() {
             return None;
@@ -597,7 +602,7 @@ impl State {
         self.fars.last().and_then(|far| far.down.clone())
     }
 
-    /// Gives the client to a link that waits; gives it back if there is none.
+    /// Passes the client to a waiting link; returns it if there is none.
     fn hand_over(&mut self, mut client: Local) -> Option<Local> {
         while let Some(waiting) = self.warm.pop_front() {
             match waiting.tell.send(Order::Serve(client)) {
@@ -612,7 +617,7 @@ impl State {
         Some(client)
     }
 
-    /// Has a link without a server connection fetch one.
+    /// Orders an idle link to open a server connection.
     fn send_idle(&mut self, far: usize) -> bool {
         while let Some(waiting) = self.idle.pop() {
             if waiting.far == far && waiting.tell.send(Order::Attach).is_ok() {
@@ -623,7 +628,7 @@ impl State {
         false
     }
 
-    /// Lets all waiting links go, but those to one far end.
+    /// Closes all waiting links except those of one far end.
     fn dismiss(&mut self, but: Option<usize>) {
         let (idle, warm) = (std::mem::take(&mut self.idle), std::mem::take(&mut self.warm));
         let (stay, go): (Vec<_>, Vec<_>) = idle.into_iter().partition(|waiting| Some(waiting.far) == but);

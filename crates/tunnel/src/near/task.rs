@@ -1,4 +1,4 @@
-//! What one link does, from its handshake to its end.
+//! The task of one link, from its handshake to its end.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -24,10 +24,10 @@ use crate::{
     socket::watch_peer,
 };
 
-/// A link that rests asks so often whether the far end is there.
+/// Keepalive interval of an idle link.
 const PING_EVERY: Duration = Duration::from_secs(45);
 
-/// Opens a link, and has it serve as long as it is wanted.
+/// Opens a link and serves sessions as long as the pool wants it.
 pub(super) async fn run(pool: Arc<Pool>, made: Made) {
     let mut link = match open(&pool, made.far).await {
         Ok(link) => link,
@@ -39,7 +39,7 @@ pub(super) async fn run(pool: Arc<Pool>, made: Made) {
     }
 }
 
-/// Tries a far end that failed or is silent: link, server, greeting.
+/// Tests a far end that failed or is silent: link, server, greeting.
 pub(super) async fn probe(pool: Arc<Pool>, far: usize) {
     let limit = pool.shared().options.connect_timeout;
     match timeout(limit, try_server(&pool, far)).await {
@@ -66,7 +66,7 @@ async fn try_server(pool: &Pool, far: usize) -> Result<(), Error> {
     }
 }
 
-/// Tries whether a link can be had, within that time.
+/// Tests whether a link can be opened within the time limit.
 pub(super) async fn try_far(pool: Arc<Pool>, far: usize, limit: Duration) -> Result<(), Error> {
     let tried = timeout(limit, open(&pool, far)).await;
     let tried = tried.unwrap_or_else(|_| Err(pool.silent(far, limit)));
@@ -116,11 +116,11 @@ async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
     }
 }
 
-/// One session after the other. An error means that the link is gone.
+/// Serves one session after the other. An error means that the link is broken.
 async fn serve(pool: &Arc<Pool>, made: Made, link: &mut Link) -> Result<(), Error> {
-    // A link that was used before may have died meanwhile, which says nothing about the far end.
+    // A link that was used before may have failed meanwhile, which says nothing about the far end.
     let mut used = false;
-    // When the next server connection was asked for, if it was.
+    // When the next server connection was requested, if it was.
     let mut asked = None;
     loop {
         let began = match asked {
@@ -165,7 +165,7 @@ async fn serve(pool: &Arc<Pool>, made: Made, link: &mut Link) -> Result<(), Erro
     }
 }
 
-/// Waits for an order, and sees whether the far end is there.
+/// Waits for an order, and checks with pings that the far end is alive.
 async fn rest(link: &mut Link, mut told: oneshot::Receiver<Order>) -> Result<Order, Error> {
     let mut asked = false;
     loop {
@@ -180,7 +180,8 @@ async fn rest(link: &mut Link, mut told: oneshot::Receiver<Order>) -> Result<Ord
                     asked = true;
                     if let Err(error) = link.send(Kind::Ping, &[]).await {
                         told.close();
-                        // An order that came in this moment fails with the link, where it is counted.
+                        // An order that arrived at this moment fails with the link and is counted
+                        // there.
                         return told.try_recv().map_err(|_| error);
                     }
                     continue;
@@ -191,7 +192,7 @@ async fn rest(link: &mut Link, mut told: oneshot::Receiver<Order>) -> Result<Ord
             Ok(Kind::Pong) => asked = false,
             other => {
                 told.close();
-                // An order that came in this moment is not lost.
+                // An order that arrived at this moment is not lost.
                 return match (told.try_recv(), other) {
                     (Ok(order), _) => Ok(order),
                     (_, Err(error)) => Err(error),
@@ -202,23 +203,24 @@ async fn rest(link: &mut Link, mut told: oneshot::Receiver<Order>) -> Result<Ord
     }
 }
 
-/// What came of the wish for a server connection.
+/// Result of a request for a server connection.
 enum Attached {
-    /// The server's first packet, or the beginning of it.
+    /// The server's first packet, or the start of it.
     Greeting(Vec<u8>),
-    /// There is none, and why.
+    /// It failed, with the reason.
     Nothing(String),
-    /// The far end has done with this link: it stops, or wants a new handshake.
+    /// The far end closes this link: it stops, or requires a new handshake.
     Leaving,
 }
 
-/// Waits for a server connection, after asking for it if that was not done.
+/// Waits for a server connection; requests it first if `ask` is set.
 async fn attach(pool: &Pool, link: &mut Link, ask: bool) -> Result<Attached, Error> {
     let peer = link.peer().to_owned();
     if ask {
         link.send(Kind::Attach, &[]).await?;
     }
-    // The far end has its own time for the server, and says so; this is for a far end that says nothing.
+    // The far end has its own time limit for the server and reports it; this one is for a far end
+    // that does not answer.
     let limit = pool.shared().options.connect_timeout * 2;
     let silent = || Error::Silent { peer: peer.clone(), seconds: limit.as_secs() };
     let until = Instant::now() + limit;
@@ -230,7 +232,7 @@ async fn attach(pool: &Pool, link: &mut Link, ask: bool) -> Result<Attached, Err
             Kind::Data => return Ok(Attached::Greeting(payload)),
             Kind::Detached => return Ok(Attached::Nothing(message::text(&payload))),
             Kind::Fin => {
-                // The server closes without a word: as good as no server.
+                // The server closed without sending anything: treated as not reachable.
                 release(link).await?;
                 return Ok(Attached::Nothing("the server closes the connection without a word".to_owned()));
             }
@@ -241,7 +243,7 @@ async fn attach(pool: &Pool, link: &mut Link, ask: bool) -> Result<Attached, Err
     }
 }
 
-/// Has the far end let go of the server, and waits until it has.
+/// Orders the far end to close the server connection, and waits until it has.
 async fn release(link: &mut Link) -> Result<(), Error> {
     link.send(Kind::Reset, &[]).await?;
     let released = async {
@@ -257,7 +259,7 @@ async fn release(link: &mut Link) -> Result<(), Error> {
     released.unwrap_or_else(|_| Err(Error::Silent { peer: link.peer().to_owned(), seconds: 10 }))
 }
 
-/// The server's own error goes to whoever waits for a server.
+/// Passes the server's own error to a waiting client.
 async fn refused(pool: &Arc<Pool>, made: Made, link: &mut Link, first: Vec<u8>) -> Result<Option<Instant>, Error> {
     match Pool::refused(pool, made.far) {
         Some(client) => relay(pool, made, link, client, first).await,
@@ -265,8 +267,8 @@ async fn refused(pool: &Arc<Pool>, made: Made, link: &mut Link, first: Vec<u8>) 
     }
 }
 
-/// A server connection that is ready: it waits for a client, but not for long. Returns when the next one was
-/// asked for, if it was.
+/// Keeps a ready server connection for a client, for a limited time. Returns when the next one was
+/// requested, if it was.
 async fn session(
     pool: &Arc<Pool>,
     made: Made,
@@ -285,7 +287,7 @@ async fn session(
             let order = tokio::select! {
                 biased;
                 order = &mut told => order.unwrap_or(Order::Close),
-                // The server, or the far end, has had enough.
+                // The server, or the far end, has closed.
                 message = link.receive() => {
                     told.close();
                     match (told.try_recv(), message) {
@@ -294,7 +296,7 @@ async fn session(
                             Pool::take_back(pool, client);
                             message?;
                         }
-                        // The far end has let go of the server by itself.
+                        // The far end has closed the server connection by itself.
                         (_, Ok(Message { kind: Kind::Detached, .. })) => {
                             count(&pool.counters().recycled_total);
                             return Ok(None);
@@ -321,7 +323,7 @@ async fn recycle(pool: &Pool, link: &mut Link) -> Result<Option<Instant>, Error>
     release(link).await.map(|()| None)
 }
 
-/// A client's session. Returns when the next server connection was asked for, if it was.
+/// A client's session. Returns when the next server connection was requested, if it was.
 async fn relay(
     pool: &Arc<Pool>,
     made: Made,
@@ -340,7 +342,7 @@ async fn relay(
         let _counted = Counted::new(&counters.sessions);
         Pump::new(link, &mut client, counters).begin_with(first).telling(&ending).run().await
     };
-    // A client that is still there must not wait for what does not come.
+    // A client that is still connected must not wait for data that will not arrive.
     drop(client);
     let asked = told.get().copied();
     pool.ended(asked.is_some());
