@@ -302,7 +302,7 @@ recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
             ("age1zvky", "age1zvkx", "checksum"),
             ("[\"age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj\"]", "[]", "nobody"),
             ("[data]", "[data]\ncompress = \"lz4\"", "zstd"),
-            ("[data]", "[data]\nprovider = \"mariabackup\"", "instant"),
+            ("[data]", "[data]\nprovider = \"mariabackup\"", "consistent"),
             ("[data]", "[data]\nmax_freeze = \"2m\"", "max_freeze"),
             ("[data]", "[data]\ntypo = 1", "typo"),
         ] {
