@@ -85,7 +85,8 @@ pub(super) struct Copier<'a> {
 }
 
 impl Copier<'_> {
-    /// Copies files on several threads, page by page or as they are. Those that were there as they were then, in the order given.
+    /// Copies files on several threads, with `pages` page by page. Returns the version of each copied file in the
+    /// order of `items`; `None` for files that do not exist.
     pub(super) fn copy_all(
         &self,
         items: &[Item],

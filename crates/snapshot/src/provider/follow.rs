@@ -1,4 +1,4 @@
-//! A copy of a server that works on: see [`crate::follow`].
+//! A copy of a running server, see [`crate::follow`].
 
 use std::{
     fs,
