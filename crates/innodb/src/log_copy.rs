@@ -292,7 +292,7 @@ mod tests {
         unit.extend((0..payload).map(|byte| 2 + byte as u8));
         let sum = crc32c(&unit);
         let round = (lsn + unit.len() as u64 - FIRST) / capacity;
-        unit.push(u8::from(round % 2 == 0));
+        unit.push(u8::from(round.is_multiple_of(2)));
         unit.extend(sum.to_be_bytes());
         unit
     }

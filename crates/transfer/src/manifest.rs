@@ -204,7 +204,7 @@ mod tests {
     }
 
     /// Panics if a reader does not stop.
-    struct Endless<R>(io::BufReader<R>, usize);
+    struct Endless<R>(BufReader<R>, usize);
 
     impl<R: Read> Read for Endless<R> {
         fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
@@ -239,7 +239,7 @@ mod tests {
         }
         let read = |text: Vec<u8>, rest: &'static [u8]| {
             let endless = text.as_slice().chain(Again(rest));
-            Manifest::read(&mut Endless(io::BufReader::new(endless), 0))
+            Manifest::read(&mut Endless(BufReader::new(endless), 0))
         };
         assert!(matches!(read(Vec::new(), b"x"), Err(ManifestError::Line(1))));
         let mut text = Vec::new();
