@@ -11,6 +11,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use harness::certs::{Authority, Profile};
+use harness::galera::{SetUp, wait_until_synced};
+use harness::group::{self, Group};
 use harness::{KeyringPlace, Kind, Replication, Server, ServerBuilder, require};
 use serde_json::Value;
 
@@ -25,6 +27,7 @@ const ADVICE: &[(&str, &str, &str)] = &[
     ("aud-plugin-absent", "MySQL Enterprise: ", "another product"),
     ("auth-weak-plugin", "upgrade the server: ", "another version"),
     ("ev-mismatch", "see the finding of the artefact itself", "that finding's remedy is the one"),
+    ("exp-bind-all", "let a firewall admit the other members", "the site's firewall"),
     ("exp-eol-or-vulnerable", "upgrade to ", "another version"),
     ("host-coredump", "take core-file out of the option file", "the site's service unit"),
     ("host-runs-as-root", "user=mysql ", "the site's user, and its right to every path that the server uses"),
@@ -36,6 +39,7 @@ const ADVICE: &[(&str, &str, &str)] = &[
     ("key-version-static", "use hashicorp_key_management", "another key store"),
     ("rest-aria-log-plaintext", "put aria_log_dir_path onto an encrypted disk", "the site's disks"),
     ("rest-binlog-plaintext", "MySQL 5.6.24 cannot: upgrade", "another version"),
+    ("rest-galera-gcache-plaintext", "put gcache.dir onto an encrypted disk", "the site's disks"),
     ("rest-doublewrite-plaintext", "let the server write: ", "slots are used again in their own time"),
     ("rest-ibdata1-exposed", "put ibdata1 onto an encrypted disk", "the site's disks"),
     ("rest-ibdata1-exposed", "upgrade to MySQL 8.0", "another version"),
@@ -59,6 +63,7 @@ const OWN_ACCOUNT: &str = "'root'@'localhost'";
 /// Findings that a fix brings along because it cannot do otherwise: the fixed check, the new one, and why.
 const CONSEQUENCES: &[(&str, &str, &str)] = &[
     ("aud-plugin-absent", "rest-log-plaintext", "an audit log is a file in clear"),
+    ("gr-traffic-plaintext", "gr-unverified", "TLS needs no authority, verification does; its own fix waits for one"),
     ("key-not-loaded", "key-file-clear", "the first key file; its own fix encrypts it"),
     ("key-not-loaded", "key-local-file", "keys of file_key_management lie in a file"),
     ("key-not-loaded", "key-same-disk", "only the site knows another device"),
@@ -97,8 +102,9 @@ enum Step {
     Restart,
 }
 
-/// Conditions in remedies, and queries that answer 1 when they are met; this server has no replica that could be behind.
-const CONDITIONS: [(&str, &str); 3] = [
+/// Conditions in remedies, and queries that answer 1 when they are met; this server has no replica that could be behind,
+/// is the only node of its cluster, or the only member of its group, and has its certificates from the test.
+const CONDITIONS: [(&str, &str); 7] = [
     (
         "information_schema.INNODB_TABLESPACES shows STATE = 'empty'",
         "SELECT COUNT(*) > 0 FROM information_schema.INNODB_TABLESPACES WHERE STATE = 'empty'",
@@ -109,6 +115,17 @@ const CONDITIONS: [(&str, &str); 3] = [
          WHERE VARIABLE_NAME = 'Innodb_redo_log_resize_status'",
     ),
     ("every replica has read the clear ones", "SELECT 1"),
+    ("every node has socket.ssl=yes", "SELECT 1"),
+    (
+        "gtid_executed holds all of RECEIVED_TRANSACTION_SET in performance_schema.replication_connection_status",
+        "SELECT MIN(GTID_SUBSET(RECEIVED_TRANSACTION_SET, @@GLOBAL.gtid_executed)) \
+         FROM performance_schema.replication_connection_status",
+    ),
+    ("every member has come so far, on the last primary alone", "SELECT 1"),
+    (
+        "every member has a certificate of one authority, its ssl_ca, with the host that the others know it by",
+        "SELECT 1",
+    ),
 ];
 
 /// What a finding says that mends it.
@@ -144,21 +161,22 @@ fn steps(remedy: &Remedy) -> Option<Vec<Step>> {
 fn step(json: &Value) -> Option<Step> {
     let text = |field: &str| json[field].as_str().filter(|text| !text.contains('…')).map(str::to_owned);
     match json["kind"].as_str()? {
-        "statement" => match json["once"].as_str() {
-            Some(condition) => {
-                let (_, query) = CONDITIONS.iter().find(|(words, _)| *words == condition)?;
-                Some(Step::Once(query, text("sql")?))
-            }
-            None => text("sql").map(Step::Sql),
-        },
+        "statement" if json["once"].is_null() => text("sql").map(Step::Sql),
+        "statement" => Some(Step::Once(condition(json)?, text("sql")?)),
         "command" if json["once"].is_null() => text("shell").map(Step::Shell),
-        "option-file" => {
+        "option-file" if json["once"].is_null() || condition(json).is_some() => {
             let lines = json["lines"].as_array()?.iter().map(|line| line.as_str().map(str::to_owned));
             Some(Step::Options(text("group")?, lines.collect::<Option<_>>()?))
         }
         "restart" => Some(Step::Restart),
         _ => None,
     }
+}
+
+/// The query for the condition of a step.
+fn condition(json: &Value) -> Option<&'static str> {
+    let (_, query) = CONDITIONS.iter().find(|(words, _)| json["once"] == *words)?;
+    Some(query)
 }
 
 fn carry_out(server: &mut Server, steps: &[Step]) {
@@ -185,6 +203,16 @@ fn carry_out(server: &mut Server, steps: &[Step]) {
             Step::Restart => {
                 server.stop().expect("it stops");
                 server.start().unwrap_or_else(|error| panic!("the server does not start after {steps:?}: {error}"));
+                let shows = |name: &str, value: &str| {
+                    let row = server.sql(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'")).expect("it answers");
+                    row.contains(name) && row.contains(value)
+                };
+                if shows("wsrep_on", "ON") {
+                    wait_until_synced(server).expect("the node is in its cluster");
+                }
+                if shows("group_replication_group_name", "") {
+                    group::begin(server).expect("the member is in its group");
+                }
             }
         }
     }
@@ -229,15 +257,14 @@ fn is_advice(failure: &Failure, remedy: &Remedy) -> bool {
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Carries out each fix of the server in turn.
-fn every_fix_works(server: Server) {
-    every_fix_of_a_replica_works(server, None);
+fn every_fix_works(server: Server) -> Server {
+    every_fix_of_a_replica_works(server, None)
 }
 
-/// The same for a server that replicates from another: the authority of the source is what the remedies leave open,
-/// and the source writes, for a replica without changes keeps its relay logs.
-fn every_fix_of_a_replica_works(mut server: Server, source: Option<(&Server, &Path)>) {
+/// The same for a server that replicates from another, which is idle: its authority is what the remedies leave open.
+fn every_fix_of_a_replica_works(mut server: Server, authority: Option<&Path>) -> Server {
     let shm = in_memory(1).expect("a file system in memory");
-    let authority = source.map(|(_, authority)| authority.display().to_string());
+    let authority = authority.map(|path| path.display().to_string());
     let fill = |remedy: &str| {
         let remedy = &remedy.replace("/etc/mysql/ca.pem", authority.as_deref().unwrap_or("/etc/mysql/ca.pem"));
         FILLED.iter().fold(remedy.to_owned(), |text, (place, value)| {
@@ -264,9 +291,6 @@ fn every_fix_of_a_replica_works(mut server: Server, source: Option<(&Server, &Pa
         while (after.contains_key(&failure) || !new.is_empty()) && Instant::now() < deadline {
             // What is encrypted in the background, or with the next changes, needs time and changes.
             server.sql("UPDATE demo.t SET v = REPEAT('c', 90) WHERE v NOT LIKE 'c%'; UPDATE demo.t SET v = REPEAT('d', 90)").expect("changed");
-            if let Some((source, _)) = source {
-                sql(source, "FLUSH TABLES");
-            }
             after = failures_of(&server);
             new = come(&now, &after, &failure.0);
         }
@@ -279,6 +303,7 @@ fn every_fix_of_a_replica_works(mut server: Server, source: Option<(&Server, &Pa
     let left = now.iter().filter(|(failure, remedy)| !is_advice(failure, remedy) && remedy.after().is_none());
     faults.extend(left.map(|(failure, remedy)| format!("{failure:?} is left at the end: {}", remedy.text)));
     assert!(faults.is_empty(), "{}:\n{}", server.kind().name(), faults.join("\n"));
+    server
 }
 
 /// The next failure that was not tried and waits for no other fix.
@@ -289,11 +314,10 @@ fn next(failures: &BTreeMap<Failure, Remedy>, tried: &BTreeSet<Failure>) -> Opti
 }
 
 fn with_weak_accounts(server: Server) -> Server {
+    server.sql(TABLE).expect("made");
     server
         .sql(
-            "CREATE DATABASE demo; CREATE TABLE demo.t (id INT PRIMARY KEY, v VARCHAR(99)); INSERT INTO demo.t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd'), (5, 'e'), (6, 'f'), (7, 'g'), (8, 'h'); \
-             INSERT INTO demo.t SELECT a.id * 512 + b.id * 64 + c.id * 8 + d.id, a.v FROM demo.t a, demo.t b, demo.t c, demo.t d; \
-             CREATE USER 'everywhere'@'%' IDENTIFIED BY 'secret'; GRANT SELECT ON demo.* TO 'everywhere'@'%'; \
+            "CREATE USER 'everywhere'@'%' IDENTIFIED BY 'secret'; GRANT SELECT ON demo.* TO 'everywhere'@'%'; \
              CREATE USER 'empty'@'localhost'; \
              CREATE USER 'exporter'@'localhost' IDENTIFIED BY 'secret'; GRANT FILE ON *.* TO 'exporter'@'localhost'; \
              CREATE USER 'root'@'10.1.2.3' IDENTIFIED BY 'secret'; GRANT ALL ON *.* TO 'root'@'10.1.2.3' WITH GRANT OPTION; \
@@ -326,6 +350,7 @@ fn other(kind: Kind) -> ServerBuilder {
 /// Carries out each fix of a server that is weak in those ways, with more statements before.
 fn every_other_fix_works(builder: ServerBuilder, more: &str) {
     let server = builder.start().expect("it starts");
+    server.sql(TABLE).expect("made");
     server.sql(OTHER_TABLES).expect("made");
     server.sql(more).expect("made");
     every_fix_works(server);
@@ -341,10 +366,14 @@ const MYSQL_97_OBJECTS: &str = "CREATE TABLE demo.e (id INT PRIMARY KEY, v VARCH
     CREATE TABLESPACE g ADD DATAFILE 'g.ibd'; CREATE TABLE demo.inside (id INT PRIMARY KEY) TABLESPACE g; \
     INSERT INTO demo.inside SELECT id FROM demo.t";
 
-const OTHER_TABLES: &str = "CREATE DATABASE demo; CREATE TABLE demo.t (id INT PRIMARY KEY, v VARCHAR(99)); \
+/// A table with so many rows that their changes go over all that the server uses again.
+const TABLE: &str = "CREATE DATABASE demo; CREATE TABLE demo.t (id INT PRIMARY KEY, v VARCHAR(99)); \
     INSERT INTO demo.t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd'), (5, 'e'), (6, 'f'), (7, 'g'), (8, 'h'); \
-             INSERT INTO demo.t SELECT a.id * 512 + b.id * 64 + c.id * 8 + d.id, a.v FROM demo.t a, demo.t b, demo.t c, demo.t d; \
-    CREATE TABLE demo.m (id INT) ENGINE=MyISAM; INSERT INTO demo.m VALUES (1); \
+    INSERT INTO demo.t SELECT a.id * 512 + b.id * 64 + c.id * 8 + d.id, a.v \
+    FROM demo.t a, demo.t b, demo.t c, demo.t d;";
+
+/// And a table of an engine that cannot encrypt.
+const OTHER_TABLES: &str = "CREATE TABLE demo.m (id INT) ENGINE=MyISAM; INSERT INTO demo.m VALUES (1); \
     SET GLOBAL max_connections = 99";
 
 #[test]
@@ -371,10 +400,11 @@ fn fixes_of_other_weaknesses_of_mysql_97() {
         let source = Server::builder(Kind::MySql97).tls(&files).start().expect("it starts");
         let builder = other(Kind::MySql97).keyring(KeyringPlace::Beside).option("--tls-version=TLSv1.2");
         let mut server = builder.option("--log-bin=binlog").start().expect("it starts");
+        server.sql(TABLE).expect("made");
         server.sql(OTHER_TABLES).expect("made");
         server.sql(MYSQL_97_OBJECTS).expect("made");
         server.replicate_from(&source, &Replication::default()).expect("it replicates");
-        every_fix_of_a_replica_works(server, Some((&source, &files.ca)));
+        every_fix_of_a_replica_works(server, Some(&files.ca));
     }
 }
 
@@ -420,5 +450,51 @@ fn fixes_of_mariadb_118() {
 fn fixes_of_mysql_56() {
     if require(Kind::MySql56).is_some() {
         every_fix_works(start(weak(Kind::MySql56)));
+    }
+}
+
+fn every_fix_of_a_group_works(kind: Kind) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let authority = Authority::create(dir.path()).expect("an authority");
+    let files = authority.issue("member", &Profile::default()).expect("a certificate");
+    let members = Group::new().expect("ports");
+    let builder = Server::builder(kind).by_option_file().tls(&files).keyring(KeyringPlace::Beside);
+    let weak = ["--loose-group-replication-ssl-mode=DISABLED", "--loose-group-replication-recovery-use-ssl=OFF"];
+    let server = members.member(true, builder).options(weak).start().expect("it starts");
+    group::begin(&server).expect("a group");
+    server.sql(TABLE).expect("made");
+    every_fix_works(server);
+}
+
+#[test]
+fn fixes_of_a_group_of_mysql_97() {
+    if require(Kind::MySql97).is_some() {
+        every_fix_of_a_group_works(Kind::MySql97);
+    }
+}
+
+fn every_fix_of_a_node_works(kind: Kind) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let authority = Authority::create(dir.path()).expect("an authority");
+    let files = authority.issue("node", &Profile::default()).expect("a certificate");
+    let set_up = SetUp::new(kind).method("mariabackup");
+    let mut cluster = set_up.provider_options("socket.ssl=no").start(0).expect("no node yet");
+    let mut node = cluster.prepare(|builder| builder.by_option_file().tls(&files)).expect("prepared");
+    node.start().expect("it starts");
+    wait_until_synced(&node).expect("a cluster");
+    node.sql(TABLE).expect("made");
+    let before = fs::read_to_string(node.option_file()).expect("an option file");
+    let node = every_fix_works(node);
+    let after = fs::read_to_string(node.option_file()).expect("an option file");
+    let printed = after.strip_prefix(&before).expect("lines were added");
+    let is_value = |line: &&str| line.starts_with("wsrep_provider_options = ");
+    let value = printed.lines().rfind(is_value).expect("a line");
+    assert!(value.contains("gcache.size=8M;") && value.contains("gmcast.listen_addr=tcp://127.0.0.1:"), "{value}");
+}
+
+#[test]
+fn fixes_of_a_galera_node_of_mariadb_1011() {
+    if require(Kind::MariaDb1011).is_some() {
+        every_fix_of_a_node_works(Kind::MariaDb1011);
     }
 }

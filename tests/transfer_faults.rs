@@ -627,6 +627,8 @@ fn everything_belongs_to_the_owner_that_was_asked_for() {
     let names = ["", "ibdata1", "db", "db/empty", "db/link", "sealant-manifest"];
     assert!(names.into_iter().all(is_theirs));
     assert_eq!(dress(&place.target).0, 0o710);
+    let odd = place.target.join(OsStr::from_bytes(b"db/\xff odd\n\x01"));
+    assert_eq!(dress(&odd).0, 0o755, "no program runs as an owner that it was not made for");
 
     // A run that only finishes gives them to whom the one before did.
     cut_off(&place, "root 710 0 0\nowner 12345 12346\n");

@@ -8,24 +8,32 @@ use audit::outcome::{Outcome, Server};
 
 use crate::Error;
 use crate::text::visible;
+use crate::words::incomplete;
 
 /// Column names. Columns are only ever added, at the end.
 const HEAD: &str = "server,id,status,severity,artefact,grade,message,remediation,cost,standards,waiver,fingerprint\r\n";
 
-/// Writes the header and a line for each finding; a server that could not be audited gets one line without an id.
+/// Writes the head and a line per finding; a server that could not be audited has one line
+/// without an id, and so has, at the end, what is missing as a whole.
 ///
 /// # Errors
 /// [`Error::Write`].
 pub(crate) fn write(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
     out.write_all(HEAD.as_bytes())?;
     outcome.servers.iter().filter(|server| server.error.is_some()).try_for_each(|server| unaudited(server, out))?;
-    outcome.findings.iter().try_for_each(|finding| line(finding, out))
+    outcome.findings.iter().try_for_each(|finding| line(finding, out))?;
+    incomplete(outcome).map_or(Ok(()), |missing| without_id("", "report", &missing, out))
 }
 
 fn unaudited(server: &Server, out: &mut dyn Write) -> Result<(), Error> {
     let error = server.error.as_deref().unwrap_or("");
+    without_id(&server.target, "server", error, out)
+}
+
+/// What no check says.
+fn without_id(server: &str, artefact: &str, message: &str, out: &mut dyn Write) -> Result<(), Error> {
     let status = Status::Unknown.as_str();
-    fields(&[&server.target, "", status, "", "server", "", error, "", "", "", "", ""], out)
+    fields(&[server, "", status, "", artefact, "", message, "", "", "", "", ""], out)
 }
 
 fn line(finding: &Finding, out: &mut dyn Write) -> Result<(), Error> {

@@ -226,6 +226,23 @@ mod tests {
     }
 
     #[test]
+    fn what_people_read_ends_with_what_is_missing() {
+        let outcome = rich();
+        assert!(!outcome.summary.complete);
+        let complete = testing::outcome_of(Vec::new());
+        for format in [Format::Table, Format::Markdown, Format::Csv, Format::Html] {
+            let end_of = |outcome| -> String {
+                let written = render(format, outcome, &RenderOptions::default()).unwrap();
+                let written = written.split("</footer>").next().unwrap().trim_end();
+                // As long as the words are, on one line or two.
+                written.chars().skip(written.chars().count().saturating_sub(150)).collect()
+            };
+            assert!(end_of(&outcome).contains("incomplete: "), "{format}: {}", end_of(&outcome));
+            assert!(!end_of(&complete).contains("incomplete: "), "{format}");
+        }
+    }
+
+    #[test]
     fn no_format_lets_a_control_character_through() {
         let outcome = rich();
         for format in Format::all() {

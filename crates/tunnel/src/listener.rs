@@ -5,16 +5,20 @@ use std::{
     net::{SocketAddr, TcpListener as StdTcpListener, ToSocketAddrs},
     os::fd::{AsFd, AsRawFd, OwnedFd},
     os::unix::{
-        fs::{FileTypeExt, MetadataExt, PermissionsExt, chown},
+        fs::{FileTypeExt, MetadataExt, PermissionsExt},
         net::{UnixListener as StdUnixListener, UnixStream as StdUnixStream},
     },
     path::{Path, PathBuf},
 };
 
 use listenfd::ListenFd;
-use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, socket_with,
-    sockopt::set_tcp_nodelay,
+use rustix::{
+    fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, chownat, fchmod, fstat, openat},
+    net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, socket_with,
+        sockopt::set_tcp_nodelay,
+    },
+    process::geteuid,
 };
 use tokio::{
     io::{Interest, unix::AsyncFd},
@@ -187,23 +191,44 @@ fn unix(path: &Path, access: SocketAccess) -> Result<Listener, Error> {
     make_way(path)?;
     let failed = |source| Error::Listen { address: path.display().to_string(), source };
     let (socket, file) = bind_closed(path).map_err(failed)?;
+    let bound = open_bound(path).map_err(failed)?;
     if let Some(group) = access.group {
-        chown(path, None, Some(group)).map_err(|source| Error::SocketGroup { path: path.to_owned(), group, source })?;
+        chownat(&bound, "", None, Some(Gid::from_raw(group)), AtFlags::EMPTY_PATH)
+            .map_err(|source| Error::SocketGroup { path: path.to_owned(), group, source: source.into() })?;
     }
-    fs::set_permissions(path, fs::Permissions::from_mode(access.mode)).map_err(failed)?;
+    set_mode(&bound, access.mode).map_err(failed)?;
     // Before the permissions are set, nobody can connect.
     listen(&socket, BACKLOG.cast_signed()).map_err(io::Error::from).map_err(failed)?;
     let listener = readable(StdUnixListener::from(socket)).map_err(failed)?;
     Ok(Listener::Unix(listener, Some(file)))
 }
 
-/// A socket that does not listen yet.
+/// A socket that does not listen yet, and whose file is its owner's alone.
 fn bind_closed(path: &Path) -> io::Result<(OwnedFd, SocketFile)> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    // Linux gives the file the permissions that the socket has (`unix_bind_bsd`).
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     bind(&socket, &SocketAddrUnix::new(path)?)?;
     let inode = fs::symlink_metadata(path)?.ino();
     Ok((socket, SocketFile { path: path.to_owned(), inode }))
+}
+
+/// Opens the file of a socket that was just bound, so that its owner and mode are changed by descriptor: where others can
+/// write to the directory, the path may lead to another file by now. A socket of this user with one link is nobody else's.
+fn open_bound(path: &Path) -> io::Result<OwnedFd> {
+    let file = openat(CWD, path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    let found = fstat(&file)?;
+    let is_socket = FileType::from_raw_mode(found.st_mode) == FileType::Socket;
+    if is_socket && found.st_uid == geteuid().as_raw() && found.st_nlink == 1 {
+        return Ok(file);
+    }
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else took the place of the socket that was made"))
+}
+
+/// The file of a socket cannot be opened for reading, and `fchmod` refuses an `O_PATH` descriptor: `/proc/self/fd` leads to it.
+fn set_mode(held: &OwnedFd, mode: u32) -> io::Result<()> {
+    fs::set_permissions(format!("/proc/self/fd/{}", held.as_raw_fd()), fs::Permissions::from_mode(mode))
 }
 
 /// Removes a socket file on which no process listens.
@@ -242,10 +267,28 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s");
         // Only root can give it to a group that it is not in.
-        let group = if rustix::process::geteuid().is_root() { 65534 } else { rustix::process::getegid().as_raw() };
+        let group = if geteuid().is_root() { 65534 } else { rustix::process::getegid().as_raw() };
         let _listener = unix(&path, SocketAccess { mode: 0o660, group: Some(group) }).unwrap();
         let found = fs::metadata(&path).unwrap();
         assert_eq!((found.permissions().mode() & 0o777, found.gid()), (0o660, group));
+    }
+
+    #[test]
+    fn what_takes_the_place_of_a_socket_that_was_made_is_not_given_away() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let (_socket, _file) = bind_closed(&at("s")).unwrap();
+        assert_eq!(fs::metadata(at("s")).unwrap().permissions().mode() & 0o177, 0);
+        set_mode(&open_bound(&at("s")).unwrap(), 0o620).unwrap();
+        assert_eq!(fs::metadata(at("s")).unwrap().permissions().mode() & 0o777, 0o620);
+        fs::write(at("secret"), "").unwrap();
+        std::os::unix::fs::symlink("s", at("link")).unwrap();
+        for name in ["secret", "link"] {
+            assert_eq!(open_bound(&at(name)).unwrap_err().kind(), io::ErrorKind::AlreadyExists, "{name}");
+        }
+        // A second name of a socket that somebody else uses.
+        fs::hard_link(at("s"), at("other")).unwrap();
+        assert!(open_bound(&at("other")).is_err());
     }
 
     #[tokio::test]

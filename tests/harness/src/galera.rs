@@ -120,9 +120,22 @@ impl Cluster {
     /// # Errors
     /// As [`ServerBuilder::prepare`].
     pub fn prepare(&mut self, more: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Result<Server, Error> {
+        let provider_options = self.set_up.provider_options.clone();
+        self.prepare_with(&provider_options, more)
+    }
+
+    /// The same with `wsrep_provider_options` of its own.
+    ///
+    /// # Errors
+    /// As [`ServerBuilder::prepare`].
+    pub fn prepare_with(
+        &mut self,
+        provider_options: &str,
+        more: impl FnOnce(ServerBuilder) -> ServerBuilder,
+    ) -> Result<Server, Error> {
         let [group, transfer, ist] = free_ports()?;
         let members = self.first_address.clone().unwrap_or_default();
-        let SetUp { kind, method, provider_options, options, option_file, files, programs } = &self.set_up;
+        let SetUp { kind, method, options, option_file, files, programs, .. } = &self.set_up;
         let mut builder = Server::builder(*kind)
             .option(format!("--wsrep-provider={}", provider(*kind)?))
             .option(format!("--wsrep-cluster-address=gcomm://{members}"))

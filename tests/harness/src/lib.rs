@@ -19,6 +19,7 @@
 
 pub mod certs;
 pub mod galera;
+pub mod group;
 pub mod vm;
 
 mod builder;

@@ -65,8 +65,22 @@ fn is_yes(value: &str) -> bool {
 
 /// `a = b; c = d` as pairs. A substring match would take `socket.ssl=no` for TLS.
 fn parse_options(text: &str) -> BTreeMap<String, &str> {
-    let pairs = text.split(';').filter_map(|part| part.split_once('='));
-    pairs.map(|(key, value)| (key.trim().to_ascii_lowercase(), value.trim())).collect()
+    pairs(text).map(|(key, value)| (key.to_ascii_lowercase(), value)).collect()
+}
+
+fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.split(';').filter_map(|part| part.split_once('=')).map(|(key, value)| (key.trim(), value.trim()))
+}
+
+/// Provider options with some of them set anew, or taken away where they have no value; the others stay as they are,
+/// in their order.
+#[must_use]
+pub fn with_options(set: &str, anew: &[(&str, Option<&str>)]) -> String {
+    let stays = |(key, _): &(&str, &str)| !anew.iter().any(|(other, _)| key.eq_ignore_ascii_case(other));
+    let wanted = anew.iter().filter_map(|(key, value)| Some((*key, (*value)?)));
+    let all: Vec<String> =
+        pairs(set).filter(stays).chain(wanted).map(|(key, value)| format!("{key}={value}")).collect();
+    all.join(";")
 }
 
 #[cfg(test)]
@@ -86,5 +100,13 @@ mod tests {
         assert_eq!(node("socket.ssl=0;socket.ssl_cert=/c.pem;socket.ssl_key=/k.pem").encrypted(), Some(false));
         assert_eq!(node("gcache.size = 128M").encrypted(), Some(false));
         assert_eq!(node("").encrypted(), None);
+    }
+
+    #[test]
+    fn options_that_are_set_stay_when_others_are_set_anew() {
+        let set = "gcache.size = 8M; Socket.SSL=no;; base_dir=/a b;socket.dynamic=true";
+        let anew = [("socket.ssl", Some("yes")), ("socket.dynamic", None), ("socket.ssl_ca", Some("/ca.pem"))];
+        assert_eq!(with_options(set, &anew), "gcache.size=8M;base_dir=/a b;socket.ssl=yes;socket.ssl_ca=/ca.pem");
+        assert_eq!(with_options("", &[("socket.ssl", Some("yes"))]), "socket.ssl=yes");
     }
 }

@@ -1,5 +1,6 @@
 //! Group Replication: its switches for TLS.
 
+use crate::facts::Seen;
 use crate::facts::sql::{SqlFacts, is_on};
 
 /// What a server with the plug-in declares; none for what it does not tell.
@@ -25,6 +26,16 @@ impl Group<'_> {
     pub fn messages_verified(&self) -> Option<bool> {
         self.mode.map(|mode| mode.to_ascii_uppercase().starts_with("VERIFY_"))
     }
+}
+
+/// How many members the server sees in its group, itself among them; none if it takes no part in one at the moment.
+///
+/// # Errors
+/// [`crate::facts::Unseen`] if the members were not listed.
+pub fn members(sql: &SqlFacts) -> Seen<Option<usize>> {
+    let states: Vec<&str> = sql.rows("group_members")?.iter().map(|row| row.text("state")).collect();
+    let takes_part = states.iter().any(|state| !["", "OFFLINE", "ERROR"].contains(state));
+    Ok(takes_part.then_some(states.len()))
 }
 
 /// Group Replication's settings, if the plug-in is active.

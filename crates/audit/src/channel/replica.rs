@@ -22,6 +22,8 @@ pub struct Channel<'a> {
     pub ca: &'a str,
     /// Whether the source's password key is fetched from whoever answers.
     pub fetches_key: bool,
+    /// Whether it is connected, or tries to be: nobody has stopped it.
+    pub runs: bool,
 }
 
 impl<'a> Channel<'a> {
@@ -35,6 +37,7 @@ impl<'a> Channel<'a> {
             verified: row.yes("ssl_verify"),
             ca: row.text("ssl_ca"),
             fetches_key: row.yes("get_public_key"),
+            runs: !["", "OFF", "NO"].iter().any(|no| row.text("io_state").eq_ignore_ascii_case(no)),
         }
     }
 

@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt, fchown};
 use std::path::Path;
 
-use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+use rustix::fs::{AtFlags, CWD, IFlags, Mode, OFlags, ioctl_getflags, ioctl_setflags, mkdirat, openat, unlinkat};
 use rustix::io::Errno;
 
 use super::mapping::{check_name, device_file};
@@ -87,7 +87,7 @@ pub fn guard(host: &Host, directory: &Path) -> Result<Guard, DeviceError> {
         let why = format!("holds {}, which would lie in plain under the volume; move it", name.to_string_lossy());
         return Err(DeviceError::refused(directory, why));
     }
-    let handle = File::open(directory).map_err(io())?;
+    let handle = open_directory(directory).map_err(io())?;
     let flags = ioctl_getflags(&handle);
     if !flags.is_ok_and(|flags| flags.contains(IFlags::IMMUTABLE)) {
         fchown(&handle, Some(0), Some(0)).map_err(io())?;
@@ -102,12 +102,12 @@ pub fn guard(host: &Host, directory: &Path) -> Result<Guard, DeviceError> {
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => return Ok(Guard::Permissions),
         Err(error) => return Err(io()(error.into())),
     }
-    let trial = directory.join(".sealant-trial");
-    match fs::create_dir(&trial) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Guard::Immutable),
-        Err(error) => Err(io()(error)),
+    let trial = ".sealant-trial";
+    match mkdirat(&handle, trial, Mode::RWXU) {
+        Err(Errno::PERM | Errno::ACCESS) => Ok(Guard::Immutable),
+        Err(error) => Err(io()(error.into())),
         Ok(()) => {
-            let _ = fs::remove_dir(&trial);
+            let _ = unlinkat(&handle, trial, AtFlags::REMOVEDIR);
             Err(DeviceError::not_proven(directory, "is immutable, and yet a directory could be made in it"))
         }
     }
@@ -119,7 +119,7 @@ pub fn guard(host: &Host, directory: &Path) -> Result<Guard, DeviceError> {
 /// What the system reports.
 pub fn unguard(directory: &Path) -> Result<(), DeviceError> {
     let io = || DeviceError::io(directory);
-    let handle = File::open(directory).map_err(io())?;
+    let handle = open_directory(directory).map_err(io())?;
     match ioctl_getflags(&handle) {
         Ok(flags) => {
             ioctl_setflags(&handle, flags.difference(IFlags::IMMUTABLE)).map_err(|error| io()(error.into()))?
@@ -127,7 +127,13 @@ pub fn unguard(directory: &Path) -> Result<(), DeviceError> {
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {}
         Err(error) => return Err(io()(error.into())),
     }
-    fs::set_permissions(directory, fs::Permissions::from_mode(0o700)).map_err(io())
+    handle.set_permissions(fs::Permissions::from_mode(0o700)).map_err(io())
+}
+
+/// The directory itself: what is done to it is done by its descriptor, whatever its path leads to by then.
+fn open_directory(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(CWD, path, flags, Mode::empty())?.into())
 }
 
 /// Unmounts an open volume wherever it is mounted.

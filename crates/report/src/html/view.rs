@@ -48,6 +48,7 @@ pub(super) struct Page<'a> {
     release: Shown<'a>,
     schema: Shown<'a>,
     judged: String,
+    incomplete: Option<String>,
 }
 
 /// A verdict, with its CSS class.
@@ -140,6 +141,7 @@ impl<'a> Page<'a> {
             release: Shown(&outcome.sealant),
             schema: Shown(&outcome.schema),
             judged: words::minute(outcome.judged_at),
+            incomplete: words::incomplete(outcome),
             heading,
         }
     }

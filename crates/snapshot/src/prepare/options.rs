@@ -92,6 +92,8 @@ impl Form {
         match self {
             Self::Number => word(value) && value.bytes().all(|byte| byte.is_ascii_digit()),
             Self::Word => word(value),
+            // What is behind the first 511 bytes of a line is a line of its own to the program.
+            Self::DataFiles if value.len() > 4 * LONGEST => false,
             Self::DataFiles => value.split(';').all(|file| match file.split_once(':') {
                 // A dot may stand within a name.
                 Some((name, rest)) => {
@@ -161,6 +163,11 @@ mod tests {
         }
         let long = format!("innodb_checksum_algorithm={}plugin_load=x", "x".repeat(READ_AT_ONCE));
         assert_eq!(anew(long.as_bytes()), Err("innodb_checksum_algorithm"));
+        // All of it looks well, and to the program it ends with an option of its own.
+        let many = format!("innodb_data_file_path={}", "ibdata1:12M;".repeat(50));
+        let long = format!("{}a:{}:move-back", &many[..READ_AT_ONCE - 11], "1".repeat(8));
+        assert!(long.is_char_boundary(READ_AT_ONCE) && long.len() > READ_AT_ONCE);
+        assert_eq!(anew(long.as_bytes()), Err("innodb_data_file_path"));
     }
 
     #[test]

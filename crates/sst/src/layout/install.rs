@@ -4,10 +4,11 @@ use std::{
     collections::BTreeSet,
     ffi::OsStr,
     fs, io,
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
+use files::WriteOptions;
 use glob::Pattern;
 
 use super::{
@@ -72,11 +73,8 @@ impl Layout {
             Ok(below) => format!("./{}\n", below.display()),
             Err(_) => format!("{}\n", log.display()),
         };
-        let written = fs::write(index, line).and_then(|()| {
-            fs::set_permissions(index, PermissionsExt::from_mode(0o660))?;
-            fs::File::open(index)?.sync_all()
-        });
-        written.map_err(SstError::file(index, "cannot be written"))
+        let placing = WriteOptions { mode: 0o660, owner: None, replace: true };
+        files::write_atomic(index, line.as_bytes(), placing).map_err(SstError::file(index, "cannot be written"))
     }
 
     /// The directory that a file belongs to.

@@ -52,6 +52,8 @@ const COMMIT_PART: &str = "commit-part";
 /// Up to this number, one thread sets the attributes of all entries.
 const SINGLE_THREAD_ENTRIES: usize = 512;
 const PRIVATE_DIRECTORY: Mode = Mode::RWXU;
+/// The set-user-id and set-group-id bits.
+const SET_IDS: u32 = 0o6000;
 const PRIVATE_FILE: Mode = Mode::from_raw_mode(0o600);
 
 /// A target and its staging directory.
@@ -648,6 +650,8 @@ fn set_attributes(parent: BorrowedFd<'_>, name: &OsStr, entry: &Entry, owner: Op
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let item = openat(parent, name, flags, Mode::empty())?;
     give(owner, fchown(&item, uid, gid))?;
-    fchmod(&item, Mode::from_raw_mode(entry.mode))?;
+    // A program that runs as its owner was made for that one, not for whom this side names.
+    let kept = if owner.is_some() && !matches!(entry.kind, Kind::Directory) { !SET_IDS } else { u32::MAX };
+    fchmod(&item, Mode::from_raw_mode(entry.mode & kept))?;
     Ok(futimens(&item, &times)?)
 }

@@ -36,6 +36,11 @@ const PORTS: &[(&str, &str, &str)] = &[
     ("administrative port", "admin_port", "admin_address"),
 ];
 
+/// Where a member says that others reach it. It listens on every address whatever that says (MySQL 9.7).
+const GROUPS_ADDRESS: &str = "group_replication_local_address";
+const FIREWALL: &str =
+    "let a firewall admit the other members of the group alone: no option binds that port to an address";
+
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql.as_ref();
     let process = cx.facts.host.as_ref().and_then(|host| host.process.as_ref());
@@ -60,6 +65,7 @@ fn by_listeners(process: &Process, sql: Option<&SqlFacts>) -> Verdict {
         let ruling = Ruling::fail(&name, Grade::Wire, format!("{name} is open on every interface ({listeners})"))
             .evidence(Evidence::Host { source: source(), observation: listeners });
         verdict.push(match (sql, variable) {
+            (Some(sql), Some(GROUPS_ADDRESS)) => ruling.evidence(sql.variable_evidence(GROUPS_ADDRESS)).fix(FIREWALL),
             (Some(sql), Some(variable)) => ruling.evidence(sql.variable_evidence(variable)).fix(fix(sql, variable)),
             _ => ruling,
         });
@@ -87,8 +93,13 @@ fn name_of(listener: &str, sql: Option<&SqlFacts>) -> (String, Option<&'static s
         Some((name, _, address)) => (format!("{name} (port {port})"), Some(*address)),
         // MariaDB's and Percona's, at the same addresses as the first.
         None if is("extra_port") => (format!("extra port (port {port})"), Some("bind_address")),
+        None if groups_port(sql) == Some(port) => (format!("group communication (port {port})"), Some(GROUPS_ADDRESS)),
         None => (format!("port {port}"), None),
     }
+}
+
+fn groups_port(sql: Option<&SqlFacts>) -> Option<&str> {
+    Some(sql?.variable_or_none(GROUPS_ADDRESS)?.rsplit_once(':')?.1)
 }
 
 fn by_variables(sql: &SqlFacts) -> Seen<Verdict> {
@@ -193,6 +204,14 @@ mod tests {
         );
         let made = mysql().variable("bind_address", "*");
         assert_eq!(listening(made, &["10.0.0.5:3306"]).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_groups_port_cannot_be_bound() {
+        let made = mysql().variable("port", "3306").variable("group_replication_local_address", "db1:33061");
+        let found = listening(made, &["[::]:33061"]).judge(&CHECK);
+        assert_eq!(found[0].artefact, "group communication (port 33061)");
+        assert!(found[0].remediation.as_deref().unwrap().starts_with("let a firewall admit"));
     }
 
     #[test]

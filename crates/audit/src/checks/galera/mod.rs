@@ -1,11 +1,16 @@
 //! Galera and Percona XtraDB Cluster.
 
-use crate::channel::galera::{Galera, galera};
+use server::option_group;
+
+use crate::channel::galera::{Galera, galera, with_options};
 use crate::channel::transfer::Transfer;
 use crate::check::{Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::checks::advice;
+use crate::facts::host::HostFacts;
 use crate::facts::sql::SqlFacts;
+use crate::facts::{Facts, Seen};
 use crate::finding::Evidence;
+use crate::remedy::Remedy;
 
 checks! {
     CHECKS:
@@ -25,6 +30,70 @@ fn node<'a>(cx: &Context<'a>) -> Seen<Option<(&'a SqlFacts, Galera<'a>)>> {
 
 fn no_node() -> Verdict {
     Verdict::not_applicable("no Galera provider is loaded (wsrep_provider, wsrep_on)")
+}
+
+/// Sets provider options at the next start, or takes those without a value away.
+///
+/// They are all one value of the option file: a line with the new ones alone would take the others away. The server
+/// shows what is in force, defaults too, so that only its option files tell what is set.
+pub(super) fn set_provider_options(facts: &Facts, sql: &SqlFacts, anew: &[(&str, Option<&str>)]) -> Remedy {
+    let Some(host) = facts.host.as_ref().filter(|host| host.unreadable_options.is_empty()) else {
+        return Remedy::advice(in_words(sql, anew)).then_restart();
+    };
+    let value = with_options(set_provider_options_of(host).unwrap_or_default(), anew);
+    let value = format!("\"{}\"", value.replace('\\', "\\\\"));
+    advice::option(sql, "wsrep_provider_options", &value).then_restart()
+}
+
+/// The value that the server's option files set; the last one counts.
+fn set_provider_options_of(host: &HostFacts) -> Option<&str> {
+    let counts = |entry: &&crate::facts::host::OptionEntry| {
+        entry.read_by_server && entry.key == "wsrep_provider_options" && option_group::is_server(&entry.group)
+    };
+    host.options.iter().rev().find(counts)?.value.as_deref()
+}
+
+fn in_words(sql: &SqlFacts, anew: &[(&str, Option<&str>)]) -> String {
+    let (new, gone): (Vec<_>, Vec<_>) = anew.iter().partition(|(_, value)| value.is_some());
+    let new: Vec<String> = new.iter().map(|(key, value)| format!("{key}={}", value.unwrap_or_default())).collect();
+    let gone: Vec<String> = gone.iter().map(|(key, _)| format!("without {key}")).collect();
+    let group = advice::group(sql);
+    format!(
+        "{} in the value of wsrep_provider_options under [{group}] of the option file, with all that it has already",
+        [new.join(";"), gone.join(", ")].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" and ")
+    )
+}
+
+/// A file of the server's own TLS, or where it may lie.
+fn tls_file<'a>(sql: &'a SqlFacts, variable: &str, otherwise: &'a str) -> &'a str {
+    sql.variable_or_none(variable).filter(|path| path.starts_with('/')).unwrap_or(otherwise)
+}
+
+/// Authority, certificate and key that nodes can have in common with the server's own TLS.
+fn certificates(sql: &SqlFacts) -> [&str; 3] {
+    [
+        tls_file(sql, "ssl_ca", "/etc/mysql/ca.pem"),
+        tls_file(sql, "ssl_cert", "/etc/mysql/cert.pem"),
+        tls_file(sql, "ssl_key", "/etc/mysql/key.pem"),
+    ]
+}
+
+/// Lets transfers of the state require certificates of the cluster's authority.
+///
+/// Scripts of all ages are told: those that do not know `ssl-mode` go by `encrypt`. The older names of files, if one of
+/// them is set, hide the newer ones.
+fn verify_transfers(facts: &Facts, sql: &SqlFacts, method: &str) -> Remedy {
+    let [ca, cert, key] = certificates(sql);
+    let is_old = |key: &str| ["tca", "tcapath", "tcert", "tkey"].contains(&key);
+    let old = facts.host.iter().flat_map(|host| &host.options);
+    let old = old.into_iter().any(|entry| entry.read_by_server && entry.group == "sst" && is_old(&entry.key));
+    let names = if old { ["tca", "tcert", "tkey"] } else { ["ssl-ca", "ssl-cert", "ssl-key"] };
+    let files = names.iter().zip([ca, cert, key]).map(|(name, file)| format!("{name} = {file}"));
+    let rsync = method.starts_with("rsync");
+    let mode = ["encrypt = 4", "ssl-mode = VERIFY_CA"].into_iter().skip(usize::from(rsync)).map(str::to_owned);
+    let lines = Remedy::option_file("sst", mode.chain(files)).note("on every node, before the next transfer");
+    let stunnel = facts.host.as_ref().and_then(|host| host.stunnel);
+    if rsync && stunnel != Some(true) { Remedy::advice("install stunnel").and(lines) } else { lines }
 }
 
 /// What decides a state transfer, as evidence of a ruling.

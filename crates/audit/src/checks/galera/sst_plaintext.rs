@@ -1,11 +1,15 @@
 //! `galera-sst-plaintext`.
 
-use super::{no_node, node, quote};
+use super::{no_node, node, quote, verify_transfers};
+use crate::channel::galera::Galera;
 use crate::channel::transfer::{Security, transfer};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::Seen;
+use crate::checks::advice;
+use crate::facts::sql::SqlFacts;
+use crate::facts::{Facts, Seen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "galera-sst-plaintext",
@@ -34,25 +38,22 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let artefact = format!("state transfer ({})", node.sst_method);
     let ruling = if transfer.security == Security::Clear {
         Ruling::fail(&artefact, Grade::Declared, format!("the {artefact} is in clear: {}", transfer.why))
-            .fix(fix(node.sst_method))
+            .fix(fix(cx.facts, sql, &node))
     } else {
         Ruling::pass(&artefact, Grade::Declared, format!("the {artefact} is encrypted: {}", transfer.why))
     };
     Ok(Verdict::one(quote(sql, &transfer, ruling)))
 }
 
-fn fix(method: &str) -> String {
-    match method {
-        "mysqldump" => {
-            "set wsrep_sst_method = mariabackup (or sealant) and encrypt=4, tkey, tcert, tca under [sst]".to_owned()
-        }
-        "clone" => "pxc_encrypt_cluster_traffic = ON under [mysqld] of every node, then restart the cluster".to_owned(),
-        method if method.starts_with("rsync") => {
-            "install stunnel, and set ssl-mode=VERIFY_CA, tkey, tcert and tca under [sst] \
-             of the option file on every node"
-                .to_owned()
-        }
-        _ => format!("{} of the option file", CHECK.fix),
+pub(super) fn fix(facts: &Facts, sql: &SqlFacts, node: &Galera<'_>) -> Remedy {
+    if node.pxc_encrypt.is_some() {
+        return advice::set_at_start(sql, "pxc_encrypt_cluster_traffic", "ON").note("on every node of the cluster");
+    }
+    match node.sst_method {
+        "mysqldump" => advice::set_variable(sql, "wsrep_sst_method", "mariabackup")
+            .and(verify_transfers(facts, sql, "mariabackup"))
+            .note("wsrep_sst_auth names an account that mariadb-backup may use"),
+        method => verify_transfers(facts, sql, method),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `galera-sst-unauthenticated`.
 
-use super::{no_node, node, quote};
+use super::{no_node, node, quote, sst_plaintext, verify_transfers};
 use crate::channel::transfer::{Security, transfer};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
@@ -31,7 +31,14 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let transfer = transfer(cx.facts, &node)?;
     let artefact = format!("state transfer ({})", node.sst_method);
-    let fail = |words: &str| Ruling::fail(&artefact, Grade::Declared, format!("{words}: {}", transfer.why));
+    let fail = |words: &str| {
+        let ruling = Ruling::fail(&artefact, Grade::Declared, format!("{words}: {}", transfer.why));
+        match (transfer.security, node.sst_method) {
+            // The switch of the finding that says so is this one's remedy, too.
+            (Security::Clear, _) => ruling.fix(sst_plaintext::fix(cx.facts, sql, &node)),
+            (_, method) => ruling.fix(verify_transfers(cx.facts, sql, method)),
+        }
+    };
     let pass = |words: &str| Ruling::pass(&artefact, Grade::Declared, format!("{words}: {}", transfer.why));
     let ruling = match transfer.security {
         Security::Clear => fail("nothing tells a node from anybody else"),

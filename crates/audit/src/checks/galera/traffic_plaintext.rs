@@ -1,12 +1,14 @@
 //! `galera-traffic-plaintext`.
 
-use super::{no_node, node};
+use super::{certificates, no_node, node, set_provider_options};
 use crate::channel::galera::Galera;
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice;
 use crate::facts::sql::SqlFacts;
-use crate::facts::{Seen, Unseen};
+use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "galera-traffic-plaintext",
@@ -35,11 +37,12 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         remedy: "run again when the node has joined its cluster".to_owned(),
     })?;
     let ruling = if !encrypted {
-        Ruling::fail(ARTEFACT, Grade::Declared, "write-sets cross the network in clear").fix(fix(&node, sql))
+        Ruling::fail(ARTEFACT, Grade::Declared, "write-sets cross the network in clear").fix(fix(cx.facts, &node, sql))
     } else if node.takes_clear_peers() {
         Ruling::fail(ARTEFACT, Grade::Declared, "socket.dynamic is on: peers without TLS are taken, too").fix(
-            "when every node has socket.ssl=yes: remove socket.dynamic from wsrep_provider_options \
-             in the option file and restart node by node",
+            set_provider_options(cx.facts, sql, &[("socket.dynamic", None)])
+                .once("every node has socket.ssl=yes")
+                .note("node by node"),
         )
     } else {
         Ruling::pass(ARTEFACT, Grade::Declared, "write-sets cross the network over TLS")
@@ -62,17 +65,21 @@ fn quote(node: &Galera<'_>) -> Evidence {
     Evidence::Query { sql: "SHOW GLOBAL VARIABLES LIKE 'wsrep_provider_options'".to_owned(), answer }
 }
 
-fn fix(node: &Galera<'_>, sql: &SqlFacts) -> String {
-    if node.pxc_encrypt.is_some() {
-        return "pxc_encrypt_cluster_traffic = ON under [mysqld] of the option file of every node, \
-                the same certificates on all, then restart the whole cluster"
-            .to_owned();
-    }
-    let group = crate::checks::advice::group(sql);
-    format!(
-        "wsrep_provider_options = \"socket.ssl=yes;socket.ssl_ca=/etc/mysql/ca.pem;socket.ssl_cert=/etc/mysql/cert.pem;\
-         socket.ssl_key=/etc/mysql/key.pem\" under [{group}] of the option file of every node, then restart the cluster"
-    )
+fn fix(facts: &Facts, node: &Galera<'_>, sql: &SqlFacts) -> Remedy {
+    let set = if node.pxc_encrypt.is_some() {
+        advice::set_at_start(sql, "pxc_encrypt_cluster_traffic", "ON")
+    } else {
+        let [ca, cert, key] = certificates(sql).map(Some);
+        let anew = [
+            ("socket.ssl", Some("yes")),
+            ("socket.ssl_ca", ca),
+            ("socket.ssl_cert", cert),
+            ("socket.ssl_key", key),
+            ("socket.dynamic", None),
+        ];
+        set_provider_options(facts, sql, &anew)
+    };
+    set.note("on every node, with certificates of one authority; the cluster is stopped, then started anew")
 }
 
 #[cfg(test)]
@@ -96,6 +103,32 @@ mod tests {
         for (options, expected) in cases {
             assert_eq!(node(options).statuses(&CHECK), [expected], "{options}");
         }
+    }
+
+    #[test]
+    fn the_fix_keeps_what_is_set() {
+        let line = |value: &str, read_by_server| crate::facts::host::OptionEntry {
+            group: "galera".to_owned(),
+            key: "wsrep_provider_options".to_owned(),
+            value: Some(value.to_owned()),
+            read_by_server,
+            ..Default::default()
+        };
+        let fix = |made: Made| made.judge(&CHECK)[0].remediation.clone().unwrap();
+        let lines = vec![line("gcache.size=1G", true), line("gcache.size=4G; socket.ssl=no", true), line("a=b", false)];
+        let with_file = node("gcache.size = 4G").variable("ssl_ca", "/ca.pem").host(|host| host.options = lines);
+        assert!(fix(with_file).starts_with(
+            "wsrep_provider_options = \"gcache.size=4G;socket.ssl=yes;socket.ssl_ca=/ca.pem;\
+                 socket.ssl_cert=/etc/mysql/cert.pem;socket.ssl_key=/etc/mysql/key.pem\" under [mariadb]"
+        ));
+        // From afar nobody knows what is set, and what is in force has all defaults in it.
+        let from_afar = fix(node("gcache.size = 4G"));
+        assert!(from_afar.contains("with all that it has already"), "{from_afar}");
+        let lines = vec![line("socket.ssl=yes;socket.dynamic=true;pc.weight=2", true)];
+        let dynamic = node("socket.ssl = YES; socket.dynamic = true").host(|host| host.options = lines);
+        assert!(fix(dynamic).starts_with(
+            "once every node has socket.ssl=yes: wsrep_provider_options = \"socket.ssl=yes;pc.weight=2\" under"
+        ));
     }
 
     #[test]

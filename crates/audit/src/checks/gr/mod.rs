@@ -1,9 +1,10 @@
 //! Group Replication.
 
-use crate::channel::group::{Group, group};
+use crate::channel::group::{Group, group, members};
 use crate::check::{Context, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
+use crate::remedy::Remedy;
 
 checks! {
     CHECKS:
@@ -22,4 +23,77 @@ fn member<'a>(cx: &Context<'a>) -> Seen<Option<(&'a SqlFacts, Group<'a>)>> {
 
 fn no_member() -> Verdict {
     Verdict::not_applicable("the plug-in group_replication is not active")
+}
+
+/// Changes settings that members have to have in common, and that are read when the group starts.
+///
+/// A member takes a new value at any time, and shows it, but goes on as before; and after all have stopped there is no
+/// group that a member could join: one has to make it anew. Run on MySQL 9.7.
+fn while_all_are_out(sql: &SqlFacts, set: Remedy) -> Remedy {
+    if matches!(members(sql), Ok(None)) {
+        return set.note("the same on every member");
+    }
+    restarted(set)
+        .note("on every member, the primary last to stop and first to start; the others start without bootstrap_group")
+}
+
+/// Changes what a member refuses to change in its group; the group stays. Run on MySQL 9.7 (error 3093).
+pub(super) fn while_out(sql: &SqlFacts, set: Remedy) -> Remedy {
+    match members(sql) {
+        _ if group(sql).is_none() => set,
+        Ok(None) => set,
+        Ok(Some(1)) => restarted(set),
+        Ok(Some(_)) | Err(_) => Remedy::statement("STOP GROUP_REPLICATION")
+            .and(set)
+            .and(Remedy::statement("START GROUP_REPLICATION"))
+            .note("on one member after the other"),
+    }
+}
+
+/// Leaves the group, and makes it anew if nobody is in it.
+fn restarted(set: Remedy) -> Remedy {
+    Remedy::statement("STOP GROUP_REPLICATION")
+        .and(set)
+        .and(
+            Remedy::statement("SET GLOBAL group_replication_bootstrap_group = ON")
+                .once("every member has come so far, on the last primary alone"),
+        )
+        .and(Remedy::statement("START GROUP_REPLICATION"))
+        .and(Remedy::statement("SET GLOBAL group_replication_bootstrap_group = OFF"))
+}
+
+/// Settings of recovery are read by the next recovery, except where the group's messages go by them.
+fn set_recovery(sql: &SqlFacts, set: Remedy) -> Remedy {
+    let stack = sql.variable_or_none("group_replication_communication_stack");
+    if stack.is_some_and(|stack| stack.eq_ignore_ascii_case("MYSQL")) { while_all_are_out(sql, set) } else { set }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Made, mysql};
+
+    fn in_group(states: &[&str]) -> Made {
+        let rows: Vec<[&str; 3]> = states.iter().map(|state| ["db", "3306", *state]).collect();
+        let rows: Vec<&[&str]> = rows.iter().map(<[&str; 3]>::as_slice).collect();
+        mysql()
+            .answer("plugins", &["name", "status", "type"], &[&["group_replication", "ACTIVE", "GROUP REPLICATION"]])
+            .answer("group_members", &["host", "port", "state"], &rows)
+    }
+
+    #[test]
+    fn a_member_leaves_its_group_and_comes_back() {
+        let set = || Remedy::statement("SET x = 1");
+        let out = |made: &Made| while_out(made.0.sql.as_ref().unwrap(), set()).to_string();
+        assert_eq!(out(&mysql()), "SET x = 1");
+        assert_eq!(out(&in_group(&["OFFLINE"])), "SET x = 1");
+        assert!(out(&in_group(&["ONLINE"])).contains("bootstrap_group = ON; START GROUP_REPLICATION"));
+        assert_eq!(
+            out(&in_group(&["ONLINE", "RECOVERING"])),
+            "STOP GROUP_REPLICATION; SET x = 1; START GROUP_REPLICATION -- on one member after the other"
+        );
+        let all = |made: &Made| while_all_are_out(made.0.sql.as_ref().unwrap(), set()).to_string();
+        assert!(all(&in_group(&["ONLINE", "ONLINE"])).contains("bootstrap_group = ON"));
+        assert_eq!(all(&in_group(&["OFFLINE"])), "SET x = 1 -- the same on every member");
+    }
 }

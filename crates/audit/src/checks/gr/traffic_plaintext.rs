@@ -1,6 +1,6 @@
 //! `gr-traffic-plaintext`.
 
-use super::{member, no_member};
+use super::{member, no_member, set_recovery, while_all_are_out};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
 use crate::facts::sql::SqlFacts;
@@ -29,22 +29,25 @@ pub(crate) const CHECK: Check = Check {
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let Some((sql, group)) = member(cx)? else { return Ok(no_member()) };
     let mut verdict = Verdict::new();
-    switch(sql, &mut verdict, "group communication", "group_replication_ssl_mode", group.messages_clear(), "REQUIRED");
+    let fix = |name| while_all_are_out(sql, advice::set_variable(sql, name, "REQUIRED"));
+    switch(sql, &mut verdict, "group communication", "group_replication_ssl_mode", group.messages_clear(), fix);
+    let fix = |name| set_recovery(sql, advice::set_variable(sql, name, "ON"));
     let recovery_clear = group.recovery_tls.map(|on| !on);
-    switch(sql, &mut verdict, "group recovery", "group_replication_recovery_use_ssl", recovery_clear, "ON");
+    switch(sql, &mut verdict, "group recovery", "group_replication_recovery_use_ssl", recovery_clear, fix);
     Ok(verdict)
 }
 
-fn switch(sql: &SqlFacts, verdict: &mut Verdict, artefact: &str, name: &str, clear: Option<bool>, wanted: &str) {
+fn switch(
+    sql: &SqlFacts,
+    verdict: &mut Verdict,
+    artefact: &str,
+    name: &'static str,
+    clear: Option<bool>,
+    fix: impl FnOnce(&'static str) -> Remedy,
+) {
     let ruling = match clear {
         None => return verdict.unseen(artefact, unseen(sql, name)),
-        Some(true) => {
-            let fix = Remedy::statement("STOP GROUP_REPLICATION")
-                .and(advice::set_variable(sql, name, wanted))
-                .and(Remedy::statement("START GROUP_REPLICATION"))
-                .note("each on every member before the next on any");
-            Ruling::fail(artefact, Grade::Declared, format!("{artefact} is in clear")).fix(fix)
-        }
+        Some(true) => Ruling::fail(artefact, Grade::Declared, format!("{artefact} is in clear")).fix(fix(name)),
         Some(false) => Ruling::pass(artefact, Grade::Declared, format!("{artefact} uses TLS")),
     };
     let stack = "group_replication_communication_stack";

@@ -1,13 +1,16 @@
 //! `gr-unverified`.
 
+use std::path::Path;
+
 use super::traffic_plaintext::unseen;
-use super::{member, no_member};
+use super::{member, no_member, set_recovery, while_all_are_out};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "gr-unverified",
@@ -29,18 +32,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let Some((sql, group)) = member(cx)? else { return Ok(no_member()) };
     let mut verdict = Verdict::new();
     if group.messages_clear() != Some(true) {
-        switch(
-            sql,
-            &mut verdict,
-            "group communication",
-            "group_replication_ssl_mode",
-            group.messages_verified(),
-            "VERIFY_IDENTITY",
-        );
+        let name = "group_replication_ssl_mode";
+        let fix = || while_all_are_out(sql, advice::set_variable(sql, name, "VERIFY_IDENTITY")).once(CERTIFICATES);
+        switch(sql, &mut verdict, "group communication", name, group.messages_verified(), fix);
     }
     if group.recovery_tls != Some(false) {
         let name = "group_replication_recovery_ssl_verify_server_cert";
-        switch(sql, &mut verdict, "group recovery", name, group.recovery_verified, "ON");
+        switch(sql, &mut verdict, "group recovery", name, group.recovery_verified, || verify_recovery(sql, name));
     }
     if verdict.is_empty() {
         return Ok(Verdict::not_applicable("the group uses no TLS; see gr-traffic-plaintext"));
@@ -48,12 +46,41 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-fn switch(sql: &SqlFacts, verdict: &mut Verdict, artefact: &str, name: &str, verified: Option<bool>, wanted: &str) {
+/// What has to be true before members can check names.
+const CERTIFICATES: &str =
+    "every member has a certificate of one authority, its ssl_ca, with the host that the others know it by";
+
+/// Without an authority of its own the recovery that checks cannot connect to any donor, and no member can join.
+fn verify_recovery(sql: &SqlFacts, name: &str) -> Remedy {
+    let authority = "group_replication_recovery_ssl_ca";
+    let is_set = |name: &str| sql.variable_or_none(name).is_some_and(|value| !value.is_empty());
+    let verify = advice::set_variable(sql, name, "ON");
+    let set = if is_set(authority) || is_set("group_replication_recovery_ssl_capath") {
+        verify
+    } else {
+        advice::set_variable(sql, authority, &path_of_ca(sql)).and(verify)
+    };
+    set_recovery(sql, set).once(CERTIFICATES)
+}
+
+/// Of the server's own authority: what is not absolute is below the data directory.
+fn path_of_ca(sql: &SqlFacts) -> String {
+    let file = sql.variable_or_none("ssl_ca").filter(|file| !file.is_empty()).unwrap_or("/etc/mysql/ca.pem");
+    Path::new(&sql.identity.datadir).join(file).to_string_lossy().into_owned()
+}
+
+fn switch(
+    sql: &SqlFacts,
+    verdict: &mut Verdict,
+    artefact: &str,
+    name: &str,
+    verified: Option<bool>,
+    fix: impl FnOnce() -> Remedy,
+) {
     let ruling = match verified {
         None => return verdict.unseen(artefact, unseen(sql, name)),
         Some(true) => Ruling::pass(artefact, Grade::Declared, format!("{artefact} verifies certificates")),
-        Some(false) => Ruling::fail(artefact, Grade::Declared, format!("{artefact} takes any certificate"))
-            .fix(advice::set_variable(sql, name, wanted)),
+        Some(false) => Ruling::fail(artefact, Grade::Declared, format!("{artefact} takes any certificate")).fix(fix()),
     };
     verdict.push(ruling.evidence(sql.variable_evidence(name)));
 }
@@ -76,6 +103,26 @@ mod tests {
     fn tls_without_verification_fails() {
         assert_eq!(with("REQUIRED", "ON", "OFF").statuses(&CHECK), [Fail, Fail]);
         assert_eq!(with("VERIFY_CA", "ON", "ON").statuses(&CHECK), [Pass, Pass]);
+    }
+
+    #[test]
+    fn a_fix_names_the_authority_and_starts_the_group_anew() {
+        let fixes = |made: Made| -> Vec<String> {
+            made.judge(&CHECK).into_iter().map(|finding| finding.remediation.unwrap()).collect()
+        };
+        let [messages, recovery] =
+            fixes(with("REQUIRED", "ON", "OFF").variable("ssl_ca", "ca.pem")).try_into().unwrap();
+        assert!(messages.contains("STOP GROUP_REPLICATION; SET PERSIST group_replication_ssl_mode"), "{messages}");
+        assert!(messages.contains("bootstrap_group = ON; START GROUP_REPLICATION; SET GLOBAL"), "{messages}");
+        assert!(
+            recovery.contains("SET PERSIST group_replication_recovery_ssl_ca = '/var/lib/mysql/ca.pem'; SET"),
+            "{recovery}"
+        );
+        let stack = with("REQUIRED", "ON", "OFF")
+            .variable("group_replication_communication_stack", "MYSQL")
+            .variable("group_replication_recovery_ssl_ca", "/ca.pem");
+        let [_, recovery] = fixes(stack).try_into().unwrap();
+        assert!(recovery.contains("STOP GROUP_REPLICATION") && !recovery.contains("recovery_ssl_ca"), "{recovery}");
     }
 
     #[test]

@@ -17,22 +17,40 @@ checks! {
 /// a connection where MySQL says `FOR CHANNEL`.
 pub(super) fn change(sql: &SqlFacts, channel: &str, assignments: &[&str]) -> Remedy {
     let role = if sql.mysql_since(8, 0, 23) { "SOURCE" } else { "MASTER" };
-    let replica = if sql.mysql_since(8, 0, 22) { "REPLICA" } else { "SLAVE" };
+    let replica = replica(sql);
     let what = if role == "SOURCE" { "REPLICATION SOURCE" } else { "MASTER" };
     let assigned = |assignment: &&str| match assignment.strip_prefix("GET_") {
         Some(rest) => format!("GET_{role}_{rest}"),
         None => format!("{role}_{assignment}"),
     };
     let assigned = assignments.iter().map(assigned).collect::<Vec<_>>().join(", ");
-    let quoted = channel.replace('\'', "''");
-    let (connection, for_channel) = match (channel.is_empty(), sql.is_mariadb()) {
-        (true, _) => (String::new(), String::new()),
-        (false, true) => (format!(" '{quoted}'"), String::new()),
-        (false, false) => (String::new(), format!(" FOR CHANNEL '{quoted}'")),
-    };
+    let (connection, for_channel) = named(sql, channel);
     Remedy::statement(format!("STOP {replica}{connection}{for_channel}"))
         .and(Remedy::statement(format!("CHANGE {what}{connection} TO {assigned}{for_channel}")))
         .and(Remedy::statement(format!("START {replica}{connection}{for_channel}")))
+}
+
+/// Starts the thread anew that applies a channel's changes.
+pub(super) fn restart_applier(sql: &SqlFacts, channel: &str) -> Remedy {
+    let replica = replica(sql);
+    let (connection, for_channel) = named(sql, channel);
+    let order = |verb: &str| Remedy::statement(format!("{verb} {replica}{connection} SQL_THREAD{for_channel}"));
+    order("STOP").and(order("START"))
+}
+
+/// The word for it in statements.
+pub(super) fn replica(sql: &SqlFacts) -> &'static str {
+    if sql.mysql_since(8, 0, 22) { "REPLICA" } else { "SLAVE" }
+}
+
+/// How a statement names the channel behind `SLAVE`, and at its end.
+fn named(sql: &SqlFacts, channel: &str) -> (String, String) {
+    let quoted = channel.replace('\'', "''");
+    match (channel.is_empty(), sql.is_mariadb()) {
+        (true, _) => (String::new(), String::new()),
+        (false, true) => (format!(" '{quoted}'"), String::new()),
+        (false, false) => (String::new(), format!(" FOR CHANNEL '{quoted}'")),
+    }
 }
 
 #[cfg(test)]
@@ -69,6 +87,11 @@ pub(super) mod tests {
         );
         assert!(statement(Made::server("8.0.22", ""), "").starts_with("STOP REPLICA; CHANGE MASTER TO MASTER_SSL=1"));
         assert!(statement(Made::server("5.7.44", ""), "").starts_with("STOP SLAVE; CHANGE MASTER TO MASTER_SSL=1"));
+        let restarted = restart_applier(mysql().0.sql.as_ref().unwrap(), "east").to_string();
+        assert_eq!(
+            restarted,
+            "STOP REPLICA SQL_THREAD FOR CHANNEL 'east'; START REPLICA SQL_THREAD FOR CHANNEL 'east'"
+        );
         assert!(statement(mariadb(), "east").starts_with("STOP SLAVE 'east'; CHANGE MASTER 'east' TO MASTER_SSL=1"));
     }
 }

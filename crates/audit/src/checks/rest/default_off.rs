@@ -3,6 +3,7 @@
 use super::first_variable;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
+use crate::checks::gr::while_out;
 use crate::facts::Seen;
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::{Grade, Severity};
@@ -68,7 +69,7 @@ fn none(sql: &SqlFacts) -> Seen<Verdict> {
 /// Without threads MariaDB's switch encrypts new tables alone, which is a finding of its own.
 fn fix(sql: &SqlFacts, name: &str) -> Remedy {
     if name != "innodb_encrypt_tables" {
-        return set_variable(sql, name, "ON");
+        return while_out(sql, set_variable(sql, name, "ON"));
     }
     let force = set_variable(sql, name, FORCE);
     match sql.variable_or_none("innodb_encryption_threads") {

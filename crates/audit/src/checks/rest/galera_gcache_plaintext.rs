@@ -3,9 +3,9 @@
 use super::{Terms, data_seen, judge_all};
 use crate::artefact::Kind;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::set_at_start;
-use crate::facts::Seen;
+use crate::checks::galera::set_provider_options;
 use crate::facts::sql::{SqlFacts, is_on};
+use crate::facts::{Facts, Seen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
@@ -28,14 +28,14 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix);
+    let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix(cx.facts, sql));
     let terms = Terms { noun: "write-set caches", severity: &|_| None, fix: &|_| fix() };
     let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::GaleraCache), &terms);
     if !verdict.is_empty() {
         return Ok(verdict);
     }
     match &cx.facts.sql {
-        Some(sql) if has_provider(sql)? => Ok(Verdict::one(by_options(sql)?)),
+        Some(sql) if has_provider(sql)? => Ok(Verdict::one(by_options(cx.facts, sql)?)),
         Some(_) => Ok(Verdict::not_applicable("this server is no node of a Galera cluster")),
         None if data_seen(cx) => {
             Ok(Verdict::not_applicable("no write-set cache lies there: this server was no node of a Galera cluster"))
@@ -56,7 +56,7 @@ fn option<'s>(options: &'s str, key: &str) -> Option<&'s str> {
     pairs.map(|(k, v)| (k.trim(), v.trim())).find(|(k, _)| *k == key).map(|(_, v)| v)
 }
 
-fn by_options(sql: &SqlFacts) -> Seen<Ruling> {
+fn by_options(facts: &Facts, sql: &SqlFacts) -> Seen<Ruling> {
     let options = sql.variable("wsrep_provider_options")?;
     let value = option(options, "gcache.encryption");
     let dir = option(options, "gcache.dir").filter(|dir| !dir.is_empty()).unwrap_or(&sql.identity.datadir);
@@ -67,21 +67,17 @@ fn by_options(sql: &SqlFacts) -> Seen<Ruling> {
     } else {
         let why = if value.is_some() { "is not switched on" } else { "is something this provider does not know" };
         Ruling::fail("galera.cache", Grade::Declared, format!("encryption of the write-set cache in {dir} {why}"))
-            .fix(fix(sql))
+            .fix(fix(facts, sql))
     };
     Ok(ruling.evidence(evidence))
 }
 
-fn fix(sql: &SqlFacts) -> Remedy {
+fn fix(facts: &Facts, sql: &SqlFacts) -> Remedy {
     let knows = sql
         .variable_or_none("wsrep_provider_options")
         .is_some_and(|options| option(options, "gcache.encryption").is_some());
     if knows {
-        return set_at_start(
-            sql,
-            "wsrep_provider_options",
-            "\"gcache.encryption=yes\" (with the options already there)",
-        );
+        return set_provider_options(facts, sql, &[("gcache.encryption", Some("yes"))]);
     }
     "put gcache.dir onto an encrypted disk: community Galera cannot encrypt it".into()
 }

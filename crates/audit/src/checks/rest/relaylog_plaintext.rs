@@ -3,7 +3,10 @@
 use super::binlog_plaintext::{SWITCHES, by_switch, switch_on};
 use super::{Terms, data_seen, first_variable, judge_all};
 use crate::artefact::Kind;
+use crate::channel::replica::channels;
 use crate::check::{Check, Context, Verdict};
+use crate::checks::gr::while_out;
+use crate::checks::repl::{replica, restart_applier};
 use crate::facts::Seen;
 use crate::facts::files::FileFacts;
 use crate::facts::host::Role;
@@ -31,8 +34,8 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix);
-    let terms = Terms { noun: "relay logs", severity: &|_| None, fix: &|_| fix() };
+    let fix = |name: &str| cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix(sql, name));
+    let terms = Terms { noun: "relay logs", severity: &|_| None, fix: &|artefact| fix(&artefact.name) };
     let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::RelayLog), &terms);
     if !verdict.is_empty() {
         return Ok(verdict);
@@ -61,13 +64,31 @@ fn places_seen(cx: &Context<'_>) -> bool {
     data_seen(cx) && !unseen.any(|root| root.role == Role::RelayLog)
 }
 
-fn fix(sql: &SqlFacts) -> Remedy {
+/// Channels of Group Replication, whose relay logs have their names.
+const GROUPS_CHANNELS: [&str; 2] = ["group_replication_applier", "group_replication_recovery"];
+
+/// Before the relay logs of a group's member may go.
+const ALL_APPLIED: &str =
+    "gtid_executed holds all of RECEIVED_TRANSACTION_SET in performance_schema.replication_connection_status";
+
+fn fix(sql: &SqlFacts, name: &str) -> Remedy {
     if !sql.mysql_since(8, 0, 14) && first_variable(sql, &SWITCHES).is_none() {
         return switch_on(sql);
     }
+    if let Some(channel) = GROUPS_CHANNELS.iter().find(|channel| name.contains(*channel)) {
+        // A group's own channel purges its relay logs by nothing else. Run on MySQL 9.7.
+        let reset = Remedy::statement(format!("RESET {} FOR CHANNEL '{channel}'", replica(sql))).once(ALL_APPLIED);
+        return switch_on(sql).and(while_out(sql, reset));
+    }
     // RESET REPLICA would forget where a replica with positions instead of GTIDs was.
-    let purged = "the server purges the clear ones when their changes are applied (relay_log_purge = ON)";
-    switch_on(sql).and(Remedy::statement("FLUSH RELAY LOGS")).note(purged)
+    let flush = || Remedy::statement("FLUSH RELAY LOGS");
+    let running = channels(sql).unwrap_or_default().into_iter().filter(|channel| channel.runs);
+    let applied = running.map(|channel| restart_applier(sql, channel.name));
+    // Without changes to apply, an applier keeps the log that it is at the end of and the one before, until it starts
+    // anew. Run on MySQL 9.7.
+    applied
+        .fold(switch_on(sql).and(flush()).and(flush()), Remedy::and)
+        .note("the server purges the clear ones when their changes are applied (relay_log_purge = ON)")
 }
 
 #[cfg(test)]
@@ -84,6 +105,25 @@ mod tests {
         assert_eq!((found.len(), found[0].status), (1, Fail));
         let made = Made::nothing().file("r.000002", binary_log(false)).last_file(|file| file.role = Role::RelayLog);
         assert_eq!(made.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_fix_lets_go_of_the_last_logs_too() {
+        let log =
+            |made: Made, name: &str| made.file(name, binary_log(true)).judge(&CHECK)[0].remediation.clone().unwrap();
+        let channel = |state: &str| {
+            mysql().variable("binlog_encryption", "ON").answer(
+                "replica_channels",
+                &["channel", "host", "io_state"],
+                &[&["east", "10.0.0.1", state]],
+            )
+        };
+        let anew = "STOP REPLICA SQL_THREAD FOR CHANNEL 'east'; START REPLICA SQL_THREAD FOR CHANNEL 'east'";
+        let fix = log(channel("ON"), "db1-relay-bin-east.000002");
+        assert!(fix.contains(&format!("FLUSH RELAY LOGS; FLUSH RELAY LOGS; {anew} -- ")), "{fix}");
+        assert!(!log(channel("OFF"), "db1-relay-bin-east.000002").contains("START REPLICA"));
+        let fix = log(channel("ON"), "db1-relay-bin-group_replication_applier.000002");
+        assert!(fix.contains("RESET REPLICA FOR CHANNEL 'group_replication_applier'"), "{fix}");
     }
 
     #[test]

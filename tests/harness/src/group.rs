@@ -1,0 +1,82 @@
+//! Group Replication on loopback: a group of two MySQL servers.
+
+use crate::ports::free_ports;
+use crate::{Error, Server, ServerBuilder, limit, within};
+
+/// Until a member is online.
+const SECONDS: u64 = 60;
+
+/// The account that members recover with.
+const ACCOUNT: &str = "recovery";
+const PASSWORD: &str = "Recovery-1";
+
+/// Where the members of a group hear each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    ports: [u16; 2],
+}
+
+impl Group {
+    /// A group without members.
+    ///
+    /// # Errors
+    /// If there are no free ports.
+    pub fn new() -> Result<Self, Error> {
+        Ok(Self { ports: free_ports()? })
+    }
+
+    /// Gives a server what the first member, or the second, needs.
+    #[must_use]
+    pub fn member(&self, first: bool, builder: ServerBuilder) -> ServerBuilder {
+        let [one, other] = self.ports;
+        let own = if first { one } else { other };
+        builder
+            .options(["--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-bin=binlog", "--report-host=127.0.0.1"])
+            .option("--plugin-load-add=group_replication.so")
+            .option("--loose-group-replication-group-name=7d3ff1a6-25f5-4f0c-9a8e-5ea1a4700001")
+            .option(format!("--loose-group-replication-local-address=127.0.0.1:{own}"))
+            .option(format!("--loose-group-replication-group-seeds=127.0.0.1:{one},127.0.0.1:{other}"))
+            .option("--loose-group-replication-start-on-boot=OFF")
+    }
+}
+
+/// Makes a group of this server alone, and the account that others recover with.
+///
+/// # Errors
+/// Those of the server; [`Error::TimedOut`] if it does not come online.
+pub fn begin(server: &Server) -> Result<(), Error> {
+    server.sql(&format!(
+        "CREATE USER IF NOT EXISTS '{ACCOUNT}'@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; \
+         GRANT REPLICATION SLAVE ON *.* TO '{ACCOUNT}'@'127.0.0.1'; \
+         SET GLOBAL group_replication_bootstrap_group = ON; START GROUP_REPLICATION; \
+         SET GLOBAL group_replication_bootstrap_group = OFF"
+    ))?;
+    wait_until_online(server)
+}
+
+/// Lets a fresh server join, with all data.
+///
+/// # Errors
+/// As [`begin`].
+pub fn join(server: &Server) -> Result<(), Error> {
+    server.sql(&format!(
+        "RESET BINARY LOGS AND GTIDS; CHANGE REPLICATION SOURCE TO SOURCE_USER='{ACCOUNT}', \
+         SOURCE_PASSWORD='{PASSWORD}' FOR CHANNEL 'group_replication_recovery'; START GROUP_REPLICATION"
+    ))?;
+    wait_until_online(server)
+}
+
+/// Waits until this member has all that the group has.
+///
+/// # Errors
+/// [`Error::TimedOut`] with the state it is in.
+pub fn wait_until_online(server: &Server) -> Result<(), Error> {
+    let query = "SELECT MEMBER_STATE FROM performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid";
+    let limit = limit(SECONDS);
+    within(limit, || match server.value(query) {
+        Ok(state) if state == "ONLINE" => Ok(()),
+        Ok(state) => Err(state),
+        Err(error) => Err(error.to_string()),
+    })
+    .map_err(|state| Error::TimedOut { what: format!("group member to be online: {state}"), limit })
+}
