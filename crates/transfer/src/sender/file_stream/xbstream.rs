@@ -298,7 +298,7 @@ mod tests {
         *flipped.last_mut().unwrap() ^= 1;
         refused(&flipped, "t: a checksum does not match");
         for path in ["../t", "/etc/passwd", "a/../../b", "", "a//b", "t\0"] {
-            refused(&chunk(path, 0, None, b""), "leads out");
+            refused(&chunk(path, 0, None, b""), "outside of the data directory");
         }
         refused(&[&MAGIC[..], &[0, b'P', 0xff, 0xff, 0xff, 0xff]].concat(), "too long");
         refused(&head(2, b'P', "t"), "rewrites");
