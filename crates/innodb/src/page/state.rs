@@ -39,7 +39,7 @@ pub struct PageContext {
     /// Whether page 0 has MariaDB crypt data. Without it, bytes 26..30 of a page of the older
     /// format can be something else than a key version.
     pub crypt_data: bool,
-    /// Whether servers make the tablespace anew at every start: MySQL does not clear its pages before use.
+    /// Whether it is a temporary tablespace of MySQL, which does not clear its pages before use. MariaDB does.
     pub temporary: bool,
 }
 

@@ -132,7 +132,8 @@ impl Page0 {
         PageContext {
             family: self.family,
             crypt_data: matches!(self.encryption, Encryption::MariaDb { .. }),
-            temporary: matches!(self.kind, TablespaceKind::GlobalTemporary | TablespaceKind::SessionTemporary),
+            temporary: matches!(self.family, Family::MySql | Family::Undetermined)
+                && matches!(self.kind, TablespaceKind::GlobalTemporary | TablespaceKind::SessionTemporary),
         }
     }
 
