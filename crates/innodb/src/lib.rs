@@ -3,7 +3,7 @@
 //! The bytes on disk decide what is encrypted. Without keys this crate distinguishes ciphertext
 //! from clear text and counts both. With keys ([`keys::KeySource`]) [`crypt`] decrypts and
 //! encrypts, and [`verify`] proves. It opens no files itself: everything is read through
-//! [`ReadAt`].
+//! [`files::ReadAt`].
 //!
 //! All input is untrusted: parsers return an error or `None`, never panic, and allocate a bounded
 //! amount of memory. Facts about formats name their source: "formats" is `docs/formats`, "testdata"

@@ -2,7 +2,7 @@
 //!
 //! - [`Near`] runs next to the client: clients connect to it as if it were the server;
 //! - [`Far`] runs next to the server: it accepts links of near ends with a certificate of its
-//! authority.
+//!   authority.
 //!
 //! A link is one TLS connection between the two. It serves one session after the other, so a client
 //! never waits for a handshake. The near end keeps spare links, and for the clients it expects each
