@@ -26,7 +26,7 @@ fn unnoticed(name: &str, page: usize) -> Vec<Range<usize>> {
     let sound = judge(&bytes);
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut before = 0;
-    for at in (0..page_bytes).filter(|at| *at < 256 || at % 61 == 0 || at + 16 >= page_bytes) {
+    for at in (0..page_bytes).filter(|at| *at < 320 || at % 61 == 0 || at + 16 >= page_bytes) {
         let mut flipped = |bit: u32| {
             bytes[first + at] ^= 1 << bit;
             let same = judge(&bytes) == sound;
