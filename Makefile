@@ -105,6 +105,7 @@ soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments
 	SEALANT_SOAK_SECONDS=1800 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test tunnel_soak -- --nocapture
 	cargo test --package sealant --test luks_reencrypt --test luks_repair --test luks_boot --test snapshot -- --ignored
 	SEALANT_SNAPSHOT_ROUNDS=20 cargo test --package sealant --test snapshot -- mysql_ mariadb_
+	SEALANT_FOLLOW_ROUNDS=50 cargo test --package sealant-snapshot --test follow
 	SEALANT_SST_KILLS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test sst_faults -- killed_while
 	SEALANT_SST_ROUNDS=10 SEALANT_SST_MIB=512 cargo test --package sealant --test sst -- join_under_load takes_no_lock
 	cargo test --package sealant-harness --test vm -- --ignored
