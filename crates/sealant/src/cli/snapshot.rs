@@ -57,7 +57,7 @@ enum Command {
 /// Take a copy and leave it there
 ///
 /// The path of the copy is written to standard output. It shares its blocks with the data, so that it takes
-/// space only as these change.
+/// space only as these change; one by follow takes as much space as the data.
 #[derive(Debug, Args)]
 struct Create {
     #[command(flatten)]
