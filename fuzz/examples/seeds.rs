@@ -208,7 +208,9 @@ fn redo_logs() {
     for (name, keys) in
         [("mariadb10.11.19-encrypted", 0_u8), ("mariadb11.4.5-encrypted-phys", 2), ("mariadb11.8.6-encrypted", 2)]
     {
-        write("redo_verify", name, &from_checkpoint(&sample(&format!("redo/{name}"))), &[keys << 4 | 5]);
+        let log = from_checkpoint(&sample(&format!("redo/{name}")));
+        write("redo_verify", name, &log, &[keys << 4 | 5]);
+        write("log_copy", name, &log, &[5]);
     }
 }
 

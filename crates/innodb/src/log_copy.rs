@@ -15,16 +15,19 @@
 
 use std::io;
 
-use files::ReadAt;
+use files::{ReadAt, read_up_to};
 use thiserror::Error;
 
 use crate::{
     bytes::{Bytes, as_u64, as_usize},
-    crypt::redo::records::{self, Framing, MAX_BYTES},
+    crypt::redo::records::MAX_BYTES,
     ids::Lsn,
     page::checksum::crc32c,
-    redo::{RedoFormat, recognise},
-    verify::redo::HEAD_BYTES,
+    redo::{
+        RedoFormat,
+        phys::{Checkpoint, FIRST_LSN, Geometry, HEAD_BYTES, HEADER_CHECKSUM, KEY_ID, judge, tail_bytes},
+        recognise,
+    },
 };
 
 /// Why a log cannot be copied.
@@ -53,67 +56,15 @@ pub enum LogCopyError {
     },
 }
 
-/// Positions of the two checkpoints in the header, in bytes.
-const CHECKPOINTS: [u64; 2] = [4096, 8192];
-const CHECKPOINT_BYTES: usize = 64;
-const CHECKPOINT_CHECKSUM: usize = 60;
-const FIRST_LSN: usize = 8;
-const KEY_ID: usize = 48;
-const HEADER_CHECKSUM: usize = 508;
-const NONCE_BYTES: usize = 8;
-const CHECKSUM_BYTES: usize = 4;
 /// Bytes read at once: more while the copy is behind.
 const LEAST_WINDOW: usize = 64 << 10;
 const LARGEST_WINDOW: usize = 4 * MAX_BYTES;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Checkpoint {
-    /// Recovery begins here.
-    lsn: u64,
-    /// The mini-transaction that completes the checkpoint begins here.
-    end: u64,
-}
-
-impl Checkpoint {
-    fn parse(block: &[u8], first: u64) -> Option<Self> {
-        let (lsn, end) = (block.be64(0)?, block.be64(8)?);
-        let sound = block.be32(CHECKPOINT_CHECKSUM)? == crc32c(block.range(0, CHECKPOINT_CHECKSUM));
-        (sound && lsn >= first && end >= lsn).then_some(Self { lsn, end })
-    }
-
-    /// The newest one that the log has now.
-    fn newest<R: ReadAt + ?Sized>(log: &R, first: u64) -> io::Result<Option<Self>> {
-        let mut newest: Option<Self> = None;
-        for offset in CHECKPOINTS {
-            let mut block = [0; CHECKPOINT_BYTES];
-            read_exact(log, offset, &mut block)?;
-            let found = Self::parse(&block, first);
-            newest = newest.max_by_lsn(found);
-        }
-        Ok(newest)
-    }
-}
-
-trait MaxByLsn {
-    fn max_by_lsn(self, other: Self) -> Self;
-}
-
-impl MaxByLsn for Option<Checkpoint> {
-    fn max_by_lsn(self, other: Self) -> Self {
-        match (self, other) {
-            (Some(a), Some(b)) if b.lsn > a.lsn => Some(b),
-            (None, other) => other,
-            (found, _) => found,
-        }
-    }
-}
 
 /// A log that is being copied.
 #[derive(Debug)]
 pub struct LogCopy {
     head: Vec<u8>,
-    first: u64,
-    capacity: u64,
+    geometry: Geometry,
     encrypted: bool,
     checkpoint: Checkpoint,
     position: u64,
@@ -137,21 +88,21 @@ impl LogCopy {
         if head.be32(HEADER_CHECKSUM) != Some(crc32c(head.range(0, HEADER_CHECKSUM))) {
             return Err(LogCopyError::Unusable("the checksum of its header does not match"));
         }
-        let first = head.be64(FIRST_LSN).unwrap_or_default();
-        let capacity = log.len()?.saturating_sub(as_u64(HEAD_BYTES));
-        if capacity == 0 {
+        let first = Lsn(head.be64(FIRST_LSN).unwrap_or_default());
+        let geometry = Geometry { first, capacity: log.len()?.saturating_sub(as_u64(HEAD_BYTES)) };
+        if geometry.capacity == 0 {
             return Err(LogCopyError::Unusable("it has no bytes behind its header"));
         }
         let checkpoint = Checkpoint::newest(log, first)?;
         let checkpoint = checkpoint.ok_or(LogCopyError::Unusable("it has no checkpoint"))?;
-        let window_bytes = LARGEST_WINDOW;
-        Ok(Self { head, first, capacity, encrypted, checkpoint, position: checkpoint.lsn, window_bytes })
+        let (position, window_bytes) = (checkpoint.lsn.0, LARGEST_WINDOW);
+        Ok(Self { head, geometry, encrypted, checkpoint, position, window_bytes })
     }
 
     /// Where the copy begins: the checkpoint.
     #[must_use]
     pub const fn start(&self) -> Lsn {
-        Lsn(self.checkpoint.lsn)
+        self.checkpoint.lsn
     }
 
     /// Up to where it was copied.
@@ -195,17 +146,14 @@ impl LogCopy {
     #[must_use]
     pub fn head(&self) -> Vec<u8> {
         let mut head = vec![0; HEAD_BYTES];
-        let (header, checkpoints) = head.split_at_mut(as_usize(CHECKPOINTS[0]));
+        let (header, checkpoints) = head.split_at_mut(as_usize(Checkpoint::OFFSETS[0]));
         for (to, from) in header.iter_mut().zip(&self.head) {
             *to = *from;
         }
-        put(header, FIRST_LSN, &self.checkpoint.lsn.to_be_bytes());
+        put(header, FIRST_LSN, &self.checkpoint.lsn.0.to_be_bytes());
         let sum = crc32c(header.range(0, HEADER_CHECKSUM));
         put(header, HEADER_CHECKSUM, &sum.to_be_bytes());
-        put(checkpoints, 0, &self.checkpoint.lsn.to_be_bytes());
-        put(checkpoints, 8, &self.checkpoint.end.to_be_bytes());
-        let sum = crc32c(checkpoints.range(0, CHECKPOINT_CHECKSUM));
-        put(checkpoints, CHECKPOINT_CHECKSUM, &sum.to_be_bytes());
+        put(checkpoints, 0, &self.checkpoint.bytes());
         head
     }
 
@@ -220,12 +168,12 @@ impl LogCopy {
     }
 
     fn read_window<R: ReadAt + ?Sized>(&self, log: &R) -> Result<Vec<u8>, LogCopyError> {
-        let wanted = as_usize(self.capacity).min(self.window_bytes);
+        let wanted = as_usize(self.geometry.capacity).min(self.window_bytes);
         let mut window = vec![0; wanted];
-        let ahead = self.position.saturating_sub(self.first).checked_rem(self.capacity).unwrap_or(0);
-        let to_end = as_usize(self.capacity.saturating_sub(ahead)).min(wanted);
+        let offset = self.geometry.offset(self.position);
+        let to_end = as_usize(self.geometry.file_bytes().saturating_sub(offset)).min(wanted);
         let (before, behind) = window.split_at_mut(to_end);
-        read_exact(log, as_u64(HEAD_BYTES).saturating_add(ahead), before)?;
+        read_exact(log, offset, before)?;
         read_exact(log, as_u64(HEAD_BYTES), behind)?;
         Ok(window)
     }
@@ -235,28 +183,21 @@ impl LogCopy {
     fn check_not_overrun<R: ReadAt + ?Sized>(&self, log: &R) -> Result<(), LogCopyError> {
         let mut first = [0; 8];
         read_exact(log, as_u64(FIRST_LSN), &mut first)?;
-        if u64::from_be_bytes(first) != self.first || log.len()? != self.capacity.saturating_add(as_u64(HEAD_BYTES)) {
+        if u64::from_be_bytes(first) != self.geometry.first.0 || log.len()? != self.geometry.file_bytes() {
             return Err(LogCopyError::Resized);
         }
-        let Some(newest) = Checkpoint::newest(log, self.first)? else { return Ok(()) };
-        if newest.lsn >= self.position.saturating_add(self.capacity) {
-            return Err(LogCopyError::Overrun { position: self.position(), checkpoint: Lsn(newest.lsn) });
+        let Some(newest) = Checkpoint::newest(log, self.geometry.first)? else { return Ok(()) };
+        if newest.lsn.0 >= self.position.saturating_add(self.geometry.capacity) {
+            return Err(LogCopyError::Overrun { position: self.position(), checkpoint: newest.lsn });
         }
         Ok(())
     }
 
     /// Bytes of the records, and of all, of the sound mini-transaction that `bytes` begin with.
     fn mini_transaction(&self, bytes: &[u8]) -> Option<(usize, usize)> {
-        let Framing::Records(records) = records::frame(bytes) else { return None };
-        let round = self.position.checked_add(as_u64(records))?.checked_sub(self.first)?.checked_div(self.capacity)?;
-        if *bytes.get(records)? != u8::from(round.is_multiple_of(2)) {
-            return None;
-        }
-        let nonce_bytes = if self.encrypted { NONCE_BYTES } else { 0 };
-        let checksum = records.checked_add(1)?.checked_add(nonce_bytes)?;
-        let nonce = bytes.range(records.checked_add(1)?, checksum);
-        let holds = bytes.be32(checksum)? == records::checksum(bytes.range(0, records), nonce);
-        holds.then_some((records, checksum.checked_add(CHECKSUM_BYTES)?))
+        let tail = tail_bytes(self.encrypted);
+        let all = judge(bytes, self.position, self.geometry, tail)?.ok()?;
+        Some((all.checked_sub(tail)?, all))
     }
 }
 
@@ -267,14 +208,8 @@ fn put<const N: usize>(bytes: &mut [u8], at: usize, value: &[u8; N]) {
 }
 
 fn read_exact<R: ReadAt + ?Sized>(log: &R, offset: u64, buf: &mut [u8]) -> io::Result<()> {
-    let mut filled = 0;
-    while let Some(rest) = buf.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match log.read_at(offset.saturating_add(as_u64(filled)), rest)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            read => filled = filled.saturating_add(read),
-        }
-    }
-    Ok(())
+    let read = read_up_to(log, offset, buf)?;
+    if read < buf.len() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -317,12 +252,8 @@ mod tests {
         }
 
         fn checkpoint(&mut self, lsn: u64, number: usize) {
-            let mut block = [0; CHECKPOINT_BYTES];
-            put(&mut block, 0, &lsn.to_be_bytes());
-            put(&mut block, 8, &lsn.to_be_bytes());
-            let sum = crc32c(&block[..CHECKPOINT_CHECKSUM]);
-            put(&mut block, CHECKPOINT_CHECKSUM, &sum.to_be_bytes());
-            put(&mut self.file, CHECKPOINTS[number] as usize, &block);
+            let block = Checkpoint { lsn: Lsn(lsn), end: Lsn(lsn) }.bytes();
+            put(&mut self.file, Checkpoint::OFFSETS[number] as usize, &block);
         }
 
         fn write(&mut self, bytes: usize) {

@@ -7,6 +7,8 @@
 //! Source: formats, "Redo" of MySQL and MariaDB; block counts confirmed on MySQL 9.7,
 //! header formats on MariaDB 10.5, 10.11, 11.4 and 11.8 in testdata.
 
+pub(crate) mod phys;
+
 use files::ReadAt;
 use serde::{Deserialize, Serialize};
 
@@ -128,8 +130,6 @@ const BLOCK_BYTES: usize = 512;
 const CHECKSUM: usize = 508;
 /// Bytes of the header in the formats with 512-byte blocks.
 const BLOCKS_BEGIN: u64 = 2048;
-/// Bytes of the header in MariaDB 10.8 and newer.
-const PHYS_BEGINS: u64 = 12288;
 /// Offset of MySQL's encryption information.
 pub(crate) const INFO: usize = 1024 + 48;
 /// Blocks read at once.
@@ -154,7 +154,7 @@ pub fn scan<R: ReadAt + ?Sized>(source: &R, max_bytes: u64) -> Result<RedoScan, 
         found.checkpoint_lsn = checkpoint_lsn(head);
     }
     let from = match found.format {
-        RedoFormat::MariaDbPhys | RedoFormat::MariaDbEncrypted => PHYS_BEGINS,
+        RedoFormat::MariaDbPhys | RedoFormat::MariaDbEncrypted => as_u64(phys::HEAD_BYTES),
         _ => BLOCKS_BEGIN,
     };
     let block_bytes = as_u64(BLOCK_BYTES);
@@ -186,7 +186,7 @@ fn header(head: &[u8], file_bytes: u64) -> RedoScan {
     let format = format_of(head, format_id, creator.as_deref());
     let declared_encrypted = match format {
         RedoFormat::MariaDbBlocks => Some(format_id & ENCRYPTED != 0),
-        RedoFormat::MariaDbPhys => Some(head.be32(48).unwrap_or(0) != 0),
+        RedoFormat::MariaDbPhys => Some(head.be32(phys::KEY_ID).unwrap_or(0) != 0),
         RedoFormat::MariaDbEncrypted => Some(true),
         RedoFormat::MySql | RedoFormat::Blank | RedoFormat::Unknown => None,
     };
@@ -258,7 +258,7 @@ fn key(head: &[u8], format: RedoFormat, declared_encrypted: Option<bool>) -> Opt
             Some(RedoKey::Percona { magic })
         }
         RedoFormat::MariaDbPhys | RedoFormat::MariaDbEncrypted if declared_encrypted == Some(true) => {
-            Some(RedoKey::MariaDb { key_id: head.be32(48)?, key_version: KeyVersion(head.be32(52)?) })
+            Some(RedoKey::MariaDb { key_id: head.be32(phys::KEY_ID)?, key_version: KeyVersion(head.be32(52)?) })
         }
         _ => None,
     }

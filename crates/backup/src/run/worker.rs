@@ -2,7 +2,6 @@
 
 use std::{
     collections::VecDeque,
-    fs::File,
     ops::Range,
     os::unix::fs::FileExt,
     sync::{Mutex, PoisonError, atomic::Ordering},
@@ -10,7 +9,7 @@ use std::{
 
 use archive::Run as FileRun;
 use codec::hash::{CHUNK_BYTES, Hash, chunks_of};
-use files::Buffer;
+use files::{Buffer, read_up_to};
 use transfer::{codec::is_zero, plan::Plan, sender::SourceFile};
 
 use super::{Run, files::FilePlan, frames::FrameBuilder};
@@ -148,7 +147,7 @@ impl<'r> Worker<'r> {
         let mut room = vec![0; bytes];
         let at = pages_at.saturating_add(first.saturating_mul(PAGE_HASH_BYTES));
         // Beyond the file's former end these are hashes of the next file; no run covers them.
-        let read = read_up_to(&base.pages, &mut room, at);
+        let read = read_up_to(&base.pages, at, &mut room).unwrap_or_default();
         let (hashes, _) = room.get(..read).unwrap_or_default().as_chunks();
         hashes.iter().map(|hash| u64::from_be_bytes(*hash)).collect()
     }
@@ -186,18 +185,6 @@ fn keep(runs: &[FileRun], at: u64, bytes: u64, kept: &mut Vec<FileRun>) -> bool 
 
 fn first_eight(hash: &Hash) -> u64 {
     hash.0.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
-}
-
-/// Reads until `room` is full or the file ends.
-fn read_up_to(file: &File, room: &mut [u8], at: u64) -> usize {
-    let mut done = 0;
-    while let Some(rest) = room.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, at.saturating_add(done as u64)) {
-            Ok(0) | Err(_) => break,
-            Ok(read) => done = done.saturating_add(read),
-        }
-    }
-    done
 }
 
 impl crate::state::State {

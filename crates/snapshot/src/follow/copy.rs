@@ -13,7 +13,10 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use files::regular::{self, Links};
+use files::{
+    read_up_to,
+    regular::{self, Links},
+};
 use rustix::fs::{Advice, fadvise};
 
 use super::{
@@ -37,6 +40,13 @@ pub(super) struct Item {
     pub(super) from: PathBuf,
     /// Where it goes, relative to the copy's data directory.
     pub(super) to: PathBuf,
+}
+
+impl Item {
+    /// Reads until the buffer is full or the file ends.
+    fn read(&self, file: &File, offset: u64, buf: &mut [u8]) -> Result<usize, FollowError> {
+        read_up_to(file, offset, buf).map_err(|error| FollowError::file(&self.from)(error.source))
+    }
 }
 
 /// A file as it was when its copy began.
@@ -157,7 +167,7 @@ impl Copier<'_> {
 
     fn format(&self, from: &File, item: &Item) -> Result<Option<(PageFormat, usize)>, FollowError> {
         let mut head = vec![0; 65536];
-        let filled = fill(from, 0, &mut head).map_err(FollowError::file(&item.from))?;
+        let filled = item.read(from, 0, &mut head)?;
         head.truncate(filled);
         Ok(PageFormat::read(&head, self.page_bytes))
     }
@@ -173,7 +183,7 @@ impl Copier<'_> {
         let (mut chunk, mut image, mut offset) = (vec![0; CHUNK_BYTES], Vec::new(), 0_u64);
         loop {
             self.check_stopped()?;
-            let filled = fill(from, offset, &mut chunk).map_err(FollowError::file(&item.from))?;
+            let filled = item.read(from, offset, &mut chunk)?;
             let chunk = chunk.get_mut(..filled).unwrap_or_default();
             for (index, page) in (0_u64..).zip(chunk.chunks_exact_mut(page_bytes)) {
                 if format.judge(page, &mut image) != Page::Whole {
@@ -193,7 +203,7 @@ impl Copier<'_> {
         let (mut chunk, mut offset) = (vec![0; CHUNK_BYTES], 0_u64);
         loop {
             self.check_stopped()?;
-            let filled = fill(from, offset, &mut chunk).map_err(FollowError::file(&item.from))?;
+            let filled = item.read(from, offset, &mut chunk)?;
             self.write(&item.to, to, offset, chunk.get(..filled).unwrap_or_default())?;
             offset += filled as u64;
             if filled < CHUNK_BYTES {
@@ -221,7 +231,7 @@ impl Copier<'_> {
             thread::sleep(Duration::from_millis(1 << attempt.min(4)));
             let before = page.to_vec();
             let _ = fadvise(from, at, std::num::NonZeroU64::new(page.len() as u64), Advice::DontNeed);
-            if fill(from, at, page).map_err(FollowError::file(&item.from))? < page.len() {
+            if item.read(from, at, page)? < page.len() {
                 // Cut off meanwhile; the log says what became of it.
                 page.fill(0);
                 return Ok(());
@@ -257,18 +267,4 @@ impl Copier<'_> {
     fn check_stopped(&self) -> Result<(), FollowError> {
         if self.stop.load(Ordering::Relaxed) { Err(FollowError::Stopped) } else { Ok(()) }
     }
-}
-
-/// Reads until the buffer is full or the file ends.
-fn fill(file: &File, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while let Some(rest) = buf.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, offset + filled as u64) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }

@@ -26,17 +26,15 @@ use std::{thread, time::Duration};
 
 use files::ReadAt;
 
-use super::ring::{Geometry, Ring};
+use super::ring::Ring;
 use crate::{
     bytes::{Bytes, as_u64},
-    crypt::redo::records::{self, Framing, MAX_BYTES, frame},
+    crypt::redo::records::{Framing, MAX_BYTES, frame},
     error::ScanError,
     ids::Lsn,
+    redo::phys::{CHECKSUM_BYTES, Fault, Geometry, NONCE_BYTES, judge, tail_bytes},
 };
 
-/// Bytes of a nonce.
-pub(super) const NONCE_BYTES: usize = 8;
-const CHECKSUM_BYTES: usize = 4;
 /// Bytes to read first: most mini-transactions are shorter.
 const FIRST_BYTES: usize = 4096;
 /// The longest mini-transaction, including what follows its records.
@@ -53,21 +51,6 @@ pub(super) struct MiniTransaction<'b> {
     pub(super) records: &'b [u8],
     /// Zeros if it is not encrypted.
     pub(super) nonce: [u8; NONCE_BYTES],
-}
-
-/// Why there is no valid mini-transaction at a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
-    /// A zero where a record should start.
-    Nothing,
-    /// A one there, which no server writes.
-    NoRecord,
-    /// The records have no end within the maximum length, or within the file.
-    Endless,
-    /// Sequence byte of an earlier or later pass over the file.
-    Sequence,
-    /// Wrong checksum.
-    Checksum { expected: u32, found: u32, bytes: u64 },
 }
 
 /// How a log ends.
@@ -152,8 +135,7 @@ impl<'a, R: ReadAt + ?Sized> Chain<'a, R> {
 
     /// Bytes after the records.
     const fn tail(&self) -> usize {
-        let nonce = if self.encrypted { NONCE_BYTES } else { 0 };
-        nonce.saturating_add(1).saturating_add(CHECKSUM_BYTES)
+        tail_bytes(self.encrypted)
     }
 
     /// Length of the mini-transaction at a position, if it is valid.
@@ -261,28 +243,4 @@ fn cost(bytes: &[u8]) -> u64 {
         // One record has about 16 bytes.
         Framing::More | Framing::TooLong => as_u64(bytes.len() / 16),
     }
-}
-
-/// Length of the mini-transaction at the start of `bytes`; `None` if they are too few to tell.
-fn judge(bytes: &[u8], lsn: u64, geometry: Geometry, tail: usize) -> Option<Result<usize, Fault>> {
-    let records = match frame(bytes) {
-        Framing::Records(records) => records,
-        Framing::More => return None,
-        Framing::End if bytes.first() == Some(&0) => return Some(Err(Fault::Nothing)),
-        Framing::End => return Some(Err(Fault::NoRecord)),
-        Framing::TooLong => return Some(Err(Fault::Endless)),
-    };
-    let sequence = *bytes.get(records)?;
-    if sequence != geometry.sequence_byte(lsn.saturating_add(as_u64(records))) {
-        return Some(Err(Fault::Sequence));
-    }
-    let total = records.checked_add(tail)?;
-    let checksum = total.checked_sub(CHECKSUM_BYTES)?;
-    let found = bytes.be32(checksum)?;
-    let nonce = bytes.range(records.checked_add(1)?, checksum);
-    let expected = records::checksum(bytes.range(0, records), nonce);
-    if found != expected {
-        return Some(Err(Fault::Checksum { expected, found, bytes: as_u64(total) }));
-    }
-    Some(Ok(total))
 }

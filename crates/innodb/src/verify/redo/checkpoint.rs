@@ -2,10 +2,10 @@
 
 use super::legacy;
 use crate::{
-    bytes::Bytes,
+    bytes::{Bytes, as_usize},
     ids::Lsn,
     page::checksum::crc32c,
-    redo::{RedoFormat, recognise},
+    redo::{RedoFormat, phys::Checkpoint, recognise},
 };
 
 /// The newest valid checkpoint in `head`, the first [`HEAD_BYTES`](super::HEAD_BYTES) of a file.
@@ -16,7 +16,9 @@ pub fn checkpoint_lsn(head: &[u8]) -> Option<Lsn> {
     let Some(format) = recognise(head) else { return legacy::checkpoint(head) };
     match format {
         RedoFormat::MySql | RedoFormat::MariaDbBlocks => newest(head, [512, 1536], 8, 508),
-        RedoFormat::MariaDbPhys | RedoFormat::MariaDbEncrypted => newest(head, [4096, 8192], 0, 60),
+        RedoFormat::MariaDbPhys | RedoFormat::MariaDbEncrypted => {
+            newest(head, Checkpoint::OFFSETS.map(as_usize), 0, Checkpoint::CHECKSUM)
+        }
         RedoFormat::Blank | RedoFormat::Unknown => None,
     }
 }

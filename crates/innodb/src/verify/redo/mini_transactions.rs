@@ -5,9 +5,8 @@ use files::ReadAt;
 
 use super::{
     HEAD_BYTES, Job, Outcome,
-    chain::{Chain, Ending, Fault, MiniTransaction, NONCE_BYTES},
+    chain::{Chain, Ending, MiniTransaction},
     head::mismatch,
-    ring::Geometry,
     vote::{KeyEvidence, Vote},
 };
 use crate::{
@@ -19,39 +18,16 @@ use crate::{
     error::ScanError,
     ids::Lsn,
     keys::KeySource,
-    page::checksum::crc32c,
     read::fill,
-    redo::RedoFormat,
+    redo::{
+        RedoFormat,
+        phys::{Checkpoint, FIRST_LSN, Fault, Geometry, NONCE_BYTES},
+    },
     verify::{Check, RequiredKey, Tally, Units},
 };
 
-/// Offsets of both checkpoints.
-const CHECKPOINTS: [u64; 2] = [4096, 8192];
-/// Bytes of a checkpoint, including the checksum at its end.
-const CHECKPOINT_BYTES: usize = 64;
 /// How often a log is read whose checkpoint moves on meanwhile.
 const ATTEMPTS: u32 = 3;
-
-/// A checkpoint of these formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Checkpoint {
-    /// LSN at which recovery starts.
-    lsn: Lsn,
-    /// LSN of the mini-transaction that completes the checkpoint.
-    end: Lsn,
-}
-
-impl Checkpoint {
-    /// Source: `log0recv.cc` (`recv_sys_t::find_checkpoint`); formats, "Redo (`ib_logfile0`)".
-    fn parse(block: &[u8], first: Lsn) -> Option<Self> {
-        const ZEROS: usize = 16;
-        const CHECKSUM: usize = 60;
-        let (lsn, end) = (Lsn(block.be64(0)?), Lsn(block.be64(8)?));
-        let sound = block.be32(CHECKSUM)? == crc32c(block.range(0, CHECKSUM));
-        let plausible = lsn >= first && end >= lsn && all_zero(block.range(ZEROS, CHECKSUM));
-        (sound && plausible).then_some(Self { lsn, end })
-    }
-}
 
 pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {
     let head = job.head;
@@ -65,10 +41,10 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
         return Ok(Outcome::default());
     }
     let cut = is_cut(job);
-    let first = Lsn(head.bytes.be64(8).unwrap_or_default());
+    let first = Lsn(head.bytes.be64(FIRST_LSN).unwrap_or_default());
     let geometry = Geometry { first, capacity: head.file_bytes.saturating_sub(header_bytes) };
     let Some(mut checkpoint) = checkpoint(job, first, true)? else {
-        job.tally.find(None, CHECKPOINTS.first().copied(), Check::Header, "no checkpoint");
+        job.tally.find(None, Checkpoint::OFFSETS.first().copied(), Check::Header, "no checkpoint");
         return Ok(Outcome { key: LogKeyInfo::from_header(head.bytes).map(asked), ..Outcome::default() });
     };
     let info = key_info(job, geometry, checkpoint)?;
@@ -145,16 +121,16 @@ fn checkpoint<R: ReadAt + ?Sized>(
     note: bool,
 ) -> Result<Option<Checkpoint>, ScanError> {
     let mut newest: Option<Checkpoint> = None;
-    for offset in CHECKPOINTS {
-        let mut buf = [0; CHECKPOINT_BYTES];
+    for offset in Checkpoint::OFFSETS {
+        let mut buf = [0; Checkpoint::BYTES];
         let mut block = fill(job.source, offset, &mut buf)?;
-        let mut again = [0; CHECKPOINT_BYTES];
+        let mut again = [0; Checkpoint::BYTES];
         if Checkpoint::parse(block, first).is_none() && !all_zero(block) {
             std::thread::sleep(std::time::Duration::from_millis(4));
             block = fill(job.source, offset, &mut again)?;
         }
         match Checkpoint::parse(block, first) {
-            Some(found) => newest = newest.filter(|newest| newest.lsn > found.lsn).or(Some(found)),
+            Some(found) => newest = Checkpoint::newer(newest, Some(found)),
             None if note && !all_zero(block) => {
                 job.tally.find(None, Some(offset), Check::Header, "the checksum of a checkpoint does not match");
             }

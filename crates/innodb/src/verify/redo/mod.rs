@@ -41,7 +41,7 @@ use crate::{
     ids::Lsn,
     keys::KeySource,
     read::{fill, length},
-    redo::RedoFormat,
+    redo::{RedoFormat, phys},
     verify::{Check, FileReport, RequiredKey, Tally},
 };
 
@@ -63,7 +63,7 @@ pub struct RedoReport {
 }
 
 /// Bytes at the start of a file that contain all headers.
-pub const HEAD_BYTES: usize = 12288;
+pub const HEAD_BYTES: usize = phys::HEAD_BYTES;
 
 /// Verifies one file of a redo log, with at most 3 MiB of it in memory.
 ///

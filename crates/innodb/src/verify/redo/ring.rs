@@ -5,45 +5,19 @@
 
 use files::ReadAt;
 
-use super::HEAD_BYTES;
 use crate::{
     bytes::{as_u64, as_usize},
     crypt::redo::records::MAX_BYTES,
     error::ScanError,
     ids::Lsn,
     read::fill,
+    redo::phys::Geometry,
 };
 
 /// Bytes read at once.
 const CHUNK_BYTES: usize = 1 << 20;
 /// Bytes kept in memory: the longest mini-transaction and a chunk.
 const WINDOW_BYTES: usize = MAX_BYTES + CHUNK_BYTES;
-
-/// Maps LSNs to file offsets.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Geometry {
-    /// LSN of the first byte after the header.
-    pub(super) first: Lsn,
-    /// Bytes after the header.
-    pub(super) capacity: u64,
-}
-
-impl Geometry {
-    pub(super) fn offset(&self, lsn: u64) -> u64 {
-        let ahead = lsn.saturating_sub(self.first.0).checked_rem(self.capacity).unwrap_or(0);
-        ahead.saturating_add(as_u64(HEAD_BYTES))
-    }
-
-    /// Number of the pass over the file, from 0.
-    pub(super) fn lap(&self, lsn: u64) -> u64 {
-        lsn.saturating_sub(self.first.0).checked_div(self.capacity).unwrap_or(0)
-    }
-
-    /// The valid sequence byte of a mini-transaction at this LSN.
-    pub(super) fn sequence_byte(&self, lsn: u64) -> u8 {
-        u8::from(self.lap(lsn).is_multiple_of(2))
-    }
-}
 
 /// Part of the log in memory.
 pub(super) struct Ring<'a, R: ?Sized> {
@@ -93,7 +67,7 @@ impl<'a, R: ReadAt + ?Sized> Ring<'a, R> {
     fn read_on(&mut self) -> Result<bool, ScanError> {
         let end = self.begin.saturating_add(as_u64(self.window.len()));
         let offset = self.geometry.offset(end);
-        let file_end = self.geometry.capacity.saturating_add(as_u64(HEAD_BYTES));
+        let file_end = self.geometry.file_bytes();
         let room = WINDOW_BYTES.saturating_add(CHUNK_BYTES).saturating_sub(self.window.len()).min(CHUNK_BYTES);
         let ahead = self.limit.saturating_sub(end).min(file_end.saturating_sub(offset)).min(as_u64(room));
         let filled = self.window.len();
@@ -108,9 +82,10 @@ impl<'a, R: ReadAt + ?Sized> Ring<'a, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::redo::phys::HEAD_BYTES;
 
     #[test]
-    fn the_log_goes_on_at_the_start_of_the_file() {
+    fn what_is_read_goes_on_at_the_start_of_the_file() {
         let mut file = vec![0; HEAD_BYTES];
         file.extend(0..100_u8);
         let geometry = Geometry { first: Lsn(5000), capacity: 100 };
@@ -118,6 +93,5 @@ mod tests {
         assert_eq!(ring.from(5170, 1).unwrap()[..3], [70, 71, 72]);
         assert_eq!(ring.from(5190, 20).unwrap()[..20][8..13], [98, 99, 0, 1, 2]);
         assert_eq!(ring.from(5170, 200).unwrap().len(), 100);
-        assert_eq!((geometry.sequence_byte(5099), geometry.sequence_byte(5100)), (1, 0));
     }
 }

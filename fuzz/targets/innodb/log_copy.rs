@@ -1,0 +1,36 @@
+//! The log of a running MariaDB, copied in two steps: what was copied is a log that ends where the copy does.
+//!
+//! Control byte: bit 0 makes header and checkpoints hold, bit 2 the mini-transactions.
+#![no_main]
+
+use fuzz::innodb::{control, is_set, no_waiting, repair};
+use innodb::{Lsn, keys::NoKeys, log_copy::LogCopy, verify::redo};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    no_waiting();
+    let Some((control, bytes)) = control(input) else { return };
+    let mut log = bytes.to_vec();
+    if is_set(control, 2) {
+        repair::redo_chain(&mut log);
+    }
+    if is_set(control, 0) {
+        repair::redo_head(&mut log);
+    }
+    let Ok(mut copy) = LogCopy::begin(&log) else { return };
+    let start = copy.start();
+    let Some(half) = start.0.checked_add(log.len() as u64 / 2) else { return };
+    let mut out = Vec::new();
+    for written in [Lsn(half), Lsn(u64::MAX)] {
+        if copy.advance(&log, written, &mut out).is_err() {
+            return;
+        }
+        assert!(copy.position() <= written);
+        assert_eq!(copy.position().0 - start.0, out.len() as u64);
+    }
+    let mut file = copy.head();
+    file.extend_from_slice(&out);
+    file.resize(LogCopy::file_bytes(out.len() as u64) as usize, 0);
+    let report = redo::verify(&file, &NoKeys, None).expect("it has the header of a log");
+    assert_eq!((report.checkpoint_lsn, report.end_lsn), (Some(start), Some(copy.position())), "{report:?}");
+});
