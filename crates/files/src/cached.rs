@@ -12,6 +12,7 @@ use std::{
         Once, OnceLock,
         atomic::{AtomicU32, AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use rustix::{
@@ -220,7 +221,11 @@ impl ReadAt for Reader {
     }
 
     fn len(&self) -> io::Result<u64> {
-        self.file.metadata().map(|metadata| metadata.len())
+        ReadAt::len(&self.file)
+    }
+
+    fn pause(&self, time: Duration) {
+        self.file.pause(time);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where bytes are read from.
 
-use std::{fs::File, io, os::unix::fs::FileExt};
+use std::{fs::File, io, os::unix::fs::FileExt, thread, time::Duration};
 
 /// A file or device that can be read at any offset.
 ///
@@ -20,6 +20,10 @@ pub trait ReadAt {
     /// Whatever the system reports.
     fn len(&self) -> io::Result<u64>;
 
+    /// Waits before bytes are read again that another process may be writing. Nobody writes to bytes in memory: by default
+    /// there is no wait.
+    fn pause(&self, _time: Duration) {}
+
     /// Whether there are no bytes.
     ///
     /// # Errors
@@ -36,6 +40,10 @@ impl ReadAt for File {
 
     fn len(&self) -> io::Result<u64> {
         self.metadata().map(|metadata| metadata.len())
+    }
+
+    fn pause(&self, time: Duration) {
+        thread::sleep(time);
     }
 }
 
@@ -72,6 +80,10 @@ impl<R: ReadAt + ?Sized> ReadAt for &R {
 
     fn len(&self) -> io::Result<u64> {
         (**self).len()
+    }
+
+    fn pause(&self, time: Duration) {
+        (**self).pause(time);
     }
 }
 

@@ -552,6 +552,10 @@ impl ReadAt for FilePrefix<'_> {
     fn len(&self) -> io::Result<u64> {
         self.reader.len().map(|bytes| bytes.min(self.bytes))
     }
+
+    fn pause(&self, time: Duration) {
+        self.reader.pause(time);
+    }
 }
 
 /// The key of an exported tablespace, from the `.cfp` file next to it.

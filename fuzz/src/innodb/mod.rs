@@ -1,14 +1,11 @@
-//! What the targets share: keys, bytes put right again, and no waiting.
+//! What the targets share: keys, and bytes put right again.
 //!
 //! Checksums stop a fuzzer: one changed byte, and nothing behind the first check is reached. So most
 //! inputs end with a control byte that says what is put right or sealed before the file is verified;
 //! 0 leaves the file as it is.
 
-mod waits;
 pub mod keys;
 pub mod repair;
-
-pub use waits::no_waiting;
 
 /// Takes the control byte off an input.
 #[must_use]

@@ -8,7 +8,6 @@
 use fuzz::innodb::{
     control, is_set,
     keys::set,
-    no_waiting,
     repair::{AriaLayout, aria_pages},
 };
 use innodb::{
@@ -23,7 +22,6 @@ use innodb::{
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    no_waiting();
     let Some((control, rest)) = control(input) else { return };
     let Some((files, units)) = rest.split_last_chunk() else { return };
     let index_bytes = usize::from(u16::from_be_bytes(*units)) * 128;

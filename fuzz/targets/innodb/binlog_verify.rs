@@ -5,7 +5,7 @@
 //! none.
 #![no_main]
 
-use fuzz::innodb::{control, is_set, keys::set, no_waiting, repair};
+use fuzz::innodb::{control, is_set, keys::set, repair};
 use innodb::{
     crypt::binlog::EventMode,
     keys::{KeySource, NoKeys},
@@ -14,7 +14,6 @@ use innodb::{
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    no_waiting();
     let Some((control, bytes)) = control(input) else { return };
     let keys: &dyn KeySource = match control >> 4 & 3 {
         3 => &NoKeys,

@@ -8,7 +8,7 @@
 use std::sync::LazyLock;
 
 use fuzz::innodb::{
-    control, is_set, no_waiting,
+    control, is_set,
     repair::{PageSums, clear_page, mysql_page},
 };
 use innodb::{
@@ -35,7 +35,6 @@ impl Owners for Known {
 }
 
 fuzz_target!(|input: &[u8]| {
-    no_waiting();
     let Some((control, bytes)) = control(input) else { return };
     let page_bytes = 4096_u32 << (control & 7);
     let given = (page_bytes <= 65536).then_some(page_bytes);

@@ -3,12 +3,11 @@
 //! Control byte: bit 0 makes header and checkpoints hold, bit 2 the mini-transactions.
 #![no_main]
 
-use fuzz::innodb::{control, is_set, no_waiting, repair};
+use fuzz::innodb::{control, is_set, repair};
 use innodb::{Lsn, keys::NoKeys, log_copy::LogCopy, verify::redo};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    no_waiting();
     let Some((control, bytes)) = control(input) else { return };
     let mut log = bytes.to_vec();
     if is_set(control, 2) {

@@ -3,7 +3,7 @@
 //! Control byte: bit 0 makes the checksum of page 0 hold; bits 2 and 3 choose the keys.
 #![no_main]
 
-use fuzz::innodb::{control, is_set, keys::set, no_waiting, repair};
+use fuzz::innodb::{control, is_set, keys::set, repair};
 use innodb::{
     crypt::{mariadb::CryptData, mysql::WrappedKey},
     keys::NoKeys,
@@ -13,7 +13,6 @@ use innodb::{
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    no_waiting();
     let Some((control, bytes)) = control(input) else { return };
     let keys = set(control >> 2 & 3);
     let mut file = bytes.to_vec();

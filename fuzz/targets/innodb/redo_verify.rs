@@ -5,7 +5,7 @@
 //! from another file of the log.
 #![no_main]
 
-use fuzz::innodb::{control, is_set, keys::set, no_waiting, repair};
+use fuzz::innodb::{control, is_set, keys::set, repair};
 use innodb::{
     keys::{KeySource, NoKeys},
     verify::{MAX_FINDINGS, Verdict, redo},
@@ -16,7 +16,6 @@ use libfuzzer_sys::fuzz_target;
 const OTHER_FILE: &[u8] = include_bytes!("../../corpus/innodb_redo_verify/mysql-9.7");
 
 fuzz_target!(|input: &[u8]| {
-    no_waiting();
     let Some((control, bytes)) = control(input) else { return };
     let keys: &dyn KeySource = match control >> 4 & 3 {
         3 => &NoKeys,

@@ -8,7 +8,6 @@
 use fuzz::innodb::{
     control, is_set,
     keys::set,
-    no_waiting,
     repair::{self, Pages},
 };
 use innodb::{
@@ -23,7 +22,6 @@ use innodb::{
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    no_waiting();
     let Some((control, bytes)) = control(input) else { return };
     let keys: &dyn KeySource = match control >> 4 & 3 {
         3 => &NoKeys,

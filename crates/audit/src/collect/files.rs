@@ -388,6 +388,10 @@ impl ReadAt for Counted<'_> {
     fn len(&self) -> io::Result<u64> {
         ReadAt::len(&self.file)
     }
+
+    fn pause(&self, time: Duration) {
+        self.file.pause(time);
+    }
 }
 
 impl Counted<'_> {

@@ -1,6 +1,6 @@
 //! Reads a log of 512-byte blocks from the first to the last.
 
-use std::{thread, time::Duration};
+use std::time::Duration;
 
 use files::ReadAt;
 
@@ -110,7 +110,7 @@ impl<'a, R: ReadAt + ?Sized> Blocks<'a, R> {
         self.rereads = left;
         let mut now = [0; BLOCK_BYTES];
         for pause in [1, 4] {
-            thread::sleep(Duration::from_millis(pause));
+            self.source.pause(Duration::from_millis(pause));
             if fill(self.source, offset, &mut now)?.len() == BLOCK_BYTES && now != *block {
                 return Ok(Some(now));
             }

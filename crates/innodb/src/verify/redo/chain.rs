@@ -22,7 +22,7 @@
 //!
 //! [`Check::LogEnd`]: crate::verify::Check::LogEnd
 
-use std::{thread, time::Duration};
+use std::time::Duration;
 
 use files::ReadAt;
 
@@ -124,8 +124,7 @@ impl<'a, R: ReadAt + ?Sized> Chain<'a, R> {
         let Some(left) = self.rereads.checked_sub(1) else { return Ok(false) };
         self.rereads = left;
         for pause in [1, 4, 16] {
-            thread::sleep(Duration::from_millis(pause));
-            self.ring.forget();
+            self.ring.forget(Duration::from_millis(pause));
             if self.judge(self.at)?.is_ok() {
                 return Ok(true);
             }

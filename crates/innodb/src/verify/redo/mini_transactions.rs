@@ -1,6 +1,8 @@
 //! Logs of MariaDB 10.8 and newer: every mini-transaction from the newest checkpoint to the end of
 //! the log. Older parts of the file are not read: the server does not need them.
 
+use std::time::Duration;
+
 use files::ReadAt;
 
 use super::{
@@ -126,7 +128,7 @@ fn checkpoint<R: ReadAt + ?Sized>(
         let mut block = fill(job.source, offset, &mut buf)?;
         let mut again = [0; Checkpoint::BYTES];
         if Checkpoint::parse(block, first).is_none() && !all_zero(block) {
-            std::thread::sleep(std::time::Duration::from_millis(4));
+            job.source.pause(Duration::from_millis(4));
             block = fill(job.source, offset, &mut again)?;
         }
         match Checkpoint::parse(block, first) {

@@ -3,6 +3,8 @@
 //! Source: formats, "Redo (`ib_logfile0`)". That a mini-transaction continues at offset 12288 is
 //! from server source, confirmed on files of MariaDB 10.11 and 11.8; testdata has no sample.
 
+use std::time::Duration;
+
 use files::ReadAt;
 
 use crate::{
@@ -58,8 +60,9 @@ impl<'a, R: ReadAt + ?Sized> Ring<'a, R> {
         Ok(self.window.get(at..).unwrap_or_default())
     }
 
-    /// Discards the window, so that it is read again.
-    pub(super) fn forget(&mut self) {
+    /// Discards the window, so that it is read again after a pause.
+    pub(super) fn forget(&mut self, pause: Duration) {
+        self.source.pause(pause);
         self.window.clear();
     }
 

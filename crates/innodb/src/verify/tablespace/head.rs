@@ -1,6 +1,6 @@
 //! What page 0 says, and the key it names.
 
-use std::{thread::sleep, time::Duration};
+use std::time::Duration;
 
 use files::ReadAt;
 
@@ -79,7 +79,7 @@ fn read_page0<'b, R: ReadAt + ?Sized>(source: &R, buf: &'b mut [u8]) -> Result<(
         match Page0::parse(bytes) {
             Ok(page0) if page0.checksum.is_ok() => break,
             Err(crate::PageError::Short { .. } | crate::PageError::Empty) => break,
-            _ => sleep(Duration::from_millis(1 << attempt)),
+            _ => source.pause(Duration::from_millis(1 << attempt)),
         }
     }
     let read = fill(source, 0, buf)?.len();

@@ -410,7 +410,7 @@ impl<'a> TablespaceVerifier<'a> {
             if !last.is_bad() {
                 return last;
             }
-            std::thread::sleep(Duration::from_millis(1 << attempt));
+            source.pause(Duration::from_millis(1 << attempt));
         }
         if changed {
             last.changing();
