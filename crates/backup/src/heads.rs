@@ -1,12 +1,13 @@
 //! Heads: the first bytes of each file, which name its key. For MySQL's redo files another file of the log names it.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 use codec::{
     page::{KeyFileKeys, SpaceKeys},
     path::RelativePath,
 };
 use innodb::{
+    file_kind,
     keys::KeySource,
     verify::redo::{RedoKeyInfo, checkpoint_lsn, key_info},
 };
@@ -22,7 +23,7 @@ impl Logs {
     /// Parses the heads of files.
     pub(crate) fn new<'h>(heads: impl Iterator<Item = (&'h RelativePath, &'h [u8])>) -> Self {
         let mut newest: BTreeMap<Vec<u8>, RedoKeyInfo> = BTreeMap::new();
-        for (path, head) in heads.filter(|(path, _)| is_redo(path.as_path())) {
+        for (path, head) in heads.filter(|(path, _)| is_redo(path)) {
             let Some(info) = key_info(head) else { continue };
             let directory = directory(path);
             if newest.get(&directory).is_none_or(|known| known.checkpoint_lsn < info.checkpoint_lsn) {
@@ -45,14 +46,12 @@ pub(crate) fn head_bytes(unit_bytes: usize, is_tablespace: bool) -> usize {
 
 /// Newest checkpoint of all redo logs.
 pub(crate) fn newest_checkpoint<'h>(heads: impl Iterator<Item = (&'h RelativePath, &'h [u8])>) -> Option<u64> {
-    let redo = heads.filter(|(path, _)| is_redo(path.as_path()));
+    let redo = heads.filter(|(path, _)| is_redo(path));
     redo.filter_map(|(_, head)| checkpoint_lsn(head)).map(|lsn| lsn.0).max()
 }
 
-/// Names since MySQL 8.0.30, and older ones.
-fn is_redo(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    [&b"#ib_redo"[..], b"ib_logfile"].iter().any(|begin| name.starts_with(begin))
+fn is_redo(path: &RelativePath) -> bool {
+    path.as_path().file_name().is_some_and(file_kind::is_redo)
 }
 
 fn directory(path: &RelativePath) -> Vec<u8> {

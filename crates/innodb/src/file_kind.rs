@@ -3,6 +3,8 @@
 //! Source: formats, "Coverage"; magics of MyISAM, Aria, `.frm`, `.cfg` and `.cfp`
 //! confirmed on server files; ARCHIVE and CSV metadata from `azlib.h` and `ha_tina.cc`.
 
+use std::ffi::OsStr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{aria, bytes::Bytes, galera, redo, tablespace::Page0};
@@ -107,6 +109,11 @@ fn looks_like_redo(head: &[u8]) -> bool {
         .any(|server| creator.starts_with(server))
 }
 
+/// Beginning of the names of redo log files since MySQL 8.0.30.
+const REDO: &str = "#ib_redo";
+/// The same in older servers and in MariaDB.
+const OLDER_REDO: &str = "ib_logfile";
+
 /// Recognises files without a magic by the names servers give them.
 fn by_name(name: &str) -> Option<FileKind> {
     let endings = [
@@ -128,8 +135,8 @@ fn by_name(name: &str) -> Option<FileKind> {
         (".bdblwr", FileKind::Doublewrite),
     ];
     let beginnings = [
-        ("#ib_redo", FileKind::Redo),
-        ("ib_logfile", FileKind::Redo),
+        (REDO, FileKind::Redo),
+        (OLDER_REDO, FileKind::Redo),
         ("ibdata", FileKind::Tablespace),
         ("ibtmp", FileKind::Tablespace),
         // Percona Server 5.7 to 8.0.19, unless innodb_parallel_doublewrite_path sets another name.
@@ -156,6 +163,21 @@ fn by_name(name: &str) -> Option<FileKind> {
 #[must_use]
 pub fn is_incremental(name: &str) -> bool {
     name.ends_with(".delta") || name.ends_with(".meta")
+}
+
+/// Whether a file name, without directory, is that of a file of the redo log.
+#[must_use]
+pub fn is_redo(name: impl AsRef<OsStr>) -> bool {
+    let name = name.as_ref().as_encoded_bytes();
+    [REDO, OLDER_REDO].iter().any(|beginning| name.starts_with(beginning.as_bytes()))
+}
+
+/// The name of a binary or relay log without its number, which has six digits or more: `mysql-bin` of `mysql-bin.000123`.
+#[must_use]
+pub fn log_base(name: &str) -> Option<&str> {
+    const DIGITS: usize = 6;
+    let (base, number) = name.rsplit_once('.')?;
+    (number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(base)
 }
 
 /// Whether a file name, without directory, is that of an undo tablespace: one made by the server,
@@ -203,5 +225,11 @@ mod tests {
         assert!(["undo_001", "undo127", "spare.ibu"].into_iter().all(is_undo));
         assert!(!["undo", "undo_log.txt", "undo_1", "undo001.bak"].into_iter().any(is_undo));
         assert!(is_mariadb_undo("undo001") && !is_mariadb_undo("undo_001"));
+        assert!(["#ib_redo7", "#ib_redo8_tmp", "ib_logfile0"].into_iter().all(is_redo));
+        assert!(!is_redo("#ib_16384_0.dblwr"));
+        assert_eq!(log_base("mysql-bin.000012"), Some("mysql-bin"));
+        assert!(log_base("binlog.000001").is_some() && log_base("relay-bin-ch1.1234567").is_some());
+        assert!(log_base("binlog.index").is_none());
+        assert_eq!((log_base("general.log.1"), log_base("mysql-bin.index"), log_base("000001")), (None, None, None));
     }
 }

@@ -12,6 +12,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use innodb::file_kind;
+
 use crate::{
     datadir::ServerProcess,
     error::Error,
@@ -45,7 +47,7 @@ impl Kind {
         } else if name.starts_with("aria_log") {
             Some(Self::Aria)
         } else {
-            numbered(name).map(|base| Self::Logs(base.to_owned()))
+            file_kind::log_base(name).map(|base| Self::Logs(base.to_owned()))
         }
     }
 
@@ -53,32 +55,29 @@ impl Kind {
         match self {
             Self::InnoDb => is_innodb(name),
             Self::Aria => name.starts_with("aria_log"),
-            Self::Logs(base) => numbered(name) == Some(base) || name.strip_prefix(base.as_str()) == Some(".index"),
+            Self::Logs(base) => {
+                file_kind::log_base(name) == Some(base) || name.strip_prefix(base.as_str()) == Some(".index")
+            }
         }
     }
 }
 
 fn is_innodb(name: &str) -> bool {
-    let all_digits = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
-    let numbered = |start: &str| name.strip_prefix(start).is_some_and(all_digits);
-    ["ib_logfile", "ibdata", "undo_", "undo"].into_iter().any(numbered)
-        || name.starts_with("#ib_redo")
-        // Undo tablespaces created by a statement: MySQL accepts only this suffix.
-        || Path::new(name).extension().is_some_and(|ending| ending == "ibu")
+    is_system_or_undo(name)
+        || file_kind::is_redo(name)
         || (name.starts_with("#ib_") && Path::new(name).extension().is_some_and(|ending| ending == "dblwr"))
+}
+
+/// Whether a file is, by its name, of the system tablespace or an undo tablespace.
+fn is_system_or_undo(name: &str) -> bool {
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    name.strip_prefix("ibdata").is_some_and(is_number) || file_kind::is_undo(name)
 }
 
 /// Whether a file, by its name, is a tablespace of InnoDB: one of a table, of the system or of undo logs.
 pub(crate) fn is_tablespace(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let is_own = !name.starts_with("ib_logfile") && !name.starts_with("#ib_") && is_innodb(&name);
-    is_own || path.extension().is_some_and(|ending| ending == "ibd")
-}
-
-/// The name of a binary log without its number, which has six digits or more.
-fn numbered(name: &str) -> Option<&str> {
-    let (base, number) = name.rsplit_once('.')?;
-    (number.len() >= 6 && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(base)
+    is_system_or_undo(&name) || path.extension().is_some_and(|ending| ending == "ibd")
 }
 
 /// One external file.
@@ -104,7 +103,8 @@ impl ExternalFiles {
                 files.push(ExternalFile {
                     from: item.path(),
                     to: redo.unwrap_or_else(|| Path::new("")).join(&name),
-                    is_index: matches!(self.kind, Kind::Logs(_)) && numbered(&name.to_string_lossy()).is_none(),
+                    is_index: matches!(self.kind, Kind::Logs(_))
+                        && file_kind::log_base(&name.to_string_lossy()).is_none(),
                 });
             }
         }

@@ -300,16 +300,9 @@ fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject>
         // Tablespaces, also `.ibu` ones, are recognised by name above; a key file has no data.
         Some(FileKind::ExportKey) if !named => None,
         Some(kind) => Some(Subject::Known(kind)),
-        None if named || is_log_name(name) || name.ends_with(".delta") => Some(Subject::Unidentified),
+        None if named || file_kind::log_base(name).is_some() || name.ends_with(".delta") => Some(Subject::Unidentified),
         None => None,
     }
-}
-
-/// `<base>.000123`, the names of binary and relay logs.
-fn is_log_name(name: &str) -> bool {
-    const DIGITS: usize = 6;
-    let number = name.rsplit_once('.').map_or("", |(_, number)| number);
-    number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A path that leads nowhere.
@@ -343,10 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_logs_and_system_tablespaces() {
-        assert!(is_log_name("binlog.000001"));
-        assert!(is_log_name("relay-bin-ch1.1234567"));
-        assert!(!is_log_name("binlog.index"));
+    fn names_of_system_tablespaces() {
         assert!(is_system(Path::new("/d/ibdata12")));
         assert!(!is_system(Path::new("/d/ibdata1.bak")));
     }

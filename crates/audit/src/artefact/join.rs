@@ -176,7 +176,8 @@ impl<'a> Join<'a> {
         let stem = file.path.rsplit_once('.').map(|(stem, _)| stem);
         let known = stem.is_some_and(|stem| self.log_stems.contains(stem));
         let usual = stem.is_some_and(|stem| stem.ends_with("binlog") || stem.ends_with("-bin"));
-        is_numbered(file.base_name()) && (known || usual || matches!(file.role, Role::BinaryLog | Role::RelayLog))
+        file_kind::log_base(file.base_name()).is_some()
+            && (known || usual || matches!(file.role, Role::BinaryLog | Role::RelayLog))
     }
 
     /// A table's file, or a schema, that lies elsewhere: no link is followed out of a directory. A
@@ -359,7 +360,7 @@ fn kind_by_name(file: &FileFact) -> Option<Kind> {
         Some(FileKind::AriaLog) => Some(Kind::AriaLog),
         Some(FileKind::MyisamData | FileKind::Archive | FileKind::Csv) => Some(Kind::PlainTable),
         Some(FileKind::GaleraCache) => Some(Kind::GaleraCache),
-        _ if matches!(file.content, Content::Empty) || !is_numbered(name) => None,
+        _ if matches!(file.content, Content::Empty) || file_kind::log_base(name).is_none() => None,
         _ => match file.role {
             Role::BinaryLog => Some(Kind::BinaryLog),
             Role::RelayLog => Some(Kind::RelayLog),
@@ -376,11 +377,6 @@ fn kind_of_tablespace_name(name: &str) -> Kind {
         _ if file_kind::is_undo(name) => Kind::Undo,
         _ => Kind::Table,
     }
-}
-
-/// Ends as logs do: a dot and at least six digits.
-fn is_numbered(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(_, end)| end.len() >= 6 && end.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn kind_of_scan(scan: &TablespaceScan) -> Kind {

@@ -188,14 +188,9 @@ fn may_hold_pages(file: &FileFact) -> bool {
 
 fn is_named_so(name: &str) -> bool {
     use FileKind::{AriaData, AriaIndex, Doublewrite, Redo, Tablespace};
-    const DIGITS: usize = 6;
-    let kind = file_kind::recognise(&[], name, 0);
-    let numbered = name
-        .rsplit_once('.')
-        .is_some_and(|(_, number)| number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit()));
-    match kind {
+    match file_kind::recognise(&[], name, 0) {
         Some(kind) => matches!(kind, Tablespace | Redo | Doublewrite | AriaData | AriaIndex),
-        None => numbered,
+        None => file_kind::log_base(name).is_some(),
     }
 }
 

@@ -20,7 +20,7 @@ use std::{
 };
 
 use files::regular::{self, Links};
-use innodb::log_copy::LogCopy;
+use innodb::{file_kind, log_copy::LogCopy};
 
 use super::{
     Account, FollowError, Followed, Position,
@@ -212,15 +212,18 @@ impl<'a> Server<'a> {
     /// Whether a file is neither a tablespace, nor a log that is copied by position, nor of the backup itself.
     fn is_other(&self, item: &Item) -> bool {
         let name = item.to.file_name().unwrap_or_default();
-        let is_redo = name.as_encoded_bytes().starts_with(b"ib_logfile");
-        !is_tablespace(&item.to) && !is_redo && name != ddl_log::NAME && !self.is_binary_log(&item.from)
+        !is_tablespace(&item.to)
+            && !file_kind::is_redo(name)
+            && name != ddl_log::NAME
+            && !self.is_binary_log(&item.from)
     }
 
     fn is_binary_log(&self, path: &Path) -> bool {
         let Some(base) = &self.variables.binary_log else { return false };
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
-        path.with_extension("") == *base && (is_number(ending) || ending == "index")
+        let is_numbered =
+            path.file_name().and_then(OsStr::to_str).is_some_and(|name| file_kind::log_base(name).is_some());
+        let is_index = path.extension().is_some_and(|ending| ending == "index");
+        path.with_extension("") == *base && (is_numbered || is_index)
     }
 
     fn position(&mut self) -> Result<Position, FollowError> {

@@ -7,7 +7,10 @@ use std::{
     sync::OnceLock,
 };
 
-use innodb::verify::redo::{KEY_INFO_BYTES, RedoKeyInfo, key_info};
+use innodb::{
+    file_kind,
+    verify::redo::{KEY_INFO_BYTES, RedoKeyInfo, key_info},
+};
 
 use crate::{
     plan::{Plan, Planned},
@@ -45,10 +48,8 @@ fn directory(planned: &Planned) -> Option<&Path> {
     planned.entry.path.as_path().parent()
 }
 
-/// File names since MySQL 8.0.30, and before.
 fn is_redo(planned: &Planned) -> bool {
-    let name = planned.entry.path.as_path().file_name().unwrap_or_default().as_encoded_bytes();
-    planned.file_bytes().is_some() && [&b"#ib_redo"[..], b"ib_logfile"].iter().any(|begin| name.starts_with(begin))
+    planned.file_bytes().is_some() && planned.entry.path.as_path().file_name().is_some_and(file_kind::is_redo)
 }
 
 #[cfg(test)]
