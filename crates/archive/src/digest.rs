@@ -7,6 +7,7 @@ use std::{
 };
 
 use aws_lc_rs::digest::{Context, SHA256, SHA256_OUTPUT_LEN, digest};
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 
 /// A SHA-256, written as 64 hexadecimal digits in lower case.
@@ -43,17 +44,8 @@ impl FromStr for Digest {
     type Err = InvalidDigest;
 
     fn from_str(text: &str) -> Result<Self, InvalidDigest> {
-        let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
-        if text.len() != 2 * SHA256_OUTPUT_LEN || !text.bytes().all(|byte| is_digit(&byte)) {
-            return Err(InvalidDigest);
-        }
-        let (pairs, _) = text.as_bytes().as_chunks::<2>();
-        let mut bytes = [0; SHA256_OUTPUT_LEN];
-        for (byte, pair) in bytes.iter_mut().zip(pairs) {
-            let pair = std::str::from_utf8(pair).map_err(|_| InvalidDigest)?;
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| InvalidDigest)?;
-        }
-        Ok(Self(bytes))
+        let digest = HEXLOWER.decode(text.as_bytes()).map_err(|_| InvalidDigest)?;
+        digest.try_into().map(Self).map_err(|_| InvalidDigest)
     }
 }
 
@@ -73,7 +65,7 @@ impl From<Digest> for String {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        HEXLOWER.encode_display(&self.0).fmt(f)
     }
 }
 

@@ -12,6 +12,7 @@ use archive::{
     receipt::{self, NAMESPACE, Object},
     sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, Signature},
 };
+use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use store::{Name, Store};
@@ -70,7 +71,8 @@ impl Repository {
     pub fn init(store: Box<dyn Store>) -> Result<(Self, bool), BackupError> {
         let mut id = [0; ID_BYTES];
         aws_lc_rs::rand::fill(&mut id).map_err(|_| BackupError::Randomness)?;
-        let description = Description { schema: SCHEMA.to_owned(), id: codec::hex(&id), created: Timestamp::now() };
+        let description =
+            Description { schema: SCHEMA.to_owned(), id: HEXLOWER.encode(&id), created: Timestamp::now() };
         let mut bytes = serde_json::to_vec(&description).map_err(io::Error::from).map_err(ArchiveError::Io)?;
         bytes.push(b'\n');
         let put = store.put_new(&name(names::REPOSITORY)?, &mut bytes.as_slice(), bytes.len() as u64)?;

@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use data_encoding::HEXLOWER;
 use jiff::{SignedDuration, Timestamp};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
@@ -217,7 +218,7 @@ impl Authority {
 
 /// Subject of an authority whose owner gave none.
 fn default_subject() -> Result<String, Error> {
-    let number = random::<4>()?.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let number = HEXLOWER.encode(&random::<4>()?);
     Ok(format!("Sealant private CA {number}"))
 }
 

@@ -17,6 +17,7 @@ use std::{
 };
 
 use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::HEXLOWER;
 use files::WriteOptions;
 use jiff::Timestamp;
 use rustix::fs::{FlockOperation, flock};
@@ -339,7 +340,7 @@ impl Requests {
 /// Identities hold paths and are long; a file's name must not.
 fn name_of(identity: &str) -> String {
     let hash = digest(&SHA256, identity.as_bytes());
-    hash.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(hash.as_ref().get(..8).unwrap_or_default())
 }
 
 fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {

@@ -1,5 +1,7 @@
 //! Names and texts in statements.
 
+use data_encoding::HEXLOWER;
+
 /// A name, in backquotes. Names may hold any character but NUL.
 pub(crate) fn name(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
@@ -8,8 +10,11 @@ pub(crate) fn name(name: &str) -> String {
 /// A text, in quotes. Sessions have `NO_BACKSLASH_ESCAPES` off or on: neither quotes nor backslashes
 /// are left as they are.
 pub(crate) fn text(text: &str) -> String {
-    let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
-    if text.contains(['\'', '\\']) { format!("CONVERT(0x{hex} USING utf8mb4)") } else { format!("'{text}'") }
+    if text.contains(['\'', '\\']) {
+        format!("CONVERT(0x{} USING utf8mb4)", HEXLOWER.encode_display(text.as_bytes()))
+    } else {
+        format!("'{text}'")
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::{os::unix::ffi::OsStrExt, path::PathBuf};
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -142,11 +143,11 @@ impl EntryLine {
         let (kind, bytes, target) = match &entry.kind {
             Kind::File { bytes } => (LineKind::File, Some(*bytes), None),
             Kind::Directory => (LineKind::Directory, None, None),
-            Kind::Link { target } => (LineKind::Link, None, Some(hex(target))),
+            Kind::Link { target } => (LineKind::Link, None, Some(HEXLOWER.encode(target))),
         };
         Self {
             path: path.to_string_lossy().into_owned(),
-            path_bytes: path.to_str().is_none().then(|| hex(entry.path.as_bytes())),
+            path_bytes: path.to_str().is_none().then(|| HEXLOWER.encode(entry.path.as_bytes())),
             kind,
             bytes,
             blake3: hash.map(|hash| hash.to_string()),
@@ -162,7 +163,7 @@ impl EntryLine {
     #[must_use]
     pub fn parse(self) -> Option<(Entry, Option<Hash>)> {
         let path = match self.path_bytes {
-            Some(bytes) => unhex(&bytes)?,
+            Some(bytes) => HEXLOWER_PERMISSIVE.decode(bytes.as_bytes()).ok()?,
             None => PathBuf::from(self.path).as_os_str().as_bytes().to_vec(),
         };
         let hash = match self.blake3 {
@@ -172,25 +173,11 @@ impl EntryLine {
         let kind = match self.kind {
             LineKind::File => Kind::File { bytes: hash.and(self.bytes)? },
             LineKind::Directory => Kind::Directory,
-            LineKind::Link => Kind::Link { target: unhex(&self.target_bytes?)? },
+            LineKind::Link => Kind::Link { target: HEXLOWER_PERMISSIVE.decode(self.target_bytes?.as_bytes()).ok()? },
         };
         let mode = u32::from_str_radix(&self.mode, 8).ok()?;
         let path = RelativePath::parse(&path)?;
         let (uid, gid, modified) = (self.uid, self.gid, self.modified);
         Some((Entry { path, kind, mode, uid, gid, modified }, hash))
     }
-}
-
-/// Hexadecimal digits, two per byte.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Decodes hexadecimal digits; `None` if the text is not hexadecimal.
-#[must_use]
-pub fn unhex(text: &str) -> Option<Vec<u8>> {
-    let (digits, rest) = text.as_bytes().as_chunks::<2>();
-    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    if rest.is_empty() { digits.iter().map(byte).collect() } else { None }
 }

@@ -16,6 +16,5 @@ pub mod hash;
 pub mod page;
 pub mod path;
 
-pub use crate::entry::{hex, unhex};
 pub use crate::field::{Fields, Malformed, put_counted};
 pub use crate::page::Undecodable;

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use data_encoding::HEXLOWER;
 use zeroize::Zeroizing;
 
 use crate::{error::KeyringError, openssl_enc};
@@ -45,9 +46,7 @@ pub fn new_key_file(keys: u32, password: &[u8]) -> Result<Vec<u8>, KeyringError>
 fn add_random(text: &mut String, bytes: usize) -> Result<(), KeyringError> {
     let mut random = Zeroizing::new(vec![0; bytes]);
     SystemRandom::new().fill(&mut random).map_err(|_| KeyringError::Cipher)?;
-    for byte in random.iter() {
-        let _ = write!(text, "{byte:02x}");
-    }
+    HEXLOWER.encode_append(&random, text);
     Ok(())
 }
 

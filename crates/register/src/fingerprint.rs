@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use aws_lc_rs::digest::{Context, SHA256};
+use data_encoding::HEXLOWER;
 use keyring::{MariaDbKeys, MysqlKeyring};
 
 /// Fingerprints by key name.
@@ -35,7 +36,7 @@ fn fingerprint(name: &str, key: &[u8]) -> String {
     for part in [b"sealant key fingerprint\0".as_slice(), name.as_bytes(), b"\0", key] {
         hash.update(part);
     }
-    hash.finish().as_ref().iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(hash.finish().as_ref().get(..4).unwrap_or_default())
 }
 
 #[cfg(test)]

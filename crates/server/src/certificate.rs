@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use aws_lc_rs::digest;
+use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use rustls_pki_types::{CertificateDer, UnixTime, pem::PemObject};
 use serde::{Deserialize, Serialize};
@@ -104,7 +105,7 @@ impl Certificate {
         Ok(Self {
             subject: parsed.subject().to_string(),
             issuer: parsed.issuer().to_string(),
-            serial_hex: hex(parsed.raw_serial()),
+            serial_hex: HEXLOWER.encode(parsed.raw_serial()),
             version: parsed.version().0.saturating_add(1),
             not_before: timestamp(parsed.validity().not_before.timestamp())?,
             not_after: timestamp(parsed.validity().not_after.timestamp())?,
@@ -216,18 +217,9 @@ pub(crate) fn parse(der: &[u8]) -> Result<X509Certificate<'_>, CertificateError>
     Ok(parsed)
 }
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 /// SHA-256 in hexadecimal, as in [`Certificate::sha256`].
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    hex(digest::digest(&digest::SHA256, bytes).as_ref())
+    HEXLOWER.encode(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
 fn timestamp(seconds: i64) -> Result<Timestamp, CertificateError> {

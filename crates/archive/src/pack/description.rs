@@ -1,7 +1,8 @@
 //! Descriptions of frames.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use codec::{hash::Hash, hex, page::Form, path::RelativePath, unhex};
+use codec::{hash::Hash, page::Form, path::RelativePath};
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use serde::{Deserialize, Serialize};
 
 use super::{MAX_DESCRIPTION_BYTES, MAX_FRAME_BYTES, MAX_PACKED_BYTES, MAX_RUNS};
@@ -98,7 +99,7 @@ impl Description {
         let opened = self.opened.as_ref();
         let line = Line {
             f: path.to_string_lossy().into_owned(),
-            fb: path.to_str().is_none().then(|| hex(self.path.as_bytes())),
+            fb: path.to_str().is_none().then(|| HEXLOWER.encode(self.path.as_bytes())),
             runs: self.extents.clone(),
             b3: self.hash.to_string(),
             z: u32::try_from(packed_bytes).map_err(|_| ArchiveError::Pack("a frame is too long"))?,
@@ -126,7 +127,7 @@ impl Description {
 
     fn from_line(line: Line) -> Option<(Self, usize)> {
         let path = match line.fb {
-            Some(digits) => RelativePath::parse(&unhex(&digits)?)?,
+            Some(digits) => RelativePath::parse(&HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok()?)?,
             None => RelativePath::parse(line.f.as_bytes())?,
         };
         let opened = match line.form {

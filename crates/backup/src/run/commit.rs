@@ -14,6 +14,7 @@ use archive::{
     sshsig::{self, SigningKey},
 };
 use aws_lc_rs::hmac;
+use data_encoding::HEXLOWER;
 use innodb::{KeyVersion, keys::KeySource};
 use jiff::Timestamp;
 use store::Put;
@@ -210,7 +211,7 @@ pub(crate) fn key_check(keys: &dyn KeySource, id: u32, version: u32) -> Option<M
     let key = keys.mariadb(id, KeyVersion(version))?;
     let message = [b"sealant key check 1".as_slice(), &id.to_be_bytes(), &version.to_be_bytes()].concat();
     let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &key), &message);
-    Some(MariaDbKey { id, version, check: codec::hex(tag.as_ref().get(..8)?) })
+    Some(MariaDbKey { id, version, check: HEXLOWER.encode(tag.as_ref().get(..8)?) })
 }
 
 /// Writes signature and receipt, in this order.

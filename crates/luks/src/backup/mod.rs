@@ -6,13 +6,13 @@ mod manifest;
 mod repair;
 mod restore;
 
-use std::fmt::Write;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest;
+use data_encoding::HEXLOWER;
 use files::WriteOptions;
 use rustix::fs::OFlags;
 
@@ -245,9 +245,5 @@ fn volume(source: &dyn ReadAt, path: &Path) -> Result<(Readable, Volume), Backup
 
 /// SHA-256 as hex.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
-    let sum = digest::digest(&digest::SHA256, bytes);
-    sum.as_ref().iter().fold(String::with_capacity(64), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    HEXLOWER.encode(digest::digest(&digest::SHA256, bytes).as_ref())
 }

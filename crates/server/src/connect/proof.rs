@@ -7,6 +7,7 @@
 //! Source: MDEV-31855; confirmed on MariaDB 11.8.
 
 use aws_lc_rs::{constant_time::verify_slices_are_equal, digest};
+use data_encoding::HEXLOWER;
 use rustls_pki_types::CertificateDer;
 
 use super::TlsFacts;
@@ -42,7 +43,7 @@ pub(super) fn judge(
     expected.update(&hash);
     expected.update(challenge);
     expected.update(Fingerprint::of(der).as_bytes());
-    let expected = crate::certificate::hex(expected.finish().as_ref());
+    let expected = HEXLOWER.encode(expected.finish().as_ref());
     verify_slices_are_equal(&proof.to_ascii_lowercase(), expected.as_bytes()).map_err(|_| Error::ProofWrong)?;
     // The proof is of the certificate, which is public; of its key the handshake was.
     if verify::key_is_checked(&CertificateDer::from(der.as_slice())) {

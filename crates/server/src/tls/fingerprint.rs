@@ -3,6 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use aws_lc_rs::digest;
+use data_encoding::HEXLOWER;
 
 /// SHA-256 of a certificate as DER, which is what `openssl x509 -fingerprint -sha256` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -58,7 +59,7 @@ impl TryFrom<String> for Fingerprint {
 
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        HEXLOWER.encode_display(&self.0).fmt(f)
     }
 }
 
