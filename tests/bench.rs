@@ -481,7 +481,7 @@ fn what_tls_cannot_be_measured_on_is_told_in_one_sentence() {
         assert!(stderr.contains(words), "{words:?} is not in {stderr}");
     };
     refused("/nowhere/mariadbd", into.path(), &[], "/nowhere/mariadbd: no such program");
-    refused("/bin/true", into.path(), &[], "is no server");
+    refused("/bin/true", into.path(), &[], "is not a server");
     refused("/bin/true", Path::new("/nowhere"), &[], "/nowhere: No such file");
     refused("/bin/true", into.path(), &["--sizes=2T"], "a size from 1 to 1G");
     refused("/bin/true", into.path(), &["--html=/nowhere/page"], "/nowhere");
@@ -490,7 +490,7 @@ fn what_tls_cannot_be_measured_on_is_told_in_one_sentence() {
     let script = into.path().join("server");
     let text = "echo 'x Ver 10.11.1-MariaDB'\necho 'E [ERROR] no luck today' >&2\n[ \"$2\" = --version ]";
     harness::script(&script, text).expect("written");
-    refused(script.to_str().expect("ASCII"), into.path(), &[], "its scripts for system tables are not there");
+    refused(script.to_str().expect("ASCII"), into.path(), &[], "its scripts for system tables are missing");
     assert!(fs::read_dir(into.path()).expect("listed").count() == 1, "nothing is left");
 }
 

@@ -140,7 +140,7 @@ fn a_keyring_that_is_not_what_it_should_be_is_not_rotated() {
     let swapped = String::from_utf8(keyring.clone()).expect("text");
     let swapped = secrets_in(&swapped).iter().fold(swapped, |text, key| text.replace(key, &"A5".repeat(32)));
     fs::write(at.keyring(), swapped).expect("written");
-    at.run("b.age", &BOTH).refused(1, "encrypted files; the first that stays shut is", lost);
+    at.run("b.age", &BOTH).refused(1, "encrypted files; the first that it does not open is", lost);
 
     fs::write(at.keyring(), &keyring).expect("written");
     let copy = at.path("copy");

@@ -605,7 +605,7 @@ fn neither_side_takes_much_memory_or_the_page_cache() {
     let [hot, cold] = ["hot.ibd", "cold.ibd"].map(|name| source.join(name));
     fs::write(&hot, noise(1, BYTES)).expect("written");
     fs::write(&cold, noise(2, BYTES)).expect("written");
-    if ::bench::forget(&[hot.clone(), cold.clone()]).is_err() || cached_bytes(&hot).is_none() {
+    if ::bench::drop_cache(&[hot.clone(), cold.clone()]).is_err() || cached_bytes(&hot).is_none() {
         leave_out("a file system in memory, or no fincore");
         return;
     }

@@ -1,4 +1,4 @@
-//! Records the compiler, which every measurement depends on.
+//! Records the compiler version, on which every measurement depends.
 
 use std::env;
 use std::process::Command;

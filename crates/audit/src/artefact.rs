@@ -1,8 +1,8 @@
-//! Data at rest, piece by piece: what the server reports of each, and what its bytes show.
+//! Artefacts at rest: tablespaces, logs and other files, with what the server reports about each and what its bytes
+//! show.
 //!
-//! Checks, the coverage map and the search for contradictions all judge these, so that they
-//! cannot disagree. A tablespace of the server is joined with its file by path, then by space
-//! id; what only one side knows stays with that side alone.
+//! Checks, the coverage map and the search for contradictions all use them, so that they cannot disagree. A tablespace
+//! of the server is joined with its file by path, else by space id; one without a counterpart stays alone.
 
 mod bytes;
 mod join;
@@ -21,7 +21,7 @@ use crate::facts::host::DiskLayer;
 use crate::facts::sql::Tablespace;
 use crate::finding::{Evidence, Grade};
 
-/// What a piece of data at rest is.
+/// Kind of an artefact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -31,7 +31,7 @@ pub enum Kind {
     GeneralTablespace,
     /// MySQL's `mysql.ibd`.
     MysqlTablespace,
-    /// `ibdata1` and its siblings.
+    /// System tablespace: `ibdata1` and further files.
     SystemTablespace,
     /// Undo tablespace.
     Undo,
@@ -49,7 +49,7 @@ pub enum Kind {
     AriaTable,
     /// Aria log.
     AriaLog,
-    /// Table of an engine without encryption.
+    /// Table of an engine that cannot encrypt.
     PlainTable,
     /// Galera's write-set cache.
     GaleraCache,
@@ -59,65 +59,65 @@ pub enum Kind {
     Backup,
 }
 
-/// Variables that switch the encryption of temporary tablespaces: MariaDB's, Percona's.
+/// Variables that enable encryption of temporary tablespaces: MariaDB's, Percona's.
 pub(crate) const TEMPORARY_SWITCHES: [&str; 2] = ["innodb_encrypt_temporary_tables", "innodb_temp_tablespace_encrypt"];
-/// Variables that switch the encryption of temporary files: of MariaDB and Percona, of MariaDB's tables on disk,
-/// of the files that Percona's InnoDB sorts and logs table changes in. A server has some of them, or none.
+/// Variables that enable encryption of temporary files: of MariaDB and Percona, of MariaDB's temporary tables on disk,
+/// of the files in which Percona's InnoDB sorts and logs table changes. A server has some of them, or none.
 pub(crate) const TEMPORARY_FILE_SWITCHES: [&str; 3] =
     ["encrypt_tmp_files", "encrypt_tmp_disk_tables", "innodb_encrypt_online_alter_logs"];
 
-/// Whether it is encrypted.
+/// Encryption of an artefact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// All that must be encrypted is.
+    /// Everything that must be encrypted is.
     Encrypted,
-    /// Some of it is, some is clear.
+    /// Partly encrypted, partly clear.
     Partly,
-    /// It is clear.
+    /// Clear.
     Clear,
-    /// It holds nothing.
+    /// Without content.
     Empty,
 }
 
-/// One piece of data at rest.
+/// An artefact at rest.
 #[derive(Debug, Clone)]
 pub struct Artefact<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// What findings call it: the file below its root, or the tablespace's name if no file was seen.
+    /// Name in findings: path of the file below its root, or the tablespace's name if no file was found.
     pub name: String,
-    /// What the server says; none if it says nothing.
+    /// State according to the server; `None` if it does not report one.
     pub reported: Option<State>,
-    /// The server's row, if it is a tablespace.
+    /// The server's row, for a tablespace.
     pub tablespace: Option<Tablespace<'a>>,
-    /// The answer (see `server::dialect`) behind `reported`.
+    /// Name of the query (see `server::dialect`) behind `reported`.
     pub reported_by: &'static str,
-    /// The variable behind `reported`, if it is one.
+    /// Name of the variable behind `reported`, if it is one.
     pub switch: Option<&'static str>,
-    /// Where the server says that its file is, absolute.
+    /// Absolute path of the file according to the server.
     pub datafile: Option<String>,
-    /// Its file.
+    /// The file that was found.
     pub file: Option<&'a FileFact>,
-    /// What the bytes say; none if they could not be read or told.
+    /// State according to the bytes; `None` if they could not be read or interpreted.
     pub bytes: Option<State>,
-    /// Why its file, which was read, is damaged: then the server's word is no proof either.
+    /// Why the file is damaged, so that the server's report proves nothing either.
     pub doubt: Option<String>,
-    /// What the disk below does, if that is known.
+    /// Encryption of the disk, if known.
     pub disk: Option<&'a DiskLayer>,
 }
 
-/// All data at rest of one server.
+/// All artefacts of one server.
 #[derive(Debug, Default)]
 pub struct Artefacts<'a> {
     all: Vec<Artefact<'a>>,
 }
 
 impl<'a> Artefacts<'a> {
-    /// Joins what the server reports with what the files hold.
+    /// Joins the server's reports with the files.
     #[must_use]
-    pub fn of(facts: &'a Facts) -> Self {
-        Self { all: Join::of(facts) }
+    pub fn join(facts: &'a Facts) -> Self {
+        Self { all: Join::artefacts(facts) }
     }
 
     /// Every artefact.
@@ -125,7 +125,7 @@ impl<'a> Artefacts<'a> {
         self.all.iter()
     }
 
-    /// Whether the files are MariaDB's; none if they do not tell.
+    /// Whether MariaDB wrote the files; `None` if they do not show it.
     #[must_use]
     pub fn written_by_mariadb(&self) -> Option<bool> {
         let families = self.all.iter().filter_map(|artefact| Some(artefact.scan()?.page0.family));
@@ -138,15 +138,14 @@ impl<'a> Artefacts<'a> {
         told.into_iter().next().or_else(aria)
     }
 
-    /// Those of one kind.
+    /// Artefacts of a kind.
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Artefact<'a>> {
         self.all.iter().filter(move |artefact| artefact.kind == kind)
     }
 }
 
 impl Artefact<'_> {
-    /// The state by the strongest evidence, and its grade; none if nothing tells, or if a damaged
-    /// file leaves it in doubt.
+    /// State and grade of the strongest evidence; `None` without evidence, or if the file is damaged.
     #[must_use]
     pub fn state(&self) -> Option<(State, Grade)> {
         if self.doubt.is_some() {
@@ -156,19 +155,19 @@ impl Artefact<'_> {
         self.bytes.map(|s| (s, Grade::Bytes)).or_else(|| self.reported.map(|s| (s, reported)))
     }
 
-    /// Whether the server calls it encrypted and the bytes, as far as they were read, do not.
+    /// Whether the server reports it as encrypted but the bytes read so far are not.
     #[must_use]
     pub fn contradicted(&self) -> bool {
         self.reported == Some(State::Encrypted) && matches!(self.bytes, Some(State::Clear | State::Partly))
     }
 
-    /// What page 0 promises; none if it was not read, or there is none.
+    /// What page 0 declares; `None` if it was not read or does not exist.
     #[must_use]
     pub fn promise(&self) -> Option<Promise> {
         self.scan().map(promise_of)
     }
 
-    /// Whether somebody, server or page 0, calls it encrypted or begun to be.
+    /// Whether the server or page 0 declares it encrypted, or encryption in progress.
     #[must_use]
     pub fn meant_to_be_encrypted(&self) -> bool {
         let bytes = self.promise().is_some_and(|promise| promise != Promise::None)
@@ -176,7 +175,7 @@ impl Artefact<'_> {
         bytes || matches!(self.reported, Some(State::Encrypted | State::Partly))
     }
 
-    /// The layer that encrypts the disk below, if one does.
+    /// The encrypting layer of the disk, if there is one.
     #[must_use]
     pub fn disk_encryption(&self) -> Option<&str> {
         match self.disk {
@@ -185,7 +184,7 @@ impl Artefact<'_> {
         }
     }
 
-    /// The scan of its pages, if it is a tablespace whose file was read.
+    /// The scan of its pages, for a tablespace whose file was read.
     #[must_use]
     pub fn scan(&self) -> Option<&TablespaceScan> {
         match self.file.map(|file| &file.content) {
@@ -194,7 +193,7 @@ impl Artefact<'_> {
         }
     }
 
-    /// How many of its pages, blocks or slots were read, and how many there are.
+    /// Number of pages, blocks or slots read, and their total.
     #[must_use]
     pub fn extent(&self) -> Option<(u64, u64)> {
         match self.file.map(|file| &file.content)? {
@@ -208,7 +207,7 @@ impl Artefact<'_> {
         }
     }
 
-    /// The copies of pages in it: a doublewrite file, or the area in the system tablespace.
+    /// Copies of pages in it: a doublewrite file, or the doublewrite area of the system tablespace.
     #[must_use]
     pub fn page_copies(&self) -> Option<&DoublewriteCopies> {
         match self.file.map(|file| &file.content) {
@@ -218,13 +217,13 @@ impl Artefact<'_> {
         }
     }
 
-    /// Its number, if it is a tablespace.
+    /// Space id, for a tablespace.
     #[must_use]
     pub fn space_id(&self) -> Option<SpaceId> {
         self.scan().map(|scan| scan.page0.space_id).or_else(|| self.tablespace.map(|space| SpaceId(space.space_id)))
     }
 
-    /// Why its state is not known although its file was read or looked for; none if nothing was tried.
+    /// Why its state is unknown although its file was read or looked for; `None` if that was not tried.
     #[must_use]
     pub fn why_unknown(&self) -> Option<String> {
         if self.doubt.is_some() {
@@ -240,7 +239,7 @@ impl Artefact<'_> {
         }
     }
 
-    /// Schema and table as statements spell them, if it is a table's or partition's tablespace, or a file of one.
+    /// Schema and table, as in statements, if it is a file of a table or partition.
     #[must_use]
     pub fn table(&self) -> Option<(String, String)> {
         let path = self.file.map(|file| file.name.as_str()).or(self.datafile.as_deref());
@@ -248,14 +247,13 @@ impl Artefact<'_> {
             Some(path) => encoded_names(path)?,
             None => self.tablespace?.name.rsplit_once('/')?,
         };
-        // The files of a partition are called TABLE#p#PARTITION; a # of a name is written @0023.
+        // Files of a partition are named TABLE#p#PARTITION; a # in a name is encoded as @0023.
         let table = table.split_once('#').map_or(table, |(table, _)| table);
         let (schema, table) = (decoded(schema), decoded(table));
         (!table.is_empty()).then_some((schema, table))
     }
 
-    /// Whether it holds what every server of its kind holds: settings of the `sys` schema that nobody
-    /// puts data into, help texts, time zones.
+    /// Whether its content is the same on every server: settings of the `sys` schema, help texts, time zones.
     #[must_use]
     pub fn is_public(&self) -> bool {
         let Some((schema, table)) = self.table() else { return false };
@@ -268,8 +266,8 @@ impl Artefact<'_> {
         }
     }
 
-    /// Whether it is a table of an old engine that the server keeps for itself. The log tables are
-    /// not: they hold what users write.
+    /// Whether it is an internal table of the server in an old engine. Log tables do not count: they contain users'
+    /// data.
     #[must_use]
     pub fn is_servers_own(&self) -> bool {
         let own = |schema: &str| ["mysql", "performance_schema", "information_schema", "sys"].contains(&schema);
@@ -277,7 +275,7 @@ impl Artefact<'_> {
         self.kind == Kind::PlainTable && self.table().is_some_and(|(schema, table)| own(&schema) && !log(&table))
     }
 
-    /// What to quote: the server's row, then the bytes.
+    /// The evidence: the server's row, then the bytes.
     #[must_use]
     pub fn evidence(&self, facts: &Facts) -> Vec<Evidence> {
         let mut evidence = Vec::new();
@@ -296,7 +294,7 @@ impl Artefact<'_> {
     }
 }
 
-/// Directory and stem of a table's file.
+/// Directory and stem of a table's file, encoded.
 fn encoded_names(path: &str) -> Option<(&str, &str)> {
     let (schema, file) = path.rsplit_once('/')?;
     let schema = schema.rsplit_once('/').map_or(schema, |(_, last)| last);

@@ -1,4 +1,4 @@
-//! What a check is: a row of metadata and a pure function.
+//! Definition of a check: metadata and a pure function.
 
 use jiff::Timestamp;
 
@@ -11,56 +11,56 @@ use crate::policy::Policy;
 use crate::remedy::Remedy;
 use crate::run::Rules;
 
-/// A check: what it is called, why it matters, and how it judges.
+/// A check: identity, reasons, and judgement.
 ///
-/// Everything that is known of a check stands in its definition: `sealant checks`, the documents, the report
-/// and `sealant encrypt` read it from there. The table of all checks is [`crate::checks::all`].
+/// Everything known about a check is in its definition: `sealant checks`, the documentation, the report and `sealant
+/// encrypt` read it from there. The table of all checks is [`crate::checks::all`].
 #[derive(Debug, Clone, Copy)]
 pub struct Check {
-    /// Its name for ever: `area-what`.
+    /// Permanent identifier: `area-what`.
     pub id: &'static str,
-    /// One line: what is wrong when it fails.
+    /// One line about what is wrong when it fails.
     pub title: &'static str,
-    /// How much a failure matters unless the finding says otherwise.
+    /// Severity of a failure, unless the finding has another one.
     pub severity: Severity,
     /// Why it matters and where the evidence comes from, in a few sentences.
     pub explanation: &'static str,
-    /// Servers it concerns.
+    /// The servers that it applies to.
     pub applies: &'static str,
-    /// What to do about a failure, in general; each finding carries the exact command.
+    /// The general remedy; each finding has the exact command.
     pub fix: &'static str,
-    /// Lock, time and space that the fix costs.
+    /// Cost of the remedy: locks, time, space.
     pub cost: &'static str,
     /// Requirements it maps to, such as `PCI DSS 4.0.1 3.5.1`.
     pub standards: &'static [&'static str],
-    /// What a failure gives away, and to whom.
+    /// What a failure exposes, and to whom.
     pub exposes: Exposes,
-    /// What closes a failure.
+    /// What can close a failure.
     pub closed_by: ClosedBy,
-    /// What is known of those whom a failure names, if enforced TLS would cut them off.
+    /// If enforced TLS would cut off those whom a failure names: how certain that is.
     pub cut_off: Option<CutOff>,
     /// The judgement.
     pub judge: fn(&Context<'_>) -> Seen<Verdict>,
 }
 
-/// What a check may look at.
+/// Input of a check.
 #[derive(Debug)]
 pub struct Context<'a> {
-    /// The facts.
+    /// The collected facts.
     pub facts: &'a Facts,
-    /// Data at rest, with what metadata and bytes say of each piece.
+    /// Artefacts at rest.
     pub artefacts: &'a Artefacts<'a>,
-    /// The site's limits.
+    /// Limits of the site.
     pub policy: &'a Policy,
-    /// The moment of judgement.
+    /// Time of judgement.
     pub now: Timestamp,
-    /// Waivers and baseline, which only the closing checks look at.
+    /// Waivers and baseline, which only the closing checks use.
     pub rules: &'a Rules,
-    /// Findings of all other checks, for the closing checks; empty for the rest.
+    /// Findings of all other checks, for the closing checks; otherwise empty.
     pub findings: &'a [Finding],
 }
 
-/// What a check found, artefact by artefact, before the table adds id, title and standards.
+/// Result of a check by artefact, before id, title and standards are added.
 #[derive(Debug, Default)]
 pub struct Verdict {
     results: Vec<Ruling>,
@@ -79,19 +79,19 @@ pub struct Ruling {
 }
 
 impl Verdict {
-    /// A verdict with nothing in it, which ends as UNKNOWN unless something is added.
+    /// An empty verdict, which becomes UNKNOWN unless something is added.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The check does not concern this server, for this reason.
+    /// The check does not apply to this server, for this reason.
     #[must_use]
     pub fn not_applicable(why: impl Into<String>) -> Self {
         Self { results: vec![Ruling::new(Status::NotApplicable, "server", None, why)] }
     }
 
-    /// A verdict of one ruling.
+    /// A verdict with one ruling.
     #[must_use]
     pub fn one(ruling: Ruling) -> Self {
         Self { results: vec![ruling] }
@@ -102,19 +102,19 @@ impl Verdict {
         self.results.push(ruling);
     }
 
-    /// Adds an UNKNOWN for `artefact`.
+    /// Adds UNKNOWN for `artefact`.
     pub fn unseen(&mut self, artefact: impl Into<String>, unseen: Unseen) {
         self.results.push(Ruling::unseen(artefact, unseen));
     }
 
-    /// Adds `pass` if nothing failed and nothing is unknown so far.
+    /// Adds `pass` if nothing failed or is unknown so far.
     pub fn pass_if_clean(&mut self, pass: Ruling) {
         if self.results.iter().all(|ruling| matches!(ruling.status, Status::Pass | Status::NotApplicable)) {
             self.results.push(pass);
         }
     }
 
-    /// The same with `unseen` in place of a pass for the whole server: more may be there than was seen.
+    /// Replaces a pass for the whole server by `unseen`: not everything was seen.
     #[must_use]
     pub fn but_unseen(mut self, artefact: impl Into<String>, unseen: Unseen) -> Self {
         self.results.retain(|ruling| ruling.status != Status::Pass || ruling.artefact != "server");
@@ -122,13 +122,13 @@ impl Verdict {
         self
     }
 
-    /// Whether some ruling is a failure.
+    /// Whether a ruling is a failure.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.results.iter().any(|ruling| ruling.status == Status::Fail)
     }
 
-    /// Whether nothing has been said yet.
+    /// Whether there are no rulings.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.results.is_empty()
@@ -154,13 +154,13 @@ impl Ruling {
         Self::new(Status::Fail, artefact, Some(grade), message)
     }
 
-    /// The evidence shows that all is well.
+    /// The evidence shows that everything is in order.
     #[must_use]
     pub fn pass(artefact: impl Into<String>, grade: Grade, message: impl Into<String>) -> Self {
         Self::new(Status::Pass, artefact, Some(grade), message)
     }
 
-    /// The evidence could not be had.
+    /// The evidence is not available.
     #[must_use]
     pub fn unseen(artefact: impl Into<String>, unseen: Unseen) -> Self {
         let mut ruling = Self::new(Status::Unknown, artefact, None, format!("{}: {}", unseen.what, unseen.why));
@@ -168,21 +168,21 @@ impl Ruling {
         ruling
     }
 
-    /// The same with other than the check's severity.
+    /// Sets a severity other than the check's.
     #[must_use]
     pub const fn severity(mut self, severity: Severity) -> Self {
         self.severity = Some(severity);
         self
     }
 
-    /// The same with one more piece of evidence.
+    /// Adds a piece of evidence.
     #[must_use]
     pub fn evidence(mut self, evidence: Evidence) -> Self {
         self.evidence.push(evidence);
         self
     }
 
-    /// The same with what mends it; text alone is advice.
+    /// Sets the remedy; plain text is advice.
     #[must_use]
     pub fn fix(mut self, remedy: impl Into<Remedy>) -> Self {
         self.remedy = Some(remedy.into());
@@ -191,7 +191,7 @@ impl Ruling {
 }
 
 impl Check {
-    /// Judges, and dresses the rulings as findings. At least one finding comes back.
+    /// Judges, and converts the rulings to findings. Returns at least one.
     #[must_use]
     pub fn findings(&self, cx: &Context<'_>) -> Vec<Finding> {
         let verdict = (self.judge)(cx).unwrap_or_else(|unseen| Verdict::one(Ruling::unseen("server", unseen)));
@@ -201,12 +201,12 @@ impl Check {
                 why: "no evidence for or against was found".to_owned(),
                 remedy: "run against the live server, with its data directory readable".to_owned(),
             };
-            return vec![self.dress(Ruling::unseen("server", nothing), cx)];
+            return vec![self.to_finding(Ruling::unseen("server", nothing), cx)];
         }
-        verdict.results.into_iter().map(|ruling| self.dress(ruling, cx)).collect()
+        verdict.results.into_iter().map(|ruling| self.to_finding(ruling, cx)).collect()
     }
 
-    fn dress(&self, ruling: Ruling, cx: &Context<'_>) -> Finding {
+    fn to_finding(&self, ruling: Ruling, cx: &Context<'_>) -> Finding {
         let failed = ruling.status == Status::Fail;
         let remedy = ruling.remedy.or_else(|| failed.then(|| self.fix.into()));
         let remedy = remedy.map(|remedy| if failed { order::in_order(cx.facts, self.id, remedy) } else { remedy });

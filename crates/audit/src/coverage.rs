@@ -1,4 +1,4 @@
-//! The coverage map: where data rests and moves, and what of it is encrypted.
+//! The coverage map: which data at rest and in flight is encrypted.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,64 +10,64 @@ use crate::finding::Grade;
 
 mod in_flight;
 
-/// One row of the map: one kind of artefact at rest, or one way that data moves.
+/// A row of the map: a kind of artefact at rest, or a network channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
     /// The server.
     pub server: String,
-    /// At rest, in flight.
-    pub place: Place,
-    /// Kind of artefact or name of the channel: `tables`, `redo log`, `client connections`, …
+    /// At rest or in flight.
+    pub place: DataState,
+    /// Kind of artefact, or name of the channel: `tables`, `redo log`, `client connections`, …
     pub artefact: String,
-    /// Encrypted or not.
+    /// Its encryption.
     pub state: CoverageState,
-    /// By which layer.
+    /// The encrypting layer.
     pub layer: Layer,
-    /// The strongest evidence behind it; none if unknown or absent.
+    /// Grade of the strongest evidence; `None` if unknown or absent.
     pub grade: Option<Grade>,
-    /// How many artefacts are encrypted.
+    /// Number of encrypted artefacts.
     pub encrypted: u64,
-    /// How many are clear or partly clear.
+    /// Number of clear or partly clear artefacts.
     pub clear: u64,
-    /// How many could not be judged.
+    /// Number of artefacts that could not be judged.
     pub unknown: u64,
-    /// One clause for people.
+    /// Explanation in one clause.
     pub detail: String,
 }
 
-/// Whether data rests or moves there.
+/// Whether data is at rest or in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
-    /// On a disk.
+pub enum DataState {
+    /// Stored on a disk.
     AtRest,
-    /// On a network.
+    /// Sent over a network.
     InFlight,
 }
 
-/// Whether an artefact or channel is encrypted.
+/// Encryption of an artefact or channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CoverageState {
-    /// All of it.
+    /// Encrypted.
     Encrypted,
-    /// Some.
+    /// Partly encrypted.
     Partly,
-    /// None.
+    /// Clear.
     Clear,
-    /// Could not be seen.
+    /// Unknown.
     Unknown,
-    /// This server has none.
+    /// Does not exist on this server.
     Absent,
 }
 
-/// What encrypts.
+/// The encrypting layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layer {
-    /// The server itself: pages, log blocks.
+    /// The server: pages, log blocks.
     Tde,
-    /// The disk below.
+    /// The disk.
     Disk,
     /// TLS.
     Tls,
@@ -75,7 +75,7 @@ pub enum Layer {
     None,
 }
 
-/// Kinds at rest, in the order of the map, with the words for people.
+/// Kinds at rest, in the order of the map, with their names for people.
 const AT_REST: &[(Kind, &str)] = &[
     (Kind::Table, "tables"),
     (Kind::GeneralTablespace, "general tablespaces"),
@@ -95,7 +95,7 @@ const AT_REST: &[(Kind, &str)] = &[
     (Kind::Backup, "dumps and backups"),
 ];
 
-/// Draws the map of one server.
+/// Builds the map of one server.
 #[must_use]
 pub fn map(facts: &Facts, artefacts: &Artefacts<'_>) -> Vec<Coverage> {
     let mut rows: Vec<Coverage> = AT_REST.iter().map(|(kind, words)| at_rest(facts, artefacts, *kind, words)).collect();
@@ -103,7 +103,7 @@ pub fn map(facts: &Facts, artefacts: &Artefacts<'_>) -> Vec<Coverage> {
     rows
 }
 
-/// How the artefacts of one kind stand.
+/// Counts of the artefacts of one kind.
 #[derive(Default)]
 struct Tally {
     tde: u64,
@@ -129,17 +129,17 @@ fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, words: &str) ->
         artefacts.of_kind(Kind::SystemTablespace).for_each(|artefact| tally.page_copies(artefact));
     }
     if kind == Kind::TemporaryTablespace {
-        tally.next_temporary(facts, artefacts.of_kind(kind).all(|space| lies_safe(space)));
+        tally.predict_temporary_tables(facts, artefacts.of_kind(kind).all(|space| is_protected_by_disk(space)));
     }
     if kind == Kind::Spill {
-        tally.spills(facts);
-        tally.next_spill(facts);
+        tally.count_temporary_files(facts);
+        tally.predict_temporary_files(facts);
     }
     let (state, layer) = tally.state(facts.files.is_none() && facts.sql.is_none());
     let grade = if matches!(state, CoverageState::Unknown | CoverageState::Absent) { None } else { tally.grade };
     Coverage {
         server: facts.target.clone(),
-        place: Place::AtRest,
+        place: DataState::AtRest,
         artefact: words.to_owned(),
         state,
         layer,
@@ -151,20 +151,19 @@ fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, words: &str) ->
     }
 }
 
-/// Whether it is a system tablespace that the server cannot encrypt, and that holds nobody's data.
+/// Whether it is a system tablespace that the server cannot encrypt, and without user data.
 fn is_without_rows(facts: &Facts, artefacts: &Artefacts<'_>, file: &Artefact<'_>) -> bool {
     let harmless = file.scan().is_some_and(|scan| system::contents(facts, scan).is_empty());
     harmless && file.state().is_some() && !system::is_encryptable(facts, artefacts, file)
 }
 
-/// Whether the disk below protects it: what lives no longer than the server is as safe in memory; the rest is
-/// there to stay.
-fn lies_safe(artefact: &Artefact<'_>) -> bool {
+/// Whether its disk protects it. Memory counts as protection only for artefacts that do not outlive the server.
+fn is_protected_by_disk(artefact: &Artefact<'_>) -> bool {
     let passing = matches!(artefact.kind, Kind::TemporaryTablespace | Kind::Spill);
     artefact.disk_encryption().is_some() || passing && artefact.disk == Some(&DiskLayer::Memory)
 }
 
-/// Whether all of these switches that the server has are on; none if it has none of them.
+/// Whether all of these variables that the server has are on; `None` if it has none.
 fn switched_on(sql: &SqlFacts, names: &[&str]) -> Option<bool> {
     let known: Vec<bool> = names.iter().filter_map(|name| sql.variable_or_none(name)).map(is_switched_on).collect();
     (!known.is_empty()).then(|| known.into_iter().all(|on| on))
@@ -178,7 +177,7 @@ impl Tally {
         };
         // The map is as strong as its weakest row.
         self.grade = Some(self.grade.map_or(grade, |known| known.min(grade)));
-        let below = lies_safe(artefact);
+        let below = is_protected_by_disk(artefact);
         match state {
             State::Encrypted => self.tde += 1,
             State::Empty => self.empty += 1,
@@ -193,7 +192,7 @@ impl Tally {
         self.grade = self.grade.or_else(|| artefact.state().map(|(_, grade)| grade));
     }
 
-    /// The doublewrite area in a system tablespace, where MariaDB and old servers have it.
+    /// The doublewrite area in a system tablespace, of MariaDB and old servers.
     fn page_copies(&mut self, system: &Artefact<'_>) {
         let Some(copies) = system.page_copies().filter(|copies| copies.slots > 0) else { return };
         let below = system.disk_encryption().is_some();
@@ -207,10 +206,10 @@ impl Tally {
         self.grade = Some(self.grade.map_or(Grade::Bytes, |known| known.min(Grade::Bytes)));
     }
 
-    fn spills(&mut self, facts: &Facts) {
+    fn count_temporary_files(&mut self, facts: &Facts) {
         let Some(files) = &facts.files else { return };
-        for spill in &files.unlinked {
-            match spill.looks_random {
+        for file in &files.unlinked {
+            match file.looks_random {
                 Some(true) => self.tde += 1,
                 Some(false) => self.clear += 1,
                 None => self.empty += 1,
@@ -220,8 +219,8 @@ impl Tally {
         self.unknown += u64::from(files.unlinked_unseen.is_some());
     }
 
-    /// What becomes of the next temporary file, where none is there to be looked at.
-    fn next_spill(&mut self, facts: &Facts) {
+    /// State of future temporary files, if none exists now.
+    fn predict_temporary_files(&mut self, facts: &Facts) {
         let Some(sql) =
             facts.sql.as_ref().filter(|_| self.tde + self.disk + self.clear + self.partly + self.unknown == 0)
         else {
@@ -241,15 +240,15 @@ impl Tally {
         }
     }
 
-    /// What becomes of the next temporary tables, where none has rows now.
-    fn next_temporary(&mut self, facts: &Facts, covered: bool) {
+    /// State of future temporary tables, if none has rows now.
+    fn predict_temporary_tables(&mut self, facts: &Facts, covered: bool) {
         let nothing = self.tde + self.disk + self.clear + self.partly + self.unknown == 0;
         let Some(sql) = facts.sql.as_ref().filter(|_| nothing && self.empty > 0) else { return };
         self.grade = Some(Grade::Declared);
         match switched_on(sql, &TEMPORARY_SWITCHES) {
             Some(true) => self.tde += 1,
             _ if covered => self.disk += 1,
-            // Oracle's server cannot encrypt them (error 3833).
+            // MySQL cannot encrypt them (error 3833).
             Some(false) | None => self.clear += 1,
         }
     }
@@ -298,7 +297,7 @@ mod tests {
     use innodb::tablespace::{DoublewriteCopies, TablespaceKind};
 
     fn row(made: &Made, artefact: &str) -> Coverage {
-        let artefacts = Artefacts::of(&made.0);
+        let artefacts = Artefacts::join(&made.0);
         map(&made.0, &artefacts).into_iter().find(|row| row.artefact == artefact).unwrap()
     }
 

@@ -1,4 +1,4 @@
-//! What changed between two audits of the same server: new, fixed, worse.
+//! Differences between two audits of a server: new, fixed, worse.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,46 +13,46 @@ use crate::run::{Rules, judge};
 /// The changes from one outcome to a later one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
-    /// Failures that were not there before.
+    /// New failures.
     pub new: Vec<Change>,
-    /// Failures that are gone.
+    /// Failures that no longer exist.
     pub fixed: Vec<Change>,
-    /// Failures that got more severe.
+    /// Failures that are more severe now.
     pub worse: Vec<Change>,
-    /// What could be judged before and cannot now.
+    /// Findings that could be judged before, but not now.
     pub lost: Vec<Change>,
-    /// Failures that stayed as they were.
+    /// Number of unchanged failures.
     pub unchanged: usize,
 }
 
-/// One finding, before and after.
+/// A finding, before and after.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// The check.
     pub id: String,
     /// The artefact.
     pub artefact: String,
-    /// Status and severity before, such as `PASS` or `FAIL medium`; none if it was not there.
+    /// Status and severity before, such as `PASS` or `FAIL medium`; `None` if there was no such finding.
     pub before: Option<String>,
-    /// The same, after.
+    /// Status and severity after; `None` if there is no such finding.
     pub after: Option<String>,
-    /// Severity on the later side, or on the earlier one if there is no later.
+    /// Severity after, or before if there is no finding after.
     pub severity: Severity,
-    /// The message of the later side, or of the earlier one if there is no later.
+    /// Message after, or before if there is no finding after.
     pub message: String,
 }
 
 impl Drift {
-    /// Judges and compares saved facts. Both sides are judged at the moment of the later ones, or every certificate would
-    /// drift.
+    /// Judges and compares saved facts. Both are judged at the time of the later ones; otherwise the remaining validity
+    /// of every certificate would differ.
     #[must_use]
     pub fn of_facts(before: &Facts, after: &Facts) -> Self {
         let (rules, at) = (Rules::default(), after.collected_at);
         Self::between(&judge(before, &rules, at), &judge(after, &rules, at))
     }
 
-    /// Compares two outcomes. Servers are matched by target; where each side has one server, with
-    /// each other whatever their targets.
+    /// Compares two outcomes. Servers are matched by target; if each side has a single server, they match regardless of
+    /// the target.
     #[must_use]
     pub fn between(before: &Outcome, after: &Outcome) -> Self {
         let single = before.servers.len() <= 1 && after.servers.len() <= 1;
@@ -63,19 +63,19 @@ impl Drift {
         let mut drift = Self::default();
         for (key, now) in &new {
             let was = old.get(key).copied();
-            // The answer to another artefact counts: an UNKNOWN is often about the whole server.
+            // A finding on another artefact counts: an UNKNOWN is often about the whole server.
             let newly_blind = was.is_none() && now.status == Status::Unknown && judged_then.contains(&key.check());
-            if newly_blind { drift.lost.push(Change::of(key, None, Some(now))) } else { drift.sort_in(key, was, now) }
+            if newly_blind { drift.lost.push(Change::new(key, None, Some(now))) } else { drift.sort_in(key, was, now) }
         }
         for (key, was) in old.iter().filter(|(key, was)| was.status == Status::Fail && !new.contains_key(*key)) {
-            // What is not listed any more by a check that sees less may still be so.
+            // If a check sees less now, a finding that is missing may still apply.
             let gone = if blind.contains(&key.check()) { &mut drift.lost } else { &mut drift.fixed };
-            gone.push(Change::of(key, Some(was), None));
+            gone.push(Change::new(key, Some(was), None));
         }
         drift
     }
 
-    /// Whether a new or worse failure is at least this severe.
+    /// Whether a new or worse failure has at least this severity.
     #[must_use]
     pub fn worsened(&self, severity: Severity) -> bool {
         self.new.iter().chain(&self.worse).any(|change| change.severity >= severity)
@@ -88,14 +88,14 @@ impl Drift {
     }
 
     fn sort_in(&mut self, key: &Key<'_>, was: Option<&Finding>, now: &Finding) {
-        let change = || Change::of(key, was, Some(now));
+        let change = || Change::new(key, was, Some(now));
         let failed_before = was.is_some_and(|f| f.status == Status::Fail);
         match now.status {
             Status::Fail if !failed_before => self.new.push(change()),
             Status::Fail if was.is_some_and(|f| f.severity < now.severity) => self.worse.push(change()),
             Status::Fail => self.unchanged += 1,
             Status::Unknown if was.is_some_and(|f| f.status != Status::Unknown) => self.lost.push(change()),
-            // Accepted is not fixed.
+            // Waived does not mean fixed.
             Status::Waived => self.unchanged += usize::from(failed_before),
             _ if failed_before => self.fixed.push(change()),
             _ => {}
@@ -103,10 +103,10 @@ impl Drift {
     }
 }
 
-/// What makes two findings the same on different days.
+/// Identity of a finding across audits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key<'a> {
-    /// The target; empty if there is only one server.
+    /// Target; empty if there is only one server.
     server: &'a str,
     id: &'a str,
     artefact: &'a str,
@@ -119,12 +119,12 @@ impl<'a> Key<'a> {
     }
 }
 
-/// Checks with something that they could not judge.
+/// Checks without a verdict for some artefact.
 fn blind<'a>(index: &BTreeMap<Key<'a>, &Finding>) -> BTreeSet<(&'a str, &'a str)> {
     index.iter().filter(|(_, finding)| finding.status == Status::Unknown).map(|(key, _)| key.check()).collect()
 }
 
-/// The worst finding of each key. Drift itself is left out, or each diff would find the last one.
+/// The worst finding for each key. Drift itself is omitted: otherwise each comparison would report the previous one.
 fn index(outcome: &Outcome, single: bool) -> BTreeMap<Key<'_>, &Finding> {
     let mut index: BTreeMap<Key<'_>, &Finding> = BTreeMap::new();
     for finding in outcome.findings.iter().filter(|f| f.id != DRIFT.id) {
@@ -139,7 +139,7 @@ fn index(outcome: &Outcome, single: bool) -> BTreeMap<Key<'_>, &Finding> {
 }
 
 impl Change {
-    fn of(key: &Key<'_>, was: Option<&Finding>, now: Option<&Finding>) -> Self {
+    fn new(key: &Key<'_>, was: Option<&Finding>, now: Option<&Finding>) -> Self {
         let state = |f: &Finding| match f.status {
             Status::Fail => format!("FAIL {}", f.severity.as_str()),
             other => other.as_str().to_owned(),

@@ -1,76 +1,76 @@
-//! What can go wrong around an audit, apart from findings.
+//! Errors of audits.
 
 use std::{borrow::Cow, path::PathBuf};
 
 use server::Endpoint;
 
-/// Why an audit, or reading one of its files, could not be done.
+/// Why an audit failed, or one of its files could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A facts file is not JSON of our schema.
+    /// A facts file does not match the schema.
     #[error("{}: not a facts file of sealant ({why})", path.display())]
     NotFacts {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What did not fit.
+        /// What is wrong.
         why: String,
     },
     /// A facts file was written by a newer release.
     #[error("{}: facts of schema {found}, this release reads up to {known}", path.display())]
     FactsFromTheFuture {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The schema that the file names.
+        /// Schema of the file.
         found: String,
-        /// The newest schema we read.
+        /// Newest supported schema.
         known: &'static str,
     },
-    /// A waiver, policy or fleet file does not say what it must.
+    /// A waiver or policy file is not valid.
     #[error("{}: {why}", path.display())]
     BadConfiguration {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What is wrong, and where.
         why: String,
     },
-    /// The path given to an offline audit is not a directory that can be read.
+    /// The path for an offline audit is not a readable directory.
     #[error("{}: {why}", path.display())]
     NotADataDirectory {
         /// The path.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// A copy of a key store that was named cannot be used as one.
+    /// A given copy of a key store cannot be used.
     #[error(transparent)]
     KeyStore(#[from] ::verify::KeysError),
-    /// A fleet file does not say what it must.
+    /// A fleet file is not valid.
     #[error("{}: {why}", path.display())]
     BadFleet {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What is wrong, and where.
         why: String,
     },
-    /// Neither the caller nor an option file says what to audit.
+    /// No server or directory is given, neither by the caller nor in an option file.
     #[error("nothing to audit is named")]
     NothingNamed,
-    /// The server could not be reached, understood or logged in to.
+    /// The connection to the server failed.
     #[error(transparent)]
     Server(#[from] server::Error),
-    /// The same, with the name of the server.
+    /// The connection to the server failed; with its endpoint.
     #[error("{}", source.naming(endpoint))]
     AtServer {
-        /// Address of the server.
+        /// Endpoint of the server.
         endpoint: Endpoint,
         /// The client's error.
         source: server::Error,
@@ -78,7 +78,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The same error, naming the server if it is one of the connection.
+    /// Adds the endpoint to an error of the connection.
     #[must_use]
     pub fn at(self, endpoint: &Endpoint) -> Self {
         match self {
@@ -87,7 +87,7 @@ impl Error {
         }
     }
 
-    /// Whether what was asked for cannot be meant.
+    /// Whether the user's input is malformed.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
         match self {
@@ -97,7 +97,7 @@ impl Error {
         }
     }
 
-    /// The next step, where there is one.
+    /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {

@@ -1,22 +1,22 @@
-//! What a check says: status, severity, grade of evidence, and the evidence itself.
+//! Findings: status, severity, grade of evidence, and the evidence itself.
 
 use serde::{Deserialize, Serialize};
 
 use crate::remedy::Step;
 
-/// How a check ended for one artefact.
+/// Status of a check for one artefact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Status {
-    /// The evidence shows that the artefact is as it must be.
+    /// The evidence shows that the artefact is in order.
     #[serde(rename = "PASS")]
     Pass,
-    /// The check does not concern this server.
+    /// The check does not apply to this server.
     #[serde(rename = "N/A")]
     NotApplicable,
-    /// A failure that somebody accepted in writing, until a date.
+    /// A failure that a valid waiver accepts.
     #[serde(rename = "WAIVED")]
     Waived,
-    /// The evidence could not be had; the message says what would show it.
+    /// The evidence is not available; the message says what would show it.
     #[serde(rename = "UNKNOWN")]
     Unknown,
     /// The evidence shows a gap.
@@ -25,7 +25,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The word that reports and JSON use.
+    /// The word in reports and JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -38,19 +38,19 @@ impl Status {
     }
 }
 
-/// How much a failure matters. Ordered: `Info` is the least.
+/// Severity of a failure, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing.
+    /// Information.
     Info,
-    /// A weakness that needs another one to matter.
+    /// A weakness that matters only together with another one.
     Low,
-    /// Some data, or the way to it, is exposed to some.
+    /// Some data, or access to it, is exposed to some.
     Medium,
-    /// Data is readable to who holds the disk or hears the wire.
+    /// Data can be read from the disk or the network.
     High,
-    /// Keys or credentials are exposed, or data is about to be lost.
+    /// Keys or credentials are exposed, or data may be lost.
     Critical,
 }
 
@@ -69,10 +69,10 @@ impl From<luks::Severity> for Severity {
 }
 
 impl Severity {
-    /// All, from the least to the worst.
+    /// All severities, least first.
     pub const ALL: [Self; 5] = [Self::Info, Self::Low, Self::Medium, Self::High, Self::Critical];
 
-    /// The word that reports, options and JSON use.
+    /// The word in reports, options and JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -85,23 +85,22 @@ impl Severity {
     }
 }
 
-/// Where the evidence comes from. Ordered by strength; bytes and wire are equally strong,
-/// and never speak of the same artefact.
+/// Source of evidence, weakest first. Bytes and wire are equally strong, and never concern the same artefact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Grade {
-    /// A variable or an option file says so.
+    /// A variable or an option file.
     Declared,
-    /// The server's own tables say so.
+    /// The server's own tables.
     Reported,
-    /// Read on disk.
+    /// Bytes on disk.
     Bytes,
-    /// Seen on the network.
+    /// Observed on the network.
     Wire,
 }
 
 impl Grade {
-    /// The word that reports and JSON use.
+    /// The word in reports and JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -113,80 +112,80 @@ impl Grade {
     }
 }
 
-/// One thing that a third party can look up again.
+/// A piece of evidence that a third party can verify.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Evidence {
-    /// A statement and what the server answered, cut to what matters.
+    /// A statement, and the relevant part of its result.
     Query {
         /// The statement as it was sent.
         sql: String,
-        /// The answer, or the error.
+        /// The result, or the error.
         answer: String,
     },
-    /// Bytes of a file, as hexadecimal digits: format fields, never row values or keys.
+    /// Bytes of a file in hexadecimal: format fields, never row values or keys.
     Bytes {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Where the bytes stand in the file.
+        /// Offset in the file.
         offset: u64,
-        /// The bytes, hexadecimal; empty if a count says it all.
+        /// The bytes in hexadecimal; empty if a count suffices.
         hex: String,
-        /// What they mean.
+        /// Their meaning.
         meaning: String,
     },
-    /// What a listener answered.
+    /// An observation at a listener.
     Wire {
         /// Host and port, or socket.
         endpoint: String,
-        /// What was seen.
+        /// The observation.
         observation: String,
     },
-    /// What the host shows: modes, devices, processes.
+    /// An observation on the host: modes, devices, processes.
     Host {
-        /// A path, usually.
+        /// Its source, usually a path.
         source: String,
-        /// What was seen.
+        /// The observation.
         observation: String,
     },
     /// A line of an option file.
     Option {
-        /// The file.
+        /// Path of the file.
         file: String,
-        /// Its line, from 1.
+        /// Line number, from 1.
         line: u32,
-        /// What it sets; secrets are left out.
+        /// The setting, without secrets.
         setting: String,
     },
 }
 
-/// The result of one check for one artefact.
+/// Result of one check for one artefact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The check.
+    /// Id of the check.
     pub id: String,
-    /// How it ended.
+    /// Its status.
     pub status: Status,
-    /// How much a failure would matter; kept for every status.
+    /// Severity of a failure; present for every status.
     pub severity: Severity,
-    /// The server, as the audit was pointed at it.
+    /// Target of the audit.
     pub server: String,
-    /// The file, tablespace, account, channel or setting concerned.
+    /// The file, tablespace, account, channel or setting.
     pub artefact: String,
-    /// The strongest evidence behind the status; none for UNKNOWN and N/A.
+    /// Grade of the strongest evidence; `None` for UNKNOWN and N/A.
     pub grade: Option<Grade>,
-    /// One sentence.
+    /// The result in one sentence.
     pub message: String,
-    /// What it rests on.
+    /// The evidence.
     pub evidence: Vec<Evidence>,
-    /// A command, or the next step, that works on this very version.
+    /// The remedy for this version, as text.
     pub remediation: Option<String>,
-    /// The same in steps that a program can tell apart; the first version of this schema had none.
+    /// The remedy in steps; the first version of this schema had none.
     #[serde(default)]
     pub remedies: Vec<Step>,
-    /// What the remediation costs: lock, time, space.
+    /// Cost of the remedy: locks, time, space.
     pub cost: Option<String>,
-    /// Requirements this check maps to.
+    /// Requirements that the check maps to.
     pub standards: Vec<String>,
     /// The waiver that covers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! Many servers, audited concurrently, in one outcome.
+//! Audits several servers concurrently, with one outcome.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -29,10 +29,10 @@ use crate::source::{self, Source};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Fleet {
-    /// Servers at a time.
+    /// Number of servers audited concurrently.
     #[serde(default = "default_concurrency")]
     concurrency: usize,
-    /// Saved facts, one server a file.
+    /// Directory of saved facts, one server per file.
     #[serde(default)]
     facts_directory: Option<PathBuf>,
     #[serde(default)]
@@ -43,11 +43,11 @@ const fn default_concurrency() -> usize {
     8
 }
 
-/// One server of the fleet: where it is, and what differs from what all have in common.
+/// A server of the fleet, and how it differs from the common settings.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Member {
-    /// What the report calls it, if not by its address.
+    /// Name in the report, instead of its address.
     name: Option<String>,
     url: Option<String>,
     socket: Option<PathBuf>,
@@ -72,43 +72,43 @@ struct Member {
     key_file_copy_password_file: Option<PathBuf>,
 }
 
-/// What all servers of a fleet have in common.
+/// Settings common to all servers of a fleet.
 pub struct Common<'c> {
-    /// How closely to look.
+    /// What to examine.
     pub source: &'c Source,
-    /// How to log in.
+    /// Login options.
     pub login: &'c Login,
-    /// The user at a terminal.
+    /// Asks the user at a terminal.
     pub prompt: &'c (dyn Prompt + Sync),
     /// How to judge.
     pub rules: &'c Rules,
-    /// When to judge.
+    /// Time of judgement.
     pub now: Timestamp,
 }
 
-/// What happens while a fleet is audited.
+/// Events while a fleet is audited.
 #[derive(Debug)]
 pub enum Event<'e> {
-    /// Something is odd about an option file with connection options.
+    /// A warning about an option file with connection options.
     OptionFile(&'e Warning),
-    /// A server could not be audited; the others go on.
+    /// A server could not be audited; the others continue.
     Failed {
-        /// What the report calls it.
+        /// Its name in the report.
         name: &'e str,
-        /// Why.
+        /// The reason.
         reason: &'e str,
     },
-    /// Another server is done.
+    /// A server is done.
     Done {
-        /// Servers that are done.
+        /// Number of servers done.
         done: usize,
-        /// All of them.
+        /// Total number of servers.
         of: usize,
     },
 }
 
 impl Fleet {
-    /// Reads the fleet file; paths in it are relative to its own directory.
+    /// Reads a fleet file; paths in it are relative to its directory.
     ///
     /// # Errors
     /// [`Error::File`] and [`Error::BadFleet`].
@@ -187,7 +187,7 @@ impl Member {
         self.name.clone().or(address).unwrap_or_else(|| "unnamed server".to_owned())
     }
 
-    /// The common source, pointed at this server.
+    /// The common settings for this server.
     fn source(&self, common: &Source) -> Source {
         Source {
             url: self.url.clone(),

@@ -1,21 +1,22 @@
-//! Who may read or replace a file with keys: one judgement for the audit and for `sealant keyring check`.
+//! Judges who can read or replace a key file, for the audit and for `sealant keyring check`.
 
 use crate::finding::Severity;
 
-/// Mode and owners of a file, and the mode of its directory.
+/// Permissions and owners of a file and its directory.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyAccess {
-    /// Permissions, as for `chmod`.
+    /// Permission bits of the file.
     pub mode: u32,
-    /// Owner, if known.
+    /// User id of the owner, if known.
     pub uid: Option<u32>,
-    /// Group, if known.
+    /// Group id, if known.
     pub gid: Option<u32>,
     /// Whether an access control list grants more than the mode.
     pub acl: bool,
-    /// Permissions of the directory, if known.
+    /// Permission bits of the directory, if known.
     pub directory_mode: Option<u32>,
-    /// Whether it holds keys or a password for them; else it says which are used, and may be read.
+    /// Whether it contains keys or a password for them; otherwise it only determines which are used, and may be
+    /// readable.
     pub secret: bool,
 }
 
@@ -26,7 +27,7 @@ impl KeyAccess {
     pub fn faults(&self, server: Option<u32>) -> Vec<(&'static str, Severity)> {
         let private_group = self.uid.is_some() && self.uid == self.gid;
         let group = if private_group { Severity::Medium } else { Severity::High };
-        let stranger = matches!((self.uid, server), (Some(owner), Some(server)) if owner != server && owner != 0);
+        let service = matches!((self.uid, server), (Some(owner), Some(server)) if owner != server && owner != 0);
         // A sticky directory lets only the owner replace a file.
         let directory = self.directory_mode.filter(|mode| mode & 0o1000 == 0).unwrap_or(0);
         let found = [
@@ -35,7 +36,7 @@ impl KeyAccess {
             (self.secret && self.mode & 0o040 != 0, "is readable by its group", group),
             (self.mode & 0o020 != 0, "is writable by its group", group),
             (self.acl, "has an access control list that grants more than its mode", Severity::High),
-            (stranger, "belongs to another user than the server's", Severity::High),
+            (service, "belongs to another user than the server's", Severity::High),
             (directory & 0o002 != 0, "lies in a directory where everybody may replace it", Severity::Critical),
             (
                 directory & 0o020 != 0 && !private_group,

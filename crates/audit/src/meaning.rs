@@ -3,7 +3,7 @@
 //!
 //! Each check states it in its definition; the report and `sealant encrypt` read it from there.
 
-use crate::coverage::Place;
+use crate::coverage::DataState;
 
 /// Who profits from a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,10 +21,10 @@ pub enum Attacker {
 impl Attacker {
     /// Where in the map of data the attacker stands; none if inside of the server or its host.
     #[must_use]
-    pub const fn place(self) -> Option<Place> {
+    pub const fn data_state(self) -> Option<DataState> {
         match self {
-            Self::StolenDisk => Some(Place::AtRest),
-            Self::Sniffer | Self::Impostor => Some(Place::InFlight),
+            Self::StolenDisk => Some(DataState::AtRest),
+            Self::Sniffer | Self::Impostor => Some(DataState::InFlight),
             Self::Operator => None,
         }
     }
@@ -77,9 +77,9 @@ impl Exposes {
 
     /// Where in the map of data it matters; none if to somebody inside, or to nobody.
     #[must_use]
-    pub const fn place(self) -> Option<Place> {
+    pub const fn data_state(self) -> Option<DataState> {
         match self.attacker() {
-            Some(attacker) => attacker.place(),
+            Some(attacker) => attacker.data_state(),
             None => None,
         }
     }

@@ -1,4 +1,4 @@
-//! What an audit ends with: the contract of `--format json`, schema [`SCHEMA`].
+//! Outcome of an audit: the schema [`SCHEMA`] of `--format json`.
 //!
 //! Fields are only ever added. The committed schema is `docs/schema/audit-1.json`.
 
@@ -15,31 +15,31 @@ use crate::finding::{Finding, Severity, Status};
 /// The name of the schema.
 pub const SCHEMA: &str = "sealant.audit/1";
 
-/// Servers, findings, coverage map and their sum.
+/// Servers, findings, coverage map and totals.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Outcome {
     /// [`SCHEMA`].
     pub schema: String,
-    /// The release that judged.
+    /// Release that judged.
     pub sealant: String,
-    /// When it judged.
+    /// Time of judgement.
     pub judged_at: Timestamp,
-    /// The servers and directories that were audited.
+    /// Audited servers and directories.
     pub servers: Vec<Server>,
     /// Findings: worst first, then by check, server and artefact.
     pub findings: Vec<Finding>,
-    /// Where data rests and moves, and what of it is encrypted.
+    /// Coverage map: which data is encrypted.
     pub coverage: Vec<Coverage>,
-    /// Counts.
+    /// Totals.
     pub summary: Summary,
 }
 
-/// One audited server or directory.
+/// An audited server or directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Server {
-    /// What the audit was pointed at.
+    /// Target of the audit.
     pub target: String,
-    /// `MySQL`, `Percona Server`, `MariaDB`; none if only bytes were seen.
+    /// `MySQL`, `Percona Server`, `MariaDB`; `None` if only files were read.
     pub flavor: Option<String>,
     /// Version text.
     pub version: Option<String>,
@@ -47,41 +47,41 @@ pub struct Server {
     pub hostname: Option<String>,
     /// `@@server_uuid`.
     pub server_uuid: Option<String>,
-    /// The data directory.
+    /// Path of the data directory.
     pub datadir: Option<String>,
-    /// The account the audit used.
+    /// Account of the audit.
     pub account: Option<String>,
-    /// When its facts were gathered.
+    /// When its facts were collected.
     pub collected_at: Option<Timestamp>,
-    /// Which sources were open.
+    /// Sources that were available.
     pub scope: Scope,
-    /// What could not be looked at at all.
+    /// What was not available.
     pub gaps: Vec<Unseen>,
-    /// Why it could not be audited; none if it was.
+    /// Why it could not be audited; `None` if it was.
     pub error: Option<String>,
 }
 
-/// Counts over all findings.
+/// Totals over all findings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Findings by status.
+    /// Number of findings by status.
     pub by_status: BTreeMap<String, usize>,
-    /// Failures by severity.
+    /// Number of failures by severity.
     pub failures: BTreeMap<String, usize>,
-    /// The worst failure.
+    /// Severity of the worst failure.
     pub worst: Option<Severity>,
     /// Whether every check could be judged.
     pub complete: bool,
-    /// Waivers that are expired or name no check of ours.
+    /// Number of waivers that are expired or name an unknown check.
     pub bad_waivers: usize,
-    /// Servers that could not be audited.
+    /// Number of servers that could not be audited.
     pub unreachable: usize,
 }
 
 impl Server {
-    /// The head line of audited facts.
+    /// Entry for audited facts.
     #[must_use]
-    pub fn of(facts: &Facts) -> Self {
+    pub fn from_facts(facts: &Facts) -> Self {
         let identity = facts.sql.as_ref().map(|sql| &sql.identity);
         Self {
             target: facts.target.clone(),
@@ -100,7 +100,7 @@ impl Server {
         }
     }
 
-    /// The head line of a server that could not be audited.
+    /// Entry for a server that could not be audited.
     #[must_use]
     pub fn failed(target: &str, error: &str) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl Server {
 }
 
 impl Outcome {
-    /// An outcome with no server in it.
+    /// An outcome without servers.
     #[must_use]
     pub fn empty(judged_at: Timestamp) -> Self {
         Self {
@@ -134,7 +134,7 @@ impl Outcome {
         }
     }
 
-    /// Takes in the outcomes of a fleet.
+    /// Merges the outcomes of a fleet.
     pub fn absorb_all(&mut self, others: impl IntoIterator<Item = Self>) {
         for other in others {
             self.servers.extend(other.servers);
@@ -144,16 +144,16 @@ impl Outcome {
         self.finish();
     }
 
-    /// Sorts and counts; to be called after any change of the findings.
+    /// Sorts and counts; call it after each change of the findings.
     pub fn finish(&mut self) {
         self.findings.sort_by(|a, b| {
             let key = |f: &Finding| (std::cmp::Reverse(f.status), std::cmp::Reverse(f.severity));
             key(a).cmp(&key(b)).then_with(|| (&a.id, &a.server, &a.artefact).cmp(&(&b.id, &b.server, &b.artefact)))
         });
-        self.summary = Summary::of(self);
+        self.summary = Summary::from_outcome(self);
     }
 
-    /// Whether some failure is at least this severe.
+    /// Whether a failure has at least this severity.
     #[must_use]
     pub fn reaches(&self, severity: Severity) -> bool {
         self.summary.worst.is_some_and(|worst| worst >= severity)
@@ -161,7 +161,7 @@ impl Outcome {
 }
 
 impl Summary {
-    fn of(outcome: &Outcome) -> Self {
+    fn from_outcome(outcome: &Outcome) -> Self {
         let mut sum = Self { complete: true, ..Self::default() };
         for status in [Status::Pass, Status::Fail, Status::Unknown, Status::NotApplicable, Status::Waived] {
             sum.by_status.insert(status.as_str().to_owned(), 0);

@@ -1,8 +1,8 @@
-//! Paths by their words alone: of another host, or of a file that is no more.
+//! Lexical operations on paths: of another host, or of files that no longer exist.
 
 use std::path::{Component, Path, PathBuf};
 
-/// Takes `.` and `..` out by name alone: links were resolved before, or lead elsewhere on purpose.
+/// Removes `.` and `..` lexically: links were resolved before, or are intended.
 pub(crate) fn normal(path: &Path) -> PathBuf {
     let mut done = PathBuf::new();
     for part in path.components() {

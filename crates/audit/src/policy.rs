@@ -1,4 +1,4 @@
-//! Limits that a site sets for itself; the defaults are those of the documents they cite.
+//! Limits that a site can set; the defaults are from the documents cited.
 
 use std::path::Path;
 
@@ -6,19 +6,19 @@ use serde::Deserialize;
 
 use crate::Error;
 
-/// What a site accepts.
+/// Limits of a site.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// Oldest master key that is still good, in days. PCI DSS 3.7.4 asks for a defined period.
+    /// Maximum age of a master key in days. PCI DSS 3.7.4 requires a defined period.
     pub master_key_max_age_days: i64,
-    /// A certificate that ends within this many days is a failure.
+    /// A certificate that expires within this many days fails.
     pub certificate_fail_days: i64,
-    /// A certificate that ends within this many days is a warning.
+    /// A certificate that expires within this many days gets a warning.
     pub certificate_warn_days: i64,
-    /// Smallest RSA modulus, bits. NIST SP 800-57: 2048.
+    /// Minimum RSA modulus in bits. NIST SP 800-57: 2048.
     pub rsa_min_bits: u32,
-    /// Smallest curve, bits.
+    /// Minimum size of elliptic curves in bits.
     pub ec_min_bits: u32,
 }
 
@@ -35,7 +35,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Reads a TOML file; what it does not name keeps its default.
+    /// Reads a TOML file; missing fields keep their defaults.
     ///
     /// # Errors
     /// [`Error::File`]; [`Error::BadConfiguration`] for an unknown field or a wrong type.
@@ -46,7 +46,7 @@ impl Policy {
         policy.contradiction().map_or(Ok(policy), |why| Err(bad(why)))
     }
 
-    /// Why no server could meet it, or every one would; none if it can be used.
+    /// Why no server, or every server, would satisfy the policy; `None` if it is usable.
     fn contradiction(&self) -> Option<String> {
         let positive = [
             ("master_key_max_age_days", self.master_key_max_age_days),

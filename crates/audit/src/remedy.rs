@@ -1,14 +1,14 @@
-//! What mends a finding, in steps that a program can tell apart: statements, shell commands, lines of an option
-//! file, a restart, and advice for people.
+//! Remedies of findings, in steps that programs can distinguish: statements, shell commands, lines of an option file, a
+//! restart, and advice for people.
 //!
-//! [`Remedy`] is what checks build; [`Step`] is what a finding carries. The text of both is the same, and is the
-//! `remediation` of the JSON output.
+//! Checks build a [`Remedy`]; a finding contains [`Step`]s. Both have the same text, which is the `remediation` of the
+//! JSON output.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Steps in their order. Made by a check for the server that is judged.
+/// Steps in order, made by a check for the judged server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Remedy {
     steps: Vec<Step>,
@@ -17,27 +17,27 @@ pub struct Remedy {
 /// One step of a remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// What is to be done.
+    /// The action.
     #[serde(flatten)]
     pub action: Action,
-    /// What has to be true before.
+    /// A condition that must be true first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub once: Option<String>,
-    /// The check whose own fix has to come first.
+    /// The check whose remedy must come first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// Flavor and version of the server that it is for; none if no server was asked.
+    /// Fork and version of the server that it is for; `None` without a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// What the remedy as a whole costs: lock, time, space.
+    /// Cost of the whole remedy: locks, time, space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<String>,
-    /// How the text leads to it from the step before.
+    /// How the text connects it with the previous step.
     #[serde(skip)]
     lead: Lead,
 }
 
-/// What a step consists of.
+/// Action of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Action {
@@ -46,26 +46,26 @@ pub enum Action {
         /// The statement.
         sql: String,
     },
-    /// A command for a shell on the server's host.
+    /// A shell command for the server's host.
     Command {
         /// The command.
         shell: String,
     },
     /// Lines for the server's option file.
     OptionFile {
-        /// The group, without its brackets.
+        /// Group of the option file, without brackets.
         group: String,
         /// The lines, each `name = value`.
         lines: Vec<String>,
     },
     /// A restart of the server.
     Restart,
-    /// Something that only people can decide or do.
+    /// Something that people must decide or do.
     Advice {
         /// One clause.
         text: String,
     },
-    /// What is worth knowing about the steps before it; there is nothing to do.
+    /// Additional information; nothing needs to be done.
     Note {
         /// One clause.
         text: String,
@@ -104,7 +104,7 @@ impl Remedy {
         Self::one(Action::Statement { sql: sql.into() })
     }
 
-    /// A command for a shell on the server's host.
+    /// A shell command for the server's host.
     #[must_use]
     pub fn command(shell: impl Into<String>) -> Self {
         Self::one(Action::Command { shell: shell.into() })
@@ -117,43 +117,43 @@ impl Remedy {
         Self::one(Action::OptionFile { group: group.to_owned(), lines })
     }
 
-    /// Something that only people can decide or do.
+    /// Something that people must decide or do.
     #[must_use]
     pub fn advice(text: impl Into<String>) -> Self {
         Self::one(Action::Advice { text: text.into() })
     }
 
-    /// Continues with what comes next.
+    /// Appends the next step.
     #[must_use]
     pub fn and(self, next: impl Into<Self>) -> Self {
         self.lead_to(Lead::Next, next.into())
     }
 
-    /// Continues with what completes the step before it.
+    /// Appends a step that completes the previous one.
     #[must_use]
     pub fn then(self, next: impl Into<Self>) -> Self {
         self.lead_to(Lead::Then, next.into())
     }
 
-    /// Continues with what makes the steps before it last.
+    /// Appends a step that makes the previous ones persistent.
     #[must_use]
     pub fn to_keep(self, next: impl Into<Self>) -> Self {
         self.lead_to(Lead::ToKeep, next.into())
     }
 
-    /// Ends with a restart of the server.
+    /// Appends a restart of the server.
     #[must_use]
     pub fn then_restart(self) -> Self {
         self.then(Self::one(Action::Restart))
     }
 
-    /// Ends with what is worth knowing.
+    /// Appends additional information.
     #[must_use]
     pub fn note(self, text: impl Into<String>) -> Self {
         self.and(Self::one(Action::Note { text: text.into() }))
     }
 
-    /// The same, with its first step to wait for a condition.
+    /// Sets a condition for the first step.
     #[must_use]
     pub fn once(mut self, condition: &str) -> Self {
         if let Some(first) = self.steps.first_mut() {
@@ -162,7 +162,7 @@ impl Remedy {
         self
     }
 
-    /// The same, to be carried out after the fix of another check.
+    /// Sets a check whose remedy must come first.
     #[must_use]
     pub fn after(mut self, check: &str) -> Self {
         self.steps.iter_mut().for_each(|step| step.after = Some(check.to_owned()));
@@ -177,14 +177,14 @@ impl Remedy {
         self
     }
 
-    /// Whether some step mentions one of these, notes left out.
+    /// Whether a step, notes excepted, mentions one of these.
     #[must_use]
     pub fn asks_for(&self, words: &[&str]) -> bool {
         let steps = self.steps.iter().filter(|step| !matches!(step.action, Action::Note { .. }));
         steps.map(ToString::to_string).any(|text| words.iter().any(|word| text.contains(word)))
     }
 
-    /// The steps, for this server and at this cost.
+    /// The steps for this server, at this cost.
     #[must_use]
     pub fn into_steps(mut self, server: Option<String>, cost: Option<&str>) -> Vec<Step> {
         for step in &mut self.steps {
@@ -196,13 +196,13 @@ impl Remedy {
 }
 
 impl Step {
-    /// Whether it can be pasted, rather than read.
+    /// Whether it can be pasted into a shell or client.
     #[must_use]
     pub const fn is_command(&self) -> bool {
         !matches!(self.action, Action::Advice { .. } | Action::Note { .. })
     }
 
-    /// Whether it is a statement, which needs a semicolon before another.
+    /// Whether it is a statement, which needs a semicolon before the next one.
     #[must_use]
     pub const fn is_statement(&self) -> bool {
         matches!(self.action, Action::Statement { .. })

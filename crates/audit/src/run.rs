@@ -1,4 +1,4 @@
-//! Facts in, outcome out: applies the table of checks, the waivers and the coverage map.
+//! Judges facts: applies the table of checks, the waivers and the coverage map.
 
 use jiff::Timestamp;
 
@@ -12,32 +12,32 @@ use crate::outcome::{Outcome, Server};
 use crate::policy::Policy;
 use crate::waiver::Waivers;
 
-/// What a judgement rests on besides the facts.
+/// Input of a judgement besides the facts.
 #[derive(Debug, Default)]
 pub struct Rules {
     /// Limits of the site.
     pub policy: Policy,
-    /// What the site accepted.
+    /// Waivers of the site.
     pub waivers: Waivers,
-    /// Facts of an earlier day, to tell what changed.
+    /// Earlier facts to compare with.
     pub baseline: Option<Facts>,
-    /// Restricts the run to these checks; all if empty.
+    /// Runs only these checks; all if empty.
     pub only: Vec<String>,
 }
 
-/// Judges the facts of one server. Pure: the same facts, rules and moment give the same outcome.
+/// Judges the facts about one server. Pure: the same facts, rules and time give the same outcome.
 #[must_use]
 pub fn judge(facts: &Facts, rules: &Rules, now: Timestamp) -> Outcome {
     let mut outcome = Outcome::empty(now);
-    outcome.servers.push(Server::of(facts));
+    outcome.servers.push(Server::from_facts(facts));
     outcome.findings = findings(facts, rules, now);
-    outcome.coverage = coverage::map(facts, &Artefacts::of(facts));
+    outcome.coverage = coverage::map(facts, &Artefacts::join(facts));
     outcome.finish();
     outcome
 }
 
 fn findings(facts: &Facts, rules: &Rules, now: Timestamp) -> Vec<Finding> {
-    let artefacts = Artefacts::of(facts);
+    let artefacts = Artefacts::join(facts);
     let mut cx = Context { facts, artefacts: &artefacts, policy: &rules.policy, now, rules, findings: &[] };
     let wanted = |check: &&Check| rules.only.is_empty() || rules.only.iter().any(|id| id == check.id);
     let mut findings: Vec<Finding> = judging().filter(wanted).flat_map(|check| check.findings(&cx)).collect();

@@ -1,4 +1,4 @@
-//! What to audit: a running server, a directory, or facts that were saved.
+//! What to audit: a running server, a directory, or saved facts.
 
 use std::path::PathBuf;
 
@@ -9,59 +9,59 @@ use crate::Error;
 use crate::collect::{self, KeyCopies, LiveOptions, OfflineOptions, Progress};
 use crate::facts::Facts;
 
-/// What to audit, and how closely.
+/// What to audit, and how thoroughly.
 #[derive(Debug, Clone, Default)]
 pub struct Source {
     /// The server's URL.
     pub url: Option<String>,
-    /// The server's unix socket.
+    /// The server's Unix socket.
     pub socket: Option<PathBuf>,
-    /// A data or backup directory without a server.
+    /// A data directory or backup without a server.
     pub offline: Option<PathBuf>,
-    /// Facts that were saved.
+    /// A file of saved facts.
     pub facts: Option<PathBuf>,
-    /// Read every page of every file, not a sample.
+    /// Read every page of every file, not only a sample.
     pub deep: bool,
-    /// The server's data directory as seen from here, if the server says another path.
+    /// The data directory, if its path here differs from the server's.
     pub datadir: Option<PathBuf>,
     /// Directories with dumps or backups.
     pub backup_dirs: Vec<PathBuf>,
-    /// Copies of key stores that are to be proven sufficient.
+    /// Copies of key stores, to be proven.
     pub key_copies: KeyCopies,
     /// Directory of the register of keys.
     pub state_dir: Option<PathBuf>,
-    /// Names that clients use for the server.
+    /// Host names that clients use for the server.
     pub client_names: Vec<String>,
-    /// Option files to judge besides the usual ones.
+    /// Additional option files to judge.
     pub option_files: Vec<PathBuf>,
-    /// Leave out the server's files.
+    /// Do not read the server's files.
     pub no_files: bool,
-    /// Leave out the server's ports.
+    /// Do not probe the server's ports.
     pub no_wire: bool,
-    /// Leave out the host.
+    /// Do not collect host facts.
     pub no_host: bool,
 }
 
-/// What happens while facts are gathered.
+/// Events while facts are collected.
 #[derive(Debug)]
 pub enum Event<'e> {
-    /// How far it is.
+    /// Progress.
     Progress(Progress),
-    /// Something is odd about an option file with connection options.
+    /// A warning about an option file with connection options.
     OptionFile(&'e Warning),
 }
 
 impl Source {
-    /// Whether keys will be in memory.
+    /// Whether keys will be loaded into memory.
     #[must_use]
     pub fn reads_keys(&self) -> bool {
         self.deep || !self.key_copies.is_empty()
     }
 
-    /// Gathers the facts, or loads them.
+    /// Collects the facts, or loads them.
     ///
     /// # Errors
-    /// [`Error::NothingNamed`] if neither this nor an option file names a server or a directory; those of the connection
+    /// [`Error::NothingNamed`] if no server or directory is given, also not in an option file; errors of the connection
     /// name the server.
     pub fn facts(&self, login: &Login, prompt: &dyn Prompt, tell: &dyn Fn(Event<'_>)) -> Result<Facts, Error> {
         if let Some(path) = &self.facts {
@@ -94,7 +94,7 @@ impl Source {
             client_names: self.client_names.clone(),
             option_files: self.option_files.clone(),
             key_copies: self.key_copies.clone(),
-            // Without a home there is no register: its checks say that it was not looked for.
+            // Without a home directory there is no register: its checks report that it was not looked for.
             state_dir: register::state_dir(self.state_dir.clone()).ok(),
             deep: self.deep,
             files: !self.no_files,

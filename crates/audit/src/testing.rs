@@ -1,4 +1,4 @@
-//! Facts made by hand for the checks' own tests.
+//! Hand-made facts for the tests of checks.
 
 use innodb::binlog::{BinlogEncryption, BinlogHead};
 use innodb::page::checksum::Checksum;
@@ -11,7 +11,7 @@ use innodb::tablespace::{
 };
 use innodb::{KeyVersion, MasterKeyId, PageNo, SpaceId};
 use jiff::Timestamp;
-use server::{ServerVersion, Signs};
+use server::{ServerVersion, VersionHints};
 
 use crate::artefact::Artefacts;
 use crate::check::{Check, Context};
@@ -22,20 +22,20 @@ use crate::facts::sql::{Answer, Identity, Outcome, Session, SqlFacts};
 use crate::finding::{Finding, Status};
 use crate::run::Rules;
 
-/// The moment of judgement in tests.
+/// Time of judgement in tests.
 pub(crate) const NOW: &str = "2026-11-20T12:00:00Z";
 
-/// Facts of a MySQL 9.7.4 that answered nothing yet.
+/// Facts about a MySQL 9.7.4 without results.
 pub(crate) fn mysql() -> Made {
     Made::server("9.7.4", "MySQL Community Server - GPL")
 }
 
-/// Facts of a MariaDB 10.11 that answered nothing yet.
+/// Facts about a MariaDB 10.11 without results.
 pub(crate) fn mariadb() -> Made {
     Made::server("10.11.19-MariaDB-log", "Debian 12")
 }
 
-/// Facts in the making.
+/// A builder of facts.
 pub(crate) struct Made(pub(crate) Facts);
 
 impl Made {
@@ -44,13 +44,13 @@ impl Made {
         Self(Facts::empty("test", NOW.parse().unwrap()))
     }
 
-    /// Facts of a server of that version and comment.
+    /// Facts about a server of this version and comment.
     pub(crate) fn server(version: &str, comment: &str) -> Self {
         let mut made = Self::nothing();
         made.0.scope.sql = true;
         made.0.sql = Some(SqlFacts {
             identity: Identity {
-                version: ServerVersion::parse(version, Signs { comment, ..Signs::default() }).unwrap(),
+                version: ServerVersion::parse(version, VersionHints { comment, ..VersionHints::default() }).unwrap(),
                 version_comment: comment.to_owned(),
                 hostname: "db1".to_owned(),
                 server_uuid: None,
@@ -72,7 +72,7 @@ impl Made {
         self.row("variables", &[name, value])
     }
 
-    /// Sets the answer to a statement.
+    /// Sets the result of a query.
     pub(crate) fn answer(mut self, name: &str, columns: &[&str], rows: &[&[&str]]) -> Self {
         let owned = |row: &&[&str]| row.iter().map(|v| Some((*v).to_owned())).collect();
         let columns = columns.iter().map(|c| (*c).to_owned()).collect();
@@ -80,7 +80,7 @@ impl Made {
         self
     }
 
-    /// Makes the server refuse a statement.
+    /// Makes the server refuse a query.
     pub(crate) fn refused(mut self, name: &str, code: u16) -> Self {
         self.set(name, Outcome::Failed { code, message: "command denied".to_owned() });
         self
@@ -130,34 +130,34 @@ impl Made {
         self
     }
 
-    /// What `check` finds.
+    /// Findings of `check`.
     pub(crate) fn judge(&self, check: &Check) -> Vec<Finding> {
         self.judge_with(check, &Rules::default(), &[])
     }
 
-    /// What `check` finds under `rules` after the other checks' `findings`.
+    /// Findings of `check` under `rules`, given the other checks' `findings`.
     pub(crate) fn judge_with(&self, check: &Check, rules: &Rules, findings: &[Finding]) -> Vec<Finding> {
-        let artefacts = Artefacts::of(&self.0);
+        let artefacts = Artefacts::join(&self.0);
         let now: Timestamp = NOW.parse().unwrap();
         check.findings(&Context { facts: &self.0, artefacts: &artefacts, policy: &rules.policy, now, rules, findings })
     }
 
-    /// The statuses that `check` gives, in order.
+    /// Statuses that `check` returns, in order.
     pub(crate) fn statuses(&self, check: &Check) -> Vec<Status> {
         self.judge(check).iter().map(|finding| finding.status).collect()
     }
 }
 
-/// Columns of the answer `tablespaces` that checks at rest look at.
+/// Columns of the result `tablespaces` that checks at rest use.
 pub(crate) const TABLESPACE_COLUMNS: &[&str] = &["space_id", "name", "type", "encrypted"];
 
 impl Made {
-    /// Puts the data directory onto an encrypted disk.
+    /// Puts the data directory on an encrypted disk.
     pub(crate) fn encrypted_disk(self) -> Self {
         self.disk(DiskLayer::Encrypted { by: "dm-crypt CRYPT-LUKS2".to_owned() })
     }
 
-    /// Puts the data directory onto a disk with this layer.
+    /// Puts the data directory on a disk with this layer.
     pub(crate) fn disk(self, layer: DiskLayer) -> Self {
         self.path("/var/lib/mysql", Role::Data, layer)
     }
@@ -179,21 +179,21 @@ impl Made {
         })
     }
 
-    /// Changes the file added last.
+    /// Changes the last added file.
     pub(crate) fn last_file(mut self, change: impl FnOnce(&mut FileFact)) -> Self {
         change(self.0.files.as_mut().unwrap().files.last_mut().unwrap());
         self
     }
 }
 
-/// A tablespace of space 7, every page read, with so many encrypted pages and clear pages with rows.
+/// A tablespace with space id 7, all pages read, with these numbers of encrypted pages and of clear pages with rows.
 ///
 /// `what`: `plain` or `encrypted` (MySQL, by page 0); `mariadb`, `mariadb-plain` or `begun` (MariaDB).
 pub(crate) fn tablespace(what: &str, encrypted: u64, clear: u64) -> Content {
     tablespace_with(what, encrypted, clear, |_| ())
 }
 
-/// The same, changed.
+/// The same, modified by a closure.
 pub(crate) fn tablespace_with(
     what: &str,
     encrypted: u64,
@@ -276,7 +276,7 @@ fn page0(family: Family, encryption: Encryption) -> Page0 {
     }
 }
 
-/// A redo log of MySQL with so many encrypted and clear blocks.
+/// A redo log of MySQL with these numbers of encrypted and clear blocks.
 pub(crate) fn redo(encrypted: u64, clear: u64) -> Content {
     Content::Redo {
         scan: Box::new(RedoScan {
@@ -302,7 +302,7 @@ pub(crate) fn redo(encrypted: u64, clear: u64) -> Content {
     }
 }
 
-/// A binary log, in clear or encrypted as MySQL does.
+/// A binary log, clear or encrypted by MySQL.
 pub(crate) fn binary_log(clear: bool) -> Content {
     let encryption = if clear { BinlogEncryption::Clear } else { BinlogEncryption::MySql { version: 1, key_id: None } };
     Content::BinaryLog {

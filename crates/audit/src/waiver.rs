@@ -1,5 +1,4 @@
-//! Waivers: failures, or things that cannot be seen from here, that somebody accepted in
-//! writing until a date.
+//! Waivers: failures or unavailable facts that somebody accepted in writing until a date.
 
 use std::path::Path;
 
@@ -12,7 +11,7 @@ use crate::Error;
 use crate::checks;
 use crate::finding::{Finding, Status};
 
-/// A waiver file, read and checked for form.
+/// A validated waiver file.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Waivers {
@@ -20,34 +19,34 @@ pub struct Waivers {
     waiver: Vec<Waiver>,
 }
 
-/// One accepted failure.
+/// An accepted failure.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Waiver {
-    /// The check.
+    /// Id of the check.
     pub check: String,
-    /// Glob over the target; everything if absent.
+    /// Glob for the target; everything if absent.
     #[serde(default = "anything")]
     pub server: String,
-    /// Glob over the artefact; everything if absent.
+    /// Glob for the artefact; everything if absent.
     #[serde(default = "anything")]
     pub artefact: String,
-    /// Why it is accepted.
+    /// The reason.
     pub reason: String,
-    /// Who accepted it.
+    /// The person who accepted it.
     pub approver: String,
-    /// Last day on which it holds, UTC: a TOML date, or the same as a string.
+    /// Last day of validity, UTC: a TOML date, or a string.
     #[serde(deserialize_with = "day")]
     pub expires: Date,
-    /// What compensates, such as a volume-encryption attestation.
+    /// Compensating control, such as an attestation of volume encryption.
     #[serde(default)]
     pub evidence: Option<String>,
 }
 
-/// A waiver that waives the check of waivers would never end.
+/// Waiving the check of waivers would hide expired ones.
 const NEVER_WAIVED: &[&str] = &[checks::WAIVER_EXPIRED.id];
 
-/// Reads `2026-12-31` and `"2026-12-31"` alike: TOML has dates of its own.
+/// Reads `2026-12-31` and `"2026-12-31"` alike: TOML has a date type.
 fn day<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Date, D::Error> {
     use serde::de::Error as _;
     let value = toml::Value::deserialize(deserializer)?;
@@ -56,7 +55,7 @@ fn day<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Date, D::Err
         toml::Value::Datetime(datetime) => datetime.to_string(),
         _ => return Err(D::Error::custom("expires is no date")),
     };
-    // A full date-time would seem to promise an hour; waivers end with a day.
+    // A full date-time would suggest an hour; waivers end with a day.
     text.parse().map_err(|_| D::Error::custom(format!("expires = {text:?} is no date of the form YYYY-MM-DD")))
 }
 
@@ -79,7 +78,7 @@ impl Waivers {
         }
     }
 
-    /// Turns what a valid waiver covers into WAIVED; everything stays visible.
+    /// Changes findings that a valid waiver covers to WAIVED; they stay visible.
     pub fn apply(&self, findings: &mut [Finding], now: Timestamp) {
         for finding in findings.iter_mut() {
             if let Some(waiver) = self.covering(finding, now) {
@@ -89,7 +88,7 @@ impl Waivers {
         }
     }
 
-    /// The valid waiver that covers a failure, or something unknown.
+    /// The valid waiver that covers a failure or an unknown.
     #[must_use]
     pub fn covering(&self, finding: &Finding, now: Timestamp) -> Option<&Waiver> {
         let waivable =
@@ -97,7 +96,7 @@ impl Waivers {
         self.waiver.iter().find(|w| waivable && w.valid(now) && w.covers(finding))
     }
 
-    /// Waivers past their date, or for a check that does not exist, with the reason.
+    /// Waivers that are expired, or name an unknown check, with the reason.
     pub fn bad(&self, now: Timestamp) -> impl Iterator<Item = (&Waiver, String)> {
         self.waiver.iter().filter_map(move |w| {
             if checks::find(&w.check).is_none() {
@@ -112,13 +111,13 @@ impl Waivers {
         })
     }
 
-    /// How many waivers there are.
+    /// Number of waivers.
     #[must_use]
     pub fn len(&self) -> usize {
         self.waiver.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no waivers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.waiver.is_empty()
@@ -140,7 +139,7 @@ impl Waiver {
     }
 }
 
-/// Whether `text` matches `pattern`, in which `*` stands for any run and `?` for one character.
+/// Whether `text` matches `pattern`: `*` matches any run, `?` one character.
 #[must_use]
 pub fn glob(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());

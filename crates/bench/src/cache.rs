@@ -1,4 +1,4 @@
-//! What of a file is in the page cache.
+//! How much of a file is in the page cache.
 
 use std::{
     fs::File,
@@ -14,25 +14,24 @@ use serde::Serialize;
 
 use crate::Error;
 
-/// How much of the files is in the page cache, by samples.
+/// How much of the files is cached, estimated from samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Residency {
-    /// Places looked at.
-    pub looked_at: u64,
-    /// Places that were in the cache.
+    /// Number of bytes sampled.
+    pub sampled: u64,
+    /// Number of samples that were in the cache.
     pub cached: u64,
 }
 
-/// Distance between two places that are looked at. A look at what is not cached makes the kernel
-/// read it, so few are taken.
+/// Distance between samples. A sample of an uncached page makes the kernel read it, so few are taken.
 const STRIDE: u64 = 16 << 20;
-/// Most places of one file.
-const MOST: u64 = 64;
-/// What a look makes the kernel read may be there before the look has ended, if the disk is quick
-/// and the processor busy: then the file is dropped again.
+/// Maximum number of samples for one file.
+const MAX_SAMPLES: u64 = 64;
+/// Attempts to drop a file. On a fast disk, pages that a sample makes the kernel read may arrive before sampling ends;
+/// then the file is dropped again.
 const TRIES: u32 = 5;
 
-/// Reads the files whole, so that all of them are in the page cache, as far as memory goes.
+/// Reads the files completely, so that all of them are cached, as far as memory permits.
 ///
 /// # Errors
 /// [`Error::File`].
@@ -45,14 +44,14 @@ pub fn warm(files: &[PathBuf]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes the files out of the page cache and proves it.
+/// Drops the files from the page cache, and checks it.
 ///
 /// # Errors
-/// [`Error::NotCold`] if a file stays, [`Error::File`].
-pub fn forget(files: &[PathBuf]) -> Result<(), Error> {
+/// [`Error::NotCold`] if a file remains cached, [`Error::File`].
+pub fn drop_cache(files: &[PathBuf]) -> Result<(), Error> {
     for path in files {
         let file = File::open(path).map_err(Error::file(path))?;
-        // What is not yet on disk cannot be dropped.
+        // Dirty pages cannot be dropped.
         fsync(&file).map_err(|errno| Error::file(path)(errno.into()))?;
         let mut tries = 1;
         while !is_dropped(&file, path)? {
@@ -65,7 +64,7 @@ pub fn forget(files: &[PathBuf]) -> Result<(), Error> {
     Ok(())
 }
 
-/// How much of the files is in the page cache. Changes it a little.
+/// How much of the files is in the page cache. Sampling changes it slightly.
 ///
 /// # Errors
 /// [`Error::File`].
@@ -73,38 +72,38 @@ pub fn residency(files: &[PathBuf]) -> Result<Residency, Error> {
     let mut all = Residency::default();
     for path in files {
         let file = File::open(path).map_err(Error::file(path))?;
-        let seen = look(&file, path)?;
-        all.looked_at += seen.looked_at;
+        let seen = sample(&file, path)?;
+        all.sampled += seen.sampled;
         all.cached += seen.cached;
     }
     Ok(all)
 }
 
-/// Drops a file and looks whether it is gone but for a few places.
+/// Drops a file, and checks that it is gone except for a few samples.
 fn is_dropped(file: &File, path: &Path) -> Result<bool, Error> {
-    drop_cache(file, path)?;
-    let seen = look(file, path)?;
-    // The looks themselves brought in what they looked at.
-    drop_cache(file, path)?;
-    Ok(seen.cached * 8 <= seen.looked_at)
+    evict(file, path)?;
+    let seen = sample(file, path)?;
+    // The samples themselves brought these pages into the cache.
+    evict(file, path)?;
+    Ok(seen.cached * 8 <= seen.sampled)
 }
 
-fn drop_cache(file: &File, path: &Path) -> Result<(), Error> {
+fn evict(file: &File, path: &Path) -> Result<(), Error> {
     fadvise(file, 0, None, Advice::DontNeed).map_err(|errno| Error::file(path)(errno.into()))
 }
 
-/// Reads single bytes that may come from the cache only.
-fn look(file: &File, path: &Path) -> Result<Residency, Error> {
+/// Samples single bytes with reads that only the cache may satisfy.
+fn sample(file: &File, path: &Path) -> Result<Residency, Error> {
     let bytes = file.metadata().map_err(Error::file(path))?.len();
-    let stride = STRIDE.max(bytes / MOST);
-    // Nothing beside the place.
+    let stride = STRIDE.max(bytes / MAX_SAMPLES);
+    // No read-ahead around a sample.
     fadvise(file, 0, None, Advice::Random).map_err(|errno| Error::file(path)(errno.into()))?;
     let mut seen = Residency::default();
     let mut offset = 0;
     while offset < bytes {
         let mut byte = [0];
         let read = preadv2(file, &mut [IoSliceMut::new(&mut byte)], offset, ReadWriteFlags::NOWAIT);
-        seen.looked_at += 1;
+        seen.sampled += 1;
         seen.cached += u64::from(read == Ok(1));
         offset += stride;
     }
@@ -123,9 +122,9 @@ mod tests {
         file.write_all(&vec![7; 4 << 20]).unwrap();
         let files = [file.path().to_path_buf()];
         warm(&files).unwrap();
-        assert_eq!(residency(&files).unwrap(), Residency { looked_at: 1, cached: 1 });
-        match forget(&files) {
-            Ok(()) => assert_eq!(residency(&files).unwrap().looked_at, 1),
+        assert_eq!(residency(&files).unwrap(), Residency { sampled: 1, cached: 1 });
+        match drop_cache(&files) {
+            Ok(()) => assert_eq!(residency(&files).unwrap().sampled, 1),
             // A file system in memory.
             Err(error) => assert!(matches!(error, Error::NotCold { .. }), "{error}"),
         }

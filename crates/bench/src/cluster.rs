@@ -1,5 +1,4 @@
-//! A small Galera cluster of our own: a node that gives, with a client that writes to it, and nodes that
-//! join it.
+//! A small Galera cluster: a donor with a client that writes to it, and nodes that join.
 
 use std::{
     ffi::OsString,
@@ -21,24 +20,24 @@ use server::{Connection, Endpoint, Options, Target};
 
 use crate::Error;
 
-/// How long a node may take to join, or to end.
-const LIMIT: Duration = Duration::from_secs(900);
-const TICK: Duration = Duration::from_millis(5);
+/// Maximum time for a node to join or to stop.
+const TIMEOUT: Duration = Duration::from_secs(900);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What nodes are made of.
+/// The programs of a node.
 #[derive(Clone, Debug)]
 pub struct Installation {
-    /// `mariadbd`.
+    /// Path of `mariadbd`.
     pub daemon: PathBuf,
-    /// The Galera provider.
+    /// Path of the Galera provider library.
     pub provider: PathBuf,
-    /// A directory of programs that state transfers are looked for in first.
+    /// Directory that is searched first for the programs of state transfers.
     pub programs: PathBuf,
-    /// More options of every server.
+    /// Additional options of every server.
     pub options: Vec<OsString>,
 }
 
-/// A running node, with its directories removed when it goes.
+/// A running node. Its directories are removed on drop.
 #[derive(Debug)]
 pub struct Node {
     child: Child,
@@ -47,7 +46,8 @@ pub struct Node {
 }
 
 impl Installation {
-    /// The server's options are in its file: mariabackup is given what is on the command line, and refuses some of that.
+    /// The server's options go into its option file: mariabackup receives the options of the command line, and refuses
+    /// some of them.
     fn settings(&self, option_file: &str) -> Vec<u8> {
         let mut settings = format!("{option_file}[mysqld]\n").into_bytes();
         for option in &self.options {
@@ -58,10 +58,10 @@ impl Installation {
         settings
     }
 
-    /// Starts a node on `directory/data`; `members` is empty for the first one. Does not wait.
+    /// Starts a node on `directory/data`, without waiting for it; `members` is empty for the first node.
     ///
     /// # Errors
-    /// [`Error`] if it cannot be started.
+    /// [`Error::Program`] or [`Error::File`] if it cannot be started.
     pub fn start(&self, directory: &Path, members: &str, method: &str, option_file: &str) -> Result<Node, Error> {
         let settings = directory.join("my.cnf");
         fs::write(&settings, self.settings(option_file)).map_err(Error::file(&settings))?;
@@ -102,47 +102,48 @@ impl Installation {
 }
 
 impl Node {
-    /// Where others reach it.
+    /// Address for the other nodes, `host:port`.
     #[must_use]
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.group_port)
     }
 
-    /// Its data directory.
+    /// Path of its data directory.
     #[must_use]
     pub fn datadir(&self) -> PathBuf {
         self.directory.join("data")
     }
 
-    /// Its socket.
+    /// Path of its socket.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
         self.directory.join("sql.sock")
     }
 
-    /// What it has logged; nothing if that cannot be read.
+    /// Content of its error log; empty if it cannot be read.
     #[must_use]
     pub fn log(&self) -> String {
         let log = fs::read(self.directory.join("error.log")).unwrap_or_default();
         String::from_utf8_lossy(&log).into_owned()
     }
 
-    /// A connection to it as root.
+    /// Connects as root.
     ///
     /// # Errors
     /// [`Error::Program`].
     pub fn connect(&self) -> Result<Connection, Error> {
-        let options = Options { changes: true, statement_timeout: LIMIT, connect_timeout: LIMIT, ..Options::default() };
+        let options =
+            Options { changes: true, statement_timeout: TIMEOUT, connect_timeout: TIMEOUT, ..Options::default() };
         let target = Target { endpoint: Endpoint::Socket(self.socket()), user: "root".to_owned() };
         Connection::open(&target, &options).map_err(|error| self.failed(&error.to_string()))
     }
 
-    /// Waits until it serves as a member of the cluster.
+    /// Waits until the node serves as a member of the cluster.
     ///
     /// # Errors
-    /// [`Error::Program`] with the end of its log if it ends instead, or takes too long.
+    /// [`Error::Program`] with the end of its log if it stops instead, or takes too long.
     pub fn wait_until_synced(&mut self) -> Result<(), Error> {
-        let until = Instant::now() + LIMIT;
+        let until = Instant::now() + TIMEOUT;
         let synced = "SHOW STATUS WHERE Variable_name = 'wsrep_local_state_comment' AND Value = 'Synced'";
         let socket = self.socket();
         while Instant::now() < until {
@@ -156,27 +157,27 @@ impl Node {
             if there {
                 return Ok(());
             }
-            thread::sleep(TICK);
+            thread::sleep(POLL_INTERVAL);
         }
-        Err(self.failed("is not synced in time"))
+        Err(self.failed("was not synced in time"))
     }
 
-    /// Ends it in order.
+    /// Shuts the node down.
     ///
     /// # Errors
-    /// [`Error::Program`] if it does not end.
+    /// [`Error::Program`] if it does not stop.
     pub fn stop(mut self) -> Result<(), Error> {
         if let Some(pid) = self.pid() {
             let _ = kill_process(pid, Signal::TERM);
         }
-        let until = Instant::now() + LIMIT;
+        let until = Instant::now() + TIMEOUT;
         while Instant::now() < until {
             if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
                 return Ok(());
             }
-            thread::sleep(TICK);
+            thread::sleep(POLL_INTERVAL);
         }
-        Err(self.failed("does not end"))
+        Err(self.failed("does not stop"))
     }
 
     fn pid(&self) -> Option<Pid> {
@@ -185,7 +186,7 @@ impl Node {
 
     fn failed(&self, what: &str) -> Error {
         let log = self.log();
-        // The method knows best.
+        // The log of the transfer method names the cause best.
         let of = |text: &str| log.lines().rfind(|line| line.contains(text));
         let told = of("WSREP_SST: [ERROR]").or_else(|| of("[ERROR]")).unwrap_or_default();
         Error::Program { program: "mariadbd".to_owned(), reason: format!("{what}: {told}") }
@@ -193,7 +194,7 @@ impl Node {
 }
 
 impl Drop for Node {
-    /// A state transfer has processes of its own.
+    /// Kills the process group: a state transfer has processes of its own.
     fn drop(&mut self) {
         if let Some(pid) = self.pid() {
             let _ = kill_process_group(pid, Signal::KILL);
@@ -202,17 +203,17 @@ impl Drop for Node {
     }
 }
 
-/// A client that commits without a pause.
+/// A client that commits continuously.
 #[derive(Debug)]
 pub struct Writer {
-    over: Arc<AtomicBool>,
+    stopped: Arc<AtomicBool>,
     longest: Arc<AtomicU64>,
     commits: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
-    /// Begins to write to a node, into a table of its own.
+    /// Starts writing to a node, into a new table.
     ///
     /// # Errors
     /// [`Error::Program`].
@@ -222,24 +223,24 @@ impl Writer {
         for sql in ["CREATE DATABASE IF NOT EXISTS test", made] {
             connection.query(sql).map_err(|error| node.failed(&error.to_string()))?;
         }
-        let (over, longest, commits) = <(Arc<AtomicBool>, Arc<AtomicU64>, Arc<AtomicU64>)>::default();
-        let shared = (over.clone(), longest.clone(), commits.clone());
+        let (stopped, longest, commits) = <(Arc<AtomicBool>, Arc<AtomicU64>, Arc<AtomicU64>)>::default();
+        let shared = (stopped.clone(), longest.clone(), commits.clone());
         let thread = thread::spawn(move || {
-            let (over, longest, commits) = shared;
-            while !over.load(Ordering::Relaxed) {
+            let (stopped, longest, commits) = shared;
+            while !stopped.load(Ordering::Relaxed) {
                 let began = Instant::now();
                 let written = connection.query("INSERT INTO test.sealant_bench (v) VALUES (REPEAT('x', 100))");
                 let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
                 longest.fetch_max(took, Ordering::Relaxed);
                 commits.fetch_add(u64::from(written.is_ok()), Ordering::Relaxed);
-                // A donor writes as it does between bursts: not all of one processor is the client's.
+                // A donor is not always under full load: leave some processor time between bursts.
                 thread::sleep(Duration::from_millis(1));
             }
         });
-        Ok(Self { over, longest, commits, thread: Some(thread) })
+        Ok(Self { stopped, longest, commits, thread: Some(thread) })
     }
 
-    /// The longest commit since the last call, and the commits so far.
+    /// The longest commit since the last call, and the number of commits so far.
     #[must_use]
     pub fn take(&self) -> (Duration, u64) {
         (Duration::from_micros(self.longest.swap(0, Ordering::Relaxed)), self.commits.load(Ordering::Relaxed))
@@ -248,7 +249,7 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
+        self.stopped.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

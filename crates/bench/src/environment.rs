@@ -1,42 +1,42 @@
-//! The machine that measurements come from.
+//! The machine on which measurements were taken.
 
 use std::{fs, path::Path};
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// What figures depend on, apart from the data.
+/// Everything except the data that figures depend on.
 #[derive(Clone, Debug, Serialize)]
 pub struct Environment {
-    /// When the measurement began.
+    /// Start of the measurement.
     pub time: Timestamp,
-    /// Version of this program.
+    /// Version of Sealant.
     pub version: &'static str,
-    /// The compiler that built it.
+    /// Version of the compiler that built it.
     pub compiler: &'static str,
-    /// Whether it was built with optimisation.
+    /// Whether it was built with optimization.
     pub optimised: bool,
     /// Model of the processor.
     pub cpu: Option<String>,
-    /// Instructions it has that matter here, by the kernel's names.
+    /// Relevant instruction sets of the processor, by the kernel's names.
     pub cpu_flags: Vec<String>,
-    /// Processors this process may use.
+    /// Number of processors that this process may use.
     pub cores: usize,
-    /// Whether a hypervisor runs this machine: others may use the same processors and disks.
+    /// Whether this is a virtual machine: others may use the same processors and disks.
     pub virtual_machine: bool,
-    /// Whether a program plays the processor (QEMU without KVM): its speed says nothing of any processor.
+    /// Whether the processor is emulated (QEMU without KVM); then its speed is meaningless.
     pub emulated: bool,
     /// Memory in bytes.
     pub memory_bytes: Option<u64>,
     /// Release of the kernel.
     pub kernel: Option<String>,
-    /// Type of the file system of the data.
+    /// Type of the file system with the data.
     pub file_system: Option<String>,
-    /// Processes that wanted to run, averaged over the minute before.
+    /// Load average over the last minute.
     pub load: Option<f64>,
 }
 
-/// AES, its vector forms, carry-less multiplication (CRC) and wide registers; x86 and ARM.
+/// AES and its vector variants, carry-less multiplication (CRC), wide registers; x86 and ARM.
 const FLAGS: [&str; 14] = [
     "aes",
     "vaes",
@@ -54,11 +54,11 @@ const FLAGS: [&str; 14] = [
     "sve2",
 ];
 
-/// More than this share of the processors busy with something else disturbs.
+/// A higher load per processor disturbs measurements.
 const BUSY: f64 = 0.25;
 
 impl Environment {
-    /// This machine now; `data` is a file or directory of what is measured.
+    /// Describes this machine; `data` is a file or directory of the measured data.
     #[must_use]
     pub fn now(data: &Path) -> Self {
         let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
@@ -81,7 +81,7 @@ impl Environment {
         }
     }
 
-    /// Whether something else kept the processors busy.
+    /// Whether other processes kept the processors busy.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         #[allow(clippy::cast_precision_loss, reason = "a number of processors")]
@@ -94,18 +94,18 @@ fn read(path: &str) -> Option<String> {
     fs::read_to_string(path).ok()
 }
 
-/// The value of `name : value`.
+/// The value in a line `name : value`.
 fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let values = text.lines().filter_map(|line| line.split_once(':'));
     values.map(|(key, value)| (key.trim(), value.trim())).find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-/// The words of the line of flags, which ARM calls features.
+/// The words of the line `flags`, which ARM calls `Features`.
 fn words(cpuinfo: &str) -> impl Iterator<Item = &str> {
     field(cpuinfo, "flags").or_else(|| field(cpuinfo, "Features")).unwrap_or_default().split_whitespace()
 }
 
-/// The name that QEMU gives to the processor that it plays itself, if it is not told another one.
+/// Whether this is QEMU's default name of an emulated processor.
 fn is_emulated(model: &str) -> bool {
     model.starts_with("QEMU TCG CPU")
 }
@@ -119,7 +119,7 @@ fn memory(meminfo: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Type of the innermost mount that holds `path`; of two on one directory the later one shows.
+/// Type of the file system of `path`. Of several mounts on one directory the last one counts.
 fn file_system(mounts: &str, path: &Path) -> Option<String> {
     let mut best: Option<(usize, &str)> = None;
     for line in mounts.lines() {
@@ -133,7 +133,7 @@ fn file_system(mounts: &str, path: &Path) -> Option<String> {
     best.map(|(_, kind)| kind.to_owned())
 }
 
-/// Blanks in mount points are written in octal.
+/// Decodes octal escapes of blanks in mount points.
 fn unescape(point: &str) -> String {
     point.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
 }

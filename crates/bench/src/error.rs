@@ -1,46 +1,45 @@
-//! Why a measurement could not be made.
+//! Errors of measurements.
 
 use std::{borrow::Cow, io, path::PathBuf};
 
 use verify::size;
 
-/// Why a measurement could not be made.
+/// Why a measurement failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file could not be read.
+    /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// A program could not be run to its end.
+    /// A program could not be started, or failed.
     #[error("{program}: {reason}")]
     Program {
-        /// Which.
+        /// Name of the program.
         program: String,
-        /// Why.
+        /// What went wrong.
         reason: String,
     },
-    /// A link between two network namespaces could not be made.
+    /// A link between two network namespaces could not be created.
     #[error("a link of that rate cannot be made: {reason}")]
     Link {
-        /// Why.
+        /// What went wrong.
         reason: String,
     },
-    /// A file stays in the page cache: another process has it mapped, or its file system keeps
-    /// everything in memory.
+    /// A file stays in the page cache: another process has it mapped, or its file system is in memory.
     #[error("{}: cannot be dropped from the page cache; another process may have it mapped", path.display())]
     NotCold {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A volume could not be made, opened or closed.
+    /// A volume could not be created, opened or closed.
     #[error(transparent)]
     Volume(#[from] luks::cryptsetup::CryptsetupError),
-    /// A signal asked for the end.
+    /// A signal stopped the run.
     #[error("interrupted; nothing more was measured")]
     Interrupted,
     /// A program that was asked for is not there.
@@ -192,12 +191,12 @@ pub enum Error {
         /// What differs.
         difference: String,
     },
-    /// An arm did other work than the time before, so its times cannot be compared.
+    /// An arm did other work than in the run before, so its times are not comparable.
     #[error("{arm}: {reason}")]
     Work {
-        /// Which.
+        /// Name of the arm.
         arm: String,
-        /// What differs.
+        /// The difference.
         reason: String,
     },
 }
@@ -245,7 +244,7 @@ impl Error {
         )
     }
 
-    /// For `map_err` on an operation on `path`.
+    /// For `map_err` of an operation on `path`.
     pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         |source| Self::File { path, source }

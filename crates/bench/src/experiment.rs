@@ -1,4 +1,4 @@
-//! Arms, run in interleaved rounds.
+//! Experiments: arms that run in interleaved rounds.
 
 use std::{
     num::NonZeroU32,
@@ -13,50 +13,50 @@ use crate::{
     stats::{Interval, median_interval, ratio_interval},
 };
 
-/// What one run of an arm did.
+/// Result of one run of an arm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
-    /// What was done, in the experiment's [`Unit`].
+    /// Amount of work, in the experiment's [`Unit`].
     pub amount: u64,
-    /// Wall time, if the arm knows it better than whoever calls it: a program that reports the time
-    /// without its own start.
+    /// Duration, if the arm measures it more precisely than the caller: a program that reports its time without its
+    /// start.
     pub seconds: Option<f64>,
-    /// What else it knows.
+    /// Latencies and CPU time.
     pub detail: Option<Detail>,
 }
 
-/// What an arm knows of its run apart from amount and time.
+/// Details of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Detail {
-    /// Half of the operations took no longer.
+    /// Median latency of operations.
     pub p50_seconds: f64,
-    /// 99 of 100 took no longer.
+    /// 99th percentile of the latency.
     pub p99_seconds: f64,
-    /// 999 of 1000 took no longer.
+    /// 99.9th percentile of the latency.
     pub p999_seconds: f64,
-    /// Processor time that the whole machine spent meanwhile, in whatever process or kernel thread.
+    /// CPU time of the whole machine during the run.
     pub cpu_seconds: f64,
 }
 
-/// Does the work of an arm once.
+/// Runs an arm once.
 type Run<'a> = Box<dyn FnMut() -> Result<Work, Error> + 'a>;
-/// Makes the machine ready for a run.
+/// Prepares the machine for a run.
 type Prepare<'a> = Box<dyn FnMut() -> Result<(), Error> + 'a>;
 
-/// One of the things that are compared.
+/// One of the things to compare.
 pub struct Arm<'a> {
     name: String,
     run: Run<'a>,
 }
 
 impl<'a> Arm<'a> {
-    /// An arm that is timed from call to return.
+    /// An arm whose run is timed from outside.
     pub fn new(name: impl Into<String>, mut run: impl FnMut() -> Result<u64, Error> + 'a) -> Self {
-        Self::timing_itself(name, move || run().map(|amount| Work { amount, seconds: None, detail: None }))
+        Self::self_timed(name, move || run().map(|amount| Work { amount, seconds: None, detail: None }))
     }
 
-    /// An arm that may say itself how long it took.
-    pub fn timing_itself(name: impl Into<String>, run: impl FnMut() -> Result<Work, Error> + 'a) -> Self {
+    /// An arm that may report its own duration.
+    pub fn self_timed(name: impl Into<String>, run: impl FnMut() -> Result<Work, Error> + 'a) -> Self {
         Self { name: name.into(), run: Box::new(run) }
     }
 
@@ -67,53 +67,59 @@ impl<'a> Arm<'a> {
     }
 }
 
-/// How many rounds there are.
+/// Number of rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounds {
-    /// Until the intervals are narrow, or the budget ends.
+    /// Until the intervals are narrow, or the time budget is used up.
     UntilNarrow,
-    /// Exactly so many, whatever the budget.
+    /// Exactly this many, regardless of the budget.
     Exactly(NonZeroU32),
 }
 
-/// When to stop, and what the resampling starts from.
+/// When an experiment stops, and the seed of its statistics.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How many rounds.
+    /// Number of rounds.
     pub rounds: Rounds,
-    /// Time for one experiment. At least five rounds are run.
+    /// Time budget of one experiment; at least five rounds are run.
     pub budget: Duration,
-    /// Every median's 95 % interval is to be narrower than this share of it.
-    pub narrow: f64,
-    /// Run every arm once before, unmeasured.
+    /// Target: the 95 % interval of every median is narrower than this share of the median.
+    pub max_relative_width: f64,
+    /// Whether every arm runs once before, unmeasured.
     pub warm_up: bool,
-    /// Seed of the resampling.
+    /// Seed of the bootstrap.
     pub seed: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { rounds: Rounds::UntilNarrow, budget: Duration::from_secs(60), narrow: 0.03, warm_up: true, seed: 1 }
+        Self {
+            rounds: Rounds::UntilNarrow,
+            budget: Duration::from_secs(60),
+            max_relative_width: 0.03,
+            warm_up: true,
+            seed: 1,
+        }
     }
 }
 
-/// Fewest rounds: of fewer there is no interval worth the name.
-const FEWEST: u32 = 5;
-/// Most rounds without [`Rounds::Exactly`].
-const MOST: u32 = 200;
+/// Minimum number of rounds: fewer give no meaningful interval.
+const MIN_ROUNDS: u32 = 5;
+/// Maximum number of rounds without [`Rounds::Exactly`].
+const MAX_ROUNDS: u32 = 200;
 
-/// How far an experiment is.
+/// Progress of an experiment.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// Name of the experiment.
     pub experiment: &'a str,
     /// Name of the arm that runs next.
     pub arm: &'a str,
-    /// Rounds done.
+    /// Number of completed rounds.
     pub rounds: u32,
 }
 
-/// What is counted.
+/// Unit of an amount of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -128,7 +134,7 @@ pub enum Unit {
     Transactions,
 }
 
-/// Arms to compare on the same work.
+/// Arms that do the same work.
 pub struct Experiment<'a> {
     name: String,
     unit: Unit,
@@ -146,30 +152,30 @@ pub struct Sample {
     pub arm: String,
     /// Round, from 0.
     pub round: u32,
-    /// Position of the arm in its round, from 0.
+    /// Position of the arm within the round, from 0.
     pub position: usize,
-    /// What was done, in the experiment's [`Unit`].
+    /// Amount of work, in the experiment's [`Unit`].
     pub amount: u64,
     /// Wall time.
     pub seconds: f64,
-    /// What else the arm knew.
+    /// Latencies and CPU time, if the arm reports them.
     #[serde(flatten)]
     pub detail: Option<Detail>,
 }
 
-/// Why no more rounds were run.
+/// Why an experiment stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
-    /// Every interval is as narrow as was asked for.
+    /// Every interval is as narrow as requested.
     Narrow,
-    /// As many rounds as were asked for, or as there may be.
+    /// The requested or the maximum number of rounds was run.
     Rounds,
-    /// The time is over; the intervals are wider than was asked for.
+    /// The time budget is used up; the intervals are wider than requested.
     Budget,
 }
 
-/// What an experiment gave: every sample, and what follows from them.
+/// Result of an experiment: all samples, and the statistics.
 #[derive(Clone, Debug)]
 pub struct Samples {
     name: String,
@@ -183,18 +189,18 @@ pub struct Samples {
 }
 
 impl<'a> Experiment<'a> {
-    /// An experiment without arms yet.
+    /// An experiment without arms.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), unit: Unit::Bytes, block_bytes: None, arms: Vec::new(), prepare: None }
     }
 
-    /// Counts something else than bytes.
+    /// Sets a unit other than bytes.
     #[must_use]
     pub fn unit(self, unit: Unit) -> Self {
         Self { unit, ..self }
     }
 
-    /// The bytes are processed in blocks of so many, and the time of one is what is to be told.
+    /// Declares that bytes are processed in blocks of this size, so that reports show the time for a block.
     #[must_use]
     pub fn block_bytes(self, bytes: u64) -> Self {
         Self { block_bytes: Some(bytes), ..self }
@@ -214,7 +220,7 @@ impl<'a> Experiment<'a> {
         self
     }
 
-    /// What is done, unmeasured, before every run of every arm.
+    /// Sets the preparation before every run of every arm; it is not measured.
     #[must_use]
     pub fn before_each(mut self, prepare: impl FnMut() -> Result<(), Error> + 'a) -> Self {
         self.prepare = Some(Box::new(prepare));
@@ -251,8 +257,8 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Every arm once: first to last in even rounds, last to first in odd ones, so that no arm
-    /// always runs behind the same other one.
+    /// Runs every arm once: in even rounds first to last, in odd rounds last to first, so that no arm always follows
+    /// the same other arm.
     fn round(&mut self, round: u32, progress: &dyn Fn(&Progress<'_>)) -> Result<Vec<Sample>, Error> {
         let count = self.arms.len();
         let order = |position: usize| if round.is_multiple_of(2) { position } else { count - 1 - position };
@@ -283,19 +289,19 @@ impl Settings {
     fn stop(&self, samples: &Samples, elapsed: Duration) -> Option<Stop> {
         match self.rounds {
             Rounds::Exactly(rounds) => (samples.rounds >= rounds.get()).then_some(Stop::Rounds),
-            Rounds::UntilNarrow if samples.rounds < FEWEST => None,
-            Rounds::UntilNarrow if samples.widest() <= self.narrow => Some(Stop::Narrow),
-            Rounds::UntilNarrow if samples.rounds >= MOST => Some(Stop::Rounds),
-            // Not a round more than fits.
+            Rounds::UntilNarrow if samples.rounds < MIN_ROUNDS => None,
+            Rounds::UntilNarrow if samples.widest() <= self.max_relative_width => Some(Stop::Narrow),
+            Rounds::UntilNarrow if samples.rounds >= MAX_ROUNDS => Some(Stop::Rounds),
+            // Do not start a round that will not fit into the budget.
             Rounds::UntilNarrow => (elapsed + elapsed / samples.rounds > self.budget).then_some(Stop::Budget),
         }
     }
 }
 
 impl Samples {
-    /// Those of one experiment that was not run by [`Experiment::run`], as where one run is a sample of two experiments.
+    /// Samples that were not taken by [`Experiment::run`]: for example, where one run is a sample of two experiments.
     #[must_use]
-    pub fn of_experiment(name: &str, unit: Unit, rounds: u32, all: &[Sample]) -> Self {
+    pub fn from_samples(name: &str, unit: Unit, rounds: u32, all: &[Sample]) -> Self {
         let samples: Vec<Sample> = all.iter().filter(|sample| sample.experiment == name).cloned().collect();
         let mut arms: Vec<String> = Vec::new();
         for sample in &samples {
@@ -315,40 +321,40 @@ impl Samples {
         }
     }
 
-    /// What an arm did in a second, in the order of its rounds.
+    /// Work per second, in the order of rounds.
     #[must_use]
     pub fn rates(&self, arm: &str) -> Vec<f64> {
         #[allow(clippy::cast_precision_loss, reason = "a rate, not a count")]
         let rate = |sample: &Sample| sample.amount as f64 / sample.seconds.max(f64::MIN_POSITIVE);
-        self.of(arm).map(rate).collect()
+        self.samples_of(arm).map(rate).collect()
     }
 
-    /// Median of what an arm did in a second.
+    /// Median of the work per second.
     #[must_use]
     pub fn rate(&self, arm: &str) -> Option<Interval> {
         median_interval(&self.rates(arm), self.seed)
     }
 
-    /// Median wall time of an arm in seconds.
+    /// Median duration in seconds.
     #[must_use]
     pub fn seconds(&self, arm: &str) -> Option<Interval> {
-        let seconds: Vec<f64> = self.of(arm).map(|sample| sample.seconds).collect();
+        let seconds: Vec<f64> = self.samples_of(arm).map(|sample| sample.seconds).collect();
         median_interval(&seconds, self.seed)
     }
 
-    /// How many times as fast as `to` the arm `of` is.
+    /// How many times as fast as arm `to` arm `of` is.
     #[must_use]
     pub fn ratio(&self, of: &str, to: &str) -> Option<Interval> {
         ratio_interval(&self.rates(of), &self.rates(to), self.seed)
     }
 
-    /// Every sample, in the order they were taken.
+    /// All samples, in the order in which they were taken.
     #[must_use]
     pub fn all(&self) -> &[Sample] {
         &self.samples
     }
 
-    /// What follows from the samples, with the ratios between these pairs of arms.
+    /// The statistics, with the ratios between these pairs of arms.
     #[must_use]
     pub fn record(&self, ratios: &[(&str, &str)]) -> ExperimentRecord {
         ExperimentRecord {
@@ -364,14 +370,14 @@ impl Samples {
     }
 
     fn arm_record(&self, arm: &str) -> Option<ArmRecord> {
-        let amount = self.of(arm).map(|sample| sample.amount).max()?;
+        let amount = self.samples_of(arm).map(|sample| sample.amount).max()?;
         let (rate, seconds, detail) = (self.rate(arm)?, self.seconds(arm)?, self.detail(arm));
         Some(ArmRecord { name: arm.to_owned(), amount, rate, seconds, detail })
     }
 
     fn detail(&self, arm: &str) -> Option<DetailRecord> {
         let median = |value: &dyn Fn(&Detail, f64) -> f64| {
-            let values = self.of(arm).filter_map(|sample| Some(value(sample.detail.as_ref()?, sample.seconds)));
+            let values = self.samples_of(arm).filter_map(|sample| Some(value(sample.detail.as_ref()?, sample.seconds)));
             median_interval(&values.collect::<Vec<_>>(), self.seed)
         };
         Some(DetailRecord {
@@ -386,11 +392,11 @@ impl Samples {
         Some(crate::RatioRecord { of: of.to_owned(), to: to.to_owned(), ratio: self.ratio(of, to)? })
     }
 
-    fn of<'s>(&'s self, arm: &'s str) -> impl Iterator<Item = &'s Sample> {
+    fn samples_of<'s>(&'s self, arm: &'s str) -> impl Iterator<Item = &'s Sample> {
         self.samples.iter().filter(move |sample| sample.arm == arm)
     }
 
-    /// The widest interval of all arms, as a share of its median.
+    /// The widest interval of all arms, relative to its median.
     fn widest(&self) -> f64 {
         let widths = self.arms.iter().filter_map(|arm| self.rate(arm)).map(|rate| rate.relative_width());
         widths.fold(0.0, f64::max)
@@ -409,7 +415,7 @@ mod tests {
     }
 
     fn fixed(name: &str, amount: u64, seconds: f64) -> Arm<'_> {
-        Arm::timing_itself(name, move || Ok(Work { amount, seconds: Some(seconds), detail: None }))
+        Arm::self_timed(name, move || Ok(Work { amount, seconds: Some(seconds), detail: None }))
     }
 
     #[test]
@@ -456,16 +462,16 @@ mod tests {
     fn narrow_intervals_end_it_early_and_a_budget_in_any_case() {
         let settings = Settings { warm_up: false, ..Settings::default() };
         let samples = Experiment::new("e").arm(fixed("same", 1, 1.0)).run(&settings, &|_| {}).unwrap();
-        assert_eq!((samples.rounds, samples.stop), (FEWEST, Stop::Narrow));
+        assert_eq!((samples.rounds, samples.stop), (MIN_ROUNDS, Stop::Narrow));
 
         let mut slower = 0.0;
-        let noisy = Arm::timing_itself("noisy", || {
+        let noisy = Arm::self_timed("noisy", || {
             slower += 1.0;
             Ok(Work { amount: 1, seconds: Some(slower), detail: None })
         });
         let settings = Settings { budget: Duration::ZERO, ..settings };
         let samples = Experiment::new("e").arm(noisy).run(&settings, &|_| {}).unwrap();
-        assert_eq!((samples.rounds, samples.stop), (FEWEST, Stop::Budget));
+        assert_eq!((samples.rounds, samples.stop), (MIN_ROUNDS, Stop::Budget));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Experiments: arms, interleaving, statistics, environment record.
 //!
-//! What is measured is an [`Arm`]: a closure or a program that processes bytes, opens connections, asks queries. An [`Experiment`]
-//! runs its arms in interleaved rounds (A B B A …) until the interval of every median is narrow,
-//! and compares them round by round, so that what disturbs the machine disturbs all of them. Every
-//! sample is kept, and [`Environment`] says what machine they come from.
+//! An [`Arm`] is what is measured: a closure or a program that processes bytes, opens connections or runs queries. An
+//! [`Experiment`] runs its arms in interleaved rounds (A B B A …) until the interval of every median is narrow, and
+//! compares them round by round, so that disturbances affect all arms. Every sample is kept; [`Environment`] describes
+//! the machine.
 //!
-//! This crate knows nothing of rendering.
+//! The crate does not render.
 #![forbid(unsafe_code)]
 
 pub mod arms;
@@ -23,7 +23,7 @@ mod stats;
 pub mod suite;
 mod tls;
 
-pub use cache::{Residency, forget, residency, warm};
+pub use cache::{Residency, drop_cache, residency, warm};
 pub use cluster::{Installation, Node, Writer};
 pub use copy::{
     COPY_PEERS, CopyPeer, Link, Namespaces, Ours, Program, Rate, RunningServer, Scratch, Site, Tree, programs_of,
@@ -36,6 +36,6 @@ pub use program::{Peak, find_program, peak_memory};
 pub use record::{ArmRecord, DetailRecord, ExperimentRecord, RatioRecord, Record, SCHEMA, Subject};
 pub use stats::{Interval, median, median_interval, ratio_interval};
 pub use tls::{
-    Address, Carrier, Certificates, Client, ClientKind, Daemon, KeyPairFiles, Oltp, Relay, Security, TlsSettings,
-    TlsVersion, Way, connections, queries, results, ssh_forward, stunnel_pair, tunnel_pair,
+    Address, Certificates, Client, ClientKind, Daemon, KeyPairFiles, Oltp, Proxy, Relay, Route, Security, TlsSettings,
+    TlsVersion, connections, queries, results, ssh_forward, stunnel_pair, tunnel_pair,
 };

@@ -1,4 +1,4 @@
-//! Other programs that check tablespaces: what they say of a file, and how fast.
+//! Other programs that verify tablespaces: their verdicts and their speed.
 
 use std::{
     ffi::OsStr,
@@ -11,16 +11,16 @@ use serde::Serialize;
 
 use crate::{Error, program};
 
-/// Which program.
+/// Kind of program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerKind {
-    /// `innochecksum`, of MySQL or MariaDB. One thread; ends at the first page it calls invalid.
+    /// `innochecksum` of MySQL or MariaDB: one thread; stops at the first page it calls invalid.
     Innochecksum,
-    /// `inno checksum` of the crate innodb-utils. Reads every page.
+    /// `inno checksum` of the crate innodb-utils: reads every page.
     Inno,
 }
 
-/// A program that checks tablespaces.
+/// A program that verifies tablespaces.
 #[derive(Clone, Debug)]
 pub struct Peer {
     kind: PeerKind,
@@ -28,36 +28,36 @@ pub struct Peer {
     version: String,
 }
 
-/// What a peer says of files that are sound.
+/// A peer's verdicts on sound files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Opinion {
-    /// The peer, with its version.
+    /// Name and version of the peer.
     pub peer: String,
-    /// Which files: `encrypted`, `clear`.
+    /// Kind of files: `encrypted` or `clear`.
     pub of: &'static str,
-    /// How many.
+    /// Number of files.
     pub files: u64,
-    /// Of these, it calls so many sound.
+    /// Number of files it calls sound.
     pub sound: u64,
-    /// So many invalid.
+    /// Number of files it calls invalid.
     pub invalid: u64,
-    /// On so many it crashed.
+    /// Number of files on which it crashed.
     pub crashed: u64,
     /// The first file that it does not call sound.
     pub example: Option<PathBuf>,
-    /// Its last words on that.
+    /// Its last output about that file.
     pub words: Option<String>,
 }
 
-/// What a peer says of one file.
-enum Answer {
+/// A peer's verdict on one file.
+enum PeerVerdict {
     Sound,
     Invalid(String),
     Crashed(String),
 }
 
 impl Peer {
-    /// The program, if it is there and says its version.
+    /// The program, if it exists and prints its version.
     #[must_use]
     pub fn find(kind: PeerKind, program: &OsStr) -> Option<Self> {
         let program = program::find_program(program)?;
@@ -75,19 +75,19 @@ impl Peer {
         }
     }
 
-    /// Whether its time on a file it calls invalid is that of a part of the file.
+    /// Whether it stops at a fault, so that its time covers only a part of the file.
     #[must_use]
     pub fn stops_at_fault(&self) -> bool {
         self.kind == PeerKind::Innochecksum
     }
 
-    /// Whether it can use several threads.
+    /// Whether it supports several threads.
     #[must_use]
     pub fn has_threads(&self) -> bool {
         self.kind == PeerKind::Inno
     }
 
-    /// The command that checks one file. A peer without threads ignores `threads`.
+    /// The command that verifies one file. A peer without threads ignores `threads`.
     #[must_use]
     pub fn command(&self, file: &Path, threads: usize) -> Command {
         let mut command = Command::new(&self.program);
@@ -98,7 +98,7 @@ impl Peer {
         command
     }
 
-    /// Asks it about every file; returns the opinion and the files that it calls sound.
+    /// Runs it on every file; returns the verdicts, and the files that it calls sound.
     ///
     /// # Errors
     /// [`Error::Program`] if it cannot be started.
@@ -107,17 +107,17 @@ impl Peer {
         let mut sound = Vec::new();
         for file in files {
             opinion.files += 1;
-            let words = match self.ask(file)? {
-                Answer::Sound => {
+            let words = match self.verify_file(file)? {
+                PeerVerdict::Sound => {
                     opinion.sound += 1;
                     sound.push(file.clone());
                     continue;
                 }
-                Answer::Invalid(words) => {
+                PeerVerdict::Invalid(words) => {
                     opinion.invalid += 1;
                     words
                 }
-                Answer::Crashed(words) => {
+                PeerVerdict::Crashed(words) => {
                     opinion.crashed += 1;
                     words
                 }
@@ -130,19 +130,20 @@ impl Peer {
         Ok((opinion, sound))
     }
 
-    fn ask(&self, file: &Path) -> Result<Answer, Error> {
+    fn verify_file(&self, file: &Path) -> Result<PeerVerdict, Error> {
         let mut command = self.command(file, 1);
         let output = command.stdin(Stdio::null()).output();
         let output = output.map_err(|e| program::failed(&command, &e.to_string()))?;
         Ok(match (output.status.code(), output.status.signal()) {
-            (Some(0), _) => Answer::Sound,
-            (_, Some(signal)) => Answer::Crashed(format!("killed by signal {signal}")),
-            _ => Answer::Invalid(last_words(&output)),
+            (Some(0), _) => PeerVerdict::Sound,
+            (_, Some(signal)) => PeerVerdict::Crashed(format!("killed by signal {signal}")),
+            _ => PeerVerdict::Invalid(last_line(&output)),
         })
     }
 }
 
-/// `9.7.4` of `innochecksum  Ver 9.7.4-2 for Linux`, `5.2.0` of `inno 5.2.0`, `1.1.1` of `v1.1.1`.
+/// Extracts the version: `9.7.4` from `innochecksum  Ver 9.7.4-2 for Linux`, `5.2.0` from `inno 5.2.0`, `1.1.1` from
+/// `v1.1.1`.
 pub(crate) fn version(words: &str) -> &str {
     let starts_with_digit = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
     let words = words.split_whitespace().map(|word| word.strip_prefix('v').unwrap_or(word));
@@ -150,12 +151,12 @@ pub(crate) fn version(words: &str) -> &str {
     word.split(['-', ',']).next().unwrap_or_default()
 }
 
-/// The last line that is not empty; the first such line of the error stream if it has any.
-fn last_words(output: &Output) -> String {
-    const MOST: usize = 200;
+/// The last line that is not empty; the first line of stderr, if there is one.
+fn last_line(output: &Output) -> String {
+    const MAX_CHARS: usize = 200;
     let line = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
-        text.lines().rfind(|line| !line.trim().is_empty()).map(|line| line.trim().chars().take(MOST).collect())
+        text.lines().rfind(|line| !line.trim().is_empty()).map(|line| line.trim().chars().take(MAX_CHARS).collect())
     };
     line(&output.stderr).or_else(|| line(&output.stdout)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Other programs: where they are, and how much memory they take.
+//! Other programs: how to find and run them, and their peak memory.
 
 use std::{
     env,
@@ -13,7 +13,7 @@ use std::{
 
 use crate::Error;
 
-/// The program of that name in `PATH`, or at that path if it has a slash.
+/// Finds a program in `PATH`, or at its path if `name` has a slash.
 #[must_use]
 pub fn find_program(name: &OsStr) -> Option<PathBuf> {
     let path = Path::new(name);
@@ -28,23 +28,23 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// A program that is told to end when this process does, in whatever way: `setpriv` of util-linux asks the kernel
-/// for it. The signal comes when the thread ends that started it.
-pub(crate) fn tied(program: &Path) -> Command {
+/// A command that receives a signal when this process ends for whatever reason: `setpriv` of util-linux asks the kernel
+/// for it. The kernel already sends it when the starting thread ends.
+pub(crate) fn killed_with_parent(program: &Path) -> Command {
     let Some(setpriv) = find_program(OsStr::new("setpriv")) else { return Command::new(program) };
     let mut command = Command::new(setpriv);
     command.args(["--pdeathsig", "TERM", "--"]).arg(program);
     command
 }
 
-/// Runs a program to its end and returns what it wrote.
+/// Runs a program to completion and returns its output.
 pub(crate) fn output(command: &mut Command) -> Result<Output, Error> {
     let output = command.stdin(Stdio::null()).output().map_err(|e| failed(command, &e.to_string()))?;
     ended(command, output.status)?;
     Ok(output)
 }
 
-/// Runs a program to its end, whatever its exit code; what it writes is dropped.
+/// Runs a program to completion and ignores its exit code and output.
 pub(crate) fn finish(command: &mut Command) -> Result<(), Error> {
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     ended(command, status.map_err(|e| failed(command, &e.to_string()))?)
@@ -61,19 +61,18 @@ pub(crate) fn failed(command: &Command, reason: &str) -> Error {
     Error::Program { program: command.get_program().to_string_lossy().into_owned(), reason: reason.to_owned() }
 }
 
-/// What a program took at most.
+/// Peak memory of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Peak {
-    /// Resident memory in bytes: the kernel's high-water mark, last seen at most
-    /// two milliseconds before the end.
+    /// Resident memory in bytes: the kernel's high-water mark, read at most two milliseconds before the end.
     pub resident_bytes: u64,
-    /// Its exit code.
+    /// Exit code.
     pub code: i32,
 }
 
-const EVERY: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Runs a program to its end and watches its memory.
+/// Runs a program to completion and samples its memory.
 ///
 /// # Errors
 /// [`Error::Program`] if it cannot be started or is killed.
@@ -88,7 +87,7 @@ pub fn peak_memory(command: &mut Command) -> Result<Peak, Error> {
             ended(command, status)?;
             return Ok(Peak { resident_bytes, code: status.code().unwrap_or(-1) });
         }
-        thread::sleep(EVERY);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is reported of measurements.
+//! The report of measurements.
 
 use serde::Serialize;
 
@@ -7,39 +7,39 @@ use crate::{Environment, Interval, Opinion, Program, Stop, Unit};
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.bench/1";
 
-/// Everything that was measured in one go.
+/// A complete report.
 #[derive(Clone, Debug, Serialize)]
 pub struct Record {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// Where it was measured.
+    /// The machine.
     pub environment: Environment,
-    /// What it was measured on.
+    /// The measured files.
     pub subject: Subject,
-    /// Other programs that took part.
+    /// Other programs that were used.
     pub programs: Vec<Program>,
-    /// What would have taken part, but is not on this machine.
+    /// Other programs that are not installed.
     pub missing: Vec<String>,
-    /// The experiments.
+    /// All experiments.
     pub experiments: Vec<ExperimentRecord>,
-    /// What other programs say of files that are sound.
+    /// Verdicts of other programs on sound files.
     pub opinions: Vec<Opinion>,
-    /// What a reader has to know of the conditions.
+    /// Remarks about the conditions.
     pub notes: Vec<String>,
 }
 
-/// The files that were measured on.
+/// The measured files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Subject {
-    /// How many.
+    /// Number of files.
     pub files: u64,
-    /// Their bytes.
+    /// Length of all files.
     pub bytes: u64,
-    /// Bytes of files with encrypted units that were opened.
+    /// Length of the files with encrypted pages that were decrypted.
     pub opened_bytes: u64,
-    /// Bytes of files that are readable without a key.
+    /// Length of the files that are readable without a key.
     pub clear_bytes: u64,
-    /// Files that are not sound.
+    /// Number of files that are not sound.
     pub unsound: u64,
 }
 
@@ -48,20 +48,20 @@ pub struct Subject {
 pub struct ExperimentRecord {
     /// Its name.
     pub name: String,
-    /// What is counted.
+    /// Unit of the amounts.
     pub unit: Unit,
-    /// Bytes of a block, if the time of one is what counts.
+    /// Length of a block, if reports show the time for a block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_bytes: Option<u64>,
-    /// Rounds that were run.
+    /// Number of rounds.
     pub rounds: u32,
-    /// Why not more.
+    /// Why it stopped.
     pub stopped: Stop,
     /// The arms.
     pub arms: Vec<ArmRecord>,
-    /// Comparisons between them.
+    /// Comparisons between arms.
     pub ratios: Vec<RatioRecord>,
-    /// What a reader has to know of it.
+    /// Remarks.
     pub notes: Vec<String>,
 }
 
@@ -70,36 +70,36 @@ pub struct ExperimentRecord {
 pub struct ArmRecord {
     /// Its name.
     pub name: String,
-    /// What one run did at most.
+    /// Largest amount of work in one run.
     pub amount: u64,
-    /// What it did in a second.
+    /// Work per second.
     pub rate: Interval,
-    /// Wall time of one run.
+    /// Duration of one run.
     pub seconds: Interval,
-    /// What arms know that have single operations.
+    /// Latencies and busy processors, if the arm reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<DetailRecord>,
 }
 
-/// Latencies and processors of an arm: medians over its runs.
+/// Latencies and busy processors of an arm: medians over its runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct DetailRecord {
-    /// Half of the operations took no longer.
+    /// Median latency of operations.
     pub p50_seconds: Interval,
-    /// 99 of 100 took no longer.
+    /// 99th percentile of the latency.
     pub p99_seconds: Interval,
-    /// 999 of 1000 took no longer.
+    /// 99.9th percentile of the latency.
     pub p999_seconds: Interval,
-    /// Processors of the whole machine that were busy.
+    /// Number of busy processors in the whole machine.
     pub cores: Interval,
 }
 
-/// How many times as fast one arm is as another.
+/// The relative speed of two arms.
 #[derive(Clone, Debug, Serialize)]
 pub struct RatioRecord {
-    /// The arm above the line.
+    /// The arm in the numerator.
     pub of: String,
-    /// The arm below it.
+    /// The arm in the denominator.
     pub to: String,
     /// The ratio of their rates.
     pub ratio: Interval,

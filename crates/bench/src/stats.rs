@@ -1,14 +1,14 @@
 //! Medians and ratios with bootstrap intervals.
 //!
-//! The percentile bootstrap (Efron 1979): resample the samples with replacement many times; the
-//! middle 95 % of the medians of the resamples is the interval. It assumes no distribution, which
-//! suits times: they have a floor and a long tail.
+//! The percentile bootstrap (Efron 1979): resample with replacement many times; the middle 95 % of the resampled
+//! medians form the interval. It assumes no distribution, which suits durations: they have a lower limit and a long
+//! tail.
 
 use serde::{Deserialize, Serialize};
 
-/// Resamples of one interval: the 2.5 % at either end are 100 of them.
+/// Number of resamples; 2.5 % of them are 100.
 const RESAMPLES: usize = 4000;
-/// Share left out at either end of a 95 % interval.
+/// Share that a 95 % interval omits at either end.
 const TAIL: f64 = 0.025;
 
 /// An estimate and its 95 % interval.
@@ -30,14 +30,14 @@ impl Interval {
     }
 }
 
-/// The middle of `values`; `None` of none.
+/// The median of `values`; `None` if there are none.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut values = values.to_vec();
     median_of(&mut values)
 }
 
-/// Sorts `values` on the way.
+/// Sorts `values`.
 fn median_of(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -50,8 +50,8 @@ fn median_of(values: &mut [f64]) -> Option<f64> {
     }
 }
 
-/// The median of `values` with its interval; the same `seed` gives the same interval. `None` of
-/// none; of one value, the interval is that value.
+/// The median of `values` and its interval, deterministic for a `seed`. `None` without values; for a single value the
+/// interval is that value.
 #[must_use]
 pub fn median_interval(values: &[f64], seed: u64) -> Option<Interval> {
     let estimate = median(values)?;
@@ -68,17 +68,17 @@ pub fn median_interval(values: &[f64], seed: u64) -> Option<Interval> {
     Some(Interval { estimate, low: quantile(&medians, TAIL)?, high: quantile(&medians, 1.0 - TAIL)? })
 }
 
-/// How many times `of` is `to`, as the median of the ratios of each round, with its interval.
+/// The median of `of[i] / to[i]` and its interval.
 ///
-/// Rounds are compared one by one: a neighbour who takes the processor for a minute slows both
-/// arms of a round, and their ratio stays.
+/// Ratios are taken within each round: another process that takes the processor for a minute slows both arms of a
+/// round, and the ratio remains.
 #[must_use]
 pub fn ratio_interval(of: &[f64], to: &[f64], seed: u64) -> Option<Interval> {
     let ratios: Vec<f64> = of.iter().zip(to).filter(|(_, to)| **to > 0.0).map(|(of, to)| of / to).collect();
     median_interval(&ratios, seed)
 }
 
-/// The value below which a `share` of the sorted values lies.
+/// The `share`-quantile of sorted values.
 fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     #[allow(
@@ -103,7 +103,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`, each as likely as the others but for a share of `end` in 2^64.
+    /// A uniform number below `end`; the bias is at most `end` in 2^64.
     fn below(&mut self, end: usize) -> usize {
         let wide = u128::from(self.next()) * u128::try_from(end).unwrap_or(0);
         usize::try_from(wide >> 64).unwrap_or(0)

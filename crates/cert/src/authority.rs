@@ -81,7 +81,7 @@ impl Authority {
         replace: bool,
     ) -> Result<Files, Error> {
         crate::files::make_directory(directory)?;
-        let files = Files::of_authority(directory);
+        let files = Files::for_authority(directory);
         if !replace {
             files.are_free()?;
         }
@@ -98,7 +98,7 @@ impl Authority {
     /// # Errors
     /// As [`Self::open`] and [`Self::create`].
     pub fn extend(directory: &Path, days: u32) -> Result<Files, Error> {
-        let files = Files::of_authority(directory);
+        let files = Files::for_authority(directory);
         let (certificate, key) = pair(directory, &files)?;
         let subject = certificate.common_name.map_or_else(default_subject, Ok)?;
         files.write_certificate(&own(&subject, days, &key)?)?;
@@ -110,7 +110,7 @@ impl Authority {
     /// # Errors
     /// [`Error::NoAuthority`], [`Error::Read`], [`Error::Content`], [`Error::AuthorityEnded`].
     pub fn open(directory: &Path) -> Result<Self, Error> {
-        let files = Files::of_authority(directory);
+        let files = Files::for_authority(directory);
         let (certificate, key) = pair(directory, &files)?;
         if certificate.not_after <= Timestamp::now() {
             let ended = certificate.not_after.strftime("%Y-%m-%d").to_string();
@@ -127,7 +127,7 @@ impl Authority {
     /// # Errors
     /// [`Error::Exists`], [`Error::Write`], [`Error::Library`].
     pub fn issue(&self, order: &Order) -> Result<Files, Error> {
-        let files = Files::of(&self.directory, &order.name);
+        let files = Files::for_name(&self.directory, &order.name);
         if !order.replace {
             files.are_free()?;
         }
@@ -145,7 +145,7 @@ impl Authority {
         let until = Timestamp::now() + SignedDuration::from_hours(i64::from(within_days).saturating_mul(24));
         let mut due = Vec::new();
         for name in names_in(&self.directory)? {
-            let certificates = read_certificates(&Files::of(&self.directory, &name).certificate)?;
+            let certificates = read_certificates(&Files::for_name(&self.directory, &name).certificate)?;
             if certificates.first().is_some_and(|certificate| certificate.not_after < until) {
                 due.push(name);
             }
@@ -172,7 +172,7 @@ impl Authority {
     /// # Errors
     /// [`Error::NoCertificate`], and as [`Self::issue`].
     pub fn renew(&self, name: &Name, days: u32, new_key: bool) -> Result<Files, Error> {
-        let files = Files::of(&self.directory, name);
+        let files = Files::for_name(&self.directory, name);
         if !files.certificate.exists() {
             return Err(Error::NoCertificate { path: files.certificate });
         }
@@ -296,7 +296,7 @@ fn again(name: &Name, old: &Certificate, days: u32) -> Order {
     };
     let dns = old.san_dns.iter().map(|name| AlternativeName::Dns(name.clone()));
     let addresses = old.san_ip.iter().map(|address| AlternativeName::Ip(*address));
-    let key = KeyType::of(old).unwrap_or_default();
+    let key = KeyType::from_certificate(old).unwrap_or_default();
     Order { name: name.clone(), alternatives: dns.chain(addresses).collect(), key, usage, days, replace: true }
 }
 
@@ -326,7 +326,7 @@ mod tests {
     }
 
     fn problems(directory: &Path, name: &str) -> Vec<String> {
-        let files = Files::of(directory, &name.parse().unwrap());
+        let files = Files::for_name(directory, &name.parse().unwrap());
         let ca = directory.join("ca.pem");
         let credentials = Credentials::read(&files.certificate, Some(&files.key), Some(&ca)).unwrap();
         let found = judge(&credentials, &[], &Limits::default(), Timestamp::now());

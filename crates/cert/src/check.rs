@@ -50,7 +50,7 @@ pub struct Checked {
 }
 
 impl Report {
-    const fn of(checked: Vec<Checked>) -> Self {
+    const fn new(checked: Vec<Checked>) -> Self {
         Self { schema: SCHEMA, checked }
     }
 
@@ -68,7 +68,7 @@ impl Criteria {
     /// [`Error::Read`] and [`Error::Content`] name the file.
     pub fn file(&self, certificate: &Path, key: Option<&Path>, ca: Option<&Path>) -> Result<Report, Error> {
         let credentials = Credentials::read(certificate, key, ca)?;
-        Ok(Report::of(vec![self.checked(certificate, &credentials)]))
+        Ok(Report::new(vec![self.checked(certificate, &credentials)]))
     }
 
     /// Checks every certificate of an authority, each with its key if that is there.
@@ -76,12 +76,12 @@ impl Criteria {
     /// # Errors
     /// As [`Self::file`].
     pub fn directory(&self, directory: &Path) -> Result<Report, Error> {
-        let authority = Files::of_authority(directory);
+        let authority = Files::for_authority(directory);
         let mut checked = vec![self.with_key(&authority, None)?];
         for name in names_in(directory)? {
-            checked.push(self.with_key(&Files::of(directory, &name), Some(&authority.certificate))?);
+            checked.push(self.with_key(&Files::for_name(directory, &name), Some(&authority.certificate))?);
         }
-        Ok(Report::of(checked))
+        Ok(Report::new(checked))
     }
 
     /// Checks the chain that a server at this address shows.
@@ -90,7 +90,7 @@ impl Criteria {
     /// As [`Self::file`].
     pub fn served(&self, address: &Path, chain: Vec<Vec<u8>>, ca: Option<&Path>) -> Result<Report, Error> {
         let credentials = Credentials::served(address, chain, ca)?;
-        Ok(Report::of(vec![self.checked(address, &credentials)]))
+        Ok(Report::new(vec![self.checked(address, &credentials)]))
     }
 
     /// The authority's key, and others, may be kept elsewhere.

@@ -27,13 +27,13 @@ pub struct Files {
 impl Files {
     /// Of a name in that directory.
     #[must_use]
-    pub fn of(directory: &Path, name: &Name) -> Self {
+    pub fn for_name(directory: &Path, name: &Name) -> Self {
         Self::named(directory, name.as_str())
     }
 
     /// Of the authority in that directory.
     #[must_use]
-    pub fn of_authority(directory: &Path) -> Self {
+    pub fn for_authority(directory: &Path) -> Self {
         Self::named(directory, CA)
     }
 
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_key_stays_if_its_certificate_cannot_be_replaced() {
         let directory = tempfile::tempdir().unwrap();
-        let files = Files::of(directory.path(), &"db1".parse().unwrap());
+        let files = Files::for_name(directory.path(), &"db1".parse().unwrap());
         let [old, new] = [(); 2].map(|()| PrivateKey::generate(KeyType::default()).unwrap());
         files.write("certificate", &old, false).unwrap();
         fs::remove_file(&files.certificate).unwrap();

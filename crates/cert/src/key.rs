@@ -29,7 +29,7 @@ pub enum KeyType {
 impl KeyType {
     /// The kind that a certificate describes with these words.
     #[must_use]
-    pub fn of(certificate: &server::Certificate) -> Option<Self> {
+    pub fn from_certificate(certificate: &server::Certificate) -> Option<Self> {
         Some(match (certificate.key_type.as_str(), certificate.key_bits) {
             ("EC P-256", _) => Self::EcdsaP256,
             ("EC P-384", _) => Self::EcdsaP384,

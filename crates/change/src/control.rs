@@ -1,5 +1,5 @@
-//! How a run is watched and steered from another process: a directory with a file for each server, in
-//! which its run says how far it is, and beside it what it is asked to do.
+//! Watches and controls a run from another process: a directory with a state file for each server, next to which
+//! requests are placed.
 
 use std::{
     cell::RefCell,
@@ -28,31 +28,31 @@ use crate::Error;
 /// Name and version of a state file.
 const SCHEMA: &str = "sealant.encrypt-state/1";
 
-/// What a run does just now, or how it ended.
+/// Activity of a run, or how it ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
-    /// It works on a step.
+    /// Executes a step.
     #[default]
     Running,
-    /// It was asked to wait.
+    /// Paused on request.
     Paused,
-    /// It waits by its own rules: lag, load, the time of day.
+    /// Waits because of its own rules: lag, load, time of day.
     Waiting,
-    /// It ended, and everything is encrypted.
+    /// Completed: everything is encrypted.
     Done,
-    /// It ended with leftovers.
+    /// Completed with leftovers.
     Leftovers,
-    /// It ended since it was asked to.
+    /// Canceled on request.
     Canceled,
-    /// It ended with an error.
+    /// Failed.
     Failed,
-    /// Its process is gone and did not say why.
+    /// Its process is gone without a final state.
     Interrupted,
 }
 
 impl Activity {
-    /// Whether the run goes on.
+    /// Whether the run continues.
     #[must_use]
     pub const fn is_alive(self) -> bool {
         matches!(self, Self::Running | Self::Paused | Self::Waiting)
@@ -75,53 +75,53 @@ impl fmt::Display for Activity {
     }
 }
 
-/// How far a run is.
+/// State of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunState {
     /// Name and version of the document, `sealant.encrypt-state/1`.
     pub schema: String,
-    /// The server, as the run reached it.
+    /// The server, as messages name it.
     pub server: String,
-    /// The run's process.
+    /// Process id of the run.
     pub pid: u32,
-    /// When it began.
+    /// Start of the run.
     pub began: Timestamp,
-    /// When this was written.
+    /// Time of this state.
     pub at: Timestamp,
-    /// What it does.
+    /// What the run does.
     pub activity: Activity,
-    /// Why it waits, or what went wrong.
+    /// Why it waits, or what failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The step it is at, from 1 on.
+    /// Number of the current step, from 1.
     pub step: usize,
-    /// How many steps there are.
+    /// Number of steps.
     pub steps: usize,
-    /// What that step does.
+    /// Description of the current step.
     pub what: String,
-    /// How far it is within that step, if that can be told: a tool's own words.
+    /// Progress within the step, in the words of the tool, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
-    /// Bytes of tables and tablespaces that are written anew by now.
+    /// Bytes of tables and tablespaces rewritten so far.
     pub bytes_done: u64,
-    /// Bytes of all that are to be.
+    /// Bytes of tables and tablespaces to rewrite.
     pub bytes_total: u64,
-    /// The log of its statements.
+    /// Path of the statement log.
     pub log: PathBuf,
-    /// Whether the server's `super_read_only` has to be put back at the end, of this run or of one before that was killed.
+    /// Whether `super_read_only` must be restored at the end, because this run or one that was killed has lifted it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub super_read_only: bool,
-    /// Where this was read.
+    /// Path of the state file.
     #[serde(skip)]
     path: PathBuf,
 }
 
-/// What a run may be asked for.
+/// A request to a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// To wait before the next step.
+    /// Pause before the next step.
     Pause,
-    /// To end.
+    /// Cancel.
     Cancel,
 }
 
@@ -134,20 +134,20 @@ impl Request {
     }
 }
 
-/// All runs whose state is kept in one directory.
+/// The runs whose state is in one directory.
 #[derive(Clone, Debug)]
 pub struct Runs {
     directory: PathBuf,
 }
 
 impl Runs {
-    /// Those below that directory for state.
+    /// The runs below a state directory.
     #[must_use]
-    pub fn of(state_directory: &Path) -> Self {
+    pub fn below(state_directory: &Path) -> Self {
         Self { directory: state_directory.join("encrypt") }
     }
 
-    /// Every run that is known, the latest of each server.
+    /// The latest run of each server.
     ///
     /// # Errors
     /// [`Error::State`].
@@ -191,11 +191,11 @@ impl Runs {
         alive.pop().ok_or_else(|| Error::NoRun { last: last.map(|run| (run.server.clone(), run.activity)) })
     }
 
-    /// Asks a run for something, or takes that back.
+    /// Makes a request to a run, or withdraws it.
     ///
     /// # Errors
     /// [`Error::State`].
-    pub fn ask(run: &RunState, request: Request, wanted: bool) -> Result<(), Error> {
+    pub fn request(run: &RunState, request: Request, wanted: bool) -> Result<(), Error> {
         set(&run.path.with_extension(request.ending()), wanted)
     }
 
@@ -211,25 +211,25 @@ impl Runs {
     }
 }
 
-/// One run's own side.
+/// A run's own access to its state.
 #[derive(Debug)]
 pub struct Control {
     state: RefCell<RunState>,
     path: PathBuf,
     stop: Arc<AtomicBool>,
-    /// Held for as long as the run goes on.
+    /// Locked as long as the run continues.
     _lock: File,
 }
 
 impl Control {
-    /// Begins to tell of a run on the server of that identity. When `stop` is set, the run is to end.
+    /// Creates the state of a run on the server `identity`. Setting `stop` cancels the run.
     ///
     /// # Errors
     /// [`Error::State`], [`Error::AnotherRun`].
     pub fn begin(runs: &Runs, identity: &str, server: &str, log: &Path, stop: Arc<AtomicBool>) -> Result<Self, Error> {
         let directory = &runs.directory;
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(failed(directory))?;
-        let path = directory.join(format!("{}.json", name_of(identity)));
+        let path = directory.join(format!("{}.json", file_name(identity)));
         let lock_path = path.with_extension("lock");
         let lock = open_private(&lock_path).map_err(failed(&lock_path))?;
         if !locked(&lock) {
@@ -258,38 +258,38 @@ impl Control {
             path: path.clone(),
         };
         let control = Self { state: RefCell::new(state), path, stop, _lock: lock };
-        control.tell(|_| ())?;
+        control.update(|_| ())?;
         Ok(control)
     }
 
-    /// Changes what is told.
+    /// Changes the state and writes it.
     ///
     /// # Errors
     /// [`Error::State`].
-    pub(crate) fn tell(&self, change: impl FnOnce(&mut RunState)) -> Result<(), Error> {
+    pub(crate) fn update(&self, change: impl FnOnce(&mut RunState)) -> Result<(), Error> {
         let mut state = self.state.borrow_mut();
         change(&mut state);
         state.at = Timestamp::now();
         write(&self.path, &state).map_err(failed(&self.path))
     }
 
-    /// Begins with a step.
-    pub(crate) fn at_step(&self, number: usize, what: &str) -> Result<(), Error> {
-        self.tell(|state| (state.step, state.what, state.within) = (number, what.to_owned(), None))
+    /// Starts a step.
+    pub(crate) fn start_step(&self, number: usize, what: &str) -> Result<(), Error> {
+        self.update(|state| (state.step, state.what, state.within) = (number, what.to_owned(), None))
     }
 
-    /// Tells how far it is within the step, not more often than somebody would look.
-    pub(crate) fn is_within(&self, how_far: &str) {
-        const OFTEN: Duration = Duration::from_secs(1);
-        let lately = Timestamp::now().duration_since(self.state.borrow().at).unsigned_abs() < OFTEN;
+    /// Reports progress within the step, at most once a second.
+    pub(crate) fn set_progress(&self, how_far: &str) {
+        const MIN_INTERVAL: Duration = Duration::from_secs(1);
+        let lately = Timestamp::now().duration_since(self.state.borrow().at).unsigned_abs() < MIN_INTERVAL;
         if !lately {
-            // Where the state cannot be written, the next step ends the run.
-            drop(self.tell(|state| state.within = Some(how_far.to_owned())));
+            // If the state cannot be written, the next step fails.
+            drop(self.update(|state| state.within = Some(how_far.to_owned())));
         }
     }
 
-    /// Tells what the run does and why, if that is something else than before.
-    pub(crate) fn is_now(&self, activity: Activity, why: Option<String>) -> Result<(), Error> {
+    /// Records activity and reason, if they changed.
+    pub(crate) fn set_activity(&self, activity: Activity, why: Option<String>) -> Result<(), Error> {
         let known = {
             let state = self.state.borrow();
             state.activity == activity && state.why == why
@@ -297,30 +297,30 @@ impl Control {
         if known {
             Ok(())
         } else {
-            self.tell(|state| (state.activity, state.why, state.within) = (activity, why, None))
+            self.update(|state| (state.activity, state.why, state.within) = (activity, why, None))
         }
     }
 
-    /// Whether `super_read_only` has to be put back.
-    pub(crate) fn owes_super_read_only(&self) -> bool {
+    /// Whether `super_read_only` must be restored.
+    pub(crate) fn must_restore_super_read_only(&self) -> bool {
         self.state.borrow().super_read_only
     }
 
-    /// Tells how it ended.
+    /// Records how the run ended.
     ///
     /// # Errors
     /// [`Error::State`].
-    pub fn ended(&self, activity: Activity, why: Option<String>) -> Result<(), Error> {
-        self.is_now(activity, why)
+    pub fn finish(&self, activity: Activity, why: Option<String>) -> Result<(), Error> {
+        self.set_activity(activity, why)
     }
 
-    /// What is asked of the run, by a signal or by another process.
+    /// Requests to this run, by signal or from another process.
     pub(crate) fn requests(&self) -> Requests {
         Requests { state: self.path.clone(), stop: Arc::clone(&self.stop) }
     }
 }
 
-/// What is asked of a run; may be looked at from any thread.
+/// Requests to a run; usable from any thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Requests {
     state: PathBuf,
@@ -337,8 +337,8 @@ impl Requests {
     }
 }
 
-/// Identities hold paths and are long; a file's name must not.
-fn name_of(identity: &str) -> String {
+/// A hash: identities contain paths and are long, file names must be short.
+fn file_name(identity: &str) -> String {
     let hash = digest(&SHA256, identity.as_bytes());
     HEXLOWER.encode(hash.as_ref().get(..8).unwrap_or_default())
 }
@@ -348,7 +348,7 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |source| Error::State { path, source }
 }
 
-/// Whoever asks for the state holds the lock for a moment.
+/// A process that reads the state holds the lock for a moment.
 fn locked(lock: &File) -> bool {
     const TRIES: u32 = 20;
     (0..TRIES).any(|_| {
@@ -380,7 +380,7 @@ fn is_locked(path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// Another process may read at any moment, so the file is whole at any moment.
+/// Replaced atomically: another process may read at any time.
 fn write(path: &Path, state: &RunState) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(state)?;
     text.push(b'\n');
@@ -419,7 +419,7 @@ mod tests {
     #[test]
     fn a_run_that_ended_is_not_steered_and_the_last_is_named() {
         let dir = tempfile::tempdir().unwrap();
-        let runs = Runs::of(dir.path());
+        let runs = Runs::below(dir.path());
         assert!(matches!(runs.alive(None), Err(Error::NoRun { last: None })));
         known(dir.path(), "db1", Activity::Failed);
         known(dir.path(), "db2", Activity::Done);
@@ -435,30 +435,30 @@ mod tests {
     #[test]
     fn a_run_tells_how_far_it_is_and_hears_what_is_asked() {
         let directory = tempfile::tempdir().unwrap();
-        let runs = Runs::of(directory.path());
+        let runs = Runs::below(directory.path());
         assert_eq!(runs.all().unwrap(), []);
         let control = begin(&runs).unwrap();
-        control.tell(|state| (state.step, state.steps) = (2, 7)).unwrap();
+        control.update(|state| (state.step, state.steps) = (2, 7)).unwrap();
         let seen = runs.all().unwrap();
         assert_eq!((seen.len(), seen[0].step, seen[0].steps, seen[0].activity), (1, 2, 7, Activity::Running));
 
         let requests = control.requests();
         assert_eq!((requests.pause(), requests.cancel()), (false, false));
-        Runs::ask(&seen[0], Request::Pause, true).unwrap();
-        Runs::ask(&seen[0], Request::Cancel, true).unwrap();
+        Runs::request(&seen[0], Request::Pause, true).unwrap();
+        Runs::request(&seen[0], Request::Cancel, true).unwrap();
         assert_eq!((requests.pause(), requests.cancel()), (true, true));
-        Runs::ask(&seen[0], Request::Pause, false).unwrap();
-        Runs::ask(&seen[0], Request::Cancel, false).unwrap();
+        Runs::request(&seen[0], Request::Pause, false).unwrap();
+        Runs::request(&seen[0], Request::Cancel, false).unwrap();
         assert_eq!((requests.pause(), requests.cancel()), (false, false));
     }
 
     #[test]
     fn one_run_at_a_time_and_one_that_vanished_is_told() {
         let directory = tempfile::tempdir().unwrap();
-        let runs = Runs::of(directory.path());
+        let runs = Runs::below(directory.path());
         let control = begin(&runs).unwrap();
         assert!(matches!(begin(&runs), Err(Error::AnotherRun { .. })));
-        Runs::ask(&runs.all().unwrap()[0], Request::Cancel, true).unwrap();
+        Runs::request(&runs.all().unwrap()[0], Request::Cancel, true).unwrap();
         drop(control);
         assert_eq!(runs.all().unwrap()[0].activity, Activity::Interrupted);
         assert!(!begin(&runs).unwrap().requests().cancel(), "requests are for one run");
@@ -468,7 +468,7 @@ mod tests {
     fn a_signal_cancels() {
         let directory = tempfile::tempdir().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
-        let runs = Runs::of(directory.path());
+        let runs = Runs::below(directory.path());
         let control = Control::begin(&runs, "u", "s", Path::new("log"), Arc::clone(&stop)).unwrap();
         assert!(!control.requests().cancel());
         stop.store(true, Ordering::Relaxed);
@@ -478,7 +478,7 @@ mod tests {
     #[test]
     fn damaged_state_is_an_error_that_names_the_file() {
         let directory = tempfile::tempdir().unwrap();
-        let runs = Runs::of(directory.path());
+        let runs = Runs::below(directory.path());
         fs::create_dir(directory.path().join("encrypt")).unwrap();
         fs::write(directory.path().join("encrypt/x.json"), "{").unwrap();
         assert!(runs.all().unwrap_err().to_string().contains("x.json"));

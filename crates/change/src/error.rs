@@ -1,4 +1,4 @@
-//! What can go wrong with a change.
+//! Errors of changes.
 
 use std::{borrow::Cow, io, path::PathBuf};
 
@@ -8,10 +8,10 @@ use crate::{Activity, Outcome};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server refused, or is gone.
+    /// The server refused a query, or is gone.
     #[error("{0}")]
     Server(#[from] server::Error),
-    /// The facts could not be gathered.
+    /// The facts could not be collected.
     #[error("{0}")]
     Audit(#[from] audit::Error),
     /// A statement failed.
@@ -19,26 +19,26 @@ pub enum Error {
     Statement {
         /// The statement, without secrets.
         statement: String,
-        /// What the server said.
+        /// The server's error.
         source: server::Error,
     },
-    /// The log of statements cannot be written, and nothing is changed that is not in it.
+    /// The statement log cannot be written; nothing may be changed that is not logged.
     #[error("{}: the log of statements cannot be written: {source}", path.display())]
     Log {
-        /// The log.
+        /// Path of the log.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// What a run tells of itself cannot be written, or read.
+    /// The state of a run cannot be written or read.
     #[error("{}: {source}", path.display())]
     State {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// Two runs at a time would undo each other's settings.
+    /// Another run works on the server; two would undo each other's settings.
     #[error("{server}: another run is at work on this server")]
     AnotherRun {
         /// The server.
@@ -56,29 +56,29 @@ pub enum Error {
         /// The last one that did not do all, and how it ended.
         last: Option<(String, Activity)>,
     },
-    /// A limit is set for something that the server does not count.
+    /// A limit names a status variable that the server does not have.
     #[error("the server has no status variable {name}")]
     NoSuchStatus {
-        /// Its name.
+        /// Name of the variable.
         name: String,
     },
-    /// A schema was named that is not there.
+    /// A named schema does not exist.
     #[error("{server}: there is no schema {name}")]
     NoSuchSchema {
         /// The server.
         server: String,
-        /// Its name.
+        /// Name of the schema.
         name: String,
     },
-    /// A tool could not be run.
+    /// An online tool could not be started.
     #[error("{program} cannot be run: {source}")]
     Tool {
-        /// The program.
+        /// Name of the program.
         program: String,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// Somebody asked the run to end.
+    /// The run was canceled.
     #[error("canceled")]
     Canceled,
     /// No keyring is active.
@@ -98,50 +98,50 @@ pub enum Error {
     ReadOnlyKeyring {
         /// The server.
         server: String,
-        /// The component or plug-in.
+        /// Component or plug-in.
         keyring: String,
     },
-    /// The keyring could not be written whole, and MySQL would leave it cut off.
-    #[error("{}: {free} bytes are free on its disk and {needed} are needed: MySQL cuts a keyring off that it cannot write whole", keyring.display())]
+    /// The disk has no space for the keyring, and MySQL would truncate it.
+    #[error("{}: {free} bytes are free on its disk and {needed} are needed: MySQL truncates a keyring that it cannot write completely", keyring.display())]
     NoRoomForKeyring {
-        /// The keyring.
+        /// Path of the keyring.
         keyring: PathBuf,
-        /// Bytes.
+        /// Free bytes.
         free: u64,
-        /// Bytes.
+        /// Required bytes.
         needed: u64,
     },
-    /// The file with the keys cannot be used.
+    /// The key store cannot be used.
     #[error("{0}")]
     Keyring(#[from] verify::KeysError),
-    /// The keyring on disk does not open what is encrypted.
-    #[error("{}: opens {opened} of {encrypted} encrypted files; the first that stays shut is {}", keyring.display(), file.display())]
+    /// The keyring on disk does not open all encrypted files.
+    #[error("{}: opens {opened} of {encrypted} encrypted files; the first that it does not open is {}", keyring.display(), file.display())]
     KeyringOpensNotAll {
-        /// The keyring.
+        /// Path of the keyring.
         keyring: PathBuf,
-        /// Files it opens.
+        /// Number of files that it opens.
         opened: u64,
-        /// Files that are encrypted.
+        /// Number of encrypted files.
         encrypted: u64,
-        /// One that it does not open.
+        /// A file that it does not open.
         file: PathBuf,
     },
-    /// The keyring's file is gone or empty although there were keys.
+    /// The keyring's file is missing or empty although keys existed.
     #[error("{}: is gone or empty, although {} there", keyring.display(), evidence(*remembered, *encrypted_files))]
     KeyringLost {
-        /// The keyring.
+        /// Path of the keyring.
         keyring: PathBuf,
-        /// Keys that the running server has in memory.
+        /// Number of keys in the server's memory.
         remembered: u64,
-        /// Files that ask for one.
+        /// Number of files that need a key.
         encrypted_files: u64,
     },
-    /// This kind of server is not supported.
+    /// The server is not supported.
     #[error("{server}: {reason}")]
     Unsupported {
         /// The server.
         server: String,
-        /// What is missing.
+        /// The missing feature.
         reason: String,
     },
 }
@@ -160,7 +160,7 @@ impl Error {
         matches!(self, Self::SeveralRuns { .. })
     }
 
-    /// The next step, where there is one.
+    /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
@@ -184,7 +184,7 @@ impl Error {
                 "make one with `sealant keyring init`, or load another key management plug-in, and restart the server"
             }
             Self::State { .. } => "name another directory with --state-dir",
-            Self::AnotherRun { .. } => "look at it with `sealant encrypt status`",
+            Self::AnotherRun { .. } => "see its state with `sealant encrypt status`",
             Self::Tool { .. } => "install it, or choose another --method",
             Self::NoRoomForKeyring { .. } => "nothing was changed; make room and run it again",
             Self::ReadOnlyKeyring { .. } => "set read_only to false in its configuration and restart",
@@ -195,7 +195,7 @@ impl Error {
         })
     }
 
-    /// Whether there is no use in going on.
+    /// Whether the run cannot continue.
     pub(crate) fn is_fatal(&self) -> bool {
         match self {
             Self::Statement { source, .. } => {
@@ -205,19 +205,19 @@ impl Error {
         }
     }
 
-    /// Whether somebody ended the statement.
+    /// Whether the statement was interrupted.
     pub(crate) fn is_interrupted(&self) -> bool {
         const QUERY_INTERRUPTED: u16 = 1317;
         matches!(self, Self::Statement { source: server::Error::Server { code: QUERY_INTERRUPTED, .. }, .. })
     }
 
-    /// Whether others held the lock for too long.
+    /// Whether a lock wait timed out.
     pub(crate) fn is_lock_timeout(&self) -> bool {
         const LOCK_WAIT_TIMEOUT: u16 = 1205;
         matches!(self, Self::Statement { source: server::Error::Server { code: LOCK_WAIT_TIMEOUT, .. }, .. })
     }
 
-    /// Whether the server does not find the file of a table, or its key.
+    /// Whether the server does not find a table's file or key.
     pub(crate) fn is_tablespace_lost(&self) -> bool {
         const TABLESPACE_MISSING: u16 = 1812;
         const CANNOT_FIND_MASTER_KEY: u16 = 3185;
@@ -225,26 +225,26 @@ impl Error {
         matches!(self, Self::Statement { source: server::Error::Server { code, .. }, .. } if lost(*code))
     }
 
-    /// What becomes of such a table: MySQL 9.7.4 that was killed during a copy, where a name has other signs than letters, digits
-    /// and `_`, finds the file, or its key, again after a clean restart.
+    /// The outcome for such a table. If MySQL 9.7.4 was killed during a copy, and the table's name has characters other
+    /// than letters, digits and `_`, it finds the file or key again after a clean restart.
     pub(crate) fn lost_in_a_crash(&self) -> Outcome {
         let next = "if it was killed before, stop the server cleanly, start it, and run this again: its file is whole";
         Outcome::Failed { reason: format!("{self}; {next}") }
     }
 
-    /// Whether a data file may not have its name, as when there is such a file.
+    /// Whether a data file cannot have this name, for example because the file exists.
     pub(crate) fn is_wrong_file_name(&self) -> bool {
         const WRONG_FILE_NAME: u16 = 3121;
         matches!(self, Self::Statement { source: server::Error::Server { code: WRONG_FILE_NAME, .. }, .. })
     }
 
-    /// Whether this server does not have that variable.
+    /// Whether the server does not have the variable.
     pub(crate) fn is_unknown_variable(&self) -> bool {
         const UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
         matches!(self, Self::Statement { source: server::Error::Server { code: UNKNOWN_SYSTEM_VARIABLE, .. }, .. })
     }
 
-    /// Whether the statement was about something that is not there any more.
+    /// Whether the object of the statement no longer exists.
     pub(crate) fn is_no_such_table(&self) -> bool {
         matches!(self, Self::Statement { source: server::Error::Server { code, .. }, .. } if GONE.contains(code))
     }

@@ -1,4 +1,4 @@
-//! The keyring of a MySQL server: whether it is there, and whether it opens what is encrypted.
+//! A server's keyring: its status, and proof that it opens all encrypted files.
 
 use std::{
     collections::BTreeSet,
@@ -15,12 +15,13 @@ use verify::{Depth, FileResult, Keys, Plan, Report, Settings};
 
 use crate::{Error, Session};
 
-/// Whether a keyring can get another key: MySQL 9.7.4 that finds no room on the keyring's disk leaves it cut off, without the keys behind that.
+/// Fails unless the disk has space for a larger keyring. MySQL 9.7.4 truncates the keyring and loses keys if the disk
+/// is full.
 pub(crate) fn has_room(keyring: &Path) -> Result<(), Error> {
-    /// For a few keys.
+    /// Space for a few keys.
     const SPARE: u64 = 16 << 10;
     let Ok(disk) = rustix::fs::statvfs(files::parent(keyring)) else { return Ok(()) };
-    // The server writes a copy first, beside it.
+    // The server first writes a copy next to it.
     let size = fs::metadata(keyring).map_or(0, |metadata| metadata.len());
     let (free, needed) = (disk.f_bavail.saturating_mul(disk.f_frsize), size.saturating_mul(2).saturating_add(SPARE));
     if free >= needed {
@@ -29,54 +30,55 @@ pub(crate) fn has_room(keyring: &Path) -> Result<(), Error> {
     Err(Error::NoRoomForKeyring { keyring: keyring.to_owned(), free, needed })
 }
 
-/// `performance_schema.keyring_keys` cuts names off there.
+/// `performance_schema.keyring_keys` truncates names to this length.
 const SHOWN_NAME_BYTES: usize = 64;
 
-/// What to do when the keyring on disk is not what the running server has.
+/// The remedy if the keyring on disk differs from the running server's.
 pub(crate) const LOST: &str = "do not stop the server: it still has its keys in memory; put a good copy of the keyring back first \
                                (docs/rotate.md, \"When a keyring is lost\")";
 
-/// Names of the keys that a running MySQL has in memory, cut off at 64 bytes. They prove nothing of the file: a
-/// server notices only at its next start that it is gone.
+/// Names of the keys that a running MySQL has in memory, truncated to 64 bytes. They prove nothing about the file: a
+/// server notices only at its next start that the file is gone.
 ///
 /// # Errors
-/// [`Error::Server`], also where there is no such table, as before 8.0.16.
+/// [`Error::Server`], also before 8.0.16, which has no such table.
 pub(crate) fn in_memory(session: &mut Session<'_>) -> Result<BTreeSet<String>, Error> {
-    let rows = session.ask("SELECT KEY_ID FROM performance_schema.keyring_keys WHERE KEY_OWNER = ''")?;
+    let rows = session.query("SELECT KEY_ID FROM performance_schema.keyring_keys WHERE KEY_OWNER = ''")?;
     Ok(rows.rows.iter().filter_map(|row| row.first()?.clone()).collect())
 }
 
-/// Whether more than is shown may belong to a name of [`in_memory`].
+/// Whether a name from [`in_memory`] may be truncated.
 pub(crate) fn is_cut_off(name: &str) -> bool {
     name.len() >= SHOWN_NAME_BYTES
 }
 
-/// A key that is in memory and not among those that a file holds.
+/// A key that is in memory but not in the file.
 pub(crate) fn lacking<'m>(in_memory: &'m BTreeSet<String>, held: &BTreeSet<String>) -> Option<&'m str> {
     let shown = |name: &String| name.get(..SHOWN_NAME_BYTES).unwrap_or(name).to_owned();
     let held: BTreeSet<String> = held.iter().map(shown).collect();
     in_memory.iter().find(|name| !held.contains(&shown(name))).map(String::as_str)
 }
 
-/// What the server says of its keyring.
+/// Status of MySQL's keyring.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeyringStatus {
-    /// The component or plug-in.
+    /// Component or plug-in.
     pub name: String,
-    /// Its file, if it is a file that the server names.
+    /// Its file, if the server names one.
     pub file: Option<PathBuf>,
-    /// Whether it takes no new keys.
+    /// Whether it accepts no new keys.
     pub read_only: bool,
 }
 
 impl KeyringStatus {
-    /// Asks; `None` if no keyring is active.
+    /// Asks the server; `None` if no keyring is active.
     ///
     /// # Errors
     /// [`Error::Server`].
-    pub fn of(session: &mut Session<'_>) -> Result<Option<Self>, Error> {
-        let component = session.ask("SELECT STATUS_KEY, STATUS_VALUE FROM performance_schema.keyring_component_status");
-        // The table came with 8.0.24; before it there were only plug-ins.
+    pub fn query(session: &mut Session<'_>) -> Result<Option<Self>, Error> {
+        let component =
+            session.query("SELECT STATUS_KEY, STATUS_VALUE FROM performance_schema.keyring_component_status");
+        // The table exists since 8.0.24; older servers have only plug-ins.
         let pairs: Vec<(String, String)> = component.map_or_else(
             |_| Vec::new(),
             |rows| {
@@ -95,50 +97,50 @@ impl KeyringStatus {
                 read_only: value("Read_only").is_some_and(|value| value.eq_ignore_ascii_case("yes")),
             }));
         }
-        Self::of_plugin(session)
+        Self::query_plugin(session)
     }
 
-    fn of_plugin(session: &mut Session<'_>) -> Result<Option<Self>, Error> {
+    fn query_plugin(session: &mut Session<'_>) -> Result<Option<Self>, Error> {
         let name = session.value(
             "SELECT PLUGIN_NAME FROM information_schema.PLUGINS \
              WHERE PLUGIN_NAME LIKE 'keyring%' AND PLUGIN_STATUS = 'ACTIVE' AND PLUGIN_NAME <> 'keyring_udf'",
         )?;
         let Some(name) = name else { return Ok(None) };
-        let file = session.ask("SHOW GLOBAL VARIABLES LIKE 'keyring_file_data'")?;
+        let file = session.query("SHOW GLOBAL VARIABLES LIKE 'keyring_file_data'")?;
         let file = file.value(0, "Value").filter(|path| path.starts_with('/')).map(PathBuf::from);
         Ok(Some(Self { name, file, read_only: false }))
     }
 }
 
-/// What a MariaDB server says of where its keys come from.
+/// Status of MariaDB's key management.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KeyManagement {
-    /// The plug-in.
+    /// Plug-in.
     pub name: String,
     /// Its key file, if it has one.
     pub file: Option<PathBuf>,
-    /// The file with the password of the key file. Any other secret is in the server alone.
+    /// Password file of the key file. Other passwords exist only in the server.
     pub password: Option<PathBuf>,
 }
 
 impl KeyManagement {
-    /// Asks; `None` if no plug-in is active.
+    /// Asks the server; `None` if no plug-in is active.
     ///
     /// # Errors
     /// [`Error::Server`].
-    pub fn of(session: &mut Session<'_>) -> Result<Option<Self>, Error> {
+    pub fn query(session: &mut Session<'_>) -> Result<Option<Self>, Error> {
         let name = session.value(
             "SELECT PLUGIN_NAME FROM information_schema.PLUGINS \
              WHERE PLUGIN_TYPE = 'ENCRYPTION' AND PLUGIN_STATUS = 'ACTIVE'",
         )?;
         let Some(name) = name else { return Ok(None) };
-        let variables = session.ask("SHOW GLOBAL VARIABLES LIKE 'file\\_key\\_management\\_file%'")?;
+        let variables = session.query("SHOW GLOBAL VARIABLES LIKE 'file\\_key\\_management\\_file%'")?;
         let home = session.identity().datadir.clone();
         let value = |name: &str| {
             let row = variables.rows.iter().find(|row| row.first().and_then(Option::as_deref) == Some(name))?;
             row.get(1)?.clone().filter(|value| !value.is_empty())
         };
-        // The server works in its data directory.
+        // Relative paths refer to the data directory, the server's working directory.
         let file = value("file_key_management_filename").map(|file| home.join(file));
         let password = value("file_key_management_filekey");
         let password = password.as_deref().and_then(|key| key.strip_prefix("FILE:")).map(|file| home.join(file));
@@ -146,8 +148,8 @@ impl KeyManagement {
     }
 }
 
-/// Whether a server that has no file of keys, or an empty one, has yet to make its first key: it remembers none,
-/// and no file asks for one.
+/// Whether a server without a key file, or with an empty one, has no keys yet: it has none in memory, and no file needs
+/// one.
 ///
 /// # Errors
 /// [`Error::KeyringLost`] if there were keys.
@@ -158,7 +160,7 @@ pub(crate) fn awaits_first_key(session: &mut Session<'_>, datadir: &Path, store:
         Err(error) if error.kind() != ErrorKind::NotFound => return Ok(false),
         _ => {}
     }
-    // Before 8.0.16 there is no such table, and the files alone tell.
+    // Before 8.0.16 the table does not exist, and only the files count.
     let remembered = in_memory(session).unwrap_or_default().len() as u64;
     let report = look(datadir, &Keys::default());
     let encrypted_files = report.files.iter().filter(|file| file.key.is_some()).count() as u64;
@@ -168,31 +170,31 @@ pub(crate) fn awaits_first_key(session: &mut Session<'_>, datadir: &Path, store:
     Err(Error::KeyringLost { keyring: path.clone(), remembered, encrypted_files })
 }
 
-/// What a copy of the keyring opened.
+/// Result of proving a copy of the keyring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Opened {
-    /// Files that are encrypted, each of which it opened.
+    /// Number of encrypted files, all of which it opened.
     pub encrypted_files: u64,
-    /// Files looked at.
+    /// Number of files examined.
     pub files: u64,
 }
 
 /// A file with keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyStore {
-    /// A keyring of MySQL.
+    /// A MySQL keyring.
     MySql(PathBuf),
-    /// The key file of MariaDB's file plug-in.
+    /// The key file of MariaDB's `file_key_management`.
     MariaDb {
-        /// The key file.
+        /// Path of the key file.
         file: PathBuf,
-        /// The file with its password, if it is encrypted.
+        /// Path of the password file, if the key file is encrypted.
         password: Option<PathBuf>,
     },
 }
 
 impl KeyStore {
-    /// Where it is.
+    /// Path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
@@ -200,7 +202,7 @@ impl KeyStore {
         }
     }
 
-    /// A copy of it elsewhere, which the same password opens.
+    /// A copy at another path, with the same password.
     #[must_use]
     pub fn copy(&self, path: PathBuf) -> Self {
         match self {
@@ -220,17 +222,17 @@ impl KeyStore {
     }
 }
 
-/// Proves with the code of `verify` that the keys of `store`, and no others, open every encrypted
-/// file below `datadir`: page 0 and the first pages of tablespaces, and every log.
+/// Proves with `verify` that only the keys of `store` suffice to open every encrypted file below `datadir`: page 0 and
+/// the first pages of tablespaces, and every log.
 ///
 /// # Errors
-/// [`Error::Keyring`] if it cannot be read, [`Error::KeyringOpensNotAll`].
+/// [`Error::Keyring`] if the store cannot be read; [`Error::KeyringOpensNotAll`].
 pub fn prove(datadir: &Path, store: &KeyStore) -> Result<Opened, Error> {
     let keys = store.keys()?;
     let keyring = store.path();
     let report = look(datadir, &keys);
     let encrypted = |file: &&FileResult| file.key.is_some();
-    // A file that is damaged for another reason is no fault of the keyring.
+    // Other damage to a file is not the keyring's fault.
     let shut =
         |file: &&FileResult| matches!(file.verdict, Verdict::MissingKey | Verdict::WrongKey | Verdict::Unverifiable);
     let encrypted_files = report.files.iter().filter(encrypted).count() as u64;

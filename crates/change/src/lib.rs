@@ -1,13 +1,10 @@
-//! Changes to a running server: planned, carried out statement by statement, and proven from the
-//! bytes.
+//! Changes to a running server: planned, executed statement by statement, and proven from the bytes on disk.
 //!
-//! A plan is a list of [`Step`]s made from what the server and its files say; planning changes
-//! nothing. A run carries out the steps through a [`Session`], which notes every statement in a
-//! [`StatementLog`] before it is sent. What counts as done is decided by `audit` and `verify`, which
-//! read the files, never by a statement that returned.
+//! A plan is a list of [`Step`]s, derived from the server and its files; planning changes nothing. A run executes the
+//! steps through a [`Session`], which writes every statement to a [`StatementLog`] before sending it. Whether a change
+//! is done is decided by `audit` and `verify`, which read the files, and never by the success of a statement.
 //!
-//! Plans are made from the server's state alone, so that a run which was interrupted is finished by
-//! running it again.
+//! Plans depend only on the server's state, so that running a command again completes an interrupted run.
 #![forbid(unsafe_code)]
 
 mod control;
@@ -32,7 +29,7 @@ pub use crate::{
     error::Error,
     keyring::{KeyManagement, KeyStore, KeyringStatus, Opened, prove},
     log::StatementLog,
-    session::{LockPatience, Session},
+    session::{LockWait, Session},
     step::{Blocks, Outcome, Step, StepReport},
     throttle::{Limit, Throttle, Window},
 };

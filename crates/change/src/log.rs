@@ -1,5 +1,5 @@
-//! The log of every statement that changed something, for an auditor to read: JSON lines, one when a
-//! statement is sent and one when it has ended.
+//! A log of every statement that changed something, for auditors: JSON lines, one when a statement is sent and one when
+//! it ends.
 
 use std::{
     fs::{File, OpenOptions},
@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::Error;
 
-/// A file that statements are appended to.
+/// An append-only file of statements.
 #[derive(Debug)]
 pub struct StatementLog {
     path: PathBuf,
@@ -39,12 +39,12 @@ struct Line<'a> {
 }
 
 impl StatementLog {
-    /// Opens the log, which only its owner may read, for statements sent to that server.
+    /// Opens the log of statements to a server; only its owner may read it.
     ///
     /// # Errors
     /// [`Error::Log`].
     pub fn open(path: &Path, server: &str, account: &str) -> Result<Self, Error> {
-        // A link that somebody else left here could lead to any file of ours.
+        // A link that another user placed here could lead to any file.
         let no_link = OFlags::NOFOLLOW.bits().cast_signed();
         let file = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(no_link).open(path);
         let file = file.map_err(|source| Error::Log { path: path.to_owned(), source })?;
@@ -56,23 +56,23 @@ impl StatementLog {
         })
     }
 
-    /// Where it is.
+    /// Path of the log.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A statement is about to be sent. On disk when this returns.
+    /// Logs that a statement is about to be sent. Durable when this returns.
     pub(crate) fn sent(&self, statement: &str) -> Result<(), Error> {
         self.write("sent", statement, None, None)
     }
 
-    /// A change that is no statement is about to be made, such as a file of the server replaced.
+    /// Logs a change that is not a statement, such as replacing a file of the server, before it is made.
     pub(crate) fn note(&self, what: &str) -> Result<(), Error> {
         self.write("change", what, None, None)
     }
 
-    /// A statement has ended.
+    /// Logs that a statement has ended.
     pub(crate) fn ended(&self, statement: &str, took: Duration, error: Option<String>) -> Result<(), Error> {
         let event = if error.is_some() { "failed" } else { "done" };
         self.write(event, statement, Some(took), error)

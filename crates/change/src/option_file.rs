@@ -1,4 +1,4 @@
-//! Lines added to an option file of a server, which is put into place whole.
+//! Appends lines to an option file, replacing the file atomically.
 
 use std::{
     fs,
@@ -9,8 +9,8 @@ use std::{
 
 use files::WriteOptions;
 
-/// Puts lines at the end of an option file, where they count more than what is above them, and makes the file if there is none. Its
-/// owner and mode stay; a link, as Debian's `/etc/mysql/my.cnf` is one, goes on pointing to it.
+/// Appends lines, which take precedence over those above; creates the file if it does not exist. Owner and mode stay; a
+/// link, such as Debian's `/etc/mysql/my.cnf`, stays a link.
 pub(crate) fn append(path: &Path, lines: &str) -> io::Result<()> {
     let file = match fs::canonicalize(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {

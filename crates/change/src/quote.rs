@@ -1,14 +1,13 @@
-//! Names and texts in statements.
+//! Quotes identifiers and texts in statements.
 
 use data_encoding::HEXLOWER;
 
-/// A name, in backquotes. Names may hold any character but NUL.
+/// An identifier in backquotes. It may contain any character except NUL.
 pub(crate) fn name(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// A text, in quotes. Sessions have `NO_BACKSLASH_ESCAPES` off or on: neither quotes nor backslashes
-/// are left as they are.
+/// A text in quotes. `NO_BACKSLASH_ESCAPES` may be on or off, so neither quotes nor backslashes occur unencoded.
 pub(crate) fn text(text: &str) -> String {
     if text.contains(['\'', '\\']) {
         format!("CONVERT(0x{} USING utf8mb4)", HEXLOWER.encode_display(text.as_bytes()))

@@ -17,151 +17,143 @@ use server::{
 
 use crate::{Error, StatementLog, control::Requests};
 
-/// How long a statement may take: a table of a terabyte is copied in less.
+/// Maximum duration of a statement: copying a table of a terabyte takes less.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(7 * 24 * 3600);
-/// How often it is looked whether a statement is to be ended.
-const TICK: Duration = Duration::from_millis(200);
+/// Polling interval for cancel requests.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// `ER_LOCK_WAIT_TIMEOUT`.
 const LOCK_WAIT_TIMEOUT: u16 = 1205;
 
-/// How long, and how often, statements wait for a lock.
+/// Lock timeout and retries of statements.
 #[derive(Clone, Copy, Debug)]
-pub struct LockPatience {
-    /// How long one try waits. All who come after it wait too, so this is short.
+pub struct LockWait {
+    /// Timeout of one attempt. Later statements queue up behind it, so it is short.
     pub wait: Duration,
-    /// How many tries there are.
+    /// Number of attempts.
     pub tries: u32,
-    /// How long others get between two tries.
+    /// Pause between attempts, for other clients.
     pub pause: Duration,
 }
 
-impl Default for LockPatience {
+impl Default for LockWait {
     fn default() -> Self {
         Self { wait: Duration::from_secs(2), tries: 30, pause: Duration::from_secs(2) }
     }
 }
 
-/// A logged-in connection whose changes are logged.
+/// An authenticated connection whose changes are logged.
 #[derive(Debug)]
 pub struct Session<'l> {
     connection: Connection,
     identity: Identity,
     log: &'l StatementLog,
-    patience: LockPatience,
+    lock_wait: LockWait,
     target: Target,
     options: Options,
 }
 
 impl<'l> Session<'l> {
-    /// Connects. Statements that wait for a lock longer than the patience allows are given up.
+    /// Connects. Statements that wait too long for a lock are given up.
     ///
     /// # Errors
     /// [`Error::Server`].
-    pub fn open(
-        target: &Target,
-        options: &Options,
-        log: &'l StatementLog,
-        patience: LockPatience,
-    ) -> Result<Self, Error> {
+    pub fn open(target: &Target, options: &Options, log: &'l StatementLog, lock_wait: LockWait) -> Result<Self, Error> {
         let long = Options { changes: true, statement_timeout: STATEMENT_TIMEOUT, ..options.clone() };
         let mut connection = Connection::open(target, &long)?;
         let identity = server::describe(&mut connection)?;
-        connection.query(&format!("SET SESSION lock_wait_timeout = {}", patience.wait.as_secs().max(1)))?;
-        Ok(Self { connection, identity, log, patience, target: target.clone(), options: options.clone() })
+        connection.query(&format!("SET SESSION lock_wait_timeout = {}", lock_wait.wait.as_secs().max(1)))?;
+        Ok(Self { connection, identity, log, lock_wait, target: target.clone(), options: options.clone() })
     }
 
-    /// A session with another server.
-    ///
-    /// It answers in the time that the options give, or is given up.
-    pub(crate) fn beside(&self, target: &Target, options: &Options) -> Result<Self, Error> {
+    /// A session with another server, with the timeouts of `options`.
+    pub(crate) fn connect_to(&self, target: &Target, options: &Options) -> Result<Self, Error> {
         let mut connection = Connection::open(target, options)?;
         let identity = server::describe(&mut connection)?;
         let (target, options) = (target.clone(), options.clone());
-        Ok(Self { connection, identity, log: self.log, patience: self.patience, target, options })
+        Ok(Self { connection, identity, log: self.log, lock_wait: self.lock_wait, target, options })
     }
 
-    /// Which server this is.
+    /// The server's identity.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// Where it is, and as whom.
+    /// Address and user of the connection.
     pub(crate) fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Asks something.
+    /// Runs a query.
     ///
     /// # Errors
     /// [`Error::Server`].
-    pub fn ask(&mut self, sql: &str) -> Result<Rows, Error> {
+    pub fn query(&mut self, sql: &str) -> Result<Rows, Error> {
         Ok(self.connection.query(sql)?)
     }
 
-    /// What its InnoDB is asked for.
+    /// Names of InnoDB's tables in `information_schema`, for this version.
     pub(crate) fn dictionary(&self) -> &'static Dictionary {
         dictionary(&self.identity.version)
     }
 
-    /// A tablespace's name in the dictionary as statements have it.
+    /// A tablespace's name in statements, from its name in the dictionary.
     pub(crate) fn space_name<'n>(&self, name: &'n str) -> Cow<'n, str> {
         if self.dictionary().encoded { innodb::file_name::decoded(name).into() } else { name.into() }
     }
 
-    /// Whether this server of the MySQL family can encrypt that.
+    /// Whether this server of the MySQL family can encrypt `what`.
     pub(crate) fn encrypts(&self, what: Encrypts) -> bool {
         encrypts(&self.identity.version, what)
     }
 
-    /// What tells whether, and how, this server replicates.
+    /// The query for replication status.
     pub(crate) fn replica_status(&self) -> &'static str {
         replication::status::query(&self.identity.version)
     }
 
-    /// The first value of the answer's first row.
+    /// The first value of the result's first row.
     ///
     /// # Errors
     /// [`Error::Server`].
     pub fn value(&mut self, sql: &str) -> Result<Option<String>, Error> {
-        Ok(self.ask(sql)?.scalar().map(str::to_owned))
+        Ok(self.query(sql)?.scalar().map(str::to_owned))
     }
 
-    /// A change that is no statement is about to be made.
+    /// Logs a change that is not a statement, before it is made.
     pub(crate) fn note(&self, what: &str) -> Result<(), Error> {
         self.log.note(what)
     }
 
-    /// Changes something. A lock that is held by others is tried for again and again.
+    /// Executes a statement that changes something. Retries if a lock is held by others.
     ///
     /// # Errors
     /// [`Error::Log`] before anything is sent, [`Error::Statement`] if the server refuses.
     pub fn change(&mut self, sql: &str) -> Result<(), Error> {
-        self.change_while(sql, &|| true)
+        self.retry_while(sql, &|| true)
     }
 
-    /// The same, for as long as it is wanted.
-    fn change_while(&mut self, sql: &str, wanted: &dyn Fn() -> bool) -> Result<(), Error> {
-        let mut tries = self.patience.tries.max(1);
+    /// Like [`Self::change`], as long as `wanted` returns true.
+    fn retry_while(&mut self, sql: &str, wanted: &dyn Fn() -> bool) -> Result<(), Error> {
+        let mut tries = self.lock_wait.tries.max(1);
         loop {
             tries -= 1;
             match self.change_once(sql) {
                 Err(Error::Statement { source: server::Error::Server { code: LOCK_WAIT_TIMEOUT, .. }, .. })
                     if tries > 0 && wanted() =>
                 {
-                    sleep(self.patience.pause);
+                    sleep(self.lock_wait.pause);
                 }
                 ended => return ended,
             }
         }
     }
 
-    /// Changes something that takes long and that the server undoes by itself when it is ended: that is
-    /// done when it is asked for.
+    /// Executes a long statement that the server rolls back when it is killed, and kills it on a cancel request.
     ///
     /// # Errors
-    /// As [`Session::change`]; [`Error::Canceled`].
-    pub(crate) fn change_unless(&mut self, sql: &str, requests: &Requests) -> Result<(), Error> {
+    /// Those of [`Session::change`]; [`Error::Canceled`].
+    pub(crate) fn change_cancelable(&mut self, sql: &str, requests: &Requests) -> Result<(), Error> {
         let id = self.value("SELECT CONNECTION_ID()")?.unwrap_or_default();
         let (target, options) = (self.target.clone(), self.options.clone());
         let over = AtomicBool::new(false);
@@ -171,10 +163,10 @@ impl<'l> Session<'l> {
                     if requests.cancel() {
                         kill(&target, &options, &id);
                     }
-                    sleep(TICK);
+                    sleep(POLL_INTERVAL);
                 }
             });
-            let result = self.change_while(sql, &|| !requests.cancel());
+            let result = self.retry_while(sql, &|| !requests.cancel());
             over.store(true, Ordering::Relaxed);
             result
         });
@@ -186,8 +178,8 @@ impl<'l> Session<'l> {
         }
     }
 
-    /// Does something that is no statement, and notes it as if it were.
-    pub(crate) fn outside<T>(&self, what: &str, act: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    /// Makes a change that is not a statement, and logs it like one.
+    pub(crate) fn log_and_run<T>(&self, what: &str, act: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         self.log.sent(what)?;
         let began = Instant::now();
         let result = act();
@@ -205,7 +197,7 @@ impl<'l> Session<'l> {
     }
 }
 
-/// Ends the statement of that connection. It may have ended by now, and is asked again if not.
+/// Kills the current statement of connection `id`. Errors are ignored; the caller tries again.
 fn kill(target: &Target, options: &Options, id: &str) {
     if let Ok(mut connection) = Connection::open(target, options) {
         drop(connection.query(&format!("KILL QUERY {id}")));

@@ -1,23 +1,23 @@
-//! Steps of a plan, and what became of them.
+//! Steps of a plan, and their outcomes.
 
 use serde::Serialize;
 
-/// What clients notice of a step.
+/// How a step affects clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Blocks {
-    /// Nothing.
+    /// Not at all.
     Nothing,
-    /// A metadata lock for a moment, for which running transactions on the table are waited for.
+    /// A short metadata lock, which waits for running transactions on the table.
     Moment,
-    /// Writes to the table for as long as it is copied.
+    /// Writes to the table wait while it is copied.
     Writes,
 }
 
 impl Blocks {
-    /// In words.
+    /// Description for people.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Nothing => "nothing",
             Self::Moment => "a moment",
@@ -26,29 +26,29 @@ impl Blocks {
     }
 }
 
-/// One step of a plan.
+/// A step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step<Action> {
-    /// Its name, the same in every plan for the same thing.
+    /// Stable identifier of the step.
     pub id: String,
-    /// What it does, for people.
+    /// Description for people.
     pub what: String,
-    /// What clients notice.
+    /// How it affects clients.
     pub blocks: Blocks,
-    /// Bytes that are written anew.
+    /// Bytes that are rewritten.
     pub bytes: u64,
-    /// How it is done.
+    /// The action.
     #[serde(skip)]
     pub action: Action,
 }
 
 impl<Action> Step<Action> {
-    /// A step that clients do not notice and that writes nothing anew.
+    /// A step that does not affect clients and rewrites nothing.
     pub(crate) fn quiet(id: &str, what: &str, action: Action) -> Self {
         Self { id: id.to_owned(), what: what.to_owned(), blocks: Blocks::Nothing, bytes: 0, action }
     }
 
-    /// The step with what became of it.
+    /// A report of the step and its outcome.
     pub(crate) fn report(&self, statements: Vec<String>, outcome: Outcome, seconds: f64) -> StepReport {
         StepReport {
             step: self.id.clone(),
@@ -62,27 +62,27 @@ impl<Action> Step<Action> {
     }
 }
 
-/// What became of a step.
+/// Outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It would be done.
+    /// Planned.
     Planned,
-    /// It was done.
+    /// Executed.
     Done,
-    /// It was left out, and why.
+    /// Skipped.
     Skipped {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// It failed, and why.
+    /// Failed.
     Failed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// A step of a run.
+/// Report of a step.
 #[derive(Clone, Debug, Serialize)]
 pub struct StepReport {
     /// [`Step::id`].
@@ -93,11 +93,11 @@ pub struct StepReport {
     pub blocks: Blocks,
     /// [`Step::bytes`].
     pub bytes: u64,
-    /// Statements it consists of, or consisted of.
+    /// Its statements.
     pub statements: Vec<String>,
-    /// What became of it.
+    /// Its outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// How long it took.
+    /// Its duration.
     pub seconds: f64,
 }

@@ -1,4 +1,4 @@
-//! When a run has to wait: replicas that fall behind, a server that is busy, the wrong time of day.
+//! When a run must pause: replicas lag, the server is busy, or it is outside the time window.
 
 use std::{str::FromStr, time::Duration};
 
@@ -7,64 +7,64 @@ use server::{Options, Target};
 
 use crate::{Error, Session, quote};
 
-/// A part of each day, in local time; it may go over midnight.
+/// A part of each day in local time; it may include midnight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     from: Time,
     to: Time,
 }
 
-/// The most that a status variable may be.
+/// Upper limit of a status variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// As `SHOW GLOBAL STATUS` names it.
+    /// Name in `SHOW GLOBAL STATUS`.
     pub name: String,
-    /// The most it may be.
-    pub most: u64,
+    /// Maximum value.
+    pub max: u64,
 }
 
-/// Rules by which a run waits before each step.
+/// Rules by which a run pauses before each step.
 #[derive(Clone, Debug, Default)]
 pub struct Throttle {
-    /// How far this server, if it is a replica, and the given replicas may be behind.
+    /// Maximum replication lag of this server, if it is a replica, and of the given replicas.
     pub max_lag: Option<Duration>,
-    /// Replicas to look at.
+    /// Replicas to monitor.
     pub replicas: Vec<(Target, Options)>,
-    /// Status variables of this server.
+    /// Limits of status variables of this server.
     pub limits: Vec<Limit>,
-    /// The time of day.
+    /// Time window.
     pub window: Option<Window>,
 }
 
 impl Throttle {
-    /// Why a step that takes that long has to wait now, if it has to.
+    /// Why a step of duration `takes` must wait now, if it must.
     pub(crate) fn reason(&self, session: &mut Session<'_>, takes: Duration) -> Result<Option<String>, Error> {
         if let Some(why) = self.window.and_then(|window| window.shut(Zoned::now().time(), takes)) {
             return Ok(Some(why));
         }
         for limit in &self.limits {
             let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name = {}", quote::text(&limit.name));
-            let status = session.ask(&sql)?;
+            let status = session.query(&sql)?;
             let Some(value) = status.value(0, "Value").and_then(|value| value.parse::<u64>().ok()) else {
                 return Err(Error::NoSuchStatus { name: limit.name.clone() });
             };
-            if value > limit.most {
-                return Ok(Some(format!("{} is {value}, more than {}", limit.name, limit.most)));
+            if value > limit.max {
+                return Ok(Some(format!("{} is {value}, more than {}", limit.name, limit.max)));
             }
         }
         self.behind(session)
     }
 
     fn behind(&self, session: &mut Session<'_>) -> Result<Option<String>, Error> {
-        let Some(most) = self.max_lag else { return Ok(None) };
-        if let Some(why) = lag(session)?.and_then(|lag| too_much(lag, most)) {
+        let Some(max) = self.max_lag else { return Ok(None) };
+        if let Some(why) = lag(session)?.and_then(|lag| exceeds(lag, max)) {
             return Ok(Some(format!("this server {why}")));
         }
         for (target, options) in &self.replicas {
-            // A replica that cannot be asked may be any time behind.
-            let why = match session.beside(target, options) {
+            // A replica that cannot be asked may have any lag.
+            let why = match session.connect_to(target, options) {
                 Ok(mut replica) => match lag(&mut replica) {
-                    Ok(Some(lag)) => too_much(lag, most),
+                    Ok(Some(lag)) => exceeds(lag, max),
                     Ok(None) => Some("is no replica".to_owned()),
                     Err(error) => Some(format!("cannot be asked: {error}")),
                 },
@@ -78,24 +78,24 @@ impl Throttle {
     }
 }
 
-/// How far behind a replica is; `None` within it if it does not replicate.
+/// Replication lag in seconds; `None` if a replica does not replicate.
 type Lag = Option<u64>;
 
-/// Of the channel that is the furthest behind; `None` if the server is no replica.
+/// The lag of the slowest channel; `None` if the server is not a replica.
 fn lag(session: &mut Session<'_>) -> Result<Option<Lag>, Error> {
-    let channels = session.ask(session.replica_status())?;
+    let channels = session.query(session.replica_status())?;
     let columns = ["Seconds_Behind_Source", "Seconds_Behind_Master"];
     let of = |row: usize| columns.iter().find_map(|column| channels.value(row, column)?.parse::<u64>().ok());
-    // None is less than any number: a channel that stands still would hide behind one that runs.
+    // `None` sorts below every number: a stopped channel would be hidden by a running one.
     let lags: Vec<Lag> = (0..channels.rows.len()).map(of).collect();
     Ok(if lags.contains(&None) { Some(None) } else { lags.into_iter().max() })
 }
 
-fn too_much(lag: Lag, most: Duration) -> Option<String> {
+fn exceeds(lag: Lag, max: Duration) -> Option<String> {
     match lag {
         None => Some("is a replica that does not replicate".to_owned()),
-        Some(seconds) if seconds > most.as_secs() => {
-            Some(format!("is {seconds} s behind, more than {} s", most.as_secs()))
+        Some(seconds) if seconds > max.as_secs() => {
+            Some(format!("is {seconds} s behind, more than {} s", max.as_secs()))
         }
         Some(_) => None,
     }
@@ -145,10 +145,10 @@ impl FromStr for Limit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || format!("{text:?} is no limit; write it as Threads_running=50");
-        let (name, most) = text.split_once('=').ok_or_else(wrong)?;
-        let most = most.trim().parse().map_err(|_| wrong())?;
-        if name.trim().is_empty() { Err(wrong()) } else { Ok(Self { name: name.trim().to_owned(), most }) }
+        let wrong = || format!("{text:?} is not a limit; write it as Threads_running=50");
+        let (name, max) = text.split_once('=').ok_or_else(wrong)?;
+        let max = max.trim().parse().map_err(|_| wrong())?;
+        if name.trim().is_empty() { Err(wrong()) } else { Ok(Self { name: name.trim().to_owned(), max }) }
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn limits_and_windows_are_parsed_strictly() {
         let limit: Limit = "Threads_running = 50".parse().unwrap();
-        assert_eq!((limit.name.as_str(), limit.most), ("Threads_running", 50));
+        assert_eq!((limit.name.as_str(), limit.max), ("Threads_running", 50));
         for wrong in ["", "x", "=1", "a=b", "a=-1"] {
             assert!(wrong.parse::<Limit>().is_err(), "{wrong:?}");
         }
@@ -193,9 +193,9 @@ mod tests {
 
     #[test]
     fn a_replica_that_stands_still_is_too_far_behind() {
-        let most = Duration::from_secs(5);
-        assert_eq!(too_much(Some(5), most), None);
-        assert!(too_much(Some(6), most).unwrap().contains("6 s behind"));
-        assert!(too_much(None, most).unwrap().contains("does not replicate"));
+        let max = Duration::from_secs(5);
+        assert_eq!(exceeds(Some(5), max), None);
+        assert!(exceeds(Some(6), max).unwrap().contains("6 s behind"));
+        assert!(exceeds(None, max).unwrap().contains("does not replicate"));
     }
 }

@@ -157,7 +157,7 @@ fn statements(each: impl IntoIterator<Item = String>) -> Statements {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use server::Signs;
+    use server::VersionHints;
 
     fn source(ca: Option<&str>) -> Source {
         let password = Some(Password::new(*b"it's\\"));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     fn all(text: &str, comment: &str, position: &str) -> String {
-        let version = ServerVersion::parse(text, Signs { comment, ..Signs::default() }).unwrap();
+        let version = ServerVersion::parse(text, VersionHints { comment, ..VersionHints::default() }).unwrap();
         replica(&version, &source(Some("/ca.pem")), position)
             .iter()
             .map(|text| text.as_str())
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn channels_end_in_each_version_s_own_words() {
         let ended = |text: &str, channel: &str| {
-            let version = ServerVersion::parse(text, Signs::default()).unwrap();
+            let version = ServerVersion::parse(text, VersionHints::default()).unwrap();
             let all = end_channels(&version, &[channel.to_owned()]);
             format!("{}; {}", *all[0], *all[1])
         };
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn recovery_from_a_group_verifies_after_a_restart_too() {
         let of = |text: &str| {
-            let version = ServerVersion::parse(text, Signs::default()).unwrap();
+            let version = ServerVersion::parse(text, VersionHints::default()).unwrap();
             group_member(&version, &source(Some("/ca.pem")), false)
                 .iter()
                 .map(|text| text.to_string())
@@ -210,13 +210,13 @@ mod tests {
         };
         assert!(of("9.7.4")[..2].iter().all(|text| text.starts_with("SET PERSIST group_replication_recovery_ssl_")));
         assert!(of("5.7.44")[0].starts_with("SET GLOBAL "));
-        let version = ServerVersion::parse("9.7.4", Signs::default()).unwrap();
+        let version = ServerVersion::parse("9.7.4", VersionHints::default()).unwrap();
         assert_eq!(*group_member(&version, &source(None), true)[0], "STOP GROUP_REPLICATION");
     }
 
     #[test]
     fn what_is_shown_holds_no_password() {
-        let version = ServerVersion::parse("9.7.4", Signs::default()).unwrap();
+        let version = ServerVersion::parse("9.7.4", VersionHints::default()).unwrap();
         let shown = replica(&version, &Source { password: None, ..source(None) }, "");
         assert!(shown[0].contains("SOURCE_PASSWORD='…'") && shown[0].contains("SOURCE_SSL=1"));
     }

@@ -33,12 +33,12 @@ pub fn last_error(status: &Rows) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use server::Signs;
+    use server::VersionHints;
 
     use super::*;
 
     fn version(text: &str) -> ServerVersion {
-        ServerVersion::parse(text, Signs::default()).unwrap()
+        ServerVersion::parse(text, VersionHints::default()).unwrap()
     }
 
     fn answer(columns: &[&str], rows: &[&[&str]]) -> Rows {

@@ -115,7 +115,7 @@ const NUMBER: usize = 10;
 const INTERVAL: usize = 18;
 
 /// How a unit is displayed.
-pub(super) struct Shown {
+pub(super) struct UnitDisplay {
     /// Column heading of the rate.
     pub(super) rate: &'static str,
     rate_scale: f64,
@@ -123,16 +123,16 @@ pub(super) struct Shown {
     time: &'static str,
 }
 
-pub(super) const fn shown(unit: Unit) -> Shown {
+pub(super) const fn display(unit: Unit) -> UnitDisplay {
     match unit {
-        Unit::Bytes => Shown { rate: "MB/s", rate_scale: 1e-6, time: "SECONDS" },
-        Unit::Connections => Shown { rate: "conn/s", rate_scale: 1.0, time: "MS EACH" },
-        Unit::Queries => Shown { rate: "queries/s", rate_scale: 1.0, time: "MS EACH" },
-        Unit::Transactions => Shown { rate: "trx/s", rate_scale: 1.0, time: "MS EACH" },
+        Unit::Bytes => UnitDisplay { rate: "MB/s", rate_scale: 1e-6, time: "SECONDS" },
+        Unit::Connections => UnitDisplay { rate: "conn/s", rate_scale: 1.0, time: "MS EACH" },
+        Unit::Queries => UnitDisplay { rate: "queries/s", rate_scale: 1.0, time: "MS EACH" },
+        Unit::Transactions => UnitDisplay { rate: "trx/s", rate_scale: 1.0, time: "MS EACH" },
     }
 }
 
-impl Shown {
+impl UnitDisplay {
     /// The rate, in the unit of its column heading.
     pub(super) fn rate_of(&self, arm: &ArmRecord) -> Interval {
         scaled(&arm.rate, self.rate_scale)
@@ -141,7 +141,7 @@ impl Shown {
 
 /// Column heading of the times of an experiment.
 pub(super) fn time_heading(experiment: &ExperimentRecord) -> &'static str {
-    if experiment.block_bytes.is_some() { "NS EACH" } else { shown(experiment.unit).time }
+    if experiment.block_bytes.is_some() { "NS EACH" } else { display(experiment.unit).time }
 }
 
 /// Seconds of a run, or of one of its operations if a run has many.
@@ -171,7 +171,7 @@ fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> Result<(), 
     let width = arms.chain(ratios).chain([columns(&experiment.name)]).max().unwrap_or(0);
     let name = pad(&visible(&experiment.name), width);
     let rounds = experiment_rounds(experiment);
-    let (Shown { rate, .. }, time) = (shown(experiment.unit), time_heading(experiment));
+    let (UnitDisplay { rate, .. }, time) = (display(experiment.unit), time_heading(experiment));
     writeln!(out, "{name}{rate:>NUMBER$}{:>INTERVAL$}{time:>NUMBER$}   {rounds}", "95 %")?;
     for one in &experiment.arms {
         arm(experiment, one, width, out)?;
@@ -217,7 +217,7 @@ fn experiment_rounds(experiment: &ExperimentRecord) -> String {
 }
 
 fn arm(experiment: &ExperimentRecord, arm: &ArmRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
-    let rate = shown(experiment.unit).rate_of(arm);
+    let rate = display(experiment.unit).rate_of(arm);
     let interval = format!("{} to {}", figure(rate.low), figure(rate.high));
     let (rate, seconds) = (figure(rate.estimate), time_of(experiment, arm));
     let name = pad(&visible(&arm.name), width);
@@ -241,14 +241,14 @@ fn scaled(interval: &Interval, by: f64) -> Interval {
 
 fn opinion(opinion: &Opinion, out: &mut dyn Write) -> Result<(), Error> {
     let Opinion { peer, of, files, sound, invalid, crashed, .. } = opinion;
-    let said = match (invalid, crashed) {
+    let verdict = match (invalid, crashed) {
         (0, 0) => format!("calls all {files} {of} files sound"),
         (invalid, 0) => format!("calls {invalid} of {files} {of} files invalid"),
         (0, crashed) => format!("crashes on {crashed} of {files} {of} files"),
         (invalid, crashed) => format!("calls {invalid} of {files} {of} files invalid and crashes on {crashed}"),
     };
     let sound = if *sound > 0 && sound < files { format!(", {sound} sound") } else { String::new() };
-    writeln!(out, "  {} {said}{sound}", visible(peer))?;
+    writeln!(out, "  {} {verdict}{sound}", visible(peer))?;
     if let (Some(file), Some(words)) = (&opinion.example, &opinion.words) {
         writeln!(out, "    {}: {}", visible(&file.display().to_string()), visible(words))?;
     }

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Maximum number of leftovers of one check in the table.
-const MOST: usize = 12;
+const MAX_LISTED: usize = 12;
 
 /// Writes the JSON for scripts, schema `sealant.encrypt/1`.
 ///
@@ -110,11 +110,11 @@ fn leftovers(title: &str, leftovers: &[encrypt::Leftover], out: &mut dyn Write) 
     }
     for check in checks {
         let of_check: Vec<_> = leftovers.iter().filter(|leftover| leftover.check == check).collect();
-        for leftover in of_check.iter().take(MOST) {
+        for leftover in of_check.iter().take(MAX_LISTED) {
             writeln!(out, "  {}: {}", visible(&leftover.artefact), visible(&leftover.reason))?;
         }
-        if of_check.len() > MOST {
-            writeln!(out, "  … and {} more (see --format json)", of_check.len() - MOST)?;
+        if of_check.len() > MAX_LISTED {
+            writeln!(out, "  … and {} more (see --format json)", of_check.len() - MAX_LISTED)?;
         }
         if let Some(first) = of_check.first() {
             writeln!(out, "      {}", visible(&first.remedy))?;

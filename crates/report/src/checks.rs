@@ -36,7 +36,7 @@ fn list_line(check: &Check, widest: usize, options: &RenderOptions) -> String {
 /// [`Error::UnknownCheck`], with the most similar ids.
 pub fn render_check(id: &str, options: &RenderOptions) -> Result<String, Error> {
     let Some(check) = catalogue::row(id) else {
-        return Err(Error::UnknownCheck { id: id.to_owned(), near: near(id) });
+        return Err(Error::UnknownCheck { id: id.to_owned(), similar_ids: similar_ids(id) });
     };
     let mut text = format!("{} ({})\n{}\n", bold(check.id, options), check.severity.as_str(), check.title);
     let exposes = exposed(check);
@@ -82,7 +82,7 @@ fn bold(text: &str, options: &RenderOptions) -> String {
 }
 
 /// Ids that share words with `id`, the most similar first.
-fn near(id: &str) -> Vec<&'static str> {
+fn similar_ids(id: &str) -> Vec<&'static str> {
     let words: Vec<&str> = id.split(['-', '_', ' ']).filter(|word| !word.is_empty()).collect();
     let shared =
         |check: &Check| check.id.split('-').filter(|part| words.iter().any(|w| w.eq_ignore_ascii_case(part))).count();
@@ -117,10 +117,11 @@ mod tests {
     #[test]
     fn an_unknown_check_is_answered_with_its_neighbours() {
         let first = checks::all().next().unwrap().id;
-        let Err(Error::UnknownCheck { near, .. }) = render_check(&first.replace('-', "_"), &RenderOptions::default())
+        let Err(Error::UnknownCheck { similar_ids, .. }) =
+            render_check(&first.replace('-', "_"), &RenderOptions::default())
         else {
             panic!("{first} with underscores must be unknown");
         };
-        assert_eq!(near.first(), Some(&first));
+        assert_eq!(similar_ids.first(), Some(&first));
     }
 }

@@ -7,8 +7,8 @@ use audit::finding::{Finding, Grade, Status};
 use audit::outcome::{Outcome, Server};
 
 use crate::Error;
+use crate::labels::incomplete;
 use crate::text::visible;
-use crate::words::incomplete;
 
 /// Column names. Columns are only ever added, at the end.
 const HEAD: &str = "server,id,status,severity,artefact,grade,message,remediation,cost,standards,waiver,fingerprint\r\n";
@@ -30,7 +30,7 @@ fn unaudited(server: &Server, out: &mut dyn Write) -> Result<(), Error> {
     without_id(&server.target, "server", error, out)
 }
 
-/// What no check says.
+/// A line that belongs to no check.
 fn without_id(server: &str, artefact: &str, message: &str, out: &mut dyn Write) -> Result<(), Error> {
     let status = Status::Unknown.as_str();
     fields(&[server, "", status, "", artefact, "", message, "", "", "", "", ""], out)

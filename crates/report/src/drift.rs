@@ -28,7 +28,7 @@ pub fn render_drift(format: Format, drift: &Drift, options: &RenderOptions) -> R
 }
 
 /// Maximum number of changes of one kind in the table, unless `verbose`.
-const MOST: usize = 25;
+const MAX_LISTED: usize = 25;
 
 fn table(drift: &Drift, options: &RenderOptions, out: &mut dyn Write) -> Result<(), Error> {
     let kinds = [
@@ -40,11 +40,11 @@ fn table(drift: &Drift, options: &RenderOptions, out: &mut dyn Write) -> Result<
     for (title, ink, changes) in kinds.iter().filter(|(_, _, changes)| !changes.is_empty()) {
         let title = if options.color { format!("\x1b[1;{ink}m{title}\x1b[0m") } else { (*title).to_owned() };
         writeln!(out, "{title}")?;
-        let most = if options.verbose { usize::MAX } else { MOST };
-        changes.iter().take(most).try_for_each(|change| line(change, options, out))?;
-        if changes.len() > most {
+        let limit = if options.verbose { usize::MAX } else { MAX_LISTED };
+        changes.iter().take(limit).try_for_each(|change| line(change, options, out))?;
+        if changes.len() > limit {
             let ellipsis = if options.ascii { "..." } else { "…" };
-            writeln!(out, "  {ellipsis} and {} more (see --format json)", changes.len() - most)?;
+            writeln!(out, "  {ellipsis} and {} more (see --format json)", changes.len() - limit)?;
         }
         writeln!(out)?;
     }

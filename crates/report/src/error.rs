@@ -27,7 +27,7 @@ pub enum Error {
         /// The requested id.
         id: String,
         /// Similar ids, the most similar first.
-        near: Vec<&'static str>,
+        similar_ids: Vec<&'static str>,
     },
     /// A template failed, which is a bug.
     #[error("the report's template failed: {0}")]
@@ -45,10 +45,11 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::UnknownCheck { near, .. } => Some(near.first().map_or_else(
-                || "run `sealant checks` for the list".to_owned(),
-                |near| format!("did you mean {near}?"),
-            )),
+            Self::UnknownCheck { similar_ids, .. } => Some(
+                similar_ids
+                    .first()
+                    .map_or_else(|| "run `sealant checks` for the list".to_owned(), |id| format!("did you mean {id}?")),
+            ),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use audit::coverage::Place;
+use audit::coverage::DataState;
 use audit::finding::{Finding, Severity, Status};
 use audit::meaning::{Attacker, Exposes, KeyFlaw};
 
@@ -34,7 +34,7 @@ pub(crate) struct Leak<'a> {
 
 /// What an attacker at `place` can read, worst first.
 #[must_use]
-pub(crate) fn leaks<'a>(findings: impl Iterator<Item = &'a Finding>, place: Place) -> Vec<Leak<'a>> {
+pub(crate) fn leaks<'a>(findings: impl Iterator<Item = &'a Finding>, place: DataState) -> Vec<Leak<'a>> {
     let groups = by_check(findings, Status::Fail);
     let here = groups.iter().filter(|group| concerns(group.id, place));
     here.map(|group| Leak { id: group.id, severity: group.severity, sentence: sentence(group.id, &group.findings) })
@@ -42,7 +42,7 @@ pub(crate) fn leaks<'a>(findings: impl Iterator<Item = &'a Finding>, place: Plac
 }
 
 /// Maximum number of names in one sentence.
-const MOST_NAMES: usize = 3;
+const MAX_NAMES: usize = 3;
 
 fn sentence(id: &str, findings: &[&Finding]) -> String {
     let words =
@@ -53,7 +53,7 @@ fn sentence(id: &str, findings: &[&Finding]) -> String {
         return format!("{words}, on {} servers.", number(servers.len()));
     }
     let named = findings.iter().map(|f| f.artefact.as_str()).filter(|name| *name != "server");
-    let names = first_names(named, MOST_NAMES);
+    let names = first_names(named, MAX_NAMES);
     if names.is_empty() { format!("{words}.") } else { format!("{words}: {names}.") }
 }
 
@@ -69,14 +69,14 @@ fn exposes(id: &str) -> Exposes {
 }
 
 /// Whether a failure of the check is relevant at `place`.
-fn concerns(id: &str, place: Place) -> bool {
-    exposes(id).place() == Some(place)
+fn concerns(id: &str, place: DataState) -> bool {
+    exposes(id).data_state() == Some(place)
 }
 
 /// What an attacker can read at one place of one server. Only findings decide: the map also shows clear data where that
 /// was accepted, or where there is nothing to read.
 #[must_use]
-pub(crate) fn of<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, place: Place) -> Exposure {
+pub(crate) fn at<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, place: DataState) -> Exposure {
     if opened(findings.clone(), Status::Fail, place) {
         Exposure::Open
     } else if unjudged(findings, place) {
@@ -88,19 +88,20 @@ pub(crate) fn of<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, place:
 
 /// Whether something is readable there, but was accepted by a waiver.
 #[must_use]
-pub(crate) fn accepted<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, place: Place) -> bool {
+pub(crate) fn accepted<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, place: DataState) -> bool {
     opened(findings, Status::Waived, place)
 }
 
 /// Whether a relevant check has no verdict, or there is no relevant check.
-fn unjudged<'a>(findings: impl Iterator<Item = &'a Finding>, place: Place) -> bool {
+fn unjudged<'a>(findings: impl Iterator<Item = &'a Finding>, place: DataState) -> bool {
     let mut here = findings.filter(|f| concerns(&f.id, place)).peekable();
     here.peek().is_none() || here.any(|f| f.status == Status::Unknown)
 }
 
 /// Whether readable keys on the same disk open what is encrypted there.
-fn opened<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, status: Status, place: Place) -> bool {
-    let here = findings.filter(|f| f.status == status).map(|f| exposes(&f.id)).filter(|e| e.place() == Some(place));
+fn opened<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, status: Status, place: DataState) -> bool {
+    let here =
+        findings.filter(|f| f.status == status).map(|f| exposes(&f.id)).filter(|e| e.data_state() == Some(place));
     let has = |flaw| here.clone().any(|exposes| matches!(exposes, Exposes::Keys(is, _) if is == flaw));
     let has_keys = has(KeyFlaw::Readable) && has(KeyFlaw::BesideData);
     has_keys || here.clone().any(|exposes| matches!(exposes, Exposes::Data(..)))
@@ -115,7 +116,7 @@ mod tests {
     fn a_leak_names_its_artefacts_and_counts_the_rest() {
         let names = ["demo/a.ibd", "demo/b.ibd", "demo/c.ibd", "demo/d.ibd"];
         let findings: Vec<Finding> = names.iter().map(|n| finding("rest-table-plaintext", Status::Fail, n)).collect();
-        let leaks = leaks(findings.iter(), Place::AtRest);
+        let leaks = leaks(findings.iter(), DataState::AtRest);
         assert_eq!(leaks.len(), 1);
         assert_eq!(
             leaks[0].sentence,
@@ -127,9 +128,9 @@ mod tests {
     fn what_exposes_nothing_is_filed_nowhere() {
         for id in ["rest-default-off", "rest-page-damaged", "tls-no-13", "tls-chain-untrusted"] {
             let found = [finding(id, Status::Fail, "server")];
-            for place in [Place::AtRest, Place::InFlight] {
+            for place in [DataState::AtRest, DataState::InFlight] {
                 assert_eq!(leaks(found.iter(), place), [], "{id}");
-                assert_ne!(of(found.iter(), place), Exposure::Open, "{id}");
+                assert_ne!(at(found.iter(), place), Exposure::Open, "{id}");
             }
         }
     }
@@ -137,9 +138,9 @@ mod tests {
     #[test]
     fn an_impostor_stands_on_the_network() {
         let found = [finding("tls-cert-identity", Status::Fail, "server")];
-        let heard = leaks(found.iter(), Place::InFlight);
+        let heard = leaks(found.iter(), DataState::InFlight);
         assert_eq!(heard[0].sentence, "Sessions, to who poses as the server: its certificate does not name it.");
-        assert_eq!(leaks(found.iter(), Place::AtRest), []);
+        assert_eq!(leaks(found.iter(), DataState::AtRest), []);
     }
 
     #[test]
@@ -147,10 +148,10 @@ mod tests {
         let key = finding("key-file-clear", Status::Fail, "keyring");
         let beside = finding("key-same-disk", Status::Fail, "keyring");
         let one = std::slice::from_ref(&key);
-        assert_eq!(of(one.iter(), Place::AtRest), Exposure::Closed);
-        assert_eq!(of([&key, &beside].into_iter(), Place::AtRest), Exposure::Open);
-        assert_eq!(of([].iter(), Place::InFlight), Exposure::Unseen);
+        assert_eq!(at(one.iter(), DataState::AtRest), Exposure::Closed);
+        assert_eq!(at([&key, &beside].into_iter(), DataState::AtRest), Exposure::Open);
+        assert_eq!(at([].iter(), DataState::InFlight), Exposure::Unseen);
         let unknown = finding("rest-redo-plaintext", Status::Unknown, "server");
-        assert_eq!(of([&unknown].into_iter(), Place::AtRest), Exposure::Unseen);
+        assert_eq!(at([&unknown].into_iter(), DataState::AtRest), Exposure::Unseen);
     }
 }

@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use audit::coverage::{Coverage, CoverageState, Layer, Place};
+use audit::coverage::{Coverage, CoverageState, DataState, Layer};
 use audit::finding::{Finding, Grade, Severity, Status};
 use audit::outcome::{Outcome, Server};
 
+use crate::labels;
 use crate::text::{count, number};
-use crate::words;
 
 /// A row of the coverage map, of one server or of several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row<'a> {
     /// At rest or in flight.
-    pub(crate) place: Place,
+    pub(crate) place: DataState,
     /// Kind of artefact, or name of the channel.
     pub(crate) artefact: &'a str,
     /// State, combined over all servers.
@@ -29,7 +29,7 @@ pub(crate) struct Row<'a> {
 /// The combined map of all servers, in the order in which rows first occur.
 #[must_use]
 pub(crate) fn map(outcome: &Outcome) -> Vec<Row<'_>> {
-    let mut places: BTreeMap<(Place, &str), usize> = BTreeMap::new();
+    let mut places: BTreeMap<(DataState, &str), usize> = BTreeMap::new();
     let mut merged: Vec<Vec<&Coverage>> = Vec::new();
     for coverage in &outcome.coverage {
         let place = *places.entry((coverage.place, coverage.artefact.as_str())).or_insert(merged.len());
@@ -56,7 +56,7 @@ fn merge<'a>(same: &[&'a Coverage]) -> Row<'a> {
             detail,
         };
     }
-    let state = together(same.iter().map(|c| c.state));
+    let state = combine(same.iter().map(|c| c.state));
     let layers = same.iter().map(|c| c.layer).filter(|layer| *layer != Layer::None);
     let layer = if state == CoverageState::Clear { Layer::None } else { layers.max().unwrap_or(Layer::None) };
     let grade = same.iter().filter_map(|c| c.grade).min();
@@ -64,7 +64,7 @@ fn merge<'a>(same: &[&'a Coverage]) -> Row<'a> {
 }
 
 /// The combination of several states; absent ones do not count.
-pub(crate) fn together(states: impl Iterator<Item = CoverageState>) -> CoverageState {
+pub(crate) fn combine(states: impl Iterator<Item = CoverageState>) -> CoverageState {
     use CoverageState::{Absent, Clear, Encrypted, Partly, Unknown};
     states.filter(|state| *state != Absent).fold(Absent, |all, one| match (all, one) {
         (Absent, one) => one,
@@ -80,7 +80,7 @@ fn tally(same: &[&Coverage]) -> String {
     use CoverageState::{Clear, Encrypted, Partly, Unknown};
     let words = [Clear, Partly, Encrypted, Unknown].iter().filter_map(|state| {
         let servers = same.iter().filter(|c| c.state == *state).count();
-        (servers > 0).then(|| format!("{} on {}", words::short_state(*state), number(servers)))
+        (servers > 0).then(|| format!("{} on {}", labels::short_state(*state), number(servers)))
     });
     let words: Vec<String> = words.collect();
     if words.is_empty() {
@@ -92,7 +92,7 @@ fn tally(same: &[&Coverage]) -> String {
 
 /// The results of one server.
 #[derive(Debug)]
-pub(crate) struct Standing<'a> {
+pub(crate) struct ServerResults<'a> {
     /// The server.
     pub(crate) server: &'a Server,
     /// Its rows of the coverage map.
@@ -101,10 +101,10 @@ pub(crate) struct Standing<'a> {
     pub(crate) findings: Vec<&'a Finding>,
 }
 
-impl Standing<'_> {
+impl ServerResults<'_> {
     /// Combined state of everything at this place.
-    pub(crate) fn state(&self, place: Place) -> CoverageState {
-        together(self.coverage.iter().filter(|c| c.place == place).map(|c| c.state))
+    pub(crate) fn state(&self, place: DataState) -> CoverageState {
+        combine(self.coverage.iter().filter(|c| c.place == place).map(|c| c.state))
     }
 
     /// Number of failures of this severity.
@@ -126,23 +126,23 @@ impl Standing<'_> {
 
 /// Every server, the worst first.
 #[must_use]
-pub(crate) fn standings(outcome: &Outcome) -> Vec<Standing<'_>> {
-    let new = |server| Standing { server, coverage: Vec::new(), findings: Vec::new() };
-    let mut all: Vec<Standing<'_>> = outcome.servers.iter().map(new).collect();
+pub(crate) fn server_results(outcome: &Outcome) -> Vec<ServerResults<'_>> {
+    let new = |server| ServerResults { server, coverage: Vec::new(), findings: Vec::new() };
+    let mut all: Vec<ServerResults<'_>> = outcome.servers.iter().map(new).collect();
     let places: HashMap<&str, usize> =
         outcome.servers.iter().enumerate().map(|(i, s)| (s.target.as_str(), i)).collect();
     let place = |target: &str| places.get(target).copied();
     for coverage in &outcome.coverage {
-        if let Some(standing) = place(&coverage.server).and_then(|i| all.get_mut(i)) {
-            standing.coverage.push(coverage);
+        if let Some(results) = place(&coverage.server).and_then(|i| all.get_mut(i)) {
+            results.coverage.push(coverage);
         }
     }
     for finding in &outcome.findings {
-        if let Some(standing) = place(&finding.server).and_then(|i| all.get_mut(i)) {
-            standing.findings.push(finding);
+        if let Some(results) = place(&finding.server).and_then(|i| all.get_mut(i)) {
+            results.findings.push(finding);
         }
     }
-    all.sort_by_cached_key(Standing::rank);
+    all.sort_by_cached_key(ServerResults::rank);
     all
 }
 
@@ -154,11 +154,11 @@ mod tests {
 
     #[test]
     fn one_clear_server_keeps_a_fleet_from_being_encrypted() {
-        assert_eq!(together([Encrypted, Clear].into_iter()), Partly);
-        assert_eq!(together([Clear, Clear, Absent].into_iter()), Clear);
-        assert_eq!(together([Encrypted, Unknown].into_iter()), Unknown);
-        assert_eq!(together([Unknown, Clear, Encrypted].into_iter()), Partly);
-        assert_eq!(together([Absent].into_iter()), Absent);
+        assert_eq!(combine([Encrypted, Clear].into_iter()), Partly);
+        assert_eq!(combine([Clear, Clear, Absent].into_iter()), Clear);
+        assert_eq!(combine([Encrypted, Unknown].into_iter()), Unknown);
+        assert_eq!(combine([Unknown, Clear, Encrypted].into_iter()), Partly);
+        assert_eq!(combine([Absent].into_iter()), Absent);
     }
 
     #[test]
@@ -177,6 +177,6 @@ mod tests {
     fn unreachable_servers_come_first() {
         let mut outcome = rich();
         outcome.servers.push(Server::failed("down", "connection refused"));
-        assert_eq!(standings(&outcome)[0].server.target, "down");
+        assert_eq!(server_results(&outcome)[0].server.target, "down");
     }
 }

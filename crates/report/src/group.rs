@@ -59,7 +59,7 @@ pub(crate) fn by_check<'a>(findings: impl Iterator<Item = &'a Finding>, status: 
 
 /// Facts that could not be read for lack of the same grant, file or option.
 #[derive(Debug)]
-pub(crate) struct Blind<'a> {
+pub(crate) struct BlindSpot<'a> {
     /// The remedy.
     pub(crate) remedy: &'a str,
     /// Whether the remedy is a command.
@@ -82,7 +82,7 @@ pub(crate) fn begins_with_command(finding: &Finding) -> bool {
 
 /// Blind spots by remedy; the remedy that helps most checks comes first.
 #[must_use]
-pub(crate) fn blind_spots(outcome: &Outcome) -> Vec<Blind<'_>> {
+pub(crate) fn blind_spots(outcome: &Outcome) -> Vec<BlindSpot<'_>> {
     let mut spots = Spots::default();
     for finding in outcome.findings.iter().filter(|f| f.status == Status::Unknown) {
         let remedy = finding.remediation.as_deref().unwrap_or("");
@@ -100,20 +100,27 @@ pub(crate) fn blind_spots(outcome: &Outcome) -> Vec<Blind<'_>> {
 
 #[derive(Default)]
 struct Spots<'a> {
-    all: Vec<Blind<'a>>,
+    all: Vec<BlindSpot<'a>>,
     places: HashMap<&'a str, usize>,
 }
 
 impl<'a> Spots<'a> {
-    fn add(&mut self, (remedy, is_command): (&'a str, bool), reason: &'a str, server: &'a str) -> &mut Blind<'a> {
+    fn add(&mut self, (remedy, is_command): (&'a str, bool), reason: &'a str, server: &'a str) -> &mut BlindSpot<'a> {
         let place = *self.places.entry(remedy).or_insert(self.all.len());
         if place == self.all.len() {
             let servers = BTreeSet::new();
-            self.all.push(Blind { remedy, is_command, reasons: Vec::new(), checks: Vec::new(), findings: 0, servers });
+            self.all.push(BlindSpot {
+                remedy,
+                is_command,
+                reasons: Vec::new(),
+                checks: Vec::new(),
+                findings: 0,
+                servers,
+            });
         }
         let spot = &mut self.all[place];
         // Thousands of files may be unreadable for one reason; some examples suffice.
-        if spot.reasons.len() < MOST_REASONS && !spot.reasons.contains(&reason) {
+        if spot.reasons.len() < MAX_REASONS && !spot.reasons.contains(&reason) {
             spot.reasons.push(reason);
         }
         spot.servers.insert(server);
@@ -122,9 +129,9 @@ impl<'a> Spots<'a> {
 }
 
 /// Maximum number of reasons for each blind spot.
-const MOST_REASONS: usize = 50;
+const MAX_REASONS: usize = 50;
 
-impl<'a> Blind<'a> {
+impl<'a> BlindSpot<'a> {
     fn count(&mut self, check: &'a str) {
         self.findings += 1;
         if !self.checks.contains(&check) {

@@ -29,7 +29,7 @@ const SCRIPT: &str = include_str!("../templates/report.js");
 /// # Errors
 /// [`Error::Write`], [`Error::Template`].
 pub(crate) fn write(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
-    let page = view::Page::of(outcome).render()?;
+    let page = view::Page::new(outcome).render()?;
     out.write_all(page.as_bytes())?;
     Ok(())
 }

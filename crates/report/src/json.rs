@@ -14,7 +14,7 @@ use crate::verdict::{self, Verdict};
 /// # Errors
 /// [`Error::Write`].
 pub(crate) fn write(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
-    pretty(&Document { outcome, verdict: verdict::of(outcome) }, out)
+    pretty(&Document { outcome, verdict: verdict::of_outcome(outcome) }, out)
 }
 
 /// The outcome's fields and the verdict.
@@ -31,7 +31,7 @@ struct Document<'a> {
 /// # Errors
 /// [`Error::Write`].
 pub(crate) fn pretty(value: &(impl Serialize + ?Sized), out: &mut dyn Write) -> Result<(), Error> {
-    let mut careful = Careful(out);
+    let mut careful = EscapingWriter(out);
     serde_json::to_writer_pretty(&mut careful, value)?;
     careful.0.write_all(b"\n")?;
     Ok(())
@@ -39,9 +39,9 @@ pub(crate) fn pretty(value: &(impl Serialize + ?Sized), out: &mut dyn Write) -> 
 
 /// Passes JSON on and escapes. The serializer writes whole pieces of UTF-8, and non-ASCII characters occur only inside
 /// JSON strings.
-struct Careful<'a>(&'a mut dyn Write);
+struct EscapingWriter<'a>(&'a mut dyn Write);
 
-impl Write for Careful<'_> {
+impl Write for EscapingWriter<'_> {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         if piece.iter().all(|byte| *byte < 0x7f) {
             self.0.write_all(piece)?;

@@ -9,7 +9,7 @@ use audit::finding::{Finding, Status};
 use audit::outcome::{Outcome, Server};
 
 use crate::Error;
-use crate::fleet::{Standing, standings};
+use crate::fleet::{ServerResults, server_results};
 use crate::text::{visible, visible_lines};
 
 /// Writes the suites.
@@ -17,8 +17,8 @@ use crate::text::{visible, visible_lines};
 /// # Errors
 /// [`Error::Write`].
 pub(crate) fn write(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
-    let mut standings = standings(outcome);
-    standings.sort_by(|a, b| a.server.target.cmp(&b.server.target));
+    let mut server_results = server_results(outcome);
+    server_results.sort_by(|a, b| a.server.target.cmp(&b.server.target));
     let count = |status| outcome.findings.iter().filter(|f| f.status == status).count();
     let errors = outcome.summary.unreachable;
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
@@ -29,24 +29,24 @@ pub(crate) fn write(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error>
         count(Status::Fail)
     )?;
     let at = outcome.judged_at.strftime("%Y-%m-%dT%H:%M:%S").to_string();
-    standings.iter().try_for_each(|standing| suite(standing, &at, out))?;
+    server_results.iter().try_for_each(|results| suite(results, &at, out))?;
     writeln!(out, "</testsuites>")?;
     Ok(())
 }
 
-fn suite(standing: &Standing<'_>, at: &str, out: &mut dyn Write) -> Result<(), Error> {
-    let count = |skipped: &[Status]| standing.findings.iter().filter(|f| skipped.contains(&f.status)).count();
-    let errors = usize::from(standing.server.error.is_some());
+fn suite(results: &ServerResults<'_>, at: &str, out: &mut dyn Write) -> Result<(), Error> {
+    let count = |skipped: &[Status]| results.findings.iter().filter(|f| skipped.contains(&f.status)).count();
+    let errors = usize::from(results.server.error.is_some());
     writeln!(
         out,
         "  <testsuite name=\"{}\" timestamp=\"{at}\" tests=\"{}\" failures=\"{}\" errors=\"{errors}\" skipped=\"{}\">",
-        xml(&standing.server.target),
-        standing.findings.len() + errors,
+        xml(&results.server.target),
+        results.findings.len() + errors,
         count(&[Status::Fail]),
         count(&[Status::Unknown, Status::NotApplicable, Status::Waived])
     )?;
-    unaudited(standing.server, out)?;
-    standing.findings.iter().try_for_each(|finding| case(finding, out))?;
+    unaudited(results.server, out)?;
+    results.findings.iter().try_for_each(|finding| case(finding, out))?;
     writeln!(out, "  </testsuite>")?;
     Ok(())
 }

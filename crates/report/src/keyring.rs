@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use change::init::{CheckReport, Condition, Part, Report, State};
+use change::init::{CheckReport, CheckState, Condition, Part, Report};
 
 use crate::{Error, json, text::visible};
 
@@ -66,9 +66,9 @@ pub fn write_check_table(report: &CheckReport, out: &mut dyn Write) -> Result<()
     writeln!(out, "{}, {}", visible(&report.server), visible(&report.version))?;
     for item in &report.items {
         let state = match item.state {
-            State::Ok => "ok",
-            State::Failed => "FAILED",
-            State::Skipped => "skipped",
+            CheckState::Ok => "ok",
+            CheckState::Failed => "FAILED",
+            CheckState::Skipped => "skipped",
         };
         writeln!(out, "{state:>9}  {:<11} {}", item.check, visible(&item.detail))?;
         if let Some(remedy) = &item.remedy {

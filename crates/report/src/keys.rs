@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::Path};
 
-use change::keys::{KeyEntry, Report, Storage, Uses, Where};
+use change::keys::{FileKind, KeyEntry, Report, Storage, Uses};
 use jiff::Timestamp;
 use register::CopyState;
 
@@ -60,12 +60,12 @@ fn back_end(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
     let Some(back_end) = &report.back_end else {
         return Ok(writeln!(out, "no keyring or key management is active")?);
     };
-    let place = match &back_end.storage {
+    let kind = match &back_end.storage {
         Storage::File { path } => path.display().to_string(),
         Storage::Elsewhere { path: Some(path), reason } => format!("{}, not read: {reason}", path.display()),
         Storage::Elsewhere { path: None, reason } => reason.clone(),
     };
-    Ok(writeln!(out, "{}: {}", visible(&back_end.name), visible(&place))?)
+    Ok(writeln!(out, "{}: {}", visible(&back_end.name), visible(&kind))?)
 }
 
 fn entry(key: &KeyEntry, datadir: &Path, out: &mut dyn Write) -> Result<(), Error> {
@@ -80,8 +80,8 @@ fn entry(key: &KeyEntry, datadir: &Path, out: &mut dyn Write) -> Result<(), Erro
         None => ", not known whether it is held",
     };
     writeln!(out, "\n{}{newest}{held}", visible(&key.id))?;
-    for (place, uses) in &key.used_by {
-        writeln!(out, "  opens        {}", used(*place, uses, datadir))?;
+    for (kind, uses) in &key.used_by {
+        writeln!(out, "  opens        {}", used(*kind, uses, datadir))?;
     }
     if !key.is_needed() {
         writeln!(out, "  opens        nothing that is known of; copies of older files may still need it")?;
@@ -118,18 +118,18 @@ fn copy_state(state: &CopyState) -> String {
 }
 
 /// `12 tablespaces: shop/a.ibd, …`.
-fn used(place: Where, uses: &Uses, datadir: &Path) -> String {
-    let one = match place {
-        Where::Tablespace => "tablespace",
-        Where::System => "file of the system tablespace",
-        Where::Undo => "undo tablespace",
-        Where::Temporary => "temporary tablespace",
-        Where::Redo => "redo log file",
-        Where::BinaryLog => "binary log",
-        Where::RelayLog => "relay log",
-        Where::Doublewrite => "doublewrite file",
-        Where::Aria => "Aria file",
-        Where::Other => "other file",
+fn used(kind: FileKind, uses: &Uses, datadir: &Path) -> String {
+    let one = match kind {
+        FileKind::Tablespace => "tablespace",
+        FileKind::System => "file of the system tablespace",
+        FileKind::Undo => "undo tablespace",
+        FileKind::Temporary => "temporary tablespace",
+        FileKind::Redo => "redo log file",
+        FileKind::BinaryLog => "binary log",
+        FileKind::RelayLog => "relay log",
+        FileKind::Doublewrite => "doublewrite file",
+        FileKind::Aria => "Aria file",
+        FileKind::Other => "other file",
     };
     let mut text = count(usize::try_from(uses.files).unwrap_or(usize::MAX), one);
     if let Some(pages) = uses.pages {

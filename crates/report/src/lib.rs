@@ -21,6 +21,7 @@ mod json;
 mod junit;
 mod keyring;
 mod keys;
+mod labels;
 mod luks;
 mod markdown;
 mod message;
@@ -40,7 +41,6 @@ mod testing;
 mod text;
 mod transfer;
 mod verdict;
-mod words;
 
 use std::fmt;
 use std::io::Write;

@@ -6,10 +6,10 @@ use audit::coverage::CoverageState;
 use audit::finding::{Finding, Severity, Status};
 use audit::outcome::{Outcome, Server};
 
-use crate::fleet::{self, standings};
+use crate::fleet::{self, server_results};
 use crate::group::{Group, blind_spots, by_check, subject};
 use crate::text::{capital, count, number, visible, visible_lines};
-use crate::{Error, verdict, words};
+use crate::{Error, labels, verdict};
 
 /// Maximum number of artefacts for each check.
 const EXAMPLES: usize = 10;
@@ -31,16 +31,16 @@ pub(crate) fn write(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error>
 }
 
 fn head(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
-    let when = words::minute(outcome.judged_at);
+    let when = labels::minute(outcome.judged_at);
     match outcome.servers.as_slice() {
         [server] => {
             writeln!(out, "# Audit of {}\n", code(&server.target))?;
-            writeln!(out, "**{}**\n", plain(&verdict::of(outcome).sentence))?;
+            writeln!(out, "**{}**\n", plain(&verdict::of_outcome(outcome).sentence))?;
             one_server(server, &when, out)
         }
         many => {
             writeln!(out, "# Audit of {}\n", count(many.len(), "server"))?;
-            writeln!(out, "**{}**\n\n{when}\n", plain(&verdict::of(outcome).sentence))?;
+            writeln!(out, "**{}**\n\n{when}\n", plain(&verdict::of_outcome(outcome).sentence))?;
             Ok(())
         }
     }
@@ -51,7 +51,7 @@ fn one_server(server: &Server, when: &str, out: &mut dyn Write) -> Result<(), Er
         writeln!(out, "Could not be audited: {}\n", plain(error))?;
         return Ok(());
     }
-    writeln!(out, "{}, {when}. Evidence: {}.\n", plain(&words::product(server)), words::evidence_used(server.scope))?;
+    writeln!(out, "{}, {when}. Evidence: {}.\n", plain(&labels::product(server)), labels::evidence_used(server.scope))?;
     Ok(())
 }
 
@@ -63,9 +63,9 @@ fn map(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
     writeln!(out, "## Where data rests and moves\n")?;
     writeln!(out, "| | state | layer | evidence | detail |\n|---|---|---|---|---|")?;
     for row in rows.iter().filter(|row| row.state != CoverageState::Absent) {
-        let state = words::state(row.state);
+        let state = labels::state(row.state);
         let state = if row.state == CoverageState::Encrypted { state.to_owned() } else { format!("**{state}**") };
-        let (layer, grade) = (words::layer(row.layer), words::grade(row.grade));
+        let (layer, grade) = (labels::layer(row.layer), labels::grade(row.grade));
         writeln!(out, "| {} | {state} | {layer} | {grade} | {} |", plain(row.artefact), plain(&row.detail))?;
     }
     writeln!(out)?;
@@ -78,15 +78,15 @@ fn servers(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
     }
     writeln!(out, "## Servers\n")?;
     writeln!(out, "| server | critical | high | medium | low | not seen |\n|---|--:|--:|--:|--:|--:|")?;
-    let all = standings(outcome);
-    for standing in all.iter().take(SERVERS) {
-        let target = cell_code(&standing.server.target);
-        if let Some(error) = &standing.server.error {
+    let all = server_results(outcome);
+    for results in all.iter().take(SERVERS) {
+        let target = cell_code(&results.server.target);
+        if let Some(error) = &results.server.error {
             writeln!(out, "| {target} | could not be audited: {} | | | | |", plain(error))?;
             continue;
         }
-        let [_, low, medium, high, critical] = Severity::ALL.map(|severity| number(standing.failures(severity)));
-        writeln!(out, "| {target} | {critical} | {high} | {medium} | {low} | {} |", number(standing.unknown()))?;
+        let [_, low, medium, high, critical] = Severity::ALL.map(|severity| number(results.failures(severity)));
+        writeln!(out, "| {target} | {critical} | {high} | {medium} | {low} | {} |", number(results.unknown()))?;
     }
     if all.len() > SERVERS {
         writeln!(out, "\n… and {} more servers", number(all.len() - SERVERS))?;
@@ -185,7 +185,7 @@ fn summary(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
         status(Status::Waived),
         outcome.sealant
     )?;
-    if let Some(incomplete) = words::incomplete(outcome) {
+    if let Some(incomplete) = labels::incomplete(outcome) {
         writeln!(out, "\n{incomplete}")?;
     }
     Ok(())

@@ -10,7 +10,7 @@ use audit::finding::{Severity, Status};
 use audit::outcome::Outcome;
 
 use crate::text::visible;
-use crate::{Error, words};
+use crate::{Error, labels};
 
 /// Writes every metric with its help and type.
 ///
@@ -37,7 +37,7 @@ fn build(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
 fn servers(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
     head(out, "sealant_audit_up", "Whether the server could be audited.")?;
     for server in &outcome.servers {
-        let version = words::product(server);
+        let version = labels::product(server);
         let up = u8::from(server.error.is_none());
         sample(out, "sealant_audit_up", &[("server", &server.target), ("version", &version)], up)?;
     }
@@ -98,11 +98,11 @@ fn coverage(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
     for row in &outcome.coverage {
         let labels = [
             ("server", row.server.as_str()),
-            ("place", words::place_key(row.place)),
+            ("place", labels::place_key(row.place)),
             ("artefact", &row.artefact),
-            ("state", words::state_key(row.state)),
-            ("layer", words::layer(row.layer)),
-            ("grade", words::grade(row.grade)),
+            ("state", labels::state_key(row.state)),
+            ("layer", labels::layer(row.layer)),
+            ("grade", labels::grade(row.grade)),
         ];
         sample(out, "sealant_audit_coverage", &labels, 1)?;
     }
@@ -113,7 +113,7 @@ fn coverage_artefacts(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Erro
     head(out, "sealant_audit_coverage_artefacts", "Artefacts of each place by what is known of them.")?;
     for row in &outcome.coverage {
         for (state, count) in [("encrypted", row.encrypted), ("clear", row.clear), ("unknown", row.unknown)] {
-            let place = words::place_key(row.place);
+            let place = labels::place_key(row.place);
             let labels =
                 [("server", row.server.as_str()), ("place", place), ("artefact", &row.artefact), ("state", state)];
             sample(out, "sealant_audit_coverage_artefacts", &labels, count)?;

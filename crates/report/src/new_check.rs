@@ -34,7 +34,7 @@ fn judge(_: &Context<'_>) -> Seen<Verdict> {
 
 fn findings() -> Vec<Finding> {
     let facts = Facts::empty("test", "2026-11-20T12:00:00Z".parse().unwrap());
-    let (artefacts, rules) = (Artefacts::of(&facts), Rules::default());
+    let (artefacts, rules) = (Artefacts::join(&facts), Rules::default());
     let cx = Context {
         facts: &facts,
         artefacts: &artefacts,

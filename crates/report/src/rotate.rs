@@ -96,7 +96,7 @@ fn write_proofs(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
     if let Some(on) = after.tablespaces_on_key_id {
         writeln!(out, "        {on} tablespaces are on the key that was asked for")?;
     }
-    write_lagging(report, out)
+    write_old_key_files(report, out)
 }
 
 fn proof(proof: &Proof) -> String {
@@ -109,18 +109,18 @@ fn proof(proof: &Proof) -> String {
 }
 
 /// Lists each file that is not proven.
-fn write_lagging(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
-    if report.lagging.is_empty() {
+fn write_old_key_files(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
+    if report.old_key_files.is_empty() {
         return Ok(());
     }
     writeln!(
         out,
         "NOT proven: {} files, which the server has not written yet or does not have open",
-        report.lagging.len()
+        report.old_key_files.len()
     )?;
-    for lagging in &report.lagging {
-        let key = lagging.key.as_deref().unwrap_or("page 0, which names its key, is not on disk");
-        writeln!(out, "        {}: {}", visible(&lagging.file.to_string_lossy()), visible(key))?;
+    for old in &report.old_key_files {
+        let key = old.key.as_deref().unwrap_or("page 0, which names its key, is not on disk");
+        writeln!(out, "        {}: {}", visible(&old.file.to_string_lossy()), visible(key))?;
     }
     Ok(())
 }
@@ -149,7 +149,7 @@ pub fn rotate_messages(report: &Report) -> Vec<Message> {
         Some(key) => format!("still carries {key}"),
         None => "its page 0 is not on disk yet".to_owned(),
     };
-    let each = report.lagging.iter();
+    let each = report.old_key_files.iter();
     let mut messages: Vec<_> =
         each.map(|file| Message::error(format!("{}: {}", file.file.display(), why(&file.key)))).collect();
     messages.push(Message::hint(

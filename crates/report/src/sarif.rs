@@ -23,7 +23,7 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 /// # Errors
 /// [`Error::Write`].
 pub(crate) fn write(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
-    let rules = Rules::of(outcome);
+    let rules = Rules::new(outcome);
     let run = Run {
         tool: json!({ "driver": {
             "name": "sealant",
@@ -76,7 +76,7 @@ struct Rules {
 
 impl Rules {
     /// All checks of this release, then those that only the findings mention.
-    fn of(outcome: &Outcome) -> Self {
+    fn new(outcome: &Outcome) -> Self {
         let mut rules = Self { all: Vec::new(), index: BTreeMap::new() };
         catalogue::all().for_each(|check| rules.add(check.id, || rule(check)));
         for finding in &outcome.findings {

@@ -2,19 +2,19 @@
 
 use std::io::Write;
 
-use audit::coverage::{CoverageState, Place};
+use audit::coverage::{CoverageState, DataState};
 use audit::finding::{Evidence, Finding, Severity, Status};
 use audit::outcome::{Outcome, Server};
 
-use crate::fleet::{self, Row, standings};
-use crate::group::{Blind, Group, blind_spots, by_check, line};
+use crate::fleet::{self, Row, server_results};
+use crate::group::{BlindSpot, Group, blind_spots, by_check, line};
 use crate::text::{columns, count, fit, fit_name, number, pad, visible, visible_lines, wrap};
 use crate::verdict::{self, Tone};
-use crate::{Error, RenderOptions, words};
+use crate::{Error, RenderOptions, labels};
 
 mod paint;
 
-use paint::{Ink, Paint};
+use paint::{Paint, TextStyle};
 
 /// Maximum number of examples of each finding, without and with `verbose`.
 const EXAMPLES: (usize, usize) = (3, 25);
@@ -50,7 +50,7 @@ struct Table<'a> {
 
 impl Table<'_> {
     fn header(&mut self) -> Result<(), Error> {
-        let when = words::minute(self.outcome.judged_at);
+        let when = labels::minute(self.outcome.judged_at);
         match self.outcome.servers.as_slice() {
             [server] => self.one_server(server, &when),
             many => {
@@ -63,36 +63,36 @@ impl Table<'_> {
     fn one_server(&mut self, server: &Server, when: &str) -> Result<(), Error> {
         self.spread(&visible(&server.target), when)?;
         if let Some(error) = &server.error {
-            return self.paragraph("", &format!("could not be audited: {}", visible(error)), Ink::Bad);
+            return self.paragraph("", &format!("could not be audited: {}", visible(error)), TextStyle::Bad);
         }
         let account = server.account.as_ref().map(|account| format!("as {account}"));
-        let parts = [Some(words::product(server)), server.hostname.clone(), server.datadir.clone(), account];
+        let parts = [Some(labels::product(server)), server.hostname.clone(), server.datadir.clone(), account];
         let parts: Vec<String> = parts.iter().flatten().map(|part| visible(part).into_owned()).collect();
-        self.paragraph("", &parts.join(self.paint.separator()), Ink::Plain)?;
-        self.paragraph("evidence: ", &words::evidence_used(server.scope), Ink::Dim)
+        self.paragraph("", &parts.join(self.paint.separator()), TextStyle::Plain)?;
+        self.paragraph("evidence: ", &labels::evidence_used(server.scope), TextStyle::Dim)
     }
 
     /// `left` in bold and `right` at the end of the same line, or on the next line if the width is too small.
     fn spread(&mut self, left: &str, right: &str) -> Result<(), Error> {
         let gap = self.width.saturating_sub(columns(left) + columns(right));
         if gap < 2 {
-            self.paragraph("", left, Ink::Bold)?;
-            return self.paragraph("", right, Ink::Dim);
+            self.paragraph("", left, TextStyle::Bold)?;
+            return self.paragraph("", right, TextStyle::Dim);
         }
-        let (bold, dim) = (self.paint.text(Ink::Bold, left), self.paint.text(Ink::Dim, right));
+        let (bold, dim) = (self.paint.text(TextStyle::Bold, left), self.paint.text(TextStyle::Dim, right));
         writeln!(self.out, "{bold}{:gap$}{dim}", "")?;
         Ok(())
     }
 
     fn verdict(&mut self) -> Result<(), Error> {
-        let verdict = verdict::of(self.outcome);
-        let ink = match verdict.tone {
-            Tone::Bad => Ink::Bad,
-            Tone::Unsure => Ink::Warn,
-            Tone::Good => Ink::Good,
+        let verdict = verdict::of_outcome(self.outcome);
+        let style = match verdict.tone {
+            Tone::Bad => TextStyle::Bad,
+            Tone::Unsure => TextStyle::Warn,
+            Tone::Good => TextStyle::Good,
         };
         writeln!(self.out)?;
-        self.paragraph("", &verdict.sentence, ink)
+        self.paragraph("", &verdict.sentence, style)
     }
 
     fn map(&mut self) -> Result<(), Error> {
@@ -100,32 +100,32 @@ impl Table<'_> {
         if rows.is_empty() {
             return Ok(());
         }
-        let layout = MapLayout::of(&rows, self.width);
-        self.map_of(&rows, Place::AtRest, "AT REST", &layout)?;
-        self.map_of(&rows, Place::InFlight, "IN FLIGHT", &layout)
+        let layout = MapLayout::new(&rows, self.width);
+        self.map_of(&rows, DataState::AtRest, "AT REST", &layout)?;
+        self.map_of(&rows, DataState::InFlight, "IN FLIGHT", &layout)
     }
 
-    fn map_of(&mut self, rows: &[Row<'_>], place: Place, title: &str, layout: &MapLayout) -> Result<(), Error> {
+    fn map_of(&mut self, rows: &[Row<'_>], place: DataState, title: &str, layout: &MapLayout) -> Result<(), Error> {
         let here = |row: &&Row<'_>| row.place == place;
-        writeln!(self.out, "\n{}", self.paint.text(Ink::Bold, &layout.head(title)))?;
+        writeln!(self.out, "\n{}", self.paint.text(TextStyle::Bold, &layout.head(title)))?;
         for row in rows.iter().filter(here).filter(|row| row.state != CoverageState::Absent) {
             self.map_row(row, layout)?;
         }
         let absent = rows.iter().filter(here).filter(|row| row.state == CoverageState::Absent);
         let absent: Vec<&str> = absent.map(|row| row.artefact).collect();
-        if absent.is_empty() { Ok(()) } else { self.paragraph("  none here: ", &absent.join(", "), Ink::Dim) }
+        if absent.is_empty() { Ok(()) } else { self.paragraph("  none here: ", &absent.join(", "), TextStyle::Dim) }
     }
 
     fn map_row(&mut self, row: &Row<'_>, layout: &MapLayout) -> Result<(), Error> {
         let name = visible(row.artefact);
         let name = pad(&fit(&name, layout.name, self.paint.ellipsis()), layout.name);
-        let state = format!("{} {}", self.paint.symbol(row.state), words::short_state(row.state));
-        let state = self.paint.text(Ink::of(row.state), &pad(&state, STATE));
-        let (layer, grade) = (words::layer(row.layer), words::grade(row.grade));
+        let state = format!("{} {}", self.paint.symbol(row.state), labels::short_state(row.state));
+        let state = self.paint.text(TextStyle::for_state(row.state), &pad(&state, STATE));
+        let (layer, grade) = (labels::layer(row.layer), labels::grade(row.grade));
         let detail = self.paint.plain(&visible(&row.detail));
         if layout.narrow {
             writeln!(self.out, "  {name}  {}", state.trim_end())?;
-            return self.paragraph("    ", &format!("{layer}, {grade}: {detail}"), Ink::Dim);
+            return self.paragraph("    ", &format!("{layer}, {grade}: {detail}"), TextStyle::Dim);
         }
         let lead = format!("  {name}  {state}  {}  {}  ", pad(layer, LAYER), pad(grade, GRADE));
         for (i, line) in wrap(&detail, layout.detail(self.width)).iter().enumerate() {
@@ -139,22 +139,22 @@ impl Table<'_> {
         if self.outcome.servers.len() < 2 {
             return Ok(());
         }
-        let all = standings(self.outcome);
+        let all = server_results(self.outcome);
         let most = self.most(SERVERS);
         let widest = all.iter().take(most).map(|s| columns(&visible(&s.server.target))).max().unwrap_or(0);
         let name = widest.clamp(8, self.width.saturating_sub(41).max(8));
         let head = format!("{}  critical  high  medium  low  not seen", pad("SERVERS", name + 2));
-        writeln!(self.out, "\n{}", self.paint.text(Ink::Bold, &head))?;
-        for standing in all.iter().take(most) {
-            let target = visible(&standing.server.target);
+        writeln!(self.out, "\n{}", self.paint.text(TextStyle::Bold, &head))?;
+        for results in all.iter().take(most) {
+            let target = visible(&results.server.target);
             let target = pad(&fit_name(&target, name, self.paint.ellipsis()), name);
-            if let Some(error) = &standing.server.error {
+            if let Some(error) = &results.server.error {
                 let error = visible(error);
                 let error = fit(&error, self.width.saturating_sub(name + 4), self.paint.ellipsis()).into_owned();
-                writeln!(self.out, "  {target}  {}", self.paint.text(Ink::Bad, &error))?;
+                writeln!(self.out, "  {target}  {}", self.paint.text(TextStyle::Bad, &error))?;
                 continue;
             }
-            let failures = |severity| number(standing.failures(severity));
+            let failures = |severity| number(results.failures(severity));
             writeln!(
                 self.out,
                 "  {target}  {:>8}  {:>4}  {:>6}  {:>3}  {:>8}",
@@ -162,7 +162,7 @@ impl Table<'_> {
                 failures(Severity::High),
                 failures(Severity::Medium),
                 failures(Severity::Low),
-                number(standing.unknown())
+                number(results.unknown())
             )?;
         }
         self.and_more(all.len().saturating_sub(most), "  ")
@@ -173,7 +173,8 @@ impl Table<'_> {
         let mut last = None;
         for group in &groups {
             if last != Some(group.severity) {
-                let head = self.paint.text(Ink::of_severity(group.severity), &group.severity.as_str().to_uppercase());
+                let head =
+                    self.paint.text(TextStyle::for_severity(group.severity), &group.severity.as_str().to_uppercase());
                 writeln!(self.out, "\n{head}")?;
                 last = Some(group.severity);
             }
@@ -187,9 +188,9 @@ impl Table<'_> {
             if group.findings.len() > 1 { format!(" ({})", number(group.findings.len())) } else { String::new() };
         let fleet = self.outcome.servers.len() > 1 && group.servers() > 1;
         let on = if fleet { format!(" on {}", count(group.servers(), "server")) } else { String::new() };
-        writeln!(self.out, "  {}{many}{on}", self.paint.text(Ink::Bold, &visible(group.id)))?;
+        writeln!(self.out, "  {}{many}{on}", self.paint.text(TextStyle::Bold, &visible(group.id)))?;
         if group.findings.len() > 1 && group.title() != group.id {
-            self.paragraph("    ", group.title(), Ink::Plain)?;
+            self.paragraph("    ", group.title(), TextStyle::Plain)?;
         }
         self.examples(group)?;
         self.fix(group)
@@ -206,13 +207,17 @@ impl Table<'_> {
     fn example(&mut self, finding: &Finding) -> Result<(), Error> {
         let at = if self.outcome.servers.len() > 1 { format!("{}: ", visible(&finding.server)) } else { String::new() };
         let grade = finding.grade.map_or_else(String::new, |grade| format!(" [{}]", grade.as_str()));
-        self.paragraph(&format!("    {} ", self.paint.bullet()), &format!("{at}{}{grade}", line(finding)), Ink::Plain)?;
+        self.paragraph(
+            &format!("    {} ", self.paint.bullet()),
+            &format!("{at}{}{grade}", line(finding)),
+            TextStyle::Plain,
+        )?;
         if let Some(waiver) = &finding.waiver {
-            self.paragraph("      waived: ", &visible(waiver), Ink::Dim)?;
+            self.paragraph("      waived: ", &visible(waiver), TextStyle::Dim)?;
         }
         if self.options.verbose {
             for evidence in &finding.evidence {
-                self.paragraph("      ", &evidence_line(evidence), Ink::Dim)?;
+                self.paragraph("      ", &evidence_line(evidence), TextStyle::Dim)?;
             }
         }
         Ok(())
@@ -222,13 +227,13 @@ impl Table<'_> {
         let finding = group.first();
         let Some(fix) = &finding.remediation else { return Ok(()) };
         for (i, line) in visible_lines(fix).lines().enumerate() {
-            self.paragraph(if i == 0 { "    fix: " } else { "         " }, line, Ink::Command)?;
+            self.paragraph(if i == 0 { "    fix: " } else { "         " }, line, TextStyle::Command)?;
         }
         if group.findings.iter().any(|other| other.remediation != finding.remediation) {
-            self.paragraph("         ", "(this is for the first, the others are alike)", Ink::Dim)?;
+            self.paragraph("         ", "(this is for the first, the others are alike)", TextStyle::Dim)?;
         }
         if let Some(cost) = finding.cost.as_deref().filter(|_| self.options.verbose) {
-            self.paragraph("    cost: ", &visible(cost), Ink::Dim)?;
+            self.paragraph("    cost: ", &visible(cost), TextStyle::Dim)?;
         }
         Ok(())
     }
@@ -238,7 +243,7 @@ impl Table<'_> {
         if groups.is_empty() {
             return Ok(());
         }
-        writeln!(self.out, "\n{}", self.paint.text(Ink::Bold, title))?;
+        writeln!(self.out, "\n{}", self.paint.text(TextStyle::Bold, title))?;
         for group in &groups {
             writeln!(self.out, "  {}", visible(group.id))?;
             self.examples(group)?;
@@ -251,28 +256,28 @@ impl Table<'_> {
         if spots.is_empty() {
             return Ok(());
         }
-        writeln!(self.out, "\n{}", self.paint.text(Ink::Bold, "NOT SEEN, AND WHAT WOULD SHOW IT"))?;
+        writeln!(self.out, "\n{}", self.paint.text(TextStyle::Bold, "NOT SEEN, AND WHAT WOULD SHOW IT"))?;
         spots.iter().try_for_each(|spot| self.blind_spot(spot))
     }
 
-    fn blind_spot(&mut self, spot: &Blind<'_>) -> Result<(), Error> {
+    fn blind_spot(&mut self, spot: &BlindSpot<'_>) -> Result<(), Error> {
         let remedy = if spot.remedy.is_empty() { "no remedy is known" } else { spot.remedy };
         let remedy = visible(remedy).into_owned();
-        self.paragraph(&format!("  {} ", self.paint.bullet()), &remedy, Ink::Command)?;
+        self.paragraph(&format!("  {} ", self.paint.bullet()), &remedy, TextStyle::Command)?;
         let most = if self.options.verbose { EXAMPLES.1 } else { 1 };
         for reason in spot.reasons.iter().take(most) {
-            self.paragraph("    ", &visible(reason), Ink::Dim)?;
+            self.paragraph("    ", &visible(reason), TextStyle::Dim)?;
         }
         self.and_more(spot.reasons.len().saturating_sub(most), "    ")?;
         let servers = self.outcome.servers.len();
         if servers > 1 {
             let on = format!("on {} of {}", number(spot.servers.len()), count(servers, "server"));
-            self.paragraph("    ", &on, Ink::Dim)?;
+            self.paragraph("    ", &on, TextStyle::Dim)?;
         }
         if spot.checks.is_empty() {
             Ok(())
         } else {
-            self.paragraph("    would judge: ", &spot.checks.join(", "), Ink::Dim)
+            self.paragraph("    would judge: ", &spot.checks.join(", "), TextStyle::Dim)
         }
     }
 
@@ -301,9 +306,9 @@ impl Table<'_> {
             parts.push(format!("servers not audited: {}", number(sum.unreachable)));
         }
         writeln!(self.out)?;
-        self.paragraph("", &parts.join(self.paint.separator()), Ink::Bold)?;
-        match words::incomplete(self.outcome) {
-            Some(incomplete) => self.paragraph("", &incomplete, Ink::Bold),
+        self.paragraph("", &parts.join(self.paint.separator()), TextStyle::Bold)?;
+        match labels::incomplete(self.outcome) {
+            Some(incomplete) => self.paragraph("", &incomplete, TextStyle::Bold),
             None => Ok(()),
         }
     }
@@ -313,17 +318,17 @@ impl Table<'_> {
             return Ok(());
         }
         let words = format!("{indent}{} and {} more (see --format json)", self.paint.ellipsis(), number(more));
-        writeln!(self.out, "{}", self.paint.text(Ink::Dim, &words))?;
+        writeln!(self.out, "{}", self.paint.text(TextStyle::Dim, &words))?;
         Ok(())
     }
 
     /// Wrapped text after `lead`; further lines are indented.
-    fn paragraph(&mut self, lead: &str, text: &str, ink: Ink) -> Result<(), Error> {
+    fn paragraph(&mut self, lead: &str, text: &str, style: TextStyle) -> Result<(), Error> {
         let indent = columns(lead);
         let text = self.paint.plain(text);
         for (i, line) in wrap(&text, self.width.saturating_sub(indent).max(20)).iter().enumerate() {
             let lead = if i == 0 { lead.to_owned() } else { " ".repeat(indent) };
-            writeln!(self.out, "{lead}{}", self.paint.text(ink, line))?;
+            writeln!(self.out, "{lead}{}", self.paint.text(style, line))?;
         }
         Ok(())
     }
@@ -346,7 +351,7 @@ struct MapLayout {
 }
 
 impl MapLayout {
-    fn of(rows: &[Row<'_>], width: usize) -> Self {
+    fn new(rows: &[Row<'_>], width: usize) -> Self {
         let shown = rows.iter().filter(|row| row.state != CoverageState::Absent);
         let widest = shown.map(|row| columns(&visible(row.artefact))).max().unwrap_or(0);
         let narrow = width < 72;

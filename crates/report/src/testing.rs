@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use audit::coverage::{Coverage, CoverageState, Layer, Place};
+use audit::coverage::{Coverage, CoverageState, DataState, Layer};
 use audit::finding::{Finding, Grade, Severity, Status};
 use audit::outcome::{Outcome, Server};
 
@@ -63,7 +63,7 @@ pub(crate) fn server(target: &str) -> Server {
 pub(crate) fn coverage(server: &str, artefact: &str, state: CoverageState) -> Coverage {
     Coverage {
         server: server.to_owned(),
-        place: Place::AtRest,
+        place: DataState::AtRest,
         artefact: artefact.to_owned(),
         state,
         layer: if state == CoverageState::Encrypted { Layer::Tde } else { Layer::None },

@@ -45,9 +45,9 @@ pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
 
 /// Foreign text that is displayed by [`visible_lines`]; templates and writers add the escaping of their format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Shown<'a>(pub(crate) &'a str);
+pub(crate) struct Escaped<'a>(pub(crate) &'a str);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&visible_lines(self.0))
     }

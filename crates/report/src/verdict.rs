@@ -1,12 +1,12 @@
 //! The verdict: the whole outcome in one sentence.
 
-use audit::coverage::Place;
+use audit::coverage::DataState;
 use audit::finding::{Finding, Severity, Status};
 use audit::outcome::Outcome;
 use serde::Serialize;
 
 use crate::exposure::{self, Exposure, accepted};
-use crate::fleet::{Standing, standings};
+use crate::fleet::{ServerResults, server_results};
 use crate::text::{count, number};
 
 /// Severity of the verdict.
@@ -32,43 +32,43 @@ pub(crate) struct Verdict {
 
 /// The verdict on all servers.
 #[must_use]
-pub(crate) fn of(outcome: &Outcome) -> Verdict {
-    let standings = standings(outcome);
-    let audited: Vec<&Standing<'_>> = standings.iter().filter(|s| s.server.error.is_none()).collect();
+pub(crate) fn of_outcome(outcome: &Outcome) -> Verdict {
+    let server_results = server_results(outcome);
+    let audited: Vec<&ServerResults<'_>> = server_results.iter().filter(|s| s.server.error.is_none()).collect();
     match audited.as_slice() {
         [] => Verdict { tone: Tone::Unsure, sentence: "No server could be audited.".to_owned() },
-        [one] if standings.len() == 1 => of_server(one),
-        many => of_fleet(many, standings.len()),
+        [one] if server_results.len() == 1 => of_server(one),
+        many => of_fleet(many, server_results.len()),
     }
 }
 
 /// The verdict on one audited server.
 #[must_use]
-pub(crate) fn of_server(standing: &Standing<'_>) -> Verdict {
-    let (disk, wire) = exposures(standing);
-    let tone = tone(standing);
+pub(crate) fn of_server(results: &ServerResults<'_>) -> Verdict {
+    let (disk, wire) = exposures(results);
+    let tone = tone(results);
     let mut sentence = both(disk, wire).to_owned();
-    let findings = || standing.findings.iter().copied();
-    if tone != Tone::Bad && [Place::AtRest, Place::InFlight].iter().any(|place| accepted(findings(), *place)) {
+    let findings = || results.findings.iter().copied();
+    if tone != Tone::Bad && [DataState::AtRest, DataState::InFlight].iter().any(|place| accepted(findings(), *place)) {
         // Every sentence about a server without open failures begins with "Nothing".
         sentence = format!("Beyond what is waived, {}", uncapital(&sentence));
     }
     if tone != Tone::Bad {
-        sentence.push_str(&remaining(weaknesses(standing)));
+        sentence.push_str(&remaining(weaknesses(results)));
     }
     Verdict { tone, sentence }
 }
 
-fn tone(standing: &Standing<'_>) -> Tone {
-    match exposures(standing) {
+fn tone(results: &ServerResults<'_>) -> Tone {
+    match exposures(results) {
         (Exposure::Open, _) | (_, Exposure::Open) => Tone::Bad,
-        (Exposure::Closed, Exposure::Closed) if weaknesses(standing) == 0 && standing.unknown() == 0 => Tone::Good,
+        (Exposure::Closed, Exposure::Closed) if weaknesses(results) == 0 && results.unknown() == 0 => Tone::Good,
         _ => Tone::Unsure,
     }
 }
 
-fn weaknesses(standing: &Standing<'_>) -> usize {
-    standing.findings.iter().filter(|finding| is_weakness(finding)).count()
+fn weaknesses(results: &ServerResults<'_>) -> usize {
+    results.findings.iter().filter(|finding| is_weakness(finding)).count()
 }
 
 fn uncapital(sentence: &str) -> String {
@@ -88,9 +88,9 @@ fn is_weakness(finding: &Finding) -> bool {
     finding.status == Status::Fail && finding.severity > Severity::Info
 }
 
-fn exposures(standing: &Standing<'_>) -> (Exposure, Exposure) {
-    let at = |place| exposure::of(standing.findings.iter().copied(), place);
-    (at(Place::AtRest), at(Place::InFlight))
+fn exposures(results: &ServerResults<'_>) -> (Exposure, Exposure) {
+    let at = |place| exposure::at(results.findings.iter().copied(), place);
+    (at(DataState::AtRest), at(DataState::InFlight))
 }
 
 /// Data may be in pages that were not sampled, so no sentence claims that nothing can be read.
@@ -109,8 +109,8 @@ const fn both(disk: Exposure, wire: Exposure) -> &'static str {
     }
 }
 
-fn of_fleet(audited: &[&Standing<'_>], servers: usize) -> Verdict {
-    let exposures: Vec<(Exposure, Exposure)> = audited.iter().map(|standing| exposures(standing)).collect();
+fn of_fleet(audited: &[&ServerResults<'_>], servers: usize) -> Verdict {
+    let exposures: Vec<(Exposure, Exposure)> = audited.iter().map(|results| exposures(results)).collect();
     let disks = exposures.iter().filter(|(disk, _)| *disk == Exposure::Open).count();
     let wires = exposures.iter().filter(|(_, wire)| *wire == Exposure::Open).count();
     let unseen = exposures.iter().filter(|(d, w)| *d == Exposure::Unseen || *w == Exposure::Unseen).count();
@@ -133,10 +133,10 @@ fn of_fleet(audited: &[&Standing<'_>], servers: usize) -> Verdict {
         sentence.push_str(&format!(" {} could not be seen in full.", number(unseen)));
     }
     if disks + wires == 0 {
-        sentence.push_str(&remaining(audited.iter().map(|standing| weaknesses(standing)).sum()));
+        sentence.push_str(&remaining(audited.iter().map(|results| weaknesses(results)).sum()));
     }
     let tone = match disks + wires {
-        0 if missing == 0 && audited.iter().all(|standing| tone(standing) == Tone::Good) => Tone::Good,
+        0 if missing == 0 && audited.iter().all(|results| tone(results) == Tone::Good) => Tone::Good,
         0 => Tone::Unsure,
         _ => Tone::Bad,
     };
@@ -157,12 +157,12 @@ mod tests {
 
     #[test]
     fn a_server_is_judged_by_disk_and_wire() {
-        let both = of(&outcome(Status::Fail, Status::Fail));
+        let both = of_outcome(&outcome(Status::Fail, Status::Fail));
         assert_eq!(both.sentence, "A stolen disk can be read, and so can traffic on the network.");
         assert_eq!(both.tone, Tone::Bad);
-        let good = of(&outcome(Status::Pass, Status::Pass));
+        let good = of_outcome(&outcome(Status::Pass, Status::Pass));
         assert_eq!(good.tone, Tone::Good);
-        let blind = of(&outcome(Status::Unknown, Status::Pass));
+        let blind = of_outcome(&outcome(Status::Unknown, Status::Pass));
         assert_eq!(blind.sentence, "Nothing readable was found, but the disk was not seen in full.");
         assert_eq!(blind.tone, Tone::Unsure);
     }
@@ -172,10 +172,10 @@ mod tests {
         let clear = || coverage("test", "system tablespace (ibdata1)", CoverageState::Clear);
         let mut passed = outcome(Status::Pass, Status::Pass);
         passed.coverage.push(clear());
-        assert_eq!(of(&passed).tone, Tone::Good);
+        assert_eq!(of_outcome(&passed).tone, Tone::Good);
         let mut waived = outcome(Status::Waived, Status::Pass);
         waived.coverage.push(clear());
-        let verdict = of(&waived);
+        let verdict = of_outcome(&waived);
         assert_eq!(verdict.tone, Tone::Good);
         let words = "Beyond what is waived, nothing readable was found, neither on the disk nor on the network.";
         assert_eq!(verdict.sentence, words);
@@ -186,15 +186,15 @@ mod tests {
         let mut fleet = outcome(Status::Pass, Status::Pass);
         fleet.servers.push(server("other"));
         fleet.findings.push(finding("auth-root-remote", Status::Fail, "'root'@'%'"));
-        let verdict = of(&fleet);
+        let verdict = of_outcome(&fleet);
         assert_eq!(verdict.tone, Tone::Unsure);
         assert!(verdict.sentence.contains("1 weakness remains."), "{}", verdict.sentence);
     }
 
     #[test]
     fn nothing_seen_is_never_good() {
-        assert_eq!(of(&outcome_of(Vec::new())).tone, Tone::Unsure);
-        assert_eq!(of(&Outcome::empty("2026-11-20T12:00:00Z".parse().unwrap())).tone, Tone::Unsure);
+        assert_eq!(of_outcome(&outcome_of(Vec::new())).tone, Tone::Unsure);
+        assert_eq!(of_outcome(&Outcome::empty("2026-11-20T12:00:00Z".parse().unwrap())).tone, Tone::Unsure);
     }
 
     #[test]
@@ -202,7 +202,7 @@ mod tests {
         let mut fleet = outcome(Status::Fail, Status::Pass);
         fleet.servers.push(server("other"));
         fleet.servers.push(Server::failed("down", "connection refused"));
-        let verdict = of(&fleet);
+        let verdict = of_outcome(&fleet);
         assert_eq!(verdict.sentence, "A stolen disk can be read on 1 of 3 servers. 1 could not be audited.");
         assert_eq!(verdict.tone, Tone::Bad);
     }

@@ -174,7 +174,7 @@ impl Bench {
             .arm(arms::verify("sealant, 1 core", &plan, &keys, alone))
             .arm(arms::verify("sealant, all cores", &plan, &keys, together))
             .arm(arms::read_direct("direct reads, 1 MiB", &files))
-            .before_each(|| bench::forget(&files));
+            .before_each(|| bench::drop_cache(&files));
         let mut pairs = pairs(&[
             ("sealant, 1 core", "direct reads, 1 MiB"),
             ("sealant, all cores", "direct reads, 1 MiB"),
@@ -196,7 +196,7 @@ impl Bench {
         bench::warm(&files)?;
         for (state, cold) in [("page cache", false), ("disk", true)] {
             if cold {
-                bench::forget(&files)?;
+                bench::drop_cache(&files)?;
             }
             let mut command = Command::new(env!("CARGO_BIN_EXE_sealant"));
             command.arg("verify").args(&files).args(self.tables.key_options());
@@ -223,7 +223,7 @@ impl Bench {
             experiment = experiment.arm(arms::verify(&name, plan, &keys, threads()[1]));
             names.push(name);
         }
-        let experiment = experiment.before_each(|| bench::forget(&copies.files));
+        let experiment = experiment.before_each(|| bench::drop_cache(&copies.files));
         let first = names.first().cloned().unwrap_or_default();
         let pairs: Vec<(String, String)> = names.iter().skip(1).map(|name| (name.clone(), first.clone())).collect();
         self.measure(experiment, &pairs)

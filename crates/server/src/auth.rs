@@ -1,7 +1,7 @@
-//! Proves an account's password to a server, plug-in by plug-in.
+//! Authenticates an account with its password, for each authentication plug-in.
 //!
-//! The password itself is only ever written to a unix socket, or to TLS whose other end is known. No key is
-//! fetched from the server to hide it from others: whoever answers could hand out his own.
+//! The password itself is sent only over a Unix socket, or over TLS to a verified server. No RSA key is requested from
+//! the server to encrypt it: an impostor could send his own.
 
 use mysql_common::auth::plugins::{
     ChallengeResponsePlugin, Context, Response,
@@ -14,20 +14,20 @@ use zeroize::Zeroizing;
 
 use crate::{error::Error, secret::Password};
 
-/// How private the transport is.
+/// Privacy of the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Privacy {
-    /// TCP in the clear.
+    /// TCP without TLS.
     Clear,
-    /// A unix socket.
+    /// Unix socket.
     Socket,
-    /// TLS with whoever answers.
+    /// TLS with an unverified peer.
     Unverified,
-    /// TLS with the server itself.
+    /// TLS with the verified server.
     Tls,
 }
 
-/// One conversation with one plug-in.
+/// A conversation with one plug-in.
 #[derive(Debug)]
 pub(crate) struct Login<'a> {
     password: &'a Password,
@@ -49,9 +49,9 @@ enum Plugin {
 }
 
 impl Plugin {
-    /// The challenge without the NUL that ends it if it came as a C string.
+    /// The challenge without a terminating NUL, if it was sent as a C string.
     ///
-    /// Told by its length: the random bytes of Ed25519 and parsec may well end with a zero of their own.
+    /// The length decides: the random bytes of Ed25519 and parsec may themselves end with zero.
     fn challenge<'c>(&self, sent: &'c [u8]) -> &'c [u8] {
         let length = match self {
             Self::Ed25519 | Self::Parsec(_) => 32,
@@ -64,13 +64,13 @@ impl Plugin {
     }
 }
 
-/// Plug-ins whose first answer reveals nothing, so that it may be given unasked.
+/// Whether the plug-in's first answer reveals nothing, so that it may be sent unasked.
 pub(crate) fn is_challenge_response(plugin: &str) -> bool {
     matches!(plugin, "mysql_native_password" | "caching_sha2_password" | "client_ed25519" | "parsec")
 }
 
 impl<'a> Login<'a> {
-    /// Begins with the plug-in the server named and its challenge.
+    /// Starts with the plug-in and the challenge that the server sent.
     pub(crate) fn new(plugin: &str, challenge: &[u8], password: &'a Password, privacy: Privacy) -> Result<Self, Error> {
         let plugin = match plugin {
             "mysql_native_password" => Plugin::Native,
@@ -89,7 +89,7 @@ impl<'a> Login<'a> {
         Ok(Self { password, privacy, challenge: plugin.challenge(challenge).to_vec(), plugin })
     }
 
-    /// The plug-in's name.
+    /// Name of the plug-in.
     pub(crate) fn plugin(&self) -> &'static str {
         match self.plugin {
             Plugin::Native => "mysql_native_password",
@@ -112,22 +112,22 @@ impl<'a> Login<'a> {
             }
             Plugin::CachingSha2 => {
                 let nonce = self.challenge.as_slice().try_into().map_err(|_| Error::Malformed { what: "challenge" })?;
-                // No password is said with one NUL.
+                // An empty password is sent as one NUL.
                 scramble_sha256(nonce, secret).map_or_else(|| vec![0], |answer| answer.to_vec())
             }
             Plugin::Sha256 if secret.is_empty() => vec![0],
-            // Unlike caching_sha2_password, the server's plug-in takes it only from TLS.
+            // Unlike caching_sha2_password, this server plug-in accepts it only over TLS.
             Plugin::Sha256 if self.privacy == Privacy::Socket => return Err(self.refused()),
             Plugin::Sha256 => return self.password_itself(),
             Plugin::Clear => return self.password_itself(),
             Plugin::Ed25519 if secret.is_empty() => Vec::new(),
             Plugin::Ed25519 => {
                 let mut plugin = ClientEd25519::default();
-                let facts = Facts(secret, &self.challenge);
+                let facts = AuthContext(secret, &self.challenge);
                 packet(plugin.run(facts, &self.challenge))?
             }
             Plugin::Parsec(plugin) => {
-                let facts = Facts(secret, &self.challenge);
+                let facts = AuthContext(secret, &self.challenge);
                 packet(plugin.run(facts, &self.challenge))?
             }
             Plugin::Dialog { .. } => return self.dialog(None),
@@ -136,18 +136,18 @@ impl<'a> Login<'a> {
         Ok(Zeroizing::new(answer))
     }
 
-    /// The answer to what the server says next, if it wants one.
+    /// The answer to a further packet of the server; `None` if it expects none.
     pub(crate) fn next(&mut self, data: &[u8]) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
         let secret = self.password.expose();
         match &mut self.plugin {
-            // 3: the cached digest matched, an OK packet follows. 4: it wants the password.
+            // 3: the cached digest matches, an OK packet follows. 4: the server asks for the password.
             Plugin::CachingSha2 => match data {
                 [3] => Ok(None),
                 [4] => self.password_itself().map(Some),
                 _ => Err(Error::Malformed { what: "caching_sha2_password answer" }),
             },
             Plugin::Parsec(plugin) => {
-                let facts = Facts(secret, &self.challenge);
+                let facts = AuthContext(secret, &self.challenge);
                 packet(plugin.run(facts, data)).map(|answer| Some(Zeroizing::new(answer)))
             }
             Plugin::Dialog { .. } => self.dialog(Some(data)).map(Some),
@@ -155,7 +155,7 @@ impl<'a> Login<'a> {
         }
     }
 
-    /// The one place that lets the password itself out.
+    /// The only function that returns the password itself.
     fn password_itself(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
         match self.privacy {
             Privacy::Clear | Privacy::Unverified => Err(self.refused()),
@@ -163,10 +163,9 @@ impl<'a> Login<'a> {
         }
     }
 
-    /// PAM's questions: the first answer is the password, a second question would need a person.
+    /// PAM's questions: the first answer is the password; a second question would need a person.
     ///
-    /// Source: MariaDB's `dialog` client plug-in; each question begins with a
-    /// byte for its kind.
+    /// Source: MariaDB's `dialog` client plug-in. The first byte of a question is its kind.
     fn dialog(&mut self, _question: Option<&[u8]>) -> Result<Zeroizing<Vec<u8>>, Error> {
         let answer = self.password_itself()?;
         match &mut self.plugin {
@@ -186,13 +185,14 @@ impl<'a> Login<'a> {
         }
     }
 
-    /// What the server keeps of the password; `None` for a plug-in by which the password itself is given, and without one.
+    /// The password hash that the server stores; `None` for plug-ins that receive the password itself, and without a
+    /// password.
     pub(crate) fn password_hash(&self) -> Option<Zeroizing<Vec<u8>>> {
         let secret = self.password.expose();
         if secret.is_empty() {
             return None;
         }
-        let facts = Facts(secret, &self.challenge);
+        let facts = AuthContext(secret, &self.challenge);
         let hash = match &self.plugin {
             Plugin::Native => MysqlNativePassword::default().password_hash(facts),
             Plugin::Ed25519 => ClientEd25519::default().password_hash(facts),
@@ -203,10 +203,10 @@ impl<'a> Login<'a> {
     }
 }
 
-/// What mysql_common's plug-ins ask of their surroundings: password and challenge.
-struct Facts<'a>(&'a [u8], &'a [u8]);
+/// Password and challenge, for mysql_common's plug-ins.
+struct AuthContext<'a>(&'a [u8], &'a [u8]);
 
-impl Context for Facts<'_> {
+impl Context for AuthContext<'_> {
     fn pass(&self) -> &[u8] {
         self.0
     }

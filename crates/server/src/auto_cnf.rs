@@ -1,6 +1,6 @@
-//! `auto.cnf`, in which a MySQL server keeps its uuid.
+//! `auto.cnf`, where a MySQL server stores its UUID.
 
-/// The uuid that the text of the file gives; none if it gives nothing of that form.
+/// The UUID in the text of the file; `None` if there is none of valid form.
 #[must_use]
 pub fn server_uuid(text: &str) -> Option<&str> {
     const LENGTH: usize = 36;

@@ -1,6 +1,6 @@
-//! Reads integers and strings from untrusted bytes without ever panicking.
+//! Parses integers and strings in untrusted bytes without panicking.
 
-/// A cursor over a received message; every read either fits or is `None`.
+/// A cursor over a received message. A read returns `None` if the bytes do not suffice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes<'a>(&'a [u8]);
 
@@ -48,7 +48,7 @@ impl<'a> Bytes<'a> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// A string up to its NUL byte, which is consumed too.
+    /// A string that ends with a NUL byte, which is consumed.
     pub(crate) fn until_nul(&mut self) -> Option<&'a [u8]> {
         let end = self.0.iter().position(|byte| *byte == 0)?;
         let text = self.take(end)?;
@@ -56,19 +56,19 @@ impl<'a> Bytes<'a> {
         Some(text)
     }
 
-    /// A TLS vector with a one-byte length in front (RFC 8446, section 3.4).
+    /// A TLS vector with a one-byte length (RFC 8446, section 3.4).
     pub(crate) fn vector8(&mut self) -> Option<&'a [u8]> {
         let length = self.u8()?;
         self.take(usize::from(length))
     }
 
-    /// A TLS vector with a two-byte length in front.
+    /// A TLS vector with a two-byte length.
     pub(crate) fn vector16(&mut self) -> Option<&'a [u8]> {
         let length = self.u16_be()?;
         self.take(usize::from(length))
     }
 
-    /// A TLS vector with a three-byte length in front.
+    /// A TLS vector with a three-byte length.
     pub(crate) fn vector24(&mut self) -> Option<&'a [u8]> {
         let length = self.u24_be()?;
         self.take(usize::try_from(length).ok()?)
@@ -89,7 +89,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// A string behind a length-encoded integer.
+    /// A string with a length-encoded length.
     pub(crate) fn length_encoded_string(&mut self) -> Option<&'a [u8]> {
         let length = self.length_encoded()?;
         self.take(usize::try_from(length).ok()?)

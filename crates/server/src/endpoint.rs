@@ -1,4 +1,4 @@
-//! Where a server is and as whom to log in.
+//! Endpoints of servers, and accounts.
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-/// The classic protocol's port.
+/// Port of the classic protocol.
 pub const DEFAULT_PORT: u16 = 3306;
 
-/// A place a server listens.
+/// An endpoint of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Endpoint {
-    /// A TCP port. `localhost` is TCP too: the socket is never chosen behind the caller's back.
+    /// A TCP port. `localhost` also means TCP: the socket is used only if it is named.
     Tcp {
-        /// Name or address, IPv6 without brackets.
+        /// Host name or address; IPv6 without brackets.
         host: String,
         /// Port.
         port: u16,
@@ -30,7 +30,7 @@ impl Endpoint {
         Self::Tcp { host: host.into(), port }
     }
 
-    /// The name a certificate has to carry for this endpoint.
+    /// The name that a certificate must contain for this endpoint.
     pub fn host(&self) -> &str {
         match self {
             Self::Tcp { host, .. } => host,
@@ -38,7 +38,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether nobody between the two ends can read along without being this machine.
+    /// Whether the connection stays on this machine, so that nobody else can read it.
     pub fn is_socket(&self) -> bool {
         matches!(self, Self::Socket(_))
     }
@@ -54,7 +54,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// A text that names no endpoint.
+/// The text is not an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is neither HOST:PORT nor the path of a socket")]
 pub struct NotAnEndpoint;
@@ -62,7 +62,7 @@ pub struct NotAnEndpoint;
 impl FromStr for Endpoint {
     type Err = NotAnEndpoint;
 
-    /// Reads `HOST:PORT`, or the absolute path of a socket.
+    /// Parses `HOST:PORT`, or the absolute path of a socket.
     fn from_str(text: &str) -> Result<Self, NotAnEndpoint> {
         if text.starts_with('/') {
             return Ok(Self::Socket(text.into()));
@@ -72,24 +72,24 @@ impl FromStr for Endpoint {
     }
 }
 
-/// A server and the account to use on it.
+/// A server, and the account to use.
 ///
 /// Parsed from `mysql://user@host:port` or `mysql://user@?socket=/path`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Where.
+    /// Endpoint of the server.
     pub endpoint: Endpoint,
-    /// As whom; an empty name is the anonymous account.
+    /// Name of the account; the empty name is the anonymous account.
     pub user: String,
 }
 
 impl FromStr for Target {
     type Err = Error;
 
-    /// Reads a URL. Errors never repeat it: it may hold a misplaced password.
+    /// Parses a URL. Errors never contain it: it may contain a password.
     ///
     /// # Errors
-    /// [`Error::PasswordInUrl`] for `user:password@`, [`Error::Url`] for all else.
+    /// [`Error::PasswordInUrl`] for `user:password@`, otherwise [`Error::Url`].
     fn from_str(url: &str) -> Result<Self, Error> {
         let rest = url
             .strip_prefix("mysql://")
@@ -99,7 +99,7 @@ impl FromStr for Target {
             Some((before, query)) => (before, Some(query)),
             None => (rest, None),
         };
-        // The last @ ends the account, so that a password with @ in it is recognised as one.
+        // The last @ ends the account, so that a password with @ is recognised.
         let (account, place) = match rest.rsplit_once('@') {
             Some((account, place)) => (Some(account), place),
             None => (None, rest),
@@ -179,7 +179,7 @@ fn tcp_endpoint(authority: &str) -> Result<Endpoint, Error> {
     Ok(Endpoint::Tcp { host, port })
 }
 
-/// Undoes `%41` escapes (RFC 3986, section 2.1).
+/// Decodes `%41` escapes (RFC 3986, section 2.1).
 fn percent_decoded(text: &str) -> Result<String, Error> {
     let bad = Error::Url { reason: "a % must be followed by two hexadecimal digits" };
     let mut decoded = Vec::with_capacity(text.len());

@@ -1,22 +1,22 @@
-//! Why a server could not be reached, trusted, logged in to or asked.
+//! Errors of connections to servers.
 
 use std::{borrow::Cow, fmt, io, path::PathBuf, time::Duration};
 
 use crate::{endpoint::Endpoint, tls::Fingerprint};
 
-/// The step of a conversation that failed.
+/// The step of a connection that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Turning the host name into addresses.
+    /// Resolving the host name.
     Resolve,
-    /// The TCP or unix socket connection itself.
+    /// Opening the TCP or Unix socket.
     Connect,
     /// Waiting for or reading the server's first packet.
     Greeting,
     /// The TLS handshake.
     Tls,
-    /// Proving who we are.
+    /// Authentication.
     Login,
     /// A statement and its result.
     Statement,
@@ -35,32 +35,32 @@ impl fmt::Display for Phase {
     }
 }
 
-/// What answers instead of a MySQL-family server, judged by its first bytes.
+/// Another kind of server, recognised by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stranger {
+pub enum OtherService {
     /// A PostgreSQL backend message.
     PostgreSql,
     /// An HTTP response.
     Http,
     /// An SSH banner.
     Ssh,
-    /// A TLS record before any greeting: the port speaks TLS from the start.
+    /// A TLS record before any greeting: the port uses TLS from the start.
     Tls,
     /// A message of the X Protocol, usually port 33060.
     XProtocol,
-    /// A classic MySQL greeting where the X Protocol was expected.
+    /// A classic MySQL greeting, where the X Protocol was expected.
     Classic,
-    /// A mail or file server's line beginning with `220`.
+    /// A line of a mail or file server that begins with `220`.
     LineBanner,
-    /// Closed at once without a byte.
+    /// Closed at once without sending a byte.
     Closed,
-    /// Nothing we know.
+    /// Unknown.
     Unknown,
 }
 
-impl Stranger {
-    /// Guesses from the first bytes received.
+impl OtherService {
+    /// Recognises the first bytes received.
     pub fn guess(first_bytes: &[u8]) -> Self {
         match first_bytes {
             [] => Self::Closed,
@@ -75,7 +75,7 @@ impl Stranger {
     }
 }
 
-impl fmt::Display for Stranger {
+impl fmt::Display for OtherService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::PostgreSql => "it answers like PostgreSQL",
@@ -95,30 +95,30 @@ impl fmt::Display for Stranger {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Untrusted {
-    /// No certificate of the given CA file leads to it.
+    /// Not issued by a certificate in the CA file.
     UnknownIssuer,
-    /// Its time is over.
+    /// Expired.
     Expired,
-    /// Its time has not begun.
+    /// Not valid yet.
     NotYetValid,
     /// A signature in the chain is wrong.
     BadSignature,
-    /// Something in the chain is signed with an algorithm that is not safe, such as SHA-1.
+    /// A signature in the chain uses an unsafe algorithm, such as SHA-1.
     WeakSignature,
-    /// Its own key is too short for a proof by it to count; the chain above it is good.
+    /// The certificate's key is too short to verify a signature by it; its chain is valid.
     ShortKey,
-    /// It is another than those that were named.
+    /// Its fingerprint is not one of those given.
     OtherFingerprint {
-        /// Of the one that was shown.
+        /// Fingerprint of the presented certificate.
         found: Fingerprint,
     },
-    /// Its extended key usages leave servers out.
+    /// Its extended key usage does not include servers.
     NotForServers,
-    /// The server did not prove that it holds the certificate's key; the chain above it is good.
+    /// The server did not prove possession of the certificate's key; the chain is valid.
     Unproven,
-    /// It cannot be read.
+    /// The certificate cannot be parsed.
     Malformed(String),
-    /// Some other rule is broken.
+    /// Another rule is violated.
     Other(String),
 }
 
@@ -142,217 +142,217 @@ impl fmt::Display for Untrusted {
     }
 }
 
-/// Everything that can go wrong between us and a server.
+/// All errors of a connection to a server.
 ///
-/// No variant ever holds a secret. [`Error::hint`] gives the next step.
+/// No variant contains a secret. [`Error::hint`] gives the next step.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A server URL that cannot be read.
+    /// A malformed server URL.
     #[error("server URL: {reason}")]
     Url {
-        /// What is wrong with it; never repeats the URL.
+        /// What is wrong with it, without the URL.
         reason: &'static str,
     },
     /// A password inside a URL: it would be visible in the process list.
     #[error("server URL contains a password")]
     PasswordInUrl,
-    /// Nobody listens.
+    /// Nothing listens on the endpoint.
     #[error("{endpoint}: connection refused")]
     Refused {
-        /// Where.
+        /// The endpoint.
         endpoint: Endpoint,
     },
     /// The unix socket file does not exist.
     #[error("{}: no such socket", path.display())]
     NoSuchSocket {
-        /// The path asked for.
+        /// Path of the socket.
         path: PathBuf,
     },
     /// The host name has no address.
     #[error("{host}: cannot be resolved ({source})")]
     Resolve {
-        /// The name.
+        /// The host name.
         host: String,
-        /// The resolver's answer.
+        /// The resolver's error.
         source: io::Error,
     },
-    /// Any other failure of the operating system.
+    /// Another error of the operating system.
     #[error("{endpoint}: {source} while {phase}")]
     Io {
-        /// Where.
+        /// The endpoint.
         endpoint: Endpoint,
-        /// During which step.
+        /// The failed step.
         phase: Phase,
         /// The system's error.
         source: io::Error,
     },
-    /// A step took longer than allowed.
+    /// A step timed out.
     #[error("no answer within {} s while {phase}", after.as_secs_f32())]
     Timeout {
-        /// Which step.
+        /// The step.
         phase: Phase,
-        /// The time given to it.
+        /// The timeout.
         after: Duration,
     },
-    /// The peer closed the connection.
+    /// The server closed the connection.
     #[error("connection lost while {phase}")]
     Lost {
-        /// During which step.
+        /// The failed step.
         phase: Phase,
     },
-    /// Something answers, but not a MySQL-family server.
-    #[error("{endpoint}: not a MySQL server: {stranger}")]
+    /// Another kind of server answers.
+    #[error("{endpoint}: not a MySQL server: {service}")]
     NotMySql {
-        /// Where.
+        /// The endpoint.
         endpoint: Endpoint,
-        /// What it looks like.
-        stranger: Stranger,
+        /// What it seems to be.
+        service: OtherService,
     },
-    /// The server sent an error packet instead of its greeting.
+    /// The server sent an error packet instead of a greeting.
     #[error("server refused the connection before its greeting: {message} ({code})")]
     RefusedBeforeGreeting {
         /// The server's error number, such as 1129 (host blocked) or 1040 (too many connections).
         code: u16,
-        /// The server's text.
+        /// The server's message.
         message: String,
     },
-    /// Encryption was asked for and the server has none.
+    /// TLS is required but the server does not offer it.
     #[error("server offers no TLS")]
     TlsNotOffered,
-    /// The server can only do TLS versions that are not safe.
+    /// The server supports only unsafe TLS versions.
     #[error("server offers no TLS version from 1.2 on ({reason})")]
     TlsTooOld {
-        /// What the handshake said.
+        /// The error of the handshake.
         reason: String,
     },
-    /// The TLS handshake failed for another reason.
+    /// The TLS handshake failed.
     #[error("TLS handshake failed: {reason}")]
     Tls {
-        /// What the handshake said.
+        /// The error of the handshake.
         reason: String,
     },
-    /// The server's certificate does not lead to the given CA.
+    /// The server's certificate is not issued by the given CA.
     #[error("server certificate not trusted: {why}")]
     CertificateNotTrusted {
-        /// Why.
+        /// The reason.
         why: Untrusted,
     },
-    /// The certificate is trusted, but for other names.
+    /// The certificate is trusted, but not for this host.
     #[error(
         "server certificate is not for {host} (it names {})",
         if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
     )]
     NameMismatch {
-        /// The name we connected to.
+        /// Host name of the connection.
         host: String,
         /// The names in the certificate.
         names: Vec<String>,
     },
-    /// Verification needs a CA file and none was given.
+    /// Verification needs a CA file, but none was given.
     #[error("certificate verification needs a CA file")]
     CaMissing,
-    /// A certificate or key file that cannot be used.
+    /// A certificate or key file cannot be used.
     #[error("{}: {reason}", path.display())]
     PemFile {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
-    /// Plain text over TCP was asked for without the flag that allows it.
+    /// TCP without TLS was requested without the option that permits it.
     #[error("{endpoint}: refusing to connect over TCP without TLS")]
     PlaintextRefused {
-        /// Where.
+        /// The endpoint.
         endpoint: Endpoint,
     },
-    /// The server insists on TLS or a socket.
+    /// The server requires TLS or a socket.
     #[error("server requires secure transport: {message} ({code})")]
     SecureTransportRequired {
         /// The server's error number.
         code: u16,
-        /// The server's text.
+        /// The server's message.
         message: String,
     },
-    /// Wrong user, host or password.
+    /// Access denied: wrong user, host or password.
     #[error("access denied: {message} ({code})")]
     AccessDenied {
         /// The server's error number.
         code: u16,
-        /// The server's text.
+        /// The server's message.
         message: String,
     },
-    /// The account uses an authentication plug-in we do not speak.
+    /// The account uses an unsupported authentication plug-in.
     #[error("authentication plug-in {plugin} is not supported{}", because(.reason))]
     PluginUnsupported {
-        /// The plug-in the server named.
+        /// Name of the plug-in.
         plugin: String,
-        /// Why, if there is more to say.
+        /// The reason, if known.
         reason: &'static str,
     },
-    /// The plug-in wants the password itself, and the transport would show it.
+    /// The plug-in asks for the password itself, but the transport is not encrypted.
     #[error("{plugin} would send the password over an unencrypted connection")]
     ClearPasswordRefused {
-        /// The plug-in.
+        /// Name of the plug-in.
         plugin: String,
     },
-    /// The plug-in wants the password itself, and whoever answers could read it.
+    /// The plug-in asks for the password itself, but the server is not verified.
     #[error("{plugin} asks for the password itself, and nothing shows that whoever answers is the server")]
     UnverifiedServer {
-        /// The plug-in.
+        /// Name of the plug-in.
         plugin: String,
-        /// Who answered, once it is known.
-        seen: Option<Seen>,
+        /// The peer's certificate, if known.
+        seen: Option<UnverifiedPeer>,
     },
-    /// MariaDB's proof that a certificate is its own is wrong: somebody between may have put in one of his own.
+    /// MariaDB's proof does not match the certificate: a man in the middle may have replaced it.
     #[error("the server's proof by the password's hash does not fit the certificate that was shown")]
     ProofWrong,
-    /// The server was to prove by the password's hash that the certificate is its own.
+    /// The server did not prove its certificate by the password hash.
     #[error("server does not prove that its certificate is its own: {why}")]
     ProofMissing {
-        /// What stands in the way.
+        /// The reason.
         why: &'static str,
     },
-    /// The server asked to read a file of this machine.
+    /// The server asked for a file of this machine.
     #[error("server asked for a local file (LOCAL INFILE), refused")]
     LocalInfileRefused,
-    /// Bytes that are not the protocol.
+    /// Bytes that violate the protocol.
     #[error("malformed {what} from the server")]
     Malformed {
-        /// Which message.
+        /// The message concerned.
         what: &'static str,
     },
-    /// A result or packet larger than the caller allows.
+    /// A result or packet exceeds the limit.
     #[error("result larger than the limit of {limit_bytes} bytes")]
     ResultTooLarge {
-        /// The limit.
+        /// The limit in bytes.
         limit_bytes: u64,
     },
-    /// The server ended the statement because its time was over.
+    /// The server ended the statement because of its timeout.
     #[error("statement timed out on the server: {message} ({code})")]
     StatementTimedOut {
         /// The server's error number.
         code: u16,
-        /// The server's text.
+        /// The server's message.
         message: String,
     },
-    /// Any other error packet.
+    /// Another error packet.
     #[error("server error {code} ({sqlstate}): {message}")]
     Server {
         /// The server's error number.
         code: u16,
         /// Five characters of SQLSTATE, or `HY000`.
         sqlstate: String,
-        /// The server's text.
+        /// The server's message.
         message: String,
     },
-    /// Neither the caller, nor an option file, nor the environment names an account.
+    /// No account is given, neither by the caller nor in an option file or the environment.
     #[error("no account is named")]
     NoAccount,
-    /// A file with a password cannot be read.
+    /// A password file cannot be read.
     #[error("{}: {source}", path.display())]
     PasswordFile {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -371,36 +371,36 @@ pub enum Error {
         /// The terminal's error.
         source: io::Error,
     },
-    /// An option file that cannot be read.
+    /// An option file cannot be read.
     #[error("{}: {source}", path.display())]
     OptionFileRead {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
     },
-    /// An option file line that cannot be understood.
+    /// A malformed line of an option file.
     #[error("{}:{line}: {reason}", path.display())]
     OptionFileSyntax {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its line, from 1.
+        /// Line number, from 1.
         line: u32,
-        /// What is wrong; never repeats the line.
+        /// What is wrong, without the line's content.
         reason: &'static str,
     },
 }
 
-/// Somebody who answered, of whom nothing is known but his certificate.
+/// An unverified peer, known only by its certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// Of his certificate.
+pub struct UnverifiedPeer {
+    /// Fingerprint of its certificate.
     pub fingerprint: Fingerprint,
-    /// Whether he is on this host.
+    /// Whether it is on this host.
     pub here: bool,
 }
 
-impl Seen {
+impl UnverifiedPeer {
     fn hint(&self) -> String {
         let safe = if self.here {
             "log in through the server's socket, or pass --tls-ca (MySQL's own is ca.pem in its data directory)"
@@ -416,7 +416,7 @@ impl Seen {
 }
 
 impl Error {
-    /// The next step, if there is one to suggest.
+    /// The next step, if there is one.
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         if let Self::UnverifiedServer { seen: Some(seen), .. } = self {
             return Some(seen.hint().into());
@@ -424,7 +424,7 @@ impl Error {
         self.fixed_hint().map(Cow::Borrowed)
     }
 
-    /// The same, but for what depends on who answered.
+    /// The next step, unless it depends on the peer.
     pub fn fixed_hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Url { .. } => "write it as mysql://user@host:port",
@@ -440,7 +440,7 @@ impl Error {
                 "the port may belong to another service, or the server may wait for a reverse \
                  name look-up (skip_name_resolve)"
             }
-            Self::NotMySql { stranger: Stranger::XProtocol, .. } => {
+            Self::NotMySql { service: OtherService::XProtocol, .. } => {
                 "this is the X Protocol port; use the classic port, usually 3306"
             }
             Self::NotMySql { .. } => "check the port number",
@@ -493,7 +493,7 @@ impl Error {
         })
     }
 
-    /// The message with the name of the server before it, if it does not begin with that.
+    /// The message with the server's name before it, unless it begins with that.
     #[must_use]
     pub fn naming(&self, endpoint: &Endpoint) -> String {
         match self {
@@ -506,13 +506,13 @@ impl Error {
         }
     }
 
-    /// Whether what was asked for cannot be meant, as in a URL that is none.
+    /// Whether the user's input is malformed, such as a URL.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
         matches!(self, Self::Url { .. } | Self::PasswordInUrl | Self::NoAccount)
     }
 
-    /// Whether the server answered this error for want of a privilege.
+    /// Whether a privilege is missing.
     pub fn is_privilege(&self) -> bool {
         // ER_DBACCESS_DENIED 1044, ER_TABLEACCESS_DENIED 1142, ER_COLUMNACCESS_DENIED 1143,
         // ER_SPECIFIC_ACCESS_DENIED 1227, ER_PROCACCESS_DENIED 1370.
@@ -530,18 +530,18 @@ mod tests {
 
     #[test]
     fn strangers_are_recognised_by_their_first_bytes() {
-        let cases: [(&[u8], Stranger); 8] = [
-            (b"", Stranger::Closed),
-            (b"HTTP/1.1 400 Bad Request\r\n", Stranger::Http),
-            (b"SSH-2.0-OpenSSH_10.0\r\n", Stranger::Ssh),
-            (&[0x15, 3, 1, 0, 2, 2, 40], Stranger::Tls),
-            (b"220 mail.example ESMTP\r\n", Stranger::LineBanner),
-            (&[5, 0, 0, 0, 0x0b, 8, 5, 0x1a, 0], Stranger::XProtocol),
-            (b"E\0\0\0\x85SFATAL", Stranger::PostgreSql),
-            (b"\x7fELF....", Stranger::Unknown),
+        let cases: [(&[u8], OtherService); 8] = [
+            (b"", OtherService::Closed),
+            (b"HTTP/1.1 400 Bad Request\r\n", OtherService::Http),
+            (b"SSH-2.0-OpenSSH_10.0\r\n", OtherService::Ssh),
+            (&[0x15, 3, 1, 0, 2, 2, 40], OtherService::Tls),
+            (b"220 mail.example ESMTP\r\n", OtherService::LineBanner),
+            (&[5, 0, 0, 0, 0x0b, 8, 5, 0x1a, 0], OtherService::XProtocol),
+            (b"E\0\0\0\x85SFATAL", OtherService::PostgreSql),
+            (b"\x7fELF....", OtherService::Unknown),
         ];
         for (bytes, expected) in cases {
-            assert_eq!(Stranger::guess(bytes), expected, "{bytes:?}");
+            assert_eq!(OtherService::guess(bytes), expected, "{bytes:?}");
         }
     }
 }

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::Bytes,
-    version::{Flavor, ServerVersion, Signs},
+    version::{Flavor, ServerVersion, VersionHints},
 };
 
 /// Capability bits of the classic protocol.
 pub mod capability {
-    /// MySQL sets it always; MariaDB 10.2+ servers never: the sign of theirs.
+    /// MySQL always sets it, MariaDB 10.2 and later never: this identifies MariaDB.
     pub const LONG_PASSWORD: u32 = 1;
     /// More column flags.
     pub const LONG_FLAG: u32 = 1 << 2;
@@ -26,28 +26,28 @@ pub mod capability {
     pub const SECURE_CONNECTION: u32 = 1 << 15;
     /// Authentication plug-ins are named.
     pub const PLUGIN_AUTH: u32 = 1 << 19;
-    /// Attributes of the client program can be sent.
+    /// The client can send attributes.
     pub const CONNECT_ATTRS: u32 = 1 << 20;
-    /// More than one authentication factor (MySQL 8.0.27).
+    /// Several authentication factors (MySQL 8.0.27).
     pub const MULTI_FACTOR: u32 = 1 << 28;
     /// The authentication answer may be longer than 255 bytes.
     pub const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
 }
 
-/// What the first packet says.
+/// Content of the first packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Greeting {
-    /// Version text, lossily read as UTF-8.
+    /// Version text, decoded as UTF-8 with replacement.
     pub version: String,
-    /// Number of this connection.
+    /// Connection id.
     pub connection_id: u32,
     /// Capability bits, see [`capability`].
     pub capabilities: u32,
-    /// MariaDB's own capability bits, 0 on others.
+    /// MariaDB's extended capability bits; 0 for other servers.
     pub mariadb_capabilities: u32,
-    /// The plug-in the server proposes; empty before 5.5.
+    /// The plug-in that the server proposes; empty before 5.5.
     pub auth_plugin: String,
-    /// The challenge, without its closing NUL.
+    /// The challenge, without its terminating NUL.
     #[serde(skip)]
     pub challenge: Vec<u8>,
 }
@@ -58,50 +58,50 @@ impl Greeting {
         self.capabilities & capability::SSL != 0
     }
 
-    /// Whether capability bits are laid out as MariaDB 10.2+ does.
+    /// Whether the capability bits are those of MariaDB 10.2 and later.
     pub fn is_mariadb(&self) -> bool {
         self.capabilities & capability::LONG_PASSWORD == 0 || self.version.to_ascii_lowercase().contains("mariadb")
     }
 
-    /// The fork and version as far as the greeting tells: Percona Server looks like MySQL here.
+    /// Fork and version according to the greeting: Percona Server looks like MySQL.
     pub fn server_version(&self) -> Option<ServerVersion> {
-        let signs = Signs { mariadb_capabilities: self.is_mariadb(), ..Signs::default() };
-        ServerVersion::parse(&self.version, signs)
+        let hints = VersionHints { mariadb_capabilities: self.is_mariadb(), ..VersionHints::default() };
+        ServerVersion::parse(&self.version, hints)
     }
 
-    /// The fork, if the version text begins like one.
+    /// The fork, if the version text begins like one of its versions.
     pub fn flavor(&self) -> Option<Flavor> {
         self.server_version().map(|version| version.flavor)
     }
 }
 
-/// The first packet, if it is one of the protocol.
+/// The first packet of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum First {
+pub enum FirstPacket {
     /// A greeting.
     Greeting(Greeting),
-    /// An error packet in its place, such as "Host is blocked".
+    /// An error packet instead, such as "Host is blocked".
     Refusal {
         /// Error number.
         code: u16,
-        /// The text, lossily read as UTF-8.
+        /// The message, decoded as UTF-8 with replacement.
         message: String,
     },
 }
 
-/// Reads the payload of the first packet; `None` if it is neither form.
-pub fn parse(payload: &[u8]) -> Option<First> {
+/// Parses the payload of the first packet; `None` if it is malformed.
+pub fn parse(payload: &[u8]) -> Option<FirstPacket> {
     let mut bytes = Bytes::new(payload);
     match bytes.u8()? {
-        10 => greeting(bytes).map(First::Greeting),
+        10 => greeting(bytes).map(FirstPacket::Greeting),
         0xff => {
             let code = bytes.u16_le()?;
             let mut message = bytes.rest();
-            // Sent before capabilities are known, so usually without #SQLSTATE; MySQL 8 may add it.
+            // Sent before capabilities are agreed, so usually without #SQLSTATE; MySQL 8 may add it.
             if message.first() == Some(&b'#') {
                 message = message.get(6..).unwrap_or_default();
             }
-            Some(First::Refusal { code, message: String::from_utf8_lossy(message).into_owned() })
+            Some(FirstPacket::Refusal { code, message: String::from_utf8_lossy(message).into_owned() })
         }
         _ => None,
     }
@@ -114,7 +114,7 @@ fn greeting(mut bytes: Bytes<'_>) -> Option<Greeting> {
     bytes.take(1)?;
     let low = bytes.u16_le()?;
     if bytes.is_empty() {
-        // Protocol 10 of servers before 4.1 ends here.
+        // In servers before 4.1 the packet ends here.
         return Some(Greeting {
             version,
             connection_id,
@@ -132,7 +132,7 @@ fn greeting(mut bytes: Bytes<'_>) -> Option<Greeting> {
     bytes.take(6)?;
     let extended = bytes.u32_le()?;
     if capabilities & capability::SECURE_CONNECTION != 0 {
-        // The rest of the challenge is at least 13 bytes with its NUL.
+        // The rest of the challenge has at least 13 bytes including its NUL.
         let wanted = usize::from(challenge_bytes).saturating_sub(8).max(13);
         let rest = bytes.take(wanted.min(bytes.rest().len()))?;
         challenge.extend_from_slice(rest);
@@ -141,7 +141,7 @@ fn greeting(mut bytes: Bytes<'_>) -> Option<Greeting> {
         }
     }
     let auth_plugin = if capabilities & capability::PLUGIN_AUTH != 0 {
-        // MySQL 5.5.7 to 5.5.9 forgot the NUL at the end (bug 59453).
+        // MySQL 5.5.7 to 5.5.9 omitted the terminating NUL (bug 59453).
         let name = bytes.until_nul().unwrap_or_else(|| bytes.rest());
         String::from_utf8_lossy(name).into_owned()
     } else {
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_mysql_greeting_is_read() {
         let packet = sample("9.7.4", 0xffff, 0xdfff, "caching_sha2_password");
-        let Some(First::Greeting(greeting)) = parse(&packet) else {
+        let Some(FirstPacket::Greeting(greeting)) = parse(&packet) else {
             panic!("not a greeting");
         };
         assert_eq!(greeting.version, "9.7.4");
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn mariadb_is_known_by_the_missing_first_bit() {
         let packet = sample("5.7.1-x", 0xf7fe, 0x81ff, "mysql_native_password");
-        let Some(First::Greeting(greeting)) = parse(&packet) else {
+        let Some(FirstPacket::Greeting(greeting)) = parse(&packet) else {
             panic!("not a greeting");
         };
         assert!(!greeting.offers_tls());
@@ -211,12 +211,12 @@ mod tests {
         let packet = b"\xff\x69\x04Host '10.0.0.1' is blocked";
         assert_eq!(
             parse(packet),
-            Some(First::Refusal { code: 1129, message: "Host '10.0.0.1' is blocked".to_owned() })
+            Some(FirstPacket::Refusal { code: 1129, message: "Host '10.0.0.1' is blocked".to_owned() })
         );
         let packet = b"\xff\x10\x04#08004Too many connections";
         assert!(matches!(
             parse(packet),
-            Some(First::Refusal { code: 1040, message }) if message == "Too many connections"
+            Some(FirstPacket::Refusal { code: 1040, message }) if message == "Too many connections"
         ));
     }
 

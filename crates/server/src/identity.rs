@@ -1,4 +1,4 @@
-//! Which server this is.
+//! Identity of a server.
 
 use std::path::PathBuf;
 
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 use crate::{
     connect::Connection,
     error::Error,
-    version::{Flavor, ServerVersion, Signs},
+    version::{Flavor, ServerVersion, VersionHints},
 };
 
-/// What a server says of itself.
+/// Identity of a server, by its variables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Fork and numbers.
+    /// Fork and version.
     pub version: ServerVersion,
     /// `@@version_comment`.
     pub version_comment: String,
     /// `@@hostname`.
     pub hostname: String,
-    /// `@@server_uuid`; MariaDB has none before 12 (its `server_uid` is another thing).
+    /// `@@server_uuid`; MariaDB has none before 12 (its `server_uid` is something else).
     pub server_uuid: Option<String>,
     /// `@@server_id`.
     pub server_id: u32,
@@ -29,7 +29,7 @@ pub struct Identity {
     pub port: u16,
     /// `@@socket`.
     pub socket: Option<PathBuf>,
-    /// `@@pid_file`, relative to the data directory if it is relative.
+    /// `@@pid_file`; a relative path is relative to the data directory.
     pub pid_file: Option<PathBuf>,
     /// Seconds since the start.
     pub uptime_seconds: u64,
@@ -42,12 +42,12 @@ impl Identity {
     }
 }
 
-/// Asks a server who it is; needs no privilege.
+/// Asks a server for its identity; needs no privilege.
 ///
 /// # Errors
-/// As [`Connection::query`], and [`Error::Malformed`] if it will not say its version.
+/// Those of [`Connection::query`]; [`Error::Malformed`] if the version is missing.
 pub fn describe(connection: &mut Connection) -> Result<Identity, Error> {
-    // Absent names give no row; selecting @@name would be an error instead.
+    // Selecting a missing variable as @@name would be an error; here it yields no row.
     let variables = connection.query(
         "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'hostname', \
          'server_uuid', 'server_id', 'datadir', 'port', 'socket', 'pid_file', 'aria_block_size')",
@@ -64,13 +64,13 @@ pub fn describe(connection: &mut Connection) -> Result<Identity, Error> {
             .filter(|value| !value.is_empty())
     };
     let comment = value("version_comment").unwrap_or_default();
-    let signs = Signs {
+    let hints = VersionHints {
         comment: &comment,
         mariadb_capabilities: connection.greeting().is_mariadb(),
         mariadb_variables: value("aria_block_size").is_some(),
     };
     let version = value("version")
-        .and_then(|text| ServerVersion::parse(&text, signs))
+        .and_then(|text| ServerVersion::parse(&text, hints))
         .ok_or(Error::Malformed { what: "server version" })?;
     let number = |name| value(name).and_then(|text| text.parse().ok());
     Ok(Identity {

@@ -1,15 +1,14 @@
-//! Connect to and describe a MySQL-family server.
+//! Connects to servers of the MySQL family and describes them.
 //!
-//! - [`connect`]: a small blocking client that shows what it saw of the server;
-//! - [`probe`]: looks at a listener without an account;
-//! - [`dialect`]: what to ask which server, with one set of columns for all;
-//! - [`Grants`]: whether an answer can be complete;
-//! - [`login`]: which server, as whom and how, from what was asked for and option files;
-//! - [`option_file`]: `my.cnf` and its kin;
-//! - [`certificate`]: what an X.509 certificate says.
+//! - [`connect`]: a small blocking client that reports what it observed;
+//! - [`probe`]: examines a listener without an account;
+//! - [`dialect`]: logical queries with the same columns for every server;
+//! - [`Grants`]: whether a result can be complete;
+//! - [`login`]: server, account and options, from the caller and option files;
+//! - [`option_file`]: `my.cnf` and similar files;
+//! - [`certificate`]: the content of an X.509 certificate.
 //!
-//! Everything read from a peer is taken as hostile: lengths are checked before
-//! memory is taken, and every wait has an end.
+//! All input from a peer is untrusted: lengths are checked before memory is allocated, and every wait has a timeout.
 
 #![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
 #![warn(clippy::arithmetic_side_effects)]
@@ -38,8 +37,8 @@ mod version;
 pub use certificate::Certificate;
 pub use connect::{Connection, Options, Rows, TlsMode, TlsOptions};
 pub use endpoint::{DEFAULT_PORT, Endpoint, Target};
-pub use error::{Error, Phase, Seen, Stranger, Untrusted};
+pub use error::{Error, OtherService, Phase, Untrusted, UnverifiedPeer};
 pub use identity::{Identity, describe};
 pub use privileges::Grants;
 pub use secret::Password;
-pub use version::{Flavor, ServerVersion, Signs};
+pub use version::{Flavor, ServerVersion, VersionHints};

@@ -1,4 +1,4 @@
-//! Which server to log in to, and how: what was asked for, completed from option files and, if need be, by asking.
+//! Determines server, account and options: from the caller, from option files and, if necessary, by asking the user.
 
 use std::{
     fs::File,
@@ -19,53 +19,53 @@ use crate::{
     tls::Fingerprint,
 };
 
-/// A password is at most this long; more is a wrong file.
+/// Maximum length of a password; a longer one means that the file is wrong.
 const MAX_PASSWORD_BYTES: u64 = 4096;
 
-/// How to log in, as the caller wants it. What is left out comes from option files.
+/// Login options from the caller. Missing ones are taken from option files.
 #[derive(Clone, Debug, Default)]
 pub struct Login {
-    /// The account.
+    /// Name of the account.
     pub user: Option<String>,
-    /// The only option file to read; the usual ones if there is none.
+    /// The only option file to read; if `None`, the usual ones.
     pub option_file: Option<PathBuf>,
-    /// Where the password comes from.
+    /// Source of the password.
     pub password: PasswordSource,
-    /// How TLS must be.
+    /// Required TLS mode.
     pub tls: Option<TlsMode>,
-    /// Certificates of authorities to trust, PEM.
+    /// PEM file with trusted authorities.
     pub ca_file: Option<PathBuf>,
-    /// SHA-256 of certificates to trust.
+    /// SHA-256 of trusted certificates.
     pub fingerprints: Vec<Fingerprint>,
     /// Client certificate, PEM.
     pub cert_file: Option<PathBuf>,
-    /// Its key, PEM.
+    /// Its private key, PEM.
     pub key_file: Option<PathBuf>,
-    /// Allow statements in clear text over TCP.
+    /// Permit clear text over TCP.
     pub allow_plaintext_tcp: bool,
-    /// Give the password to a server that nothing has verified.
+    /// Permit to send the password itself to an unverified server.
     pub password_to_unverified: bool,
-    /// Give up on a silent server after this.
+    /// Timeout for a silent server.
     pub timeout: Duration,
 }
 
-/// Where a password comes from.
+/// Source of a password.
 #[derive(Clone, Debug, Default)]
 pub enum PasswordSource {
-    /// The option files; over TCP a user at a terminal is asked if they have none.
+    /// Option files; over TCP a user at a terminal is asked if they have none.
     #[default]
     OptionFiles,
-    /// A file; a line end at its end is not part of the password.
+    /// A file; a trailing line end is not part of the password.
     File(PathBuf),
     /// An open file descriptor of this process.
     Descriptor(RawFd),
-    /// The user, even if an option file has one.
+    /// The user is asked, even if an option file has a password.
     Prompt,
 }
 
-/// The user at a terminal.
+/// Asks the user at a terminal.
 pub trait Prompt {
-    /// Whether anybody is there.
+    /// Whether a user can be asked.
     fn is_possible(&self) -> bool;
 
     /// Asks for the password of an account.
@@ -76,7 +76,7 @@ pub trait Prompt {
 }
 
 impl Login {
-    /// What option files say of the connection; what is odd in them is in its warnings.
+    /// Reads the option files; problems that are not errors are in the warnings.
     ///
     /// # Errors
     /// [`Error::OptionFileRead`] and [`Error::OptionFileSyntax`].
@@ -87,7 +87,7 @@ impl Login {
         }
     }
 
-    /// The server to log in to: a URL comes before a socket, and that before the option files. None if none of them names one.
+    /// The server to log in to: by URL, else by socket, else from the option files. `None` if none of them names one.
     ///
     /// # Errors
     /// [`Error::Url`], [`Error::PasswordInUrl`] and [`Error::NoAccount`].
@@ -114,7 +114,7 @@ impl Login {
         Ok(Some(Target { endpoint, user: user.ok_or(Error::NoAccount)? }))
     }
 
-    /// How to connect to `target`.
+    /// Options for connecting to `target`.
     ///
     /// # Errors
     /// [`Error::PasswordFile`], [`Error::PasswordDescriptor`] and [`Error::Prompt`].
@@ -133,16 +133,16 @@ impl Login {
         match &self.password {
             PasswordSource::File(path) => password_file(path).map(Some),
             PasswordSource::Descriptor(fd) => password_descriptor(*fd).map(Some),
-            PasswordSource::Prompt => ask(target, prompt).map(Some),
+            PasswordSource::Prompt => ask_password(target, prompt).map(Some),
             PasswordSource::OptionFiles if files.password.is_some() => Ok(files.password.clone()),
             PasswordSource::OptionFiles if !target.endpoint.is_socket() && prompt.is_possible() => {
-                ask(target, prompt).map(Some)
+                ask_password(target, prompt).map(Some)
             }
             PasswordSource::OptionFiles => Ok(None),
         }
     }
 
-    /// The caller's trust takes the place of the files'.
+    /// The caller's trust settings replace those of the files.
     fn tls(&self, files: &ClientOptions, endpoint: &Endpoint) -> TlsOptions {
         let own_trust = self.ca_file.is_some() || !self.fingerprints.is_empty();
         let trusted = if own_trust { ClientOptions::default() } else { files.clone() };
@@ -155,24 +155,25 @@ impl Login {
             cert_file: self.cert_file.clone().or_else(|| files.ssl_cert.clone()),
             key_file: self.key_file.clone().or_else(|| files.ssl_key.clone()),
         };
-        let of_files =
-            files.mode_for(endpoint, options.has_authority()).filter(|mode| !own_trust || keeps(*mode, &options));
+        let of_files = files
+            .mode_for(endpoint, options.has_authority())
+            .filter(|mode| !own_trust || respects_caller(*mode, &options));
         options.mode = self.tls.or(of_files);
         options
     }
 }
 
-/// Whether a mode of the files stays in force beside the caller's trust: never one that would leave that out.
-fn keeps(mode: TlsMode, options: &TlsOptions) -> bool {
+/// Whether a mode from the files remains in force: only if it does not bypass the caller's trust settings.
+fn respects_caller(mode: TlsMode, options: &TlsOptions) -> bool {
     matches!(mode, TlsMode::VerifyIdentity | TlsMode::VerifyCa) && options.has_authority()
 }
 
-fn ask(target: &Target, prompt: &dyn Prompt) -> Result<Password, Error> {
+fn ask_password(target: &Target, prompt: &dyn Prompt) -> Result<Password, Error> {
     let typed = prompt.password(&target.to_string()).map_err(|source| Error::Prompt { source })?;
     Ok(Password::new(typed.as_bytes()))
 }
 
-/// Reads a password from a file; a line end at its end is not part of it.
+/// Reads a password from a file; a trailing line end is not part of it.
 ///
 /// # Errors
 /// [`Error::PasswordFile`].
@@ -181,7 +182,7 @@ pub fn password_file(path: &Path) -> Result<Password, Error> {
     read.map_err(|source| Error::PasswordFile { path: path.to_owned(), source })
 }
 
-/// `/proc/self/fd/N` opens the same pipe or file again, without taking over a descriptor that is not ours.
+/// `/proc/self/fd/N` opens the same pipe or file again, without taking ownership of the descriptor.
 fn password_descriptor(fd: RawFd) -> Result<Password, Error> {
     let read = File::open(format!("/proc/self/fd/{fd}")).and_then(read_line);
     read.map_err(|source| Error::PasswordDescriptor { fd, source })

@@ -1,8 +1,7 @@
-//! Reads option files (`my.cnf` and its kin) as the servers and clients do.
+//! Reads option files (`my.cnf` and similar files) as servers and clients do.
 //!
-//! Source: MySQL manual, "Using Option Files"; MariaDB documentation,
-//! "Configuring MariaDB with Option Files"; both read them with
-//! `mysys/my_default.c`.
+//! Source: MySQL manual, "Using Option Files"; MariaDB documentation, "Configuring MariaDB with Option Files";
+//! `mysys/my_default.c` of both.
 
 use std::{
     collections::BTreeSet,
@@ -22,29 +21,29 @@ use crate::{
     tls::{Fingerprint, TlsVersion},
 };
 
-/// Nested `!include`s; the servers stop at ten.
+/// Maximum depth of `!include`; the servers' limit is ten.
 const MAX_DEPTH: usize = 10;
 
-/// Largest option file we read.
+/// Maximum size of an option file.
 const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// Files an include may lead to.
+/// Maximum number of included files.
 const MAX_FILES: usize = 1000;
 
 /// An option's value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Value {
-    /// Given without `=`.
+    /// Without `=`.
     None,
     /// The text, unquoted and unescaped.
     Text(String),
-    /// The key looks like a secret's: the text was not kept.
+    /// The value seems to be secret and was not kept.
     Secret,
 }
 
 impl Value {
-    /// The text, if there is one that was kept.
+    /// The text, if it was kept.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -53,66 +52,66 @@ impl Value {
     }
 }
 
-/// One line with an option.
+/// A line with an option.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The `[group]` it stands in, in lower case: the servers compare without (`find_type` of `mysys/typelib.c`).
+    /// The `[group]` of the line, in lower case: the servers ignore case (`find_type` of `mysys/typelib.c`).
     pub group: String,
-    /// The key with `_` written as `-`; prefixes such as `skip-` and `loose-` stay.
+    /// The key with `_` replaced by `-`; prefixes such as `skip-` and `loose-` are kept.
     pub key: String,
     /// The value.
     pub value: Value,
-    /// The file it stands in.
+    /// Path of the file.
     pub file: PathBuf,
-    /// Its line, from 1.
+    /// Line number, from 1.
     pub line: u32,
 }
 
-/// Something odd that does not keep the rest from being read.
+/// A problem that does not prevent reading.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Warning {
-    /// A file with a password that more than its owner may read.
+    /// A file with a password is readable by others.
     ReadableSecret {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
         /// Its permission bits.
         mode: u32,
     },
-    /// A file anybody may write: the servers ignore it, and so do we.
+    /// A file is writable by everybody: the servers ignore it, and this reader too.
     WorldWritable {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
     },
-    /// A line that is no option, comment, group or include.
+    /// A line is not an option, comment, group or include.
     BadLine {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
-        /// Its line, from 1.
+        /// Line number, from 1.
         line: u32,
-        /// What is wrong with it; never repeats it.
+        /// What is wrong, without the line's content.
         reason: String,
     },
-    /// An included file or directory that cannot be read.
+    /// An included file or directory cannot be read.
     Unreadable {
-        /// The file or directory.
+        /// Path of the file or directory.
         file: PathBuf,
-        /// The system's reason.
+        /// The system's error.
         reason: String,
     },
-    /// A file that includes itself, or includes nested too deep.
+    /// A file includes itself, or is nested too deeply.
     IncludeLoop {
-        /// The file not read again.
+        /// Path of the file that is not read again.
         file: PathBuf,
     },
-    /// An option of the connection that is not followed.
+    /// A connection option that is not followed.
     NotFollowed {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
-        /// Its line, from 1.
+        /// Line number, from 1.
         line: u32,
-        /// Its name.
+        /// Name of the option.
         key: String,
         /// What is done instead.
         instead: String,
@@ -137,70 +136,70 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Every option of some files, in the order the servers would read them.
+/// All options of several files, in the order in which servers read them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entries {
     /// The options.
     pub entries: Vec<Entry>,
-    /// What was odd.
+    /// Problems.
     pub warnings: Vec<Warning>,
-    /// The files read.
+    /// The files that were read.
     pub files: Vec<PathBuf>,
 }
 
 impl Entries {
-    /// Reads a file and what it includes; values that look like secrets are not kept.
+    /// Reads a file and its includes; values that seem to be secret are not kept.
     ///
     /// # Errors
-    /// [`Error::OptionFileRead`] if the file itself cannot be read. What is wrong
-    /// inside or in included files becomes a [`Warning`].
+    /// [`Error::OptionFileRead`] if the file itself cannot be read. Problems inside it, or in included files, become a
+    /// [`Warning`].
     pub fn read(path: &Path) -> Result<Self, Error> {
         read(path).map(|raw| raw.into_entries())
     }
 
-    /// Options of one group.
+    /// Options of a group.
     pub fn group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Entry> {
         self.entries.iter().filter(move |entry| entry.group.eq_ignore_ascii_case(group))
     }
 
-    /// The last entry with this key in any of the groups: the one in force.
+    /// The last option with this key in any of the groups: the effective one.
     pub fn last(&self, groups: &[&str], key: &str) -> Option<&Entry> {
         let key = normalised(key);
         self.entries.iter().rev().find(|entry| entry.key == key && is_in(groups, &entry.group))
     }
 }
 
-/// Which option files a server was told to read, by its command line.
+/// The option files that a server reads, according to its command line.
 ///
 /// Source: MySQL manual, "Command-Line Options that Affect Option-File Handling"; MariaDB documentation, the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
-    /// `--no-defaults`: none.
+pub struct OptionFileArguments {
+    /// `--no-defaults`: no files.
     pub none: bool,
-    /// `--defaults-file`: this one and no other.
-    pub alone: Option<PathBuf>,
-    /// `--defaults-extra-file`: this one after the usual ones.
+    /// `--defaults-file`: only this file.
+    pub only: Option<PathBuf>,
+    /// `--defaults-extra-file`: this file after the usual ones.
     pub extra: Option<PathBuf>,
-    /// `--defaults-group-suffix`: groups with this at their end, too.
+    /// `--defaults-group-suffix`: also groups with this suffix.
     pub suffix: Option<String>,
 }
 
-impl Told {
-    /// By the arguments of a process.
+impl OptionFileArguments {
+    /// Parses the arguments of a server process.
     #[must_use]
-    pub fn by(arguments: &[String]) -> Self {
-        let given =
+    pub fn parse(arguments: &[String]) -> Self {
+        let value_of =
             |option: &str| arguments.iter().find_map(|argument| argument.strip_prefix(option)?.strip_prefix('='));
         Self {
             none: arguments.iter().any(|argument| argument == "--no-defaults"),
-            alone: given("--defaults-file").map(PathBuf::from),
-            extra: given("--defaults-extra-file").map(PathBuf::from),
-            suffix: given("--defaults-group-suffix").map(str::to_owned),
+            only: value_of("--defaults-file").map(PathBuf::from),
+            extra: value_of("--defaults-extra-file").map(PathBuf::from),
+            suffix: value_of("--defaults-group-suffix").map(str::to_owned),
         }
     }
 }
 
-/// What our own client takes from option files.
+/// Client options from option files.
 #[derive(Clone, Debug, Default)]
 pub struct ClientOptions {
     /// `host`.
@@ -217,9 +216,9 @@ pub struct ClientOptions {
     pub ssl_ca: Option<PathBuf>,
     /// `ssl-capath`.
     pub ssl_capath: Option<PathBuf>,
-    /// `ssl-fp`, or what the file of `ssl-fplist` holds.
+    /// `ssl-fp`, or the content of the file `ssl-fplist`.
     pub fingerprints: Vec<Fingerprint>,
-    /// `tls-version`, of those that are spoken.
+    /// `tls-version`, restricted to supported versions.
     pub tls_versions: Vec<TlsVersion>,
     /// `ssl-verify-server-cert`.
     pub verify_server_cert: Option<bool>,
@@ -227,31 +226,31 @@ pub struct ClientOptions {
     pub ssl_cert: Option<PathBuf>,
     /// `ssl-key`.
     pub ssl_key: Option<PathBuf>,
-    /// `ssl-mode`. `PREFERRED` is taken as `REQUIRED`: there is no fallback.
+    /// `ssl-mode`. `PREFERRED` counts as `REQUIRED`: there is no fallback.
     pub ssl_mode: Option<TlsMode>,
-    /// What was odd.
+    /// Problems.
     pub warnings: Vec<Warning>,
 }
 
-/// Groups our client reads, as the programs of the servers read `[client]` and their own name.
+/// The groups that this client reads, as the servers' programs read `[client]` and their own name.
 pub const CLIENT_GROUPS: [&str; 2] = ["client", "sealant"];
 
 impl ClientOptions {
-    /// Reads one file, given by `--defaults-file`.
+    /// Reads one file, as given by `--defaults-file`.
     ///
     /// # Errors
-    /// [`Error::OptionFileRead`], and [`Error::OptionFileSyntax`] for a value that
-    /// cannot be meant, such as a port that is no number.
+    /// [`Error::OptionFileRead`]; [`Error::OptionFileSyntax`] for an invalid value, such as a port that is not a
+    /// number.
     pub fn from_file(path: &Path) -> Result<Self, Error> {
         let mut options = Self::default();
         options.apply(&read(path)?)?;
         Ok(options)
     }
 
-    /// Reads the usual files, later ones over earlier ones; a missing one is no error.
+    /// Reads the usual files, the later ones taking precedence; a missing file is not an error.
     ///
     /// # Errors
-    /// As [`Self::from_file`], for a file that is there.
+    /// Those of [`Self::from_file`], for files that exist.
     pub fn from_usual_files() -> Result<Self, Error> {
         let mut options = Self::default();
         for path in usual_files() {
@@ -291,7 +290,7 @@ impl ClientOptions {
         Ok(())
     }
 
-    /// Options of TLS, of both families. What they demand is done, or the file is refused; none is passed over in silence.
+    /// TLS options of both families. What they require is enforced, or the file is refused; none is silently ignored.
     ///
     /// Source: MySQL manual, "Command Options for Encrypted Connections"; MariaDB documentation, "Securing Connections
     /// for Client and Server"; `mariadb_defaults` of MariaDB Connector/C.
@@ -340,10 +339,11 @@ impl ClientOptions {
         self.warnings.push(Warning::NotFollowed { file, line: line.number, key, instead });
     }
 
-    /// The mode that `ssl-mode` and `ssl-verify-server-cert` demand together at that endpoint; `None` if neither is there.
+    /// The mode that `ssl-mode` and `ssl-verify-server-cert` together require for the endpoint; `None` if neither is
+    /// set.
     ///
-    /// With an authority, `ssl-verify-server-cert` demands its certificate with the server's name; without, the proof by
-    /// the password's hash, as MariaDB's own client does. On a socket it demands nothing.
+    /// With an authority, `ssl-verify-server-cert` requires its certificate with the server's name; without one, the
+    /// proof by the password hash, as in MariaDB's own client. On a socket it requires nothing.
     pub fn mode_for(&self, endpoint: &Endpoint, has_authority: bool) -> Option<TlsMode> {
         let verify = self.verify_server_cert == Some(true) && !endpoint.is_socket();
         match self.ssl_mode {
@@ -357,8 +357,8 @@ impl ClientOptions {
 
 const TLS_STAYS: &str = "over TCP there is TLS, or no connection";
 
-/// Options that have nothing to demand here: TLS is always there over TCP, sessions are not resumed, and no key is
-/// fetched from the server.
+/// Options without effect here: over TCP there is always TLS, sessions are not resumed, and no key is requested from
+/// the server.
 const KNOWN_TLS: [&str; 8] = [
     "ssl",
     "enable-ssl",
@@ -381,7 +381,7 @@ fn mode_named(value: Option<&str>) -> Option<TlsMode> {
     })
 }
 
-/// A truth value as `my_getopt.c` reads it.
+/// Parses a boolean as `my_getopt.c` does.
 fn switch(value: &str) -> Option<bool> {
     match value.to_ascii_lowercase().as_str() {
         "1" | "on" | "true" | "yes" => Some(true),
@@ -390,7 +390,7 @@ fn switch(value: &str) -> Option<bool> {
     }
 }
 
-/// Separated by lines or commas.
+/// A list separated by lines or commas.
 fn fingerprints(list: &str, line: &RawLine) -> Result<Vec<Fingerprint>, Error> {
     let each = list.split(['\n', ',']).map(str::trim).filter(|text| !text.is_empty() && !text.starts_with('#'));
     let all: Result<Vec<Fingerprint>, _> = each.map(str::parse).collect();
@@ -408,7 +408,7 @@ fn versions(list: &str, line: &RawLine) -> Result<Vec<TlsVersion>, Error> {
     if spoken.is_empty() { Err(line.wrong("tls-version has to allow TLSv1.2 or TLSv1.3")) } else { Ok(spoken) }
 }
 
-/// `/etc/my.cnf`, `/etc/mysql/my.cnf` and `~/.my.cnf`, in the order they are read.
+/// `/etc/my.cnf`, `/etc/mysql/my.cnf` and `~/.my.cnf`, in reading order.
 pub fn usual_files() -> Vec<PathBuf> {
     let mut files = vec![PathBuf::from("/etc/my.cnf"), PathBuf::from("/etc/mysql/my.cnf")];
     if let Some(home) = std::env::var_os("HOME").filter(|home| !home.is_empty()) {
@@ -417,12 +417,12 @@ pub fn usual_files() -> Vec<PathBuf> {
     files
 }
 
-/// Whether a key's value is a secret in MySQL's or MariaDB's option files.
+/// Whether the value of this key is secret in option files of MySQL or MariaDB.
 pub fn is_secret(key: &str) -> bool {
     let key = normalised(key);
     let key = key.strip_prefix("loose-").unwrap_or(&key);
-    // wsrep_sst_auth=user:password; [sst] encrypt-key; file_key_management_filekey, which may
-    // hold the key itself instead of FILE:path; MySQL's keyring and LDAP plug-ins.
+    // wsrep_sst_auth=user:password; [sst] encrypt-key; file_key_management_filekey, which may contain the key itself
+    // instead of FILE:path; MySQL's keyring and LDAP plug-ins.
     key.contains("password")
         || key.contains("passwd")
         || key.contains("passphrase")
@@ -435,7 +435,7 @@ pub fn is_secret(key: &str) -> bool {
         || key.ends_with("master-key")
 }
 
-/// A line before it is known who asks for it.
+/// A parsed line with its value.
 #[derive(Debug)]
 struct RawLine {
     group: String,
@@ -450,7 +450,7 @@ struct Raw {
     lines: Vec<RawLine>,
     warnings: Vec<Warning>,
     files: Vec<PathBuf>,
-    /// Files being read right now, from the outermost on.
+    /// Files being read, from the outermost one.
     open: Vec<PathBuf>,
 }
 
@@ -525,8 +525,8 @@ impl Raw {
         self.warnings.push(Warning::BadLine { file: path.to_owned(), line, reason: reason.to_owned() });
     }
 
-    /// Relative names are relative to the including file: the servers take them
-    /// relative to their working directory, which nobody can mean.
+    /// Relative names are resolved relative to the including file. The servers resolve them relative to their working
+    /// directory, which nobody intends.
     fn include(&mut self, from: &Path, target: &Path) {
         let path = from.parent().unwrap_or_else(|| Path::new("")).join(target);
         if let Err(error) = self.file(&path) {
@@ -534,7 +534,7 @@ impl Raw {
         }
     }
 
-    /// Reads the directory's `*.cnf` files in the order of their names.
+    /// Reads the directory's `*.cnf` files in alphabetical order.
     fn include_dir(&mut self, from: &Path, target: &Path) {
         let directory = from.parent().unwrap_or_else(|| Path::new("")).join(target);
         let listing = match fs::read_dir(&directory) {
@@ -565,7 +565,7 @@ impl RawLine {
     fn into_entry(self) -> Entry {
         let value = match self.value {
             None => Value::None,
-            // A path to a key is not the key.
+            // The path of a key is not secret.
             Some(text) if is_secret(&self.key) && !text.starts_with("FILE:") => Value::Secret,
             Some(text) => Value::Text(text.to_string()),
         };
@@ -579,7 +579,7 @@ fn read(path: &Path) -> Result<Raw, Error> {
     Ok(raw)
 }
 
-/// Whether a group is one of some, without case.
+/// Whether a group is in a list, ignoring case.
 fn is_in(groups: &[&str], group: &str) -> bool {
     groups.iter().any(|known| known.eq_ignore_ascii_case(group))
 }
@@ -632,7 +632,7 @@ fn argument(rest: &str) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
-/// A `#` outside quotes begins a comment anywhere in a line.
+/// A `#` outside quotes starts a comment anywhere in a line.
 fn without_comment(text: &str) -> &str {
     let mut quote = None;
     let mut escaped = false;
@@ -649,8 +649,8 @@ fn without_comment(text: &str) -> &str {
     text
 }
 
-/// Takes one pair of quotes off and resolves `\b \t \n \r \\ \s \" \'`; any
-/// other backslash stays, as in a Windows path.
+/// Removes one pair of quotes and resolves `\b \t \n \r \\ \s \" \'`; any other backslash is kept, as in a Windows
+/// path.
 fn unescaped(value: &str) -> Zeroizing<String> {
     let inner = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote)).unwrap_or(value);
     let mut text = Zeroizing::new(String::with_capacity(inner.len()));
@@ -809,14 +809,15 @@ mod tests {
         for off in ["ssl-verify-server-cert=0", "skip-ssl-verify-server-cert", "ssl-verify-server-cert=off"] {
             assert_eq!(mode(off, true), None, "{off}");
         }
-        let fingerprint = Fingerprint::of(b"one");
+        let fingerprint = Fingerprint::from_der(b"one");
         let pinned = client(&format!("ssl-fp={fingerprint}\nssl-verify-server-cert")).unwrap();
         assert_eq!(pinned.fingerprints, [fingerprint]);
         assert_eq!(pinned.mode_for(&tcp, false), None);
         let directory = tempfile::tempdir().unwrap();
-        let list = file(directory.path(), "list", &format!("# ours\n{fingerprint}\n{}\n", Fingerprint::of(b"two")));
+        let list =
+            file(directory.path(), "list", &format!("# ours\n{fingerprint}\n{}\n", Fingerprint::from_der(b"two")));
         let listed = client(&format!("ssl-fplist={}", list.display())).unwrap();
-        assert_eq!(listed.fingerprints, [fingerprint, Fingerprint::of(b"two")]);
+        assert_eq!(listed.fingerprints, [fingerprint, Fingerprint::from_der(b"two")]);
         assert_eq!(client("tls-version=TLSv1.1,TLSv1.3").unwrap().tls_versions, [TlsVersion::Tls13]);
         assert_eq!(client("ssl-capath=/d").unwrap().ssl_capath.as_deref(), Some(Path::new("/d")));
     }

@@ -1,22 +1,22 @@
-//! Groups of option files that servers read.
+//! Option file groups that servers read.
 //!
 //! Source: `load_default_groups` in `sql/mysqld.cc` of MySQL and MariaDB. MySQL reads `[mysqld]`, `[server]` and
 //! `[mysqld-8.0]`; MariaDB these, `[mariadb]`, `[mariadbd]` and both with a version, `[client-server]` and `[galera]`.
 
-/// Groups that servers read whatever their version.
+/// Groups that servers of any version read.
 pub const SERVER: &[&str] = &["mysqld", "server", "mariadb", "mariadbd", "client-server", "galera"];
 
-/// Those of them that may have a version behind.
+/// Groups that may have a version suffix.
 const VERSIONED: [&str; 4] = ["mysqld", "mariadb", "mariadbd", "galera"];
 
-/// The server's group that `group` is for one version, such as `mysqld` of `mysqld-8.0`.
+/// The group of any version that `group` is for a single version: `mysqld` for `mysqld-8.0`.
 #[must_use]
 pub fn of_one_version(group: &str) -> Option<&str> {
     let (server, version) = group.split_once('-')?;
     (VERSIONED.contains(&server) && version.starts_with(|c: char| c.is_ascii_digit())).then_some(server)
 }
 
-/// Whether servers, of some version at least, read the group.
+/// Whether servers of any version read the group.
 #[must_use]
 pub fn is_server(group: &str) -> bool {
     SERVER.contains(&group) || of_one_version(group).is_some()

@@ -1,5 +1,5 @@
-//! Packets of the classic protocol: three bytes of length (little-endian), one
-//! of sequence, the payload; payloads of 2^24-1 bytes and more are cut.
+//! Packets of the classic protocol: three bytes of length (little-endian), one byte of sequence number, the payload.
+//! Payloads of 2^24-1 bytes and more are split.
 //!
 //! Source: MySQL's "Protocol Basics: MySQL Packets".
 
@@ -7,23 +7,23 @@ use std::io::{self, Read, Write};
 
 use crate::{
     bytes::Bytes,
-    error::{Error, Phase, Stranger},
-    greeting::{self, First, Greeting},
-    socket::{Socket, silent_stranger},
+    error::{Error, OtherService, Phase},
+    greeting::{self, FirstPacket, Greeting},
+    socket::{Socket, silent_service},
 };
 
-/// A payload of this size is followed by another packet.
+/// A payload of this length is followed by another packet.
 const FULL_PAYLOAD: usize = 0xff_ffff;
 
-/// The largest first packet we believe; real ones stay below 200 bytes.
+/// Maximum size of a first packet; real ones stay below 200 bytes.
 const MAX_GREETING_BYTES: usize = 4096;
 
-/// A step of the packet layer that failed.
+/// An error of the packet layer.
 #[derive(Debug)]
 pub(crate) enum PacketError {
-    /// The transport.
+    /// Of the transport.
     Io(io::Error),
-    /// The payload would exceed the limit.
+    /// The payload exceeds the limit.
     TooLarge,
 }
 
@@ -33,10 +33,10 @@ impl From<io::Error> for PacketError {
     }
 }
 
-/// Reads one payload of at most `limit_bytes`, joining cut ones.
+/// Reads one payload of at most `limit_bytes`, joining split ones.
 ///
-/// Memory grows with the bytes that arrive, not with the length announced.
-/// `sequence` becomes the number our answer has to carry.
+/// Memory grows with the bytes that arrive, not with the announced length. `sequence` becomes the number for the
+/// answer.
 pub(crate) fn read(stream: &mut impl Read, sequence: &mut u8, limit_bytes: usize) -> Result<Vec<u8>, PacketError> {
     let mut payload = Vec::new();
     loop {
@@ -60,7 +60,7 @@ pub(crate) fn read(stream: &mut impl Read, sequence: &mut u8, limit_bytes: usize
     }
 }
 
-/// Writes one payload, cut if need be.
+/// Writes one payload, split if necessary.
 pub(crate) fn write(stream: &mut impl Write, sequence: &mut u8, payload: &[u8]) -> io::Result<()> {
     let mut chunks = payload.chunks(FULL_PAYLOAD).peekable();
     if chunks.peek().is_none() {
@@ -80,8 +80,8 @@ pub(crate) fn write(stream: &mut impl Write, sequence: &mut u8, payload: &[u8]) 
 fn write_one(stream: &mut impl Write, sequence: &mut u8, payload: &[u8]) -> io::Result<()> {
     let length = u32::try_from(payload.len()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?.to_le_bytes();
     let [low, middle, high, _] = length;
-    // One write, so that one TLS record or segment carries the packet. Wiped
-    // because it may hold an authentication answer.
+    // A single write, so that one TLS record or segment contains the packet. Wiped because it may contain an
+    // authentication answer.
     let mut packet = zeroize::Zeroizing::new(Vec::with_capacity(payload.len().saturating_add(4)));
     packet.extend_from_slice(&[low, middle, high, *sequence]);
     packet.extend_from_slice(payload);
@@ -89,7 +89,7 @@ fn write_one(stream: &mut impl Write, sequence: &mut u8, payload: &[u8]) -> io::
     stream.write_all(&packet)
 }
 
-/// Reads the server's first packet, and says what it is if it is none.
+/// Reads the server's first packet; recognises other kinds of servers.
 pub(crate) fn read_greeting(socket: &mut Socket) -> Result<Greeting, Error> {
     let mut start = Vec::new();
     let read = Read::take(&mut *socket, 5).read_to_end(&mut start);
@@ -97,29 +97,29 @@ pub(crate) fn read_greeting(socket: &mut Socket) -> Result<Greeting, Error> {
         if start.is_empty() {
             let failure = socket.failure(Phase::Greeting, error);
             if matches!(failure, Error::Timeout { .. })
-                && let Some(stranger) = silent_stranger(socket)
+                && let Some(service) = silent_service(socket)
             {
-                return Err(not_mysql(socket, stranger));
+                return Err(not_mysql(socket, service));
             }
             return Err(failure);
         }
-        return Err(not_mysql(socket, Stranger::guess(&start)));
+        return Err(not_mysql(socket, OtherService::guess(&start)));
     }
     let length = payload_length(&start);
     let (Some(length), [_, _, _, 0, first @ (10 | 0xff)]) = (length, start.as_slice()) else {
-        return Err(not_mysql(socket, Stranger::guess(&start)));
+        return Err(not_mysql(socket, OtherService::guess(&start)));
     };
     if length == 0 || length > MAX_GREETING_BYTES {
-        return Err(not_mysql(socket, Stranger::guess(&start)));
+        return Err(not_mysql(socket, OtherService::guess(&start)));
     }
     let mut payload = vec![*first];
     payload.resize(length, 0);
     let rest = payload.get_mut(1..).unwrap_or_default();
     socket.read_exact(rest).map_err(|error| socket.failure(Phase::Greeting, error))?;
     match greeting::parse(&payload) {
-        Some(First::Greeting(greeting)) => Ok(greeting),
-        Some(First::Refusal { code, message }) => Err(Error::RefusedBeforeGreeting { code, message }),
-        None => Err(not_mysql(socket, Stranger::Unknown)),
+        Some(FirstPacket::Greeting(greeting)) => Ok(greeting),
+        Some(FirstPacket::Refusal { code, message }) => Err(Error::RefusedBeforeGreeting { code, message }),
+        None => Err(not_mysql(socket, OtherService::Unknown)),
     }
 }
 
@@ -128,11 +128,11 @@ fn payload_length(start: &[u8]) -> Option<usize> {
     usize::try_from(u32::from_le_bytes([low, middle, high, 0])).ok()
 }
 
-fn not_mysql(socket: &Socket, stranger: Stranger) -> Error {
-    Error::NotMySql { endpoint: socket.endpoint().clone(), stranger }
+fn not_mysql(socket: &Socket, service: OtherService) -> Error {
+    Error::NotMySql { endpoint: socket.endpoint().clone(), service }
 }
 
-/// Reads an error packet's payload (after capabilities are agreed on).
+/// Parses an error packet's payload (after capabilities are agreed on).
 pub(crate) fn server_error(payload: &[u8]) -> Option<Error> {
     let mut bytes = Bytes::new(payload);
     if bytes.u8()? != 0xff {

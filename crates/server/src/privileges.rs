@@ -1,34 +1,33 @@
-//! What an account may see, read from its own `SHOW GRANTS`.
+//! Privileges of an account, from its own `SHOW GRANTS`.
 //!
-//! Some views leave out rows the account has no privilege for, without an
-//! error: an empty answer then proves nothing. See [`crate::dialect::Query::filtered`].
+//! Some views silently omit rows for which the account has no privilege: an empty result then proves nothing. See
+//! [`crate::dialect::Query::filtered`].
 
 /// The grants of one account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grants {
-    given: Vec<Grant>,
-    /// What MySQL's `partial_revokes` takes out of grants on everything, schema by schema.
+    granted: Vec<Grant>,
+    /// Schemas that MySQL's `partial_revokes` excludes from global grants.
     revoked: Vec<Grant>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Grant {
-    /// Upper case, without column lists.
+    /// In upper case, without column lists.
     privileges: Vec<String>,
-    /// As in `mysql.user`, without quotes; `*.*` for all.
+    /// As in `mysql.user`, without quotes; `*.*` for everything.
     object: String,
 }
 
 impl Grants {
-    /// Reads the lines of `SHOW GRANTS` (the logical query `grants`).
+    /// Parses the lines of `SHOW GRANTS` (the logical query `grants`).
     ///
-    /// Lines that give roles or are not understood count as nothing: the
-    /// answer of [`Self::cover`] is then too careful, never too bold.
+    /// Lines that grant roles or are not understood are ignored: [`Self::cover`] then errs on the cautious side.
     pub fn parse<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
         let mut grants = Self::default();
         for line in lines {
             if let Some(rest) = line.strip_prefix("GRANT ") {
-                grants.given.extend(parse_line(rest, " TO "));
+                grants.granted.extend(parse_line(rest, " TO "));
             } else if let Some(rest) = line.strip_prefix("REVOKE ") {
                 grants.revoked.extend(parse_line(rest, " FROM "));
             }
@@ -36,19 +35,19 @@ impl Grants {
         grants
     }
 
-    /// Whether they include `needs`, written as [`crate::dialect::Query::needs`] is:
-    /// `SELECT ON mysql.user`. Nothing needed is always included.
+    /// Whether the grants include `needs`, in the syntax of [`crate::dialect::Query::needs`]: `SELECT ON mysql.user`.
+    /// Empty needs are always included.
     pub fn cover(&self, needs: &str) -> bool {
         if needs.is_empty() {
             return true;
         }
         let Some((privilege, object)) = needs.split_once(" ON ") else { return false };
         let names = |grant: &Grant| covering(grant, privilege).any(|name| self.leaves(grant, name, privilege, object));
-        self.given.iter().any(|grant| covers_object(&grant.object, object) && names(grant))
+        self.granted.iter().any(|grant| covers_object(&grant.object, object) && names(grant))
     }
 
-    /// Whether no revoke takes the privilege `name` out of that grant for a part of `object`. Only grants on everything
-    /// have such parts: what is given on a schema or table itself stays.
+    /// Whether no partial revoke excludes a part of `object` from the grant of `name`. Only global grants have partial
+    /// revokes.
     fn leaves(&self, grant: &Grant, name: &str, needed: &str, object: &str) -> bool {
         let taken = if name.starts_with("ALL") { needed } else { name };
         grant.object != EVERYTHING
@@ -61,22 +60,22 @@ impl Grants {
 
 const EVERYTHING: &str = "*.*";
 
-/// Whether a schema's part that is taken away is one of those needed.
+/// Whether a revoked schema overlaps the needed object.
 fn overlaps(revoked: &str, needed: &str) -> bool {
     let schema = |object: &str| object.split_once('.').map(|(schema, _)| schema.to_owned());
     needed == EVERYTHING || revoked == EVERYTHING || schema(revoked) == schema(needed)
 }
 
-fn parse_line(rest: &str, whom: &str) -> Option<Grant> {
+fn parse_line(rest: &str, preposition: &str) -> Option<Grant> {
     let (privileges, rest) = rest.split_once(" ON ")?;
-    let (object, _) = rest.split_once(whom)?;
-    // A column list covers some columns only, so its privilege does not count.
+    let (object, _) = rest.split_once(preposition)?;
+    // A column list covers only some columns, so its privilege does not count.
     let privileges = without_column_lists(privileges)
         .split(',')
         .map(|name| name.trim().to_ascii_uppercase())
         .filter(|name| !name.is_empty())
         .collect();
-    // Database names escape the wildcard _ in grants.
+    // Database names in grants escape the wildcard _.
     Some(Grant { privileges, object: object.replace('`', "").replace("\\_", "_") })
 }
 
@@ -89,7 +88,7 @@ fn without_column_lists(text: &str) -> String {
         }
         match part.split_once('(') {
             Some((before, _)) => {
-                // The privilege the list belongs to is the last one before it.
+                // The privilege that the list belongs to is the last one before it.
                 let end = before.rfind(',').map_or(0, |comma| comma.saturating_add(1));
                 kept.push_str(before.get(..end).unwrap_or_default());
             }
@@ -109,16 +108,16 @@ fn covers_object(granted: &str, needed: &str) -> bool {
     }
 }
 
-/// Those of its privileges that include the needed one.
+/// The privileges of a grant that include the needed one.
 fn covering<'g>(grant: &'g Grant, needed: &'g str) -> impl Iterator<Item = &'g str> {
     grant.privileges.iter().map(String::as_str).filter(move |name| {
         *name == needed
             || *name == "ALL PRIVILEGES"
             || *name == "ALL"
-            // The same privilege under the name of another version of MariaDB.
+            // The name of the same privilege in another version of MariaDB.
             || (needed == "SLAVE MONITOR" && *name == "REPLICA MONITOR")
             || (needed == "BINLOG MONITOR" && *name == "REPLICATION CLIENT")
-            // Whoever may read everything sees every schema.
+            // SELECT on everything includes seeing every schema.
             || (needed == "SHOW DATABASES" && *name == "SELECT" && grant.object == EVERYTHING)
     })
 }

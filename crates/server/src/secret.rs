@@ -1,27 +1,27 @@
-//! A password that cannot be printed and is wiped when dropped.
+//! Passwords that are not printed, and wiped on drop.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A password, or any other short secret, as the bytes the server is sent.
+/// A password or another short secret, as sent to the server.
 ///
-/// `Debug` shows neither the bytes nor how many there are.
+/// `Debug` shows neither the bytes nor their number.
 #[derive(Clone)]
 pub struct Password(Zeroizing<Vec<u8>>);
 
 impl Password {
-    /// Takes over `bytes`; the caller's copy is this value's only copy.
+    /// Takes ownership of `bytes`.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
         Self(Zeroizing::new(bytes.into()))
     }
 
-    /// The secret bytes, for the moment they are needed.
+    /// The secret bytes.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
 
-    /// Whether there is nothing to prove: accounts without a password.
+    /// Whether the password is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! A TCP or unix socket with one deadline for everything done on it.
+//! A TCP or Unix socket with one deadline for all operations.
 
 use std::{
     io::{self, Read, Write},
@@ -12,11 +12,11 @@ use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, 
 
 use crate::{
     endpoint::Endpoint,
-    error::{Error, Phase, Stranger},
+    error::{Error, OtherService, Phase},
 };
 
-/// A connection whose reads and writes fail with `TimedOut` after the deadline,
-/// however slowly the peer drips its bytes.
+/// A connection whose reads and writes fail with `TimedOut` after the deadline, even if the peer keeps sending single
+/// bytes.
 #[derive(Debug)]
 pub(crate) struct Socket {
     stream: Stream,
@@ -32,7 +32,7 @@ enum Stream {
 }
 
 impl Socket {
-    /// Connects; the time given also bounds everything until [`Self::allow`].
+    /// Connects; `allowed` also limits everything until [`Self::allow`].
     pub(crate) fn open(endpoint: &Endpoint, allowed: Duration) -> Result<Self, Error> {
         let deadline = deadline_in(allowed);
         let stream = match endpoint {
@@ -48,13 +48,13 @@ impl Socket {
         Ok(Self { stream, endpoint: endpoint.clone(), allowed, deadline })
     }
 
-    /// Gives a new span of time, from now.
+    /// Sets a new deadline, `span` from now.
     pub(crate) fn allow(&mut self, span: Duration) {
         self.allowed = span;
         self.deadline = deadline_in(span);
     }
 
-    /// The process at the other end of a unix socket (`SO_PEERCRED`).
+    /// Process id of the peer of a Unix socket (`SO_PEERCRED`).
     pub(crate) fn peer_pid(&self) -> Option<u32> {
         let Stream::Unix(stream) = &self.stream else {
             return None;
@@ -63,7 +63,7 @@ impl Socket {
         u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
     }
 
-    /// Whether the other end is on this host.
+    /// Whether the peer is on this host.
     pub(crate) fn leads_to_this_host(&self) -> bool {
         match &self.stream {
             Stream::Unix(_) => true,
@@ -74,7 +74,7 @@ impl Socket {
         }
     }
 
-    /// Names an I/O error by its cause.
+    /// Converts an I/O error to the matching [`Error`].
     pub(crate) fn failure(&self, phase: Phase, error: io::Error) -> Error {
         classify(&self.endpoint, phase, self.allowed, error)
     }
@@ -128,10 +128,10 @@ impl Write for Socket {
     }
 }
 
-/// Names an I/O error by its cause.
+/// Converts an I/O error to the matching [`Error`].
 pub(crate) fn classify(endpoint: &Endpoint, phase: Phase, allowed: Duration, error: io::Error) -> Error {
     match error.kind() {
-        // A socket's own time-out is EAGAIN on Linux.
+        // A socket's own timeout is EAGAIN on Linux.
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Error::Timeout { phase, after: allowed },
         io::ErrorKind::ConnectionRefused => Error::Refused { endpoint: endpoint.clone() },
         io::ErrorKind::UnexpectedEof
@@ -142,29 +142,28 @@ pub(crate) fn classify(endpoint: &Endpoint, phase: Phase, allowed: Duration, err
     }
 }
 
-/// Recognises PostgreSQL, which waits for the client to speak first, after a
-/// peer has sent nothing for its whole time.
+/// Recognises PostgreSQL, which waits for the client to start, after the peer has sent nothing until the timeout.
 ///
-/// Source: PostgreSQL's `SSLRequest` (code 80877103), answered by one byte `S` or `N`.
-pub(crate) fn silent_stranger(socket: &mut Socket) -> Option<Stranger> {
+/// Source: PostgreSQL's `SSLRequest` (code 80877103), which is answered by one byte `S` or `N`.
+pub(crate) fn silent_service(socket: &mut Socket) -> Option<OtherService> {
     socket.allow(Duration::from_secs(1));
     socket.write_all(&[0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]).ok()?;
     let mut answer = [0; 16];
     let count = socket.read(&mut answer).ok()?;
-    match Stranger::guess(answer.get(..count)?) {
-        known @ (Stranger::PostgreSql | Stranger::Http | Stranger::Ssh) => Some(known),
+    match OtherService::guess(answer.get(..count)?) {
+        known @ (OtherService::PostgreSql | OtherService::Http | OtherService::Ssh) => Some(known),
         _ => None,
     }
 }
 
 fn deadline_in(span: Duration) -> Instant {
     let now = Instant::now();
-    // A span too long to represent is as good as a day.
+    // If the deadline cannot be represented, use one day.
     now.checked_add(span).or_else(|| now.checked_add(Duration::from_secs(86_400))).unwrap_or(now)
 }
 
-/// The standard library's connect waits for ever on a socket whose queue is
-/// full, as a stopped server's is; Linux lets the send time-out end it.
+/// The standard library's connect blocks for ever on a socket with a full queue, such as that of a stopped server; on
+/// Linux the send timeout limits it.
 fn connect_unix(path: &Path, allowed: Duration) -> io::Result<UnixStream> {
     let address = SocketAddrUnix::new(path)?;
     let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
@@ -190,7 +189,7 @@ fn connect_tcp(
         }
         match TcpStream::connect_timeout(&address, left) {
             Ok(stream) => {
-                // A refusal would only cost time.
+                // After a refusal another attempt would only take time.
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }

@@ -1,14 +1,14 @@
-//! Which fork and version a server is.
+//! Forks and versions of servers.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The family member a server belongs to.
+/// A fork of MySQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Flavor {
-    /// Oracle's MySQL and builds that behave like it.
+    /// Oracle's MySQL and compatible builds.
     MySql,
     /// Percona Server and Percona XtraDB Cluster.
     Percona,
@@ -17,7 +17,7 @@ pub enum Flavor {
 }
 
 impl Flavor {
-    /// Whether MySQL's dictionary, keyrings and system tables apply.
+    /// Whether it has MySQL's dictionary, keyrings and system tables.
     pub fn is_mysql_like(self) -> bool {
         matches!(self, Self::MySql | Self::Percona)
     }
@@ -33,42 +33,41 @@ impl fmt::Display for Flavor {
     }
 }
 
-/// Signs of the fork other than the version number, which tells nothing:
-/// MySQL counts 9.7, 26.7; MariaDB 10.11, 11.8, 12.1.
+/// Indications of the fork other than the version number, which is ambiguous: MySQL has 9.7 and 26.7; MariaDB 10.11,
+/// 11.8 and 12.1.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Signs<'a> {
-    /// `@@version_comment`, if already known.
+pub struct VersionHints<'a> {
+    /// `@@version_comment`, if known.
     pub comment: &'a str,
-    /// The greeting leaves out `CLIENT_LONG_PASSWORD`, by which MariaDB 10.2+ announces
-    /// its own capability bits.
+    /// The greeting lacks `CLIENT_LONG_PASSWORD`, by which MariaDB 10.2 and later announces its own capability bits.
     pub mariadb_capabilities: bool,
     /// A variable exists that only MariaDB has (`aria_block_size`).
     pub mariadb_variables: bool,
 }
 
-/// A server's fork and version.
+/// Fork and version of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerVersion {
     /// The fork.
     pub flavor: Flavor,
-    /// First number.
+    /// Major number.
     pub major: u16,
-    /// Second number.
+    /// Minor number.
     pub minor: u16,
-    /// Third number.
+    /// Patch number.
     pub patch: u16,
-    /// As the server writes it.
+    /// The text sent by the server.
     pub text: String,
 }
 
 impl ServerVersion {
-    /// Reads `@@version` (or the greeting's version) in the light of other signs.
-    /// Percona Server is known by its comment only.
+    /// Parses `@@version` (or the greeting's version), considering other signs. Percona Server is recognised only by
+    /// its comment.
     ///
     /// `None` if the text does not begin with three numbers.
-    pub fn parse(text: &str, signs: Signs<'_>) -> Option<Self> {
-        let flavor = flavor(text, signs);
-        // MariaDB before 11 hid behind 5.5.5- because old replicas could not read "10".
+    pub fn parse(text: &str, hints: VersionHints<'_>) -> Option<Self> {
+        let flavor = flavor(text, hints);
+        // MariaDB before 11 prefixed 5.5.5-, because old replicas could not parse "10".
         let numbers = match text.strip_prefix("5.5.5-") {
             Some(rest) if flavor == Flavor::MariaDb && rest.starts_with(|c: char| c.is_ascii_digit()) => rest,
             _ => text,
@@ -80,12 +79,12 @@ impl ServerVersion {
         Some(Self { flavor, major, minor, patch, text: text.to_owned() })
     }
 
-    /// The three numbers, to compare with a feature's first version of the same fork.
+    /// The three numbers, to compare with versions of the same fork.
     pub fn numbers(&self) -> (u16, u16, u16) {
         (self.major, self.minor, self.patch)
     }
 
-    /// Whether it is this version or newer; only meaningful within one fork.
+    /// Whether it is this version or newer; meaningful only within one fork.
     pub fn at_least(&self, major: u16, minor: u16, patch: u16) -> bool {
         self.numbers() >= (major, minor, patch)
     }
@@ -97,7 +96,7 @@ impl fmt::Display for ServerVersion {
     }
 }
 
-/// Versions of different forks have no order.
+/// Versions of different forks are not ordered.
 impl PartialOrd for ServerVersion {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         if self.flavor.is_mysql_like() != other.flavor.is_mysql_like() {
@@ -109,15 +108,15 @@ impl PartialOrd for ServerVersion {
     }
 }
 
-fn flavor(text: &str, signs: Signs<'_>) -> Flavor {
+fn flavor(text: &str, hints: VersionHints<'_>) -> Flavor {
     let contains = |hay: &str, needle: &str| hay.to_ascii_lowercase().contains(needle);
-    if signs.mariadb_variables
-        || signs.mariadb_capabilities
+    if hints.mariadb_variables
+        || hints.mariadb_capabilities
         || contains(text, "mariadb")
-        || contains(signs.comment, "mariadb")
+        || contains(hints.comment, "mariadb")
     {
         Flavor::MariaDb
-    } else if contains(signs.comment, "percona") {
+    } else if contains(hints.comment, "percona") {
         Flavor::Percona
     } else {
         Flavor::MySql
@@ -151,22 +150,22 @@ mod tests {
             ("10.6.18-14-enterprise", "MariaDB Enterprise Server", MariaDb, (10, 6, 18)),
         ];
         for (text, comment, flavor, numbers) in cases {
-            let signs = Signs { comment, ..Signs::default() };
-            let version = ServerVersion::parse(text, signs).unwrap();
+            let hints = VersionHints { comment, ..VersionHints::default() };
+            let version = ServerVersion::parse(text, hints).unwrap();
             assert_eq!((version.flavor, version.numbers()), (flavor, numbers), "{text}");
         }
     }
 
     #[test]
     fn a_renamed_mariadb_is_still_mariadb() {
-        let signs = Signs { mariadb_capabilities: true, ..Signs::default() };
-        let version = ServerVersion::parse("5.7.99-secret", signs).unwrap();
+        let hints = VersionHints { mariadb_capabilities: true, ..VersionHints::default() };
+        let version = ServerVersion::parse("5.7.99-secret", hints).unwrap();
         assert_eq!(version.flavor, Flavor::MariaDb);
     }
 
     #[test]
     fn versions_compare_only_within_a_fork() {
-        let mysql = |text| ServerVersion::parse(text, Signs::default()).unwrap();
+        let mysql = |text| ServerVersion::parse(text, VersionHints::default()).unwrap();
         assert!(mysql("26.7.0") > mysql("9.7.4"));
         assert!(mysql("8.0.36") < mysql("8.4.0"));
         assert_eq!(mysql("10.0.0").partial_cmp(&mysql("10.11.4-MariaDB")), None);
@@ -176,15 +175,15 @@ mod tests {
     #[test]
     fn text_without_three_numbers_is_no_version() {
         for text in ["", "MySQL", "8", "8.0", "8.0.x", "99999999.1.1", "-1.0.0"] {
-            assert!(ServerVersion::parse(text, Signs::default()).is_none(), "{text}");
+            assert!(ServerVersion::parse(text, VersionHints::default()).is_none(), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn any_text_parses_or_not(text: String, comment: String) {
-            let signs = Signs { comment: &comment, ..Signs::default() };
-            let _ = ServerVersion::parse(&text, signs);
+            let hints = VersionHints { comment: &comment, ..VersionHints::default() };
+            let _ = ServerVersion::parse(&text, hints);
         }
     }
 }

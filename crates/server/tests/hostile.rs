@@ -16,7 +16,7 @@ use common::played::{PLAIN, WITH_TLS, greeting, packet, receive};
 use proptest::prelude::*;
 use rustix::net;
 use server::{
-    Connection, Endpoint, Error, Options, Password, Phase, Stranger, Target, TlsMode, TlsOptions,
+    Connection, Endpoint, Error, Options, OtherService, Password, Phase, Target, TlsMode, TlsOptions,
     probe::{self, FailureClass, ProbeLimits},
 };
 
@@ -75,21 +75,21 @@ fn quick() -> ProbeLimits {
 
 #[test]
 fn other_services_are_named() {
-    let cases: [(&'static [u8], Stranger); 5] = [
-        (b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", Stranger::Http),
-        (b"SSH-2.0-OpenSSH_10.0\r\n", Stranger::Ssh),
-        (b"220 mail.example ESMTP\r\n", Stranger::LineBanner),
-        (b"\x05\0\0\0\x0b\x08\x05\x1a\0", Stranger::XProtocol),
-        (b"", Stranger::Closed),
+    let cases: [(&'static [u8], OtherService); 5] = [
+        (b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", OtherService::Http),
+        (b"SSH-2.0-OpenSSH_10.0\r\n", OtherService::Ssh),
+        (b"220 mail.example ESMTP\r\n", OtherService::LineBanner),
+        (b"\x05\0\0\0\x0b\x08\x05\x1a\0", OtherService::XProtocol),
+        (b"", OtherService::Closed),
     ];
     for (bytes, expected) in cases {
         let endpoint = fake(move |stream| say(stream, bytes));
         let error = connect(&endpoint, TlsMode::Required).unwrap_err();
-        assert!(matches!(error, Error::NotMySql { stranger, .. } if stranger == expected), "{expected:?}: {error:?}");
+        assert!(matches!(error, Error::NotMySql { service, .. } if service == expected), "{expected:?}: {error:?}");
         let probe = probe::classic(&endpoint, &quick());
         assert!(!probe.reachable);
         let failure = probe.error.unwrap();
-        assert_eq!((failure.class, failure.stranger), (FailureClass::NotMySql, Some(expected)));
+        assert_eq!((failure.class, failure.service), (FailureClass::NotMySql, Some(expected)));
     }
 }
 
@@ -102,7 +102,7 @@ fn postgresql_stays_silent_until_it_is_asked() {
         }
     });
     let error = connect(&endpoint, TlsMode::Required).unwrap_err();
-    assert!(matches!(error, Error::NotMySql { stranger: Stranger::PostgreSql, .. }), "{error:?}");
+    assert!(matches!(error, Error::NotMySql { service: OtherService::PostgreSql, .. }), "{error:?}");
 }
 
 #[test]

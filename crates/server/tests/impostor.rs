@@ -107,7 +107,7 @@ fn has(heard: &[u8], secret: &str) -> bool {
 fn an_impostor_with_tls_never_gets_the_password() {
     let (_directory, files) = certificate();
     let (cert, key) = (fs::read(&files.cert).unwrap(), fs::read(&files.key).unwrap());
-    let shown = Fingerprint::of(&CertificateDer::from_pem_slice(&cert).unwrap());
+    let shown = Fingerprint::from_der(&CertificateDer::from_pem_slice(&cert).unwrap());
     for plugin in ["mysql_clear_password", "dialog", "sha256_password", "caching_sha2_password"] {
         let (endpoint, hearing) = impostor(&cert, &key, Plan::Switch(plugin));
         let (error, all) = heard(connect(&endpoint, &options("geheim", TlsMode::Required)), &hearing);
@@ -131,10 +131,11 @@ fn an_impostor_with_another_certificate_than_the_one_named_hears_no_account() {
     let (_directory, files) = certificate();
     let (cert, key) = (fs::read(&files.cert).unwrap(), fs::read(&files.key).unwrap());
     let mut named = options("geheim", TlsMode::Required);
-    named.tls.fingerprints = vec![Fingerprint::of(b"the server's")];
+    named.tls.fingerprints = vec![Fingerprint::from_der(b"the server's")];
     let (endpoint, hearing) = impostor(&cert, &key, Plan::LetIn(Vec::new()));
     let error = connect(&endpoint, &named).unwrap_err();
-    let other = Untrusted::OtherFingerprint { found: Fingerprint::of(&CertificateDer::from_pem_slice(&cert).unwrap()) };
+    let other =
+        Untrusted::OtherFingerprint { found: Fingerprint::from_der(&CertificateDer::from_pem_slice(&cert).unwrap()) };
     assert!(matches!(&error, Error::CertificateNotTrusted { why } if *why == other), "{error}");
     assert!(!has(&hearing.recv().unwrap(), "root"));
 }
@@ -145,7 +146,7 @@ fn a_certificate_without_its_key_is_refused_whoever_is_trusted() {
     let (_other, own) = certificate();
     let (cert, key) = (fs::read(&files.cert).unwrap(), fs::read(&own.key).unwrap());
     let mut named = options("geheim", TlsMode::Required);
-    named.tls.fingerprints = vec![Fingerprint::of(&CertificateDer::from_pem_slice(&cert).unwrap())];
+    named.tls.fingerprints = vec![Fingerprint::from_der(&CertificateDer::from_pem_slice(&cert).unwrap())];
     for options in [named, options("geheim", TlsMode::Required), options("geheim", TlsMode::VerifyProof)] {
         let (endpoint, hearing) = impostor(&cert, &key, Plan::LetIn(Vec::new()));
         let error = connect(&endpoint, &options).unwrap_err();
@@ -175,7 +176,7 @@ fn a_wrong_proof_is_refused_and_a_missing_one_where_it_is_demanded() {
 
 fn named(server: &Server, certificate: &[u8], password: &str) -> Result<Connection, Error> {
     let mut options = options(password, TlsMode::Required);
-    options.tls.fingerprints = vec![Fingerprint::of(certificate)];
+    options.tls.fingerprints = vec![Fingerprint::from_der(certificate)];
     Connection::open(&Target { endpoint: tcp(server), user: "full".to_owned() }, &options)
 }
 
@@ -190,7 +191,7 @@ fn mysql97_gets_the_password_itself_when_it_is_known() {
     let certificate = CertificateDer::from_pem_slice(&pem).unwrap();
     assert!(matches!(error, Error::UnverifiedServer { .. }), "{error}");
     let hint = error.hint().unwrap();
-    assert!(hint.contains(&Fingerprint::of(&certificate).to_string()) && hint.contains("socket"), "{hint}");
+    assert!(hint.contains(&Fingerprint::from_der(&certificate).to_string()) && hint.contains("socket"), "{hint}");
 
     named(&server, &certificate, "geheim").unwrap();
     cold();

@@ -276,7 +276,7 @@ fn certificates_good_and_bad() {
                         // As the one certificate that is named its dates do not count.
                         let shown = probe::served(&tcp(&server), None, Duration::from_secs(10)).unwrap();
                         let mut named = options("p", TlsMode::Required);
-                        named.tls.fingerprints = vec![Fingerprint::of(&shown[0])];
+                        named.tls.fingerprints = vec![Fingerprint::from_der(&shown[0])];
                         let target = Target { endpoint: tcp(&server), user: "tcp".to_owned() };
                         Connection::open(&target, &named).unwrap_or_else(|error| panic!("{context}: {error}"));
                     }

@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use server::greeting::{First, parse};
+use server::greeting::{FirstPacket, parse};
 
 fuzz_target!(|data: &[u8]| {
-    if let Some(First::Greeting(greeting)) = parse(data) {
+    if let Some(FirstPacket::Greeting(greeting)) = parse(data) {
         let _ = greeting.server_version();
     }
 });

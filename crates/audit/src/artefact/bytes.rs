@@ -1,4 +1,4 @@
-//! What the bytes of a file say, and which of them to quote.
+//! Interprets the bytes of files, and quotes them as evidence.
 
 use innodb::binlog::BinlogEncryption;
 use innodb::doublewrite::DoublewriteScan;
@@ -10,24 +10,24 @@ use super::State;
 use crate::facts::files::{Content, FileFact};
 use crate::finding::Evidence;
 
-/// What page 0 of a tablespace promises of its other pages.
+/// What page 0 of a tablespace declares about the other pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Promise {
-    /// Nothing.
+    /// Not encrypted.
     None,
-    /// MariaDB: encryption has begun; some pages may still be clear (oldest key version 0).
+    /// MariaDB: encryption is in progress; some pages may be clear (oldest key version 0).
     Begun,
-    /// All are encrypted.
+    /// All pages are encrypted.
     Full,
 }
 
-/// What the bytes of a file say.
+/// State of a file according to its bytes.
 #[must_use]
 pub fn state_of(content: &Content) -> Option<State> {
     match content {
         Content::Tablespace { scan } => state_of_pages(scan),
         Content::Redo { scan } => state_of_redo(scan),
-        // Clear copies without rows are no news: page 0 and its like are never encrypted.
+        // Clear copies without rows do not count: page 0 and similar pages are never encrypted.
         Content::Doublewrite { scan } => {
             state_of_counts(scan.copies.encrypted, scan.copies.clear_data + scan.copies.mislabelled)
         }
@@ -43,17 +43,17 @@ pub fn state_of(content: &Content) -> Option<State> {
     }
 }
 
-/// What the bytes of a temporary file say: it has no header, only content.
+/// State of a temporary file, which has no header.
 #[must_use]
-pub(super) fn state_of_spill(content: &Content) -> Option<State> {
+pub(super) fn state_of_temporary_file(content: &Content) -> Option<State> {
     match content {
         Content::Unknown { looks_random } => looks_random.map(|yes| if yes { State::Encrypted } else { State::Clear }),
         content => state_of(content),
     }
 }
 
-/// What the bytes of a temporary tablespace say: most of them wait to be used, with no page of a table in them.
-/// Page 0 promises nothing of the next ones: servers set its flag when they use the file.
+/// State of a temporary tablespace. Most of its pages are unused, and page 0 declares nothing about later pages:
+/// servers set its flag when they use the file.
 #[must_use]
 pub(super) fn state_of_temporary(content: &Content) -> Option<State> {
     match content {
@@ -66,7 +66,7 @@ pub(super) fn state_of_temporary(content: &Content) -> Option<State> {
     }
 }
 
-/// What page 0 promises.
+/// What page 0 declares.
 #[must_use]
 pub fn promise_of(scan: &TablespaceScan) -> Promise {
     match &scan.page0.encryption {
@@ -80,8 +80,8 @@ pub fn promise_of(scan: &TablespaceScan) -> Promise {
     }
 }
 
-/// A tablespace is what its pages are, not what page 0 promises of them: a promise that no page
-/// keeps proves nothing, and neither does a sample of a conversion that has not ended.
+/// The pages determine the state of a tablespace, not page 0: a declaration that no page confirms proves nothing, and
+/// neither does a sample during a conversion.
 fn state_of_pages(scan: &TablespaceScan) -> Option<State> {
     let counts = &scan.counts;
     let clear = counts.clear_data + counts.mislabelled > 0;
@@ -94,8 +94,8 @@ fn state_of_pages(scan: &TablespaceScan) -> Option<State> {
     }
 }
 
-/// Why the bytes of a tablespace that look encrypted are no proof that it is: the file is damaged.
-/// `system_pages`: pages of all files of the system tablespace, which counts them together.
+/// Why a tablespace with encrypted pages is not proven to be encrypted: the file is damaged. `system_pages`: total
+/// pages of the system tablespace's files.
 #[must_use]
 pub(super) fn damage(scan: &TablespaceScan, system_pages: u64) -> Option<String> {
     let system = scan.kind == TablespaceKind::System;
@@ -110,7 +110,7 @@ pub(super) fn damage(scan: &TablespaceScan, system_pages: u64) -> Option<String>
     (scan.foreign > 0).then(|| format!("{} of its pages belong to another place or tablespace", scan.foreign))
 }
 
-/// Why a tablespace's bytes do not tell its state.
+/// Why the bytes of a tablespace do not show its state.
 #[must_use]
 pub(super) fn undecided(scan: &TablespaceScan) -> &'static str {
     if scan.counts.encrypted > 0 {
@@ -120,7 +120,7 @@ pub(super) fn undecided(scan: &TablespaceScan) -> &'static str {
     }
 }
 
-/// MariaDB encrypts a log whole or not at all, and its header says which; MySQL does it block by block.
+/// MariaDB encrypts a log completely or not at all, as its header says; MySQL encrypts block by block.
 fn state_of_redo(scan: &RedoScan) -> Option<State> {
     match scan.declared_encrypted {
         Some(true) => Some(State::Encrypted),
@@ -129,8 +129,8 @@ fn state_of_redo(scan: &RedoScan) -> Option<State> {
     }
 }
 
-/// Community Galera cannot encrypt, so that a preamble without the word means clear even where
-/// compressed values look random; page files have no preamble, only their content.
+/// Community Galera cannot encrypt, so a preamble without the word means clear, even where compressed values look
+/// random. Page files have no preamble, only content.
 fn state_of_cache(cache: &CacheScan) -> Option<State> {
     let (random, clear) = (cache.content.random, cache.content.clear);
     match cache.preamble.as_ref().map(|preamble| preamble.encrypted == Some(true)) {
@@ -148,7 +148,7 @@ fn state_of_counts(encrypted: u64, clear: u64) -> Option<State> {
     })
 }
 
-/// The bytes of a file that show its state, as an auditor would look them up again.
+/// The bytes that show a file's state, for an auditor to verify.
 #[must_use]
 pub fn byte_evidence(file: &FileFact) -> Vec<Evidence> {
     let at =

@@ -1,4 +1,4 @@
-//! Joins what the server reports with what the files hold.
+//! Joins the server's reports with the files.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use innodb::file_kind::{self, FileKind};
 use innodb::tablespace::{TablespaceKind, TablespaceScan};
 
-use super::bytes::{damage, state_of_spill, state_of_temporary};
+use super::bytes::{damage, state_of_temporary, state_of_temporary_file};
 use super::{Artefact, Kind, State, TEMPORARY_SWITCHES, state_of};
 use crate::facts::Facts;
 use crate::facts::files::{Content, FileFact};
@@ -14,26 +14,26 @@ use crate::facts::host::Role;
 use crate::facts::sql::{SqlFacts, Tablespace, is_on, is_switched_on};
 use crate::path::normal;
 
-/// Variables that switch the encryption of the redo log: MySQL's and Percona's, MariaDB's.
+/// Variables that enable encryption of the redo log: of MySQL and Percona, of MariaDB.
 const REDO_SWITCHES: [&str; 2] = ["innodb_redo_log_encrypt", "innodb_encrypt_log"];
 
-/// Joins, and remembers which files are taken.
+/// State of the join: artefacts so far, and files that are taken.
 pub(super) struct Join<'a> {
     facts: &'a Facts,
     by_path: HashMap<&'a str, &'a FileFact>,
-    /// Files of the data directory by their name below it: paths differ where a link leads there.
+    /// Files of the data directory by relative name: absolute paths differ where a link leads there.
     by_name: HashMap<&'a str, &'a FileFact>,
     by_space: HashMap<u32, Vec<&'a FileFact>>,
-    /// What binary logs are called: directory and name, without the number.
+    /// Directories and names of binary logs, without the number.
     log_stems: HashSet<&'a str>,
-    /// Pages of all files of the system tablespace.
+    /// Total pages of the system tablespace's files.
     system_pages: u64,
     taken: HashSet<&'a str>,
     artefacts: Vec<Artefact<'a>>,
 }
 
 impl<'a> Join<'a> {
-    pub(super) fn of(facts: &'a Facts) -> Vec<Artefact<'a>> {
+    pub(super) fn artefacts(facts: &'a Facts) -> Vec<Artefact<'a>> {
         let mut join = Self::new(facts);
         if let Some(sql) = &facts.sql {
             join.tablespaces(sql);
@@ -47,7 +47,7 @@ impl<'a> Join<'a> {
     }
 
     fn new(facts: &'a Facts) -> Self {
-        // A backup's copy of a tablespace is not the server's tablespace.
+        // The copy of a tablespace in a backup is not the server's tablespace.
         let files = facts.files.iter().flat_map(|files| &files.files).filter(|file| file.role != Role::Backup);
         let mut by_space: HashMap<u32, Vec<&FileFact>> = HashMap::new();
         let mut log_stems = HashSet::new();
@@ -87,8 +87,8 @@ impl<'a> Join<'a> {
                 .or_else(|| self.by_name.get(format!("{}.ibd", space.name).as_str()).copied())
                 .filter(|file| may_hold(file, space.space_id))
                 .or_else(|| self.only_file_of(space.space_id));
-            let said = Said { state: reported_state(&space), by: "tablespaces", switch: None };
-            self.add(kind_of_space(&space), space.name.to_owned(), file, said);
+            let reported = Reported { state: reported_state(&space), by: "tablespaces", switch: None };
+            self.add(kind_of_space(&space), space.name.to_owned(), file, reported);
             if let Some(last) = self.artefacts.last_mut() {
                 last.tablespace = Some(space);
                 last.datafile = path.cloned();
@@ -103,7 +103,8 @@ impl<'a> Join<'a> {
         self.by_path.get(path).copied().or_else(|| self.by_name.get(below()?).copied())
     }
 
-    /// The system tablespace has many files; every other space id has one, or copies we must not guess among.
+    /// The system tablespace has several files. Any other space id has one file, or copies among which we must not
+    /// guess.
     fn only_file_of(&self, space_id: u32) -> Option<&'a FileFact> {
         match self.by_space.get(&space_id)?.as_slice() {
             [file] => Some(file),
@@ -118,8 +119,8 @@ impl<'a> Join<'a> {
                 continue;
             }
             if let Some(kind) = self.kind_of_file(file) {
-                let said = self.said_of(kind, file);
-                self.add(kind, file.name.clone(), Some(file), said);
+                let reported = self.reported_of(kind, file);
+                self.add(kind, file.name.clone(), Some(file), reported);
             }
         }
     }
@@ -147,13 +148,13 @@ impl<'a> Join<'a> {
         };
         Some(match (file.role, kind) {
             (Role::Backup, _) => Kind::Backup,
-            // A table that the server made for itself while it answers, such as #sql-temptable-7-5-0.MAD.
+            // An internal temporary table of the server, such as #sql-temptable-7-5-0.MAD.
             (Role::Temporary, Kind::AriaTable | Kind::PlainTable | Kind::Table) => Kind::Spill,
             _ => kind,
         })
     }
 
-    /// Relay logs are binary logs by content; only where the server keeps them, and their name, tells them apart.
+    /// Relay logs have the content of binary logs; only their directory and name distinguish them.
     fn is_relay_log(&self, file: &FileFact) -> bool {
         let base_name = file.base_name();
         let Some(sql) = &self.facts.sql else { return file.role == Role::RelayLog || base_name.contains("relay") };
@@ -163,7 +164,7 @@ impl<'a> Join<'a> {
         file.role == Role::RelayLog || !listed && (named || base_name.contains("relay"))
     }
 
-    /// What a file must be whose bytes do not tell.
+    /// The kind of a file whose bytes do not show it.
     fn kind_by_name(&self, file: &FileFact) -> Option<Kind> {
         kind_by_name(file).or_else(|| {
             let unread = matches!(file.content, Content::Unreadable { .. });
@@ -171,7 +172,7 @@ impl<'a> Join<'a> {
         })
     }
 
-    /// Called as binary logs are, here or on most servers.
+    /// Named like a binary log of this server, or of most servers.
     fn is_numbered_log(&self, file: &FileFact) -> bool {
         let stem = file.path.rsplit_once('.').map(|(stem, _)| stem);
         let known = stem.is_some_and(|stem| self.log_stems.contains(stem));
@@ -180,8 +181,8 @@ impl<'a> Join<'a> {
             && (known || usual || matches!(file.role, Role::BinaryLog | Role::RelayLog))
     }
 
-    /// A table's file, or a schema, that lies elsewhere: no link is followed out of a directory. A
-    /// server lists its tablespaces itself, and where they are.
+    /// A link to a table's file or a schema outside. Links are not followed out of a directory; the server itself lists
+    /// its tablespaces and their paths.
     fn leads_away(&self, file: &FileFact, target: &str) -> bool {
         let listed = self.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces"));
         let name = file.base_name();
@@ -194,55 +195,55 @@ impl<'a> Join<'a> {
         !listed && !walked && (table || schema) && file.role == Role::Data
     }
 
-    /// What the server says of files that are not tablespaces.
-    fn said_of(&self, kind: Kind, file: &FileFact) -> Said {
-        let Some(sql) = &self.facts.sql else { return Said::default() };
+    /// The server's report about files that are not tablespaces.
+    fn reported_of(&self, kind: Kind, file: &FileFact) -> Reported {
+        let Some(sql) = &self.facts.sql else { return Reported::default() };
         match kind {
             Kind::Redo => switched(sql, &REDO_SWITCHES),
             Kind::BinaryLog => {
-                Said { state: reported_binary_log(sql, file.base_name()), by: "binary_logs", switch: None }
+                Reported { state: reported_binary_log(sql, file.base_name()), by: "binary_logs", switch: None }
             }
             Kind::TemporaryTablespace => switched(sql, &TEMPORARY_SWITCHES),
-            _ => Said::default(),
+            _ => Reported::default(),
         }
     }
 
-    /// Logs that the server lists and whose files were not seen still count.
+    /// Logs that the server lists count even if their files were not found.
     fn binary_logs_without_file(&mut self, sql: &'a SqlFacts) {
         let seen: HashSet<String> =
             self.artefacts.iter().filter_map(|a| a.file).map(|file| file.base_name().to_owned()).collect();
         for row in sql.rows("binary_logs").unwrap_or_default() {
             let name = row.text("name");
             if !seen.contains(name) {
-                let said = Said { state: reported_binary_log(sql, name), by: "binary_logs", switch: None };
-                self.add(Kind::BinaryLog, name.to_owned(), None, said);
+                let reported = Reported { state: reported_binary_log(sql, name), by: "binary_logs", switch: None };
+                self.add(Kind::BinaryLog, name.to_owned(), None, reported);
             }
         }
     }
 
     fn redo_without_file(&mut self, sql: &'a SqlFacts) {
-        let said = switched(sql, &REDO_SWITCHES);
-        if said.state.is_some() && !self.artefacts.iter().any(|a| a.kind == Kind::Redo) {
-            self.add(Kind::Redo, "redo log".to_owned(), None, said);
+        let reported = switched(sql, &REDO_SWITCHES);
+        if reported.state.is_some() && !self.artefacts.iter().any(|a| a.kind == Kind::Redo) {
+            self.add(Kind::Redo, "redo log".to_owned(), None, reported);
         }
     }
 
-    fn add(&mut self, kind: Kind, name: String, file: Option<&'a FileFact>, said: Said) {
+    fn add(&mut self, kind: Kind, name: String, file: Option<&'a FileFact>, reported: Reported) {
         let disk = file.and_then(|file| self.facts.host.as_ref()?.layer_of(&file.path));
         if let Some(file) = file {
             self.taken.insert(&file.path);
         }
         let name = file.map_or(name, |file| file.name.clone());
-        // A tablespace without a byte is not one: neither encrypted nor clear.
+        // A tablespace of zero bytes is neither encrypted nor clear.
         let bytes = file
             .and_then(|file| match kind {
-                Kind::Spill => state_of_spill(&file.content),
+                Kind::Spill => state_of_temporary_file(&file.content),
                 Kind::TemporaryTablespace => state_of_temporary(&file.content),
                 _ => state_of(&file.content),
             })
             .filter(|state| *state != State::Empty || !is_tablespace(kind));
-        let doubt = file.and_then(|file| self.doubt(kind, file, bytes, said.state));
-        let Said { state: reported, by: reported_by, switch } = said;
+        let doubt = file.and_then(|file| self.doubt(kind, file, bytes, reported.state));
+        let Reported { state: reported, by: reported_by, switch } = reported;
         let (tablespace, datafile) = (None, None);
         self.artefacts.push(Artefact {
             kind,
@@ -259,14 +260,14 @@ impl<'a> Join<'a> {
         });
     }
 
-    /// Why a file that was read leaves its state in doubt. One that is clear, or that nobody calls
-    /// encrypted, is not better for being damaged.
+    /// Why a damaged file makes the state doubtful. Files that are clear, or that nobody declares encrypted, remain
+    /// failures despite damage.
     fn doubt(&self, kind: Kind, file: &FileFact, bytes: Option<State>, reported: Option<State>) -> Option<String> {
         match &file.content {
             Content::Tablespace { scan } if bytes == Some(State::Encrypted) && is_tablespace(kind) => {
                 damage(scan, self.system_pages)
             }
-            // The server's word counts for a tablespace that it has made and not written yet.
+            // The server's report counts for a tablespace that it has created but not written yet.
             Content::UnidentifiedTablespace { why, unwritten: false } if reported == Some(State::Encrypted) => {
                 Some(why.clone())
             }
@@ -278,15 +279,15 @@ impl<'a> Join<'a> {
     }
 }
 
-/// What the server says of something, and where.
+/// The server's report about an artefact, and its source.
 #[derive(Default)]
-struct Said {
+struct Reported {
     state: Option<State>,
     by: &'static str,
     switch: Option<&'static str>,
 }
 
-/// Whether a file can be that tablespace's: another one may have taken its path.
+/// Whether the file can belong to the tablespace: another one may have taken its path.
 fn may_hold(file: &FileFact, space_id: u32) -> bool {
     match &file.content {
         Content::Tablespace { scan } => scan.page0.space_id.0 == space_id,
@@ -299,10 +300,10 @@ const fn is_tablespace(kind: Kind) -> bool {
     matches!(kind, Table | GeneralTablespace | MysqlTablespace | SystemTablespace | Undo)
 }
 
-fn switched(sql: &SqlFacts, names: &[&'static str]) -> Said {
+fn switched(sql: &SqlFacts, names: &[&'static str]) -> Reported {
     let set = names.iter().find_map(|name| Some((*name, sql.variable_or_none(name)?)));
     let state = set.map(|(_, value)| if is_switched_on(value) { State::Encrypted } else { State::Clear });
-    Said { state, by: "variables", switch: set.map(|(name, _)| name) }
+    Reported { state, by: "variables", switch: set.map(|(name, _)| name) }
 }
 
 fn datafile_paths(sql: &SqlFacts) -> BTreeMap<u32, String> {
@@ -322,7 +323,7 @@ fn reported_binary_log(sql: &SqlFacts, name: &str) -> Option<State> {
     match row.get("encrypted") {
         Some(value) if is_on(value) => Some(State::Encrypted),
         Some(_) => Some(State::Clear),
-        // MariaDB lists no column for it; the switch only speaks for logs begun after it was set.
+        // MariaDB has no column for it; the variable applies only to logs created after it was set.
         None => None,
     }
 }
@@ -336,7 +337,7 @@ fn reported_state(space: &Tablespace<'_>) -> Option<State> {
     }
 }
 
-/// MySQL lists `mysql` as a general and `innodb_temporary` as a system tablespace.
+/// MySQL lists `mysql` as a general tablespace and `innodb_temporary` as a system tablespace.
 fn kind_of_space(space: &Tablespace<'_>) -> Kind {
     match (space.name, space.kind) {
         ("mysql", _) | (_, "Mysql") => Kind::MysqlTablespace,
@@ -349,7 +350,7 @@ fn kind_of_space(space: &Tablespace<'_>) -> Kind {
     }
 }
 
-/// What a file must be whose bytes do not tell: cut, zeroed, unreadable.
+/// The kind of a file whose bytes do not show it: truncated, zeroed, unreadable.
 fn kind_by_name(file: &FileFact) -> Option<Kind> {
     let name = file.base_name();
     match file_kind::recognise(&[], name, 0) {

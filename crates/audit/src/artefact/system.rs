@@ -1,4 +1,4 @@
-//! What a system tablespace holds, where the server cannot encrypt it.
+//! Content of system tablespaces that the server cannot encrypt.
 
 use innodb::tablespace::TablespaceScan;
 
@@ -6,13 +6,13 @@ use super::{Artefact, Artefacts, Promise};
 use crate::facts::Facts;
 use crate::facts::sql::SqlFacts;
 
-/// Whether this server encrypts its system tablespace, or has done so.
+/// Whether this server encrypts its system tablespace, or has encrypted it.
 pub(crate) fn is_encryptable(facts: &Facts, artefacts: &Artefacts<'_>, file: &Artefact<'_>) -> bool {
     let mariadb = facts.sql.as_ref().map(SqlFacts::is_mariadb).or_else(|| artefacts.written_by_mariadb());
     mariadb == Some(true) || file.promise().is_some_and(|promise| promise != Promise::None)
 }
 
-/// What of the contents of an ibdata1 that is not encrypted is somebody's data.
+/// User data in an ibdata1 that is not encrypted.
 pub(crate) fn contents(facts: &Facts, scan: &TablespaceScan) -> Vec<String> {
     let mut found = Vec::new();
     if scan.change_buffer_pages > 0 {
@@ -22,7 +22,7 @@ pub(crate) fn contents(facts: &Facts, scan: &TablespaceScan) -> Vec<String> {
         found.push(format!("{} undo pages", scan.clear_undo_pages));
     }
     let tables = scan.clear_index_pages.saturating_sub(scan.change_buffer_pages);
-    // Before MySQL 8 the dictionary's own tables lie there, too, and pages do not tell whose they are.
+    // Before MySQL 8.0 it also contains the dictionary's own tables, and pages do not show to which table they belong.
     if tables > 0 && !holds_dictionary(facts, scan) {
         found.push(format!("{tables} index pages of tables"));
     }

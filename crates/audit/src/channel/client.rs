@@ -1,26 +1,26 @@
-//! Connections of clients: whether TLS is offered, whether clear text is taken, who is connected.
+//! Client connections: whether TLS is offered, whether clear text is accepted, who is connected.
 
 use server::probe::PlainLogin;
 
-use super::Said;
+use super::Attested;
 use crate::facts::sql::{Row, SqlFacts, is_on};
 use crate::facts::wire::Port;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade};
 
-/// Whether the server listens on no network at all: then only this host reaches it.
+/// Whether the server listens on no network interface, so that only this host reaches it.
 #[must_use]
 pub fn networking_off(facts: &Facts) -> bool {
     facts.sql.as_ref().is_some_and(|sql| sql.variable_on("skip_networking") == Ok(true))
 }
 
-/// Whether the main listener offers TLS: greeting, our own session, the server's table, `have_ssl`.
+/// Whether the main listener offers TLS, according to greeting, own session, the server's table and `have_ssl`.
 ///
-/// A missing `have_ssl` says nothing: MySQL dropped the variable, not TLS.
+/// A missing `have_ssl` shows nothing: MySQL removed the variable, not TLS.
 ///
 /// # Errors
-/// [`Unseen`] if none of them was to be had.
-pub fn offers_tls(facts: &Facts) -> Seen<Said<bool>> {
+/// [`Unseen`] if none of these is available.
+pub fn offers_tls(facts: &Facts) -> Seen<Attested<bool>> {
     let port = facts.wire.as_ref().and_then(|wire| wire.ports().into_iter().find(|port| port.name == "main port"));
     if let Some(port) = port
         && let Some(offers) = port.offers_tls
@@ -30,7 +30,7 @@ pub fn offers_tls(facts: &Facts) -> Seen<Said<bool>> {
         } else {
             "the greeting offers no TLS (CLIENT_SSL is not set)"
         };
-        return Ok(Said::new(offers, Grade::Wire, seen_at(&port, words)));
+        return Ok(Attested::new(offers, Grade::Wire, seen_at(&port, words)));
     }
     let sql = facts.sql().map_err(|unseen| facts.wire().err().unwrap_or(unseen))?;
     own_session(sql).or_else(|| channel_enabled(sql)).or_else(|| have_ssl(sql)).ok_or_else(|| Unseen {
@@ -43,49 +43,50 @@ pub fn offers_tls(facts: &Facts) -> Seen<Said<bool>> {
     })
 }
 
-fn own_session(sql: &SqlFacts) -> Option<Said<bool>> {
+fn own_session(sql: &SqlFacts) -> Option<Attested<bool>> {
     let tls = sql.session.tls.as_ref()?;
     let observation = format!("this audit's own connection uses {tls}");
-    Some(Said::new(true, Grade::Wire, Evidence::Wire { endpoint: sql.session.endpoint.clone(), observation }))
+    Some(Attested::new(true, Grade::Wire, Evidence::Wire { endpoint: sql.session.endpoint.clone(), observation }))
 }
 
-fn channel_enabled(sql: &SqlFacts) -> Option<Said<bool>> {
+fn channel_enabled(sql: &SqlFacts) -> Option<Attested<bool>> {
     let rows = sql.rows("tls_channels").ok()?;
     let row = rows.iter().find(|row| row.text("channel") == "mysql_main" && row.text("property") == "Enabled")?;
     let evidence = sql.evidence("tls_channels", format!("mysql_main Enabled = {}", row.text("value")));
-    Some(Said::new(row.yes("value"), Grade::Reported, evidence))
+    Some(Attested::new(row.yes("value"), Grade::Reported, evidence))
 }
 
-fn have_ssl(sql: &SqlFacts) -> Option<Said<bool>> {
+fn have_ssl(sql: &SqlFacts) -> Option<Attested<bool>> {
     let name = ["have_ssl", "have_openssl"].into_iter().find(|name| sql.variable_or_none(name).is_some())?;
-    Some(Said::new(sql.variable_on(name).ok()?, Grade::Declared, sql.variable_evidence(name)))
+    Some(Attested::new(sql.variable_on(name).ok()?, Grade::Declared, sql.variable_evidence(name)))
 }
 
-/// Whether a login in clear over TCP succeeds for accounts that do not ask for TLS themselves.
+/// Whether accounts that do not require TLS can log in over TCP in clear text.
 ///
-/// One account's refusal speaks for all only where the server is set to refuse all: that account
-/// may itself require TLS. MariaDB answers 1045, as for a wrong password; since the same account
-/// came in over TLS or the socket, it is the transport that was refused.
+/// One account's refusal applies to all only if the server is configured to refuse all: the account itself may require
+/// TLS. MariaDB answers 1045, as for a wrong password; since the same account has logged in over TLS or the socket, the
+/// transport was refused.
 ///
 /// # Errors
-/// [`Unseen`] if neither the wire nor a variable tells.
-pub fn takes_plain_text(facts: &Facts) -> Seen<Said<bool>> {
+/// [`Unseen`] if neither a probe nor a variable shows it.
+pub fn takes_plain_text(facts: &Facts) -> Seen<Attested<bool>> {
     let tried = facts.wire.as_ref().and_then(|wire| wire.plain_login.as_ref());
     let Some(sql) = &facts.sql else {
         return match tried {
-            Some(PlainLogin::Accepted) => Ok(Said::new(true, Grade::Wire, plain_evidence(facts, "succeeded"))),
+            Some(PlainLogin::Accepted) => Ok(Attested::new(true, Grade::Wire, plain_evidence(facts, "succeeded"))),
             _ => Err(facts.sql().err().unwrap_or_else(nothing_tried)),
         };
     };
     let required = sql.variable_on("require_secure_transport") == Ok(true);
     let declared = sql.variable_evidence("require_secure_transport");
-    let seen =
-        |accepted, words: &str| Said::new(accepted, Grade::Wire, plain_evidence(facts, words)).and(declared.clone());
+    let seen = |accepted, words: &str| {
+        Attested::new(accepted, Grade::Wire, plain_evidence(facts, words)).and(declared.clone())
+    };
     Ok(match tried {
         Some(PlainLogin::Accepted) => seen(true, "succeeded"),
         Some(PlainLogin::RefusedTransport(code)) if required => seen(false, &format!("was refused with error {code}")),
         Some(PlainLogin::Denied(1045)) if required && sql.is_mariadb() => seen(false, "was refused with error 1045"),
-        _ => Said::new(!required, Grade::Declared, declared),
+        _ => Attested::new(!required, Grade::Declared, declared),
     })
 }
 
@@ -103,35 +104,35 @@ fn nothing_tried() -> Unseen {
     }
 }
 
-/// What was seen at a port, as evidence.
+/// Observations at a port, as evidence.
 #[must_use]
 pub fn seen_at(port: &Port<'_>, observation: impl Into<String>) -> Evidence {
     Evidence::Wire { endpoint: port.endpoint.to_owned(), observation: observation.into() }
 }
 
-/// A connection that the server holds.
+/// A connection to the server.
 #[derive(Debug, Clone, Copy)]
 pub struct Connection<'a> {
-    /// The server's number of it.
+    /// The server's thread id.
     pub thread_id: &'a str,
     /// Account name.
     pub user: &'a str,
-    /// Where it comes from, without the port.
+    /// Client host, without the port.
     pub host: &'a str,
-    /// What it does: `Query`, `Sleep`, `Binlog Dump GTID`, …
+    /// Current command: `Query`, `Sleep`, `Binlog Dump GTID`, …
     pub command: &'a str,
-    /// `TCP/IP` is clear; `SSL/TLS`, `Socket`, `Named Pipe`, `Shared Memory`.
+    /// Connection type: `TCP/IP` is clear text; `SSL/TLS`, `Socket`, `Named Pipe`, `Shared Memory`.
     pub kind: &'a str,
     /// Client library.
     pub client: &'a str,
-    /// Its version.
+    /// Version of the client library.
     pub client_version: &'a str,
-    /// Program, if it gave its name.
+    /// Name of the program, if sent.
     pub program: &'a str,
 }
 
 impl<'a> Connection<'a> {
-    fn of(row: &Row<'a>) -> Self {
+    fn from_row(row: &Row<'a>) -> Self {
         let host = row.text("host");
         Self {
             thread_id: row.text("thread_id"),
@@ -145,19 +146,19 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Whether whoever hears the wire reads it.
+    /// Whether a sniffer can read it.
     #[must_use]
     pub fn clear(&self) -> bool {
         self.kind.eq_ignore_ascii_case("TCP/IP")
     }
 
-    /// Whether it goes over a network, encrypted or not.
+    /// Whether it uses a network, encrypted or not.
     #[must_use]
     pub fn networked(&self) -> bool {
         self.clear() || self.kind.eq_ignore_ascii_case("SSL/TLS")
     }
 
-    /// Whether a replica pulls the binary log through it.
+    /// Whether a replica reads the binary log over it.
     #[must_use]
     pub fn is_dump(&self) -> bool {
         self.command.to_ascii_lowercase().starts_with("binlog dump")
@@ -169,7 +170,7 @@ impl<'a> Connection<'a> {
         format!("{}@{}", self.user, self.host)
     }
 
-    /// Library, version and program, as far as the client told.
+    /// Library, version and program, as far as the client sent them.
     #[must_use]
     pub fn driver(&self) -> String {
         let parts: Vec<&str> =
@@ -186,11 +187,11 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Every connection of a client; threads of the server itself have no connection type.
+/// All client connections; the server's internal threads have no connection type.
 ///
 /// # Errors
-/// [`Unseen`] if the performance schema is off or closed to us: its table is then empty, which
-/// says nothing about connections.
+/// [`Unseen`] if the performance schema is disabled or not accessible: its table is then empty, which proves nothing
+/// about connections.
 pub fn connections(sql: &SqlFacts) -> Seen<Vec<Connection<'_>>> {
     let unseen = |why: String, remedy: String| Unseen { what: "live connections".to_owned(), why, remedy };
     if sql.variable_or_none("performance_schema").is_some_and(|value| !is_on(value)) {
@@ -206,9 +207,10 @@ pub fn connections(sql: &SqlFacts) -> Seen<Vec<Connection<'_>>> {
         ));
     }
     let rows = sql.rows("connections").map_err(|seen| unseen(seen.why, seen.remedy))?;
-    let connections: Vec<Connection<'_>> = rows.iter().map(Connection::of).filter(|c| !c.kind.is_empty()).collect();
+    let connections: Vec<Connection<'_>> =
+        rows.iter().map(Connection::from_row).filter(|c| !c.kind.is_empty()).collect();
     if connections.is_empty() {
-        // Our own connection must be among them.
+        // The audit's own connection must be in the list.
         return Err(unseen(
             "performance_schema.threads shows not even this audit's own connection".to_owned(),
             format!("GRANT SELECT ON performance_schema.* TO {}", sql.session.account),

@@ -1,15 +1,15 @@
-//! Galera: replication and incremental transfer, which share one set of options.
+//! Galera replication and incremental state transfer, which share one set of options.
 
 use std::collections::BTreeMap;
 
 use crate::facts::sql::{SqlFacts, is_on};
 
-/// A server that runs as a Galera node.
+/// Settings of a Galera node.
 #[derive(Debug, Clone)]
 pub struct Galera<'a> {
-    /// `wsrep_provider_options` as keys and values; keys in lower case.
+    /// `wsrep_provider_options` by key, in lower case.
     pub options: BTreeMap<String, &'a str>,
-    /// Percona XtraDB Cluster's switch for all cluster traffic.
+    /// `pxc_encrypt_cluster_traffic` of Percona XtraDB Cluster.
     pub pxc_encrypt: Option<bool>,
     /// `wsrep_sst_method`.
     pub sst_method: &'a str,
@@ -30,10 +30,10 @@ pub fn galera(sql: &SqlFacts) -> Option<Galera<'_>> {
 }
 
 impl Galera<'_> {
-    /// Whether the provider encrypts; none if it does not tell.
+    /// Whether the provider encrypts; `None` if it does not show it.
     ///
-    /// The provider lists what is in force, so its word outranks Percona's switch. Without
-    /// `socket.ssl` a certificate with its key switches TLS on (`gu_asio.cpp`, `ssl_prepare`).
+    /// The provider lists effective options, so they take precedence over Percona's variable. Without `socket.ssl`, a
+    /// certificate with its key enables TLS (`gu_asio.cpp`, `ssl_prepare`).
     #[must_use]
     pub fn encrypted(&self) -> Option<bool> {
         if let Some(value) = self.option("socket.ssl") {
@@ -45,20 +45,20 @@ impl Galera<'_> {
         self.pxc_encrypt.or_else(|| (!self.options.is_empty()).then_some(false))
     }
 
-    /// Whether peers without TLS are taken, too.
+    /// Whether peers without TLS are accepted, too.
     #[must_use]
     pub fn takes_clear_peers(&self) -> bool {
         self.option("socket.dynamic").is_some_and(is_yes)
     }
 
-    /// A provider option that is set.
+    /// A provider option, if it is set.
     #[must_use]
     pub fn option(&self, key: &str) -> Option<&str> {
         self.options.get(key).copied().filter(|value| !value.is_empty())
     }
 }
 
-/// The provider's spellings of true.
+/// The provider's notations of true.
 fn is_yes(value: &str) -> bool {
     is_on(value) || value.eq_ignore_ascii_case("T")
 }

@@ -1,27 +1,27 @@
-//! Group Replication: its switches for TLS.
+//! Group Replication's TLS settings.
 
 use crate::facts::Seen;
 use crate::facts::sql::{SqlFacts, is_on};
 
-/// What a server with the plug-in declares; none for what it does not tell.
+/// TLS settings of a server with the plug-in; `None` if unknown.
 #[derive(Debug, Clone, Copy)]
 pub struct Group<'a> {
     /// TLS between members: `DISABLED`, `REQUIRED`, `VERIFY_CA`, `VERIFY_IDENTITY`.
     pub mode: Option<&'a str>,
-    /// Whether a joining member recovers over TLS.
+    /// Whether recovery of a joining member uses TLS.
     pub recovery_tls: Option<bool>,
-    /// Whether it checks the donor's certificate.
+    /// Whether recovery verifies the donor's certificate.
     pub recovery_verified: Option<bool>,
 }
 
 impl Group<'_> {
-    /// Whether messages between members are in clear.
+    /// Whether messages between members are in clear text.
     #[must_use]
     pub fn messages_clear(&self) -> Option<bool> {
         self.mode.map(|mode| mode.eq_ignore_ascii_case("DISABLED"))
     }
 
-    /// Whether members check each other's certificates.
+    /// Whether members verify each other's certificates.
     #[must_use]
     pub fn messages_verified(&self) -> Option<bool> {
         self.mode.map(|mode| mode.to_ascii_uppercase().starts_with("VERIFY_"))
@@ -40,7 +40,7 @@ pub fn members(sql: &SqlFacts) -> Seen<Option<usize>> {
 
 /// Group Replication's settings, if the plug-in is active.
 ///
-/// Without the right to list plug-ins its variables tell: they exist only while it is loaded.
+/// Without the privilege to list plug-ins its variables show it: they exist only while it is loaded.
 #[must_use]
 pub fn group(sql: &SqlFacts) -> Option<Group<'_>> {
     let mode = sql.variable_or_none("group_replication_ssl_mode");

@@ -1,6 +1,6 @@
-//! Ways that data moves, and what variables, tables and the wire say of each.
+//! Network channels, and what variables, tables and probes show about each.
 //!
-//! The checks and the coverage map both judge these, so that they cannot disagree.
+//! The checks and the coverage map both use them, so that they cannot disagree.
 
 pub mod client;
 pub mod galera;
@@ -10,19 +10,19 @@ pub mod transfer;
 
 use crate::finding::{Evidence, Grade};
 
-/// A statement about a channel and what it rests on.
+/// A fact about a channel, with its evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said<T> {
-    /// The statement.
+pub struct Attested<T> {
+    /// The fact.
     pub value: T,
-    /// The strongest evidence behind it.
+    /// Grade of the strongest evidence.
     pub grade: Grade,
-    /// The evidence, strongest first.
+    /// Evidence, strongest first.
     pub evidence: Vec<Evidence>,
 }
 
-impl<T> Said<T> {
-    /// A statement with one piece of evidence.
+impl<T> Attested<T> {
+    /// A fact with one piece of evidence.
     pub(crate) fn new(value: T, grade: Grade, evidence: Evidence) -> Self {
         Self { value, grade, evidence: vec![evidence] }
     }

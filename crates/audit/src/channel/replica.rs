@@ -1,33 +1,33 @@
-//! Replication: channels by which this server pulls.
+//! Replication channels of this server as a replica.
 
 use crate::facts::sql::{Answer, Outcome, Row, SqlFacts, is_on};
 use crate::facts::{Seen, Unseen};
 
-/// A channel by which this server pulls another one's binary log.
+/// A channel by which this server reads another one's binary log.
 #[derive(Debug, Clone, Copy)]
 pub struct Channel<'a> {
-    /// Its name; empty for the default one.
+    /// Name; empty for the default channel.
     pub name: &'a str,
-    /// The source.
+    /// Host of the source.
     pub host: &'a str,
-    /// Its port.
+    /// Port of the source.
     pub port: &'a str,
     /// The account on the source.
     pub user: &'a str,
-    /// Whether TLS is used. `Ignored` is a server built without TLS, so it is not.
+    /// Whether TLS is used. `Ignored` means that the server was built without TLS, so it is not.
     pub tls: bool,
-    /// Whether the source's certificate and name are checked.
+    /// Whether the source's certificate and name are verified.
     pub verified: bool,
-    /// File of the authorities; may be empty.
+    /// File with the authorities; may be empty.
     pub ca: &'a str,
-    /// Whether the source's password key is fetched from whoever answers.
+    /// Whether the RSA key for the password is requested from an unverified source.
     pub fetches_key: bool,
     /// Whether it is connected, or tries to be: nobody has stopped it.
     pub runs: bool,
 }
 
 impl<'a> Channel<'a> {
-    fn of(row: &Row<'a>) -> Self {
+    fn from_row(row: &Row<'a>) -> Self {
         Self {
             name: row.text("channel"),
             host: row.text("host"),
@@ -41,17 +41,17 @@ impl<'a> Channel<'a> {
         }
     }
 
-    /// Whether it would rather stop than go on in clear with a source that offers no TLS.
+    /// Whether the channel refuses a source that does not offer TLS.
     ///
-    /// MariaDB takes `MASTER_SSL=1` for a wish unless it verifies the certificate, too: replicas of 10.11.19
-    /// and 11.8.6 were seen to pull in clear with it. MySQL enforces it since 5.7.3 (`rpl_slave.cc`,
+    /// MariaDB treats `MASTER_SSL=1` as a preference unless the certificate is verified, too: replicas of 10.11.19 and
+    /// 11.8.6 were seen to replicate in clear text with it. MySQL enforces it since 5.7.3 (`rpl_slave.cc`,
     /// `MYSQL_OPT_SSL_ENFORCE`; seen on 9.7.4).
     #[must_use]
     pub fn enforces_tls(&self, sql: &SqlFacts) -> bool {
         self.tls && (self.verified || sql.mysql_since(5, 7, 3))
     }
 
-    /// What findings call it.
+    /// Name in findings.
     #[must_use]
     pub fn artefact(&self) -> String {
         if self.name.is_empty() { "default channel".to_owned() } else { format!("channel {}", self.name) }
@@ -64,11 +64,10 @@ impl<'a> Channel<'a> {
     }
 }
 
-/// The channels that are configured; Group Replication's own are judged with it.
+/// The configured channels; Group Replication's own are judged with it.
 ///
 /// # Errors
-/// [`Unseen`] if they cannot be asked, or if the table is empty because the performance schema
-/// is off: it exists then and shows nothing, whatever is configured.
+/// [`Unseen`] if they cannot be queried, or if the table is empty because the performance schema is disabled.
 pub fn channels(sql: &SqlFacts) -> Seen<Vec<Channel<'_>>> {
     let rows =
         sql.rows("replica_channels").map_err(|unseen| Unseen { what: "replication channels".to_owned(), ..unseen })?;
@@ -80,10 +79,10 @@ pub fn channels(sql: &SqlFacts) -> Seen<Vec<Channel<'_>>> {
         });
     }
     let ours = |channel: &Channel<'_>| !channel.host.is_empty() && !channel.name.starts_with("group_replication_");
-    Ok(rows.iter().map(Channel::of).filter(ours).collect())
+    Ok(rows.iter().map(Channel::from_row).filter(ours).collect())
 }
 
-/// `SHOW … STATUS` answers even without the performance schema.
+/// `SHOW … STATUS` works without the performance schema.
 fn empty_is_an_answer(sql: &SqlFacts) -> bool {
     let asked = |answer: &Answer| {
         matches!(answer.outcome, Outcome::Rows { .. })

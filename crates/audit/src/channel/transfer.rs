@@ -1,4 +1,4 @@
-//! Galera's state transfer: what its script will do, read as the script reads it.
+//! Galera's state transfer: evaluates its options as the transfer scripts do.
 //!
 //! Source: `wsrep_sst_common`, `wsrep_sst_mariabackup` and `wsrep_sst_rsync` of MariaDB 10.11.19;
 //! Percona's `wsrep_sst_xtrabackup-v2`.
@@ -9,33 +9,33 @@ use super::galera::Galera;
 use crate::facts::host::{HostFacts, OptionEntry};
 use crate::facts::{Facts, Seen, Unseen};
 
-/// How a transfer of the whole state is protected.
+/// Security of a full state transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Security {
-    /// Not at all.
+    /// Clear text.
     Clear,
-    /// With one shared key, which the script puts on a command line and into the error log.
+    /// Encryption with one shared key, which the script exposes on a command line and in the error log.
     SharedKey,
-    /// TLS that takes any peer.
+    /// TLS that accepts any peer.
     Unverified,
-    /// TLS whose peers must have a certificate of the cluster's authority.
+    /// TLS that requires a certificate of the cluster's authority.
     Chain,
-    /// TLS that also checks who the peer is.
+    /// TLS that also verifies the peer's name.
     Identity,
 }
 
-/// The protection, why, and the option lines that decide it.
+/// The security, the reason, and the option lines that determine it.
 #[derive(Debug, Clone)]
 pub struct Transfer<'a> {
-    /// The protection.
+    /// Security of the transfer.
     pub security: Security,
-    /// What decides, in words.
+    /// The reason, for people.
     pub why: String,
-    /// The lines that were found.
+    /// The relevant option lines.
     pub options: Vec<&'a OptionEntry>,
 }
 
-/// What a node's next state transfer would be like.
+/// Security of a node's next state transfer.
 ///
 /// # Errors
 /// [`Unseen`] if the option files, which the scripts read at transfer time, were not read.
@@ -51,13 +51,13 @@ pub fn transfer<'a>(facts: &'a Facts, node: &Galera<'_>) -> Seen<Transfer<'a>> {
         "mysqldump" => Ok(plain(Security::Clear, "the mysqldump method sends SQL text without TLS")),
         "clone" => Ok(plain(Security::Clear, "the clone method follows pxc_encrypt_cluster_traffic, which is not ON")),
         method => {
-            let script = Script::of(facts, method.starts_with("rsync"))?;
+            let script = Script::from_facts(facts, method.starts_with("rsync"))?;
             Ok(if method.starts_with("rsync") { script.rsync() } else { script.backup() })
         }
     }
 }
 
-/// The options as a transfer script sees them.
+/// The options that a transfer script sees.
 struct Script<'a> {
     host: &'a HostFacts,
     rsync: bool,
@@ -65,7 +65,7 @@ struct Script<'a> {
 }
 
 impl<'a> Script<'a> {
-    fn of(facts: &'a Facts, rsync: bool) -> Seen<Self> {
+    fn from_facts(facts: &'a Facts, rsync: bool) -> Seen<Self> {
         let host = facts
             .host()
             .map_err(|unseen| Unseen { what: "the [sst] group of the option files".to_owned(), ..unseen })?;
@@ -79,7 +79,7 @@ impl<'a> Script<'a> {
         Ok(Self { host, rsync, used: Vec::new() })
     }
 
-    /// The last value of `key`, empty ones counting as not set.
+    /// The last value of `key`; an empty one counts as unset.
     fn value(&mut self, key: &str) -> Option<&'a str> {
         let (rsync, tls_file) = (self.rsync, ["tca", "tcapath", "tcert", "tkey"].contains(&key));
         let read = |group: &str| match group {
@@ -95,11 +95,11 @@ impl<'a> Script<'a> {
             .rev()
             .find(|entry| entry.read_by_server && entry.key == key && read(&entry.group))?;
         self.used.push(entry);
-        // The path of a private key is no secret, but a collector may leave it out as one.
+        // The path of a private key is not secret, but a collector may omit it as one.
         entry.value.as_deref().or_else(|| entry.secret.then_some("set")).filter(|value| !value.is_empty())
     }
 
-    /// Certificate with key, and authority: the old names, if any is set, hide the new ones.
+    /// Certificate with key, and authority. If an old option name is used, it hides the new ones.
     fn certificates(&mut self) -> (bool, bool) {
         let old = ["tca", "tcapath", "tcert", "tkey"].map(|key| self.value(key).is_some());
         let new = ["ssl_ca", "ssl_capath", "ssl_cert", "ssl_key"].map(|key| self.value(key).is_some());

@@ -1,4 +1,4 @@
-//! Commands that work on the very fork and version that is judged.
+//! Remedies for the fork and version that is judged.
 
 use std::path::Path;
 
@@ -17,8 +17,8 @@ pub(super) fn set_variable(sql: &SqlFacts, name: &str, value: &str) -> Remedy {
     }
 }
 
-/// A value as `SET` takes it: words but for the switches' are quoted, or `FORCE` is a syntax error
-/// (seen on MariaDB 10.11); numbers must not be.
+/// A value in the syntax of `SET`: words other than those of switches are quoted, because an unquoted `FORCE` is a
+/// syntax error (seen on MariaDB 10.11); numbers must not be quoted.
 fn literal(value: &str) -> String {
     let bare = ["ON", "OFF", "NULL", "DEFAULT"].iter().any(|word| value.eq_ignore_ascii_case(word));
     let number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
@@ -28,7 +28,7 @@ fn literal(value: &str) -> String {
     format!("'{}'", value.replace('\'', "''"))
 }
 
-/// Sets a variable that only a start of the server can set.
+/// Sets a variable that can only be set at server start.
 pub(super) fn set_at_start(sql: &SqlFacts, name: &str, value: &str) -> Remedy {
     option(sql, name, value).then_restart()
 }
@@ -38,34 +38,34 @@ pub(super) fn option(sql: &SqlFacts, name: &str, value: &str) -> Remedy {
     Remedy::option_file(group(sql), [format!("{name} = {value}")])
 }
 
-/// The user whom files of the server have to belong to, as `chown` takes it.
+/// Owner of the server's files, in the syntax of `chown`.
 pub(super) fn server_user(cx: &Context<'_>) -> String {
     let process = cx.facts.host.as_ref().and_then(|host| host.process.as_ref());
     process.map_or_else(|| "mysql".to_owned(), |process| process.uid.to_string())
 }
 
-/// A path of that name beside the data directory, as a shell takes it.
+/// A path next to the data directory, quoted for a shell.
 pub(super) fn beside_datadir(sql: &SqlFacts, name: &str) -> String {
     let datadir = Path::new(sql.identity.datadir.trim_end_matches('/'));
     word(&datadir.with_file_name(name).to_string_lossy())
 }
 
-/// The option group that this server reads and its siblings may not.
+/// The option group that this server reads and others may not.
 pub(super) fn group(sql: &SqlFacts) -> &'static str {
     if sql.is_mariadb() { "mariadb" } else { "mysqld" }
 }
 
-/// A name as a statement takes it whatever it holds.
+/// A quoted identifier.
 pub(super) fn identifier(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// A table with its schema, as a statement takes it.
+/// A quoted table name with its schema.
 pub(super) fn table(schema: &str, name: &str) -> String {
     format!("{}.{}", identifier(schema), identifier(name))
 }
 
-/// A path, or another word, as a shell takes it: quoted if it holds more than harmless characters.
+/// A path or other word for a shell; quoted if it has special characters.
 pub(super) fn word(text: &str) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if !text.is_empty() && !text.starts_with('-') && text.chars().all(harmless) {

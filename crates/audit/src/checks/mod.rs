@@ -1,8 +1,8 @@
 //! The table of all checks. A new check is one new file and one line in its area's `mod.rs`.
 
-/// The checks of an area in the order of the reference, one line each: the module and its row of the table.
+/// The checks of an area in the order of the reference, one line each: the module and its entry of the table.
 ///
-/// `rustfmt` does not find modules that a macro declares: `make lint` names their files.
+/// `rustfmt` does not find modules declared by a macro: `make lint` names their files.
 macro_rules! checks {
     ($table:ident: $($name:ident,)+) => {
         $(pub(super) mod $name;)+
@@ -33,7 +33,7 @@ mod tls;
 pub(crate) use tls::made as probes;
 
 pub(crate) use ev::{drift::CHECK as DRIFT, waiver_expired::CHECK as WAIVER_EXPIRED};
-// Checks that others ask for one by one.
+// Checks that other code refers to by name.
 pub use ev::mismatch::CHECK as MISMATCH;
 pub use ev::not_persistent::CHECK as NOT_PERSISTENT;
 pub use key::cannot_open::CHECK as CANNOT_OPEN;
@@ -52,16 +52,16 @@ pub use rest::undo_plaintext::CHECK as UNDO_PLAINTEXT;
 
 use crate::check::Check;
 
-/// What checks are about, with the checks of it.
+/// An area, and its checks.
 #[derive(Debug)]
 pub struct Area {
-    /// The first part of its checks' ids.
+    /// Prefix of its checks' ids.
     pub name: &'static str,
-    /// What it is about, for people.
+    /// Title for people.
     pub title: &'static str,
-    /// Checks that judge facts.
+    /// Checks of facts.
     pub checks: &'static [Check],
-    /// Checks that judge what the others found; they run last.
+    /// Checks of the other checks' findings; they run last.
     pub closing_checks: &'static [Check],
 }
 
@@ -86,12 +86,12 @@ pub static AREAS: &[Area] = &[
     Area { closing_checks: ev::CLOSING_CHECKS, ..area("ev", "evidence and drift", ev::CHECKS) },
 ];
 
-/// Checks that judge facts, in the order of the reference.
+/// Checks of facts, in the order of the reference.
 pub fn judging() -> impl Iterator<Item = &'static Check> {
     AREAS.iter().flat_map(|area| area.checks)
 }
 
-/// Checks that judge what the others found; they run last.
+/// Checks of the other checks' findings; they run last.
 pub fn closing() -> impl Iterator<Item = &'static Check> {
     AREAS.iter().flat_map(|area| area.closing_checks)
 }
@@ -101,7 +101,7 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
     judging().chain(closing())
 }
 
-/// The check called `id`.
+/// The check with this id.
 #[must_use]
 pub fn find(id: &str) -> Option<&'static Check> {
     all().find(|check| check.id == id)

@@ -1,4 +1,4 @@
-//! Fixes that stop a server, or lock clients out, unless another fix comes first.
+//! Remedies that would stop a server or lock clients out unless another remedy comes first.
 
 use super::key::not_loaded;
 use super::tls;
@@ -6,7 +6,7 @@ use crate::channel::client::offers_tls;
 use crate::facts::Facts;
 use crate::remedy::Remedy;
 
-/// The fix, with the check before it whose own fix has to come first.
+/// Adds to the remedy the check whose remedy must come first.
 pub(crate) fn in_order(facts: &Facts, id: &str, remedy: Remedy) -> Remedy {
     let first =
         [(not_loaded::CHECK.id, needs_keys(facts, &remedy)), (tls::disabled::CHECK.id, needs_tls(facts, &remedy))];
@@ -16,14 +16,14 @@ pub(crate) fn in_order(facts: &Facts, id: &str, remedy: Remedy) -> Remedy {
     }
 }
 
-/// Without keys MariaDB does not start with a switch of encryption in its option file, nor MySQL with that of the
-/// binary log; statements fail. Run on MariaDB 10.11 and MySQL 9.7.
+/// Without keys, MariaDB does not start with an encryption variable in its option file, nor MySQL with that of the
+/// binary log; statements fail. Seen on MariaDB 10.11 and MySQL 9.7.
 fn needs_keys(facts: &Facts, remedy: &Remedy) -> bool {
     let asks = remedy.asks_for(&["ENCRYPTION='Y'", "ENCRYPTED=YES"]) || remedy.asks_for(not_loaded::REQUESTS);
     asks && facts.sql.as_ref().is_some_and(not_loaded::is_missing)
 }
 
-/// Who has to use TLS and is offered none cannot log in.
+/// Clients that must use TLS cannot log in if it is not offered.
 fn needs_tls(facts: &Facts, remedy: &Remedy) -> bool {
     let asks = remedy.asks_for(&["REQUIRE SSL", "REQUIRE X509", "require_secure_transport"]);
     asks && offers_tls(facts).is_ok_and(|offer| !offer.value)

@@ -1,11 +1,11 @@
-//! What a proof page by page says, as evidence.
+//! Results of a page-by-page proof, as evidence.
 
 use innodb::verify::Finding;
 
 use crate::facts::proof::Unsound;
 use crate::finding::Evidence;
 
-/// Where which check failed, so that anybody can look there; the file as a whole if nothing says where.
+/// Where which check failed, so that it can be verified; the whole file if there is no position.
 pub(super) fn evidence(file: &Unsound) -> Vec<Evidence> {
     if file.findings.is_empty() {
         return vec![bytes(file, None, format!("{}: `sealant verify` says why", file.verdict.name()))];
@@ -17,7 +17,7 @@ fn bytes(file: &Unsound, offset: Option<u64>, meaning: String) -> Evidence {
     Evidence::Bytes { path: file.path.clone(), offset: offset.unwrap_or(0), hex: String::new(), meaning }
 }
 
-/// The check has the name that `sealant verify` gives it in JSON.
+/// The name of the check in the JSON of `sealant verify`.
 fn words(file: &Unsound, finding: &Finding) -> String {
     let check = serde_json::to_value(finding.check).ok();
     let check = check.as_ref().and_then(|name| name.as_str()).unwrap_or("check").to_owned();
@@ -27,7 +27,7 @@ fn words(file: &Unsound, finding: &Finding) -> String {
     }
 }
 
-/// What a unit of such a file is called.
+/// Unit of such a file.
 pub(super) fn unit_name(kind: &str) -> &'static str {
     match kind {
         "redo" => "block",
@@ -36,7 +36,7 @@ pub(super) fn unit_name(kind: &str) -> &'static str {
     }
 }
 
-/// Proofs made by hand.
+/// Hand-made proofs.
 #[cfg(test)]
 pub(super) mod made {
     use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ pub(super) mod made {
     use innodb::MasterKeyId;
     use innodb::verify::{RequiredKey, Units, Verdict};
 
-    use crate::facts::proof::{GivenStore, Proof, Unsound};
+    use crate::facts::proof::{Proof, ProofStore, Unsound};
 
     /// A proof by one keyring, with so many sound encrypted files besides these.
     pub(in crate::checks) fn proof(sound: u64, unsound: Vec<Unsound>) -> Proof {
@@ -68,8 +68,8 @@ pub(super) mod made {
     }
 
     /// A key store that could be used.
-    pub(in crate::checks) fn store(path: &str) -> GivenStore {
-        GivenStore { path: path.to_owned(), why: None, no_copy: None, damaged_entries: 0 }
+    pub(in crate::checks) fn store(path: &str) -> ProofStore {
+        ProofStore { path: path.to_owned(), why: None, no_copy: None, damaged_entries: 0 }
     }
 
     /// A table of the data directory with this verdict, wrapped by master key 3.

@@ -1,7 +1,7 @@
-//! What option files and the command line say of a variable, in the server's own reading.
+//! Variables in option files and on the command line, interpreted as the server does.
 //!
-//! Both families read `-` as `_` in names, take a bare option as ON, `skip_x` and `disable_x`
-//! as `x = OFF`, `enable_x` as ON, and pass over an unknown option that begins with `loose_`.
+//! Both families read `-` as `_` in names, a bare option as ON, `skip_x` and `disable_x` as `x = OFF`, `enable_x` as
+//! ON, and ignore an unknown option that begins with `loose_`.
 
 pub(super) use server::option_group::SERVER as SERVER_GROUPS;
 use server::option_group::of_one_version;
@@ -15,31 +15,31 @@ use crate::finding::Evidence;
 pub(super) struct Set<'a> {
     /// The entry.
     pub(super) entry: &'a OptionEntry,
-    /// Whether the name was negated.
+    /// Whether the name is negated.
     negated: bool,
 }
 
 /// An argument of the server's command line that sets a variable.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Argument<'a> {
-    /// As it stands there.
+    /// The argument.
     pub(super) text: &'a str,
     value: Option<&'a str>,
     negated: bool,
 }
 
 impl<'a> Set<'a> {
-    /// The value that the variable gets.
+    /// The value for the variable.
     pub(super) fn value(&self) -> &'a str {
         value_of(self.entry.value.as_deref(), self.negated)
     }
 
-    /// Whether that is a yes.
+    /// Whether the value means ON.
     pub(super) fn is_on(&self) -> bool {
         is_on(self.value())
     }
 
-    /// The line, without a secret.
+    /// The line as evidence, without a secret.
     pub(super) fn evidence(&self) -> Evidence {
         let value = if self.entry.secret { Some("(secret)") } else { self.entry.value.as_deref() };
         Evidence::Option {
@@ -51,12 +51,12 @@ impl<'a> Set<'a> {
 }
 
 impl<'a> Argument<'a> {
-    /// The value that the variable gets.
+    /// The value for the variable.
     pub(super) fn value(&self) -> &'a str {
         value_of(self.value, self.negated)
     }
 
-    /// Whether that is a yes.
+    /// Whether the value means ON.
     pub(super) fn is_on(&self) -> bool {
         is_on(self.value())
     }
@@ -71,8 +71,7 @@ fn value_of(value: Option<&str>, negated: bool) -> &str {
     }
 }
 
-/// The last entry of the option files that sets `name` for the server; files that the running
-/// server does not read are left out.
+/// The last entry in the option files that sets `name`; files that the running server does not read are skipped.
 pub(super) fn option<'a>(host: &'a HostFacts, groups: &[&str], name: &str) -> Option<Set<'a>> {
     let in_group = |entry: &&OptionEntry| {
         let group = entry.group.as_str();
@@ -96,9 +95,9 @@ pub(super) fn on_command_line<'a>(process: &'a Process, name: &str) -> Option<Ar
     })
 }
 
-/// Whether `key` sets `name`, and if so whether it negates it.
+/// Whether `key` sets `name`, and whether it negates it.
 ///
-/// `skip_grant_tables` and its like are names of their own.
+/// `skip_grant_tables` and similar names are not negations.
 fn sets(key: &str, name: &str) -> Option<bool> {
     let key = key.replace('-', "_").to_ascii_lowercase();
     let key = key.strip_prefix("loose_").unwrap_or(&key);
@@ -109,7 +108,7 @@ fn sets(key: &str, name: &str) -> Option<bool> {
     (negated == name).then_some(true)
 }
 
-/// Whether two spellings of a value mean the same to the server.
+/// Whether two notations of a value mean the same to the server.
 pub(super) fn same_value(a: &str, b: &str) -> bool {
     let truth = |value: &str| match value.to_ascii_uppercase().as_str() {
         "ON" | "1" | "TRUE" | "YES" => Some(true),
@@ -127,12 +126,12 @@ pub(super) fn same_value(a: &str, b: &str) -> bool {
     }
 }
 
-/// Whether the option files and the command line of the running server were both seen.
+/// Whether the option files and the command line of the running server are known.
 pub(super) fn start_is_known(host: &HostFacts) -> bool {
     host.process.as_ref().is_some_and(|process| !process.command_line.is_empty()) && host.unreadable_options.is_empty()
 }
 
-/// A variable's value, with SQL's NULL told from an empty string.
+/// A variable's value, distinguishing NULL from an empty string.
 pub(super) fn nullable<'a>(sql: &'a SqlFacts, name: &str) -> crate::facts::Seen<Option<&'a str>> {
     sql.variable(name)?;
     let row = sql.rows("variables")?.into_iter().find(|row| row.text("name").eq_ignore_ascii_case(name));

@@ -1,5 +1,5 @@
-//! What the disk below a path does for secrecy: from the mount table down the layers of block
-//! devices (`/sys/dev/block/M:N/slaves`) to real or virtual hardware.
+//! Encryption of the disk below a path: from the mount table down the layers of block devices
+//! (`/sys/dev/block/M:N/slaves`) to real or virtual hardware.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,31 +11,31 @@ use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, major, minor, statx}
 use super::view::{Host, View};
 use crate::facts::host::{DiskLayer, PathOnDisk, Role, Swap};
 
-/// Layers that are followed below one path; real stacks have fewer than ten.
+/// Maximum number of layers below one path; real stacks have fewer than ten.
 const MAX_DEPTH: u32 = 32;
 
-/// The disks of this host, as the server's process sees them.
+/// The disks of this host, as seen by the server's process.
 #[derive(Debug)]
 pub(crate) struct Disks {
     host: Host,
     view: View,
     /// The server's mount table.
     mounts: Mounts,
-    /// Our own, in which the kernel names backing files and upper directories.
+    /// The audit's own mount table, in which the kernel names backing files and upper directories.
     own_mounts: Mounts,
-    /// Whether a hypervisor runs this host.
+    /// Whether this host is a virtual machine.
     pub(crate) virtual_machine: bool,
 }
 
-/// What was found going down from one place.
+/// State of the descent from one path.
 #[derive(Debug, Default)]
 struct Descent {
-    /// Names of the devices passed.
+    /// Names of the devices so far.
     chain: Vec<String>,
 }
 
 impl Disks {
-    /// Reads the mount tables; `pid` is the server's process if it is known.
+    /// Reads the mount tables; `pid` is the server's process, if known.
     pub(crate) fn read(host: &Host, pid: Option<i32>) -> Self {
         let own_mounts = Mounts::read(&host.proc.join("self/mountinfo")).unwrap_or_default();
         let of_server = pid.and_then(|pid| Mounts::read(&host.of_process(pid, "mountinfo")).ok());
@@ -48,7 +48,7 @@ impl Disks {
         }
     }
 
-    /// What lies below `path`, a name of the server's.
+    /// The layers below `path`, a path of the server.
     pub(crate) fn below(&self, path: &Path, role: Role, via: &str) -> PathOnDisk {
         let resolved = self.view.resolve(path);
         let mount = self.mounts.holding(&resolved);
@@ -59,7 +59,7 @@ impl Disks {
             None => unknown("the mount table does not show what holds it"),
         };
         let (mount_point, fs_type) = mount.map_or_else(Default::default, |m| (text(&m.point), m.kind.clone()));
-        // The number that files below it have, which is not the mount table's on btrfs.
+        // The device number of files below it; for btrfs it is not that in the mount table.
         let number = self.view.stat(path).ok().map(|stat| format!("{}:{}", major(stat.st_dev), minor(stat.st_dev)));
         let device = number.or_else(|| mount.map(|m| m.device.clone())).unwrap_or_default();
         PathOnDisk {
@@ -96,7 +96,7 @@ impl Disks {
         Some(Swap { name, layer })
     }
 
-    /// A path in our own view: a backing file, an upper directory, a swap file.
+    /// A path in the audit's own view: a backing file, an upper directory, a swap file.
     fn of_own_path(&self, path: &Path, descent: &mut Descent, depth: u32) -> DiskLayer {
         let resolved = View::ours().resolve(path);
         match self.own_mounts.holding(&resolved) {
@@ -137,7 +137,7 @@ impl Disks {
         }
     }
 
-    /// The upper directory holds what is written; the kernel names it in our view.
+    /// The upper directory receives writes; the kernel names it in the audit's own view.
     fn of_overlay(&self, mount: &Mount, descent: &mut Descent, depth: u32) -> DiskLayer {
         match mount.option("upperdir") {
             Some(upper) if Path::new(&upper).is_dir() => {
@@ -147,7 +147,7 @@ impl Disks {
         }
     }
 
-    /// A btrfs has no device number of its own, and may lie on several devices.
+    /// A btrfs has no device number of its own, and may span several devices.
     fn of_btrfs(&self, mount: &Mount, descent: &mut Descent, depth: u32) -> DiskLayer {
         let name = device_name(Path::new(&mount.source));
         let systems = sorted_entries(&self.host.sys.join("fs/btrfs"));
@@ -172,7 +172,7 @@ impl Disks {
         }
     }
 
-    /// The directory of a block device behind one of the links to it.
+    /// The directory of a block device, from a link to it.
     #[allow(clippy::unused_self, reason = "belongs to the walk, which has one place for /sys")]
     fn block(&self, link: &Path) -> Option<PathBuf> {
         fs::canonicalize(link).ok()
@@ -219,7 +219,7 @@ impl Disks {
                 "virtual disk {name}: the hypervisor or cloud may encrypt it; attest it in a waiver"
             ));
         }
-        // An iSCSI disk lies below its session in /sys/devices.
+        // An iSCSI disk is below its session in /sys/devices.
         if device.components().any(|part| part.as_os_str().to_string_lossy().starts_with("session")) {
             return unknown(&format!("iSCSI disk {name}: the storage may encrypt it; attest it in a waiver"));
         }
@@ -227,8 +227,8 @@ impl Disks {
     }
 }
 
-/// The uuid of a dm-crypt device begins with `CRYPT-` and its format; verity and integrity
-/// devices of cryptsetup, which hide nothing, share the prefix.
+/// The UUID of a dm-crypt device begins with `CRYPT-` and its format; cryptsetup's verity and integrity devices, which
+/// do not encrypt, share the prefix.
 fn dm_crypt(device: &Path) -> Option<String> {
     let uuid = one_line(&device.join("dm/uuid"))?;
     let format = uuid.strip_prefix("CRYPT-")?.split('-').next()?;
@@ -237,7 +237,7 @@ fn dm_crypt(device: &Path) -> Option<String> {
     hides.then(|| format!("dm-crypt {format} {name}").trim_end().to_owned())
 }
 
-/// Several devices are as good as the worst of them.
+/// Several devices are as secure as the weakest one.
 fn weakest(mut layers: Vec<DiskLayer>) -> DiskLayer {
     let rank = |layer: &DiskLayer| match layer {
         DiskLayer::Plain => 0,
@@ -249,7 +249,7 @@ fn weakest(mut layers: Vec<DiskLayer>) -> DiskLayer {
     layers.into_iter().next().unwrap_or_else(|| unknown("no device is below it"))
 }
 
-/// Whether the kernel encrypts this directory file by file (ext4, f2fs, ubifs).
+/// Whether the kernel encrypts the files of this directory (ext4, f2fs, ubifs).
 fn fscrypt(path: &Path) -> bool {
     statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty())
         .is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::ENCRYPTED))
@@ -275,7 +275,7 @@ fn is_remote(fs_type: &str) -> bool {
     kinds.iter().any(|kind| fs_type.starts_with(kind)) && fs_type != "fuseblk"
 }
 
-/// Whether a hypervisor runs this host: x86 processors say so, elsewhere the firmware's names.
+/// Whether this host is a virtual machine: a CPU flag on x86, elsewhere the firmware's names.
 fn is_virtual_machine(host: &Host) -> bool {
     let processor = fs::read_to_string(host.proc.join("cpuinfo")).unwrap_or_default();
     let flagged = processor
@@ -302,7 +302,7 @@ fn is_virtual_machine(host: &Host) -> bool {
         || host.proc.join("device-tree/hypervisor").exists()
 }
 
-/// `/dev/mapper/x` and `/dev/disk/by-id/y` are links to the kernel's own name.
+/// `/dev/mapper/x` and `/dev/disk/by-id/y` are links to the kernel's device name.
 fn device_name(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -1,8 +1,8 @@
-//! Walks the server's places and recognises every file in them.
+//! Walks the server's directories and recognises every file.
 //!
-//! One thread lists directories, a few others open and read; directories are held open only
-//! while their files are read, so that thousands of schemas do not use up descriptors. No link
-//! is followed: what is opened is what stood in the directory.
+//! One thread lists directories, a few others open and read files; directories are kept open only while their files are
+//! read, so that thousands of schemas do not exhaust descriptors. Links are not followed: exactly the listed files are
+//! opened.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -23,38 +23,38 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, readlinkat,
 use rustix::io::Errno;
 
 use super::content::{Candidate, HEAD_BYTES, Reading, recognise};
-use super::roots::{Extent, Place};
+use super::roots::{Extent, ScanRoot};
 use super::view::{View, open_at, read_start};
 use super::{Limits, Progress};
 use crate::facts::files::{Content, DirectoryFact, FileFact, Root};
 use crate::facts::host::Role;
 
-/// Directories below a root that are entered; servers nest schemas one deep, backups a few.
+/// Maximum depth below a root; schemas are one deep, backups a few.
 const MAX_DEPTH: u32 = 16;
-/// Files that wait for a reader.
+/// Length of the queue of files.
 const QUEUE: usize = 256;
 
-/// How to walk.
+/// Parameters of a walk.
 pub(super) struct Walk<'a> {
     pub(super) view: &'a View,
-    pub(super) places: &'a [Place],
-    /// Every page and block.
+    pub(super) places: &'a [ScanRoot],
+    /// Whether every page and block is read.
     pub(super) deep: bool,
-    /// The server's user, whose files in a shared temporary directory are the server's.
+    /// The server's user: only its files in a shared temporary directory count.
     pub(super) server_uid: Option<u32>,
     pub(super) limits: &'a Limits,
     pub(super) progress: Option<&'a dyn Fn(Progress)>,
 }
 
-/// What was found.
+/// Result of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) roots: Vec<Root>,
     pub(super) files: Vec<FileFact>,
-    /// The directories of trees, and those that hold the other places.
+    /// The directories of trees, and those that contain the other paths.
     pub(super) directories: Vec<DirectoryFact>,
     pub(super) bytes_read: u64,
-    /// Directories inside a root that lie on another device than their parent.
+    /// Directories inside a root on another device than their parent.
     pub(super) mounts: Vec<(PathBuf, Role)>,
     /// What was left out because of a limit.
     pub(super) left_out: Vec<String>,
@@ -71,7 +71,7 @@ struct Job {
     stat: Stat,
 }
 
-/// Walks all places.
+/// Walks all roots.
 pub(super) fn walk(walk: &Walk<'_>) -> Found {
     let reading = Reading::new(walk.deep, walk.limits.special_bytes);
     let bytes = AtomicU64::new(0);
@@ -98,26 +98,26 @@ pub(super) fn walk(walk: &Walk<'_>) -> Found {
     found
 }
 
-/// Lists directories and hands their files out.
+/// Lists directories and queues their files.
 struct Lister<'a> {
     walk: &'a Walk<'a>,
     jobs: SyncSender<Job>,
     done: Receiver<FileFact>,
-    /// Paths that were handed out: places overlap.
+    /// Paths that were queued: roots overlap.
     seen: BTreeSet<PathBuf>,
     found: &'a mut Found,
     bytes: &'a AtomicU64,
 }
 
 impl Lister<'_> {
-    fn place(&mut self, place: &Place) {
+    fn place(&mut self, place: &ScanRoot) {
         let outcome = match place.extent {
             Extent::File => self.single(place),
             // Already walked as part of another tree.
             _ if self.covered(place) => Ok(()),
             _ => self.open(place).and_then(|dir| self.directory(place, &Arc::new(dir), Path::new(""), 0)),
         };
-        // A log that was never switched on has no file; a lost key is another matter.
+        // A log that was never enabled has no file; a missing key file is an error.
         let missing = outcome.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
         if missing && place.extent == Extent::File && place.role != Role::Key {
             return;
@@ -127,21 +127,21 @@ impl Lister<'_> {
         self.found.roots.push(root);
     }
 
-    fn covered(&self, place: &Place) -> bool {
-        let is_this = |other: &&Place| std::ptr::eq::<Place>(*other, place);
+    fn covered(&self, place: &ScanRoot) -> bool {
+        let is_this = |other: &&ScanRoot| std::ptr::eq::<ScanRoot>(*other, place);
         let before = self.walk.places.iter().take_while(|other| !is_this(other));
         before.into_iter().any(|other| other.extent == Extent::Tree && place.path.starts_with(&other.path))
     }
 
-    fn open(&self, place: &Place) -> io::Result<OwnedFd> {
+    fn open(&self, place: &ScanRoot) -> io::Result<OwnedFd> {
         self.walk.view.open_dir(place.directory())
     }
 
-    fn single(&mut self, place: &Place) -> io::Result<()> {
+    fn single(&mut self, place: &ScanRoot) -> io::Result<()> {
         if self.seen.contains(&place.path) {
             return Ok(());
         }
-        // A link to a certificate or log is the operator's way of naming it.
+        // A link to a certificate or log is intended by the operator.
         let resolved = self.walk.view.resolve(&place.path);
         let (Some(parent), Some(name)) = (resolved.parent(), resolved.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -156,7 +156,7 @@ impl Lister<'_> {
         Ok(())
     }
 
-    fn directory(&mut self, place: &Place, dir: &Arc<OwnedFd>, below: &Path, depth: u32) -> io::Result<()> {
+    fn directory(&mut self, place: &ScanRoot, dir: &Arc<OwnedFd>, below: &Path, depth: u32) -> io::Result<()> {
         let stat = rustix::fs::fstat(&**dir)?;
         let device = stat.st_dev;
         let path =
@@ -182,12 +182,12 @@ impl Lister<'_> {
         Ok(())
     }
 
-    fn entry(&mut self, place: &Place, dir: &Arc<OwnedFd>, below: PathBuf, name: OsString, device: u64, depth: u32) {
+    fn entry(&mut self, place: &ScanRoot, dir: &Arc<OwnedFd>, below: PathBuf, name: OsString, device: u64, depth: u32) {
         let path = if place.extent == Extent::File { place.path.join(&below) } else { place.directory().join(&below) };
         if !place.claims(&path) && place.extent != Extent::File {
             return;
         }
-        // What vanished since the directory was listed was not there.
+        // A file that was removed since the listing does not count.
         let Ok(stat) = statat(&**dir, &name, AtFlags::SYMLINK_NOFOLLOW) else { return };
         let others = self.walk.server_uid.is_some_and(|uid| uid != stat.st_uid);
         if matches!(place.extent, Extent::OwnPrefixes(_)) && (others || self.walk.server_uid.is_none()) {
@@ -212,7 +212,7 @@ impl Lister<'_> {
         }
     }
 
-    fn unreadable_directory(&mut self, place: &Place, path: &Path, error: &io::Error) {
+    fn unreadable_directory(&mut self, place: &ScanRoot, path: &Path, error: &io::Error) {
         if error.kind() != io::ErrorKind::NotFound {
             let via = format!("directory in {}", place.via);
             let error = Some(error.to_string());
@@ -222,7 +222,7 @@ impl Lister<'_> {
 
     fn hand_out(
         &mut self,
-        place: &Place,
+        place: &ScanRoot,
         dir: &Arc<OwnedFd>,
         name: OsString,
         path: PathBuf,
@@ -235,7 +235,7 @@ impl Lister<'_> {
             }
             return;
         }
-        // A link that a variable names is read through when that variable's turn comes.
+        // A link that a variable names is read when that variable is processed.
         let link = FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
         if link && place.extent != Extent::File && self.is_named(&path) {
             return;
@@ -245,7 +245,7 @@ impl Lister<'_> {
         }
         let claim = self.claim(place, &path);
         let (role, log) = (claim.role, claim.log);
-        // Readers end only after this sender does.
+        // Readers end after this sender is dropped.
         let _ = self.jobs.send(Job { dir: Arc::clone(dir), name, path, below, role, log, stat });
         self.collect();
     }
@@ -254,9 +254,9 @@ impl Lister<'_> {
         self.walk.places.iter().any(|place| place.extent == Extent::File && place.path == path)
     }
 
-    /// The place that says most about a file: one for it alone, then one by name, then the tree.
-    fn claim<'p>(&'p self, found_in: &'p Place, path: &Path) -> &'p Place {
-        let rank = |place: &&Place| match place.extent {
+    /// The most specific root for a file: one for the file itself, then one by name prefix, then the tree.
+    fn claim<'p>(&'p self, found_in: &'p ScanRoot, path: &Path) -> &'p ScanRoot {
+        let rank = |place: &&ScanRoot| match place.extent {
             Extent::File => 0,
             Extent::Prefixes(_) | Extent::OwnPrefixes(_) => 1,
             Extent::Tree => 2,
@@ -301,13 +301,13 @@ fn read_all(queue: &Mutex<Receiver<Job>>, results: &Sender<FileFact>, reading: &
         let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else { return };
         if let Some(file) = fact(job, reading, bytes) {
-            // The other end lives until all readers are done.
+            // The receiver exists until all readers have ended.
             let _ = results.send(file);
         }
     }
 }
 
-/// A file, or none if it vanished.
+/// The fact about a file; `None` if it was removed.
 fn fact(job: Job, reading: &Reading, bytes: &AtomicU64) -> Option<FileFact> {
     let content = content_of(&job, reading, bytes)?;
     let name = if job.below.as_os_str().is_empty() { text(&job.path) } else { text(&job.below) };
@@ -324,7 +324,7 @@ fn fact(job: Job, reading: &Reading, bytes: &AtomicU64) -> Option<FileFact> {
     })
 }
 
-/// Without a server nothing says which logs are relay logs, but their default name.
+/// Without a server, only the default name shows that a log is a relay log.
 fn role_of(job: &Job, content: &Content) -> Role {
     let relayed = job.name.to_string_lossy().contains("relay-bin");
     match content {
@@ -345,7 +345,7 @@ fn content_of(job: &Job, reading: &Reading, bytes: &AtomicU64) -> Option<Content
     let file = match open_at(&*job.dir, &job.name) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        // A pipe may have taken the name meanwhile.
+        // The name may belong to a pipe by now.
         Err(error) if NotRegular::of(&error).is_some() => return Some(Content::Special),
         Err(error) => return Some(Content::Unreadable { why: error.to_string() }),
     };
@@ -372,7 +372,7 @@ fn content_of(job: &Job, reading: &Reading, bytes: &AtomicU64) -> Option<Content
     }))
 }
 
-/// A file that adds up what is read of it.
+/// A file that counts the bytes read.
 struct Counted<'a> {
     file: File,
     bytes: &'a AtomicU64,
@@ -400,8 +400,7 @@ impl Counted<'_> {
     }
 }
 
-/// `ibdata2` and further have no page 0 of their own: they are read again as parts of the
-/// system tablespace, in the order of their numbers.
+/// `ibdata2` and later files have no page 0: they are read again as parts of the system tablespace, in numeric order.
 fn continue_system_tablespace(view: &View, files: &mut [FileFact], deep: bool) {
     let mut parts: BTreeMap<(PathBuf, u32), usize> = BTreeMap::new();
     for (index, file) in files.iter().enumerate() {
@@ -430,8 +429,8 @@ fn continue_system_tablespace(view: &View, files: &mut [FileFact], deep: bool) {
     }
 }
 
-/// Reads tablespaces again that could not be identified, for as long as `patience`: the first
-/// page of one just created reaches the disk a moment after its file.
+/// Reads unidentified tablespaces again, until `patience` is used up: the first page of a new one is written shortly
+/// after its file is created.
 pub(super) fn settle(walk: &Walk<'_>, found: &mut Found, now: i64, patience: Duration) {
     const STEP: Duration = Duration::from_millis(250);
     const NEW_SECONDS: i64 = 60;
@@ -451,7 +450,7 @@ pub(super) fn settle(walk: &Walk<'_>, found: &mut Found, now: i64, patience: Dur
             }
         }
     }
-    // A table dropped meanwhile was never read, and is nothing to wonder about.
+    // A table that was dropped meanwhile does not count.
     let gone = |file: &FileFact| {
         let found = walk.view.stat(Path::new(&file.path));
         fresh(file) && found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
@@ -459,7 +458,7 @@ pub(super) fn settle(walk: &Walk<'_>, found: &mut Found, now: i64, patience: Dur
     found.files.retain(|file| !gone(file));
 }
 
-/// Reads exactly these files, wherever their directories' links lead: the server names them.
+/// Reads exactly these files, wherever links of their directories lead: the server named them.
 pub(super) fn named(walk: &Walk<'_>, paths: &[(PathBuf, String)]) -> Vec<FileFact> {
     let reading = Reading::new(walk.deep, walk.limits.special_bytes);
     let bytes = AtomicU64::new(0);
@@ -557,14 +556,14 @@ mod tests {
         fs::write(dir.path().join("bin.000001"), b"\xfebin").unwrap();
         let mut places = roots::of_directory(dir.path(), Role::Data);
         let base = places[0].clone();
-        places.push(Place {
+        places.push(ScanRoot {
             path: dir.path().join("slow.log"),
             role: Role::Log,
             log: Some("slow"),
             extent: Extent::File,
             ..base.clone()
         });
-        places.push(Place { role: Role::BinaryLog, extent: Extent::Prefixes(vec!["bin.".to_owned()]), ..base });
+        places.push(ScanRoot { role: Role::BinaryLog, extent: Extent::Prefixes(vec!["bin.".to_owned()]), ..base });
         let limits = Limits::default();
         let found = walk(&Walk {
             view: &View::ours(),

@@ -1,5 +1,5 @@
-//! What the host shows besides the server's files: its process, devices below the paths, swap,
-//! option files, secrets lying about, and who may read the keys.
+//! Host facts besides the server's files: its process, the devices below paths, swap, option files, exposed secrets,
+//! and permissions of key files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,83 +10,86 @@ use super::luks;
 use super::modes;
 use super::options;
 use super::process;
-use super::roots::{Extent, Place};
+use super::roots::{Extent, ScanRoot};
 use super::secret::without_secrets;
 use super::view::{Host, View};
 use crate::facts::files::FileFact;
 use crate::facts::host::{CrypttabEntry, HostFacts, PathOnDisk, Process, Role, SecretPlace};
 use crate::facts::sql::SqlFacts;
 
-/// Largest history that is searched.
+/// Maximum size of a history file that is searched.
 const HISTORY_BYTES: usize = 1 << 20;
 
-/// What the collection of host facts rests on.
-pub(super) struct Scene<'a> {
+/// Input of the collection of host facts.
+pub(super) struct HostSources<'a> {
     pub(super) host: &'a Host,
     pub(super) view: &'a View,
     pub(super) process: Option<Process>,
     pub(super) sql: Option<&'a SqlFacts>,
     pub(super) datadir: &'a Path,
-    pub(super) places: &'a [Place],
-    /// Files that were found, for keys among them and for directories outside the places.
+    pub(super) places: &'a [ScanRoot],
+    /// The files that were found: for key files, and for directories outside the roots.
     pub(super) files: &'a [FileFact],
-    /// Directories on another device than the root they are in.
+    /// Directories on another device than their root.
     pub(super) mounts: &'a [(PathBuf, Role)],
     /// Option files that the operator named.
     pub(super) option_files: &'a [PathBuf],
 }
 
-/// Everything about the host.
-pub(super) fn collect(scene: Scene<'_>) -> HostFacts {
-    let pid = scene.process.as_ref().map(|process| process.pid);
-    let disks = Disks::read(scene.host, pid);
-    let raw_command_line = pid.map(|pid| process::command_line(scene.host, pid)).unwrap_or_default();
-    let homes = homes(scene.view);
-    let read = options::read(scene.view, &raw_command_line, scene.option_files, scene.datadir, &homes);
+/// Collects all host facts.
+pub(super) fn collect(sources: HostSources<'_>) -> HostFacts {
+    let pid = sources.process.as_ref().map(|process| process.pid);
+    let disks = Disks::read(sources.host, pid);
+    let raw_command_line = pid.map(|pid| process::command_line(sources.host, pid)).unwrap_or_default();
+    let homes = homes(sources.view);
+    let read = options::read(sources.view, &raw_command_line, sources.option_files, sources.datadir, &homes);
     let swaps = disks.swaps();
     let mut secrets = read.secrets;
     let mut unseen = Vec::new();
-    secrets.extend(secrets_of_processes(scene.host, &mut unseen));
-    secrets.extend(homes.iter().flat_map(|home| secrets_in_home(scene.view, home, &mut unseen)));
+    secrets.extend(secrets_of_processes(sources.host, &mut unseen));
+    secrets.extend(homes.iter().flat_map(|home| secrets_in_home(sources.view, home, &mut unseen)));
     HostFacts {
         virtual_machine: disks.virtual_machine,
-        paths: paths(&scene, &disks),
+        paths: paths(&sources, &disks),
         swaps_unseen: swaps.as_ref().err().cloned(),
         swaps: swaps.unwrap_or_default(),
-        core_pattern: fs::read_to_string(scene.host.proc.join("sys/kernel/core_pattern"))
+        core_pattern: fs::read_to_string(sources.host.proc.join("sys/kernel/core_pattern"))
             .ok()
             .map(|text| text.trim().to_owned()),
-        modes: modes::collect(&scene, &read.files),
+        modes: modes::collect(&sources, &read.files),
         options: read.entries,
         unreadable_options: read.unreadable,
         secrets,
         secrets_unseen: unseen,
-        same_user: scene.process.as_ref().and_then(|process| process::same_user(scene.host, process.pid, process.uid)),
-        crypttab: crypttab(scene.view, &disks),
-        luks: Some(luks::collect(scene.host, Path::new("/dev"))),
-        stunnel: Some(is_installed(scene.view, "stunnel")),
-        process: scene.process,
+        same_user: sources
+            .process
+            .as_ref()
+            .and_then(|process| process::same_user(sources.host, process.pid, process.uid)),
+        crypttab: crypttab(sources.view, &disks),
+        luks: Some(luks::collect(sources.host, Path::new("/dev"))),
+        stunnel: Some(is_installed(sources.view, "stunnel")),
+        process: sources.process,
     }
 }
 
-fn paths(scene: &Scene<'_>, disks: &Disks) -> Vec<PathOnDisk> {
-    let mut wanted = wanted(scene.view, scene.places);
-    let external = scene.files.iter().filter(|file| file.role == Role::ExternalData);
+fn paths(sources: &HostSources<'_>, disks: &Disks) -> Vec<PathOnDisk> {
+    let mut wanted = wanted(sources.view, sources.places);
+    let external = sources.files.iter().filter(|file| file.role == Role::ExternalData);
     for parent in external.filter_map(|file| Path::new(&file.path).parent()) {
         wanted.entry((parent.to_owned(), Role::ExternalData)).or_insert_with(|| "data file".to_owned());
     }
-    for (path, role) in scene.mounts {
+    for (path, role) in sources.mounts {
         wanted.entry((path.clone(), *role)).or_insert_with(|| "mounted in the directory".to_owned());
     }
     wanted.into_iter().map(|((path, role), via)| disks.below(&path, role, &via)).collect()
 }
 
-/// The paths whose disks count, and what led to each.
-pub(super) fn wanted(view: &View, places: &[Place]) -> BTreeMap<(PathBuf, Role), String> {
+/// The paths whose disks count, and the variable that names each.
+pub(super) fn wanted(view: &View, places: &[ScanRoot]) -> BTreeMap<(PathBuf, Role), String> {
     let mut wanted: BTreeMap<(PathBuf, Role), String> = BTreeMap::new();
     let configures =
-        |place: &&Place| place.path.extension().is_some_and(|end| end == "cnf" || end == "my" || end == "conf");
-    let matters = |place: &&Place| place.role != Role::Tls && !(place.role == Role::Key && configures(place));
+        |place: &&ScanRoot| place.path.extension().is_some_and(|end| end == "cnf" || end == "my" || end == "conf");
+    let matters = |place: &&ScanRoot| place.role != Role::Tls && !(place.role == Role::Key && configures(place));
     for place in places.iter().filter(matters) {
         // A single file counts with its directory; a key file for itself, to compare devices.
         let path = match place.extent {
@@ -100,7 +103,7 @@ pub(super) fn wanted(view: &View, places: &[Place]) -> BTreeMap<(PathBuf, Role),
     wanted
 }
 
-/// Home directories that `/etc/passwd` names, root's first.
+/// Home directories in `/etc/passwd`, root's first.
 fn homes(view: &View) -> Vec<PathBuf> {
     const MOST: usize = 1000;
     let passwd = view.read(Path::new("/etc/passwd"), 1 << 20).unwrap_or_default();
@@ -113,7 +116,7 @@ fn homes(view: &View) -> Vec<PathBuf> {
     std::iter::once(root.clone()).chain(others).filter(|home| view.stat(home).is_ok()).collect()
 }
 
-/// `MYSQL_PWD` in environments and passwords among arguments, of processes that we may look at.
+/// `MYSQL_PWD` in environments and passwords in arguments, of accessible processes.
 fn secrets_of_processes(host: &Host, unseen: &mut Vec<String>) -> Vec<SecretPlace> {
     let mut found = Vec::new();
     for pid in process::pids(host) {
@@ -137,7 +140,7 @@ fn secrets_of_processes(host: &Host, unseen: &mut Vec<String>) -> Vec<SecretPlac
     found
 }
 
-/// Whether `MYSQL_PWD` is set to something. The value is not kept.
+/// Whether `MYSQL_PWD` is set and not empty. The value is not kept.
 fn has_password_variable(host: &Host, pid: i32, unseen: &mut Vec<String>) -> bool {
     let path = host.of_process(pid, "environ");
     let environment = match fs::read(&path) {
@@ -152,7 +155,7 @@ fn has_password_variable(host: &Host, pid: i32, unseen: &mut Vec<String>) -> boo
         .any(|entry| entry.strip_prefix(b"MYSQL_PWD=").is_some_and(|value| !value.is_empty()))
 }
 
-/// Programs whose `-p` is a password; elsewhere it is a port, a path or a process.
+/// Programs whose `-p` is a password; for others it is a port, a path or a process.
 fn is_database_program(program: &str) -> bool {
     let starts = [
         "mysql",
@@ -169,7 +172,7 @@ fn is_database_program(program: &str) -> bool {
     starts.iter().any(|start| program.starts_with(start))
 }
 
-/// Notes a place that is there and closed to us.
+/// Records a path that exists but is not accessible.
 fn note(unseen: &mut Vec<String>, path: &Path, error: &std::io::Error) {
     if error.kind() == std::io::ErrorKind::PermissionDenied {
         unseen.push(path.to_string_lossy().into_owned());
@@ -207,8 +210,8 @@ fn place(view: &View, path: &Path, kind: &str) -> SecretPlace {
     SecretPlace { place: path.to_string_lossy().into_owned(), kind: kind.to_owned(), mode }
 }
 
-/// Whether statements in a history set a password. The clients leave most of them out, but not
-/// all, and older ones none. The line editor may write a space as `\040`.
+/// Whether statements in a history set a password. Clients omit most of them, but not all, and older clients none. The
+/// line editor may write a space as `\040`.
 fn shows_password(history: &str) -> bool {
     let words = [
         "IDENTIFIED BY '",
@@ -226,8 +229,8 @@ fn shows_password(history: &str) -> bool {
     })
 }
 
-/// `/etc/crypttab`: name, device, key file, options. `none`, `-` and an empty field ask for the
-/// key; a device such as `/dev/urandom` makes one. Source: `crypttab(5)`.
+/// `/etc/crypttab`: name, device, key file, options. `none`, `-` and an empty field mean that the passphrase is asked
+/// for; a device such as `/dev/urandom` generates a key. Source: `crypttab(5)`.
 fn crypttab(view: &View, disks: &Disks) -> Option<Vec<CrypttabEntry>> {
     let bytes = match view.read(Path::new("/etc/crypttab"), 1 << 20) {
         Ok(bytes) => bytes,

@@ -1,4 +1,4 @@
-//! The LUKS headers below open volumes: found through `/sys`, judged from their bytes.
+//! LUKS headers of open volumes: found through `/sys`, judged from their bytes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use ::luks::{Circumstances, Code};
 use super::view::Host;
 use crate::facts::host::{LuksDisk, LuksFinding};
 
-/// Layers between a volume and its disk; dm-integrity is one.
+/// Maximum number of layers between a volume and its disk; dm-integrity is one.
 const MAX_DEPTH: usize = 8;
 
-/// Every open LUKS volume of this host, with what its header shows. `dev` is `/dev`.
+/// Every open LUKS volume of this host, with the findings about its header. `dev` is `/dev`.
 pub(super) fn collect(host: &Host, dev: &Path) -> Vec<LuksDisk> {
     let blocks = fs::read_dir(host.sys.join("class/block")).into_iter().flatten().flatten();
     let mut volumes: Vec<PathBuf> = blocks.map(|entry| entry.path()).filter(|block| is_luks(block)).collect();
@@ -19,7 +19,7 @@ pub(super) fn collect(host: &Host, dev: &Path) -> Vec<LuksDisk> {
     volumes.iter().filter_map(|block| volume(block, dev)).collect()
 }
 
-/// cryptsetup gives every volume that it opens a uuid such as `CRYPT-LUKS2-0123…-name`.
+/// cryptsetup gives every volume that it opens a UUID such as `CRYPT-LUKS2-0123…-name`.
 fn is_luks(block: &Path) -> bool {
     line(&block.join("dm/uuid")).is_some_and(|uuid| uuid.starts_with("CRYPT-LUKS"))
 }
@@ -40,7 +40,7 @@ fn volume(block: &Path, dev: &Path) -> Option<LuksDisk> {
     })
 }
 
-/// The disk below a volume: its only slave, or the slave of that if it is a part of the volume.
+/// The disk below a volume: its only slave, or that one's slave if it is a part of the volume.
 fn lowest(block: &Path) -> Option<PathBuf> {
     let mut at = fs::canonicalize(block).ok()?;
     for _ in 0..MAX_DEPTH {

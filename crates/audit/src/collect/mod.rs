@@ -1,19 +1,19 @@
-//! Gathers facts: the only I/O of this crate.
+//! Collects facts: the only I/O of this crate.
 //!
-//! [`live`] asks a server and looks at its files, host and ports as far as it is allowed and
-//! able; [`offline`] looks at the bytes of a directory. Neither judges, and neither keeps a
-//! secret. What could not be looked at becomes a gap, which checks turn into UNKNOWN.
+//! [`live`] queries a server and examines its files, host and ports, as far as permitted; [`offline`] examines the
+//! files of a directory. Neither judges, and neither keeps a secret. What could not be examined becomes a gap, which
+//! checks turn into UNKNOWN.
 //!
-//! Manners: one connection, every statement once and read-only; files opened without following
-//! links, without waiting, and without changing their access time where the kernel allows it.
+//! It uses one connection and read-only statements, each once; it opens files without following links or blocking, and
+//! without changing their access time where the kernel permits.
 
 mod content;
 mod disks;
+mod file_proofs;
 mod files;
 mod host;
 mod luks;
 mod modes;
-mod opening;
 mod options;
 mod page_proofs;
 pub mod placement;
@@ -41,25 +41,25 @@ use crate::facts::files::{Content, FileFact, FileFacts, KeyProof};
 use crate::facts::host::{Process, Role};
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Scope, Unseen};
+use file_proofs::FileProofRun;
 use files::{Found, Walk};
-use opening::Opening;
 pub use stores::KeyCopies;
-use stores::Opened;
+use stores::LoadedStores;
 use view::{Host, View};
 
-/// What is going on, for a status line.
+/// Progress, for a status line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// The step.
+    /// The current step.
     pub step: &'static str,
-    /// Files read, or statements answered.
+    /// Number of files read, or statements answered.
     pub files: usize,
-    /// Bytes read.
+    /// Number of bytes read.
     pub bytes: u64,
 }
 
 impl fmt::Display for Progress {
-    /// One line for people who wait.
+    /// One line for people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mib = self.bytes >> 20;
         match (self.files, mib) {
@@ -70,18 +70,18 @@ impl fmt::Display for Progress {
     }
 }
 
-/// How much a collection may take.
+/// Limits of a collection.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Bytes of undo, redo, doublewrite and temporary files read in full without `--deep`.
+    /// Maximum bytes of undo, redo, doublewrite and temporary files that are read completely without `--deep`.
     pub special_bytes: u64,
-    /// Files looked at in all.
+    /// Maximum number of files.
     pub files: usize,
-    /// Threads that read files.
+    /// Number of reading threads.
     pub readers: usize,
-    /// How long to wait for the first pages of tablespaces just created.
+    /// How long to wait for the first pages of new tablespaces.
     pub patience: Duration,
-    /// What a probe may ask of a listener.
+    /// Limits of a probe of a listener.
     pub probe: ProbeLimits,
 }
 
@@ -97,43 +97,43 @@ impl Default for Limits {
     }
 }
 
-/// A live audit.
+/// Options of a live audit.
 #[derive(Clone)]
 pub struct LiveOptions<'a> {
-    /// Where the server is, and as whom to log in.
+    /// Endpoint and account of the server.
     pub target: Target,
-    /// Password, TLS, time-outs.
+    /// Password, TLS and timeouts.
     pub connect: server::Options,
-    /// Where we see the data directory, if that is not where the server says.
+    /// The data directory, if its path here differs from the server's.
     pub datadir: Option<PathBuf>,
     /// Directories with backups.
     pub backup_dirs: Vec<PathBuf>,
     /// Names that clients use for this server.
     pub client_names: Vec<String>,
-    /// Option files besides the usual ones.
+    /// Additional option files.
     pub option_files: Vec<PathBuf>,
-    /// Copies of the key stores, to be proven sufficient.
+    /// Copies of the key stores, to be proven.
     pub key_copies: KeyCopies,
-    /// The directory of the register of keys; none to leave it out.
+    /// The directory of the register of keys; `None` to omit it.
     pub state_dir: Option<PathBuf>,
     /// Read every page.
     pub deep: bool,
     /// Read files.
     pub files: bool,
-    /// Look at the host.
+    /// Collect host facts.
     pub host: bool,
     /// Probe the ports.
     pub wire: bool,
-    /// Try to log in without TLS, on this host only.
+    /// Try to log in without TLS, only on this host.
     pub plaintext_probe: bool,
-    /// How much it may take.
+    /// Limits.
     pub limits: Limits,
-    /// Told what is going on, from the calling thread.
+    /// Receives progress, on the calling thread.
     pub progress: Option<&'a dyn Fn(Progress)>,
 }
 
 impl LiveOptions<'_> {
-    /// Everything but the plain-text login and every page.
+    /// Everything except the clear-text login and reading every page.
     #[must_use]
     pub fn new(target: Target, connect: server::Options) -> Self {
         Self {
@@ -156,7 +156,7 @@ impl LiveOptions<'_> {
     }
 }
 
-/// An audit of bytes alone.
+/// Options of an offline audit.
 #[derive(Clone, Default)]
 pub struct OfflineOptions<'a> {
     /// Read every page.
@@ -167,39 +167,39 @@ pub struct OfflineOptions<'a> {
     pub backup_dirs: Vec<PathBuf>,
     /// Names that clients use for the server.
     pub client_names: Vec<String>,
-    /// Copies of the key stores, to be proven sufficient.
+    /// Copies of the key stores, to be proven.
     pub key_copies: KeyCopies,
-    /// How much it may take.
+    /// Limits.
     pub limits: Limits,
-    /// Told what is going on, from the calling thread.
+    /// Receives progress, on the calling thread.
     pub progress: Option<&'a dyn Fn(Progress)>,
 }
 
-/// Gathers what can be known of a running server.
+/// Collects the facts about a running server.
 ///
 /// # Errors
-/// [`Error::Server`] if there is no session with it, [`Error::KeyStore`] if a copy of a key store is none.
-/// Whatever else fails is a gap in the facts.
+/// [`Error::Server`] if it cannot be connected to; [`Error::KeyStore`] if a given copy is not a key store. Other errors
+/// become gaps in the facts.
 pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
     let copies = copies(&options.key_copies)?;
     let mut facts = Facts::empty(&options.target.to_string(), Timestamp::now());
     facts.client_names.clone_from(&options.client_names);
-    let told = sql::ask(options)?;
+    let answers = sql::query_server(options)?;
     facts.scope = Scope { sql: true, deep: options.deep, ..Scope::default() };
     let host = Host::this();
-    let seen = locate(&host, options, &told);
-    let places = seen.as_ref().map(|seen| places(&host, options, &told.sql, seen)).unwrap_or_default();
+    let seen = locate(&host, options, &answers);
+    let places = seen.as_ref().map(|seen| places(&host, options, &answers.sql, seen)).unwrap_or_default();
     let found = match &seen {
-        Ok(seen) if options.files => Some(read_files(&host, options, &told.sql, seen, &places, copies)),
+        Ok(seen) if options.files => Some(read_files(&host, options, &answers.sql, seen, &places, copies)),
         _ => None,
     };
     facts.register = options.state_dir.as_deref().map(|state_dir| {
         let seen = seen.as_ref().ok();
-        register::read(register::Wanted {
+        register::read(register::Query {
             state_dir,
-            server_name: ::register::server_name(&told.identity),
+            server_name: ::register::server_name(&answers.identity),
             datadir: seen.map(|seen| seen.view.reach(&seen.datadir)),
-            held: keys_held(&told.sql, seen.zip(found.as_ref().map(|(facts, _)| facts))),
+            held: keys_held(&answers.sql, seen.zip(found.as_ref().map(|(facts, _)| facts))),
         })
     });
     if options.host {
@@ -207,11 +207,11 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
             Ok(seen) => {
                 let (read, found) =
                     found.as_ref().map_or((&[][..], None), |(facts, found)| (facts.files.as_slice(), Some(found)));
-                facts.host = Some(host::collect(host::Scene {
+                facts.host = Some(host::collect(host::HostSources {
                     host: &host,
                     view: &seen.view,
                     process: seen.process.clone(),
-                    sql: Some(&told.sql),
+                    sql: Some(&answers.sql),
                     datadir: &seen.datadir,
                     places: &places,
                     files: read,
@@ -240,8 +240,8 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
         }
     }
     if options.wire {
-        let ca_file = ca_file(&told.sql, seen.as_ref().ok().filter(|_| options.files));
-        match wire::probe(options, &told.sql, ca_file) {
+        let ca_file = ca_file(&answers.sql, seen.as_ref().ok().filter(|_| options.files));
+        match wire::probe(options, &answers.sql, ca_file) {
             Ok(wire) => {
                 facts.wire = Some(wire);
                 facts.scope.wire = true;
@@ -249,15 +249,15 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
             Err(gap) => facts.gaps.push(gap),
         }
     }
-    facts.sql = Some(told.sql);
+    facts.sql = Some(answers.sql);
     Ok(facts)
 }
 
-/// Gathers what the bytes of a directory tell.
+/// Collects the facts from the files of a directory.
 ///
 /// # Errors
-/// [`Error::NotADataDirectory`] if it cannot be read, or holds no file of a server; [`Error::KeyStore`] if a
-/// copy of a key store is none.
+/// [`Error::NotADataDirectory`] if it cannot be read, or has no file of a server; [`Error::KeyStore`] if a given copy
+/// is not a key store.
 pub fn offline(dir: &Path, options: &OfflineOptions<'_>) -> Result<Facts, Error> {
     let not = |why: String| Error::NotADataDirectory { path: dir.to_owned(), why };
     let copies = copies(&options.key_copies)?;
@@ -287,8 +287,8 @@ pub fn offline(dir: &Path, options: &OfflineOptions<'_>) -> Result<Facts, Error>
         why: "the directory is audited without its server, whose host may be another".to_owned(),
         remedy: "audit the running server on its host".to_owned(),
     });
-    let key_file = page_proofs::Named::default();
-    let opening = Opening {
+    let key_file = page_proofs::KeyFileSettings::default();
+    let file_proofs = FileProofRun {
         view: &view,
         files: &found.files,
         found: &stores::found(&view, &found.files, &[], &key_file),
@@ -296,7 +296,7 @@ pub fn offline(dir: &Path, options: &OfflineOptions<'_>) -> Result<Facts, Error>
         limits: &options.limits,
         progress: options.progress,
     };
-    let (proof, copy_proof) = opening.proofs(options.deep, copies, &absolute);
+    let (proof, copy_proof) = file_proofs.proofs(options.deep, copies, &absolute);
     let read = FileFacts {
         server_uuid: process::server_uuid(&view, &absolute),
         unlinked_unseen: Some("no server was running on these files".to_owned()),
@@ -314,39 +314,39 @@ pub fn offline(dir: &Path, options: &OfflineOptions<'_>) -> Result<Facts, Error>
     Ok(facts)
 }
 
-/// The copies of key stores that were named; none without.
-fn copies(named: &KeyCopies) -> Result<Option<Opened>, Error> {
+/// The given copies of key stores; `None` without any.
+fn copies(named: &KeyCopies) -> Result<Option<LoadedStores>, Error> {
     if named.is_empty() { Ok(None) } else { named.open().map(Some) }
 }
 
-/// Tells whoever waits.
+/// Reports progress.
 fn report(progress: Option<&dyn Fn(Progress)>, step: &'static str, files: usize, bytes: u64) {
     if let Some(tell) = progress {
         tell(Progress { step, files, bytes });
     }
 }
 
-/// A server that is on this host, as far as that is proved.
+/// A server that is proven to be on this host.
 struct Seen {
     view: View,
-    /// The data directory, by the name under which its files are reported.
+    /// The data directory, by the path under which its files are reported.
     datadir: PathBuf,
     process: Option<Process>,
-    /// Why there is no process; none if there is.
+    /// Why the process is unknown; `None` if it is known.
     no_process: Option<String>,
 }
 
 /// Finds the server's process and files on this host.
-fn locate(host: &Host, options: &LiveOptions<'_>, told: &sql::Told) -> Result<Seen, Unseen> {
-    let datadir = roots::normal(Path::new(&told.sql.identity.datadir));
-    let wanted = process::Wanted {
-        peer_pid: told.peer_pid,
+fn locate(host: &Host, options: &LiveOptions<'_>, answers: &sql::ServerAnswers) -> Result<Seen, Unseen> {
+    let datadir = roots::normal(Path::new(&answers.sql.identity.datadir));
+    let wanted = process::ServerTraits {
+        peer_pid: answers.peer_pid,
         local_address: match &options.target.endpoint {
             Endpoint::Tcp { host, port } => process::local_address(host, *port),
             Endpoint::Socket(_) => None,
         },
-        pid_file: told.identity.pid_file.as_ref().map(|path| datadir.join(path)),
-        server_uuid: told.identity.server_uuid.as_ref().map(|uuid| uuid.to_ascii_lowercase()),
+        pid_file: answers.identity.pid_file.as_ref().map(|path| datadir.join(path)),
+        server_uuid: answers.identity.server_uuid.as_ref().map(|uuid| uuid.to_ascii_lowercase()),
         datadir: datadir.clone(),
     };
     let process = process::find(host, &wanted);
@@ -358,7 +358,7 @@ fn locate(host: &Host, options: &LiveOptions<'_>, told: &sql::Told) -> Result<Se
             let view = View::of_process(host, process.pid);
             Ok(Seen { view, datadir, process: Some(process), no_process: None })
         }
-        // Files that carry the server's own uuid are its files, whoever runs it.
+        // Files with the server's own UUID are its files, whoever runs it.
         Err(why)
             if wanted.server_uuid.is_some() && process::server_uuid(&View::ours(), &datadir) == wanted.server_uuid =>
         {
@@ -374,8 +374,12 @@ fn locate(host: &Host, options: &LiveOptions<'_>, told: &sql::Told) -> Result<Se
     }
 }
 
-/// The operator says where the files are; the uuid in them must not say otherwise.
-fn given_datadir(given: &Path, wanted: &process::Wanted, process: Result<Process, String>) -> Result<Seen, Unseen> {
+/// The operator gave the data directory; its UUID must not contradict.
+fn given_datadir(
+    given: &Path,
+    wanted: &process::ServerTraits,
+    process: Result<Process, String>,
+) -> Result<Seen, Unseen> {
     let remedy = "name the data directory of this server with --datadir".to_owned();
     let unseen = |why: String| Unseen {
         what: "files".to_owned(),
@@ -398,8 +402,8 @@ fn given_datadir(given: &Path, wanted: &process::Wanted, process: Result<Process
     Ok(Seen { view, datadir: absolute, process, no_process })
 }
 
-/// Where the server's files are: what its variables say, and beside its program.
-fn places(host: &Host, options: &LiveOptions<'_>, sql: &SqlFacts, seen: &Seen) -> Vec<roots::Place> {
+/// The directories and files of the server: named by its variables, and next to its program.
+fn places(host: &Host, options: &LiveOptions<'_>, sql: &SqlFacts, seen: &Seen) -> Vec<roots::ScanRoot> {
     let program =
         seen.process.as_ref().and_then(|process| std::fs::read_link(host.of_process(process.pid, "exe")).ok());
     let mut places = roots::of_server(sql, &seen.datadir, &options.backup_dirs);
@@ -416,8 +420,8 @@ fn read_files(
     options: &LiveOptions<'_>,
     sql: &SqlFacts,
     seen: &Seen,
-    places: &[roots::Place],
-    copies: Option<Opened>,
+    places: &[roots::ScanRoot],
+    copies: Option<LoadedStores>,
 ) -> (FileFacts, Found) {
     let server_uid = seen.process.as_ref().map(|process| process.uid);
     let owner = || seen.view.stat(&seen.datadir).ok().map(|stat| stat.st_uid);
@@ -434,10 +438,10 @@ fn read_files(
     found.files.extend(external);
     files::settle(&walk, &mut found, Timestamp::now().as_second(), options.limits.patience);
     found.files.sort_by(|a, b| a.path.cmp(&b.path));
-    let key_file = page_proofs::Named::by(sql, &seen.view, &seen.datadir);
+    let key_file = page_proofs::KeyFileSettings::by(sql, &seen.view, &seen.datadir);
     let live_stores = live_stores(sql, &seen.datadir);
     let key_proofs = key_proofs(&seen.view, &found.files, &live_stores, &key_file);
-    let opening = Opening {
+    let file_proofs = FileProofRun {
         view: &seen.view,
         files: &found.files,
         found: &stores::found(&seen.view, &found.files, &live_stores, &key_file),
@@ -445,7 +449,7 @@ fn read_files(
         limits: &options.limits,
         progress: options.progress,
     };
-    let (proof, copy_proof) = opening.proofs(options.deep, copies, &seen.view.reach(&seen.datadir));
+    let (proof, copy_proof) = file_proofs.proofs(options.deep, copies, &seen.view.reach(&seen.datadir));
     let unlinked = match (&seen.process, &seen.no_process) {
         (Some(process), _) => unlinked::of_process(host, process.pid),
         (None, why) => Err(why.clone().unwrap_or_default()),
@@ -465,8 +469,13 @@ fn read_files(
     (facts, found)
 }
 
-/// Trials of MySQL's and MariaDB's key files on the tablespaces.
-fn key_proofs(view: &View, files: &[FileFact], stores: &[PathBuf], key_file: &page_proofs::Named) -> Vec<KeyProof> {
+/// Tests MySQL's and MariaDB's key files on the tablespaces.
+fn key_proofs(
+    view: &View,
+    files: &[FileFact],
+    stores: &[PathBuf],
+    key_file: &page_proofs::KeyFileSettings,
+) -> Vec<KeyProof> {
     let mut proofs = proofs::collect(view, files, stores);
     proofs.extend(page_proofs::collect(view, files, key_file));
     proofs
@@ -479,19 +488,19 @@ fn keys_held(sql: &SqlFacts, read: Option<(&Seen, &FileFacts)>) -> crate::facts:
         why: "its files were not read".to_owned(),
         remedy: "run on the server's host as root or as the server's user".to_owned(),
     })?;
-    let key_file = page_proofs::Named::by(sql, &seen.view, &seen.datadir);
+    let key_file = page_proofs::KeyFileSettings::by(sql, &seen.view, &seen.datadir);
     register::held(&seen.view, &facts.files, &live_stores(sql, &seen.datadir), &key_file)
 }
 
-/// The key files that the server says it uses.
+/// The key files that the server reports.
 fn live_stores(sql: &SqlFacts, datadir: &Path) -> Vec<PathBuf> {
     let plugin = sql.variable_or_none("keyring_file_data").filter(|value| !value.is_empty());
     let plugin = plugin.map(|value| roots::normal(&datadir.join(value)));
     roots::key_store_files(sql, datadir).into_iter().chain(plugin).collect()
 }
 
-/// Data files outside what was walked: those the server lists, and those that links and
-/// `.isl`/`.link` files in the data directory lead to.
+/// Data files outside the roots: those that the server lists, and the targets of links and `.isl`/`.link` files in the
+/// data directory.
 fn external_files(sql: &SqlFacts, seen: &Seen, files: &[FileFact]) -> Vec<(PathBuf, String)> {
     const TABLE_FILES: [&str; 6] = [".ibd", ".MYD", ".MYI", ".MAD", ".MAI", ".ibu"];
     let known: std::collections::BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
@@ -518,7 +527,7 @@ fn external_files(sql: &SqlFacts, seen: &Seen, files: &[FileFact]) -> Vec<(PathB
     wanted.into_iter().filter(new).map(|path| (path.clone(), path.to_string_lossy().into_owned())).collect()
 }
 
-/// Our path of the file that `ssl_ca` names.
+/// The path on this host of the file that `ssl_ca` names.
 fn ca_file(sql: &SqlFacts, seen: Option<&Seen>) -> Option<PathBuf> {
     let value = sql.variable_or_none("ssl_ca").filter(|value| !value.is_empty())?;
     let seen = seen?;
@@ -526,7 +535,7 @@ fn ca_file(sql: &SqlFacts, seen: Option<&Seen>) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// Directories and files that exist and could not be read.
+/// Directories and files that exist but could not be read.
 fn gaps_of(read: &FileFacts, found: &Found) -> Vec<Unseen> {
     const MOST: usize = 100;
     let remedy = "run as root or as a user who can read it";

@@ -1,17 +1,17 @@
-//! Who may read the files that must be private.
+//! Permissions of files that must be private.
 
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, lgetxattr_query};
 
-use super::host::Scene;
+use super::host::HostSources;
 use super::roots::{self, key_store_files, normal};
 use super::view::View;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{FileMode, Role};
 use crate::facts::sql::SqlFacts;
 
-/// Variables that name a file to be kept private, and what it is.
+/// Variables that name a private file, and its kind.
 const VARIABLES: &[(&str, &str)] = &[
     ("keyring_file_data", "keyring"),
     ("keyring_encrypted_file_data", "keyring"),
@@ -20,18 +20,18 @@ const VARIABLES: &[(&str, &str)] = &[
     ("file_key_management_filekey", "key file password"),
 ];
 
-/// The modes of key stores, private keys, certificates, option files, and of the directories
-/// that hold the server's files: a closed one hides what is below it.
-pub(super) fn collect(scene: &Scene<'_>, option_files: &[PathBuf]) -> Vec<FileMode> {
-    let view = scene.view;
+/// Permissions of key stores, private keys, certificates and option files, and of the directories with the server's
+/// files: an inaccessible one protects what is below it.
+pub(super) fn collect(sources: &HostSources<'_>, option_files: &[PathBuf]) -> Vec<FileMode> {
+    let view = sources.view;
     let mut wanted: Vec<(PathBuf, &str, String)> = Vec::new();
-    if let Some(sql) = scene.sql {
-        of_variables(view, sql, scene.datadir, &mut wanted);
+    if let Some(sql) = sources.sql {
+        of_variables(view, sql, sources.datadir, &mut wanted);
     }
-    for place in scene.places.iter().filter(|place| !matches!(place.role, Role::Key | Role::Tls)) {
+    for place in sources.places.iter().filter(|place| !matches!(place.role, Role::Key | Role::Tls)) {
         wanted.push((place.directory().to_owned(), "directory", place.via.clone()));
     }
-    for file in scene.files {
+    for file in sources.files {
         if let Some(what) = private(file) {
             wanted.push((PathBuf::from(&file.path), what, "found among the server's files".to_owned()));
         }
@@ -71,20 +71,20 @@ fn of_variables(view: &View, sql: &SqlFacts, datadir: &Path, wanted: &mut Vec<(P
             if *name == "ssl_ca" {
                 let ca = normal(&datadir.join(path));
                 wanted.extend(ca_key_beside(view, &ca));
-                // The file itself may be a link to where the authority keeps its things.
+                // The file may be a link to the authority's own directory.
                 wanted.extend(ca_key_beside(view, &view.resolve(&ca)));
             }
         }
     }
 }
 
-/// `ca-key.pem` beside `ca.pem`, as MySQL makes them.
+/// `ca-key.pem` next to `ca.pem`, as MySQL creates them.
 fn ca_key_beside(view: &View, ca: &Path) -> Option<(PathBuf, &'static str, String)> {
     let key = ca.with_file_name("ca-key.pem");
     view.stat(&key).is_ok().then(|| (key, "ca key", "beside ssl_ca".to_owned()))
 }
 
-/// What a recognised file is, if it must be private.
+/// The kind of a recognised file, if it must be private.
 fn private(file: &FileFact) -> Option<&'static str> {
     match &file.content {
         Content::KeyStore { summary } => match summary.kind {
@@ -98,7 +98,7 @@ fn private(file: &FileFact) -> Option<&'static str> {
         },
         Content::ExportKey => Some("key file"),
         Content::PrivateKey { .. } if file.base_name().starts_with("ca") => Some("ca key"),
-        // The key pair of the password plug-ins is not TLS, but as private.
+        // The key pair of the password plug-ins is not for TLS, but must be as private.
         Content::PrivateKey { .. } => Some("tls key"),
         _ => None,
     }
@@ -121,7 +121,7 @@ fn of_file(view: &View, path: &Path, what: &str, via: String) -> FileMode {
         mode: stat.as_ref().map(|stat| stat.st_mode & 0o7777),
         uid: stat.as_ref().map(|stat| stat.st_uid),
         gid: stat.as_ref().map(|stat| stat.st_gid),
-        // An access list of the minimum, which says the same as the bits, is not stored.
+        // A minimal access control list, which is equivalent to the mode, is not stored.
         acl: lgetxattr_query(&reached, "system.posix_acl_access").is_ok_and(|bytes| bytes > 0),
         directory_mode: directory,
         error,
@@ -147,7 +147,7 @@ mod tests {
             .variable("ssl_key", "server-key.pem")
             .variable("ssl_ca", "ca.pem")
             .variable("keyring_file_data", "/nowhere/keyring");
-        let scene = Scene {
+        let sources = HostSources {
             host: &Host::this(),
             view: &View::ours(),
             process: None,
@@ -158,7 +158,7 @@ mod tests {
             mounts: &[],
             option_files: &[],
         };
-        let modes = collect(&scene, &[]);
+        let modes = collect(&sources, &[]);
         let of = |what: &str| modes.iter().find(|mode| mode.what == what).unwrap();
         assert_eq!(of("tls key").mode, Some(0o644));
         assert_eq!(of("ca key").error, None);

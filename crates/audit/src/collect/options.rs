@@ -1,30 +1,30 @@
-//! Option files of the server and of the clients on its host.
+//! Option files of the server, and of the clients on its host.
 
 use std::path::{Path, PathBuf};
 
-use server::option_file::{Entries, Told, Value, Warning};
+use server::option_file::{Entries, OptionFileArguments, Value, Warning};
 
 use super::view::View;
 use crate::facts::host::{OptionEntry, SecretPlace};
 
-/// What the option files say.
+/// Content of the option files.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     pub(super) entries: Vec<OptionEntry>,
     pub(super) unreadable: Vec<(String, String)>,
     pub(super) secrets: Vec<SecretPlace>,
-    /// The files that were read.
+    /// Files that were read.
     pub(super) files: Vec<PathBuf>,
 }
 
-/// A file to read, and whether the running server reads it too.
+/// A file to read, and whether the running server reads it.
 struct Source {
     path: PathBuf,
     by_server: bool,
 }
 
-/// Reads the usual files, those that the server's command line names, those that the operator
-/// named, and `~/.my.cnf` of every home directory.
+/// Reads the usual files, those on the server's command line, those that the operator named, and `~/.my.cnf` of every
+/// home directory.
 pub(super) fn read(view: &View, command_line: &[String], named: &[PathBuf], datadir: &Path, homes: &[PathBuf]) -> Read {
     let mut done = Read::default();
     for source in sources(command_line, datadir, homes) {
@@ -32,7 +32,7 @@ pub(super) fn read(view: &View, command_line: &[String], named: &[PathBuf], data
             one(view, &source, &mut done);
         }
     }
-    // The operator's own names are ours, not the server's, and a file that is not there is no usual absence.
+    // The operator's files are on this host, not in the server's root, and must exist.
     for path in named {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
         match View::ours().stat(&path) {
@@ -43,19 +43,19 @@ pub(super) fn read(view: &View, command_line: &[String], named: &[PathBuf], data
     done
 }
 
-/// In the order in which the server reads them; the clients' own come last.
+/// In the server's reading order; the files of clients come last.
 ///
 /// Source: MySQL manual, "Using Option Files"; MariaDB documentation, the same.
 fn sources(command_line: &[String], datadir: &Path, homes: &[PathBuf]) -> Vec<Source> {
-    let Told { none, alone, extra, .. } = Told::by(command_line);
+    let OptionFileArguments { none, only, extra, .. } = OptionFileArguments::parse(command_line);
     let usual =
         ["/etc/my.cnf", "/etc/mysql/my.cnf", "/usr/etc/my.cnf", "/usr/local/etc/my.cnf", "/usr/local/mysql/etc/my.cnf"];
-    let default = alone.is_none() && !none;
+    let default = only.is_none() && !none;
     let mut sources: Vec<Source> =
         usual.iter().map(|path| Source { path: PathBuf::from(path), by_server: default }).collect();
-    // `my.cnf` in the data directory was the server's own up to MySQL 5.5.
+    // Up to MySQL 5.5, `my.cnf` in the data directory was the server's own.
     sources.push(Source { path: datadir.join("my.cnf"), by_server: false });
-    sources.extend(alone.map(|path| Source { path, by_server: !none }));
+    sources.extend(only.map(|path| Source { path, by_server: !none }));
     sources.extend(extra.map(|path| Source { path, by_server: default }));
     sources.extend(homes.iter().map(|home| Source { path: home.join(".my.cnf"), by_server: false }));
     sources
@@ -66,7 +66,7 @@ fn one(view: &View, source: &Source, done: &mut Read) {
     let prefix = view.foreign_root();
     let named = |path: &Path| match prefix.and_then(|prefix| path.strip_prefix(prefix).ok()) {
         Some(inside) => Path::new("/").join(inside),
-        // A link resolved on the way: the file is called by the name that led to it.
+        // A file reached through a link keeps the name of the link.
         None if path == reached => source.path.clone(),
         None => path.to_owned(),
     };
@@ -112,7 +112,7 @@ fn one(view: &View, source: &Source, done: &mut Read) {
     done.files.extend(files);
 }
 
-/// Settings in settings, as in `wsrep_provider_options`, may hold a password of their own.
+/// Lists of settings, as in `wsrep_provider_options`, may contain a password.
 fn shown(key: &str, value: &str) -> String {
     if key.contains("provider_options") && value.contains("password") {
         "(left out)".to_owned()

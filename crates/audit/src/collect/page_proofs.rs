@@ -1,5 +1,5 @@
-//! Tries MariaDB's key file on a page of each encrypted tablespace: page 0 names a key by number
-//! only, and another key may have got that number.
+//! Tests MariaDB's key file on a page of each encrypted tablespace: page 0 names a key only by number, and the number
+//! may belong to another key now.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -14,32 +14,32 @@ use crate::facts::files::{Content, FileFact, KeyProof};
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 
-/// Page 3 is the root of the first index of a table; later ones are read if it is in clear.
+/// Page 3 is the root of a table's first index; later pages are read if it is clear.
 const FIRST_PAGES: usize = 4;
 const MORE_PAGES: usize = 12;
-/// What MariaDB reads of a password file, with a line end.
+/// Maximum length that MariaDB reads of a password file, including a line end.
 const PASSWORD_BYTES: usize = 256 + 2;
-/// Magic of the encryption information on page 0, and where its parts stand.
+/// Magic of the encryption information on page 0, and offsets of its parts.
 const MAGIC: &[u8] = b"s\x0e\x0cREt";
 const IV_AT: usize = 8;
 
-/// The key file that the running server names, and what opens it.
+/// The key file that the running server names, and its password.
 #[derive(Default)]
-pub(super) struct Named {
+pub(super) struct KeyFileSettings {
     path: Option<PathBuf>,
     password_file: Option<PathBuf>,
     password: Option<Zeroizing<Vec<u8>>>,
     derivation: Derivation,
 }
 
-impl Named {
+impl KeyFileSettings {
     pub(super) fn by(sql: &SqlFacts, view: &View, datadir: &Path) -> Self {
         let value = |name: &str| sql.variable_or_none(name).filter(|value| !value.is_empty());
         let path = value("file_key_management_filename").map(|path| normal(&datadir.join(path)));
         let file = value("file_key_management_filekey").and_then(|value| value.strip_prefix("FILE:"));
         let password_file = file.map(|file| normal(&datadir.join(file)));
         let read = |file: &PathBuf| view.read(file, PASSWORD_BYTES).ok().map(Zeroizing::new);
-        // Only newer servers have these two; the others derive as these do by default.
+        // Only newer servers have these two; others use these defaults.
         let digest = value("file_key_management_digest").map_or_else(|| Some(Digest::default()), Digest::by_name);
         let rounds = value("file_key_management_use_pbkdf2").map_or(Some(0), |rounds| rounds.parse().ok());
         let derivation =
@@ -48,12 +48,12 @@ impl Named {
         Self { path, password_file, password, derivation: derivation.unwrap_or_default() }
     }
 
-    /// The file with the password of the key file.
+    /// The password file of the key file.
     pub(super) fn password_file(&self) -> Option<&Path> {
         self.password_file.as_deref()
     }
 
-    /// The keys; none if there is no password for an encrypted file, or this cannot be read.
+    /// The keys; `None` if the file is encrypted and the password is missing or unreadable.
     pub(super) fn load(&self, view: &View, store: &FileFact) -> Result<MariaDbKeys, KeyringError> {
         let mut file = std::fs::File::from(view.open_file(Path::new(&store.path))?);
         let bytes = keyring::read(&mut file, store.size_bytes)?;
@@ -62,8 +62,8 @@ impl Named {
     }
 }
 
-/// Tries every MariaDB tablespace outside of backups.
-pub(super) fn collect(view: &View, files: &[FileFact], named: &Named) -> Vec<KeyProof> {
+/// Tests every MariaDB tablespace outside of backups.
+pub(super) fn collect(view: &View, files: &[FileFact], named: &KeyFileSettings) -> Vec<KeyProof> {
     let wanted: Vec<(&FileFact, &Page0, u32)> = files.iter().filter_map(wanted).collect();
     if wanted.is_empty() {
         return Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn collect(view: &View, files: &[FileFact], named: &Named) -> Vec<Key
         for (file, page0, id) in &wanted {
             let (opens, why) = match &keys {
                 Ok(keys) => tried(keys, *id, &samples(view, file, page0)),
-                // The server would not get in with this password, either.
+                // The server could not use this password either.
                 Err(KeyringError::WrongPassword) => (Some(false), None),
                 Err(error) => (None, Some(error.to_string())),
             };
@@ -106,8 +106,8 @@ fn wanted(file: &FileFact) -> Option<(&FileFact, &Page0, u32)> {
     }
 }
 
-/// Key files that are in use, as far as the server says; without it, any that is no backup.
-pub(super) fn is_store(file: &FileFact, named: &Named) -> bool {
+/// Key files in use, according to the server; without it, any that is not in a backup.
+pub(super) fn is_store(file: &FileFact, named: &KeyFileSettings) -> bool {
     let Content::KeyStore { summary } = &file.content else { return false };
     let in_use = named.path.as_ref().is_none_or(|path| path == Path::new(&file.path));
     matches!(summary.kind, StoreKind::MariaDbPlain | StoreKind::OpensslSalted) && in_use && file.role != Role::Backup
@@ -133,7 +133,7 @@ fn space_iv(page0: &[u8]) -> Option<[u8; 16]> {
     page0.get(at.checked_add(IV_AT)?..)?.first_chunk().copied()
 }
 
-/// A page with key version 1, the only one that key files know, and without page compression.
+/// A page with key version 1, the only one that key files support, and without page compression.
 fn sample(page: &[u8], space_iv: [u8; 16], space_id: u32) -> Option<PageSample> {
     const COMPRESSED: u8 = 0x80;
     let u32_at = |at: usize| page.get(at..)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));

@@ -1,4 +1,4 @@
-//! Where a server's files lie: every path that matters, the disk below it, and how much is there. No file is read.
+//! Locations of a server's files: every relevant path, its disk, and the amount of data. No file is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,23 +11,23 @@ use server::option_group;
 
 use super::disks::Disks;
 use super::host::wanted;
-use super::roots::{self, Place};
+use super::roots::{self, ScanRoot};
 use super::view::{Host, View};
 use super::{LiveOptions, locate, places, sql};
 use crate::Error;
 use crate::facts::host::{DiskLayer, PathOnDisk, Role, Swap};
 
-/// Where the server's own packages put the data if no option says otherwise.
+/// The default data directory of the servers' packages.
 const USUAL_DATADIR: &str = "/var/lib/mysql";
-/// Files that are counted below one path before a count is given up.
-const MOST_FILES: usize = 5_000_000;
+/// Counting stops after this many files below one path.
+const MAX_FILES: usize = 5_000_000;
 
-/// The paths of one server.
+/// The paths of a server.
 #[derive(Debug, Clone)]
 pub struct Placement {
     /// The data directory.
     pub datadir: PathBuf,
-    /// Every path that matters.
+    /// All relevant paths.
     pub paths: Vec<Placed>,
     /// Active swap areas.
     pub swaps: Vec<Swap>,
@@ -37,12 +37,12 @@ pub struct Placement {
     pub unread: Vec<(String, String)>,
 }
 
-/// A path and what is in it.
+/// A path, and the data in it.
 #[derive(Debug, Clone)]
 pub struct Placed {
     /// The disk below it.
     pub on_disk: PathOnDisk,
-    /// Bytes that the server's files take there; none if they cannot be counted.
+    /// Bytes of the server's files there; `None` if they cannot be counted.
     pub bytes: Option<u64>,
 }
 
@@ -50,7 +50,7 @@ impl Placement {
     /// What a plan for encrypting the server's disk rests on. `disk` is the new disk; `unit` the server's unit, if it is not
     /// the usual one.
     #[must_use]
-    pub fn scene(&self, disk: Option<plan::Disk>, name: String, unit: Option<String>) -> plan::Scene {
+    pub fn sources(&self, disk: Option<plan::Disk>, name: String, unit: Option<String>) -> plan::Scene {
         plan::Scene {
             datadir: self.datadir.to_string_lossy().into_owned(),
             paths: self.paths.iter().map(path).collect(),
@@ -99,26 +99,26 @@ fn state(layer: &DiskLayer) -> plan::State {
     }
 }
 
-/// The paths of a running server, which is asked.
+/// The paths of a running server, which is queried.
 ///
 /// # Errors
 /// [`Error::Server`]; [`Error::NotADataDirectory`] if the server is not on this host.
 pub fn of_server(options: &LiveOptions<'_>) -> Result<Placement, Error> {
-    let (told, host) = (sql::ask(options)?, Host::this());
-    let seen = locate(&host, options, &told).map_err(|gap| Error::NotADataDirectory {
-        path: PathBuf::from(&told.sql.identity.datadir),
+    let (answers, host) = (sql::query_server(options)?, Host::this());
+    let seen = locate(&host, options, &answers).map_err(|gap| Error::NotADataDirectory {
+        path: PathBuf::from(&answers.sql.identity.datadir),
         why: format!("{}; {}", gap.why, gap.remedy),
     })?;
-    let mut places = places(&host, options, &told.sql, &seen);
-    places.extend(roots::of_external_files(&told.sql, &seen.datadir));
+    let mut places = places(&host, options, &answers.sql, &seen);
+    places.extend(roots::of_external_files(&answers.sql, &seen.datadir));
     let disks = Disks::read(&host, seen.process.as_ref().map(|process| process.pid));
     Ok(placement(seen.datadir.clone(), &places, &seen.view, &disks))
 }
 
-/// The paths that option files name, for a server that is down.
+/// The paths that option files name, for a stopped server.
 ///
 /// # Errors
-/// [`Error::NotADataDirectory`] if there is no data directory where they say.
+/// [`Error::NotADataDirectory`] if the named data directory does not exist.
 pub fn of_option_files(files: &[PathBuf], datadir: Option<&Path>, backup_dirs: &[PathBuf]) -> Result<Placement, Error> {
     let mut unread = Vec::new();
     let mut variables = BTreeMap::new();
@@ -146,9 +146,9 @@ pub fn of_option_files(files: &[PathBuf], datadir: Option<&Path>, backup_dirs: &
     Ok(Placement { unread, ..placement(datadir, &places, &View::ours(), &disks) })
 }
 
-fn placement(datadir: PathBuf, places: &[Place], view: &View, disks: &Disks) -> Placement {
+fn placement(datadir: PathBuf, places: &[ScanRoot], view: &View, disks: &Disks) -> Placement {
     let bytes_of = |path: &Path, role: Role| {
-        let own: Vec<&Place> =
+        let own: Vec<&ScanRoot> =
             places.iter().filter(|p| p.role == role && p.directory() == path || p.path == path).collect();
         bytes(&view.reach(path), &|below: &Path| own.iter().any(|place| place.claims(&path.join(below))))
     };
@@ -166,7 +166,7 @@ fn placement(datadir: PathBuf, places: &[Place], view: &View, disks: &Disks) -> 
     }
 }
 
-/// Bytes on disk of the files below `root` that are claimed, on its own file system only, each once.
+/// Bytes on disk of the server's files below `root`, on its file system only, each file once.
 fn bytes(root: &Path, claims: &dyn Fn(&Path) -> bool) -> Option<u64> {
     let top = fs::metadata(root).ok()?;
     if top.is_file() {
@@ -186,7 +186,7 @@ fn bytes(root: &Path, claims: &dyn Fn(&Path) -> bool) -> Option<u64> {
             } else if seen.insert(metadata.ino()) {
                 total = total.saturating_add(metadata.blocks().saturating_mul(512));
             }
-            if seen.len() > MOST_FILES {
+            if seen.len() > MAX_FILES {
                 return None;
             }
         }

@@ -1,9 +1,8 @@
-//! Which process is the server, and what `/proc` tells of it.
+//! Finds the server's process, and reads facts about it from `/proc`.
 //!
-//! A wrong answer here would judge another server's files, so a candidate has to prove that it
-//! is the one we are connected to: its working directory or command line names the server's
-//! data directory, or the `auto.cnf` that it sees holds the server's uuid. A host name proves
-//! nothing.
+//! A wrong process would mean judging another server's files, so a candidate must be proven to be the one we are
+//! connected to: its working directory or command line names the server's data directory, or the `auto.cnf` that it
+//! sees has the server's UUID. A host name proves nothing.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,15 +13,15 @@ use super::secret::without_secrets;
 use super::view::{Host, View};
 use crate::facts::host::Process;
 
-/// Bytes read of one small file of `/proc`.
+/// Maximum size of a small file of `/proc`.
 const PROC_LIMIT: usize = 1 << 20;
 
-/// What is known of the server from its own variables and from how we reached it.
+/// What is known of the server from its variables and from our connection.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wanted {
-    /// The process at the other end of our connection, if that is a unix socket.
+pub(crate) struct ServerTraits {
+    /// The peer process of our connection, if it is a Unix socket.
     pub(crate) peer_pid: Option<i32>,
-    /// The address of our connection, if it is one of this host.
+    /// The address of our connection, if it belongs to this host.
     pub(crate) local_address: Option<SocketAddr>,
     /// `@@pid_file`, absolute.
     pub(crate) pid_file: Option<PathBuf>,
@@ -32,21 +31,21 @@ pub(crate) struct Wanted {
     pub(crate) server_uuid: Option<String>,
 }
 
-/// A candidate, and whether the kernel itself says that our connection ends there.
+/// A candidate, and whether the kernel confirms that our connection ends there.
 struct Candidate {
     pid: i32,
     found_by: &'static str,
-    kernel_says: bool,
+    kernel_confirms: bool,
 }
 
 /// The server's process.
 ///
 /// # Errors
-/// Why none was found, in words for a report.
-pub(crate) fn find(host: &Host, wanted: &Wanted) -> Result<Process, String> {
+/// Why no process was found, for a report.
+pub(crate) fn find(host: &Host, traits: &ServerTraits) -> Result<Process, String> {
     let mut rejected = Vec::new();
-    for candidate in candidates(host, wanted) {
-        match proof(host, wanted, &candidate) {
+    for candidate in candidates(host, traits) {
+        match proof(host, traits, &candidate) {
             Ok(()) => return Ok(describe(host, candidate.pid, candidate.found_by)),
             Err(why) => rejected.push(format!("process {} ({}) {why}", candidate.pid, candidate.found_by)),
         }
@@ -57,18 +56,18 @@ pub(crate) fn find(host: &Host, wanted: &Wanted) -> Result<Process, String> {
     Err(rejected.join("; "))
 }
 
-fn candidates(host: &Host, wanted: &Wanted) -> Vec<Candidate> {
+fn candidates(host: &Host, traits: &ServerTraits) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
-    let mut add = |pid: Option<i32>, found_by, kernel_says| {
+    let mut add = |pid: Option<i32>, found_by, kernel_confirms| {
         let new = |pid: &i32| *pid > 0 && !found.iter().any(|c: &Candidate| c.pid == *pid);
         if let Some(pid) = pid.filter(new) {
-            found.push(Candidate { pid, found_by, kernel_says });
+            found.push(Candidate { pid, found_by, kernel_confirms });
         }
     };
-    add(wanted.peer_pid, "socket peer", true);
-    let owners = wanted.local_address.map(|address| owners_of_listener(host, address)).unwrap_or_default();
+    add(traits.peer_pid, "socket peer", true);
+    let owners = traits.local_address.map(|address| owners_of_listener(host, address)).unwrap_or_default();
     owners.into_iter().for_each(|pid| add(Some(pid), "listening socket", true));
-    add(wanted.pid_file.as_deref().and_then(pid_in), "pid file", false);
+    add(traits.pid_file.as_deref().and_then(pid_in), "pid file", false);
     found
 }
 
@@ -77,10 +76,10 @@ fn pid_in(path: &Path) -> Option<i32> {
     std::str::from_utf8(&bytes).ok()?.trim().parse().ok()
 }
 
-/// The address behind `host:port` if it is one of this host's own.
+/// The address of `host:port`, if it belongs to this host.
 ///
-/// Connecting a datagram socket sends nothing; the kernel takes the address itself as source
-/// exactly if it is local, whatever `ip_nonlocal_bind` says.
+/// Connecting a datagram socket sends nothing; the kernel chooses the address itself as source exactly if it is local,
+/// regardless of `ip_nonlocal_bind`.
 pub(crate) fn local_address(host: &str, port: u16) -> Option<SocketAddr> {
     use std::net::ToSocketAddrs;
     let is_local = |address: &SocketAddr| {
@@ -92,7 +91,7 @@ pub(crate) fn local_address(host: &str, port: u16) -> Option<SocketAddr> {
     (host, port).to_socket_addrs().ok()?.find(|address| is_local(address).is_some())
 }
 
-/// Processes that hold a socket listening where `address` arrives.
+/// Processes with a listening socket that accepts connections to `address`.
 fn owners_of_listener(host: &Host, address: SocketAddr) -> Vec<i32> {
     let net = host.proc.join("self/net");
     let listening = listeners(&net);
@@ -110,22 +109,22 @@ fn same_ip(a: IpAddr, b: IpAddr) -> bool {
     a.to_canonical() == b.to_canonical()
 }
 
-fn proof(host: &Host, wanted: &Wanted, candidate: &Candidate) -> Result<(), String> {
+fn proof(host: &Host, traits: &ServerTraits, candidate: &Candidate) -> Result<(), String> {
     let pid = candidate.pid;
     let view = View::of_process(host, pid);
-    if let Some(wanted_uuid) = &wanted.server_uuid {
-        match server_uuid(&view, &wanted.datadir) {
+    if let Some(wanted_uuid) = &traits.server_uuid {
+        match server_uuid(&view, &traits.datadir) {
             Some(found) if found == *wanted_uuid => return Ok(()),
             Some(_) => return Err("has another server's uuid in its data directory".to_owned()),
             None => {}
         }
     }
-    // Without a uuid to compare, equal paths prove something only for the process that the
-    // kernel names: two containers on one host have the same data directory.
-    if !candidate.kernel_says {
+    // Without a UUID to compare, equal paths prove something only for the process that the kernel names: two containers
+    // on one host may have the same data directory.
+    if !candidate.kernel_confirms {
         return Err("cannot be proved to be the server that answers".to_owned());
     }
-    let datadir = view.resolve(&wanted.datadir);
+    let datadir = view.resolve(&traits.datadir);
     let cwd = fs::read_link(host.of_process(pid, "cwd"));
     if cwd.as_ref().is_ok_and(|cwd| view.resolve(cwd) == datadir) {
         return Ok(());
@@ -133,7 +132,7 @@ fn proof(host: &Host, wanted: &Wanted, candidate: &Candidate) -> Result<(), Stri
     // Another user's working directory is hidden; the owner of the data directory is not.
     let hidden = cwd.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied);
     let uid = read_proc(&host.of_process(pid, "status")).ok().and_then(|status| effective_uid(&status));
-    if hidden && view.stat(&wanted.datadir).is_ok_and(|stat| Some(stat.st_uid) == uid) {
+    if hidden && view.stat(&traits.datadir).is_ok_and(|stat| Some(stat.st_uid) == uid) {
         return Ok(());
     }
     let named = datadir_of(&command_line(host, pid)).map(|path| view.resolve(Path::new(&path)));
@@ -143,7 +142,7 @@ fn proof(host: &Host, wanted: &Wanted, candidate: &Candidate) -> Result<(), Stri
     Err("does not have the server's data directory".to_owned())
 }
 
-/// The last `--datadir` of a command line: that is the one a server takes.
+/// The last `--datadir` on a command line, which is the one a server uses.
 fn datadir_of(arguments: &[String]) -> Option<String> {
     let mut found = None;
     let mut rest = arguments.iter();
@@ -158,7 +157,7 @@ fn datadir_of(arguments: &[String]) -> Option<String> {
     found
 }
 
-/// The uuid that `auto.cnf` in a data directory holds.
+/// The UUID in the `auto.cnf` of a data directory.
 pub(crate) fn server_uuid(view: &View, datadir: &Path) -> Option<String> {
     let bytes = view.read(&datadir.join("auto.cnf"), 4096).ok()?;
     server::auto_cnf::server_uuid(&String::from_utf8_lossy(&bytes)).map(str::to_ascii_lowercase)
@@ -204,7 +203,7 @@ fn core_limit(limits: &str) -> Option<u64> {
     if soft == "unlimited" { Some(u64::MAX) } else { soft.parse().ok() }
 }
 
-/// The arguments of a process, secrets included: not to be kept.
+/// The arguments of a process, including secrets: they must not be kept.
 pub(super) fn command_line(host: &Host, pid: i32) -> Vec<String> {
     let bytes = fs::read(host.of_process(pid, "cmdline")).unwrap_or_default();
     let bytes = bytes.get(..bytes.len().min(PROC_LIMIT)).unwrap_or_default();
@@ -212,8 +211,8 @@ pub(super) fn command_line(host: &Host, pid: i32) -> Vec<String> {
     parts.map(|part| String::from_utf8_lossy(part).into_owned()).collect()
 }
 
-/// Names of other programs that run as `uid`, but for the scripts that start the server or
-/// transfer its state; none if processes cannot be listed.
+/// Names of other programs that run as `uid`, except scripts that start the server or transfer its state; `None` if
+/// processes cannot be listed.
 pub(super) fn same_user(host: &Host, server: i32, uid: u32) -> Option<Vec<String>> {
     let mut names = BTreeSet::new();
     let mut seen = false;
@@ -246,7 +245,7 @@ fn read_proc(path: &Path) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(bytes.get(..bytes.len().min(PROC_LIMIT)).unwrap_or_default()).into_owned())
 }
 
-/// Inodes of the sockets that a process holds.
+/// Inodes of a process's sockets.
 fn sockets_of(host: &Host, pid: i32) -> std::io::Result<BTreeSet<u64>> {
     let inode = |entry: fs::DirEntry| {
         let target = fs::read_link(entry.path()).ok()?;
@@ -288,7 +287,7 @@ fn listening(line: &str) -> Option<Listening> {
     Some(Listening { address: SocketAddr::new(hex_ip(ip)?, port), inode: fields.get(9)?.parse().ok()? })
 }
 
-/// The kernel prints an address as 32-bit words in the byte order of the machine.
+/// The kernel prints an address as 32-bit words in host byte order.
 fn hex_ip(hex: &str) -> Option<IpAddr> {
     let words: Option<Vec<[u8; 4]>> = (0..hex.len())
         .step_by(8)
@@ -338,11 +337,11 @@ mod tests {
         (dir, host)
     }
 
-    fn wanted(datadir: &Path) -> Wanted {
-        Wanted {
+    fn traits(datadir: &Path) -> ServerTraits {
+        ServerTraits {
             local_address: Some("127.0.0.1:3306".parse().unwrap()),
             datadir: datadir.to_owned(),
-            ..Wanted::default()
+            ..ServerTraits::default()
         }
     }
 
@@ -350,7 +349,7 @@ mod tests {
     fn the_listener_in_the_data_directory_is_the_server() {
         let data = tempfile::tempdir().unwrap();
         let (_dir, host) = fake(data.path());
-        let process = find(&host, &wanted(data.path())).unwrap();
+        let process = find(&host, &traits(data.path())).unwrap();
         assert_eq!((process.pid, process.uid, process.core_limit, process.locked_kib), (42, 999, Some(0), Some(12)));
         assert_eq!(process.listeners, ["127.0.0.1:3306"]);
         assert!(!process.command_line.join(" ").contains("geheim"));
@@ -360,7 +359,7 @@ mod tests {
     fn a_process_of_another_data_directory_is_not() {
         let (data, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let (_dir, host) = fake(other.path());
-        assert!(find(&host, &wanted(data.path())).unwrap_err().contains("process 42"));
+        assert!(find(&host, &traits(data.path())).unwrap_err().contains("process 42"));
     }
 
     #[test]
@@ -368,7 +367,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         fs::write(data.path().join("auto.cnf"), format!("[auto]\nserver-uuid={UUID}\n")).unwrap();
         let (_dir, host) = fake(data.path());
-        let with = |uuid: &str| Wanted { server_uuid: Some(uuid.to_owned()), ..wanted(data.path()) };
+        let with = |uuid: &str| ServerTraits { server_uuid: Some(uuid.to_owned()), ..traits(data.path()) };
         assert!(find(&host, &with("11111111-4b5a-6978-8796-a5b4c3d2e1f0")).is_err());
         assert!(find(&host, &with(UUID)).is_ok());
     }
@@ -379,8 +378,8 @@ mod tests {
         let (_dir, host) = fake(data.path());
         let pid_file = data.path().join("pid");
         fs::write(&pid_file, "42\n").unwrap();
-        let wanted = Wanted { local_address: None, pid_file: Some(pid_file), ..wanted(data.path()) };
-        assert!(find(&host, &wanted).is_err());
+        let traits = ServerTraits { local_address: None, pid_file: Some(pid_file), ..traits(data.path()) };
+        assert!(find(&host, &traits).is_err());
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Tries the key file on page 0 of each encrypted tablespace: a key of the right name may still
-//! be the wrong key, which a running server notices only at its next start.
+//! Tests the key file on page 0 of each encrypted tablespace: a key of the right name may be the wrong key, which a
+//! running server notices only at its next start.
 
 use std::path::{Path, PathBuf};
 
@@ -10,17 +10,17 @@ use super::view::View;
 use crate::facts::files::{Content, FileFact, KeyProof};
 use crate::facts::host::Role;
 
-/// Largest page 0.
+/// Maximum size of page 0.
 const PAGE_BYTES: usize = 64 << 10;
-/// Magic, number of the master key, server uuid: then follows the wrapped key.
+/// Offset and length of the UUID, after magic and master key number; the wrapped key follows it.
 const UUID_AT: usize = 7;
 const UUID_BYTES: usize = 36;
 
-/// Tries every MySQL tablespace outside of backups that names a master key and its server.
+/// Tests every MySQL tablespace outside of backups that names a master key and its server.
 pub(super) fn collect(view: &View, files: &[FileFact], live_stores: &[PathBuf]) -> Vec<KeyProof> {
     let stores: Vec<&FileFact> = files.iter().filter(|file| is_store(file, live_stores)).collect();
     let mut proofs = Vec::new();
-    // One store is open at a time, so that no more keys than needed are in memory.
+    // Only one store is open at a time, to keep few keys in memory.
     let mut todo: Vec<(&FileFact, u32, &str)> = files.iter().filter_map(wanted).collect();
     let mut unreadable = None;
     for store in &stores {
@@ -53,7 +53,7 @@ pub(super) fn collect(view: &View, files: &[FileFact], live_stores: &[PathBuf]) 
     proofs
 }
 
-/// Key stores of the running server; without one, any key file that is no backup.
+/// Key stores of the running server; without one, any key file that is not in a backup.
 pub(super) fn is_store(file: &FileFact, live: &[PathBuf]) -> bool {
     let Content::KeyStore { summary } = &file.content else { return false };
     let holds_keys =
@@ -83,7 +83,7 @@ pub(super) fn read_store(view: &View, store: &FileFact) -> Result<MysqlKeyring, 
     MysqlKeyring::load(&keyring::read(&mut file, store.size_bytes)?)
 }
 
-/// None if this store has no such key, or the page changed meanwhile.
+/// `None` if this store has no such key, or the page changed meanwhile.
 fn tried(
     view: &View,
     file: &FileFact,
@@ -100,10 +100,10 @@ fn tried(
     Some(KeyProof { path: file.path.clone(), key, store: store.path.clone(), opens: Some(opens), why: None })
 }
 
-/// The wrapped key behind the number and uuid that the scan found, and its checksum.
+/// The wrapped key after the number and UUID that the scan found, and its checksum.
 fn wrapped_key(page: &[u8], number: u32, uuid: &str) -> Option<([u8; WRAPPED_BYTES], u32)> {
     let at = page.windows(UUID_BYTES).position(|window| window == uuid.as_bytes())?;
-    // Older records may have four zero bytes between number and uuid.
+    // Older records may have four zero bytes between number and UUID.
     let head = page.get(at.checked_sub(UUID_AT.saturating_add(4))?..at)?;
     let named = head.windows(4).any(|window| window == number.to_be_bytes());
     let rest = page.get(at.checked_add(UUID_BYTES)?..)?;

@@ -1,4 +1,4 @@
-//! Reads the register of keys, and what is left of the copies that it names.
+//! Reads the register of keys, and the state of the copies that it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,39 +12,39 @@ use crate::facts::files::FileFact;
 use crate::facts::register::{RegisterFacts, RegisteredCopy, RegisteredKey};
 use crate::facts::{Seen, Unseen};
 
-/// The register of one server in a directory of registers.
-pub(super) struct Wanted<'a> {
+/// Parameters: the register of one server.
+pub(super) struct Query<'a> {
     pub(super) state_dir: &'a Path,
-    /// By which it is found.
+    /// Name of the register.
     pub(super) server_name: String,
-    /// The data directory as we reach it; a copy in it is lost together with it.
+    /// Path of the data directory; a copy in it would be lost with it.
     pub(super) datadir: Option<PathBuf>,
-    /// The keys that the server's key store holds now.
+    /// The keys that the server's key store has now.
     pub(super) held: Seen<Fingerprints>,
 }
 
-/// What the register says.
+/// Content of the register.
 ///
 /// # Errors
-/// [`Unseen`] if there is none, or it cannot be read, or is another server's.
-pub(super) fn read(wanted: Wanted<'_>) -> Seen<RegisterFacts> {
-    let path = register::path(wanted.state_dir, &wanted.server_name);
+/// [`Unseen`] if it does not exist, cannot be read, or belongs to another server.
+pub(super) fn read(query: Query<'_>) -> Seen<RegisterFacts> {
+    let path = register::path(query.state_dir, &query.server_name);
     let unseen = |why: String| Unseen {
         what: "the register of keys".to_owned(),
         why,
         remedy: "name its directory with --state-dir, as `sealant rotate` and `sealant keys` were given it".to_owned(),
     };
-    match Ledger::read_unlocked(wanted.state_dir, &wanted.server_name) {
-        Ok(Some(register)) => Ok(facts(&path, &register, wanted)),
+    match Ledger::read_unlocked(query.state_dir, &query.server_name) {
+        Ok(Some(register)) => Ok(facts(&path, &register, query)),
         Ok(None) => Err(unseen(format!("there is no register {}", path.display()))),
         Err(error) => Err(unseen(error.to_string())),
     }
 }
 
-fn facts(path: &Path, register: &Register, wanted: Wanted<'_>) -> RegisterFacts {
-    let datadir = wanted.datadir.and_then(|path| std::fs::canonicalize(path).ok());
+fn facts(path: &Path, register: &Register, query: Query<'_>) -> RegisterFacts {
+    let datadir = query.datadir.and_then(|path| std::fs::canonicalize(path).ok());
     let none = Fingerprints::new();
-    let held = wanted.held.as_ref().unwrap_or(&none);
+    let held = query.held.as_ref().unwrap_or(&none);
     let copies = register.copies.iter().map(|(path, copy)| of_copy(path, copy, held, datadir.as_deref()));
     let keys = register
         .keys
@@ -57,7 +57,7 @@ fn facts(path: &Path, register: &Register, wanted: Wanted<'_>) -> RegisterFacts 
         keys: keys.collect(),
         copies: copies.chain(without_hash(register)).collect(),
         backups: backups.collect(),
-        held: wanted.held.map(|held| held.into_keys().collect()),
+        held: query.held.map(|held| held.into_keys().collect()),
     }
 }
 
@@ -75,7 +75,7 @@ fn of_copy(path: &Path, copy: &CopyRecord, held: &Fingerprints, datadir: Option<
     }
 }
 
-/// Copies that earlier versions noted, with the keys alone.
+/// Copies recorded by earlier versions, without a hash.
 fn without_hash(register: &Register) -> impl Iterator<Item = RegisteredCopy> {
     let mut found: BTreeMap<&PathBuf, (Timestamp, BTreeSet<String>)> = BTreeMap::new();
     for (name, key) in &register.keys {
@@ -103,7 +103,7 @@ pub(super) fn held(
     view: &View,
     files: &[FileFact],
     live_stores: &[PathBuf],
-    key_file: &page_proofs::Named,
+    key_file: &page_proofs::KeyFileSettings,
 ) -> Seen<Fingerprints> {
     let unseen = |why: String| Unseen {
         what: "the keys that the server holds".to_owned(),

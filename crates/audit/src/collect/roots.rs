@@ -1,4 +1,4 @@
-//! Which places hold the server's files: the data directory, and wherever variables point.
+//! Directories and files of a server: the data directory, and whatever variables name.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,35 +10,35 @@ pub(super) use crate::path::normal;
 /// Which files of a directory belong to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// All of them, at any depth.
+    /// All files, at any depth.
     Tree,
-    /// Those directly in it whose name begins with one of these.
+    /// Files directly in it whose names have one of these prefixes.
     Prefixes(Vec<String>),
-    /// As above, and only those of the server's own user: the directory is everybody's.
+    /// The same, but only files of the server's user: the directory is shared.
     OwnPrefixes(Vec<String>),
-    /// The one file itself.
+    /// A single file.
     File,
 }
 
-/// A place to look.
+/// A directory or file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
-    /// Absolute, as the server names it; the file itself for [`Extent::File`].
+pub(super) struct ScanRoot {
+    /// Absolute path according to the server; for [`Extent::File`] that of the file.
     pub(super) path: PathBuf,
     pub(super) role: Role,
-    /// The variable or option that points there.
+    /// The variable or option that names it.
     pub(super) via: String,
     pub(super) extent: Extent,
-    /// Which log it is, if it is one.
+    /// Kind of log, if it is one.
     pub(super) log: Option<&'static str>,
 }
 
-impl Place {
+impl ScanRoot {
     fn new(path: PathBuf, role: Role, via: &str, extent: Extent) -> Self {
         Self { path, role, via: via.to_owned(), extent, log: None }
     }
 
-    /// The directory that is read.
+    /// The directory to read.
     pub(super) fn directory(&self) -> &Path {
         match self.extent {
             Extent::File => self.path.parent().unwrap_or(&self.path),
@@ -46,7 +46,7 @@ impl Place {
         }
     }
 
-    /// Whether a file at `path` is one of this place.
+    /// Whether the file at `path` belongs to it.
     pub(super) fn claims(&self, path: &Path) -> bool {
         match &self.extent {
             Extent::Tree => path.starts_with(&self.path),
@@ -63,19 +63,19 @@ fn begins(below: &Path, prefixes: &[String]) -> bool {
     first.is_some_and(|name| prefixes.iter().any(|prefix| name.starts_with(prefix.as_str())))
 }
 
-/// The places of a running server. The data directory comes first.
-pub(super) fn of_server(sql: &SqlFacts, datadir: &Path, backup_dirs: &[PathBuf]) -> Vec<Place> {
+/// The roots of a running server, the data directory first.
+pub(super) fn of_server(sql: &SqlFacts, datadir: &Path, backup_dirs: &[PathBuf]) -> Vec<ScanRoot> {
     of_variables(&|name| sql.variable_or_none(name), &key_store_files(sql, datadir), datadir, backup_dirs)
 }
 
-/// The places that variables name, whoever told them.
+/// The roots that variables name.
 pub(super) fn of_variables<'v>(
     variable: &dyn Fn(&str) -> Option<&'v str>,
     key_stores: &[PathBuf],
     datadir: &Path,
     backup_dirs: &[PathBuf],
-) -> Vec<Place> {
-    let mut places = vec![Place::new(datadir.to_owned(), Role::Data, "datadir", Extent::Tree)];
+) -> Vec<ScanRoot> {
+    let mut places = vec![ScanRoot::new(datadir.to_owned(), Role::Data, "datadir", Extent::Tree)];
     let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
     let absolute = |value: &str| normal(&datadir.join(value));
     for (name, role, prefixes) in DIRECTORIES {
@@ -87,49 +87,49 @@ pub(super) fn of_variables<'v>(
             } else {
                 Extent::Prefixes(prefixes)
             };
-            places.push(Place::new(absolute(value), *role, name, extent));
+            places.push(ScanRoot::new(absolute(value), *role, name, extent));
         }
     }
     for (name, role) in BASENAMES {
         let Some(base) = variable(name).map(absolute) else { continue };
         let (Some(parent), Some(file)) = (base.parent(), base.file_name()) else { continue };
         let prefix = format!("{}.", file.to_string_lossy());
-        places.push(Place::new(parent.to_owned(), *role, name, Extent::Prefixes(vec![prefix])));
+        places.push(ScanRoot::new(parent.to_owned(), *role, name, Extent::Prefixes(vec![prefix])));
     }
     for (name, log) in LOGS {
-        // `log_error` is `stderr` when the service manager takes it.
+        // `log_error` is `stderr` if the service manager collects it.
         if let Some(value) = variable(name).filter(|value| *value != "stderr") {
-            places.push(Place { log: Some(log), ..Place::new(absolute(value), Role::Log, name, Extent::File) });
+            places.push(ScanRoot { log: Some(log), ..ScanRoot::new(absolute(value), Role::Log, name, Extent::File) });
         }
     }
     for (name, role) in DATA_FILES {
         let Some(value) = variable(name) else { continue };
-        places.push(Place::new(absolute(value), *role, name, Extent::File));
+        places.push(ScanRoot::new(absolute(value), *role, name, Extent::File));
     }
     for (role, name) in KEY_FILES.iter().map(|n| (Role::Key, n)).chain(TLS_FILES.iter().map(|n| (Role::Tls, n))) {
         let Some(value) = variable(name).map(|value| value.trim_start_matches("FILE:")) else { continue };
-        places.push(Place::new(absolute(value), role, name, Extent::File));
+        places.push(ScanRoot::new(absolute(value), role, name, Extent::File));
     }
     for path in key_stores {
-        places.push(Place::new(path.clone(), Role::Key, "keyring component's Data_file", Extent::File));
+        places.push(ScanRoot::new(path.clone(), Role::Key, "keyring component's Data_file", Extent::File));
     }
     if let Some(value) = variable("secure_file_priv").filter(|value| !value.eq_ignore_ascii_case("null")) {
-        places.push(Place::new(absolute(value), Role::Backup, "secure_file_priv", Extent::Tree));
+        places.push(ScanRoot::new(absolute(value), Role::Backup, "secure_file_priv", Extent::Tree));
     }
     places.extend(of_backups(backup_dirs));
     without_repeats(places)
 }
 
-/// Files beside the program and among the plug-ins that say where keys are, and the copy of a
-/// key file that the plug-in leaves when it was interrupted.
-pub(super) fn key_configurations(sql: &SqlFacts, datadir: &Path, program: Option<&Path>) -> Vec<Place> {
+/// Files next to the program and the plug-ins that name the location of keys, and the copy of a key file that the
+/// plug-in leaves when it is interrupted.
+pub(super) fn key_configurations(sql: &SqlFacts, datadir: &Path, program: Option<&Path>) -> Vec<ScanRoot> {
     const COMPONENTS: [&str; 4] = [
         "component_keyring_file",
         "component_keyring_encrypted_file",
         "component_keyring_vault",
         "component_keyring_kmip",
     ];
-    let file = |path: PathBuf, via: &str| Place::new(path, Role::Key, via, Extent::File);
+    let file = |path: PathBuf, via: &str| ScanRoot::new(path, Role::Key, via, Extent::File);
     let mut places = Vec::new();
     places.extend(program.and_then(Path::parent).map(|dir| file(dir.join("mysqld.my"), "beside the server's program")));
     if let Some(dir) = sql.variable_or_none("plugin_dir").filter(|dir| !dir.is_empty()) {
@@ -143,26 +143,26 @@ pub(super) fn key_configurations(sql: &SqlFacts, datadir: &Path, program: Option
     places
 }
 
-/// Data files outside the data directory, by their directories.
-pub(super) fn of_external_files(sql: &SqlFacts, datadir: &Path) -> Vec<Place> {
+/// Directories of data files outside the data directory.
+pub(super) fn of_external_files(sql: &SqlFacts, datadir: &Path) -> Vec<ScanRoot> {
     let files = datafiles(sql, datadir).into_iter().filter(|file| !file.starts_with(datadir));
     let parents: std::collections::BTreeSet<PathBuf> = files.filter_map(|f| Some(f.parent()?.to_owned())).collect();
-    let place = |parent| Place::new(parent, Role::ExternalData, "data file", Extent::Tree);
+    let place = |parent| ScanRoot::new(parent, Role::ExternalData, "data file", Extent::Tree);
     parents.into_iter().map(place).collect()
 }
 
-/// Directories that the operator named, relative to where we run.
-pub(super) fn of_backups(dirs: &[PathBuf]) -> Vec<Place> {
+/// Directories that the operator named, relative to the working directory.
+pub(super) fn of_backups(dirs: &[PathBuf]) -> Vec<ScanRoot> {
     let absolute = |dir: &PathBuf| normal(&std::path::absolute(dir).unwrap_or_else(|_| dir.clone()));
-    dirs.iter().map(|dir| Place::new(absolute(dir), Role::Backup, "--backup", Extent::Tree)).collect()
+    dirs.iter().map(|dir| ScanRoot::new(absolute(dir), Role::Backup, "--backup", Extent::Tree)).collect()
 }
 
-/// The places of a directory without a server.
-pub(super) fn of_directory(dir: &Path, role: Role) -> Vec<Place> {
-    vec![Place::new(dir.to_owned(), role, "the command line", Extent::Tree)]
+/// The roots of a directory without a server.
+pub(super) fn of_directory(dir: &Path, role: Role) -> Vec<ScanRoot> {
+    vec![ScanRoot::new(dir.to_owned(), role, "the command line", Extent::Tree)]
 }
 
-/// Variables that name a directory, its role, and what the server calls its files there.
+/// Variables that name a directory, its role, and the prefixes of the server's files there.
 const DIRECTORIES: &[(&str, Role, &[&str])] = &[
     ("innodb_log_group_home_dir", Role::Redo, &["ib_logfile", "#innodb_redo", "#ib_redo", "ib_redo"]),
     ("innodb_undo_directory", Role::Undo, &["undo"]),
@@ -176,11 +176,10 @@ const DIRECTORIES: &[(&str, Role, &[&str])] = &[
     ("aria_log_dir_path", Role::Redo, &["aria_log"]),
 ];
 
-/// Variables that name a file of data. Percona Server 5.7 to 8.0.19 lets its parallel doublewrite file
-/// have any name.
+/// Variables that name a data file. Percona Server 5.7 to 8.0.19 permits any name for its parallel doublewrite file.
 const DATA_FILES: &[(&str, Role)] = &[("innodb_parallel_doublewrite_path", Role::Doublewrite)];
 
-/// Sort runs, binary log caches, DDL buffers, temporary tables.
+/// Prefixes: sort runs, binary log caches, DDL buffers, temporary tables.
 const TEMPORARY: &[&str] = &["#sql", "ib", "MY", "ML", "mysql_temptable", "Innodb Merge"];
 
 const BASENAMES: &[(&str, Role)] = &[("log_bin_basename", Role::BinaryLog), ("relay_log_basename", Role::RelayLog)];
@@ -196,7 +195,7 @@ const LOGS: &[(&str, &str)] = &[
     ("log_slow_query_file", "slow"),
 ];
 
-/// Files with keys, and the file that unlocks them.
+/// Files with keys, and their password file.
 const KEY_FILES: &[&str] = &[
     "file_key_management_filename",
     "file_key_management_filekey",
@@ -224,7 +223,7 @@ pub(super) const TLS_FILES: &[&str] = &[
     "clone_ssl_key",
 ];
 
-/// Files of keyring components, as `performance_schema.keyring_component_status` names them.
+/// Files of keyring components, from `performance_schema.keyring_component_status`.
 pub(super) fn key_store_files(sql: &SqlFacts, datadir: &Path) -> Vec<PathBuf> {
     let rows = sql.rows("keyring_status").unwrap_or_default();
     let file = |row: &crate::facts::sql::Row<'_>| ["Data_file", "Config_file"].contains(&row.text("key"));
@@ -234,15 +233,15 @@ pub(super) fn key_store_files(sql: &SqlFacts, datadir: &Path) -> Vec<PathBuf> {
     rows.iter().filter(|row| file(row)).filter_map(path).collect()
 }
 
-/// The data files that a server names, absolute.
+/// Absolute paths of the data files that a server names.
 pub(super) fn datafiles(sql: &SqlFacts, datadir: &Path) -> Vec<PathBuf> {
     let rows = sql.rows("datafiles").unwrap_or_default();
     rows.iter().filter_map(|row| row.get("path")).map(|path| normal(&datadir.join(path))).collect()
 }
 
-/// The first of those with equal path, role and extent.
-fn without_repeats(places: Vec<Place>) -> Vec<Place> {
-    let mut kept: Vec<Place> = Vec::new();
+/// Without duplicates in path, role and extent.
+fn without_repeats(places: Vec<ScanRoot>) -> Vec<ScanRoot> {
+    let mut kept: Vec<ScanRoot> = Vec::new();
     let mut seen = BTreeMap::new();
     for place in places {
         let key = (place.path.clone(), place.role, format!("{:?}", place.extent));
@@ -258,11 +257,11 @@ mod tests {
     use super::*;
     use crate::testing::mysql;
 
-    fn places(made: &crate::testing::Made) -> Vec<Place> {
+    fn places(made: &crate::testing::Made) -> Vec<ScanRoot> {
         of_server(made.0.sql.as_ref().unwrap(), Path::new("/var/lib/mysql"), &[])
     }
 
-    fn find<'p>(places: &'p [Place], via: &str) -> &'p Place {
+    fn find<'p>(places: &'p [ScanRoot], via: &str) -> &'p ScanRoot {
         places.iter().find(|place| place.via == via).unwrap()
     }
 

@@ -1,17 +1,17 @@
-//! Which words name a secret, so that facts never hold one.
+//! Recognises secrets by option names, so that facts never contain one.
 
-/// Parts of option names whose value is a secret.
+/// Parts of option names whose values are secret.
 const SECRET_WORDS: &[&str] = &["password", "passwd", "secret", "token", "sst_auth", "passphrase"];
 
-/// Whether the option `key` (with `-` or `_`) takes a secret. `value` decides where a name takes
-/// either a secret or the place of one.
+/// Whether the option `key` (with `-` or `_`) has a secret value. `value` decides if it may be either a secret or its
+/// location.
 pub(crate) fn is_secret(key: &str, value: &str) -> bool {
     let key = key.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
     let key = key.strip_prefix("loose_").unwrap_or(&key);
     if key.ends_with("filekey") {
         return !value.is_empty() && !value.starts_with("FILE:");
     }
-    // Names such as `password_history` or `validate_password.policy` set a rule, not a secret.
+    // Names such as `password_history` or `validate_password.policy` are rules, not secrets.
     let rule = key.starts_with("validate_password")
         || ["password_", "default_password", "disconnect_on"].iter().any(|p| key.starts_with(p));
     let place = ["_file", "_path", "_config", "_require_current", "_plugins"].iter().any(|end| key.ends_with(end));
@@ -19,12 +19,12 @@ pub(crate) fn is_secret(key: &str, value: &str) -> bool {
     !value.is_empty() && !rule && !place && (ending || SECRET_WORDS.iter().any(|word| key.contains(word)))
 }
 
-/// Whether a client already wiped its password from its arguments: they write `x` over it.
+/// Whether a client has overwritten the password in its arguments with `x`.
 fn is_wiped(value: &str) -> bool {
     !value.is_empty() && value.bytes().all(|byte| byte == b'x')
 }
 
-/// Arguments with the secrets left out, and whether there were any in clear.
+/// Arguments without secrets, and whether there were any.
 pub(crate) fn without_secrets(arguments: &[String]) -> (Vec<String>, bool) {
     let mut found = false;
     let mut clean = Vec::with_capacity(arguments.len());

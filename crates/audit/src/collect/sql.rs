@@ -1,5 +1,5 @@
-//! Asks the server every logical query once, over one connection, and keeps each answer as it
-//! came: rows, or the error and the grant that would avoid it.
+//! Executes every logical query once, over one connection, and keeps each result unchanged: rows, or the error and the
+//! grant that would avoid it.
 
 use std::collections::BTreeMap;
 
@@ -11,23 +11,23 @@ use super::secret::is_secret;
 use crate::Error;
 use crate::facts::sql::{Answer, Identity, Outcome, Session, SqlFacts};
 
-/// What stands in place of a secret that a server shows in its variables.
+/// Replaces a secret in the server's variables.
 const LEFT_OUT: &str = "(left out)";
 
-/// What one connection told.
-pub(super) struct Told {
+/// Results of one connection.
+pub(super) struct ServerAnswers {
     pub(super) sql: SqlFacts,
-    /// `@@socket`, `@@pid_file`: they find the server's process.
+    /// With `@@socket` and `@@pid_file`, which help to find the server's process.
     pub(super) identity: server::Identity,
-    /// The process behind a unix socket.
+    /// Process id of the peer of a Unix socket.
     pub(super) peer_pid: Option<i32>,
 }
 
-/// Connects, asks, and closes.
+/// Connects, queries, and closes.
 ///
 /// # Errors
-/// [`Error::Server`] if there is no session; a refused statement is an answer.
-pub(super) fn ask(options: &LiveOptions<'_>) -> Result<Told, Error> {
+/// [`Error::Server`] if the connection fails; a refused statement is a result.
+pub(super) fn query_server(options: &LiveOptions<'_>) -> Result<ServerAnswers, Error> {
     let mut connection = Connection::open(&options.target, &options.connect)?;
     let identity = server::describe(&mut connection)?;
     let mut answers = BTreeMap::new();
@@ -40,10 +40,10 @@ pub(super) fn ask(options: &LiveOptions<'_>) -> Result<Told, Error> {
     let session = session(&connection, &answers);
     let peer_pid = connection.peer_pid().and_then(|pid| i32::try_from(pid).ok());
     connection.close();
-    Ok(Told { sql: SqlFacts { identity: kept(&identity), session, answers }, identity, peer_pid })
+    Ok(ServerAnswers { sql: SqlFacts { identity: kept(&identity), session, answers }, identity, peer_pid })
 }
 
-/// One answer; none if this build lacks what an optional query asks.
+/// The result of one query; `None` if this build lacks the feature of an optional query.
 fn answer(connection: &mut Connection, query: &Query) -> Option<Answer> {
     let outcome = match query.run(connection) {
         Ok(rows) => kept_rows(query.name, rows),
@@ -72,9 +72,8 @@ fn no_rows(query: &Query) -> Outcome {
     Outcome::Rows { columns: query.column_names().iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }
 }
 
-/// Numbers by which a server says that it has no such table, column, variable or statement:
-/// ER_BAD_DB, ER_PARSE, ER_BAD_FIELD, ER_NO_SUCH_TABLE, ER_UNKNOWN_SYSTEM_VARIABLE,
-/// ER_UNKNOWN_TABLE (information schema), ER_FEATURE_DISABLED.
+/// Error codes for a missing table, column, variable or statement: ER_BAD_DB, ER_PARSE, ER_BAD_FIELD, ER_NO_SUCH_TABLE,
+/// ER_UNKNOWN_SYSTEM_VARIABLE, ER_UNKNOWN_TABLE (information schema), ER_FEATURE_DISABLED.
 const fn is_absence(code: u16) -> bool {
     matches!(code, 1049 | 1064 | 1054 | 1146 | 1193 | 1109 | 1289)
 }
@@ -86,7 +85,7 @@ fn code_of(error: &server::Error) -> u16 {
     }
 }
 
-/// Rows as facts keep them: values of secret variables left out.
+/// Rows for the facts, without values of secret variables.
 fn kept_rows(name: &str, rows: Rows) -> Outcome {
     let Rows { columns, mut rows } = rows;
     if ["variables", "persisted_variables", "variable_sources"].contains(&name) {
@@ -104,13 +103,13 @@ fn kept_rows(name: &str, rows: Rows) -> Outcome {
     Outcome::Rows { columns, rows }
 }
 
-/// Whether one setting of a list of `key=value`, as in `wsrep_provider_options`, is a password.
+/// Whether a setting in a list of `key=value`, as in `wsrep_provider_options`, is a password.
 fn is_password(part: &str) -> bool {
     let Some((key, value)) = part.split_once('=') else { return false };
     key.contains("password") && !value.trim().is_empty() && !key.contains("_file")
 }
 
-/// The same list with its passwords left out: the other settings are evidence.
+/// The list without its passwords; the other settings are evidence.
 fn without_passwords(list: &str) -> String {
     let kept = |part: &str| match part.split_once('=') {
         Some((key, _)) if is_password(part) => format!("{key}= {LEFT_OUT}"),

@@ -1,5 +1,4 @@
-//! Key stores that files are opened with: those of the server, as far as they were found, and copies of them
-//! that the operator names.
+//! Key stores for proving files: those of the server that were found, and copies that the operator named.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -7,30 +6,30 @@ use std::path::{Path, PathBuf};
 use ::verify::{Keys, KeysError};
 use keyring::{Damage, KeyringError};
 
-use super::page_proofs::{self, Named};
+use super::page_proofs::{self, KeyFileSettings};
 use super::proofs;
 use super::view::View;
 use crate::Error;
 use crate::facts::files::FileFact;
-use crate::facts::proof::GivenStore;
+use crate::facts::proof::ProofStore;
 
-/// Copies of key stores, to be proven sufficient.
+/// Copies of key stores, to be proven.
 #[derive(Debug, Clone, Default)]
 pub struct KeyCopies {
     /// Copies of MySQL's keyring file.
     pub keyrings: Vec<PathBuf>,
     /// Copies of MariaDB's key file.
     pub key_files: Vec<PathBuf>,
-    /// The file with the password of these, if they are encrypted.
+    /// The password file of these, if they are encrypted.
     pub key_file_password_file: Option<PathBuf>,
 }
 
-/// A key store that may be read.
+/// A key store to read.
 #[derive(Debug, Clone)]
 pub(super) struct Store {
-    /// As findings call it.
+    /// Name in findings.
     name: String,
-    /// Where we find it.
+    /// Path on this host.
     path: PathBuf,
     family: StoreFamily,
 }
@@ -41,11 +40,11 @@ enum StoreFamily {
     MariaDb { password_file: Option<PathBuf> },
 }
 
-/// Keys in memory, and the stores that they are from.
+/// Keys in memory, and the stores they are from.
 #[derive(Debug, Default)]
-pub(super) struct Opened {
+pub(super) struct LoadedStores {
     pub(super) keys: Keys,
-    pub(super) stores: Vec<GivenStore>,
+    pub(super) stores: Vec<ProofStore>,
 }
 
 impl KeyCopies {
@@ -55,12 +54,12 @@ impl KeyCopies {
         self.keyrings.is_empty() && self.key_files.is_empty()
     }
 
-    /// Reads them, once: a copy may come through a pipe.
+    /// Loads them once: a copy may come through a pipe.
     ///
     /// # Errors
-    /// [`Error::KeyStore`] for what is not there, not to be read, or not a key store at all. A copy that is
-    /// damaged is no error: it is what was to be found out.
-    pub(super) fn open(&self) -> Result<Opened, Error> {
+    /// [`Error::KeyStore`] if a path does not exist, is not readable, or is not a key store. A damaged copy is not an
+    /// error but a result.
+    pub(super) fn open(&self) -> Result<LoadedStores, Error> {
         let name = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string();
         let store = |path: &PathBuf, family| Store { name: name(path), path: path.clone(), family };
         let keyrings = self.keyrings.iter().map(|path| store(path, StoreFamily::MySql));
@@ -69,7 +68,7 @@ impl KeyCopies {
             .key_files
             .iter()
             .map(|path| store(path, StoreFamily::MariaDb { password_file: password_file.clone() }));
-        let mut opened = Opened::default();
+        let mut opened = LoadedStores::default();
         for copy in keyrings.chain(key_files) {
             match opened.read(&copy) {
                 Err(error) if is_mistake(&error.source) => return Err(error.into()),
@@ -79,9 +78,9 @@ impl KeyCopies {
         Ok(opened)
     }
 
-    /// Says of each copy why it is none: it is the very file that the server uses, or lies in the data
-    /// directory, with which it would be lost.
-    pub(super) fn unmask(opened: &mut Opened, found: &[Store], datadir: &Path) {
+    /// Records why a given file is not a copy: it is the file that the server uses, or it is in the data directory,
+    /// with which it would be lost.
+    pub(super) fn reject_non_copies(opened: &mut LoadedStores, found: &[Store], datadir: &Path) {
         let datadir = std::fs::canonicalize(datadir).ok();
         let found: Vec<_> = found.iter().filter_map(|store| identity(&store.path)).collect();
         for copy in &mut opened.stores {
@@ -97,7 +96,7 @@ impl KeyCopies {
     }
 }
 
-/// Whether the operator named the wrong file, rather than a copy that is damaged.
+/// Whether the operator named the wrong file, rather than a damaged copy.
 const fn is_mistake(error: &KeyringError) -> bool {
     use KeyringError::{Io, Memory, NeedsPassword, NotAFile, NotFound, NotPermitted, PasswordTooLong, WrongKind};
     matches!(
@@ -118,7 +117,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// The key stores of the server, or of a directory, that were found.
-pub(super) fn found(view: &View, files: &[FileFact], live_stores: &[PathBuf], named: &Named) -> Vec<Store> {
+pub(super) fn found(view: &View, files: &[FileFact], live_stores: &[PathBuf], named: &KeyFileSettings) -> Vec<Store> {
     let store =
         |file: &FileFact, family| Store { name: file.path.clone(), path: view.reach(Path::new(&file.path)), family };
     let password_file = named.password_file().map(|path| view.reach(path));
@@ -130,9 +129,9 @@ pub(super) fn found(view: &View, files: &[FileFact], live_stores: &[PathBuf], na
         .collect()
 }
 
-impl Opened {
-    /// Reads these stores as they are now.
-    pub(super) fn of(stores: &[Store]) -> Self {
+impl LoadedStores {
+    /// Loads these stores.
+    pub(super) fn load(stores: &[Store]) -> Self {
         let mut opened = Self::default();
         for store in stores {
             let result = opened.read(store);
@@ -141,7 +140,7 @@ impl Opened {
         opened
     }
 
-    /// Whether any store could be used.
+    /// Whether any store could be loaded.
     pub(super) fn is_usable(&self) -> bool {
         self.stores.iter().any(|store| store.why.is_none())
     }
@@ -158,7 +157,7 @@ impl Opened {
             Ok(damage) => (None, damage.len()),
             Err(error) => (Some(error.source.to_string()), 0),
         };
-        self.stores.push(GivenStore {
+        self.stores.push(ProofStore {
             path: store.name.clone(),
             why,
             no_copy: None,
@@ -207,7 +206,7 @@ mod tests {
         let found = [Store { name: "own".to_owned(), path: own.clone(), family: StoreFamily::MySql }];
         let masked = |path: &Path| {
             let mut opened = copies(path).open().unwrap();
-            KeyCopies::unmask(&mut opened, &found, datadir.path());
+            KeyCopies::reject_non_copies(&mut opened, &found, datadir.path());
             opened.stores[0].no_copy.is_some()
         };
         assert!(masked(&own) && masked(&link) && masked(&inside));

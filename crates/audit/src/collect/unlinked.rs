@@ -1,5 +1,5 @@
-//! Files without a name that the server still holds open: sorts, joins, DDL buffers, binary log
-//! caches. Metadata does not show them; `/proc/PID/fd` does.
+//! Unlinked files that the server has open: sorts, joins, DDL buffers, binary log caches. They are found in
+//! `/proc/PID/fd`.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -8,15 +8,15 @@ use std::path::Path;
 use super::view::Host;
 use crate::facts::files::UnlinkedFile;
 
-/// Bytes sampled of each file.
+/// Number of bytes sampled of each file.
 const SAMPLE_BYTES: u64 = 1 << 20;
-/// Files that are looked at; a server with more shows the same in these.
+/// Maximum number of files; more files would show the same.
 const MAX_FILES: usize = 1000;
 
 /// The unlinked regular files of a process.
 ///
 /// # Errors
-/// Why its descriptors cannot be seen, in words for a report.
+/// Why its descriptors cannot be read, for a report.
 pub(super) fn of_process(host: &Host, pid: i32) -> Result<Vec<UnlinkedFile>, String> {
     let dir = host.of_process(pid, "fd");
     let entries = fs::read_dir(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
@@ -30,7 +30,7 @@ fn unlinked(path: &Path) -> Option<UnlinkedFile> {
     let target = fs::read_link(path).ok()?;
     let target = target.to_string_lossy();
     let name = target.strip_suffix(" (deleted)")?;
-    // Memory files are no files on a disk.
+    // Memory files are not on a disk.
     if name.starts_with("/memfd:")
         || name.starts_with("/dev/zero")
         || name.starts_with("/SYSV")
@@ -51,7 +51,7 @@ fn unlinked(path: &Path) -> Option<UnlinkedFile> {
         sampled_bytes: 0,
         device: format!("{}:{}", rustix::fs::major(about.dev()), rustix::fs::minor(about.dev())),
     };
-    // Opening /proc/PID/fd/N opens the file again, with a position of its own.
+    // Opening /proc/PID/fd/N opens the file again, with its own position.
     let sample = File::open(path).ok().and_then(|file| innodb::randomness::sample(&file, 0, SAMPLE_BYTES).ok());
     if let Some(sample) = sample {
         found.sampled_bytes = sample.scanned_bytes;

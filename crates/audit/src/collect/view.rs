@@ -1,5 +1,4 @@
-//! The file system as the server sees it, which in a container, or under systemd's
-//! `PrivateTmp`, is not ours.
+//! The file system as the server sees it, which in a container or under systemd's `PrivateTmp` differs from ours.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -11,10 +10,10 @@ use files::regular::{self, Links};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, open, statat};
 use rustix::io::Errno;
 
-/// Links that are followed in one path before it is called a loop, as in the kernel.
+/// Maximum number of links in a path, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// Where the pseudo file systems of this host are; tests put their own trees here.
+/// Paths of this host's pseudo file systems; tests use their own.
 #[derive(Debug, Clone)]
 pub(crate) struct Host {
     /// `/proc`.
@@ -24,7 +23,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// The running system's.
+    /// Those of the running system.
     pub(crate) fn this() -> Self {
         Self { proc: PathBuf::from("/proc"), sys: PathBuf::from("/sys") }
     }
@@ -35,13 +34,12 @@ impl Host {
     }
 }
 
-/// Maps a path of the server to one that we can open.
+/// Maps paths of the server to paths that we can open.
 ///
-/// Links are resolved inside the server's root, so that an absolute link in a container
-/// leads to the container's file and not to ours.
+/// Links are resolved inside the server's root, so that an absolute link in a container leads to the container's file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View {
-    /// `/proc/PID/root`; none if the server's root is ours.
+    /// `/proc/PID/root`; `None` if the server's root is ours.
     root: Option<PathBuf>,
 }
 
@@ -51,7 +49,7 @@ impl View {
         Self { root: None }
     }
 
-    /// The view of a process: its root if it has another root or another mount namespace.
+    /// The view of a process: its root, if it has another root or mount namespace.
     pub(crate) fn of_process(host: &Host, pid: i32) -> Self {
         let namespace = |who: &str| std::fs::read_link(host.proc.join(who).join("ns/mnt"));
         let root = host.of_process(pid, "root");
@@ -60,12 +58,12 @@ impl View {
         Self { root: (moved || elsewhere).then_some(root) }
     }
 
-    /// Where we see the server's root, if it is not ours.
+    /// The server's root as a path of ours, if it differs from our root.
     pub(crate) fn foreign_root(&self) -> Option<&Path> {
         self.root.as_deref()
     }
 
-    /// Where we find the server's `path`, links not yet resolved.
+    /// Our path of the server's `path`, without resolving links.
     fn outside(&self, path: &Path) -> PathBuf {
         match &self.root {
             Some(root) => root.join(path.strip_prefix("/").unwrap_or(path)),
@@ -73,8 +71,7 @@ impl View {
         }
     }
 
-    /// The server's absolute `path` without links, as the server would name it. Parts that do
-    /// not exist stay as they are.
+    /// The server's absolute `path` with links resolved, as a path of the server. Parts that do not exist are kept.
     pub(crate) fn resolve(&self, path: &Path) -> PathBuf {
         let mut todo: VecDeque<PathBuf> = path.components().map(|part| PathBuf::from(part.as_os_str())).collect();
         let mut done = PathBuf::from("/");
@@ -104,29 +101,29 @@ impl View {
         done
     }
 
-    /// Where we can open the server's `path`: resolved, below the server's root.
+    /// Our path of the server's `path`, with links resolved.
     pub(crate) fn reach(&self, path: &Path) -> PathBuf {
         self.outside(&self.resolve(path))
     }
 
-    /// Opens a directory by the server's name for it.
+    /// Opens a directory by the server's path.
     pub(crate) fn open_dir(&self, path: &Path) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         Ok(open(self.reach(path), flags, Mode::empty())?)
     }
 
-    /// Opens a regular file by the server's name for it, without waiting for anything.
+    /// Opens a regular file by the server's path, without blocking.
     pub(crate) fn open_file(&self, path: &Path) -> io::Result<OwnedFd> {
         let reached = self.reach(path);
         open_at(CWD, reached.as_os_str())
     }
 
-    /// What is there, the last link not followed unless `path` itself was resolved.
+    /// Metadata of the server's `path`; a link at the end is not followed.
     pub(crate) fn stat(&self, path: &Path) -> io::Result<Stat> {
         Ok(statat(CWD, self.reach(path), AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// A whole file of at most `limit` bytes; longer ones are cut.
+    /// Content of a file, at most `limit` bytes.
     pub(crate) fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
         read_start(&self.open_file(path)?, limit)
     }
@@ -137,7 +134,7 @@ pub(crate) fn open_at(dir: impl std::os::fd::AsFd, name: &OsStr) -> io::Result<O
     regular::open_at(dir, name, Links::Refused).map(OwnedFd::from)
 }
 
-/// The first `limit` bytes of an open file, or all of it.
+/// The first `limit` bytes of an open file.
 pub(crate) fn read_start(file: &OwnedFd, limit: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; limit];
     let mut done = 0_usize;
@@ -147,7 +144,7 @@ pub(crate) fn read_start(file: &OwnedFd, limit: usize) -> io::Result<Vec<u8>> {
             Ok(0) => break,
             Ok(count) => done = done.saturating_add(count),
             Err(Errno::INTR) => {}
-            // Pseudo files cannot be read at an offset beyond their first page in one go.
+            // Pseudo files cannot be read at offsets beyond their first page in one call.
             Err(error) => return Err(error.into()),
         }
     }

@@ -1,4 +1,4 @@
-//! Looks at the server's listeners from outside.
+//! Probes the server's listeners.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ use crate::facts::Unseen;
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::facts::wire::{ChainTrust, Listener, WireFacts};
 
-/// Probes every port that the server says it has.
+/// Probes every port that the server reports.
 ///
 /// # Errors
-/// Why there is no port to probe, or none of the server's own.
+/// Why no port of the server can be probed.
 pub(super) fn probe(options: &LiveOptions<'_>, sql: &SqlFacts, ca_file: Option<PathBuf>) -> Result<WireFacts, Unseen> {
     let here = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let endpoint = &options.target.endpoint;
@@ -42,8 +42,8 @@ pub(super) fn probe(options: &LiveOptions<'_>, sql: &SqlFacts, ca_file: Option<P
     Ok(facts)
 }
 
-/// Whether the port that we came by is another's, which carries us to the server's socket. What it answers to strangers says
-/// nothing of what the server does.
+/// Whether the port of our connection belongs to a proxy that forwards to the server's socket. Its behaviour shows
+/// nothing about the server's own listener.
 fn relay(endpoint: &Endpoint, sql: &SqlFacts) -> Option<Unseen> {
     let Endpoint::Tcp { .. } = endpoint else { return None };
     let rows = sql.rows("own_host").ok()?;
@@ -57,7 +57,8 @@ fn relay(endpoint: &Endpoint, sql: &SqlFacts) -> Option<Unseen> {
     })
 }
 
-/// Whether the socket that we came by leads to a server on another host. The port of that number here is not its own.
+/// Whether the socket of our connection leads to a server on another host; then the port of that number on this host is
+/// not its own.
 fn elsewhere(endpoint: &Endpoint, sql: &SqlFacts, here: &str) -> Option<Unseen> {
     let Endpoint::Socket(_) = endpoint else { return None };
     let there = sql.identity.hostname.as_str();
@@ -72,7 +73,7 @@ fn elsewhere(endpoint: &Endpoint, sql: &SqlFacts, here: &str) -> Option<Unseen> 
     })
 }
 
-/// The host to look at: the one we were given, or this one if we came by a socket.
+/// The host to probe: the given one, or this one if we are connected by a socket.
 fn host(endpoint: &Endpoint, sql: &SqlFacts) -> Option<String> {
     match endpoint {
         Endpoint::Tcp { host, .. } => Some(host.clone()),
@@ -80,10 +81,10 @@ fn host(endpoint: &Endpoint, sql: &SqlFacts) -> Option<String> {
     }
 }
 
-/// An address on which a listener bound like this can be reached from its own host.
+/// Address at which a listener with this bind address is reachable from its own host.
 fn bound_host(bind_address: &str) -> Option<String> {
     let first = bind_address.split(',').next().unwrap_or_default().trim();
-    // `address/namespace` listens in another network name space.
+    // `address/namespace` listens in another network namespace.
     if first.contains('/') {
         return None;
     }
@@ -116,7 +117,7 @@ fn admin_endpoint(sql: &SqlFacts, host: Option<&str>) -> Option<Endpoint> {
     Some(Endpoint::tcp(host?, port("extra_port")?))
 }
 
-/// The X plug-in listens by itself: `mysqlx_bind_address` is `*` whatever `bind_address` says.
+/// The X plug-in has its own listener: the default of `mysqlx_bind_address` is `*` regardless of `bind_address`.
 fn x_endpoint(sql: &SqlFacts, host: Option<&str>) -> Option<Endpoint> {
     let active = sql
         .active_plugins()
@@ -127,12 +128,12 @@ fn x_endpoint(sql: &SqlFacts, host: Option<&str>) -> Option<Endpoint> {
         return None;
     }
     let bound = sql.variable_or_none("mysqlx_bind_address").and_then(bound_host)?;
-    // Through the host we were given if that is another than ours; by its own address if not.
+    // By the given host if it is not this one; otherwise by its own address.
     let far = host.filter(|host| local_address(host, port).is_none());
     Some(Endpoint::tcp(far.unwrap_or(&bound), port))
 }
 
-/// A login in clear crosses the wire, so it is only tried where nobody else reads it.
+/// The response of a clear-text login crosses the network, so it is tried only on this host.
 fn plain_login(options: &LiveOptions<'_>, endpoint: &Endpoint, limits: &ProbeLimits) -> PlainLogin {
     match endpoint {
         Endpoint::Tcp { host, port } if local_address(host, *port).is_some() => {
@@ -144,13 +145,14 @@ fn plain_login(options: &LiveOptions<'_>, endpoint: &Endpoint, limits: &ProbeLim
     }
 }
 
-/// Whether the certificate on the wire leads to `ca_file`: connects once more and demands it. Nobody logs in then, since it
-/// is the server that names this file: one whose authority vouches for others too would make an impostor known to us.
+/// Whether the authorities in `ca_file` issued the certificate that the listener presents: connects again and requires
+/// it. It does not log in, because the server itself names this file: its authority may have certified an impostor,
+/// too.
 fn chain(options: &LiveOptions<'_>, endpoint: &Endpoint, ca_file: PathBuf) -> Option<ChainTrust> {
     let name = ca_file.to_string_lossy().into_owned();
     let authorities = server::certificate::ders_from_pem(&std::fs::read(ca_file).ok()?).ok()?;
     let error = match probe::served(endpoint, Some(&authorities), options.connect.connect_timeout) {
-        // The chain was judged, and found good, before the key in it was.
+        // The chain was verified before its key was judged.
         Ok(_) | Err(server::Error::CertificateNotTrusted { why: server::Untrusted::ShortKey }) => None,
         Err(server::Error::CertificateNotTrusted { why }) => Some(why.to_string()),
         Err(_) => return None,

@@ -1,8 +1,8 @@
-//! The map's rows for data that moves: what someone who listens on the network would hear.
+//! Rows of the map for network channels: what a sniffer could read.
 
 use server::tls::TlsVersion;
 
-use super::{Coverage, CoverageState, Layer, Place};
+use super::{Coverage, CoverageState, DataState, Layer};
 use crate::channel::client::{Connection, connections, networking_off, offers_tls, takes_plain_text};
 use crate::channel::galera::galera;
 use crate::channel::group::group;
@@ -13,8 +13,8 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::wire::Port;
 use crate::finding::Grade;
 
-/// What one row says, before it is dressed.
-struct Way {
+/// Content of a row.
+struct ChannelRow {
     state: CoverageState,
     grade: Option<Grade>,
     encrypted: u64,
@@ -23,9 +23,9 @@ struct Way {
     detail: String,
 }
 
-/// One row for each way that data moves.
+/// A row for each network channel.
 pub(super) fn rows(facts: &Facts) -> Vec<Coverage> {
-    let ways = [
+    let rows = [
         ("client connections", clients(facts)),
         ("administrative port", admin(facts)),
         ("X Protocol", x_protocol(facts)),
@@ -35,10 +35,10 @@ pub(super) fn rows(facts: &Facts) -> Vec<Coverage> {
         ("Galera replication", galera_replication(facts)),
         ("state transfer (SST)", state_transfer(facts)),
     ];
-    ways.into_iter().map(|(artefact, way)| way.dress(facts, artefact)).collect()
+    rows.into_iter().map(|(artefact, row)| row.into_coverage(facts, artefact)).collect()
 }
 
-impl Way {
+impl ChannelRow {
     fn new(state: CoverageState, grade: Grade, detail: impl Into<String>) -> Self {
         let (encrypted, clear) = match state {
             CoverageState::Encrypted => (1, 0),
@@ -57,7 +57,7 @@ impl Way {
         Self { grade: None, unknown: 1, ..Self::new(CoverageState::Unknown, Grade::Declared, detail) }
     }
 
-    /// Of many: some encrypted, some clear.
+    /// From several connections: some encrypted, some clear.
     fn of_many(encrypted: u64, clear: u64, grade: Grade, detail: String) -> Self {
         let state = match (encrypted > 0, clear > 0) {
             (true, true) => CoverageState::Partly,
@@ -67,11 +67,11 @@ impl Way {
         Self { state, grade: Some(grade), encrypted, clear, unknown: 0, detail }
     }
 
-    fn dress(self, facts: &Facts, artefact: &str) -> Coverage {
+    fn into_coverage(self, facts: &Facts, artefact: &str) -> Coverage {
         let tls = matches!(self.state, CoverageState::Encrypted | CoverageState::Partly);
         Coverage {
             server: facts.target.clone(),
-            place: Place::InFlight,
+            place: DataState::InFlight,
             artefact: artefact.to_owned(),
             state: self.state,
             layer: if tls { Layer::Tls } else { Layer::None },
@@ -84,16 +84,16 @@ impl Way {
     }
 }
 
-fn clients(facts: &Facts) -> Way {
+fn clients(facts: &Facts) -> ChannelRow {
     if networking_off(facts) {
-        return Way::absent("listens on no network");
+        return ChannelRow::absent("listens on no network");
     }
     let offer = match offers_tls(facts) {
         Ok(offer) => offer,
-        Err(unseen) => return Way::unknown(unseen.why),
+        Err(unseen) => return ChannelRow::unknown(unseen.why),
     };
     if !offer.value {
-        return counted(facts, Way::new(CoverageState::Clear, offer.grade, "no TLS offered"));
+        return counted(facts, ChannelRow::new(CoverageState::Clear, offer.grade, "no TLS offered"));
     }
     let offered =
         facts.wire.as_ref().and_then(|wire| newest(wire.ports().iter().find(|port| port.name == "main port")?));
@@ -101,25 +101,27 @@ fn clients(facts: &Facts) -> Way {
     counted(
         facts,
         match takes_plain_text(facts) {
-            Ok(plain) if plain.value => {
-                Way::new(CoverageState::Partly, plain.grade.min(offer.grade), format!("{offered}, plain text accepted"))
-            }
-            Ok(plain) => Way::new(
+            Ok(plain) if plain.value => ChannelRow::new(
+                CoverageState::Partly,
+                plain.grade.min(offer.grade),
+                format!("{offered}, plain text accepted"),
+            ),
+            Ok(plain) => ChannelRow::new(
                 CoverageState::Encrypted,
                 plain.grade.min(offer.grade),
                 format!("{offered}, plain text refused"),
             ),
-            Err(_) => Way::unknown(format!("{offered}; whether plain text is accepted was not seen")),
+            Err(_) => ChannelRow::unknown(format!("{offered}; whether plain text is accepted was not seen")),
         },
     )
 }
 
-/// The same with the connections of this moment, where the server lists them.
-fn counted(facts: &Facts, way: Way) -> Way {
-    let Some(connections) = facts.sql.as_ref().and_then(|sql| connections(sql).ok()) else { return way };
+/// The same with the current connections, if the server lists them.
+fn counted(facts: &Facts, row: ChannelRow) -> ChannelRow {
+    let Some(connections) = facts.sql.as_ref().and_then(|sql| connections(sql).ok()) else { return row };
     let (encrypted, clear) = tally(connections.iter().filter(|connection| !connection.is_dump()));
-    let detail = format!("{}; now {encrypted} with TLS, {clear} in clear", way.detail);
-    Way { encrypted, clear, detail, ..way }
+    let detail = format!("{}; now {encrypted} with TLS, {clear} in clear", row.detail);
+    ChannelRow { encrypted, clear, detail, ..row }
 }
 
 fn tally<'a>(connections: impl Iterator<Item = &'a Connection<'a>>) -> (u64, u64) {
@@ -128,7 +130,7 @@ fn tally<'a>(connections: impl Iterator<Item = &'a Connection<'a>>) -> (u64, u64
     })
 }
 
-/// The newest version that a port takes, in the words of its standard.
+/// The newest version that a port accepts, by its standard name.
 fn newest(port: &Port<'_>) -> Option<&'static str> {
     Some(match port.tls?.accepted().last()? {
         TlsVersion::Ssl3 => "SSL 3.0",
@@ -139,13 +141,13 @@ fn newest(port: &Port<'_>) -> Option<&'static str> {
     })
 }
 
-fn admin(facts: &Facts) -> Way {
+fn admin(facts: &Facts) -> ChannelRow {
     let set =
         facts.sql.as_ref().map(|sql| sql.variable_or_none("admin_address").is_some_and(|address| !address.is_empty()));
     side_port(facts, "admin port", set)
 }
 
-fn x_protocol(facts: &Facts) -> Way {
+fn x_protocol(facts: &Facts) -> ChannelRow {
     let loaded = |sql: &SqlFacts| match sql.active_plugins() {
         Ok(plugins) => plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("mysqlx")),
         Err(_) => sql.variable_or_none("mysqlx_port").is_some(),
@@ -153,103 +155,108 @@ fn x_protocol(facts: &Facts) -> Way {
     side_port(facts, "X port", facts.sql.as_ref().map(loaded))
 }
 
-/// A port besides the main one: what it offers, and whether it shall be there at all.
-fn side_port(facts: &Facts, name: &str, expected: Option<bool>) -> Way {
+/// A port other than the main one: whether it offers TLS, and whether it should exist.
+fn side_port(facts: &Facts, name: &str, expected: Option<bool>) -> ChannelRow {
     let ports = facts.wire.as_ref().map(|wire| wire.ports()).unwrap_or_default();
     let Some(port) = ports.iter().find(|port| port.name == name && port.offers_tls.is_some()) else {
         return match expected {
-            Some(false) => Way::absent("not set up"),
-            Some(true) if networking_off(facts) => Way::absent("listens on no network"),
-            Some(true) => Way::unknown("set up, and its port was not seen"),
-            None => Way::unknown("no server was asked"),
+            Some(false) => ChannelRow::absent("not set up"),
+            Some(true) if networking_off(facts) => ChannelRow::absent("listens on no network"),
+            Some(true) => ChannelRow::unknown("set up, and its port was not seen"),
+            None => ChannelRow::unknown("no server was asked"),
         };
     };
     if port.offers_tls == Some(false) {
-        return Way::new(CoverageState::Clear, Grade::Wire, "no TLS offered");
+        return ChannelRow::new(CoverageState::Clear, Grade::Wire, "no TLS offered");
     }
     let offered = newest(port).unwrap_or("TLS");
     match takes_plain_text(facts) {
-        // Only the main port was tried in clear; the switch holds for every port.
+        // Only the main port was tested in clear text; the variable applies to every port.
         Ok(plain) if plain.value => {
-            Way::new(CoverageState::Partly, Grade::Declared, format!("{offered} offered, plain text accepted"))
+            ChannelRow::new(CoverageState::Partly, Grade::Declared, format!("{offered} offered, plain text accepted"))
         }
-        Ok(_) => Way::new(CoverageState::Encrypted, Grade::Declared, format!("{offered} offered, plain text refused")),
-        Err(_) => Way::unknown(format!("{offered} offered; whether plain text is accepted was not seen")),
+        Ok(_) => {
+            ChannelRow::new(CoverageState::Encrypted, Grade::Declared, format!("{offered} offered, plain text refused"))
+        }
+        Err(_) => ChannelRow::unknown(format!("{offered} offered; whether plain text is accepted was not seen")),
     }
 }
 
-fn replication_in(facts: &Facts) -> Way {
-    let Some(sql) = &facts.sql else { return Way::unknown("no server was asked") };
+fn replication_in(facts: &Facts) -> ChannelRow {
+    let Some(sql) = &facts.sql else { return ChannelRow::unknown("no server was asked") };
     match channels(sql) {
-        Err(unseen) => Way::unknown(unseen.why),
-        Ok(channels) if channels.is_empty() => Way::absent("no channel"),
+        Err(unseen) => ChannelRow::unknown(unseen.why),
+        Ok(channels) if channels.is_empty() => ChannelRow::absent("no channel"),
         Ok(channels) => {
             let clear = channels.iter().filter(|channel| !channel.tls).count();
             let unverified = channels.iter().filter(|channel| channel.tls && !channel.verified).count();
             let detail = format!("{} channels: {clear} in clear, {unverified} with TLS and unverified", channels.len());
             let unknown = channels.iter().filter(|channel| channel.tls && !channel.enforces_tls(sql)).count();
             if unknown == channels.len() {
-                return Way { unknown: u64_of(unknown), ..Way::unknown(format!("{detail}: TLS is not enforced")) };
+                return ChannelRow {
+                    unknown: u64_of(unknown),
+                    ..ChannelRow::unknown(format!("{detail}: TLS is not enforced"))
+                };
             }
             let (encrypted, clear) = (u64_of(channels.len() - clear - unknown), u64_of(clear));
-            Way { unknown: u64_of(unknown), ..Way::of_many(encrypted, clear, Grade::Reported, detail) }
+            ChannelRow { unknown: u64_of(unknown), ..ChannelRow::of_many(encrypted, clear, Grade::Reported, detail) }
         }
     }
 }
 
-fn replication_out(facts: &Facts) -> Way {
-    let Some(sql) = &facts.sql else { return Way::unknown("no server was asked") };
+fn replication_out(facts: &Facts) -> ChannelRow {
+    let Some(sql) = &facts.sql else { return ChannelRow::unknown("no server was asked") };
     match connections(sql) {
-        Err(unseen) => Way::unknown(unseen.why),
+        Err(unseen) => ChannelRow::unknown(unseen.why),
         Ok(connections) => {
             let dumps: Vec<&Connection<'_>> = connections.iter().filter(|connection| connection.is_dump()).collect();
             if dumps.is_empty() {
-                return Way::absent("no replica is connected");
+                return ChannelRow::absent("no replica is connected");
             }
             let clear = dumps.iter().filter(|dump| dump.clear()).count();
             let detail = format!("{} replicas connected, {clear} in clear", dumps.len());
-            Way::of_many(u64_of(dumps.len() - clear), u64_of(clear), Grade::Reported, detail)
+            ChannelRow::of_many(u64_of(dumps.len() - clear), u64_of(clear), Grade::Reported, detail)
         }
     }
 }
 
-fn group_replication(facts: &Facts) -> Way {
-    let Some(sql) = &facts.sql else { return Way::unknown("no server was asked") };
-    let Some(group) = group(sql) else { return Way::absent("not a member of a group") };
+fn group_replication(facts: &Facts) -> ChannelRow {
+    let Some(sql) = &facts.sql else { return ChannelRow::unknown("no server was asked") };
+    let Some(group) = group(sql) else { return ChannelRow::absent("not a member of a group") };
     let (Some(messages_clear), Some(recovery_tls)) = (group.messages_clear(), group.recovery_tls) else {
-        return Way::unknown("the group's settings were not shown");
+        return ChannelRow::unknown("the group's settings were not shown");
     };
     let words = |clear: bool| if clear { "in clear" } else { "over TLS" };
     let detail = format!("messages {}, recovery {}", words(messages_clear), words(!recovery_tls));
     let clear = u64::from(messages_clear) + u64::from(!recovery_tls);
-    Way::of_many(2 - clear, clear, Grade::Declared, detail)
+    ChannelRow::of_many(2 - clear, clear, Grade::Declared, detail)
 }
 
-fn galera_replication(facts: &Facts) -> Way {
-    let Some(sql) = &facts.sql else { return Way::unknown("no server was asked") };
-    let Some(node) = galera(sql) else { return Way::absent("not a Galera node") };
+fn galera_replication(facts: &Facts) -> ChannelRow {
+    let Some(sql) = &facts.sql else { return ChannelRow::unknown("no server was asked") };
+    let Some(node) = galera(sql) else { return ChannelRow::absent("not a Galera node") };
     match node.encrypted() {
-        None => Way::unknown("the provider shows no options"),
-        Some(false) => Way::new(CoverageState::Clear, Grade::Declared, "write-sets and IST in clear"),
+        None => ChannelRow::unknown("the provider shows no options"),
+        Some(false) => ChannelRow::new(CoverageState::Clear, Grade::Declared, "write-sets and IST in clear"),
         Some(true) if node.takes_clear_peers() => {
-            Way::new(CoverageState::Partly, Grade::Declared, "TLS, and clear peers are taken (socket.dynamic)")
+            ChannelRow::new(CoverageState::Partly, Grade::Declared, "TLS, and clear peers are taken (socket.dynamic)")
         }
-        Some(true) => Way::new(CoverageState::Encrypted, Grade::Declared, "write-sets and IST over TLS"),
+        Some(true) => ChannelRow::new(CoverageState::Encrypted, Grade::Declared, "write-sets and IST over TLS"),
     }
 }
 
-fn state_transfer(facts: &Facts) -> Way {
-    let Some(sql) = &facts.sql else { return Way::unknown("no server was asked") };
-    let Some(node) = galera(sql) else { return Way::absent("not a Galera node") };
+fn state_transfer(facts: &Facts) -> ChannelRow {
+    let Some(sql) = &facts.sql else { return ChannelRow::unknown("no server was asked") };
+    let Some(node) = galera(sql) else { return ChannelRow::absent("not a Galera node") };
     if node.sst_method == "skip" {
-        return Way::absent("wsrep_sst_method = skip");
+        return ChannelRow::absent("wsrep_sst_method = skip");
     }
     match transfer(facts, &node) {
-        Err(unseen) => Way::unknown(unseen.why),
+        Err(unseen) => ChannelRow::unknown(unseen.why),
         Ok(transfer) if transfer.security == Security::Clear => {
-            Way::new(CoverageState::Clear, Grade::Declared, transfer.why)
+            ChannelRow::new(CoverageState::Clear, Grade::Declared, transfer.why)
         }
-        Ok(transfer) => Way::new(CoverageState::Encrypted, Grade::Declared, transfer.why),
+        Ok(transfer) => ChannelRow::new(CoverageState::Encrypted, Grade::Declared, transfer.why),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the files hold, told from their bytes.
+//! Facts about files, from their bytes.
 
 use std::path::Path;
 
@@ -15,31 +15,31 @@ use server::certificate::Certificate;
 use super::host::Role;
 use super::proof::Proof;
 
-/// Every file below the data directory and wherever else variables point.
+/// Files below the data directory, and wherever else variables point.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FileFacts {
-    /// The directories that were walked.
+    /// Directories that were read.
     pub roots: Vec<Root>,
     /// The files, sorted by path.
     pub files: Vec<FileFact>,
     /// The roots and the directories below them.
     #[serde(default)]
     pub directories: Vec<DirectoryFact>,
-    /// Files that the server holds open although they have no name any more.
+    /// Unlinked files that the server has open.
     pub unlinked: Vec<UnlinkedFile>,
-    /// Why the server's unlinked files could not be looked at; none if they were.
+    /// Why the unlinked files could not be read; `None` if they were.
     pub unlinked_unseen: Option<String>,
-    /// `auto.cnf`'s server uuid in the data directory.
+    /// UUID in the data directory's `auto.cnf`.
     pub server_uuid: Option<String>,
-    /// Bytes read in all.
+    /// Total number of bytes read.
     pub bytes_read: u64,
-    /// Trials of the key file on page 0 of tablespaces.
+    /// Tests of key files on page 0 of tablespaces.
     #[serde(default)]
     pub key_proofs: Vec<KeyProof>,
-    /// What every page proved when opened with the key stores that were found; none without `--deep`.
+    /// Result of opening every page with the key stores that were found; `None` without `--deep`.
     #[serde(default)]
     pub proof: Option<Proof>,
-    /// The same with the copies of the key stores that the operator named; none without.
+    /// Result of opening files with the copies of the key stores; `None` without copies.
     #[serde(default)]
     pub copy_proof: Option<Proof>,
 }
@@ -47,221 +47,220 @@ pub struct FileFacts {
 /// Whether the key that page 0 names opens it: the unwrapped tablespace key matches its checksum.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyProof {
-    /// The tablespace's file, absolute.
+    /// Absolute path of the tablespace's file.
     pub path: String,
     /// Name of the master key, `INNODBKey-<uuid>-<number>`.
     pub key: String,
-    /// The key file that was tried.
+    /// The key file that was tested.
     pub store: String,
-    /// Whether it opens; none if it could not be tried.
+    /// Whether it opens; `None` if it could not be tested.
     pub opens: Option<bool>,
-    /// Why it could not be tried.
+    /// Why it could not be tested.
     pub why: Option<String>,
 }
 
-/// A directory that was walked.
+/// A directory that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
     /// Absolute path.
     pub path: String,
-    /// What the server keeps there.
+    /// Its role.
     pub role: Role,
-    /// The variable or option that points there.
+    /// The variable or option that names it.
     pub via: String,
-    /// Why it could not be walked; none if it was.
+    /// Why it could not be read; `None` if it was.
     pub error: Option<String>,
-    /// Whether there is nothing at that path.
+    /// Whether the path does not exist.
     #[serde(default)]
     pub missing: bool,
 }
 
-/// A directory and who may enter it.
+/// Permissions of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectoryFact {
     /// Absolute path.
     pub path: String,
-    /// What its root is for.
+    /// Role of its root.
     pub role: Role,
     /// Permission bits.
     pub mode: u32,
-    /// Owner.
+    /// User id of the owner.
     pub uid: u32,
-    /// Group.
+    /// Group id.
     pub gid: u32,
 }
 
-/// One file.
+/// Facts about a file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FileFact {
     /// Absolute path.
     pub path: String,
-    /// Path below its root, which findings use as the artefact's name.
+    /// Path below its root: the artefact's name in findings.
     pub name: String,
-    /// What its root is for.
+    /// Role of its root.
     pub role: Role,
     /// Length in bytes.
     pub size_bytes: u64,
     /// Permission bits.
     pub mode: u32,
-    /// Owner.
+    /// User id of the owner.
     pub uid: u32,
-    /// Group.
+    /// Group id.
     pub gid: u32,
-    /// Last change, seconds since 1970.
+    /// Modification time, seconds since 1970.
     pub modified: i64,
-    /// What the bytes are.
+    /// Its content.
     pub content: Content,
 }
 
-/// What the bytes of a file are; told by content, with the name as a hint where bytes are mute.
+/// Content of a file, by its bytes; the name counts only where they are ambiguous.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Content {
     /// An InnoDB tablespace.
     Tablespace {
-        /// Its pages, counted.
+        /// Counts of its pages.
         scan: Box<TablespaceScan>,
     },
-    /// Named or placed like a tablespace, and not to be told: empty, all zero, cut, foreign.
+    /// Named or placed like a tablespace, but not recognised: empty, zeroed, truncated, foreign.
     UnidentifiedTablespace {
-        /// Why.
+        /// The reason.
         why: String,
-        /// Whether its first page is one that a server has made and not written yet, in which case
-        /// the server knows more than the file.
+        /// Whether the server has created the file but not written its first page yet; then the server's report counts.
         #[serde(default)]
         unwritten: bool,
     },
     /// A redo log file.
     Redo {
-        /// Its blocks, counted.
+        /// Counts of its blocks.
         scan: Box<RedoScan>,
     },
     /// A doublewrite file.
     Doublewrite {
-        /// Its slots, counted.
+        /// Counts of its slots.
         scan: Box<DoublewriteScan>,
     },
     /// A binary or relay log.
     BinaryLog {
-        /// Encrypted or not, and by which key.
+        /// Its encryption and key.
         log: BinlogHead,
-        /// Events of a clear log that matter to an audit; none if they were not read.
+        /// Events of a clear log that matter to an audit; `None` if they were not read.
         #[serde(default)]
         events: Option<EventScan>,
     },
-    /// Rows of an Aria table.
+    /// Data file of an Aria table.
     AriaData {
-        /// Its pages, counted.
+        /// Counts of its pages.
         scan: AriaScan,
     },
-    /// Header and index of an Aria table.
+    /// Index file of an Aria table.
     AriaIndex {
         /// Its header.
         table: AriaTable,
     },
     /// An Aria log, which no server encrypts.
     AriaLog,
-    /// Rows of a table in an engine that cannot encrypt.
+    /// Table file of an engine that cannot encrypt.
     PlainTable {
         /// `MyISAM`, `CSV`, `ARCHIVE`, `MyRocks`, …
         engine: String,
     },
-    /// Structure only: `.frm`, `.MYI`, `.sdi`, `.opt`, index files, `auto.cnf`, pid files.
+    /// Only structure: `.frm`, `.MYI`, `.sdi`, `.opt`, index files, `auto.cnf`, pid files.
     Structure,
     /// A keyring, a key file, or the configuration of one.
     KeyStore {
-        /// What it holds, without any key.
+        /// Its content, without keys.
         summary: StoreSummary,
     },
-    /// The clear key that `FLUSH TABLES … FOR EXPORT` leaves beside a table.
+    /// The clear key that `FLUSH TABLES … FOR EXPORT` writes next to a table.
     ExportKey,
     /// A PEM private key.
     PrivateKey {
-        /// Whether a passphrase protects it.
+        /// Whether it is protected by a passphrase.
         encrypted: bool,
     },
     /// PEM certificates.
     Certificates {
-        /// Each, parsed.
+        /// The certificates.
         certificates: Vec<Certificate>,
     },
     /// `master.info` or `relay-log.info` of MariaDB and old MySQL.
     ReplicaState {
-        /// Whether it holds a password.
+        /// Whether it has a password.
         password: bool,
     },
-    /// A log in clear text: general, slow, error, audit.
+    /// A clear-text log: general, slow, error, audit.
     TextLog {
         /// `general`, `slow`, `error`, `audit`, `unknown`.
         log: String,
     },
     /// Galera's cache of write-sets.
     GaleraCache {
-        /// Encrypted or not.
+        /// Its encryption.
         cache: CacheScan,
     },
     /// A dump, backup or archive.
     Backup {
-        /// What it is and whether its content is readable.
+        /// Its kind, and whether it is readable.
         backup: BackupFile,
     },
     /// An ELF core dump.
     CoreDump,
     /// `mysqld-auto.cnf`.
     PersistedVariables {
-        /// Names of variables whose clear value is sensitive.
+        /// Names of variables with sensitive clear values.
         sensitive: Vec<String>,
-        /// All persisted names.
+        /// Names of all persisted variables.
         names: Vec<String>,
     },
     /// A symbolic link, not followed.
     Link {
-        /// Where it leads.
+        /// Its target.
         target: String,
     },
     /// A pipe, socket or device.
     Special,
-    /// No byte in it.
+    /// Empty.
     Empty,
-    /// Nothing that we know; whether it looks like cipher text.
+    /// Unknown.
     Unknown {
-        /// Whether its bytes look random; none if too short to tell.
+        /// Whether its bytes look random; `None` if it is too short.
         looks_random: Option<bool>,
     },
     /// Could not be read.
     Unreadable {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// What a dump or backup file is.
+/// Kind of a dump or backup file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackupFile {
-    /// Containers from outside in, then the content: `gzip`, `tar`, `sql`, `xbstream`, `innodb`, `age`, …
+    /// Layers from outside in, then the content: `gzip`, `tar`, `sql`, `xbstream`, `innodb`, `age`, …
     pub layers: Vec<String>,
-    /// Whether rows or pages can be read without a key; none if it cannot be told.
+    /// Whether rows or pages can be read without a key; `None` if unknown.
     pub readable: Option<bool>,
     /// Whether it contains a keyring or key file.
     pub holds_keys: bool,
 }
 
-/// A file without a name that the server still holds open.
+/// An unlinked file that the server has open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnlinkedFile {
     /// `/proc/PID/fd/N`.
     pub path: String,
-    /// The name that it once had.
+    /// Its former name.
     pub name: String,
     /// Length in bytes.
     pub size_bytes: u64,
-    /// Whether the sampled bytes look like cipher text; none if there are too few.
+    /// Whether the sampled bytes look like cipher text; `None` if there are too few.
     pub looks_random: Option<bool>,
-    /// Offset of a sample that is clear.
+    /// Offset of a clear sample.
     pub clear_offset: Option<u64>,
-    /// Bytes sampled.
+    /// Number of sampled bytes.
     pub sampled_bytes: u64,
-    /// What its directory lies on, as `major:minor`.
+    /// Device of its directory, as `major:minor`.
     pub device: String,
 }
 

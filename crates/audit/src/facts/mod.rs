@@ -1,7 +1,7 @@
-//! Everything an audit knows, as one serialisable tree.
+//! Everything that an audit knows, as one serialisable tree.
 //!
-//! Facts are gathered once by [`crate::collect`] and judged as often as wanted. They hold no
-//! secret: no password, no key, no row value.
+//! Facts are collected once by [`crate::collect`] and can be judged repeatedly. They contain no secrets: no password,
+//! no key, no row value.
 
 pub mod files;
 pub mod host;
@@ -20,22 +20,22 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::remedy::Remedy;
 
-/// The schema that this release writes and the newest that it reads.
+/// The schema that this release writes; also the newest that it reads.
 pub const SCHEMA: &str = "sealant.facts/1";
 
-/// What could not be seen, as a check needs it said.
+/// A fact that is not available.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unseen {
-    /// What was looked for.
+    /// The fact.
     pub what: String,
-    /// Why it could not be had.
+    /// Why it is not available.
     pub why: String,
-    /// The exact grant, file or option that would show it.
+    /// The exact grant, file or option that would make it available.
     pub remedy: String,
 }
 
 impl Unseen {
-    /// What would show it: a statement if it is a privilege that is missing, advice otherwise.
+    /// A remedy that makes it available: a statement if a privilege is missing, otherwise advice.
     #[must_use]
     pub fn into_remedy(self) -> Remedy {
         if self.is_grant() { Remedy::statement(self.remedy) } else { Remedy::advice(self.remedy) }
@@ -48,62 +48,62 @@ impl Unseen {
     }
 }
 
-/// Something looked for, or why it was not seen. Never an empty value in place of the latter.
+/// A fact, or why it is not available. An empty value never replaces the latter.
 pub type Seen<T> = Result<T, Unseen>;
 
-/// Which sources the audit was allowed to use.
+/// Sources that the audit used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scope {
-    /// A server was asked by SQL.
+    /// SQL queries on a server.
     pub sql: bool,
-    /// Files were read.
+    /// Files.
     pub files: bool,
-    /// Every page was read, not a sample.
+    /// Every page, not only a sample.
     pub deep: bool,
-    /// Ports were probed.
+    /// Probes of ports.
     pub wire: bool,
-    /// The host was looked at.
+    /// The host.
     pub host: bool,
 }
 
-/// All facts about one server or one data directory.
+/// All facts about one server or data directory.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Facts {
     /// [`SCHEMA`].
     pub schema: String,
-    /// When the collection began.
+    /// Start of the collection.
     pub collected_at: Timestamp,
-    /// The release that collected.
+    /// Release that collected them.
     pub sealant: String,
-    /// What the audit was pointed at, without any password.
+    /// Target of the audit, without a password.
     pub target: String,
-    /// Which sources were open.
+    /// Sources that were available.
     pub scope: Scope,
-    /// What the server answered.
+    /// Results of SQL queries.
     #[serde(default)]
     pub sql: Option<sql::SqlFacts>,
-    /// What the files hold.
+    /// Facts about files.
     #[serde(default)]
     pub files: Option<files::FileFacts>,
-    /// What the listeners answered.
+    /// Results of probes.
     #[serde(default)]
     pub wire: Option<wire::WireFacts>,
-    /// What the host shows.
+    /// Facts about the host.
     #[serde(default)]
     pub host: Option<host::HostFacts>,
-    /// What the register of keys says, or why it was not read; none if it was not looked for.
+    /// Content of the register of keys, or why it was not read; `None` if it was not looked for.
     #[serde(default)]
     pub register: Option<Seen<register::RegisterFacts>>,
-    /// What could not be looked at, whatever the check.
+    /// What was not available, for any check.
     #[serde(default)]
     pub gaps: Vec<Unseen>,
-    /// Names that clients use for this server, as the operator gave them.
+    /// Host names that clients use for this server, given by the operator.
     #[serde(default)]
     pub client_names: Vec<String>,
 }
 
 impl Facts {
-    /// Facts of `target` with nothing in them yet.
+    /// Empty facts about `target`.
     #[must_use]
     pub fn empty(target: &str, collected_at: Timestamp) -> Self {
         Self {
@@ -134,10 +134,10 @@ impl Facts {
         serde_json::from_value(tree).map_err(|e| not_facts(path, &e.to_string()))
     }
 
-    /// The server's answers.
+    /// Results of SQL queries.
     ///
     /// # Errors
-    /// [`Unseen`] if no server was asked.
+    /// [`Unseen`] if no server was queried.
     pub fn sql(&self) -> Seen<&sql::SqlFacts> {
         self.sql.as_ref().ok_or_else(|| Unseen {
             what: "the server's own tables".to_owned(),
@@ -146,7 +146,7 @@ impl Facts {
         })
     }
 
-    /// The files.
+    /// Facts about files.
     ///
     /// # Errors
     /// [`Unseen`] if no file could be read.
@@ -160,20 +160,20 @@ impl Facts {
         })
     }
 
-    /// The listeners.
+    /// Results of probes.
     ///
     /// # Errors
-    /// [`Unseen`] if none was probed.
+    /// [`Unseen`] if no port was probed.
     pub fn wire(&self) -> Seen<&wire::WireFacts> {
         self.wire
             .as_ref()
             .ok_or_else(|| self.why_not("wire", "the server's listeners", "give a TCP address that reaches the server"))
     }
 
-    /// The host.
+    /// Facts about the host.
     ///
     /// # Errors
-    /// [`Unseen`] if the server runs elsewhere.
+    /// [`Unseen`] if the server runs on another host.
     pub fn host(&self) -> Seen<&host::HostFacts> {
         self.host.as_ref().ok_or_else(|| self.why_not("host", "the server's host", "run on the server's host"))
     }

@@ -1,4 +1,4 @@
-//! What opening the files with keys proved, page by page, as `sealant verify` does.
+//! Results of opening the files with keys, page by page, as `sealant verify` does.
 
 use std::collections::BTreeMap;
 
@@ -6,41 +6,41 @@ use innodb::verify::{Finding, RequiredKey, Units, Verdict};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// More files are counted, not listed.
-pub const MOST_FILES: usize = 200;
+/// Maximum number of files listed; more are only counted.
+pub const MAX_FILES: usize = 200;
 
-/// One run over the server's files with one set of keys.
+/// A run over the server's files with one set of keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
-    /// When it began.
+    /// Start of the run.
     pub at: Timestamp,
-    /// The key stores that were given.
-    pub stores: Vec<GivenStore>,
-    /// Whether every page was read; else page 0 and the first pages of each tablespace.
+    /// The key stores.
+    pub stores: Vec<ProofStore>,
+    /// Whether every page was read; otherwise only page 0 and the first pages of each tablespace.
     pub every_page: bool,
-    /// Files by verdict.
+    /// Number of files by verdict.
     pub verdicts: BTreeMap<Verdict, u64>,
-    /// Pages, blocks and events of all files.
+    /// Numbers of pages, blocks and events.
     pub units: Units,
-    /// Files that are neither `ok` nor `clear`, the worst first; at most [`MOST_FILES`].
+    /// Files that are neither `ok` nor `clear`, the worst first; at most [`MAX_FILES`].
     pub unsound: Vec<Unsound>,
-    /// Files that could not be read; at most [`MOST_FILES`].
+    /// Files that could not be read; at most [`MAX_FILES`].
     pub unread: Vec<Unread>,
-    /// How many files no key given opens, those not listed included.
+    /// Number of files that no given key opens, including those not listed.
     pub locked: u64,
 }
 
-/// A key store that was given.
+/// A given key store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GivenStore {
+pub struct ProofStore {
     /// Its path.
     pub path: String,
-    /// Why it could not be used; none if it could.
+    /// Why it could not be used; `None` if it could.
     pub why: Option<String>,
-    /// Why, although it can be used, it is no copy; none if it is one, or need not be.
+    /// Why it is not a copy although it can be used; `None` if it is, or need not be.
     #[serde(default)]
     pub no_copy: Option<String>,
-    /// Entries in it that are damaged.
+    /// Number of damaged entries.
     #[serde(default)]
     pub damaged_entries: u64,
 }
@@ -50,21 +50,21 @@ pub struct GivenStore {
 pub struct Unsound {
     /// Absolute path.
     pub path: String,
-    /// What findings call it.
+    /// Name in findings.
     pub name: String,
     /// `tablespace`, `redo`, `binlog`, …
     pub kind: String,
-    /// The sum of it.
+    /// Worst verdict of its units.
     pub verdict: Verdict,
-    /// Whether a key that it asks for is missing or opens nothing, whatever else is wrong.
+    /// Whether a key that it needs is missing or does not open it, whatever else is wrong.
     pub locked: bool,
-    /// Which key it asks for.
+    /// The key that it needs.
     pub key: Option<RequiredKey>,
-    /// Its pages, blocks or events.
+    /// Numbers of pages, blocks or events.
     pub units: Units,
     /// The first findings.
     pub findings: Vec<Finding>,
-    /// Findings beyond those.
+    /// Number of findings that are not listed.
     pub findings_left_out: u64,
 }
 
@@ -73,29 +73,29 @@ pub struct Unsound {
 pub struct Unread {
     /// Absolute path.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
 impl Proof {
-    /// Files with this verdict.
+    /// Number of files with this verdict.
     #[must_use]
     pub fn count(&self, verdict: Verdict) -> u64 {
         self.verdicts.get(&verdict).copied().unwrap_or(0)
     }
 
-    /// Files in all.
+    /// Total number of files.
     #[must_use]
     pub fn files(&self) -> u64 {
         self.verdicts.values().fold(0, |sum, files| sum.saturating_add(*files))
     }
 
-    /// The key stores that could be used.
-    pub fn usable(&self) -> impl Iterator<Item = &GivenStore> {
+    /// Key stores that could be used.
+    pub fn usable(&self) -> impl Iterator<Item = &ProofStore> {
         self.stores.iter().filter(|store| store.why.is_none())
     }
 
-    /// Paths of the key stores that could be used.
+    /// Paths of key stores that could be used.
     #[must_use]
     pub fn store_names(&self) -> String {
         self.usable().map(|store| store.path.as_str()).collect::<Vec<_>>().join(", ")
@@ -103,7 +103,7 @@ impl Proof {
 }
 
 impl Unsound {
-    /// The key it asks for, as an operator would look for it.
+    /// The key that it needs, for an operator.
     #[must_use]
     pub fn key_words(&self) -> String {
         match &self.key {

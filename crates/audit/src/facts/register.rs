@@ -1,4 +1,4 @@
-//! What the register of keys says of the server: dates, and copies of keys that were proven.
+//! Content of the register of keys: dates, and proven copies of keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,51 +8,51 @@ use serde::{Deserialize, Serialize};
 
 use super::Seen;
 
-/// What `sealant rotate` and `sealant keys --record` noted, and what is left of the copies. No key.
+/// Records of `sealant rotate` and `sealant keys --record`, and the current state of the copies. No keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisterFacts {
-    /// The register's file.
+    /// Path of the register.
     pub path: String,
-    /// When a run that proved it rotated a key last, by the option that asked for it.
+    /// For each rotate option, when a run last rotated that key and proved it.
     pub last_rotated: BTreeMap<String, Timestamp>,
     /// Keys by name.
     pub keys: BTreeMap<String, RegisteredKey>,
     /// Proven copies of the key store.
     pub copies: Vec<RegisteredCopy>,
-    /// Backups of data, and names of the keys that they need.
+    /// Backups of data, with the names of the keys that they need.
     pub backups: BTreeMap<String, BTreeSet<String>>,
-    /// Names of the keys that the server's key store holds now.
+    /// Names of the keys that the server's key store has now.
     pub held: Seen<BTreeSet<String>>,
 }
 
-/// What is noted of one key.
+/// Dates of a key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisteredKey {
-    /// When it was seen first.
+    /// When a run first saw it.
     pub first_seen: Option<Timestamp>,
-    /// When another took its place.
+    /// When it was replaced.
     pub rotated: Option<Timestamp>,
 }
 
-/// A copy of the key store that was proven once.
+/// A copy of the key store that was proven earlier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisteredCopy {
     /// Its path.
     pub path: String,
     /// When it was proven.
     pub proven: Timestamp,
-    /// What is left of it.
+    /// Its current state.
     pub state: CopyState,
-    /// Why, although it stands, it is no copy; none if it is one.
+    /// Why it is not a copy although it is unchanged; `None` if it is.
     pub no_copy: Option<String>,
     /// Names of the keys in it.
     pub keys: BTreeSet<String>,
-    /// Those that have other bytes in the server's key store now.
+    /// Those keys that have other bytes in the server's key store now.
     pub differing: BTreeSet<String>,
 }
 
 impl RegisteredCopy {
-    /// Why it proves nothing; none if it proves the keys in it.
+    /// Why it proves nothing; `None` if it proves its keys.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         match &self.state {
@@ -65,7 +65,7 @@ impl RegisteredCopy {
         }
     }
 
-    /// Whether it proves that this key of the server is kept.
+    /// Whether it proves that a copy of this key exists.
     #[must_use]
     pub fn keeps(&self, key: &str) -> bool {
         self.fault().is_none() && self.keys.contains(key) && !self.differing.contains(key)

@@ -1,8 +1,7 @@
-//! What a server answered, statement by statement, and typed views of the answers.
+//! Results of SQL queries, and typed views of them.
 //!
-//! Answers are kept as they came: a check quotes statement and rows as evidence, and facts
-//! saved today can be judged by a check written tomorrow. The statements and their column
-//! names are those of `server::dialect`, the same for every version and fork.
+//! Results are kept unchanged: a check quotes statement and rows as evidence, and saved facts can be judged by checks
+//! written later. Statements and column names are those of `server::dialect`, the same for every version and fork.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +11,18 @@ use server::{Flavor, ServerVersion};
 use super::{Seen, Unseen};
 use crate::finding::Evidence;
 
-/// Everything one server told by SQL.
+/// All SQL results of one server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SqlFacts {
-    /// Which server answered.
+    /// Identity of the server.
     pub identity: Identity,
-    /// How the audit itself was connected.
+    /// The audit's own connection.
     pub session: Session,
-    /// Answers by the name that `server::dialect` gives the statement.
+    /// Results by the query's name in `server::dialect`.
     pub answers: BTreeMap<String, Answer>,
 }
 
-/// Who the server says it is.
+/// Identity of a server, by its variables.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Identity {
     /// Fork and version.
@@ -32,7 +31,7 @@ pub struct Identity {
     pub version_comment: String,
     /// `@@hostname`.
     pub hostname: String,
-    /// `@@server_uuid`, which MariaDB does not have.
+    /// `@@server_uuid`; `None` on MariaDB.
     pub server_uuid: Option<String>,
     /// `@@datadir`, absolute.
     pub datadir: String,
@@ -43,46 +42,46 @@ pub struct Identity {
 /// The audit's own connection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Session {
-    /// `CURRENT_USER()`: the account that was matched.
+    /// `CURRENT_USER()`: the matched account.
     pub account: String,
-    /// `host:port` or the path of the socket.
+    /// `host:port`, or the path of the socket.
     pub endpoint: String,
-    /// Protocol version and suite; none on a socket without TLS.
+    /// Protocol version and suite; `None` on a socket without TLS.
     pub tls: Option<String>,
 }
 
-/// What came back for one statement.
+/// Result of one query.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Answer {
     /// The statement.
     pub sql: String,
-    /// The grant that lets an account see it.
+    /// The grant that shows the full result.
     pub needs: String,
-    /// Rows, or why not.
+    /// Rows, or an error.
     pub outcome: Outcome,
 }
 
-/// Rows, or why there are none.
+/// Rows, or an error.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The server answered.
+    /// The server returned rows.
     Rows {
-        /// Names, normalised.
+        /// Column names of the contract.
         columns: Vec<String>,
         /// Values in the order of `columns`.
         rows: Vec<Vec<Option<String>>>,
     },
-    /// The server refused.
+    /// The server returned an error.
     Failed {
         /// The server's error number.
         code: u16,
-        /// Its text.
+        /// Its message.
         message: String,
     },
 }
 
-/// One row of an answer.
+/// A row of a result.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
     columns: &'a [String],
@@ -90,20 +89,20 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The value in `column`, none if NULL or not there.
+    /// The value in `column`; `None` for NULL or a missing column.
     #[must_use]
     pub fn get(&self, column: &str) -> Option<&'a str> {
         let at = self.columns.iter().position(|c| c == column)?;
         self.values.get(at)?.as_deref()
     }
 
-    /// As [`Row::get`], with NULL as the empty string.
+    /// The value, with NULL as the empty string.
     #[must_use]
     pub fn text(&self, column: &str) -> &'a str {
         self.get(column).unwrap_or("")
     }
 
-    /// Whether the server said yes in any of its spellings.
+    /// Whether the value means yes, in any notation.
     #[must_use]
     pub fn yes(&self, column: &str) -> bool {
         is_on(self.text(column))
@@ -116,19 +115,19 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Whether a variable or column says yes: the servers write `ON`, `1`, `Y`, `YES`, `Yes`, `TRUE`.
+/// Whether a value means yes: servers write `ON`, `1`, `Y`, `YES`, `Yes`, `TRUE`.
 #[must_use]
 pub fn is_on(value: &str) -> bool {
     ["ON", "1", "Y", "YES", "TRUE"].iter().any(|yes| value.eq_ignore_ascii_case(yes))
 }
 
-/// Whether a switch with more than two positions is not off: `FORCE`, `MASTER_KEY`, `ONLINE_TO_KEYRING` are on.
+/// Whether a variable with more than two values is not off: `FORCE`, `MASTER_KEY`, `ONLINE_TO_KEYRING` count as on.
 #[must_use]
 pub fn is_switched_on(value: &str) -> bool {
     !["", "OFF", "0", "N", "NO", "FALSE", "NONE"].iter().any(|no| value.eq_ignore_ascii_case(no))
 }
 
-/// A text as statements spell it, for a server that reads the backslash as it does by default.
+/// A quoted text for statements, with backslashes as by default.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', r"\\").replace('\'', "''"))
 }
@@ -146,28 +145,28 @@ impl SqlFacts {
         self.flavor() == Flavor::MariaDb
     }
 
-    /// Whether the server is of the MySQL line (Oracle's or Percona's) and at least this version.
+    /// Whether the server is MySQL or Percona Server, of at least this version.
     #[must_use]
     pub fn mysql_since(&self, major: u16, minor: u16, patch: u16) -> bool {
         !self.is_mariadb() && self.identity.version.at_least(major, minor, patch)
     }
 
-    /// Whether the server is MariaDB and at least this version.
+    /// Whether the server is MariaDB, of at least this version.
     #[must_use]
     pub fn mariadb_since(&self, major: u16, minor: u16, patch: u16) -> bool {
         self.is_mariadb() && self.identity.version.at_least(major, minor, patch)
     }
 
-    /// Whether the server answered a statement, without looking at the rows.
+    /// Whether the server returned a result, possibly empty.
     #[must_use]
     pub fn answered(&self, name: &str) -> bool {
         self.answers.get(name).is_some_and(|answer| matches!(answer.outcome, Outcome::Rows { .. }))
     }
 
-    /// The rows of a statement; an empty list is an answer, too.
+    /// The rows of a result; an empty list is a result, too.
     ///
     /// # Errors
-    /// [`Unseen`] if it was not asked on this version or the server refused.
+    /// [`Unseen`] if this version has no such query, or the server refused.
     pub fn rows(&self, name: &str) -> Seen<Vec<Row<'_>>> {
         let answer = self.answers.get(name).ok_or_else(|| Unseen {
             what: name.to_owned(),
@@ -184,11 +183,11 @@ impl SqlFacts {
         }
     }
 
-    /// The statement that gives the audit's account these privileges.
+    /// The statement that grants the audit's account these privileges.
     #[must_use]
     pub fn grant(&self, privileges: &str) -> String {
         let account = &self.session.account;
-        // CURRENT_USER() is not quoted, and `%` must be in a statement.
+        // CURRENT_USER() is not quoted, and `%` must be quoted in a statement.
         let (user, host) = account.rsplit_once('@').unwrap_or((account, "%"));
         let privileges = privileges.strip_prefix("GRANT ").unwrap_or(privileges);
         if privileges.is_empty() {
@@ -205,24 +204,24 @@ impl SqlFacts {
         self.setting("variables", name)
     }
 
-    /// A global variable as yes or no.
+    /// A global variable as boolean.
     ///
     /// # Errors
-    /// As [`SqlFacts::variable`].
+    /// Those of [`SqlFacts::variable`].
     pub fn variable_on(&self, name: &str) -> Seen<bool> {
         self.variable(name).map(is_on)
     }
 
-    /// A global variable, or none if this server does not have it.
+    /// A global variable; `None` if this server does not have it.
     #[must_use]
     pub fn variable_or_none(&self, name: &str) -> Option<&str> {
         self.variable(name).ok()
     }
 
-    /// A status value.
+    /// A status variable.
     ///
     /// # Errors
-    /// As [`SqlFacts::variable`].
+    /// Those of [`SqlFacts::variable`].
     pub fn status(&self, name: &str) -> Seen<&str> {
         self.setting("status", name)
     }
@@ -236,43 +235,43 @@ impl SqlFacts {
         })
     }
 
-    /// Evidence: a statement and the part of its answer that `answer` quotes.
+    /// A query as evidence, with the quoted part of its result.
     #[must_use]
     pub fn evidence(&self, name: &str, answer: impl Into<String>) -> Evidence {
         let sql = self.answers.get(name).map_or_else(|| name.to_owned(), |a| a.sql.clone());
         Evidence::Query { sql, answer: answer.into() }
     }
 
-    /// Evidence: a variable and its value.
+    /// A variable and its value as evidence.
     #[must_use]
     pub fn variable_evidence(&self, name: &str) -> Evidence {
         let answer = self.variable(name).map_or_else(|unseen| unseen.why, |value| format!("{name} = {value}"));
         Evidence::Query { sql: format!("SHOW GLOBAL VARIABLES LIKE '{name}'"), answer }
     }
 
-    /// Plug-ins that are active.
+    /// Active plug-ins.
     ///
     /// # Errors
-    /// [`Unseen`] as [`SqlFacts::rows`].
+    /// Those of [`SqlFacts::rows`].
     pub fn active_plugins(&self) -> Seen<Vec<Plugin<'_>>> {
         let rows = self.rows("plugins")?;
-        Ok(rows.iter().filter(|row| row.text("status").eq_ignore_ascii_case("ACTIVE")).map(Plugin::of).collect())
+        Ok(rows.iter().filter(|row| row.text("status").eq_ignore_ascii_case("ACTIVE")).map(Plugin::from_row).collect())
     }
 
-    /// Accounts that can log in or be granted.
+    /// Accounts and roles.
     ///
     /// # Errors
-    /// [`Unseen`] as [`SqlFacts::rows`].
+    /// Those of [`SqlFacts::rows`].
     pub fn accounts(&self) -> Seen<Vec<Account<'_>>> {
-        Ok(self.rows("accounts")?.iter().map(Account::of).collect())
+        Ok(self.rows("accounts")?.iter().map(Account::from_row).collect())
     }
 
-    /// Tablespaces as the server lists them.
+    /// Tablespaces, according to the server.
     ///
     /// # Errors
-    /// [`Unseen`] as [`SqlFacts::rows`].
+    /// Those of [`SqlFacts::rows`].
     pub fn tablespaces(&self) -> Seen<Vec<Tablespace<'_>>> {
-        Ok(self.rows("tablespaces")?.iter().filter_map(Tablespace::of).collect())
+        Ok(self.rows("tablespaces")?.iter().filter_map(Tablespace::from_row).collect())
     }
 }
 
@@ -286,7 +285,7 @@ pub struct Plugin<'a> {
 }
 
 impl<'a> Plugin<'a> {
-    fn of(row: &Row<'a>) -> Self {
+    fn from_row(row: &Row<'a>) -> Self {
         Self { name: row.text("name"), kind: row.text("type") }
     }
 }
@@ -302,24 +301,24 @@ pub struct Account<'a> {
     pub plugin: &'a str,
     /// `''`, `ANY`, `X509` or `SPECIFIED`.
     pub ssl_type: &'a str,
-    /// Whether logging in is switched off.
+    /// Whether the account is locked.
     pub locked: bool,
     /// Whether the stored credential is empty.
     pub empty_credential: bool,
-    /// Whether no password can match, as with `invalid` in MariaDB's installer; none if not asked.
+    /// Whether no password can match, as with `invalid` of MariaDB's installer; `None` if unknown.
     pub unusable_password: Option<bool>,
     /// Whether it is a role.
     pub role: bool,
-    /// Has SUPER or every privilege.
+    /// Whether it has SUPER or all privileges.
     pub administrator: bool,
-    /// May read the binary log as a replica.
+    /// Whether it may read the binary log as a replica.
     pub replica: bool,
-    /// May read and write files on the host.
+    /// Whether it may read and write files on the host.
     pub file: bool,
 }
 
 impl<'a> Account<'a> {
-    fn of(row: &Row<'a>) -> Self {
+    fn from_row(row: &Row<'a>) -> Self {
         Self {
             user: row.text("user"),
             host: row.text("host"),
@@ -335,54 +334,54 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// `'user'@'host'`, as statements want it.
+    /// `'user'@'host'`, quoted for statements.
     #[must_use]
     pub fn quoted(&self) -> String {
         self.quoted_at(self.host)
     }
 
-    /// The same user from another host.
+    /// The same user at another host.
     #[must_use]
     pub fn quoted_at(&self, host: &str) -> String {
         format!("{}@{}", literal(self.user), literal(host))
     }
 
-    /// Whether only this host's processes can use it.
+    /// Whether only processes on this host can use it.
     #[must_use]
     pub fn local_only(&self) -> bool {
         ["localhost", "::1"].contains(&self.host) || self.host.starts_with("127.")
     }
 
-    /// Whether it is one of MySQL's own locked accounts, or MariaDB's `mariadb.sys`.
+    /// Whether it is one of MySQL's internal locked accounts, or MariaDB's `mariadb.sys`.
     #[must_use]
     pub fn internal(&self) -> bool {
-        // Of the same name at another host it is somebody's hiding place.
+        // An account of the same name at another host is not internal, and suspicious.
         let own = ["mysql.sys", "mysql.session", "mysql.infoschema", "mariadb.sys"];
         self.host == "localhost" && own.contains(&self.user)
     }
 }
 
-/// A tablespace as the server lists it.
+/// A tablespace, according to the server.
 #[derive(Debug, Clone, Copy)]
 pub struct Tablespace<'a> {
-    /// Its number.
+    /// Space id.
     pub space_id: u32,
     /// `schema/table`, or the tablespace's name.
     pub name: &'a str,
     /// `Single`, `General`, `System`, `Undo`, `Temporary` or `Mysql`.
     pub kind: &'a str,
-    /// What the server says: `Y`, `N`, or `P` for begun and not finished.
+    /// Encryption according to the server: `Y`, `N`, or `P` for in progress.
     pub encrypted: &'a str,
     /// MariaDB's key id.
     pub key_id: Option<u64>,
-    /// MariaDB: the newest version of that key.
+    /// MariaDB: newest version of that key.
     pub current_key_version: Option<u64>,
-    /// MariaDB: the oldest version that some page still uses; 0 is clear text.
+    /// MariaDB: oldest version that a page still uses; 0 is clear text.
     pub min_key_version: Option<u64>,
 }
 
 impl<'a> Tablespace<'a> {
-    fn of(row: &Row<'a>) -> Option<Self> {
+    fn from_row(row: &Row<'a>) -> Option<Self> {
         Some(Self {
             space_id: u32::try_from(row.number("space_id")?).ok()?,
             name: row.text("name"),

@@ -1,52 +1,52 @@
-//! What the server's listeners answered to someone without credentials.
+//! Results of probing the server's listeners without credentials.
 
 use serde::{Deserialize, Serialize};
 use server::probe::{ClassicProbe, Failure, PlainLogin, TlsProbe, XProbe};
 
-/// All listeners that were probed.
+/// All probed listeners.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct WireFacts {
-    /// The classic protocol's port.
+    /// The port of the classic protocol.
     pub classic: Option<Listener<ClassicProbe>>,
     /// The administrative port, if one is set.
     pub admin: Option<Listener<ClassicProbe>>,
-    /// The X Protocol's port, if one is set.
+    /// The port of the X Protocol, if one is set.
     pub x: Option<Listener<XProbe>>,
-    /// What came of logging in without TLS; only tried on this host itself.
+    /// Result of logging in without TLS; tried only on this host.
     pub plain_login: Option<PlainLogin>,
-    /// Whether the main listener's certificate leads to the certificates that `ssl_ca` names,
-    /// signatures included; none if either was not to be had.
+    /// Whether the authorities in `ssl_ca` issued the main listener's certificate, verified by signatures; `None` if
+    /// either is not available.
     #[serde(default)]
     pub chain: Option<ChainTrust>,
 }
 
-/// Whether a certificate chain leads to a given set of authorities.
+/// Whether a certificate chain is trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainTrust {
-    /// The file of the authorities.
+    /// File with the authorities.
     pub ca_file: String,
-    /// Why it does not; none if it does.
+    /// Why it is not trusted; `None` if it is.
     pub error: Option<String>,
 }
 
-/// One listener and what it answered.
+/// A listener and its results.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Listener<P> {
     /// `host:port`.
     pub endpoint: String,
-    /// What was seen.
+    /// Results of the probe.
     pub probe: P,
 }
 
 impl WireFacts {
-    /// The classic and the administrative listeners that were probed, with the name of each.
+    /// The main and the administrative port, if probed, with their names.
     pub fn classic_like(&self) -> impl Iterator<Item = (&'static str, &Listener<ClassicProbe>)> {
         let main = self.classic.iter().map(|l| ("main", l));
         main.chain(self.admin.iter().map(|l| ("admin", l)))
     }
 }
 
-/// A listener, whichever protocol it speaks.
+/// A listener of any protocol.
 #[derive(Debug, Clone, Copy)]
 pub struct Port<'a> {
     /// `main port`, `admin port` or `X port`: stable across runs, unlike the endpoint.
@@ -55,16 +55,16 @@ pub struct Port<'a> {
     pub endpoint: &'a str,
     /// Whether a server answered in the expected protocol.
     pub reachable: bool,
-    /// Whether it offers to switch to TLS; none if it did not get as far as saying so.
+    /// Whether it offers TLS; `None` if the probe did not get that far.
     pub offers_tls: Option<bool>,
-    /// What came of switching.
+    /// Results for TLS.
     pub tls: Option<&'a TlsProbe>,
-    /// Why less was seen than wanted.
+    /// Why the results are incomplete.
     pub error: Option<&'a Failure>,
 }
 
 impl WireFacts {
-    /// Every listener that was probed.
+    /// All probed listeners.
     #[must_use]
     pub fn ports(&self) -> Vec<Port<'_>> {
         let classic = self.classic.iter().map(|listener| Port::of_classic("main port", listener));

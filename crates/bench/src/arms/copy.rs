@@ -7,28 +7,27 @@ use crate::{
     copy::{CopyPeer, Ours, Site, Tree},
 };
 
-/// Copies with this program.
+/// Copies with Sealant.
 pub fn copy_by_ours<'a>(name: impl Into<String>, site: Site<'a>, ours: Ours) -> Arm<'a> {
     arm(name.into(), site, move |site| ours.copy(site))
 }
 
-/// Copies with another one.
+/// Copies with another program.
 pub fn copy_by_peer<'a>(name: impl Into<String>, site: Site<'a>, peer: &'static CopyPeer) -> Arm<'a> {
     match site.server.filter(|_| peer.from_server) {
         Some(server) => {
-            checked(name.into(), site, &server.tree, peer.copy, |copy| Ok(server.lacking(&Tree::of(copy)?)))
+            checked(name.into(), site, &server.tree, peer.copy, |copy| Ok(server.lacking(&Tree::scan(copy)?)))
         }
         None => arm(name.into(), site, peer.copy),
     }
 }
 
-/// What arrived is compared with the directory, byte for byte.
+/// Each copy is compared with the source, byte by byte.
 fn arm<'a>(name: String, site: Site<'a>, copy: impl Fn(&Site<'a>) -> Result<f64, Error> + 'a) -> Arm<'a> {
     checked(name, site, site.tree, copy, |copy| site.tree.difference(copy))
 }
 
-/// Into an emptied directory, the source in the page cache; `fault` says what is wrong with what
-/// arrived.
+/// Copies into an empty directory, with the source in the page cache. `fault` compares and describes a difference.
 fn checked<'a>(
     name: String,
     site: Site<'a>,
@@ -37,14 +36,14 @@ fn checked<'a>(
     fault: impl Fn(&Path) -> Result<Option<String>, Error> + 'a,
 ) -> Arm<'a> {
     let own = name.clone();
-    Arm::timing_itself(name, move || {
+    Arm::self_timed(name, move || {
         site.scratch.empty()?;
         cache::warm(&source.files())?;
         let seconds = copy(&site).map_err(|error| Error::Work { arm: own.clone(), reason: error.to_string() })?;
         let target = site.scratch.target();
         match fault(&target)? {
             Some(what) => Err(Error::Work { arm: own.clone(), reason: format!("{what}; does the source change?") }),
-            None => Ok(Work { amount: Tree::of(&target)?.bytes(), seconds: Some(seconds), detail: None }),
+            None => Ok(Work { amount: Tree::scan(&target)?.bytes(), seconds: Some(seconds), detail: None }),
         }
     })
 }

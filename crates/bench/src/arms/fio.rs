@@ -1,4 +1,4 @@
-//! Reading with `fio`, the usual measure of a disk.
+//! Reads with `fio`, the usual disk benchmark.
 
 use std::{
     path::{Path, PathBuf},
@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use crate::{Arm, Work, program};
 
-/// Reads the files sequentially and directly with `fio`, one after the other, 1 MiB at a time, so
-/// many reads at once. The time is the one `fio` gives, without its start.
+/// Reads the files sequentially with `fio`, one after the other, by direct reads of 1 MiB, `depth` of them at once. The
+/// time is the one that `fio` reports, without its start.
 pub fn fio<'a>(name: impl Into<String>, program: &'a Path, files: &'a [PathBuf], depth: u32) -> Arm<'a> {
-    Arm::timing_itself(name, move || {
+    Arm::self_timed(name, move || {
         let mut command = command(program, files, depth);
         let output = program::output(&mut command)?;
         if !output.status.success() {
@@ -30,7 +30,7 @@ fn command(program: &Path, files: &[PathBuf], depth: u32) -> Command {
     command.args(["--name=read", "--rw=read", "--bs=1M", "--direct=1", "--readonly", "--output-format=json"]);
     command.args(["--file_service_type=sequential", "--invalidate=0"]);
     command.args([format!("--ioengine={engine}"), format!("--iodepth={depth}")]);
-    // Colons separate files there.
+    // In a list of files `fio` separates by colons.
     let names: Vec<String> = files.iter().map(|file| file.display().to_string().replace(':', "\\:")).collect();
     command.arg(format!("--filename={}", names.join(":")));
     command
@@ -49,7 +49,7 @@ struct Job {
 #[derive(Deserialize)]
 struct Read {
     io_bytes: u64,
-    /// Bytes per second; the run time beside it is in whole milliseconds.
+    /// Bytes per second. `fio` reports the run time only in whole milliseconds.
     bw_bytes: u64,
 }
 
@@ -60,7 +60,7 @@ impl Read {
     }
 }
 
-/// Warnings may stand before the document.
+/// `fio` may print warnings before the document.
 fn parse(output: &[u8]) -> Option<Read> {
     let begin = output.iter().position(|byte| *byte == b'{')?;
     let document: Document = serde_json::from_slice(output.get(begin..)?).ok()?;

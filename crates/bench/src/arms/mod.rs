@@ -1,4 +1,4 @@
-//! Things to measure.
+//! Arms: the work that is measured.
 
 mod copy;
 mod fio;

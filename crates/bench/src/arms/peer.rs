@@ -4,8 +4,7 @@ use std::{num::NonZeroUsize, path::PathBuf};
 
 use crate::{Arm, Error, Peer, program};
 
-/// Runs the peer on the files, one after the other. Its exit code does not matter: what it says of
-/// the files is asked by [`Peer::opinion`].
+/// Runs the peer on the files, one after the other. Its exit code is ignored: [`Peer::opinion`] evaluates its verdicts.
 pub fn peer<'a>(name: impl Into<String>, peer: &'a Peer, files: &'a [PathBuf], threads: NonZeroUsize) -> Arm<'a> {
     Arm::new(name, move || {
         let mut bytes = 0_u64;

@@ -1,4 +1,4 @@
-//! Reading and nothing else: what no verification can be faster than.
+//! Reads files and does nothing else: the upper limit of any verification.
 
 use std::{
     fs::{File, OpenOptions},
@@ -14,13 +14,13 @@ use rustix::fs::OFlags;
 
 use crate::{Arm, Error};
 
-/// Bytes of one read.
+/// Length of one read.
 const CHUNK_BYTES: usize = 1 << 20;
 const CHUNK: u64 = 1 << 20;
-/// Memory for direct reads begins at a multiple of this.
+/// Alignment of memory for direct reads.
 const ALIGNMENT: usize = 4096;
 
-/// Reads the files by `pread`, 1 MiB at a time, with so many threads.
+/// Reads the files with `pread`, 1 MiB at a time, with `threads` threads.
 pub fn read_cached<'a>(name: impl Into<String>, files: &'a [PathBuf], threads: NonZeroUsize) -> Arm<'a> {
     Arm::new(name, move || {
         let mut bytes = 0_u64;
@@ -32,8 +32,8 @@ pub fn read_cached<'a>(name: impl Into<String>, files: &'a [PathBuf], threads: N
     })
 }
 
-/// Reads the files one after the other around the page cache, 1 MiB at a time, one read after the
-/// other: what `fio` does with `--rw=read --direct=1 --bs=1M`.
+/// Reads the files one after the other by direct reads of 1 MiB, one at a time, like `fio --rw=read --direct=1
+/// --bs=1M`.
 pub fn read_direct<'a>(name: impl Into<String>, files: &'a [PathBuf]) -> Arm<'a> {
     Arm::new(name, move || {
         let flags = i32::try_from(OFlags::DIRECT.bits()).unwrap_or_default();

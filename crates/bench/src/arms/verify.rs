@@ -1,4 +1,4 @@
-//! `sealant verify`, inside this process.
+//! Runs `sealant verify` inside this process.
 
 use std::num::NonZeroUsize;
 
@@ -7,7 +7,7 @@ use innodb::verify::{Units, Verdict};
 
 use crate::{Arm, Error};
 
-/// Verifies everything in `plan` with so many threads. Every run has to find the same.
+/// Verifies all files of `plan` with `jobs` threads. Every run must have the same result.
 pub fn verify<'a>(name: impl Into<String>, plan: &'a Plan, keys: &'a Keys, jobs: NonZeroUsize) -> Arm<'a> {
     let name = name.into();
     let own = name.clone();
@@ -16,7 +16,8 @@ pub fn verify<'a>(name: impl Into<String>, plan: &'a Plan, keys: &'a Keys, jobs:
         let report = ::verify::run(plan, keys, &Settings { jobs, depth: Depth::EveryPage, progress: &|_| {} });
         let found = judged(&report, &own)?;
         if *before.get_or_insert(found) != found {
-            let reason = "found other things than the time before; is a server running on these files?".to_owned();
+            let reason =
+                "its result differs from that of the run before; is a server running on these files?".to_owned();
             return Err(Error::Work { arm: own.clone(), reason });
         }
         Ok(report.summary.bytes)

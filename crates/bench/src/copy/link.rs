@@ -1,4 +1,4 @@
-//! What lies between the two sides: this machine's loopback, or a link of a given rate.
+//! The network between the two sides: the loopback interface, or a link of limited rate.
 
 use std::{
     fmt,
@@ -10,7 +10,7 @@ use std::{
 
 use crate::{Error, program};
 
-/// Bits per second, spelled `100Mbit` or `1Gbit`.
+/// Bits per second, written `100Mbit` or `1Gbit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate(u64);
 
@@ -22,7 +22,7 @@ impl FromStr for Rate {
         let lower = text.to_ascii_lowercase();
         let unit = UNITS.iter().find_map(|(unit, bits)| Some((lower.strip_suffix(unit)?, bits)));
         let bits = unit.and_then(|(number, bits)| number.parse::<u64>().ok()?.checked_mul(*bits));
-        bits.filter(|bits| *bits > 0).map(Self).ok_or_else(|| "a number with kbit, Mbit or Gbit behind it".to_owned())
+        bits.filter(|bits| *bits > 0).map(Self).ok_or_else(|| "a number followed by kbit, Mbit or Gbit".to_owned())
     }
 }
 
@@ -36,26 +36,26 @@ impl fmt::Display for Rate {
     }
 }
 
-/// The way from the sender, which is near, to the receiver, which is far.
+/// The link from the sender (near) to the receiver (far).
 #[derive(Debug)]
 pub enum Link {
-    /// The loopback of this machine.
+    /// The loopback interface.
     Loopback,
-    /// Two network namespaces, joined by a pair of interfaces that let so much through.
+    /// Two network namespaces, joined by a pair of interfaces with limited rate.
     Limited(Box<Namespaces>),
 }
 
 impl Link {
-    /// A link that lets so much through in either direction. Nothing of the machine's own network
-    /// is touched, and nothing is left when this process ends, in whatever way.
+    /// A link limited to `rate` in both directions. It does not change the machine's own network, and the kernel
+    /// removes it when this process ends for whatever reason.
     ///
     /// # Errors
-    /// [`Error::Link`] without root, iproute2, or `veth` and `sch_tbf` in the kernel.
+    /// [`Error::Link`] without root, iproute2, or the kernel modules `veth` and `sch_tbf`.
     pub fn limited(rate: Rate) -> Result<Self, Error> {
         Namespaces::joined(rate).map(|namespaces| Self::Limited(Box::new(namespaces)))
     }
 
-    /// The receiver's address.
+    /// Address of the receiver.
     pub(crate) fn address(&self) -> Ipv4Addr {
         match self {
             Self::Loopback => Ipv4Addr::LOCALHOST,
@@ -63,7 +63,7 @@ impl Link {
         }
     }
 
-    /// Runs a program where the sender is.
+    /// A command that runs on the sender's side.
     pub(crate) fn near(&self, program: &str) -> Command {
         match self {
             Self::Loopback => Command::new(program),
@@ -71,7 +71,7 @@ impl Link {
         }
     }
 
-    /// Runs a program where the receiver is.
+    /// A command that runs on the receiver's side.
     pub(crate) fn far(&self, program: &str) -> Command {
         match self {
             Self::Loopback => Command::new(program),
@@ -83,7 +83,7 @@ impl Link {
 const NEAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 
-/// Both sides of a link.
+/// The two ends of a link.
 #[derive(Debug)]
 pub struct Namespaces {
     near: Namespace,
@@ -102,8 +102,8 @@ impl Namespaces {
     }
 }
 
-/// A network namespace without a name: the kernel removes it with the process that holds it, and
-/// that one ends when this process does, since it then reads the end of its input.
+/// An anonymous network namespace. The kernel removes it with the process that is in it; that process ends with this
+/// one, because it then reads the end of its input.
 #[derive(Debug)]
 struct Namespace {
     holder: Child,
@@ -140,7 +140,7 @@ impl Namespace {
         run(self.command("ip").args(["link", "set", "lo", "up"]))?;
         run(self.command("ip").args(["address", "add", &format!("{address}/24"), "dev", interface]))?;
         run(self.command("ip").args(["link", "set", interface, "up"]))?;
-        // A millisecond's worth, and never less than a few of the largest packets.
+        // A millisecond's worth of data, but at least a few of the largest packets.
         let burst = (bits / 8 / 1000).max(256 << 10);
         let limit = ["rate".to_owned(), format!("{bits}bit"), "burst".to_owned(), format!("{burst}b")];
         let qdisc = ["qdisc", "add", "dev", interface, "root", "tbf"];

@@ -1,4 +1,4 @@
-//! Without a network: what no transfer is expected to beat.
+//! A local copy: the upper limit of any transfer.
 
 use super::{Site, process::Pipeline};
 use crate::Error;

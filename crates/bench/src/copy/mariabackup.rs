@@ -10,31 +10,31 @@ use std::{
 use super::{
     Site, Tree, name_in_path,
     process::Pipeline,
-    stream::{Wire, carry},
+    stream::{Wire, pipe},
 };
 use crate::Error;
 
-/// A running MariaDB server, and what its directory holds.
+/// A running MariaDB server and its data directory.
 #[derive(Clone, Debug)]
 pub struct RunningServer {
-    /// Its Unix socket, which is reached from every network namespace.
+    /// Unix socket, reachable from every network namespace.
     pub socket: PathBuf,
-    /// The account to log in as.
+    /// User to log in as.
     pub user: String,
-    /// The only option file that `mariabackup` reads; it reads none without it.
+    /// The only option file that `mariabackup` reads; without it, none.
     pub defaults_file: Option<PathBuf>,
-    /// Its data directory.
+    /// Files of the data directory.
     pub tree: Tree,
 }
 
-/// Tablespaces may differ in size by one part in so many: those of a snapshot are a little older.
+/// Maximum relative difference of tablespace sizes, 1/50: those of a snapshot are a little older.
 const TOLERANCE: u64 = 50;
-/// Written last; the newer name is of MariaDB 11.
+/// The file that is written last; the second name is of MariaDB 11.
 const CHECKPOINTS: [&str; 2] = ["xtrabackup_checkpoints", "mariadb_backup_checkpoints"];
 
 impl RunningServer {
-    /// Says why times on this server are not comparable with those on that directory: tablespaces
-    /// that only one of them has, or sizes that differ.
+    /// Why times of this server are not comparable with those of `directory`: tablespaces that only one of them has, or
+    /// different sizes.
     #[must_use]
     pub fn difference(&self, directory: &Tree) -> Option<String> {
         let (here, there) = (directory.tablespaces(), self.tree.tablespaces());
@@ -94,11 +94,11 @@ pub(super) fn tls(site: &Site<'_>) -> Result<f64, Error> {
     let (mut pack, mut unpack) = (site.near(name_in_path(NAME).unwrap_or(NAME)), site.far("mbstream"));
     pack.args(server.options(&directory));
     unpack.args(["-x", "-C"]).arg(site.target());
-    let whole = |near: &Pipeline| match near.last_words_of_first() {
+    let whole = |near: &Pipeline| match near.last_line_of_first() {
         words if words.ends_with("completed OK!") => Ok(()),
         words => Err(failed(&format!("ended without `completed OK!`: {words}"))),
     };
-    carry(site, &Wire::tls(site)?, vec![pack], vec![unpack], whole)
+    pipe(site, &Wire::tls(site)?, vec![pack], vec![unpack], whole)
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, vec![7; *bytes]).unwrap();
         }
-        Tree::of(root).unwrap()
+        Tree::scan(root).unwrap()
     }
 
     fn serving(tree: Tree) -> RunningServer {

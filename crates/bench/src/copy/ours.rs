@@ -1,4 +1,4 @@
-//! `sealant receive` and `sealant send`, as other programs are run.
+//! Runs `sealant receive` and `sealant send` like the other programs.
 
 use std::{
     ffi::OsString,
@@ -12,14 +12,14 @@ use super::{
 };
 use crate::{Error, program::failed};
 
-/// This program as receiver and sender.
+/// Sealant as receiver and sender.
 #[derive(Clone, Debug)]
 pub struct Ours {
-    /// The binary.
+    /// Path of the binary.
     pub program: PathBuf,
-    /// Options of `send`.
+    /// Additional options of `send`.
     pub send: Vec<OsString>,
-    /// Where `send` writes its report, over that of the run before.
+    /// File for the report of `send`; overwritten by each run.
     pub report: PathBuf,
 }
 
@@ -29,7 +29,7 @@ impl Ours {
         let mut receive = site.link.far(&program);
         receive.args(["receive", "--quiet", "--expiry", "60s", "--listen", &format!("{}:0", site.link.address())]);
         receive.arg("--into").arg(site.target());
-        let mut far = Pipeline::heard(receive)?;
+        let mut far = Pipeline::start_with_output(receive)?;
         let code = self.code(&mut far)?;
         let mut send = site.link.near(&program);
         send.args(["send", "--quiet"]).args(&self.send).arg("--report").arg(&self.report);
@@ -37,7 +37,7 @@ impl Ours {
         site.timed(|| finish_both(&mut Pipeline::start(vec![send])?, &mut far))
     }
 
-    /// The receiver prints it when it listens.
+    /// Reads the pairing code, which the receiver prints as soon as it listens.
     fn code(&self, far: &mut Pipeline) -> Result<String, Error> {
         let mut line = String::new();
         if let Some(output) = far.output() {

@@ -1,4 +1,4 @@
-//! Programs connected by pipes, and waiting for them.
+//! Pipelines of programs.
 
 use std::{
     fs::{self, File},
@@ -12,7 +12,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::Error;
 
-/// Programs, each reading what the one before writes. Those that still run end with this value.
+/// Programs connected by pipes. Those that still run are killed on drop.
 pub(crate) struct Pipeline {
     stages: Vec<Stage>,
 }
@@ -21,16 +21,16 @@ struct Stage {
     program: String,
     child: Child,
     status: Option<ExitStatus>,
-    /// What it writes to its error stream: kept in memory, so that it never waits for a reader.
+    /// Its stderr: an unlinked file, so that the program never blocks on a reader.
     errors: File,
 }
 
-/// A listener that is not there after so long never will be.
-const PATIENCE: Duration = Duration::from_secs(20);
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// Time limit for a program to start listening.
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 impl Pipeline {
-    /// Starts the programs. The first reads nothing; what the last one writes is dropped.
+    /// Starts the programs. The first has no input; the output of the last is discarded.
     pub(crate) fn start(commands: Vec<Command>) -> Result<Self, Error> {
         let mut pipeline = Self { stages: Vec::new() };
         let last = commands.len().saturating_sub(1);
@@ -43,21 +43,21 @@ impl Pipeline {
         Ok(pipeline)
     }
 
-    /// One program whose output is read by the caller.
-    pub(crate) fn heard(command: Command) -> Result<Self, Error> {
+    /// Starts one program whose output the caller reads.
+    pub(crate) fn start_with_output(command: Command) -> Result<Self, Error> {
         Ok(Self { stages: vec![Stage::start(command, Stdio::null(), Stdio::piped())?] })
     }
 
-    /// What the last program writes.
+    /// Output of the last program.
     pub(crate) fn output(&mut self) -> Option<std::process::ChildStdout> {
         self.stages.last_mut()?.child.stdout.take()
     }
 
-    /// Waits until all have ended.
+    /// Waits until all programs have ended.
     ///
     /// # Errors
-    /// [`Error::Program`] about the last of those that failed: when one fails, those before it
-    /// cannot write any more and fail too.
+    /// [`Error::Program`] about the last one that failed: its failure makes the programs before it fail, too, because
+    /// they cannot write any more.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         for stage in &mut self.stages {
             stage.wait()?;
@@ -65,42 +65,42 @@ impl Pipeline {
         self.failure().map_or(Ok(()), Err)
     }
 
-    /// The last program that has ended with a failure by now.
+    /// The error of the last program that has failed so far.
     pub(crate) fn failure(&mut self) -> Option<Error> {
         self.stages.iter_mut().rev().find_map(Stage::failure)
     }
 
-    /// The last line that the first program wrote to its error stream.
-    pub(crate) fn last_words_of_first(&self) -> String {
-        self.stages.first().map(Stage::last_words).unwrap_or_default()
+    /// The last line that the first program wrote to stderr.
+    pub(crate) fn last_line_of_first(&self) -> String {
+        self.stages.first().map(Stage::last_line).unwrap_or_default()
     }
 
-    fn last_ended_well(&self) -> bool {
+    fn last_succeeded(&self) -> bool {
         self.stages.last().and_then(|stage| stage.status).is_some_and(|status| status.success())
     }
 
-    /// Waits until one of the programs listens on that port.
+    /// Waits until one of the programs listens on `port`.
     pub(crate) fn listens_on(&mut self, port: u16) -> Result<(), Error> {
         let begin = Instant::now();
-        while begin.elapsed() < PATIENCE {
+        while begin.elapsed() < LISTEN_TIMEOUT {
             if let Some(error) = self.failure() {
                 return Err(error);
             }
             if self.stages.first().is_some_and(|stage| listens(stage.child.id(), port)) {
                 return Ok(());
             }
-            thread::sleep(LOOK_EVERY);
+            thread::sleep(POLL_INTERVAL);
         }
         let program = self.stages.first().map(|stage| stage.program.clone()).unwrap_or_default();
         Err(failed(program, "does not listen"))
     }
 }
 
-/// Ends both sides of a copy: what the far side says of a failure comes first, since the near one
-/// only sees the connection go; unless the near one's connection ended well, and what fed it failed.
+/// Waits for both sides of a copy. The far side's error takes precedence, because the near side sees only a closed
+/// connection; unless the connecting program succeeded and the one that feeds it failed.
 pub(crate) fn finish_both(near: &mut Pipeline, far: &mut Pipeline) -> Result<(), Error> {
     if let Err(error) = near.finish() {
-        let cause = if near.last_ended_well() { None } else { far.failure() };
+        let cause = if near.last_succeeded() { None } else { far.failure() };
         return Err(cause.unwrap_or(error));
     }
     far.finish()
@@ -116,8 +116,8 @@ impl Drop for Pipeline {
 }
 
 impl Stage {
-    /// The command goes at the end, and with it this process's hold on the pipe: a program whose
-    /// reader has ended has to see that.
+    /// Drops the command at the end, and with it this process's end of the pipe: a program whose reader has ended must
+    /// see that.
     fn start(mut command: Command, input: Stdio, output: Stdio) -> Result<Self, Error> {
         let program = name_of(&command);
         let errors = memfd_create("errors", MemfdFlags::CLOEXEC).map(File::from);
@@ -141,22 +141,22 @@ impl Stage {
             self.status = self.child.try_wait().ok().flatten();
         }
         let status = self.status.filter(|status| !status.success())?;
-        let words = self.last_words();
+        let words = self.last_line();
         let reason = if words.is_empty() { status.to_string() } else { format!("{words} ({status})") };
         Some(failed(&self.program, reason))
     }
 
-    fn last_words(&self) -> String {
-        const MOST: u64 = 4096;
+    fn last_line(&self) -> String {
+        const MAX_BYTES: u64 = 4096;
         let length = self.errors.metadata().map_or(0, |metadata| metadata.len());
-        let mut bytes = vec![0; usize::try_from(length.min(MOST)).unwrap_or(0)];
-        let read = self.errors.read_exact_at(&mut bytes, length.saturating_sub(MOST));
+        let mut bytes = vec![0; usize::try_from(length.min(MAX_BYTES)).unwrap_or(0)];
+        let read = self.errors.read_exact_at(&mut bytes, length.saturating_sub(MAX_BYTES));
         let text = read.map(|()| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
         text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned()
     }
 }
 
-/// The program, not what brings it into its namespace.
+/// Name of the program, without the wrapper that enters its namespace.
 fn name_of(command: &Command) -> String {
     let brought = command.get_args().skip_while(|argument| *argument != "--").nth(1);
     let brought = brought.filter(|_| command.get_program() == "nsenter");
@@ -167,12 +167,12 @@ fn failed(program: impl Into<String>, reason: impl Into<String>) -> Error {
     Error::Program { program: program.into(), reason: reason.into() }
 }
 
-/// Whether anything in that process's network listens on the port.
+/// Whether any process in the network namespace of `process` listens on `port`.
 pub(crate) fn listens(process: u32, port: u16) -> bool {
     fs::read_to_string(format!("/proc/{process}/net/tcp")).is_ok_and(|table| table_listens(&table, port))
 }
 
-/// Lines are `sl local_address rem_address st …`, the port in hexadecimal, 0A is LISTEN.
+/// Lines are `sl local_address rem_address st …`, with the port in hexadecimal; 0A means LISTEN.
 fn table_listens(table: &str, port: u16) -> bool {
     let port = format!(":{port:04X}");
     table

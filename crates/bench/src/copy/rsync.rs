@@ -13,7 +13,7 @@ use rustix::process::geteuid;
 use super::{Site, process::Pipeline};
 use crate::Error;
 
-/// Processes at the same time.
+/// Maximum number of concurrent processes.
 const PROCESSES: usize = 4;
 
 /// One process.
@@ -24,8 +24,8 @@ pub(super) fn one(site: &Site<'_>) -> Result<f64, Error> {
     site.timed(|| Pipeline::start(vec![command])?.finish())
 }
 
-/// Directories first, then a process for each file, four at a time, large files first: what one
-/// gets from `find | xargs -P4`, in a better order.
+/// Copies directories first, then runs a process for each file, four at a time, large files first: like `find | xargs
+/// -P4`, in a better order.
 pub(super) fn parallel(site: &Site<'_>) -> Result<f64, Error> {
     let daemon = Daemon::start(site)?;
     let mut directories = site.near("rsync");
@@ -62,7 +62,7 @@ fn each(files: &[&Path], copy: impl Fn(&Path) -> Result<(), Error> + Sync) -> Re
     })
 }
 
-/// A daemon for the target, ended with this value.
+/// An rsync daemon for the target; stopped on drop.
 struct Daemon {
     url: String,
     _running: Pipeline,
@@ -71,7 +71,7 @@ struct Daemon {
 impl Daemon {
     fn start(site: &Site<'_>) -> Result<Self, Error> {
         let (address, port) = (site.link.address(), site.port()?);
-        // As root it would write as nobody.
+        // As root it would otherwise write as the user nobody.
         let owner = if geteuid().is_root() { "uid=root\ngid=root\n" } else { "" };
         let target = site.target();
         let text = format!(

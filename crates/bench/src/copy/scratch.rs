@@ -1,4 +1,4 @@
-//! A directory of our own for copies.
+//! A temporary directory for copies.
 
 use std::{
     fs,
@@ -10,14 +10,14 @@ use rustix::fs::{CWD, Mode, OFlags, openat, statvfs, syncfs};
 
 use crate::Error;
 
-/// A directory that only this user may read, removed with this value.
+/// A private directory, removed on drop.
 #[derive(Debug)]
 pub struct Scratch {
     directory: PathBuf,
 }
 
 impl Scratch {
-    /// A new one below `parent`.
+    /// Creates a directory below `parent`.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -28,28 +28,28 @@ impl Scratch {
         Ok(Self { directory })
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.directory
     }
 
-    /// Bytes that its file system has room for.
+    /// Free space of its file system, in bytes.
     ///
     /// # Errors
     /// [`Error::File`].
-    pub fn room_bytes(&self) -> Result<u64, Error> {
+    pub fn free_bytes(&self) -> Result<u64, Error> {
         let system = statvfs(&self.directory).map_err(|errno| Error::file(&self.directory)(errno.into()))?;
         Ok(system.f_bavail.saturating_mul(system.f_frsize))
     }
 
-    /// Where copies go.
+    /// The directory to copy into.
     #[must_use]
     pub fn target(&self) -> PathBuf {
         self.directory.join("copy")
     }
 
-    /// Removes the copy before, and leaves nothing of it to be written later.
+    /// Removes the previous copy, and waits until the file system has written that.
     pub(crate) fn empty(&self) -> Result<(), Error> {
         let target = self.target();
         match fs::remove_dir_all(&target) {
@@ -60,7 +60,7 @@ impl Scratch {
         self.sync()
     }
 
-    /// Waits until everything is on disk: `sync -f`.
+    /// Syncs the file system, like `sync -f`.
     pub(crate) fn sync(&self) -> Result<(), Error> {
         let open = openat(CWD, &self.directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         open.and_then(syncfs).map_err(|errno| Error::file(&self.directory)(errno.into()))

@@ -1,4 +1,4 @@
-//! What a copy needs to know.
+//! The parameters of a copy.
 
 use std::{
     net::TcpListener,
@@ -10,22 +10,22 @@ use std::{
 use super::{Link, RunningServer, Scratch, Tree};
 use crate::Error;
 
-/// From where, to where, over what.
+/// Source, target and network of a copy.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
-    /// What is copied.
+    /// The source.
     pub tree: &'a Tree,
-    /// Where the copy goes.
+    /// The directory of the copy.
     pub scratch: &'a Scratch,
-    /// A running server on the same data, for peers that copy from one.
+    /// A running server on the same data, for peers that copy from a server.
     pub server: Option<&'a RunningServer>,
-    /// What lies between.
+    /// The network.
     pub link: &'a Link,
-    /// Whether OpenSSL in peers does without AES instructions.
+    /// Whether OpenSSL in peers runs without AES instructions.
     pub without_aes: bool,
 }
 
-/// `OPENSSL_ia32cap` without AES and carry-less multiplication; behind the colon their vector forms.
+/// `OPENSSL_ia32cap` without AES and carry-less multiplication; after the colon their vector variants.
 const WITHOUT_AES: &str = "~0x200000200000000:~0x60000000000";
 
 impl Site<'_> {
@@ -37,12 +37,12 @@ impl Site<'_> {
         self.scratch.target()
     }
 
-    /// A peer's program where the sender is.
+    /// A peer's command on the sender's side.
     pub(crate) fn near(&self, program: &str) -> Command {
         self.openssl(self.link.near(program))
     }
 
-    /// A peer's program where the receiver is.
+    /// A peer's command on the receiver's side.
     pub(crate) fn far(&self, program: &str) -> Command {
         self.openssl(self.link.far(program))
     }
@@ -54,13 +54,13 @@ impl Site<'_> {
         command
     }
 
-    /// A port that was free a moment ago. A namespace has all of them free.
+    /// A port that was free a moment ago; in a namespace, any.
     pub(crate) fn port(&self) -> Result<u16, Error> {
         let bound = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         bound.map(|address| address.port()).map_err(|error| Error::Link { reason: error.to_string() })
     }
 
-    /// How long the work takes, one flush of the copy's file system included.
+    /// Duration of `work` in seconds, including a sync of the copy's file system.
     pub(crate) fn timed(&self, work: impl FnOnce() -> Result<(), Error>) -> Result<f64, Error> {
         let begin = Instant::now();
         work()?;

@@ -1,4 +1,4 @@
-//! One stream through `socat`, mostly of `tar`.
+//! One stream through `socat`, usually of `tar`.
 
 use std::{fs, path::PathBuf, process::Command};
 
@@ -8,17 +8,17 @@ use super::{
 };
 use crate::{Error, program};
 
-/// In the clear.
+/// In clear text.
 pub(super) fn clear(site: &Site<'_>) -> Result<f64, Error> {
     stream(site, &Wire::Clear, None)
 }
 
-/// Through TLS of OpenSSL.
+/// Through OpenSSL's TLS.
 pub(super) fn tls(site: &Site<'_>) -> Result<f64, Error> {
     stream(site, &Wire::tls(site)?, None)
 }
 
-/// Compressed by two threads, then through TLS of OpenSSL.
+/// Compressed with two threads, then through OpenSSL's TLS.
 pub(super) fn zstd_tls(site: &Site<'_>) -> Result<f64, Error> {
     let (mut pack, mut unpack) = (site.near("zstd"), site.far("zstd"));
     pack.args(["-1", "-T2", "-cq"]);
@@ -26,7 +26,7 @@ pub(super) fn zstd_tls(site: &Site<'_>) -> Result<f64, Error> {
     stream(site, &Wire::tls(site)?, Some(Filter { pack, unpack }))
 }
 
-/// Encrypted by age, for a key made for this.
+/// Encrypted by `age`, for a key generated for this copy.
 pub(super) fn age(site: &Site<'_>) -> Result<f64, Error> {
     let key = site.scratch.path().join("age.key");
     if !key.exists() {
@@ -40,7 +40,7 @@ pub(super) fn age(site: &Site<'_>) -> Result<f64, Error> {
     stream(site, &Wire::Clear, Some(Filter { pack, unpack }))
 }
 
-/// What the stream goes through on either side.
+/// The filter programs on either side.
 struct Filter {
     pack: Command,
     unpack: Command,
@@ -48,7 +48,7 @@ struct Filter {
 
 pub(super) enum Wire {
     Clear,
-    /// With a key and its certificate in one file.
+    /// File with a private key and its certificate.
     Tls(PathBuf),
 }
 
@@ -64,7 +64,7 @@ impl Wire {
         Ok(Self::Tls(file))
     }
 
-    /// Both addresses, as socat has them. A listener that nobody comes to ends by itself.
+    /// Both addresses in socat's syntax. The listener ends by itself if nobody connects.
     fn addresses(&self, site: &Site<'_>, port: u16) -> [String; 2] {
         let address = site.link.address();
         let listen = format!("{port},bind={address},reuseaddr,accept-timeout=60");
@@ -86,12 +86,11 @@ fn stream(site: &Site<'_>, wire: &Wire, filter: Option<Filter>) -> Result<f64, E
         None => (vec![pack], vec![unpack]),
         Some(filter) => (vec![pack, filter.pack], vec![filter.unpack, unpack]),
     };
-    carry(site, wire, near, far, |_| Ok(()))
+    pipe(site, wire, near, far, |_| Ok(()))
 }
 
-/// Brings what `near` writes to `far`. `whole` may still refuse what the senders did, all of them
-/// having ended well.
-pub(super) fn carry(
+/// Pipes the output of `near` to `far`. `whole` can still reject the copy after all programs have succeeded.
+pub(super) fn pipe(
     site: &Site<'_>,
     wire: &Wire,
     mut near: Vec<Command>,

@@ -1,4 +1,4 @@
-//! What is copied, and whether a copy equals it.
+//! A directory tree, and its comparison with a copy.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 
 use crate::Error;
 
-/// A directory with everything below it that can be copied: files, directories, links.
+/// A directory with its files, directories and links.
 #[derive(Clone, Debug)]
 pub struct Tree {
     root: PathBuf,
@@ -23,15 +23,15 @@ enum Entry {
     Link(PathBuf),
 }
 
-/// What ours leaves beside the data.
+/// A file that Sealant adds to the copy.
 const MANIFEST: &str = "sealant-manifest";
 
 impl Tree {
-    /// Looks at everything below `root`.
+    /// Lists everything below `root`.
     ///
     /// # Errors
     /// [`Error::File`].
-    pub fn of(root: &Path) -> Result<Self, Error> {
+    pub fn scan(root: &Path) -> Result<Self, Error> {
         let root = fs::canonicalize(root).map_err(Error::file(root))?;
         let mut entries = BTreeMap::new();
         let mut directories = vec![PathBuf::new()];
@@ -39,7 +39,7 @@ impl Tree {
             let path = root.join(&directory);
             for found in fs::read_dir(&path).map_err(Error::file(&path))? {
                 let name = directory.join(found.map_err(Error::file(&path))?.file_name());
-                let Some(entry) = Entry::of(&root.join(&name))? else { continue };
+                let Some(entry) = Entry::read(&root.join(&name))? else { continue };
                 if entry == Entry::Directory {
                     directories.push(name.clone());
                 }
@@ -50,25 +50,25 @@ impl Tree {
         Ok(Self { root, entries })
     }
 
-    /// The directory, without links in its path.
+    /// Path of the directory, with links resolved.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Its files, by their whole path.
+    /// Its files, with full paths.
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
         self.lengths().map(|(name, _)| self.root.join(name)).collect()
     }
 
-    /// Bytes of all files.
+    /// Length of all files.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.lengths().map(|(_, bytes)| bytes).fold(0, u64::saturating_add)
     }
 
-    /// Files and links, by their path below the root.
+    /// Files and links by relative path, the largest first.
     pub(crate) fn largest_first(&self) -> Vec<&Path> {
         let mut files: Vec<(&Path, u64)> = self.lengths().collect();
         files.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
@@ -76,13 +76,13 @@ impl Tree {
         files.into_iter().map(|(name, _)| name).chain(links.map(|(name, _)| name.as_path())).collect()
     }
 
-    /// Says what differs first in a copy: names, kinds, bytes. Times and owners are not compared,
-    /// since `cp -r` does not keep them.
+    /// Describes the first difference between this tree and a copy: name, kind or content. Times and owners are
+    /// ignored, because `cp -r` does not preserve them.
     ///
     /// # Errors
     /// [`Error::File`].
     pub fn difference(&self, copy: &Path) -> Result<Option<String>, Error> {
-        let other = Self::of(copy)?;
+        let other = Self::scan(copy)?;
         let names = self.entries.keys().chain(other.entries.keys());
         let unlike = names.into_iter().find(|name| self.entries.get(*name) != other.entries.get(*name));
         if let Some(name) = unlike {
@@ -101,7 +101,7 @@ impl Tree {
         Ok(None)
     }
 
-    /// InnoDB's files of tables, by their path below the root, with their lengths.
+    /// InnoDB's tablespaces: relative paths and lengths.
     pub(crate) fn tablespaces(&self) -> BTreeMap<&Path, u64> {
         self.lengths().filter(|(name, _)| name.extension().is_some_and(|extension| extension == "ibd")).collect()
     }
@@ -115,8 +115,8 @@ impl Tree {
 }
 
 impl Entry {
-    /// `None` of what cannot be copied: a socket, a pipe, a device.
-    fn of(path: &Path) -> Result<Option<Self>, Error> {
+    /// `None` for a socket, a pipe or a device, which cannot be copied.
+    fn read(path: &Path) -> Result<Option<Self>, Error> {
         let metadata = fs::symlink_metadata(path).map_err(Error::file(path))?;
         let kind = metadata.file_type();
         Ok(if kind.is_file() {
@@ -171,7 +171,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let source = dir.path().join("source");
         make(&source);
-        let tree = Tree::of(&source).unwrap();
+        let tree = Tree::scan(&source).unwrap();
         assert_eq!((tree.files().len(), tree.bytes()), (2, (1 << 20) + 4));
         let names: Vec<&str> = tree.largest_first().iter().map(|name| name.to_str().unwrap()).collect();
         assert_eq!(names, ["db/t.ibd", "auto.cnf", "db/link"]);

@@ -1,4 +1,4 @@
-//! The processor's part: one thread encrypts or decrypts sectors in memory.
+//! CPU cost: one thread encrypts or decrypts sectors in memory.
 
 use std::time::{Duration, Instant};
 
@@ -7,39 +7,39 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::{Arm, Work};
 
-/// Encrypts or decrypts.
+/// Direction of the cipher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// As writes do.
+pub enum CipherDirection {
+    /// Encrypt, as for writes.
     Encrypt,
-    /// As reads do.
+    /// Decrypt, as for reads.
     Decrypt,
 }
 
-/// Small enough for the second-level cache: memory is not what is measured.
+/// Fits in the second-level cache, so that memory speed does not matter.
 const BUFFER_BYTES: usize = 128 << 10;
-/// What the kernel encrypts begins at a page.
+/// Alignment of the buffer: the kernel encrypts whole pages.
 const PAGE_BYTES: usize = 4096;
 
-/// Works on sectors of so many bytes for `span`, each with the number after the one before. Its seconds are those that the
-/// thread had a processor, not those that it waited for one.
+/// Processes sectors of `sector_bytes` bytes for `span`, with consecutive sector numbers. The time is the thread's CPU
+/// time, without waiting.
 pub fn sectors<'a>(
     name: impl Into<String>,
     cipher: &'a SectorCipher,
     sector_bytes: usize,
-    way: Way,
+    direction: CipherDirection,
     span: Duration,
 ) -> Arm<'a> {
     let mut memory = vec![0; BUFFER_BYTES + PAGE_BYTES];
     let page = memory.as_ptr().align_offset(PAGE_BYTES).min(PAGE_BYTES);
     let per_buffer = u64::try_from(BUFFER_BYTES).unwrap_or_default();
-    Arm::timing_itself(name, move || {
+    Arm::self_timed(name, move || {
         let buffer = &mut memory[page..page + BUFFER_BYTES];
         let (begin, cpu, mut bytes) = (Instant::now(), thread_seconds(), 0_u64);
         loop {
-            match way {
-                Way::Encrypt => cipher.encrypt(bytes / 512, sector_bytes, buffer),
-                Way::Decrypt => cipher.decrypt(bytes / 512, sector_bytes, buffer),
+            match direction {
+                CipherDirection::Encrypt => cipher.encrypt(bytes / 512, sector_bytes, buffer),
+                CipherDirection::Decrypt => cipher.decrypt(bytes / 512, sector_bytes, buffer),
             }
             bytes += per_buffer;
             if begin.elapsed() >= span {
@@ -49,7 +49,7 @@ pub fn sectors<'a>(
     })
 }
 
-/// Processor time of this thread.
+/// CPU time of this thread.
 #[allow(clippy::cast_precision_loss, reason = "a duration, not a count")]
 fn thread_seconds() -> f64 {
     let now = clock_gettime(ClockId::ThreadCPUTime);

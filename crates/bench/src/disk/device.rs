@@ -1,4 +1,4 @@
-//! The disk that is measured on, and whether the kernel has device-mapper.
+//! The disk to measure on, and whether the kernel supports device-mapper.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::{Error, find_program, program};
 
-/// A block device; an image becomes one by a loop device of ours, which goes when this does.
+/// A block device. An image file gets a loop device, which is detached on drop.
 #[derive(Debug)]
 pub struct Disk {
     path: PathBuf,
@@ -16,28 +16,28 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// The disk of a path.
+    /// Opens the disk at `path`.
     ///
     /// # Errors
-    /// [`Error::File`]; [`Error::Program`] if there is no loop device for an image.
-    pub fn of(path: &Path) -> Result<Self, Error> {
+    /// [`Error::File`]; [`Error::Program`] if no loop device can be attached to an image.
+    pub fn open(path: &Path) -> Result<Self, Error> {
         let kind = fs::metadata(path).map_err(Error::file(path))?.file_type();
         if kind.is_block_device() {
             return Ok(Self { path: path.to_owned(), is_loop: false });
         }
         load("loop");
-        // Not every file system lets the page cache be left out.
+        // Not every file system supports direct I/O.
         let path = attach(path, &["--direct-io=on"]).or_else(|_| attach(path, &[]))?;
         Ok(Self { path, is_loop: true })
     }
 
-    /// Its device file.
+    /// Path of the device.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it is a file behind a loop device: the file system below it is measured too.
+    /// Whether it is a loop device; then the file system of the image is measured, too.
     #[must_use]
     pub fn is_loop(&self) -> bool {
         self.is_loop
@@ -68,7 +68,7 @@ fn losetup(args: &[&OsStr]) -> Result<String, Error> {
     Err(program::failed(&command, String::from_utf8_lossy(&output.stderr).trim()))
 }
 
-/// Whether the kernel has device-mapper with dm-crypt; its modules are loaded if they are there.
+/// Whether the kernel has device-mapper with dm-crypt; loads their modules if necessary.
 #[must_use]
 pub fn device_mapper() -> bool {
     load("dm-crypt");
@@ -76,7 +76,7 @@ pub fn device_mapper() -> bool {
     misc.lines().any(|line| line.trim().ends_with(" device-mapper"))
 }
 
-/// Loads a module, if it is one and not there yet; what needs it says so if it is missing.
+/// Loads a module if it exists and is not loaded. Errors are ignored; the user of the module reports them.
 fn load(module: &str) {
     let modprobe = find_program(OsStr::new("modprobe")).unwrap_or_else(|| PathBuf::from("/usr/sbin/modprobe"));
     let _ = program::finish(Command::new(modprobe).args(["--quiet", module]));

@@ -1,5 +1,5 @@
-//! What cipher sets of dm-crypt cost: the processor, by loops of our own over sectors in memory, and a disk with
-//! device-mapper in front of it, by `fio`.
+//! The cost of dm-crypt ciphers: CPU time of encrypting sectors in memory, and the throughput of a disk behind
+//! device-mapper, measured with `fio`.
 
 mod cpu;
 mod device;
@@ -7,7 +7,7 @@ mod load;
 mod set;
 mod volume;
 
-pub use cpu::{Way, sectors};
+pub use cpu::{CipherDirection, sectors};
 pub use device::{Disk, device_mapper};
 pub use load::{FioLoad, Pattern};
 pub use set::{CipherSet, UnknownSet};

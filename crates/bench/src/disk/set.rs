@@ -1,27 +1,27 @@
-//! Cipher sets: a cipher as cryptsetup is told it, with the bits of its key.
+//! Cipher sets: a cipher in cryptsetup's notation, and its key size.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A cipher and the length of its key.
+/// A cipher and its key size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CipherSet {
-    /// What it is called here.
+    /// The name in reports.
     name: String,
-    /// As for `cryptsetup --cipher`.
+    /// Argument of `cryptsetup --cipher`.
     pub cipher: String,
-    /// As for `cryptsetup --key-size`.
+    /// Argument of `cryptsetup --key-size`.
     pub key_bits: u32,
 }
 
-/// A set that is none.
+/// The text names no cipher set.
 #[derive(Debug, thiserror::Error)]
-#[error("no cipher set: 2014, today, or CIPHER:BITS such as aes-xts-plain64:512")]
+#[error("not a cipher set: use 2014, today, or CIPHER:BITS such as aes-xts-plain64:512")]
 pub struct UnknownSet;
 
-/// What cryptsetup takes if no cipher is named, since 1.6.0.
+/// Default cipher of cryptsetup since 1.6.0.
 const DEFAULT: &str = "aes-xts-plain64";
-/// The sets of a well-known comparison of databases on encrypted disks, all with `--key-size 128`.
+/// The sets of a well-known comparison of databases on encrypted disks; all with `--key-size 128`.
 const OF_2014: [&str; 8] = [
     "aes-ecb-plain",
     "aes-ecb-null",
@@ -32,7 +32,7 @@ const OF_2014: [&str; 8] = [
     "aes",
     "default",
 ];
-/// What a disk is encrypted with now, what was the default before, and what suits processors without AES.
+/// The current default, the previous default, and a cipher for processors without AES instructions.
 const TODAY: [(&str, u32); 4] =
     [(DEFAULT, 512), (DEFAULT, 256), ("aes-cbc-essiv:sha256", 256), ("xchacha12,aes-adiantum-plain64", 256)];
 
@@ -42,23 +42,23 @@ impl CipherSet {
         Self { name: name.to_owned(), cipher: cipher.to_owned(), key_bits }
     }
 
-    /// The eight sets of 2014.
+    /// The eight sets of the comparison of 2014.
     #[must_use]
     pub fn of_2014() -> Vec<Self> {
         OF_2014.iter().map(|name| Self::new(name, 128)).collect()
     }
 
-    /// Those of today.
+    /// The current sets.
     #[must_use]
     pub fn of_today() -> Vec<Self> {
         TODAY.iter().map(|(name, bits)| Self::new(name, *bits)).collect()
     }
 
-    /// Several, by a word: `2014`, `today`, or one as `CIPHER:BITS`.
+    /// Parses `2014`, `today`, or one set as `CIPHER:BITS`.
     ///
     /// # Errors
     /// [`UnknownSet`].
-    pub fn by_word(word: &str) -> Result<Vec<Self>, UnknownSet> {
+    pub fn parse_all(word: &str) -> Result<Vec<Self>, UnknownSet> {
         match word {
             "2014" => Ok(Self::of_2014()),
             "today" => Ok(Self::of_today()),
@@ -78,35 +78,37 @@ impl CipherSet {
         once
     }
 
-    /// The mode, between the dashes; a bare algorithm means CBC.
+    /// The mode: the part between the dashes. An algorithm alone means CBC.
     fn mode(&self) -> &str {
         self.cipher.split('-').nth(1).unwrap_or("cbc")
     }
 
-    /// Whether it chains blocks.
+    /// Whether the mode is CBC.
     #[must_use]
     pub fn is_cbc(&self) -> bool {
         self.mode() == "cbc"
     }
 
-    /// Whether it is XTS, of whose key one half encrypts the data.
+    /// Whether the mode is XTS, which uses one half of the key for the data.
     #[must_use]
     pub fn is_xts(&self) -> bool {
         self.mode() == "xts"
     }
 
-    /// Bits of the key that encrypts the data.
+    /// Size of the key that encrypts the data, in bits.
     #[must_use]
     pub fn data_key_bits(&self) -> u32 {
         if self.is_xts() { self.key_bits / 2 } else { self.key_bits }
     }
 
-    /// What is known of why it cannot be, beyond what cryptsetup says.
+    /// Why cryptsetup refuses the set, where its own message does not say so.
     #[must_use]
     pub fn fault(&self) -> Option<&'static str> {
         match self.mode() {
-            "xts" if !matches!(self.key_bits, 256 | 512) => Some("XTS takes two keys, and half of this is no AES key"),
-            "ecb" if self.cipher.matches('-').count() > 1 => Some("ECB has no IV, and one is named"),
+            "xts" if !matches!(self.key_bits, 256 | 512) => {
+                Some("XTS uses two keys, and half of this size is not an AES key size")
+            }
+            "ecb" if self.cipher.matches('-').count() > 1 => Some("ECB has no IV, but the cipher names one"),
             _ => None,
         }
     }
@@ -140,21 +142,21 @@ mod tests {
 
     #[test]
     fn sets_by_words() {
-        assert_eq!(CipherSet::by_word("2014").unwrap().len(), 8);
-        let [set] = CipherSet::by_word("aes-cbc-essiv:sha256:256").unwrap().try_into().unwrap();
+        assert_eq!(CipherSet::parse_all("2014").unwrap().len(), 8);
+        let [set] = CipherSet::parse_all("aes-cbc-essiv:sha256:256").unwrap().try_into().unwrap();
         assert_eq!((set.to_string().as_str(), set.data_key_bits()), ("aes-cbc-essiv:sha256 256", 256));
         for bad in ["2015", "aes-xts-plain64", "aes-xts-plain64:x", "--header:128", ":128", "aes:1", "a b:128"] {
-            assert!(CipherSet::by_word(bad).is_err(), "{bad}");
+            assert!(CipherSet::parse_all(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn halves_and_faults() {
-        let [set] = CipherSet::by_word("default:128").unwrap().try_into().unwrap();
+        let [set] = CipherSet::parse_all("default:128").unwrap().try_into().unwrap();
         assert!(set.is_xts() && set.cipher == "aes-xts-plain64" && set.fault().is_some());
         let faulty = |sets: Vec<CipherSet>| sets.iter().filter(|set| set.fault().is_some()).count();
         assert_eq!((faulty(CipherSet::of_2014()), faulty(CipherSet::of_today())), (4, 0));
-        let [bare] = CipherSet::by_word("aes:128").unwrap().try_into().unwrap();
+        let [bare] = CipherSet::parse_all("aes:128").unwrap().try_into().unwrap();
         assert!(bare.is_cbc() && bare.data_key_bits() == 128);
     }
 }

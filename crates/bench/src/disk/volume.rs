@@ -1,5 +1,5 @@
-//! Volumes for a measurement: their headers lie in a directory of ours, so that all of them and the plain disk use the
-//! same bytes of the disk, and none is written in between.
+//! Encrypted volumes for a measurement. Their headers are detached, so that all volumes and the plain disk use the same
+//! bytes of the disk.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,23 +10,23 @@ use luks::cryptsetup::{Cryptsetup, CryptsetupError, Format, Mapping};
 use super::CipherSet;
 use crate::Error;
 
-/// A random key needs no costly derivation; this is the least that cryptsetup takes.
+/// cryptsetup's minimum: the key is random and needs no costly derivation.
 const ITERATIONS: u32 = 1000;
-/// Room for both copies of a LUKS2 header and its key slots.
+/// Enough for both copies of a LUKS2 header and its key slots.
 const HEADER_BYTES: u64 = 16 << 20;
 
-/// A set that cannot be used here.
+/// A cipher set that cannot be used on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Which.
+    /// Name of the set.
     pub set: String,
-    /// Bytes of the sectors.
+    /// Sector size in bytes.
     pub sector_bytes: u32,
-    /// Why, in cryptsetup's words, shortened.
+    /// cryptsetup's message, shortened.
     pub reason: String,
 }
 
-/// A header, and the device that it is for.
+/// A header, and the device it belongs to.
 #[derive(Debug)]
 pub struct TestVolume {
     header: PathBuf,
@@ -36,7 +36,7 @@ pub struct TestVolume {
     no_queues: bool,
 }
 
-/// A volume that is open; it is closed when this goes.
+/// An open volume; closed on drop.
 #[derive(Debug)]
 pub struct OpenVolume<'a> {
     cryptsetup: &'a Cryptsetup,
@@ -45,10 +45,10 @@ pub struct OpenVolume<'a> {
 }
 
 impl TestVolume {
-    /// Formats a volume of `device` with its header in `directory`; nothing is written to the device.
+    /// Formats a volume on `device` with its header in `directory`; writes nothing to the device.
     ///
     /// # Errors
-    /// [`Error`]; what cryptsetup refuses is [`Error::Volume`].
+    /// [`Error::Volume`] if cryptsetup refuses.
     pub fn make(
         cryptsetup: &Cryptsetup,
         set: &CipherSet,
@@ -75,7 +75,7 @@ impl TestVolume {
         Ok(Self { header, device: device.to_owned(), name, key, no_queues })
     }
 
-    /// Opens it.
+    /// Opens the volume.
     ///
     /// # Errors
     /// [`Error::Volume`].
@@ -87,7 +87,7 @@ impl TestVolume {
 }
 
 impl OpenVolume<'_> {
-    /// Its device.
+    /// Path of its device.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -96,17 +96,17 @@ impl OpenVolume<'_> {
 
 impl Drop for OpenVolume<'_> {
     fn drop(&mut self) {
-        // A run that fails has said so; another word would hide it.
+        // If it fails, the run has already reported an error that this one would hide.
         let _ = self.cryptsetup.unmap(self.name);
     }
 }
 
 impl Refusal {
-    /// A set with what cryptsetup said of it; other errors than its refusal are handed back.
+    /// Turns a refusal by cryptsetup into a [`Refusal`]; returns other errors unchanged.
     ///
     /// # Errors
-    /// The error, if it is not of the set.
-    pub fn of(set: &CipherSet, sector_bytes: u32, error: Error) -> Result<Self, Error> {
+    /// The error, if its cause is not the set.
+    pub fn from_error(set: &CipherSet, sector_bytes: u32, error: Error) -> Result<Self, Error> {
         match error {
             Error::Volume(CryptsetupError::Failed { message, .. }) => {
                 Ok(Self { set: set.to_string(), sector_bytes, reason: reason(set, &message) })
@@ -116,16 +116,16 @@ impl Refusal {
     }
 }
 
-/// One line of its words, behind what is known.
+/// One line of cryptsetup's message, preceded by the known cause.
 fn reason(set: &CipherSet, words: &str) -> String {
-    const MOST: usize = 120;
-    // What the kernel's interface was asked for, and that it failed, is said behind it in words.
+    const MAX_CHARS: usize = 120;
+    // The lines after it say that the kernel rejected the request.
     let is_noise =
         |line: &&str| line.contains("device-mapper") || line.starts_with("Failed to setup dm-crypt key mapping");
     let line = words.split("; ").find(|line| !is_noise(line));
-    let told = line.map(|line| line.split(" (check syslog").next().unwrap_or(line).trim_end_matches('.'));
-    let told = told.map(|line| line.chars().take(MOST).collect::<String>());
-    match (set.fault(), told) {
+    let message = line.map(|line| line.split(" (check syslog").next().unwrap_or(line).trim_end_matches('.'));
+    let message = message.map(|line| line.chars().take(MAX_CHARS).collect::<String>());
+    match (set.fault(), message) {
         (Some(fault), Some(line)) => format!("{fault}; cryptsetup: {line}"),
         (Some(fault), None) => fault.to_owned(),
         (None, Some(line)) => format!("cryptsetup: {line}"),
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_refusal_has_the_fault_and_one_line_of_words() {
-        let [set] = CipherSet::by_word("aes-ecb-plain:128").unwrap().try_into().unwrap();
+        let [set] = CipherSet::parse_all("aes-ecb-plain:128").unwrap().try_into().unwrap();
         let words = "device-mapper: reload ioctl on x failed: Invalid argument; Check that kernel supports aes-ecb-plain \
                      cipher (check syslog for more info).";
         let wanted = "ECB has no IV, and one is named; cryptsetup: Check that kernel supports aes-ecb-plain cipher";
@@ -153,6 +153,6 @@ mod tests {
     fn only_a_refusal_is_of_the_set() {
         let set = &CipherSet::of_today()[0];
         let missing = Error::Volume(CryptsetupError::Missing);
-        assert!(matches!(Refusal::of(set, 512, missing), Err(Error::Volume(CryptsetupError::Missing))));
+        assert!(matches!(Refusal::from_error(set, 512, missing), Err(Error::Volume(CryptsetupError::Missing))));
     }
 }

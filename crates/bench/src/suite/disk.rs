@@ -17,7 +17,7 @@ pub use self::site::Site;
 use super::{Gathered, Outcome, Watch};
 use crate::{
     Arm, Environment, Error, Experiment, Program, Scratch, Settings, Subject,
-    disk::{CipherSet, Disk, Pattern, Refusal, TestVolume, Way, sectors},
+    disk::{CipherDirection, CipherSet, Disk, Pattern, Refusal, TestVolume, sectors},
 };
 
 const PLAIN: &str = "plain disk";
@@ -99,10 +99,11 @@ impl Suite<'_> {
         gathered.notes.extend(left_out);
         let pairs = pairs(&ciphers);
         let settings = Settings { warm_up: true, ..self.settings };
-        for (way, verb) in [(Way::Encrypt, "encrypt"), (Way::Decrypt, "decrypt")] {
+        for (direction, verb) in [(CipherDirection::Encrypt, "encrypt"), (CipherDirection::Decrypt, "decrypt")] {
             for &bytes in self.sector_bytes.iter().filter(|_| !ciphers.is_empty()) {
                 let size = usize::try_from(bytes).unwrap_or(512);
-                let arms = ciphers.iter().map(|(set, cipher)| sectors(set.to_string(), cipher, size, way, self.span));
+                let arms =
+                    ciphers.iter().map(|(set, cipher)| sectors(set.to_string(), cipher, size, direction, self.span));
                 let name = format!("{verb} {bytes}-byte sectors in memory, one core");
                 let experiment = Experiment::new(name).block_bytes(bytes.into()).arms(arms);
                 gathered.run(experiment, &settings, &pairs, watch)?;
@@ -183,7 +184,7 @@ impl Suite<'_> {
                 });
                 match opened {
                     Ok(volume) => volumes.push((format!("{set}, {bytes}"), volume)),
-                    Err(error) => refused.push(Refusal::of(set, bytes, error)?),
+                    Err(error) => refused.push(Refusal::from_error(set, bytes, error)?),
                 }
                 self.go_on()?;
             }
@@ -199,7 +200,7 @@ impl Suite<'_> {
         gathered: &mut Gathered,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
-        let disk = Disk::of(&site.named)?;
+        let disk = Disk::open(&site.named)?;
         let sets: Vec<&CipherSet> = self.sets.iter().collect();
         let (volumes, refused) = self.make(&sets, self.sector_bytes, cryptsetup, disk.path(), scratch, watch)?;
         gathered.notes.extend(refusals(&refused));
@@ -207,9 +208,9 @@ impl Suite<'_> {
         let pairs: Vec<(String, String)> = volumes.iter().map(|(name, _)| (name.clone(), PLAIN.to_owned())).collect();
         let settings = Settings { warm_up: false, ..self.settings };
         for &pattern in &self.patterns {
-            let plain = Arm::timing_itself(PLAIN, || site.fio.run(disk.path(), pattern));
+            let plain = Arm::self_timed(PLAIN, || site.fio.run(disk.path(), pattern));
             let arms = volumes.iter().map(|(name, volume)| {
-                Arm::timing_itself(name.as_str(), move || site.fio.run(volume.open(cryptsetup)?.path(), pattern))
+                Arm::self_timed(name.as_str(), move || site.fio.run(volume.open(cryptsetup)?.path(), pattern))
             });
             let name = format!("disk: {}", pattern.title());
             let experiment = Experiment::new(name).arm(plain).arms(arms).before_each(|| self.go_on());
@@ -266,7 +267,7 @@ mod tests {
     use super::*;
 
     fn set(word: &str) -> CipherSet {
-        CipherSet::by_word(word).unwrap().remove(0)
+        CipherSet::parse_all(word).unwrap().remove(0)
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl Suite<'_> {
     /// [`Error`]: a server could not be run, or a node did not join.
     pub fn run(&self, watch: &Watch<'_>) -> Result<Outcome, Error> {
         let environment = Environment::now(self.datadir);
-        let tree = Tree::of(self.datadir)?;
+        let tree = Tree::scan(self.datadir)?;
         let tools = Scratch::below(&std::env::temp_dir())?;
         let cluster = Cluster {
             installation: self.installation(tools.path())?,
@@ -146,7 +146,7 @@ impl Suite<'_> {
         let samples = &gathered.samples;
         let known = [JOINED, STALLED, STOOD, ESTIMATED].into_iter();
         let known = known.filter(|name| samples.iter().any(|sample| sample.experiment == *name));
-        let of = |name| Samples::of_experiment(name, Unit::Bytes, self.rounds.get(), samples).record(&[]);
+        let of = |name| Samples::from_samples(name, Unit::Bytes, self.rounds.get(), samples).record(&[]);
         gathered.experiments = known.map(of).collect();
         gathered.notes.push(format!(
             "donor and joiners ran on this machine, over loopback; a client committed on the donor all the time; {} of \

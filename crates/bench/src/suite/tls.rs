@@ -14,8 +14,8 @@ use cert::KeyType;
 use self::network::{Network, PLAIN, TUNNEL};
 use super::{Gathered, Outcome, Watch, authority, issue};
 use crate::{
-    Arm, Certificates, Daemon, Environment, Error, Experiment, KeyPairFiles, Oltp, Program, Scratch, Settings, Subject,
-    Unit, Way, find_program,
+    Arm, Certificates, Daemon, Environment, Error, Experiment, KeyPairFiles, Oltp, Program, Route, Scratch, Settings,
+    Subject, Unit, find_program,
 };
 
 /// The server's programs, in the order they are looked for.
@@ -114,21 +114,21 @@ impl<'a> Site<'a> {
         let span = self.suite.span;
         for &round_trip in self.suite.round_trips {
             let network = Network::new(self, round_trip, &mut gathered.missing)?;
-            let ways = network.ways_to_connect(self, &mut gathered.missing)?;
+            let routes = network.connection_routes(self, &mut gathered.missing)?;
             let connecting = network.experiment("connections, one after the other", Unit::Connections);
-            self.run(connecting, ways, |way| crate::connections(way, span), gathered, watch)?;
+            self.run(connecting, routes, |route| crate::connections(route, span), gathered, watch)?;
             let asking = network.experiment("SELECT 1 on an open connection", Unit::Queries);
-            self.run(asking, network.ways_to_ask(self)?, |way| crate::queries(way, span), gathered, watch)?;
+            self.run(asking, network.query_routes(self)?, |route| crate::queries(route, span), gathered, watch)?;
             for &bytes in self.suite.sizes.iter().filter(|_| round_trip == 0) {
                 let reading = Experiment::new(format!("results of {}", decimal(bytes)));
-                let results = |way| crate::results(way, span, bytes);
-                self.run(reading, network.ways_to_ask(self)?, results, gathered, watch)?;
+                let results = |route| crate::results(route, span, bytes);
+                self.run(reading, network.query_routes(self)?, results, gathered, watch)?;
             }
             if let Some(oltp) = &self.oltp {
                 let name = format!("oltp_read_write of {} clients", self.suite.oltp.unwrap_or_default());
-                let trade = |way: Way<'_>| oltp.arm(way.name, way.address, span);
+                let trade = |route: Route<'_>| oltp.arm(route.name, route.address, span);
                 let trading = network.experiment(&name, Unit::Transactions);
-                self.run(trading, network.ways_in_the_clear(self), trade, gathered, watch)?;
+                self.run(trading, network.clear_routes(self), trade, gathered, watch)?;
             }
         }
         Ok(())
@@ -138,15 +138,15 @@ impl<'a> Site<'a> {
     fn run<'w>(
         &self,
         experiment: Experiment<'w>,
-        ways: Vec<Way<'w>>,
-        arm: impl Fn(Way<'w>) -> Arm<'w>,
+        routes: Vec<Route<'w>>,
+        arm: impl Fn(Route<'w>) -> Arm<'w>,
         gathered: &mut Gathered,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
-        let names: Vec<String> = ways.iter().map(|way| way.name.clone()).collect();
+        let names: Vec<String> = routes.iter().map(|route| route.name.clone()).collect();
         // Each arm warms itself up.
         let settings = Settings { warm_up: false, ..self.suite.settings };
-        gathered.run(experiment.arms(ways.into_iter().map(arm)), &settings, &pairs(&names), watch)
+        gathered.run(experiment.arms(routes.into_iter().map(arm)), &settings, &pairs(&names), watch)
     }
 }
 

@@ -60,7 +60,7 @@ impl Served {
     ///
     /// # Errors
     /// [`Error`]: it is no MariaDB, works in that directory, or has other data.
-    pub fn of(
+    pub fn from_identity(
         identity: &Identity,
         socket: PathBuf,
         user: String,
@@ -71,7 +71,7 @@ impl Served {
         if identity.flavor() != Flavor::MariaDb {
             return Err(Error::NotMariaDb { socket, version });
         }
-        let tree = Tree::of(&identity.datadir)
+        let tree = Tree::scan(&identity.datadir)
             .map_err(|source| Error::ServerUnread { socket: socket.clone(), source: Box::new(source) })?;
         if tree.root() == directory.root() {
             return Err(Error::NotStill { socket });
@@ -90,7 +90,7 @@ impl Suite<'_> {
     /// # Errors
     /// [`Error::File`], [`Error::NothingToCopy`].
     pub fn tree(&self) -> Result<Tree, Error> {
-        let tree = Tree::of(self.source)?;
+        let tree = Tree::scan(self.source)?;
         if tree.bytes() == 0 { Err(Error::NothingToCopy { path: self.source.to_owned() }) } else { Ok(tree) }
     }
 
@@ -103,7 +103,7 @@ impl Suite<'_> {
         let all: Vec<&CopyPeer> = if self.peers.is_empty() {
             COPY_PEERS.iter().filter(wanted).collect()
         } else {
-            self.peers.iter().filter_map(|name| CopyPeer::named(name)).collect()
+            self.peers.iter().filter_map(|name| CopyPeer::by_name(name)).collect()
         };
         let mut chosen = Peers::default();
         for peer in all {
@@ -147,7 +147,7 @@ impl Suite<'_> {
             return Err(Error::WithinSource { path: self.into.to_owned() });
         }
         let scratch = Scratch::below(self.into)?;
-        let (needed, room) = (tree.bytes(), scratch.room_bytes()?);
+        let (needed, room) = (tree.bytes(), scratch.free_bytes()?);
         if room < needed.saturating_add(SPARE_BYTES) {
             return Err(Error::NoRoom { path: self.into.to_owned(), needed, room });
         }
@@ -340,18 +340,18 @@ mod tests {
     fn every_arm_of_ours_is_compared_with_all_behind_it() {
         let compress = ["none".to_owned(), "lz4".to_owned()];
         let suite = Suite { compress: &compress, peers_without_aes: true, ..suite(Path::new("x"), Path::new("y")) };
-        let cp = CopyPeer::named("cp").unwrap();
+        let cp = CopyPeer::by_name("cp").unwrap();
         let pair = |of: &str, to: &str| (of.to_owned(), to.to_owned());
         let wanted = [pair("sealant, none", "sealant, lz4"), pair("sealant, none", "cp"), pair("sealant, lz4", "cp")];
         assert_eq!(suite.pairs(&[cp]), wanted);
-        let tls = CopyPeer::named("tar-socat-tls").unwrap();
+        let tls = CopyPeer::by_name("tar-socat-tls").unwrap();
         let names: Vec<String> = suite.peer_arms(&[tls]).into_iter().map(|(name, ..)| name).collect();
         assert_eq!(names, ["tar-socat-tls", "tar-socat-tls, no AES"]);
     }
 
     #[test]
     fn peers_have_to_go_with_the_link_and_the_server() {
-        let peers = Peers { there: vec![CopyPeer::named("cp").unwrap()], missing: Vec::new() };
+        let peers = Peers { there: vec![CopyPeer::by_name("cp").unwrap()], missing: Vec::new() };
         assert!(matches!(peers.check(true, None), Err(Error::NoPeerOfServer)));
         let over_a_link = peers.check(false, "1Gbit".parse().ok()).unwrap_err();
         assert!(over_a_link.is_misuse() && over_a_link.to_string().starts_with("cp uses no network"));

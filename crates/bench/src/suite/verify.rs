@@ -10,7 +10,9 @@ use innodb::verify::{RequiredKey, Verdict};
 use verify::{Depth, FileResult, Keys, Plan, Report};
 
 use super::{Gathered, Outcome, Watch};
-use crate::{Environment, Error, Experiment, Peer, PeerKind, Settings, Subject, arms, find_program, forget, residency};
+use crate::{
+    Environment, Error, Experiment, Peer, PeerKind, Settings, Subject, arms, drop_cache, find_program, residency,
+};
 
 /// Other programs are timed on files of at least so many bytes: on smaller ones their start would be most of it.
 const LARGE: u64 = 16 << 20;
@@ -169,7 +171,7 @@ impl Measuring<'_> {
         let mut experiment = Experiment::new(format!("from disk, {} files", files.len()))
             .arm(arms::verify(&ours, &plan, self.suite.keys, processors))
             .arm(arms::read_direct(&direct, &files))
-            .before_each(|| forget(&files));
+            .before_each(|| drop_cache(&files));
         let mut pairs = vec![(ours.clone(), direct)];
         for depth in [1, 8] {
             if let Some(program) = &fio {
@@ -233,7 +235,7 @@ impl Measuring<'_> {
         let paths: Vec<PathBuf> = self.report.files.iter().map(|file| file.path.clone()).collect();
         if !self.suite.cold
             && let Ok(seen) = residency(&paths)
-            && seen.cached < seen.looked_at
+            && seen.cached < seen.sampled
         {
             notes.push("the page cache does not hold all of the files: part of the time is the disk's".to_owned());
         }

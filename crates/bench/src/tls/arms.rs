@@ -1,4 +1,4 @@
-//! Arms: connections one after the other, queries on one connection, results of many bytes.
+//! Arms: consecutive connections, queries on one connection, large results.
 
 use std::{
     io,
@@ -16,74 +16,74 @@ use crate::{
     },
 };
 
-/// Before it is timed, an arm runs for this share of its time: an application that connects often finds caches,
-/// tickets and waiting connections as it left them.
+/// Before an arm is timed, it runs for this fraction of its time: an application that connects often finds caches,
+/// tickets and pooled connections filled.
 const WARM_UP: u32 = 4;
 
-/// One way to the server.
+/// One path to the server.
 #[derive(Clone)]
-pub struct Way<'a> {
+pub struct Route<'a> {
     /// Its name.
     pub name: String,
-    /// Where the client connects to.
+    /// Address that the client connects to.
     pub address: SocketAddr,
-    /// What it does there.
+    /// Kind of client.
     pub client: ClientKind,
-    /// The certificate that the server has to serve for it.
-    pub serves: Option<(&'a Daemon, KeyPairFiles)>,
+    /// The certificate that the server must present.
+    pub certificate: Option<(&'a Daemon, KeyPairFiles)>,
 }
 
-/// Who connects.
+/// Kind of client.
 #[derive(Clone)]
 pub enum ClientKind {
-    /// The least client, as a driver in a running application.
+    /// The minimal client, like a driver in a running application.
     Driver(Security),
-    /// `mysql` or `mariadb`, started for each connection: what scripts do.
+    /// `mysql` or `mariadb`, started for each connection, as scripts do.
     Program {
-        /// The client.
+        /// Path of the client.
         program: PathBuf,
-        /// What says how it is protected.
+        /// Options that determine its security.
         options: Vec<String>,
     },
 }
 
-/// Opens and closes one connection after the other for that long.
-pub fn connections<'a>(way: Way<'a>, span: Duration) -> Arm<'a> {
-    let own = way.name.clone();
-    Arm::timing_itself(way.name.clone(), move || {
-        way.prepare()?;
-        repeat(span / WARM_UP, || way.connect(false).map_err(|error| failed(&own, &error)))?;
-        repeat(span, || way.connect(true).map_err(|error| failed(&own, &error)))
+/// Opens and closes connections, one after the other, for `span`.
+pub fn connections<'a>(route: Route<'a>, span: Duration) -> Arm<'a> {
+    let arm_name = route.name.clone();
+    Arm::self_timed(route.name.clone(), move || {
+        route.prepare()?;
+        repeat(span / WARM_UP, || route.connect(false).map_err(|error| failed(&arm_name, &error)))?;
+        repeat(span, || route.connect(true).map_err(|error| failed(&arm_name, &error)))
     })
 }
 
-/// Asks for one row again and again for that long.
-pub fn queries<'a>(way: Way<'a>, span: Duration) -> Arm<'a> {
-    asking(way, span, "SELECT 1".to_owned(), |_| 1)
+/// Queries one row, repeatedly, for `span`.
+pub fn queries<'a>(route: Route<'a>, span: Duration) -> Arm<'a> {
+    query_arm(route, span, "SELECT 1".to_owned(), |_| 1)
 }
 
-/// Asks for about so many bytes, again and again for that long.
-pub fn results<'a>(way: Way<'a>, span: Duration, bytes: u64) -> Arm<'a> {
+/// Queries about `bytes` bytes, repeatedly, for `span`.
+pub fn results<'a>(route: Route<'a>, span: Duration, bytes: u64) -> Arm<'a> {
     let rows = bytes.div_ceil(ROW_BYTES);
     // The table has a thousand rows.
     let table = if rows <= 1000 { "bench.noise a" } else { "bench.noise a, bench.noise b" };
     let sql = format!("SELECT a.v FROM {table} LIMIT {rows}");
-    asking(way, span, sql, |answer| answer)
+    query_arm(route, span, sql, |answer| answer)
 }
 
-/// `count` makes an amount of the bytes of an answer.
-fn asking<'a>(way: Way<'a>, span: Duration, sql: String, count: fn(u64) -> u64) -> Arm<'a> {
-    let own = way.name.clone();
+/// `count` converts the length of an answer to an amount.
+fn query_arm<'a>(route: Route<'a>, span: Duration, sql: String, count: fn(u64) -> u64) -> Arm<'a> {
+    let arm_name = route.name.clone();
     let mut expected = None;
-    Arm::timing_itself(way.name.clone(), move || {
-        way.prepare()?;
-        let mut client = way.open().map_err(|error| failed(&own, &error))?;
+    Arm::self_timed(route.name.clone(), move || {
+        route.prepare()?;
+        let mut client = route.open().map_err(|error| failed(&arm_name, &error))?;
         let mut ask = || {
-            let answer = client.query(&sql).map_err(|error| failed(&own, &error))?;
+            let answer = client.query(&sql).map_err(|error| failed(&arm_name, &error))?;
             let before = *expected.get_or_insert(answer);
             if before != answer {
                 let reason = format!("an answer of {answer} bytes where {before} were before");
-                return Err(Error::Work { arm: own.clone(), reason });
+                return Err(Error::Work { arm: arm_name.clone(), reason });
             }
             Ok(count(answer))
         };
@@ -94,7 +94,7 @@ fn asking<'a>(way: Way<'a>, span: Duration, sql: String, count: fn(u64) -> u64) 
     })
 }
 
-/// Again and again for that long, and once at least.
+/// Repeats `act` for `span`, at least once.
 fn repeat(span: Duration, mut act: impl FnMut() -> Result<u64, Error>) -> Result<Work, Error> {
     let began = Instant::now();
     let mut amount = 0;
@@ -107,9 +107,9 @@ fn repeat(span: Duration, mut act: impl FnMut() -> Result<u64, Error>) -> Result
     }
 }
 
-impl Way<'_> {
+impl Route<'_> {
     fn prepare(&self) -> Result<(), Error> {
-        self.serves.as_ref().map_or(Ok(()), |(daemon, pair)| daemon.serve(pair))
+        self.certificate.as_ref().map_or(Ok(()), |(daemon, pair)| daemon.install_certificate(pair))
     }
 
     fn open(&self) -> io::Result<Client> {
@@ -119,10 +119,10 @@ impl Way<'_> {
         }
     }
 
-    /// Whether the server resumes sessions, if that is what is to be measured.
+    /// Whether the server resumes sessions, if resumption is to be measured.
     ///
     /// # Errors
-    /// [`Error::Work`] if it cannot be connected to.
+    /// [`Error::Work`] if the connection fails.
     pub fn is_possible(&self) -> Result<bool, Error> {
         self.prepare()?;
         let failed = |error| failed(&self.name, &error);
@@ -138,12 +138,12 @@ impl Way<'_> {
         }
     }
 
-    /// Connects once. The first connection has nothing to resume; every one of `the_timed` has to.
-    fn connect(&self, the_timed: bool) -> io::Result<u64> {
+    /// Connects once. The first connection has nothing to resume; every timed one must resume.
+    fn connect(&self, is_timed: bool) -> io::Result<u64> {
         match &self.client {
             ClientKind::Driver(security) => {
                 let client = self.open()?;
-                if the_timed && security.resumes() && !client.is_resumed() {
+                if is_timed && security.resumes() && !client.is_resumed() {
                     return Err(io::Error::other("the server did not resume a session"));
                 }
                 client.quit();
@@ -152,7 +152,7 @@ impl Way<'_> {
                 let mut command = Command::new(program);
                 command.arg("--no-defaults").args(options).args(["--user", USER, "--protocol", "tcp", "--host"]);
                 command.arg(self.address.ip().to_string()).args(["--port", &self.address.port().to_string()]);
-                // A question of no rows, so that it connects at all.
+                // A query without rows, so that the client really connects.
                 let output = command.args(["--execute", "DO 0"]).stdin(Stdio::null()).output()?;
                 if !output.status.success() {
                     return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()));

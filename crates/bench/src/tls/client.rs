@@ -1,8 +1,8 @@
-//! The least client of a MySQL server: what a driver does to connect and ask, and no more, so that
-//! what is timed is the server, the network and TLS.
+//! A minimal MySQL client: it does only what a driver does to connect and query, so that the times are those of server,
+//! network and TLS.
 //!
-//! Packets as in the server documentation, "Client/Server Protocol": three bytes of length, one of
-//! sequence. Accounts have to be without a password: nothing secret is ever sent.
+//! Packets as in the server's documentation, "Client/Server Protocol": three bytes of length, one of sequence number.
+//! Accounts must have no password: nothing secret is ever sent.
 
 use std::{
     fmt,
@@ -20,39 +20,39 @@ use rustls::{
 };
 use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
 
-/// A server that does not answer for so long does not answer at all.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout for an answer of the server.
+const TIMEOUT: Duration = Duration::from_secs(60);
 const BUFFER_BYTES: usize = 32 << 10;
 const PROTOCOL_41: u32 = 0x200;
 const SSL: u32 = 0x800;
 const SECURE_CONNECTION: u32 = 0x8000;
 const PLUGIN_AUTH: u32 = 0x8_0000;
-/// `CLIENT_LONG_PASSWORD` and `CLIENT_TRANSACTIONS`, which every client sends.
-const USUAL: u32 = 0x2001;
-/// utf8mb4_general_ci, known to every server since 5.5.3.
+/// `CLIENT_LONG_PASSWORD` and `CLIENT_TRANSACTIONS`, which every client sets.
+const COMMON_CAPABILITIES: u32 = 0x2001;
+/// utf8mb4_general_ci, which every server since 5.5.3 supports.
 const COLLATION: u8 = 45;
 const OK: u8 = 0x00;
 const MORE_AUTHENTICATION: u8 = 0x01;
 const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;
-/// An end of rows is shorter; a row that begins with the same byte is longer.
+/// A packet that ends the rows is shorter than this; a row that begins with the same byte is longer.
 const END_BYTES: usize = 9;
 
-/// Where a server is to be reached.
+/// Address of a server.
 #[derive(Clone, Debug)]
 pub enum Address {
-    /// By TCP.
+    /// TCP.
     Tcp(SocketAddr),
-    /// By a unix socket.
+    /// Unix socket.
     Socket(PathBuf),
 }
 
-/// Versions of TLS that are measured.
+/// The TLS versions to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TlsVersion {
-    /// RFC 5246.
+    /// TLS 1.2 (RFC 5246).
     Tls12,
-    /// RFC 8446.
+    /// TLS 1.3 (RFC 8446).
     Tls13,
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for TlsVersion {
     }
 }
 
-/// How TLS is done.
+/// TLS settings of a client.
 #[derive(Clone)]
 pub struct TlsSettings {
     config: Arc<ClientConfig>,
@@ -82,18 +82,18 @@ pub struct TlsSettings {
     version: TlsVersion,
 }
 
-/// How a connection is protected by the client itself.
+/// Security of a connection between the client and the server.
 #[derive(Clone)]
 pub enum Security {
-    /// Not at all.
+    /// Clear text.
     Plain,
-    /// By TLS of the server's own.
+    /// TLS to the server.
     Tls(TlsSettings),
 }
 
 impl TlsSettings {
-    /// TLS of one version, trusting the authority in that file, with sessions resumed where the server
-    /// lets them, or a whole handshake each time.
+    /// TLS of one version, trusting the authority in the file `ca`. With `resumes`, sessions are resumed if the server
+    /// permits it; else every handshake is full.
     ///
     /// # Errors
     /// If the file has no certificate.
@@ -111,16 +111,16 @@ impl TlsSettings {
 }
 
 impl Security {
-    /// Whether sessions are to be resumed.
+    /// Whether sessions are resumed.
     pub(super) const fn resumes(&self) -> bool {
         matches!(self, Self::Tls(TlsSettings { resumes: true, .. }))
     }
 }
 
-/// A logged-in connection.
+/// An authenticated connection.
 pub struct Client {
-    /// With room for many small packets, as drivers have it: without, the clear arms alone would pay a
-    /// call for each, since TLS brings a buffer of its own.
+    /// Buffered, as in drivers. Without a buffer only clear-text arms would need a system call for each small packet,
+    /// because TLS has its own buffer.
     stream: BufReader<Stream>,
     packet: Vec<u8>,
     resumed: bool,
@@ -133,21 +133,21 @@ enum Stream {
 }
 
 impl Client {
-    /// Connects and logs in.
+    /// Connects and authenticates.
     ///
     /// # Errors
-    /// What the network, TLS or the server say; TLS of another version than asked for.
+    /// Errors of the network, TLS or the server; a TLS version other than requested.
     pub fn open(address: &Address, user: &str, security: &Security) -> io::Result<Self> {
         let stream = match address {
             Address::Tcp(address) => {
-                let stream = TcpStream::connect_timeout(address, PATIENCE)?;
+                let stream = TcpStream::connect_timeout(address, TIMEOUT)?;
                 stream.set_nodelay(true)?;
-                stream.set_read_timeout(Some(PATIENCE))?;
+                stream.set_read_timeout(Some(TIMEOUT))?;
                 Stream::Tcp(stream)
             }
             Address::Socket(path) => {
                 let stream = UnixStream::connect(path)?;
-                stream.set_read_timeout(Some(PATIENCE))?;
+                stream.set_read_timeout(Some(TIMEOUT))?;
                 Stream::Socket(stream)
             }
         };
@@ -157,13 +157,16 @@ impl Client {
         let plugin = plugin_of(&client.packet)?;
         let mut sequence = 1;
         if let Security::Tls(settings) = security {
-            client.write(&mut sequence, &head(USUAL | PROTOCOL_41 | SSL | SECURE_CONNECTION | PLUGIN_AUTH))?;
+            client.write(
+                &mut sequence,
+                &head(COMMON_CAPABILITIES | PROTOCOL_41 | SSL | SECURE_CONNECTION | PLUGIN_AUTH),
+            )?;
             client = client.secured(settings)?;
         }
         let tls = if matches!(security, Security::Tls(_)) { SSL } else { 0 };
-        let mut response = head(USUAL | PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH | tls);
+        let mut response = head(COMMON_CAPABILITIES | PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH | tls);
         response.extend_from_slice(user.as_bytes());
-        // The end of the name, and an answer of no bytes: that of an empty password.
+        // The end of the name, and an empty answer: that of an empty password.
         response.extend_from_slice(&[0, 0]);
         response.extend_from_slice(&plugin);
         response.push(0);
@@ -172,7 +175,7 @@ impl Client {
             let read = client.read()?;
             match client.packet.first() {
                 Some(&OK) => return Ok(client),
-                // Another plug-in, or its next step; an empty password is empty for all of them.
+                // Another plug-in, or its next step; an empty password is empty for every plug-in.
                 Some(&END) => client.write(&mut read.wrapping_add(1), &[])?,
                 Some(&MORE_AUTHENTICATION) => {}
                 _ => return Err(refusal(&client.packet)),
@@ -189,11 +192,11 @@ impl Client {
             stream.conn.complete_io(&mut stream.sock)?;
         }
         if stream.conn.protocol_version() != Some(settings.version.supported().version) {
-            return Err(malformed("another version of TLS than asked for"));
+            return Err(malformed("the TLS version is not the requested one"));
         }
         let resumed = stream.conn.handshake_kind() == Some(HandshakeKind::Resumed);
         if resumed && !settings.resumes {
-            return Err(malformed("a resumed session where none was asked for"));
+            return Err(malformed("the session was resumed, which was not requested"));
         }
         let stream = BufReader::with_capacity(BUFFER_BYTES, Stream::Tls(Box::new(stream)));
         Ok(Self { stream, packet: self.packet, resumed })
@@ -205,10 +208,10 @@ impl Client {
         self.resumed
     }
 
-    /// Asks, reads the answer to its end, and returns its bytes, without packet headers.
+    /// Runs a query, and returns the length of its result in bytes, without packet headers.
     ///
     /// # Errors
-    /// What the network or the server say.
+    /// Errors of the network or the server.
     pub fn query(&mut self, sql: &str) -> io::Result<u64> {
         let mut command = Vec::with_capacity(sql.len() + 1);
         // COM_QUERY
@@ -221,7 +224,7 @@ impl Client {
             match self.packet.first() {
                 Some(&ERROR) => return Err(refusal(&self.packet)),
                 Some(&OK) if bytes == 0 => return Ok(0),
-                // One end after the columns, one after the rows.
+                // One end packet after the columns, one after the rows.
                 Some(&END) if self.packet.len() < END_BYTES => {
                     ends += 1;
                     if ends == 2 {
@@ -233,13 +236,13 @@ impl Client {
         }
     }
 
-    /// Says goodbye.
+    /// Closes the connection.
     pub fn quit(mut self) {
-        // COM_QUIT; a server that has gone already need not hear it.
+        // COM_QUIT; errors do not matter, the server may have gone.
         let _ = self.write(&mut 0, &[1]);
     }
 
-    /// Reads a packet and returns its sequence number.
+    /// Reads a packet; returns its sequence number.
     fn read(&mut self) -> io::Result<u8> {
         let mut header = [0; 4];
         self.stream.read_exact(&mut header)?;
@@ -263,7 +266,7 @@ impl Client {
     }
 }
 
-/// What a request for TLS consists of, and a login begins with.
+/// The payload of a TLS request, which is also the start of a login.
 fn head(capabilities: u32) -> Vec<u8> {
     let mut head = Vec::with_capacity(64);
     head.extend_from_slice(&capabilities.to_le_bytes());
@@ -273,8 +276,8 @@ fn head(capabilities: u32) -> Vec<u8> {
     head
 }
 
-/// The authentication plug-in that a greeting names: behind the version, 31 bytes and the second part
-/// of the challenge, which is 13 bytes at least.
+/// The authentication plug-in that a greeting names. It follows the version, 31 bytes, and the second part of the
+/// challenge, which has at least 13 bytes.
 fn plugin_of(greeting: &[u8]) -> io::Result<Vec<u8>> {
     if greeting.first() != Some(&10) {
         return Err(refusal(greeting));
@@ -286,14 +289,14 @@ fn plugin_of(greeting: &[u8]) -> io::Result<Vec<u8>> {
     Ok(name.iter().copied().take_while(|byte| *byte != 0).collect())
 }
 
-/// The server's words: after the mark and the number, `#` and five characters of state, then text.
+/// The server's error message: after the mark and the number, `#` and five characters of state, then text.
 fn refusal(packet: &[u8]) -> io::Error {
     match packet {
         [ERROR, _, _, words @ ..] => {
             let words = if words.first() == Some(&b'#') { words.get(6..).unwrap_or_default() } else { words };
             io::Error::other(String::from_utf8_lossy(words).into_owned())
         }
-        _ => malformed("an answer that is none of a MySQL server"),
+        _ => malformed("an answer that a MySQL server does not give"),
     }
 }
 

@@ -1,7 +1,7 @@
-//! A server of its own to measure on: empty, on the loopback interface, gone with its directory.
+//! A temporary server to measure on: empty, on the loopback interface, in a directory of its own.
 //!
-//! Its one account has no password and may read one table of noise, write in a database that is empty, and reload certificates; the administrator's
-//! account is removed. Whoever finds the port finds nothing to do there.
+//! Its only account has no password. It may read one table of generated data, write in an empty database, and reload
+//! certificates; the administrator's account is removed.
 
 use std::{
     fs::{self, File},
@@ -20,23 +20,23 @@ use crate::{
     tls::client::{Address, Client, Security},
 };
 
-/// The account's name.
+/// Name of the account.
 pub(super) const USER: &str = "bench";
-/// The database where it may write.
+/// The database that the account may write.
 pub(super) const OLTP_DATABASE: &str = "oltp";
-/// Bytes of each of a thousand rows of `bench.noise`.
+/// Length of each of the thousand rows of `bench.noise`.
 pub(super) const ROW_BYTES: u64 = 1000;
-/// What the server writes before it opens its log.
+/// Output of the server before it opens its error log.
 const EARLY_LOG: &str = "early.log";
 const START_LIMIT: Duration = Duration::from_secs(90);
 const STOP_LIMIT: Duration = Duration::from_secs(20);
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// MariaDB's system tables in order, the names behind `mysql_` or `mariadb_`.
+/// Names of MariaDB's system table scripts in order, without the prefix `mysql_` or `mariadb_`.
 const SYSTEM_TABLES: [&str; 4] =
     ["system_tables.sql", "performance_tables.sql", "system_tables_data.sql", "sys_schema.sql"];
 
-/// A server's certificate and key.
+/// A server's certificate and private key.
 #[derive(Clone, Debug)]
 pub struct KeyPairFiles {
     /// The certificate, PEM.
@@ -45,11 +45,11 @@ pub struct KeyPairFiles {
     pub key: PathBuf,
 }
 
-/// A running server, stopped with this value. Its directory stays.
+/// A running server; stopped on drop. Its directory remains.
 #[derive(Debug)]
 pub struct Daemon {
     child: Child,
-    /// What this server calls itself.
+    /// The version that the server reports.
     version: String,
     mariadb: bool,
     directory: PathBuf,
@@ -57,10 +57,10 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Starts the server program in an empty directory, which has to be private, with these certificates.
+    /// Starts the server program in an empty private directory, with these certificates.
     ///
     /// # Errors
-    /// [`Error::Program`] with what the server says, [`Error::File`].
+    /// [`Error::Program`] with the server's error, [`Error::File`].
     pub fn start(server: &Path, directory: &Path, ca: &Path, pair: &KeyPairFiles) -> Result<Self, Error> {
         let version = version_of(server)?;
         let mariadb = version.contains("MariaDB");
@@ -73,19 +73,19 @@ impl Daemon {
         let init = directory.join("init.sql");
         fs::write(&init, statements(mariadb)).map_err(Error::file(&init))?;
         let port = free_port().map_err(|source| failed(server, &format!("no port: {source}")))?;
-        let mut command = program::tied(server);
+        let mut command = program::killed_with_parent(server);
         command.arg("--no-defaults").args(&installation).arg(option("init-file", &init));
         command.arg(option("socket", &directory.join("sql"))).arg(option("pid-file", &directory.join("pid")));
         command.arg(option("log-error", &directory.join("log"))).arg(format!("--port={port}"));
         command.args(["--bind-address=127.0.0.1", "--max-connections=4000", "--skip-log-bin", "--skip-name-resolve"]);
         command.arg(option("ssl-ca", &directory.join("ca.pem"))).arg("--tls-version=TLSv1.2,TLSv1.3");
         command.arg(option("ssl-cert", &certificate(directory))).arg(option("ssl-key", &key(directory)));
-        // What packages are built with need not be there.
+        // The server's compiled-in paths may not exist.
         command.arg(option("secure-file-priv", directory));
         if !mariadb {
             command.arg("--mysqlx=OFF");
         }
-        // A Ctrl-C is for this program; the server ends in order behind it.
+        // Ctrl-C is meant for this program, which shuts the server down afterwards.
         let early = directory.join(EARLY_LOG);
         let early = File::create(&early).map_err(Error::file(&early))?;
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(early);
@@ -95,13 +95,13 @@ impl Daemon {
         Ok(daemon)
     }
 
-    /// What it calls itself, for example `10.11.19-MariaDB`.
+    /// The version that the server reports, for example `10.11.19-MariaDB`.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// Where it is on the loopback interface.
+    /// Its address on the loopback interface.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.port).into()
@@ -113,17 +113,17 @@ impl Daemon {
         self.directory.join("sql")
     }
 
-    /// Its process.
+    /// Its process id.
     #[must_use]
     pub fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Has it serve another certificate of the same authority.
+    /// Makes the server present another certificate of the same authority.
     ///
     /// # Errors
-    /// [`Error::File`], [`Error::Program`] with the server's words.
-    pub fn serve(&self, pair: &KeyPairFiles) -> Result<(), Error> {
+    /// [`Error::File`], [`Error::Program`] with the server's error.
+    pub fn install_certificate(&self, pair: &KeyPairFiles) -> Result<(), Error> {
         install(&self.directory, pair)?;
         let reload = if self.mariadb { "FLUSH SSL" } else { "ALTER INSTANCE RELOAD TLS" };
         let reloaded = Client::open(&Address::Socket(self.socket()), USER, &Security::Plain)
@@ -140,9 +140,9 @@ impl Daemon {
                 return Ok(());
             }
             if ended.is_some() || begin.elapsed() > START_LIMIT {
-                return Err(failed(server, &last_words(&self.directory)));
+                return Err(failed(server, &last_error(&self.directory)));
             }
-            thread::sleep(LOOK_EVERY);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }
@@ -155,7 +155,7 @@ impl Drop for Daemon {
         }
         let begin = Instant::now();
         while self.child.try_wait().is_ok_and(|ended| ended.is_none()) && begin.elapsed() < STOP_LIMIT {
-            thread::sleep(LOOK_EVERY);
+            thread::sleep(POLL_INTERVAL);
         }
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -166,10 +166,11 @@ fn version_of(server: &Path) -> Result<String, Error> {
     let output = program::output(Command::new(server).args(["--no-defaults", "--version"]))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let version = text.split_whitespace().skip_while(|word| *word != "Ver").nth(1);
-    version.map(str::to_owned).ok_or_else(|| failed(server, "is no server: it does not tell its version"))
+    version.map(str::to_owned).ok_or_else(|| failed(server, "is not a server: it does not print its version"))
 }
 
-/// Where the program finds what belongs to it, if that is not where it was built for, and whose files are its own.
+/// Options with the paths of the server's installation, if those differ from the compiled-in ones; and the user that
+/// owns its files.
 fn installation(server: &Path, directory: &Path) -> Vec<String> {
     let base = server.ancestors().nth(2).unwrap_or_else(|| Path::new("/usr"));
     let mut options = vec![option("basedir", base), option("datadir", &directory.join("data"))];
@@ -206,12 +207,12 @@ fn create(server: &Path, installation: &[String], mariadb: bool) -> Result<(), E
         return Ok(());
     }
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(failed(server, first_error(&words).unwrap_or("cannot make its system tables")))
+    Err(failed(server, first_error(&words).unwrap_or("cannot create its system tables")))
 }
 
-/// The statements that make MariaDB's system tables, as `mariadb-install-db` gives them to `--bootstrap`.
+/// The SQL that creates MariaDB's system tables, as `mariadb-install-db` passes it to `--bootstrap`.
 fn system_tables(server: &Path, base: &Path) -> Result<File, Error> {
-    let scripts = messages(base).ok_or_else(|| failed(server, "its scripts for system tables are not there"))?;
+    let scripts = messages(base).ok_or_else(|| failed(server, "its scripts for system tables are missing"))?;
     let mut sql = b"CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket=NULL;\n".to_vec();
     for name in SYSTEM_TABLES {
         let newer = scripts.join(format!("mariadb_{name}"));
@@ -222,7 +223,7 @@ fn system_tables(server: &Path, base: &Path) -> Result<File, Error> {
     tempfile(&sql)
 }
 
-/// A file without a name, to be read from its beginning.
+/// An unlinked file, positioned at its start.
 fn tempfile(bytes: &[u8]) -> Result<File, Error> {
     use std::os::unix::fs::FileExt;
     let file = rustix::fs::memfd_create("input", rustix::fs::MemfdFlags::CLOEXEC).map(File::from);
@@ -231,7 +232,7 @@ fn tempfile(bytes: &[u8]) -> Result<File, Error> {
     Ok(file)
 }
 
-/// What the server runs before it takes connections, a statement a line.
+/// Statements for the init file, one a line.
 fn statements(mariadb: bool) -> String {
     let (reload, last) = if mariadb {
         ("RELOAD", "DELETE FROM mysql.global_priv WHERE user NOT IN ('bench', 'mariadb.sys', 'PUBLIC');")
@@ -269,25 +270,25 @@ fn install(directory: &Path, pair: &KeyPairFiles) -> Result<(), Error> {
     copy(&pair.key, &key(directory))
 }
 
-/// With the permissions of the original: a key stays private.
+/// Copies a file and its permissions: a key stays private.
 fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     fs::copy(from, to).map(drop).map_err(Error::file(from))
 }
 
-/// A port of the loopback interface that nobody uses.
+/// A free port on the loopback interface.
 pub(super) fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
-/// Of the log, or what was said before there was one.
-fn last_words(directory: &Path) -> String {
+/// The error from the log, or from the output before there was one.
+fn last_error(directory: &Path) -> String {
     let text = |name: &str| String::from_utf8_lossy(&fs::read(directory.join(name)).unwrap_or_default()).into_owned();
     let (log, early) = (text("log"), text(EARLY_LOG));
     let early = || early.lines().last().map(str::trim);
     first_error(&log).or_else(early).unwrap_or("it does not answer").to_owned()
 }
 
-/// The first error is the cause of the others.
+/// Later errors are consequences of the first one.
 fn first_error(log: &str) -> Option<&str> {
     log.lines().find(|line| line.contains("ERROR")).map(str::trim)
 }

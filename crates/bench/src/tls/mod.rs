@@ -1,15 +1,15 @@
-//! What TLS costs a client of a database server: per connection, per packet, per byte.
+//! The cost of TLS for a client: per connection, per packet, per byte.
 
 mod arms;
-mod carriers;
 mod client;
 mod daemon;
 mod oltp;
+mod proxies;
 mod relay;
 
-pub use arms::{ClientKind, Way, connections, queries, results};
-pub use carriers::{Carrier, Certificates, ssh_forward, stunnel_pair, tunnel_pair};
+pub use arms::{ClientKind, Route, connections, queries, results};
 pub use client::{Address, Client, Security, TlsSettings, TlsVersion};
 pub use daemon::{Daemon, KeyPairFiles};
 pub use oltp::Oltp;
+pub use proxies::{Certificates, Proxy, ssh_forward, stunnel_pair, tunnel_pair};
 pub use relay::Relay;

@@ -1,4 +1,4 @@
-//! Transactions of sysbench, through any way to the server.
+//! sysbench transactions, over any path to the server.
 
 use std::{
     ffi::OsStr,
@@ -15,10 +15,10 @@ use crate::{
 };
 
 const TABLES: u32 = 4;
-/// Together some 9 MB: they stay in memory.
+/// Together about 9 MB, so they stay in memory.
 const ROWS: u32 = 10_000;
 
-/// sysbench, and how many clients it is to be.
+/// sysbench with a number of clients.
 #[derive(Clone, Debug)]
 pub struct Oltp {
     program: PathBuf,
@@ -34,33 +34,34 @@ impl Oltp {
         Ok(Self { program: program.ok_or_else(absent)?, clients })
     }
 
-    /// Makes its tables.
+    /// Creates its tables.
     ///
     /// # Errors
-    /// [`Error::Program`] with sysbench's words.
+    /// [`Error::Program`] with sysbench's error.
     pub fn prepare(&self, server: SocketAddr) -> Result<(), Error> {
         self.run(server, &["prepare".to_owned()]).map(drop)
     }
 
-    /// Transactions for that long, a second at least.
+    /// Runs transactions for `span`, at least a second.
     pub fn arm<'a>(&self, name: String, server: SocketAddr, span: Duration) -> Arm<'a> {
-        let (oltp, own) = (self.clone(), name.clone());
-        Arm::timing_itself(name, move || {
+        let (oltp, arm_name) = (self.clone(), name.clone());
+        Arm::self_timed(name, move || {
             let began = Instant::now();
             let seconds = span.as_secs().max(1);
             let clients = oltp.clients;
             let more = [format!("--time={seconds}"), format!("--threads={clients}"), "run".to_owned()];
-            let said = oltp.run(server, &more)?;
-            let unread = || Error::Work { arm: own.clone(), reason: "sysbench tells no transactions".to_owned() };
-            let amount = transactions(&said).ok_or_else(unread)?;
-            let seconds = total_time(&said).unwrap_or_else(|| began.elapsed().as_secs_f64());
+            let output = oltp.run(server, &more)?;
+            let unread =
+                || Error::Work { arm: arm_name.clone(), reason: "sysbench reported no transactions".to_owned() };
+            let amount = transactions(&output).ok_or_else(unread)?;
+            let seconds = total_time(&output).unwrap_or_else(|| began.elapsed().as_secs_f64());
             Ok(Work { amount, seconds: Some(seconds), detail: None })
         })
     }
 
     fn run(&self, server: SocketAddr, more: &[String]) -> Result<String, Error> {
         let mut command = Command::new(&self.program);
-        // An installation that is not at the place it was built for finds its scripts beside itself.
+        // An installation moved from its build path finds its scripts relative to itself.
         let scripts = self.program.ancestors().nth(2).map(|base| base.join("share/sysbench"));
         let script = scripts.map(|scripts| (scripts.join("oltp_read_write.lua"), scripts.join("?.lua;")));
         match script.filter(|(script, _)| script.is_file()) {
@@ -70,28 +71,28 @@ impl Oltp {
         command.args(["--db-driver=mysql", &format!("--mysql-user={USER}"), &format!("--mysql-db={OLTP_DATABASE}")]);
         command.arg(format!("--mysql-host={}", server.ip())).arg(format!("--mysql-port={}", server.port()));
         command.args([format!("--tables={TABLES}"), format!("--table-size={ROWS}")]).args(more);
-        let output = output(&mut command)?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        if output.status.success() {
-            return Ok(said);
+        let ended = output(&mut command)?;
+        let stdout = String::from_utf8_lossy(&ended.stdout).into_owned();
+        if ended.status.success() {
+            return Ok(stdout);
         }
-        let words = said.lines().find(|line| line.contains("FATAL")).unwrap_or("it failed").trim().to_owned();
+        let words = stdout.lines().find(|line| line.contains("FATAL")).unwrap_or("it failed").trim().to_owned();
         Err(Error::Program { program: self.program.display().to_string(), reason: words })
     }
 }
 
 /// `    transactions:                        1234   (1233.55 per sec.)`
-fn transactions(said: &str) -> Option<u64> {
-    figure(said, "transactions:")?.parse().ok()
+fn transactions(output: &str) -> Option<u64> {
+    figure(output, "transactions:")?.parse().ok()
 }
 
 /// `    total time:                          1.0003s`
-fn total_time(said: &str) -> Option<f64> {
-    figure(said, "total time:")?.trim_end_matches('s').parse().ok()
+fn total_time(output: &str) -> Option<f64> {
+    figure(output, "total time:")?.trim_end_matches('s').parse().ok()
 }
 
-fn figure<'s>(said: &'s str, name: &str) -> Option<&'s str> {
-    let line = said.lines().find_map(|line| line.trim().strip_prefix(name));
+fn figure<'s>(output: &'s str, name: &str) -> Option<&'s str> {
+    let line = output.lines().find_map(|line| line.trim().strip_prefix(name));
     line?.split_whitespace().next()
 }
 
@@ -101,9 +102,9 @@ mod tests {
 
     #[test]
     fn what_sysbench_says_is_read() {
-        let said = "SQL statistics:\n    transactions:                        1234   (617.00 per sec.)\n\
+        let output = "SQL statistics:\n    transactions:                        1234   (617.00 per sec.)\n\
                     General statistics:\n    total time:                          2.0004s\n";
-        assert_eq!((transactions(said), total_time(said)), (Some(1234), Some(2.0004)));
+        assert_eq!((transactions(output), total_time(output)), (Some(1234), Some(2.0004)));
         assert_eq!((transactions(""), total_time("")), (None, None));
     }
 }

@@ -1,11 +1,9 @@
-//! A way to a server that takes as long as a network of a given round trip, where the kernel cannot
-//! delay packets.
+//! A proxy that simulates the round-trip time of a network, where the kernel cannot delay packets.
 //!
-//! Bytes arrive half a round trip after they were sent, in either direction, whatever their number. A
-//! connection to the relay is open at once, which over a network takes a round trip, and the server sees it
-//! half of one later. So what the client sends first is held as long as if it had been sent after that, and the server
-//! is connected to when it would have seen the connection: a greeting arrives two round trips after the
-//! client began to connect, as it does over a network.
+//! Bytes arrive half a round trip after they were sent, in either direction, at any rate. A connection to the proxy
+//! opens at once, while over a network it takes a round trip, and the server sees it after half of one. So the client's
+//! first bytes are delayed as if they had been sent after that, and the server is connected to when it would have seen
+//! the connection: its greeting arrives two round trips after the client began to connect, as over a network.
 
 use std::{
     io::{self, Read, Write},
@@ -19,41 +17,41 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What one read takes at most.
+/// Maximum length of one read.
 const PIECE_BYTES: usize = 64 << 10;
-/// Pieces that may be on their way: 16 MiB, as much as a fast network of a long round trip holds.
-const PIECES: usize = 256;
+/// Number of pieces in flight: 16 MiB, as much as a fast network with a long round trip holds.
+const MAX_PIECES: usize = 256;
 
-/// A relay on the loopback interface. It takes no more connections when it goes.
+/// A proxy on the loopback interface. On drop it stops accepting connections.
 #[derive(Debug)]
 pub struct Relay {
     address: SocketAddr,
-    over: Arc<AtomicBool>,
+    stopped: Arc<AtomicBool>,
 }
 
 impl Relay {
-    /// Starts one in front of a server.
+    /// Starts a proxy to `server`.
     ///
     /// # Errors
-    /// If no port can be had.
+    /// If no port is available.
     pub fn start(server: SocketAddr, round_trip: Duration) -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
-        let over = Arc::new(AtomicBool::new(false));
-        let stop = Arc::clone(&over);
+        let stopped = Arc::new(AtomicBool::new(false));
+        let stop = Arc::clone(&stopped);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 if stop.load(Ordering::Relaxed) {
                     return;
                 }
                 let opened = Instant::now();
-                thread::spawn(move || carry(client, server, opened, round_trip));
+                thread::spawn(move || forward(client, server, opened, round_trip));
             }
         });
-        Ok(Self { address, over })
+        Ok(Self { address, stopped })
     }
 
-    /// Where it listens.
+    /// Address that it listens on.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
@@ -62,30 +60,30 @@ impl Relay {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        // Wakes the listener up.
+        self.stopped.store(true, Ordering::Relaxed);
+        // Wakes the listener.
         let _ = TcpStream::connect(self.address);
     }
 }
 
-fn carry(client: TcpStream, server: SocketAddr, opened: Instant, round_trip: Duration) {
+fn forward(client: TcpStream, server: SocketAddr, opened: Instant, round_trip: Duration) {
     let (delay, seen) = (round_trip / 2, opened + round_trip + round_trip / 2);
     let Ok(from_client) = client.set_nodelay(true).and_then(|()| client.try_clone()) else { return };
-    let (sender, to_server) = sync_channel(PIECES);
+    let (sender, to_server) = sync_channel(MAX_PIECES);
     thread::spawn(move || read_pieces(from_client, &sender, seen, delay));
     sleep_until(seen);
     let Ok(server) = TcpStream::connect(server) else { return };
     let Ok(from_server) = server.set_nodelay(true).and_then(|()| server.try_clone()) else { return };
     thread::spawn(move || write_pieces(&to_server, server));
-    let (sender, to_client) = sync_channel(PIECES);
+    let (sender, to_client) = sync_channel(MAX_PIECES);
     thread::spawn(move || read_pieces(from_server, &sender, opened, delay));
     write_pieces(&to_client, client);
 }
 
-/// When it is due, and what.
+/// Delivery time, and data.
 type Piece = (Instant, Vec<u8>);
 
-/// Reads to the end; each piece is due after the delay, and none before `earliest`.
+/// Reads until the end; each piece is delivered after `delay`, but not before `earliest`.
 fn read_pieces(mut from: TcpStream, sender: &SyncSender<Piece>, earliest: Instant, delay: Duration) {
     let mut room = vec![0; PIECE_BYTES];
     while let Ok(count @ 1..) = from.read(&mut room) {
@@ -97,7 +95,7 @@ fn read_pieces(mut from: TcpStream, sender: &SyncSender<Piece>, earliest: Instan
     }
 }
 
-/// Writes what is due, and the end when there is no more.
+/// Writes each piece at its delivery time; closes the connection after the last.
 fn write_pieces(pieces: &Receiver<Piece>, mut to: TcpStream) {
     for (due, piece) in pieces {
         sleep_until(due);

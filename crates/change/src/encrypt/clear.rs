@@ -1,17 +1,17 @@
-//! Tables and tablespaces in clear text, as the server lists them.
+//! Clear-text tables and tablespaces, according to the server.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::{Error, Session, quote};
 
-/// A table with at least one tablespace in clear text.
+/// A table with at least one clear-text tablespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ClearTable {
     pub(super) schema: String,
     pub(super) table: String,
     /// Bytes of all its tablespaces.
     pub(super) bytes: u64,
-    /// Whether it lies in the system tablespace, which it has to leave.
+    /// Whether it is in the system tablespace, which it must leave.
     pub(super) in_system: bool,
 }
 
@@ -21,12 +21,12 @@ impl ClearTable {
     }
 }
 
-/// Tablespaces by kind, and tables.
+/// Clear-text tables and tablespaces.
 #[derive(Debug, Default)]
 pub(super) struct Clear {
     /// Smallest first.
     pub(super) tables: Vec<ClearTable>,
-    /// General tablespaces, with their bytes; `mysql` is one.
+    /// General tablespaces, among them `mysql`, with their bytes.
     pub(super) general: Vec<(String, u64)>,
 }
 
@@ -34,9 +34,9 @@ const TABLES: &str = "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t FROM information
      WHERE TABLE_TYPE = 'BASE TABLE' AND ENGINE = 'InnoDB'";
 
 impl Clear {
-    /// Asks the server.
-    pub(super) fn of(session: &mut Session<'_>) -> Result<Self, Error> {
-        let spaces = session.ask(session.dictionary().clear)?;
+    /// Queries the server.
+    pub(super) fn query(session: &mut Session<'_>) -> Result<Self, Error> {
+        let spaces = session.query(session.dictionary().clear)?;
         let known = tables(session)?;
         let mut clear = Self::default();
         let mut sizes: BTreeMap<(String, String), u64> = BTreeMap::new();
@@ -69,7 +69,7 @@ impl Clear {
         session: &mut Session<'_>,
         known: &HashMap<String, (String, String)>,
     ) -> Result<(), Error> {
-        let names = session.ask(session.dictionary().in_system)?;
+        let names = session.query(session.dictionary().in_system)?;
         for name in names.rows.iter().filter_map(|row| row.first()?.as_deref()) {
             let Some((schema, table)) = table_of(&innodb::file_name::decoded(name), known) else { continue };
             let (schema, table) = (schema.clone(), table.clone());
@@ -81,15 +81,15 @@ impl Clear {
     }
 }
 
-/// InnoDB's tables, by the names of their tablespaces.
+/// InnoDB tables, by the names of their tablespaces.
 pub(crate) fn tables(session: &mut Session<'_>) -> Result<HashMap<String, (String, String)>, Error> {
-    let tables = session.ask(TABLES)?;
+    let tables = session.query(TABLES)?;
     let names = (0..tables.rows.len())
         .filter_map(|row| Some((tables.value(row, "s")?.to_owned(), tables.value(row, "t")?.to_owned())));
     Ok(names.map(|(schema, table)| (format!("{schema}/{table}"), (schema, table))).collect())
 }
 
-/// A full-text index's own tables are encrypted with the table that it is of, and are called
+/// Auxiliary tables of a full-text index are encrypted with their parent. Their names are
 /// `SCHEMA/fts_TABLE-ID-IN-HEX_…`, in 5.7 `SCHEMA/FTS_…`.
 fn add_parents(
     session: &mut Session<'_>,
@@ -97,7 +97,7 @@ fn add_parents(
     auxiliary: &[(u64, u64)],
     sizes: &mut BTreeMap<(String, String), u64>,
 ) -> Result<(), Error> {
-    let ids = session.ask(session.dictionary().table_ids)?;
+    let ids = session.query(session.dictionary().table_ids)?;
     for row in 0..ids.rows.len() {
         let Some(id) = ids.value(row, "id").and_then(|id| id.parse::<u64>().ok()) else { continue };
         let bytes: u64 = auxiliary.iter().filter(|(parent, _)| *parent == id).map(|(_, bytes)| bytes).sum();
@@ -109,8 +109,8 @@ fn add_parents(
     Ok(())
 }
 
-/// The table that a tablespace is of, or is a partition of: `schema/table#p#partition#sp#part`.
-/// A table's own name may hold `#p#`, so the longest name that there is wins.
+/// The table that a tablespace, or a partition `schema/table#p#partition#sp#part`, belongs to. A table's name may
+/// contain `#p#`, so the longest known name wins.
 pub(crate) fn table_of<'k>(space: &str, known: &'k HashMap<String, (String, String)>) -> Option<&'k (String, String)> {
     let mut name = space;
     loop {

@@ -1,8 +1,8 @@
-//! `ALTER TABLESPACE … ENCRYPTION = 'Y'`, which must never meet a tablespace that is encrypted already.
+//! `ALTER TABLESPACE … ENCRYPTION = 'Y'`, which must never run on an encrypted tablespace.
 //!
-//! Seen on MySQL 9.7.4: after a crash during that statement the server finishes the encryption when it
-//! starts, but its dictionary can go on calling the tablespace clear. The same statement then makes a
-//! second key for it, and every page that is not in memory is lost. So page 0 of the file decides.
+//! Seen on MySQL 9.7.4: after a crash during that statement the server completes the encryption when it starts, but its
+//! dictionary may still list the tablespace as unencrypted. The same statement then generates a second key, and every
+//! page that is not in memory is lost. Therefore page 0 of the file decides.
 
 use std::{
     io::{self, Read},
@@ -17,21 +17,21 @@ use innodb::tablespace::Page0;
 use super::{Leftover, Progress};
 use crate::{Error, Outcome, Session, control::Requests, quote};
 
-/// Page 0 is no longer than this.
-const LONGEST_PAGE: u64 = 64 << 10;
-/// How often the server is asked whether it is still at it.
-const PAUSE: Duration = Duration::from_millis(500);
-/// A server without work writes all changed pages within seconds.
+/// Maximum size of page 0.
+const MAX_PAGE_BYTES: u64 = 64 << 10;
+/// Interval at which the server is asked whether it still works on the tablespace.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// An idle server writes all dirty pages within seconds.
 const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
 
-/// Encrypts a general tablespace, or `mysql`, in place, unless its bytes are encrypted.
+/// Encrypts a general tablespace, or `mysql`, in place, unless page 0 says that it is encrypted.
 pub(super) fn encrypt(
     session: &mut Session<'_>,
     datadir: &Path,
     name: &str,
     requests: &Requests,
     progress: &Progress<'_>,
-    ran: &mut Vec<String>,
+    executed: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
     wait_for_the_server(session, name, requests, progress)?;
     let Some(file) = file_of(session, datadir, name)? else {
@@ -42,7 +42,7 @@ pub(super) fn encrypt(
         Ok(true) => Ok(Outcome::Skipped { reason: "its bytes are encrypted, whatever the server calls it".to_owned() }),
         Ok(false) => {
             let sql = statement(name);
-            ran.push(sql.clone());
+            executed.push(sql.clone());
             session.change(&sql).map(|()| Outcome::Done)
         }
         Err(error) => Ok(Outcome::Failed {
@@ -54,14 +54,14 @@ pub(super) fn encrypt(
     }
 }
 
-/// Whether the bytes are encrypted; no if that cannot be seen.
+/// Whether page 0 says that the tablespace is encrypted; false if it cannot be read.
 pub(super) fn is_encrypted(session: &mut Session<'_>, datadir: &Path, name: &str) -> Result<bool, Error> {
     let file = file_of(session, datadir, name)?;
     Ok(file.is_some_and(|file| declares_encryption(&file).unwrap_or(false)))
 }
 
-/// What people have to know of a tablespace whose bytes are encrypted while the server calls it clear.
-pub(super) fn miscalled(name: &str) -> Leftover {
+/// The leftover for an encrypted tablespace that the server lists as unencrypted.
+pub(super) fn misreported(name: &str) -> Leftover {
     Leftover {
         artefact: format!("tablespace {name}"),
         check: audit::checks::MISMATCH.id.to_owned(),
@@ -74,12 +74,12 @@ pub(super) fn miscalled(name: &str) -> Leftover {
     }
 }
 
-/// What encrypts it.
+/// The statement that encrypts the tablespace.
 pub(super) fn statement(name: &str) -> String {
     format!("ALTER TABLESPACE {} ENCRYPTION = 'Y'", quote::name(name))
 }
 
-/// After a crash the server goes on with what was interrupted, and keeps others off meanwhile.
+/// After a crash the server resumes an interrupted change, and blocks others meanwhile.
 fn wait_for_the_server(
     session: &mut Session<'_>,
     name: &str,
@@ -96,12 +96,12 @@ fn wait_for_the_server(
             return Err(Error::Canceled);
         }
         progress(&format!("waiting for the server, which changes the tablespace {name} itself"));
-        sleep(PAUSE);
+        sleep(POLL_INTERVAL);
     }
     Ok(())
 }
 
-/// Page 0 of a tablespace that was just made is none until the server writes it.
+/// Page 0 of a new tablespace does not exist on disk until the server writes it.
 fn wait_for_page_0(file: &Path, requests: &Requests, progress: &Progress<'_>) -> Result<(), Error> {
     let began = Instant::now();
     while began.elapsed() < WRITTEN_WITHIN && head(file).is_ok_and(|head| Page0::parse(&head).is_err()) {
@@ -109,7 +109,7 @@ fn wait_for_page_0(file: &Path, requests: &Requests, progress: &Progress<'_>) ->
             return Err(Error::Canceled);
         }
         progress(&format!("waiting for the server to write the first page of {}", file.display()));
-        sleep(PAUSE);
+        sleep(POLL_INTERVAL);
     }
     Ok(())
 }
@@ -122,7 +122,7 @@ fn file_of(session: &mut Session<'_>, datadir: &Path, name: &str) -> Result<Opti
 
 fn head(file: &Path) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    regular::open(file, Links::Followed)?.take(LONGEST_PAGE).read_to_end(&mut head)?;
+    regular::open(file, Links::Followed)?.take(MAX_PAGE_BYTES).read_to_end(&mut head)?;
     Ok(head)
 }
 

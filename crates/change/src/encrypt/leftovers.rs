@@ -1,4 +1,4 @@
-//! What is in clear text still, why, and what to do about it.
+//! Leftovers: data still in clear text, with reason and remedy.
 
 use audit::checks::{
     self, BINLOG_PLAINTEXT, DEFAULT_OFF, DOUBLEWRITE_PLAINTEXT, FTS_PLAINTEXT, GENERAL_PLAINTEXT, MYSQL_IBD_PLAINTEXT,
@@ -12,22 +12,22 @@ use server::{
     dialect::encryption::{Encrypts, encrypts},
 };
 
-/// Something that rests in clear text.
+/// Data that is still in clear text on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Leftover {
-    /// The file, table or setting.
+    /// File, table or setting.
     pub artefact: String,
-    /// The check of `sealant audit` that found it.
+    /// Id of the audit check that found it.
     pub check: String,
-    /// What is the matter.
+    /// Why it is in clear text.
     pub reason: String,
-    /// What to do about it.
+    /// How to encrypt it.
     pub remedy: String,
     /// Whether this server can encrypt it.
     pub closable: bool,
 }
 
-/// What a server of the MySQL family has to be able to encrypt for a run to close that, where it is more than tables.
+/// Capability that a server of the MySQL family needs to close a check, where tables are not enough.
 const NEEDED: [(&str, Encrypts); 10] = [
     (BINLOG_PLAINTEXT.id, Encrypts::BinaryLogs),
     (DOUBLEWRITE_PLAINTEXT.id, Encrypts::Doublewrite),
@@ -41,13 +41,13 @@ const NEEDED: [(&str, Encrypts); 10] = [
     (SCHEMA_DEFAULT_NO.id, Encrypts::Defaults),
 ];
 
-/// Findings that are leftovers, each artefact once.
-pub(super) fn of(findings: &[Finding], version: Option<&ServerVersion>) -> Vec<Leftover> {
+/// The findings that are leftovers, each artefact once.
+pub(super) fn from_findings(findings: &[Finding], version: Option<&ServerVersion>) -> Vec<Leftover> {
     let mut leftovers: Vec<Leftover> = Vec::new();
     for finding in findings {
         let reason = match finding.status {
             Status::Fail => finding.message.clone(),
-            // What could not be looked at is not known to be encrypted.
+            // Unreadable files count: they are not known to be encrypted.
             Status::Unknown => format!("not proven: {}", finding.message),
             _ => continue,
         };
@@ -58,7 +58,7 @@ pub(super) fn of(findings: &[Finding], version: Option<&ServerVersion>) -> Vec<L
     leftovers
 }
 
-/// Says what a run can do about it, where that differs from the audit's remedy.
+/// Adjusts remedies where a run can do more than the audit suggests.
 pub(super) fn name_remedies(leftovers: &mut [Leftover], version: &ServerVersion, resizes: bool) {
     if encrypts(version, Encrypts::BinaryLogs) {
         name_purge(leftovers);
@@ -68,7 +68,7 @@ pub(super) fn name_remedies(leftovers: &mut [Leftover], version: &ServerVersion,
     }
 }
 
-/// Clear binary logs are removed by a run that may, which is less work than the audit's remedy.
+/// Clear-text binary logs: a run with `--purge-binlogs` is simpler than the audit's remedy.
 pub(super) fn name_purge(leftovers: &mut [Leftover]) {
     for leftover in leftovers.iter_mut().filter(|leftover| leftover.check == BINLOG_PLAINTEXT.id) {
         leftover.remedy =
@@ -76,7 +76,7 @@ pub(super) fn name_purge(leftovers: &mut [Leftover]) {
     }
 }
 
-/// Servers before 8.0.30 leave their redo files behind at a restart only, and their doublewrite files by and by.
+/// Before 8.0.30 redo files are replaced only at a restart, and doublewrite files are overwritten over time.
 fn name_restart(leftovers: &mut [Leftover]) {
     for leftover in leftovers.iter_mut() {
         if leftover.check == REDO_PLAINTEXT.id {
@@ -89,7 +89,7 @@ fn name_restart(leftovers: &mut [Leftover]) {
     }
 }
 
-/// Adds what is not known yet.
+/// Adds leftovers that are not in the list.
 pub(super) fn add(leftovers: &mut Vec<Leftover>, more: Vec<Leftover>) {
     for leftover in more {
         match leftovers.iter_mut().find(|known| known.artefact == leftover.artefact) {
@@ -99,17 +99,17 @@ pub(super) fn add(leftovers: &mut Vec<Leftover>, more: Vec<Leftover>) {
     }
 }
 
-/// Whether a run has more to do because of a finding that did not pass; none if it is no leftover.
+/// Whether a run can close a finding that did not pass; `None` if the finding is not a leftover.
 fn closable(finding: &Finding, version: Option<&ServerVersion>) -> Option<bool> {
     let failed = finding.status == Status::Fail;
     match checks::find(&finding.id).map(|check| check.closed_by) {
         Some(ClosedBy::Encrypt) => Some(version.is_none_or(|version| can_encrypt(version, &finding.id))),
         Some(ClosedBy::EncryptOnMariaDb) => Some(version.is_some_and(is_mariadb)),
         Some(ClosedBy::Disk) => Some(false),
-        // Nothing shows that a damaged page is encrypted. Pages whose key is not at hand are the keyring's proof.
+        // A damaged page may be in clear text. Pages without a key are covered by the proof of the keyring.
         Some(ClosedBy::Restore) => failed.then_some(true),
         Some(_) => None,
-        // A failure that nobody knows to be harmless.
+        // An unknown failure counts as a leftover.
         None => failed.then_some(true),
     }
 }
@@ -118,7 +118,7 @@ fn is_mariadb(version: &ServerVersion) -> bool {
     version.flavor == Flavor::MariaDb
 }
 
-/// Whether that server encrypts what the check found in clear text.
+/// Whether the server can encrypt what the check found in clear text.
 fn can_encrypt(version: &ServerVersion, check: &str) -> bool {
     let needed = NEEDED.iter().find(|(known, _)| *known == check).map_or(Encrypts::Tables, |(_, what)| *what);
     is_mariadb(version) || encrypts(version, needed)
@@ -168,8 +168,9 @@ mod tests {
     }
 
     fn closable_on(text: &str, comment: &str, id: &str, status: Status) -> Option<bool> {
-        let version = ServerVersion::parse(text, server::Signs { comment, ..server::Signs::default() }).unwrap();
-        let leftovers = of(&[finding(id, status)], Some(&version));
+        let version =
+            ServerVersion::parse(text, server::VersionHints { comment, ..server::VersionHints::default() }).unwrap();
+        let leftovers = from_findings(&[finding(id, status)], Some(&version));
         leftovers.first().map(|leftover| leftover.closable)
     }
 

@@ -1,5 +1,5 @@
-//! Steps on MariaDB, where background threads encrypt InnoDB's tablespaces, and other engines' tables
-//! are encrypted when they are written anew.
+//! Steps for MariaDB: background threads encrypt InnoDB's tablespaces; tables of other engines are encrypted when they
+//! are rebuilt.
 
 use std::{
     collections::BTreeMap,
@@ -14,16 +14,16 @@ use super::{
 };
 use crate::{Blocks, Error, KeyStore, Outcome, Session, Step, Throttle, control::Requests, online::Table, quote};
 
-/// How long the threads may make no progress before they are given up.
-const PATIENCE: Duration = Duration::from_secs(120);
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// After how long without progress they are woken.
+/// Give up after the threads made no progress for this long.
+const TIMEOUT: Duration = Duration::from_secs(120);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// Wake the threads after this long without progress.
 const WAKE_AFTER: Duration = Duration::from_secs(3);
-/// Setting it to what it is makes the threads look at all tablespaces again. Seen once on 10.11: one
-/// tablespace stayed open for two minutes while they slept.
+/// Setting the variable to its own value makes the threads examine all tablespaces again. Seen once on 10.11: one
+/// tablespace remained unencrypted for two minutes while the threads slept.
 const WAKE: &str = "SET GLOBAL innodb_encryption_rotate_key_age = @@GLOBAL.innodb_encryption_rotate_key_age";
 
-/// A variable, what it has to be, whether it takes that at run time, and whether it is about logs.
+/// A variable: the required value, whether it can be set at run time, and whether it concerns logs.
 struct Setting {
     name: &'static str,
     wanted: &'static str,
@@ -36,7 +36,7 @@ const fn setting(name: &'static str, wanted: &'static str, dynamic: bool, logs: 
     Setting { name, wanted, dynamic, logs, what }
 }
 
-/// Source: MariaDB knowledge base, "Encryption System Variables"; what is dynamic, seen on 10.11 and 11.8.
+/// Source: MariaDB knowledge base, "Encryption System Variables"; which are dynamic, seen on 10.11 and 11.8.
 const SETTINGS: [Setting; 9] = [
     setting(
         "innodb_encrypt_tables",
@@ -86,12 +86,12 @@ pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -
     Ok(steps)
 }
 
-/// Whether logs that are begun are encrypted, which takes a restart.
+/// Whether new binary logs are encrypted; changing that needs a restart.
 pub(super) fn encrypts_binary_logs(session: &mut Session<'_>) -> Result<bool, Error> {
     Ok(variable(session, "encrypt_binlog")?.is_some_and(|value| value.eq_ignore_ascii_case("on")))
 }
 
-/// FORCE is a word of SQL, and a quoted number is none.
+/// FORCE is a keyword, and a number must not be quoted.
 fn set_global(setting: &Setting) -> String {
     let quote = if setting.wanted == "FORCE" { "'" } else { "" };
     format!("SET GLOBAL {} = {quote}{}{quote}", setting.name, setting.wanted)
@@ -106,18 +106,18 @@ fn wanted(options: &Options) -> impl Iterator<Item = &'static Setting> {
     })
 }
 
-/// A variable that this server does not have is none of ours.
+/// A variable that this server does not have counts as on.
 fn is_off(session: &mut Session<'_>, setting: &Setting) -> Result<bool, Error> {
-    let rows = session.ask(&format!("SHOW GLOBAL VARIABLES LIKE '{}'", setting.name))?;
+    let rows = session.query(&format!("SHOW GLOBAL VARIABLES LIKE '{}'", setting.name))?;
     let is_off = |value: &str| {
-        // ON lets whoever writes ENCRYPTED=NO have a clear table.
+        // ON still permits clear-text tables with ENCRYPTED=NO.
         let lax = setting.wanted == "FORCE" && !value.eq_ignore_ascii_case("FORCE");
         lax || value.eq_ignore_ascii_case("OFF") || value == "0"
     };
     Ok(rows.value(0, "Value").is_some_and(is_off))
 }
 
-/// What the server's option files do not say yet, for the one that was named.
+/// The settings that are missing in the given option file.
 fn option_file(options: &Options, scan: &Scan) -> Option<Step<Action>> {
     let path = options.option_file.clone()?;
     let missing: Vec<String> = wanted(options)
@@ -129,8 +129,12 @@ fn option_file(options: &Options, scan: &Scan) -> Option<Step<Action>> {
     (!missing.is_empty()).then(|| Step::quiet("option file", &what, Action::OptionFile { path, lines }))
 }
 
-/// Settings that wait for a restart, or that the next restart would undo.
-pub(super) fn unsettled(session: &mut Session<'_>, options: &Options, scan: &Scan) -> Result<Vec<Leftover>, Error> {
+/// Settings that need a restart, or that the next restart would undo.
+pub(super) fn pending_settings(
+    session: &mut Session<'_>,
+    options: &Options,
+    scan: &Scan,
+) -> Result<Vec<Leftover>, Error> {
     let mut leftovers = Vec::new();
     for setting in wanted(options) {
         let off = is_off(session, setting)?;
@@ -155,9 +159,9 @@ pub(super) fn unsettled(session: &mut Session<'_>, options: &Options, scan: &Sca
     Ok(leftovers)
 }
 
-/// Tables that were made with `ENCRYPTED=NO`, which the threads pass over.
+/// Tables created with `ENCRYPTED=NO`, which the threads skip.
 fn opted_out(session: &mut Session<'_>, options: &Options) -> Result<Vec<Step<Action>>, Error> {
-    let tables = session.ask(
+    let tables = session.query(
         "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, DATA_LENGTH + INDEX_LENGTH AS bytes, CREATE_OPTIONS AS o \
          FROM information_schema.TABLES WHERE ENGINE = 'InnoDB' AND CREATE_OPTIONS LIKE '%encrypted%'",
     )?;
@@ -173,15 +177,15 @@ fn opted_out(session: &mut Session<'_>, options: &Options) -> Result<Vec<Step<Ac
     Ok(steps)
 }
 
-/// Whether the options of a table, as the server lists them, hold `encrypted=NO`, quoted or not.
+/// Whether a table's CREATE options, as the server lists them, contain `encrypted=NO`, quoted or not.
 fn says_no(options: &str) -> bool {
     let bare: String = options.chars().filter(|c| !matches!(c, '`' | '\'' | '"')).collect();
     bare.to_ascii_lowercase().split_whitespace().any(|option| option == "encrypted=no")
 }
 
-/// Aria tables are encrypted, or not, as a whole when they are made.
+/// An Aria table is encrypted, or not, as a whole when it is created.
 fn aria(session: &mut Session<'_>, options: &Options) -> Result<Vec<Step<Action>>, Error> {
-    let tables = session.ask(
+    let tables = session.query(
         "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, DATA_LENGTH + INDEX_LENGTH AS bytes \
          FROM information_schema.TABLES WHERE ENGINE = 'Aria' AND TABLE_TYPE = 'BASE TABLE'",
     )?;
@@ -195,9 +199,9 @@ fn aria(session: &mut Session<'_>, options: &Options) -> Result<Vec<Step<Action>
     Ok(steps)
 }
 
-/// Tables in which the threads have left single pages in clear text, as they do under load (seen on 10.11 and 11.8):
-/// no wait and no further run of the threads comes back to these, a new copy has none. One that takes longer than
-/// the budget is left to whoever reads the remedy.
+/// Tables in which the threads have left single clear-text pages, as happens under load (seen on 10.11 and 11.8).
+/// Waiting and restarting the threads do not help; a copy does. A table whose copy exceeds the budget is left to the
+/// user.
 pub(super) fn clear_pages(
     session: &mut Session<'_>,
     options: &Options,
@@ -220,7 +224,7 @@ pub(super) fn clear_pages(
     let wanted = tables.into_iter().filter(|((schema, _), bytes)| super::wanted(options, schema) && fits(*bytes));
     let mut steps: Vec<_> = wanted.map(|((schema, table), bytes)| copy(schema, table, bytes, "FORCE")).collect();
     if !steps.is_empty() {
-        // Else the new files would be on disk by and by.
+        // Otherwise the new files would reach the disk only over time.
         steps.push(wait_step());
     }
     Ok(steps)
@@ -255,7 +259,7 @@ fn copy(schema: &str, table: &str, bytes: u64, how: &str) -> Step<Action> {
     }
 }
 
-/// The key file and its copies, if the plug-in that is active has one.
+/// The key file and its copies, if the active plug-in has one.
 pub(super) fn key_stores(session: &mut Session<'_>, server: &str, options: &Options) -> Result<KeyStores, Error> {
     let plugin = session.value(
         "SELECT PLUGIN_NAME FROM information_schema.PLUGINS \
@@ -266,7 +270,7 @@ pub(super) fn key_stores(session: &mut Session<'_>, server: &str, options: &Opti
     }
     let datadir = options.datadir_of(session);
     let file = variable(session, "file_key_management_filename")?.map(PathBuf::from);
-    // Any other secret is in the server alone.
+    // Other passwords exist only in the server.
     let password = variable(session, "file_key_management_filekey")?;
     let password = password.as_deref().and_then(|key| key.strip_prefix("FILE:")).map(PathBuf::from);
     let store = |file: PathBuf| KeyStore::MariaDb { file, password: password.clone() };
@@ -276,16 +280,16 @@ pub(super) fn key_stores(session: &mut Session<'_>, server: &str, options: &Opti
 }
 
 fn variable(session: &mut Session<'_>, name: &str) -> Result<Option<String>, Error> {
-    let rows = session.ask(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?;
+    let rows = session.query(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?;
     Ok(rows.value(0, "Value").filter(|value| !value.is_empty()).map(str::to_owned))
 }
 
-/// Tablespaces that the threads have still to do. Those they have not begun with are in no row.
+/// Tablespaces that the threads have not finished. Those not started have no row.
 const OPEN: &str = "SELECT COUNT(*) AS count, MIN(s.NAME) AS first FROM information_schema.INNODB_SYS_TABLESPACES s \
      LEFT JOIN information_schema.INNODB_TABLESPACES_ENCRYPTION e ON e.SPACE = s.SPACE \
      WHERE s.NAME <> 'innodb_temporary' AND (e.SPACE IS NULL OR e.MIN_KEY_VERSION = 0 \
      OR e.ROTATING_OR_FLUSHING = 1)";
-/// How far they are with the one that they are at.
+/// Progress within the current tablespaces.
 const PAGES: &str = "SELECT SUM(KEY_ROTATION_PAGE_NUMBER) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION";
 
 pub(super) fn wait_for_threads(
@@ -293,12 +297,12 @@ pub(super) fn wait_for_threads(
     throttle: &Throttle,
     requests: &Requests,
     progress: &Progress<'_>,
-    ran: &mut Vec<String>,
+    executed: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
-    let mut threads = Threads::of(session)?;
-    let waited = wait_with(session, &mut threads, throttle, requests, progress, ran);
-    // However it ended: threads that rest for ever would leave everything new in clear text.
-    let woken = threads.rest(session, false, ran);
+    let mut threads = Threads::query(session)?;
+    let waited = wait_with(session, &mut threads, throttle, requests, progress, executed);
+    // In any case: threads that stay stopped would leave new tables in clear text.
+    let woken = threads.stop(session, false, executed);
     waited.and_then(|outcome| woken.map(|()| outcome))
 }
 
@@ -308,99 +312,101 @@ fn wait_with(
     throttle: &Throttle,
     requests: &Requests,
     progress: &Progress<'_>,
-    ran: &mut Vec<String>,
+    executed: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
     let (mut last, mut since, mut woken) = (String::new(), Instant::now(), Instant::now());
     loop {
         if requests.cancel() {
             return Err(Error::Canceled);
         }
-        let rest = requests.pause() || throttle.reason(session, Duration::ZERO)?.is_some();
-        threads.rest(session, rest, ran)?;
-        if rest {
-            progress("the threads rest");
+        let stop = requests.pause() || throttle.reason(session, Duration::ZERO)?.is_some();
+        threads.stop(session, stop, executed)?;
+        if stop {
+            progress("the threads are stopped");
             (since, woken) = (Instant::now(), Instant::now());
-            sleep(LOOK_EVERY);
+            sleep(POLL_INTERVAL);
             continue;
         }
-        let rows = session.ask(OPEN)?;
+        let rows = session.query(OPEN)?;
         let open = rows.value(0, "count").unwrap_or_default();
         if open == "0" {
-            return write_pages(session, progress, ran);
+            return write_pages(session, progress, executed);
         }
         progress(&format!("the threads have {open} tablespaces to encrypt"));
         let seen = format!("{open} {}", session.value(PAGES)?.unwrap_or_default());
         if seen != last {
             (last, since) = (seen, Instant::now());
         }
-        if since.elapsed() > PATIENCE {
-            let (seconds, first) = (PATIENCE.as_secs(), rows.value(0, "first").unwrap_or_default());
+        if since.elapsed() > TIMEOUT {
+            let (seconds, first) = (TIMEOUT.as_secs(), rows.value(0, "first").unwrap_or_default());
             let reason =
                 format!("the threads made no progress for {seconds} s; {open} tablespaces are open, {first} is one");
             return Ok(Outcome::Failed { reason });
         }
         if since.elapsed() > WAKE_AFTER && woken.elapsed() > WAKE_AFTER {
             woken = Instant::now();
-            // Once is enough in the report; the log has them all.
-            if ran.last().is_none_or(|last| last != WAKE) {
-                ran.push(WAKE.to_owned());
+            // The report lists it once; the log has every one.
+            if executed.last().is_none_or(|last| last != WAKE) {
+                executed.push(WAKE.to_owned());
             }
             session.change(WAKE)?;
         }
-        sleep(LOOK_EVERY);
+        sleep(POLL_INTERVAL);
     }
 }
 
-/// How many threads there are when they do not rest. A run that is killed while they do is put right by
-/// the next, which starts them.
+/// The number of threads when they are not stopped. If a run is killed meanwhile, the next run starts them again.
 struct Threads {
     number: String,
-    resting: bool,
+    stopped: bool,
 }
 
 impl Threads {
-    fn of(session: &mut Session<'_>) -> Result<Self, Error> {
+    fn query(session: &mut Session<'_>) -> Result<Self, Error> {
         let number = session.value("SELECT @@GLOBAL.innodb_encryption_threads")?.unwrap_or_default();
-        Ok(Self { number, resting: false })
+        Ok(Self { number, stopped: false })
     }
 
-    fn rest(&mut self, session: &mut Session<'_>, wanted: bool, ran: &mut Vec<String>) -> Result<(), Error> {
-        if self.resting == wanted {
+    fn stop(&mut self, session: &mut Session<'_>, wanted: bool, executed: &mut Vec<String>) -> Result<(), Error> {
+        if self.stopped == wanted {
             return Ok(());
         }
-        self.resting = wanted;
+        self.stopped = wanted;
         let number = if wanted { "0" } else { self.number.as_str() };
         let sql = format!("SET GLOBAL innodb_encryption_threads = {number}");
-        ran.push(sql.clone());
+        executed.push(sql.clone());
         session.change(&sql)
     }
 }
 
-/// Rollback segments that transactions take in turn.
+/// Number of rollback segments that transactions use in turn.
 const ROLLBACK_SEGMENTS: u32 = 128;
 
-/// The threads pass over pages that are free, such as those of undo logs that were purged; these keep
-/// their clear text until they are used again.
+/// The threads skip free pages, such as those of purged undo logs; they keep clear text until they are reused.
 pub(super) fn use_free_pages(
     session: &mut Session<'_>,
     progress: &Progress<'_>,
-    ran: &mut Vec<String>,
+    executed: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
-    let mut scratch = Scratch::make(session, ran)?;
+    let mut scratch = Scratch::make(session, executed)?;
     scratch.fill()?;
     scratch.change_in(ROLLBACK_SEGMENTS)?;
     scratch.remove()?;
-    write_pages(session, progress, ran)
+    write_pages(session, progress, executed)
 }
 
-/// What the threads have encrypted in memory is clear on disk until it is written.
-fn write_pages(session: &mut Session<'_>, progress: &Progress<'_>, ran: &mut Vec<String>) -> Result<Outcome, Error> {
+/// Pages that were encrypted in memory are still in clear text on disk until they are written.
+fn write_pages(
+    session: &mut Session<'_>,
+    progress: &Progress<'_>,
+    executed: &mut Vec<String>,
+) -> Result<Outcome, Error> {
     progress("writing what was encrypted");
     let sql = "SET GLOBAL innodb_log_checkpoint_now = ON";
-    ran.push(sql.to_owned());
+    executed.push(sql.to_owned());
     match session.change(sql) {
         Err(error) if error.is_unknown_variable() => {
-            let reason = "the rest is written by and by: run it again later".to_owned();
+            let reason = "the rest is written over time: run it again later".to_owned();
             Ok(Outcome::Skipped { reason })
         }
         other => other.map(|()| Outcome::Done),

@@ -1,5 +1,5 @@
-//! How each table is encrypted. No release of MySQL changes `ENCRYPTION` of a table in place or without
-//! blocking its writers; so small ones are copied by the server, large ones by a tool.
+//! How each table is encrypted. No release of MySQL changes `ENCRYPTION` of a table in place or without blocking
+//! writers, so the server copies small tables and an online tool copies large ones.
 
 use std::{path::Path, time::Duration};
 
@@ -8,40 +8,40 @@ use serde::Serialize;
 use super::{Options, clear::ClearTable};
 use crate::{
     Error, Session,
-    online::{Installed, Table, Tool, unfit},
+    online::{Installed, Table, Tool, unsupported_reason},
 };
 
-/// Bytes a second that the server's own copy of a table is assumed to write: measured on two slow cores.
+/// Assumed speed of the server's copy, in bytes per second: measured on two slow cores.
 pub const ASSUMED_RATE: u64 = 40 << 20;
 
-/// What is used for tables.
+/// How tables are encrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// The server's own copy if it fits into the budget, else a tool.
+    /// The server's copy if it fits into the lock budget, else an online tool.
     #[default]
     Auto,
-    /// The server's own copy, whatever it takes.
+    /// Always the server's copy.
     Native,
-    /// gh-ost where it can be used, else the server's own copy if it fits into the budget.
+    /// gh-ost where possible, else the server's copy if it fits into the budget.
     GhOst,
-    /// pt-online-schema-change in the same way.
+    /// pt-online-schema-change where possible, else the server's copy if it fits into the budget.
     PtOsc,
-    /// The server's own copy, on a replica that no client writes to, to be switched over to.
+    /// The server's copy, on a replica without writing clients that will replace the source.
     RebuildReplica,
 }
 
-/// What is used for one table.
+/// How one table is encrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum How {
-    /// The server's own copy.
+    /// The server's copy.
     Copy,
-    /// A tool.
+    /// An online tool.
     Online(Installed),
-    /// Nothing, and why.
+    /// Not at all, with the reason.
     Leave(String),
 }
 
-/// Chooses for one table after the other.
+/// Chooses the method for each table.
 pub(super) struct Chooser<'o> {
     options: &'o Options,
     connect: &'o server::Options,
@@ -49,8 +49,12 @@ pub(super) struct Chooser<'o> {
 }
 
 impl<'o> Chooser<'o> {
-    /// Finds out what is there. A method that cannot be used at all is an error.
-    pub(super) fn of(session: &Session<'_>, options: &'o Options, connect: &'o server::Options) -> Result<Self, Error> {
+    /// Checks what is installed. A method that cannot be used at all is an error.
+    pub(super) fn new(
+        session: &Session<'_>,
+        options: &'o Options,
+        connect: &'o server::Options,
+    ) -> Result<Self, Error> {
         let version = session.identity().version.clone();
         let wanted: &[Tool] = match options.method {
             Method::Auto => &[Tool::GhOst, Tool::PtOsc],
@@ -68,7 +72,7 @@ impl<'o> Chooser<'o> {
         Ok(Self { options, connect, tools })
     }
 
-    /// How that table is encrypted.
+    /// The method for a table.
     pub(super) fn choose(&self, session: &mut Session<'_>, clear: &ClearTable) -> Result<How, Error> {
         if self.options.largest_table_bytes.is_some_and(|most| clear.bytes > most) {
             return Ok(How::Leave("it is larger than --largest-table".to_owned()));
@@ -77,7 +81,7 @@ impl<'o> Chooser<'o> {
         match self.options.method {
             Method::Native | Method::RebuildReplica => return Ok(How::Copy),
             Method::Auto if fits => return Ok(How::Copy),
-            // The tools would leave a table where it lies.
+            // Online tools would leave a table in its tablespace.
             _ if clear.in_system => return Ok(How::Copy),
             _ => {}
         }
@@ -85,10 +89,12 @@ impl<'o> Chooser<'o> {
         let mut reasons = Vec::new();
         for tool in &self.tools {
             match tool {
-                Ok(tool) => match unfit(session, tool.tool, &table, self.connect, self.options.replicated)? {
-                    None => return Ok(How::Online(tool.clone())),
-                    Some(why) => reasons.push(format!("{}: {why}", tool.tool.program())),
-                },
+                Ok(tool) => {
+                    match unsupported_reason(session, tool.tool, &table, self.connect, self.options.replicated)? {
+                        None => return Ok(How::Online(tool.clone())),
+                        Some(why) => reasons.push(format!("{}: {why}", tool.tool.program())),
+                    }
+                }
                 Err(why) => reasons.push(why.clone()),
             }
         }
@@ -105,24 +111,24 @@ impl<'o> Chooser<'o> {
     }
 }
 
-/// How long a copy is likely to take.
+/// Estimated duration of a copy.
 pub(super) fn estimate(bytes: u64) -> Duration {
     Duration::from_secs(bytes.div_ceil(ASSUMED_RATE))
 }
 
-/// Room for the copy of a table beside it.
+/// Disk space for the copy of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Room {
-    /// Bytes that a copy takes, and what others write meanwhile.
+    /// Bytes that the copy takes, including concurrent writes.
     pub needed_bytes: u64,
-    /// Bytes that are free; `None` if that cannot be seen from here.
+    /// Free bytes; `None` if unknown.
     pub free_bytes: Option<u64>,
 }
 
 impl Room {
-    /// For a table of so many bytes.
+    /// Disk space for the copy of a table of `bytes` bytes.
     pub(super) fn for_copy(datadir: &Path, bytes: u64) -> Self {
-        /// For the row log of the copy, redo, and what others write meanwhile.
+        /// For the row log of the copy, redo, and concurrent writes.
         const SPARE: u64 = 64 << 20;
         let disk = rustix::fs::statvfs(datadir).ok();
         Self {
@@ -131,14 +137,14 @@ impl Room {
         }
     }
 
-    /// Whether less is free than is needed, as far as can be seen from here.
+    /// Whether the free space is known to be insufficient.
     #[must_use]
     pub fn lacks(&self) -> bool {
         self.free_bytes.is_some_and(|free| free < self.needed_bytes)
     }
 }
 
-/// Why a copy of that many bytes has no room, as far as can be seen from here.
+/// Why a copy of `bytes` bytes does not fit on the disk, if it does not.
 pub(super) fn no_room(datadir: &Path, bytes: u64) -> Option<String> {
     let room = Room::for_copy(datadir, bytes);
     room.lacks().then(|| {
@@ -150,11 +156,11 @@ pub(super) fn no_room(datadir: &Path, bytes: u64) -> Option<String> {
     })
 }
 
-/// A replica that clients write to is none to rebuild.
+/// Fails unless this is a replica to which clients cannot write.
 pub(super) fn is_rebuildable(session: &mut Session<'_>) -> Result<(), Error> {
     let server = session.identity().hostname.clone();
     let refuse = |reason: &str| Err(Error::Unsupported { server: server.clone(), reason: reason.to_owned() });
-    if session.ask(session.replica_status())?.rows.is_empty() {
+    if session.query(session.replica_status())?.rows.is_empty() {
         return refuse("it is no replica, so it cannot be rebuilt as one (--method rebuild-replica)");
     }
     match session.value("SELECT @@GLOBAL.read_only")?.as_deref() {

@@ -1,5 +1,5 @@
-//! `sealant encrypt`: closes the gaps of a running server in an order that is safe, and lets the
-//! bytes decide what is done.
+//! `sealant encrypt`: encrypts what a running server keeps in clear text, in a safe order, and decides by the bytes on
+//! disk what is done.
 
 mod binlogs;
 pub(crate) mod clear;
@@ -29,193 +29,197 @@ pub use self::leftovers::Leftover;
 pub use self::method::{ASSUMED_RATE, How, Method, Room};
 use self::scan::Scan;
 use crate::{
-    Activity, Blocks, Control, Error, KeyStore, LockPatience, Opened, Outcome, Session, StatementLog, Step, StepReport,
+    Activity, Blocks, Control, Error, KeyStore, LockWait, Opened, Outcome, Session, StatementLog, Step, StepReport,
     Throttle,
     keyring::{awaits_first_key, has_room},
     online, option_file, prove, quote,
 };
 
-/// The shape of [`Report`].
+/// Schema of [`Report`].
 pub const SCHEMA: &str = "sealant.encrypt/1";
-/// How often leftovers are renewed before they are given up: other writers go on meanwhile.
-const RENEWALS: u32 = 6;
-/// After so many that change nothing in the doublewrite files these are left as they are.
-const RENEWALS_IN_VAIN: u32 = 2;
-/// The same where logs and undo stay in clear text, whose pages come back.
-const RENEWALS_BESIDE_CLEAR: u32 = 2;
+/// How often leftovers are rewritten before the run gives up: other clients keep writing.
+const MAX_RENEWALS: u32 = 6;
+/// Give up after this many attempts that change nothing in the doublewrite files.
+const MAX_FRUITLESS_RENEWALS: u32 = 2;
+/// The limit if logs and undo stay in clear text, because their pages recur.
+const MAX_RENEWALS_WITH_CLEAR_LOGS: u32 = 2;
 
-/// How long relay logs in clear text may take to be applied before they are told.
-const RELAY_PATIENCE: Duration = Duration::from_secs(60);
+/// How long to wait until clear-text relay logs are applied.
+const RELAY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How often a run that waits looks whether it still has to.
-const PAUSE: Duration = Duration::from_millis(500);
+/// Polling interval of a waiting run.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What is to be encrypted.
+/// What to encrypt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
     /// Everything.
     #[default]
     All,
-    /// Tablespaces, and the settings for new ones.
+    /// Tablespaces, and the defaults for new ones.
     Tables,
     /// Redo, undo, binary and relay logs.
     Logs,
 }
 
-/// How a run goes.
+/// Options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What is to be encrypted.
+    /// What to encrypt.
     pub policy: Policy,
-    /// Only tables of these schemas; of all if empty.
+    /// Encrypt only tables of these schemas; of all schemas if empty.
     pub schemas: Vec<String>,
-    /// Tables larger than this are left alone, since writes to them wait for as long as they are copied.
+    /// Skip larger tables: writes to a table wait while it is copied.
     pub largest_table_bytes: Option<u64>,
-    /// Remove binary logs that were written in clear text.
+    /// Remove clear-text binary logs.
     pub purge_binlogs: bool,
-    /// Where we see the data directory, if that is not where the server says.
+    /// The data directory, if its path here differs from the server's.
     pub datadir: Option<PathBuf>,
-    /// The option file that gets the settings for the next start which the server does not keep itself.
+    /// Option file for settings that the server does not persist itself.
     pub option_file: Option<PathBuf>,
-    /// Copies of the keyring that have to open everything before anything is changed.
+    /// Copies of the keyring that must open everything before the run changes anything.
     pub keyring_copies: Vec<PathBuf>,
-    /// How locks are waited for.
-    pub patience: LockPatience,
-    /// How tables are encrypted on MySQL.
+    /// Lock timeout and retries.
+    pub lock_wait: LockWait,
+    /// Method for tables on MySQL.
     pub method: Method,
-    /// How long writers to a table may wait for its copy.
+    /// Maximum time that writers to a table may be blocked by its copy.
     pub lock_budget: Duration,
-    /// Whether replicas have keyrings, so that what a tool does may reach them.
+    /// Whether replicas have keyrings, so that the statements of online tools may be replicated.
     pub replicated: bool,
-    /// When to wait.
+    /// When to pause.
     pub throttle: Throttle,
 }
 
 impl Options {
-    /// Where we see the data directory.
+    /// Path of the data directory on this host.
     fn datadir_of(&self, session: &Session<'_>) -> PathBuf {
         self.datadir.clone().unwrap_or_else(|| session.identity().datadir.clone())
     }
 }
 
-/// A server and how to reach it.
+/// A server, and how to connect to it.
 #[derive(Clone, Debug)]
-pub struct Place {
-    /// Where and as whom.
+pub struct ServerAccess {
+    /// Address and user.
     pub target: Target,
-    /// Password, TLS, time-outs.
+    /// Password, TLS and timeouts.
     pub connect: server::Options,
 }
 
-/// How a step is done.
+/// Action of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The keyring is looked at, and its file and copies are proven.
+    /// Check the keyring, and prove that its file and copies open everything.
     ProveKeyring,
-    /// These statements.
+    /// Execute statements.
     Statements(Vec<String>),
-    /// The general tablespace of that name is encrypted in place.
+    /// Encrypt the general tablespace of this name in place.
     Tablespace(String),
-    /// One table is changed. With others in between, it may be gone by now.
+    /// Change one table, which may be dropped in the meantime.
     Table(TableChange),
-    /// Undo tablespaces are emptied and made anew.
+    /// Empty and recreate the undo tablespaces.
     RenewUndo,
-    /// Redo files are left behind.
+    /// Replace the redo files.
     RenewRedo,
-    /// Pages that are in memory are written.
+    /// Write dirty pages.
     WritePages,
-    /// The doublewrite files are written over.
+    /// Overwrite the doublewrite files.
     RenewDoublewrite,
-    /// Free pages that hold clear text are used again.
+    /// Reuse free pages that contain clear text.
     UseFreePages,
-    /// Binary logs in clear text are removed.
+    /// Remove clear-text binary logs.
     PurgeBinaryLogs,
-    /// Settings are added to an option file.
+    /// Add settings to an option file.
     OptionFile {
-        /// The file.
+        /// Path of the option file.
         path: PathBuf,
-        /// The lines.
+        /// Lines to add.
         lines: String,
     },
-    /// Nobody but administrators may write to a replica, and now they may, until the run ends.
+    /// Lift `super_read_only` on a replica until the run ends.
     LiftSuperReadOnly,
-    /// What an interrupted run has left is put right.
-    TidyUp,
-    /// The background threads are waited for.
+    /// Clean up after an interrupted run.
+    CleanUp,
+    /// Wait for the background threads.
     WaitForThreads,
 }
 
-/// One table to be encrypted.
+/// A table to encrypt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableChange {
     table: online::Table,
-    /// The server's own way.
+    /// The server's own statement for it.
     sql: String,
     /// Bytes of its tablespaces.
     bytes: u64,
     how: How,
 }
 
-/// Steps in their order, for that server.
+/// The steps for a server.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The server.
+    /// The server, as messages name it.
     pub server: String,
-    /// Its version.
+    /// Version of the server.
     pub version: String,
-    /// What tells it from every other server: the key of [`Control::begin`].
+    /// Unique identity of the server: the argument of [`Control::begin`].
     pub identity: String,
-    /// The steps.
+    /// Steps in order.
     pub steps: Vec<Step<Action>>,
-    /// What no step closes, and what to do about it.
+    /// What no step can encrypt, with remedies.
     pub leftovers: Vec<Leftover>,
-    /// Room for the largest copy of a table, if any is copied.
+    /// Disk space for the largest copy of a table, if there is one.
     pub room: Option<Room>,
 }
 
-/// What a run came to, or what it would do.
+/// Result of a run, or of planning one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// The server.
+    /// The server, as messages name it.
     pub server: String,
-    /// Its version.
+    /// Version of the server.
     pub version: String,
-    /// The steps in their order.
+    /// Steps in order.
     pub steps: Vec<StepReport>,
-    /// What is in clear text after it, as the bytes say.
+    /// Data in clear text after the run, according to the bytes on disk.
     pub leftovers: Vec<Leftover>,
-    /// Room for the largest copy of a table, when it was planned.
+    /// Disk space for the largest copy of a table, when the run was planned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub room: Option<Room>,
-    /// What the keyring, and each copy of it, was proven to open before anything was changed.
+    /// What the keyring and each copy opened before anything was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyring: Option<Opened>,
-    /// What the keyring was proven to open afterwards.
+    /// What the keyring opened afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keyring_after: Option<Opened>,
-    /// Whether it ended since somebody asked for it.
+    /// Whether the run was canceled.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub canceled: bool,
-    /// Whether every page of every file was read, and nothing that this server can encrypt is in
-    /// clear text.
+    /// Whether every page of every file was read, and nothing that this server can encrypt is in clear text.
     pub done: bool,
 }
 
-/// Files with keys, each with whether it is a copy, and the data directory.
+/// Files with keys, each with whether it is a copy; and the data directory.
 type KeyStores = (Vec<(KeyStore, bool)>, PathBuf);
 
-/// What goes on, for a status line.
+/// Receives text for a status line.
 pub type Progress<'p> = dyn Fn(&str) + 'p;
 
-/// Finds out what is to be done. Changes nothing.
+/// Determines the steps. Changes nothing.
 ///
 /// # Errors
-/// [`Error`] if the server cannot be asked or cannot encrypt.
-pub fn plan(place: &Place, options: &Options, log: &StatementLog, progress: &Progress<'_>) -> Result<Plan, Error> {
+/// [`Error`] if the server does not answer, or cannot encrypt.
+pub fn plan(
+    place: &ServerAccess,
+    options: &Options,
+    log: &StatementLog,
+    progress: &Progress<'_>,
+) -> Result<Plan, Error> {
     progress("asking the server");
-    let mut session = Session::open(&place.target, &place.connect, log, options.patience)?;
+    let mut session = Session::open(&place.target, &place.connect, log, options.lock_wait)?;
     if options.option_file.is_some() && session.identity().flavor() != Flavor::MariaDb && mysql::keeps_all(&session) {
         let reason = "MySQL keeps its settings by SET PERSIST; leave --option-file out".to_owned();
         return Err(Error::Unsupported { server: place.target.to_string(), reason });
@@ -229,7 +233,7 @@ pub fn plan(place: &Place, options: &Options, log: &StatementLog, progress: &Pro
     let version = session.identity().version.to_string();
     let mut leftovers: Vec<_> = scan.leftovers().into_iter().filter(|leftover| !leftover.closable).collect();
     if session.identity().flavor() != Flavor::MariaDb {
-        leftovers::add(&mut leftovers, mysql::miscalled(&mut session, options)?);
+        leftovers::add(&mut leftovers, mysql::misreported(&mut session, options)?);
         if options.option_file.is_none() {
             leftovers::add(&mut leftovers, mysql::not_kept(&session, options, &scan));
         }
@@ -241,7 +245,7 @@ pub fn plan(place: &Place, options: &Options, log: &StatementLog, progress: &Pro
     Ok(Plan { server: place.target.to_string(), version, identity, steps, leftovers, room })
 }
 
-/// For the largest table that is copied.
+/// Disk space for the largest table that is copied.
 fn room(datadir: &Path, steps: &[Step<Action>]) -> Option<Room> {
     let copied = steps.iter().filter_map(|step| match &step.action {
         Action::Table(TableChange { bytes, how: How::Copy | How::Online(_), .. }) => Some(*bytes),
@@ -250,12 +254,12 @@ fn room(datadir: &Path, steps: &[Step<Action>]) -> Option<Room> {
     copied.max().map(|bytes| Room::for_copy(datadir, bytes))
 }
 
-/// What a run would refuse to begin for: keys that are not there, or not in their file. Changes nothing.
+/// Checks the preconditions of a run: keys must exist in a file. Changes nothing.
 ///
 /// # Errors
-/// As [`Plan::run`] would give.
-pub fn may_begin(place: &Place, options: &Options, log: &StatementLog) -> Result<(), Error> {
-    let mut session = Session::open(&place.target, &place.connect, log, options.patience)?;
+/// Those that [`Plan::run`] would return.
+pub fn may_begin(place: &ServerAccess, options: &Options, log: &StatementLog) -> Result<(), Error> {
+    let mut session = Session::open(&place.target, &place.connect, log, options.lock_wait)?;
     prove_keyrings(&mut session, &place.target.to_string(), options).map(drop)
 }
 
@@ -265,7 +269,7 @@ fn key_stores(session: &mut Session<'_>, server: &str, options: &Options) -> Res
     stores(session, server, options)
 }
 
-/// What the keyring and each copy of it open; `None` if the keys are in no file yet.
+/// Proves the keyring and its copies; `None` if no file has keys yet.
 fn prove_keyrings(session: &mut Session<'_>, server: &str, options: &Options) -> Result<Option<Opened>, Error> {
     let (stores, datadir) = key_stores(session, server, options)?;
     let mut proven = None;
@@ -273,7 +277,7 @@ fn prove_keyrings(session: &mut Session<'_>, server: &str, options: &Options) ->
         if let (KeyStore::MySql(file), false) = (&store, is_copy) {
             has_room(file)?;
         }
-        // Before the first key there is nothing that the file would have to open.
+        // Without keys, nothing can be encrypted, and the file need not open anything.
         if is_copy || !awaits_first_key(session, &datadir, &store)? {
             proven = Some(prove(&datadir, &store)?);
         }
@@ -282,7 +286,7 @@ fn prove_keyrings(session: &mut Session<'_>, server: &str, options: &Options) ->
 }
 
 impl Plan {
-    /// The plan as a report of what would be done.
+    /// The plan as a report.
     #[must_use]
     pub fn report(&self) -> Report {
         let planned = |step: &Step<Action>| step.report(statements_of(&step.action), Outcome::Planned, 0.0);
@@ -300,61 +304,61 @@ impl Plan {
         }
     }
 
-    /// Carries the plan out. A step that fails is reported and the others go on, but for the proof
-    /// of the keyring, without which nothing is begun.
+    /// Executes the plan. A failed step is reported and the others continue, except for the proof of the keyring, which
+    /// must succeed first.
     ///
     /// # Errors
     /// [`Error`] if the keyring is not proven, the server is gone, or the log cannot be written.
     pub fn run(
         &self,
-        place: &Place,
+        place: &ServerAccess,
         options: &Options,
         log: &StatementLog,
         control: &Control,
         progress: &Progress<'_>,
     ) -> Result<Report, Error> {
         let mut result = self.run_steps(place, options, log, control, progress);
-        if control.owes_super_read_only() {
+        if control.must_restore_super_read_only() {
             result = read_only::put_back(place, options, log, control).and(result);
         }
         match &result {
-            Ok(report) if report.canceled => control.ended(Activity::Canceled, None)?,
-            Ok(report) if report.done => control.ended(Activity::Done, None)?,
-            Ok(_) => control.ended(Activity::Leftovers, None)?,
-            Err(error) => control.ended(Activity::Failed, Some(error.to_string()))?,
+            Ok(report) if report.canceled => control.finish(Activity::Canceled, None)?,
+            Ok(report) if report.done => control.finish(Activity::Done, None)?,
+            Ok(_) => control.finish(Activity::Leftovers, None)?,
+            Err(error) => control.finish(Activity::Failed, Some(error.to_string()))?,
         }
         result
     }
 
     fn run_steps(
         &self,
-        place: &Place,
+        place: &ServerAccess,
         options: &Options,
         log: &StatementLog,
         control: &Control,
         progress: &Progress<'_>,
     ) -> Result<Report, Error> {
-        let mut session = Session::open(&place.target, &place.connect, log, options.patience)?;
-        // A replica that got these statements and has no keyring would stop.
-        session.ask("SET SESSION sql_log_bin = OFF")?;
+        let mut session = Session::open(&place.target, &place.connect, log, options.lock_wait)?;
+        // A replica without a keyring would stop at these statements.
+        session.query("SET SESSION sql_log_bin = OFF")?;
         let within = |text: &str| {
             progress(text);
-            control.is_within(text);
+            control.set_progress(text);
         };
         let mut run = Run { session, place, options, control, progress: &within, steps: Vec::new(), keyring: None };
         let total = self.steps.iter().map(|step| step.bytes).sum();
-        control.tell(|state| (state.steps, state.bytes_total) = (self.steps.len(), total))?;
+        control.update(|state| (state.steps, state.bytes_total) = (self.steps.len(), total))?;
         for (number, step) in self.steps.iter().enumerate() {
-            control.at_step(number + 1, &step.what)?;
+            control.start_step(number + 1, &step.what)?;
             progress(&format!("step {} of {}: {}", number + 1, self.steps.len(), step.what));
             match run.wait_and_do(step) {
                 Err(Error::Canceled) => return run.canceled(self),
                 other => other?,
             }
-            control.tell(|state| state.bytes_done += step.bytes)?;
+            control.update(|state| state.bytes_done += step.bytes)?;
         }
-        control.at_step(self.steps.len(), "reading every page of every file")?;
-        let scan = match run.settle() {
+        control.start_step(self.steps.len(), "reading every page of every file")?;
+        let scan = match run.rescan_and_rewrite() {
             Err(Error::Canceled) => return run.canceled(self),
             other => other?,
         };
@@ -364,13 +368,13 @@ impl Plan {
                 if mariadb::encrypts_binary_logs(&mut run.session)? {
                     leftovers::name_purge(&mut leftovers);
                 }
-                mariadb::unsettled(&mut run.session, options, &scan)?
+                mariadb::pending_settings(&mut run.session, options, &scan)?
             }
             false => {
                 let resizes = redo::capacity(&mut run.session)?.is_some();
                 leftovers::name_remedies(&mut leftovers, &run.session.identity().version, resizes);
                 leftovers::add(&mut leftovers, mysql::not_kept(&run.session, options, &scan));
-                mysql::miscalled(&mut run.session, options)?
+                mysql::misreported(&mut run.session, options)?
             }
         };
         leftovers::add(&mut leftovers, more);
@@ -380,10 +384,10 @@ impl Plan {
     }
 }
 
-/// A run that goes on.
+/// A run in progress.
 struct Run<'r> {
     session: Session<'r>,
-    place: &'r Place,
+    place: &'r ServerAccess,
     options: &'r Options,
     control: &'r Control,
     progress: &'r Progress<'r>,
@@ -392,7 +396,7 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    /// Waits for as long as it is asked to, or has to, and does the step.
+    /// Waits as long as required, then executes the step.
     fn wait_and_do(&mut self, step: &Step<Action>) -> Result<(), Error> {
         let requests = self.control.requests();
         let takes = match step.blocks {
@@ -411,20 +415,20 @@ impl Run<'_> {
             };
             let Some((activity, why)) = waits else { break };
             (self.progress)(&format!("waiting: {}", why.as_deref().unwrap_or("paused")));
-            self.control.is_now(activity, why)?;
-            // Else the server would end a connection that says nothing for hours.
-            self.session.ask("SELECT 1")?;
-            sleep(PAUSE);
+            self.control.set_activity(activity, why)?;
+            // Keeps the connection alive: the server closes idle ones after hours.
+            self.session.query("SELECT 1")?;
+            sleep(POLL_INTERVAL);
         }
-        self.control.is_now(Activity::Running, None)?;
+        self.control.set_activity(Activity::Running, None)?;
         self.step(step)
     }
 
-    /// The report of a run that was asked to end: what was set for a while is set back.
+    /// The report of a canceled run, after restoring temporary settings.
     fn canceled(mut self, plan: &Plan) -> Result<Report, Error> {
-        let tidy = "put back what was set for a while";
-        if scratch::is_left(&mut self.session)? || !self.is_mariadb() && undo::is_left(&mut self.session)? {
-            self.step(&Step::quiet("tidy up", tidy, Action::TidyUp))?;
+        let tidy = "restore temporary settings";
+        if scratch::exists(&mut self.session)? || !self.is_mariadb() && undo::exists(&mut self.session)? {
+            self.step(&Step::quiet("tidy up", tidy, Action::CleanUp))?;
         }
         let leftovers = Scan::quick(self.place, self.options, self.progress)?.leftovers();
         Ok(Report { steps: self.steps, leftovers, keyring: self.keyring, canceled: true, ..plan.report() })
@@ -443,45 +447,45 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn perform(&mut self, action: &Action, ran: &mut Vec<String>) -> Result<Outcome, Error> {
+    fn perform(&mut self, action: &Action, executed: &mut Vec<String>) -> Result<Outcome, Error> {
         match action {
             Action::ProveKeyring => self.prove_keyring(),
             Action::Statements(statements) => {
                 for statement in statements {
-                    ran.push(statement.clone());
+                    executed.push(statement.clone());
                     self.session.change(statement)?;
                 }
                 Ok(Outcome::Done)
             }
             Action::Tablespace(name) => {
                 let datadir = self.options.datadir_of(&self.session);
-                in_place::encrypt(&mut self.session, &datadir, name, &self.control.requests(), self.progress, ran)
+                in_place::encrypt(&mut self.session, &datadir, name, &self.control.requests(), self.progress, executed)
             }
-            Action::Table(change) => self.table(change, ran),
+            Action::Table(change) => self.table(change, executed),
             Action::RenewUndo => {
                 let datadir = self.options.datadir_of(&self.session);
-                undo::renew(&mut self.session, &datadir, self.progress, ran)
+                undo::renew(&mut self.session, &datadir, self.progress, executed)
             }
-            Action::RenewRedo => redo::renew(&mut self.session, ran),
-            Action::WritePages => pages::write(&mut self.session, ran),
-            Action::RenewDoublewrite => doublewrite::renew(&mut self.session, ran),
-            Action::TidyUp => {
-                online::tidy_up(&mut self.session, ran)?;
-                scratch::set_back(&mut self.session, ran)?;
-                undo::tidy_up(&mut self.session, self.progress, ran)
+            Action::RenewRedo => redo::renew(&mut self.session, executed),
+            Action::WritePages => pages::write(&mut self.session, executed),
+            Action::RenewDoublewrite => doublewrite::renew(&mut self.session, executed),
+            Action::CleanUp => {
+                online::clean_up(&mut self.session, executed)?;
+                scratch::restore(&mut self.session, executed)?;
+                undo::clean_up(&mut self.session, self.progress, executed)
             }
             Action::OptionFile { path, lines } => self.add_options(path, lines),
-            Action::LiftSuperReadOnly => read_only::lift(&mut self.session, self.control, ran),
-            Action::PurgeBinaryLogs => binlogs::purge(&mut self.session, ran),
-            Action::UseFreePages => mariadb::use_free_pages(&mut self.session, self.progress, ran),
+            Action::LiftSuperReadOnly => read_only::lift(&mut self.session, self.control, executed),
+            Action::PurgeBinaryLogs => binlogs::purge(&mut self.session, executed),
+            Action::UseFreePages => mariadb::use_free_pages(&mut self.session, self.progress, executed),
             Action::WaitForThreads => {
                 let (throttle, requests) = (&self.options.throttle, self.control.requests());
-                mariadb::wait_for_threads(&mut self.session, throttle, &requests, self.progress, ran)
+                mariadb::wait_for_threads(&mut self.session, throttle, &requests, self.progress, executed)
             }
         }
     }
 
-    fn table(&mut self, change: &TableChange, ran: &mut Vec<String>) -> Result<Outcome, Error> {
+    fn table(&mut self, change: &TableChange, executed: &mut Vec<String>) -> Result<Outcome, Error> {
         let datadir = self.options.datadir_of(&self.session);
         if let Some(reason) = method::no_room(&datadir, change.bytes) {
             return Ok(Outcome::Failed { reason });
@@ -490,8 +494,8 @@ impl Run<'_> {
         let result = match &change.how {
             How::Leave(why) => return Ok(Outcome::Skipped { reason: why.clone() }),
             How::Copy => {
-                ran.push(change.sql.clone());
-                self.session.change_unless(&change.sql, &requests).map(|()| Outcome::Done)
+                executed.push(change.sql.clone());
+                self.session.change_cancelable(&change.sql, &requests).map(|()| Outcome::Done)
             }
             How::Online(tool) => {
                 let job = online::Job {
@@ -500,11 +504,11 @@ impl Run<'_> {
                     connect: &self.place.connect,
                     throttle: &self.options.throttle,
                     replicated: self.options.replicated,
-                    lock_wait: self.options.patience.wait,
+                    lock_wait: self.options.lock_wait.wait,
                     requests: requests.clone(),
                     progress: self.progress,
                 };
-                online::encrypt(&mut self.session, &job, &change.table, ran)
+                online::encrypt(&mut self.session, &job, &change.table, executed)
             }
         };
         match result {
@@ -531,8 +535,8 @@ impl Run<'_> {
         })
     }
 
-    /// The keyring may have got its first key by this run: it has to open everything now, and copies
-    /// of before may not.
+    /// This run may have generated the keyring's first key: the keyring must open everything now, and older copies may
+    /// not.
     fn prove_again(&mut self, leftovers: &mut Vec<Leftover>) -> Result<Option<Opened>, Error> {
         let (stores, datadir) = key_stores(&mut self.session, &self.place.target.to_string(), self.options)?;
         let mut after = None;
@@ -552,15 +556,16 @@ impl Run<'_> {
         Ok(after)
     }
 
-    /// Reads every page, and renews what is shown to hold clear text of before.
-    fn settle(&mut self) -> Result<Scan, Error> {
+    /// Reads every page, and rewrites what still has clear text.
+    fn rescan_and_rewrite(&mut self) -> Result<Scan, Error> {
         self.wait_for_relay_logs()?;
         let mut scan = Scan::deep(self.place, self.options, self.progress)?;
         let mut in_vain = 0;
-        let renewals = if self.options.policy == Policy::Tables { RENEWALS_BESIDE_CLEAR } else { RENEWALS };
+        let renewals = if self.options.policy == Policy::Tables { MAX_RENEWALS_WITH_CLEAR_LOGS } else { MAX_RENEWALS };
         for _ in 0..renewals {
-            let hopeless =
-                |step: &Step<Action>| in_vain >= RENEWALS_IN_VAIN && matches!(step.action, Action::RenewDoublewrite);
+            let hopeless = |step: &Step<Action>| {
+                in_vain >= MAX_FRUITLESS_RENEWALS && matches!(step.action, Action::RenewDoublewrite)
+            };
             let mut steps = self.renewals(&scan)?;
             steps.retain(|step| self.wanted(step) && !hopeless(step));
             if steps.is_empty() {
@@ -588,27 +593,27 @@ impl Run<'_> {
         Ok(scan.renewals().into_iter().chain(clear).collect())
     }
 
-    /// A replica removes relay logs in clear text itself when it has applied them.
+    /// A replica removes clear-text relay logs itself after it has applied them.
     fn wait_for_relay_logs(&mut self) -> Result<(), Error> {
         let status = self.session.replica_status();
         if !self.is_mariadb() && !self.session.encrypts(Encrypts::BinaryLogs) {
             return Ok(());
         }
-        if self.options.policy == Policy::Tables || self.session.ask(status)?.rows.is_empty() {
+        if self.options.policy == Policy::Tables || self.session.query(status)?.rows.is_empty() {
             return Ok(());
         }
         let (began, mut flushed) = (Instant::now(), false);
-        while began.elapsed() < RELAY_PATIENCE && !self.control.requests().cancel() {
+        while began.elapsed() < RELAY_TIMEOUT && !self.control.requests().cancel() {
             if !Scan::quick(self.place, self.options, self.progress)?.failed(audit::checks::RELAYLOG_PLAINTEXT.id) {
                 break;
             }
             if !flushed {
-                // The one in use may be one of them.
+                // The current relay log may be one of them.
                 self.session.change("FLUSH RELAY LOGS")?;
                 flushed = true;
             }
             (self.progress)("waiting until relay logs in clear text are applied");
-            sleep(PAUSE);
+            sleep(POLL_INTERVAL);
         }
         Ok(())
     }
@@ -630,7 +635,7 @@ impl Run<'_> {
     }
 }
 
-fn schemas_exist(session: &mut Session<'_>, place: &Place, options: &Options) -> Result<(), Error> {
+fn schemas_exist(session: &mut Session<'_>, place: &ServerAccess, options: &Options) -> Result<(), Error> {
     for name in &options.schemas {
         let sql = "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = ";
         if session.value(&format!("{sql}{}", quote::text(name)))?.as_deref() == Some("0") {
@@ -640,7 +645,7 @@ fn schemas_exist(session: &mut Session<'_>, place: &Place, options: &Options) ->
     Ok(())
 }
 
-/// Whether that schema's tables are to be encrypted.
+/// Whether the tables of a schema are to be encrypted.
 fn wanted(options: &Options, schema: &str) -> bool {
     options.schemas.is_empty() || options.schemas.iter().any(|known| known == schema)
 }

@@ -1,4 +1,4 @@
-//! Steps on MySQL 5.7 and later, and Percona Server.
+//! Steps for MySQL 5.7 and later, and Percona Server.
 
 use server::{
     Rows,
@@ -6,7 +6,7 @@ use server::{
 };
 
 use super::{
-    Action, How, KeyStores, Leftover, Method, Options, Place, Policy, Scan, TableChange, binlogs,
+    Action, How, KeyStores, Leftover, Method, Options, Policy, Scan, ServerAccess, TableChange, binlogs,
     clear::Clear,
     in_place,
     method::{Chooser, is_rebuildable},
@@ -16,7 +16,7 @@ use crate::{Blocks, Error, KeyStore, KeyringStatus, Session, Step, online::Table
 
 pub(super) fn steps(
     session: &mut Session<'_>,
-    place: &Place,
+    place: &ServerAccess,
     options: &Options,
     scan: &Scan,
 ) -> Result<Vec<Step<Action>>, Error> {
@@ -27,8 +27,8 @@ pub(super) fn steps(
     if options.method == Method::RebuildReplica {
         is_rebuildable(session)?;
     }
-    let settings = Settings::of(session)?;
-    let clear = Clear::of(session)?;
+    let settings = Settings::query(session)?;
+    let clear = Clear::query(session)?;
     let mut steps = vec![Step::quiet(
         "keyring",
         "prove that the keyring is active, takes new keys, and opens what is encrypted",
@@ -37,8 +37,8 @@ pub(super) fn steps(
     if read_only::is_super(session)? {
         steps.push(read_only::step());
     }
-    if scratch::is_left(session)? || undo::is_left(session)? {
-        steps.push(Step::quiet("tidy up", "put right what an interrupted run has left", Action::TidyUp));
+    if scratch::exists(session)? || undo::exists(session)? {
+        steps.push(Step::quiet("tidy up", "put right what an interrupted run has left", Action::CleanUp));
     }
     let (tables, logs) = (options.policy != Policy::Logs, options.policy != Policy::Tables);
     if tables {
@@ -64,7 +64,7 @@ pub(super) fn steps(
     if tables {
         steps.extend(option_file(session, options, scan));
     }
-    // What only looks needs no leave to write.
+    // Steps that only read do not need `super_read_only` lifted.
     let idle = steps.iter().all(|step| matches!(step.action, Action::ProveKeyring | Action::LiftSuperReadOnly));
     steps.retain(|step| !idle || step.action != Action::LiftSuperReadOnly);
     Ok(steps)
@@ -74,12 +74,12 @@ fn statement(id: &str, what: &str, sql: &str) -> Step<Action> {
     Step::quiet(id, what, Action::Statements(vec![sql.to_owned()]))
 }
 
-/// Variables that matter here.
+/// Values of relevant variables.
 struct Settings(Rows);
 
 impl Settings {
-    fn of(session: &mut Session<'_>) -> Result<Self, Error> {
-        Ok(Self(session.ask(
+    fn query(session: &mut Session<'_>) -> Result<Self, Error> {
+        Ok(Self(session.query(
             "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('default_table_encryption', 'innodb_undo_log_encrypt', \
              'innodb_redo_log_encrypt', 'binlog_encryption', 'innodb_change_buffering')",
         )?))
@@ -111,12 +111,12 @@ fn default_steps(
     if settings.is_off("default_table_encryption") {
         steps.push(set(session, "default", "encrypt the tables of new schemas", "default_table_encryption", "ON"));
     }
-    let schemas = session.ask(
+    let schemas = session.query(
         "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE DEFAULT_ENCRYPTION = 'NO' \
          AND SCHEMA_NAME NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')",
     )?;
     for schema in schemas.rows.iter().filter_map(|row| row.first()?.as_deref()) {
-        // That of an interrupted run is gone by then.
+        // The schema of an interrupted run is gone by then.
         if wanted(options, schema) && schema != scratch::SCHEMA {
             let sql = format!("ALTER SCHEMA {} DEFAULT ENCRYPTION = 'Y'", quote::name(schema));
             let step = statement(&format!("schema {schema}"), &format!("encrypt new tables of {schema}"), &sql);
@@ -136,7 +136,7 @@ fn log_steps(session: &Session<'_>, settings: &Settings) -> Vec<Step<Action>> {
     off.map(|(id, variable, what)| set(session, id, what, variable, "ON")).collect()
 }
 
-/// Sets a variable, for good where the server can.
+/// Sets a variable, persistently if the server can.
 fn set(session: &Session<'_>, id: &str, what: &str, variable: &str, value: &str) -> Step<Action> {
     statement(id, what, &setting(&session.identity().version, variable, value).statement)
 }
@@ -144,12 +144,12 @@ fn set(session: &Session<'_>, id: &str, what: &str, variable: &str, value: &str)
 /// Variables that a step may set, with their values.
 const SET: [(&str, &str); 2] = [("innodb_change_buffering", "'none'"), ("innodb_redo_log_encrypt", "ON")];
 
-/// Whether this server persists all that is set here.
+/// Whether this server can persist all settings of a run.
 pub(super) fn keeps_all(session: &Session<'_>) -> bool {
     SET.iter().all(|(variable, value)| setting(&session.identity().version, variable, value).line.is_none())
 }
 
-/// Lines for the next start that no statement writes for it and no option file holds.
+/// Settings for the next start that the server cannot persist and no option file has.
 fn lines(session: &Session<'_>, options: &Options, scan: &Scan) -> Vec<(&'static str, String)> {
     let asked = |variable: &str| match variable {
         "innodb_redo_log_encrypt" => options.policy != Policy::Tables && session.encrypts(Encrypts::Redo),
@@ -182,7 +182,7 @@ pub(super) fn not_kept(session: &Session<'_>, options: &Options, scan: &Scan) ->
     lines(session, options, scan).into_iter().map(leftover).collect()
 }
 
-/// What this server can make anew of what holds clear text.
+/// Steps that rewrite what still has clear text.
 pub(super) fn renewals(session: &mut Session<'_>, scan: &Scan) -> Result<Vec<Step<Action>>, Error> {
     let resizes = redo::capacity(session)?.is_some();
     let can = |action: &Action| match action {
@@ -216,13 +216,13 @@ fn tablespace_steps(session: &mut Session<'_>, options: &Options, clear: &Clear)
     Ok(steps)
 }
 
-/// Tablespaces that are encrypted and that the server calls clear.
-pub(super) fn miscalled(session: &mut Session<'_>, options: &Options) -> Result<Vec<Leftover>, Error> {
+/// Encrypted tablespaces that the server lists as unencrypted.
+pub(super) fn misreported(session: &mut Session<'_>, options: &Options) -> Result<Vec<Leftover>, Error> {
     let datadir = options.datadir_of(session);
     let mut leftovers = Vec::new();
-    for (name, _) in Clear::of(session)?.general {
+    for (name, _) in Clear::query(session)?.general {
         if in_place::is_encrypted(session, &datadir, &name)? {
-            leftovers.push(in_place::miscalled(&name));
+            leftovers.push(in_place::misreported(&name));
         }
     }
     Ok(leftovers)
@@ -230,15 +230,15 @@ pub(super) fn miscalled(session: &mut Session<'_>, options: &Options) -> Result<
 
 fn table_steps(
     session: &mut Session<'_>,
-    place: &Place,
+    place: &ServerAccess,
     options: &Options,
     clear: &Clear,
 ) -> Result<Vec<Step<Action>>, Error> {
-    let chooser = Chooser::of(session, options, &place.connect)?;
+    let chooser = Chooser::new(session, options, &place.connect)?;
     let mut steps = Vec::new();
     for table in clear.tables.iter().filter(|table| wanted(options, &table.schema)) {
         let moved = if table.in_system { "TABLESPACE = innodb_file_per_table, " } else { "" };
-        // No release takes ALGORITHM=INPLACE or LOCK=NONE for it.
+        // No release supports ALGORITHM=INPLACE or LOCK=NONE for it.
         let sql = format!("ALTER TABLE {} {moved}ENCRYPTION = 'Y', LOCK = SHARED", table.quoted());
         let how = chooser.choose(session, table)?;
         let (way, blocks) = match &how {
@@ -258,9 +258,9 @@ fn table_steps(
     Ok(steps)
 }
 
-/// The keyring, which has to be active and to take new keys, and its copies.
+/// The keyring, which must be active and accept new keys, and its copies.
 pub(super) fn key_stores(session: &mut Session<'_>, server: &str, options: &Options) -> Result<KeyStores, Error> {
-    let status = KeyringStatus::of(session)?.ok_or_else(|| Error::NoKeyring { server: server.to_owned() })?;
+    let status = KeyringStatus::query(session)?.ok_or_else(|| Error::NoKeyring { server: server.to_owned() })?;
     if status.read_only {
         return Err(Error::ReadOnlyKeyring { server: server.to_owned(), keyring: status.name });
     }

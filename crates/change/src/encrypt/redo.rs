@@ -1,7 +1,6 @@
-//! Redo files keep what was written in clear text until they are left behind. Resizing the log
-//! makes the server flush and leave files of the old size; the file in use is left when it is
-//! full, which takes as much writing as it has room.
-//! Seen on MySQL 9.7: 100 MiB to 8 MiB in four seconds, no clear block behind it.
+//! Redo files keep clear text until the server replaces them. Resizing the log makes the server flush and drop files of
+//! the old size; it drops the current file when that is full, which takes as many writes as the file has space.
+//! Seen on MySQL 9.7: 100 MiB to 8 MiB in four seconds, and no clear block remained.
 
 use std::{
     thread::sleep,
@@ -12,37 +11,38 @@ use super::scratch::Scratch;
 use crate::{Error, Outcome, Session};
 
 pub(super) const CAPACITY: &str = "innodb_redo_log_capacity";
-/// The least there can be.
+/// The minimum.
 const SMALL_BYTES: u64 = 8 << 20;
-/// MySQL 8.0: several times `innodb_log_buffer_size`, and twice what is written meanwhile. With 8 MiB, 8.0.33 came to a halt
-/// for good in one of two runs ("Out of space in the redo log", error MY-013059), until the capacity was raised.
+/// For MySQL 8.0: several times `innodb_log_buffer_size`, and twice what is written meanwhile. With 8 MiB, 8.0.33
+/// stopped permanently in one of two runs ("Out of space in the redo log", error MY-013059), until the capacity was
+/// increased.
 const SMALL_BYTES_OF_80: u64 = 64 << 20;
-const PATIENCE: Duration = Duration::from_secs(120);
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const TIMEOUT: Duration = Duration::from_secs(120);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-pub(super) fn renew(session: &mut Session<'_>, ran: &mut Vec<String>) -> Result<Outcome, Error> {
+pub(super) fn renew(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<Outcome, Error> {
     let Some(capacity) = capacity(session)? else { return Ok(cannot_resize()) };
-    let mut scratch = Scratch::make(session, ran)?;
+    let mut scratch = Scratch::make(session, executed)?;
     let outcome = pass(&mut scratch, capacity)?;
     scratch.remove()?;
     Ok(outcome)
 }
 
-/// `None` before 8.0.30, when the log had files of a fixed size.
+/// `None` before 8.0.30, when redo files had a fixed size.
 pub(super) fn capacity(session: &mut Session<'_>) -> Result<Option<u64>, Error> {
-    let rows = session.ask(&format!("SHOW GLOBAL VARIABLES LIKE '{CAPACITY}'"))?;
+    let rows = session.query(&format!("SHOW GLOBAL VARIABLES LIKE '{CAPACITY}'"))?;
     Ok(rows.value(0, "Value").and_then(|text| text.parse().ok()))
 }
 
 pub(super) fn cannot_resize() -> Outcome {
-    Outcome::Failed { reason: "this server can only change the size of its redo log by a restart".to_owned() }
+    Outcome::Failed { reason: "this server can change the size of its redo log only by a restart".to_owned() }
 }
 
-/// Writes the log from one end to the other while it is small.
+/// Writes the whole log once while it is small.
 pub(super) fn pass(scratch: &mut Scratch<'_, '_>, capacity: u64) -> Result<Outcome, Error> {
     let since_84 = scratch.session().identity().version.at_least(8, 4, 0);
     let small = if since_84 { SMALL_BYTES } else { SMALL_BYTES_OF_80 };
-    // A log that has that size already gets another one.
+    // If the log already has that size, use another one.
     let small = if capacity == small { small * 2 } else { small };
     let before = capacity.to_string();
     scratch.set(CAPACITY, &small.to_string(), &before)?;
@@ -53,21 +53,21 @@ pub(super) fn pass(scratch: &mut Scratch<'_, '_>, capacity: u64) -> Result<Outco
     Ok(if resized {
         Outcome::Done
     } else {
-        let seconds = PATIENCE.as_secs();
+        let seconds = TIMEOUT.as_secs();
         Outcome::Failed { reason: format!("the redo log was not resized within {seconds} s") }
     })
 }
 
 fn wait(session: &mut Session<'_>) -> Result<bool, Error> {
     let began = Instant::now();
-    // The state changes a moment after the statement has ended.
-    sleep(LOOK_EVERY);
-    while began.elapsed() < PATIENCE {
-        let state = session.ask("SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_resize_status'")?;
+    // The state changes shortly after the statement returns.
+    sleep(POLL_INTERVAL);
+    while began.elapsed() < TIMEOUT {
+        let state = session.query("SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_resize_status'")?;
         if state.value(0, "Value") == Some("OK") {
             return Ok(true);
         }
-        sleep(LOOK_EVERY);
+        sleep(POLL_INTERVAL);
     }
     Ok(false)
 }

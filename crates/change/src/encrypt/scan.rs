@@ -1,4 +1,4 @@
-//! What the bytes say, by the collectors and checks of `audit`.
+//! Reads the bytes on disk, with the collectors and checks of `audit`.
 
 use audit::{
     checks::{DOUBLEWRITE_PLAINTEXT, PAGE_PLAINTEXT, REDO_PLAINTEXT, UNDO_PLAINTEXT},
@@ -10,10 +10,10 @@ use audit::{
 use jiff::Timestamp;
 use server::{Flavor, ServerVersion, option_group};
 
-use super::{Action, Leftover, Options, Place, Progress, leftovers};
+use super::{Action, Leftover, Options, Progress, ServerAccess, leftovers};
 use crate::{Blocks, Error, Step};
 
-/// What was found of all that can rest in clear text.
+/// Findings about everything that can be in clear text on disk.
 pub(super) struct Scan {
     findings: Vec<Finding>,
     version: Option<ServerVersion>,
@@ -22,17 +22,17 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// Samples of each file.
-    pub(super) fn quick(place: &Place, options: &Options, progress: &Progress<'_>) -> Result<Self, Error> {
-        Self::of(place, options, false, progress)
+    /// Reads samples of each file.
+    pub(super) fn quick(place: &ServerAccess, options: &Options, progress: &Progress<'_>) -> Result<Self, Error> {
+        Self::run(place, options, false, progress)
     }
 
-    /// Every page of every file.
-    pub(super) fn deep(place: &Place, options: &Options, progress: &Progress<'_>) -> Result<Self, Error> {
-        Self::of(place, options, true, progress)
+    /// Reads every page of every file.
+    pub(super) fn deep(place: &ServerAccess, options: &Options, progress: &Progress<'_>) -> Result<Self, Error> {
+        Self::run(place, options, true, progress)
     }
 
-    fn of(place: &Place, options: &Options, deep: bool, progress: &Progress<'_>) -> Result<Self, Error> {
+    fn run(place: &ServerAccess, options: &Options, deep: bool, progress: &Progress<'_>) -> Result<Self, Error> {
         let show = |at: collect::Progress| progress(&format!("{}: {}, {} MiB read", at.step, at.files, at.bytes >> 20));
         let options = LiveOptions {
             datadir: options.datadir.clone(),
@@ -48,12 +48,12 @@ impl Scan {
         Ok(Self { findings, version, files_seen, host: facts.host })
     }
 
-    /// Whether the files could be read.
+    /// Whether the files were readable.
     pub(super) fn complete(&self) -> bool {
         self.files_seen
     }
 
-    /// Whether an option file switches that on for the next start; `None` if none could be read.
+    /// Whether an option file enables the setting; `None` if none was readable.
     pub(super) fn option_is_on(&self, name: &str) -> Option<bool> {
         let host = self.host.as_ref()?;
         let entry =
@@ -62,7 +62,7 @@ impl Scan {
         Some(entry.is_some_and(|entry| !entry.value.as_deref().is_some_and(off)))
     }
 
-    /// Whether that check failed for anything.
+    /// Whether the check failed for any artefact.
     pub(super) fn failed(&self, check: &str) -> bool {
         self.failures(check).next().is_some()
     }
@@ -71,14 +71,14 @@ impl Scan {
         self.findings.iter().any(|finding| finding.id == check && finding.status == Status::Unknown)
     }
 
-    /// What that check failed for.
+    /// Findings of the check that failed.
     pub(super) fn failures<'s>(&'s self, check: &'s str) -> impl Iterator<Item = &'s Finding> {
         self.findings.iter().filter(move |finding| finding.id == check && finding.status == Status::Fail)
     }
 
-    /// Whether each doublewrite file that fails holds as many clear pages as before, and one in the same slot. Some slots are
-    /// only used when the buffer pool has no room for what is read, which no statement of ours brings about: on
-    /// MySQL 9.7.4 with 2 GiB in a pool of 1 GiB seven stayed over six renewals.
+    /// Whether each failing doublewrite file has as many clear-text pages as before, one of them in the same slot. Some
+    /// slots are used only when the buffer pool is too small for what is read, which no statement here can cause: on
+    /// MySQL 9.7.4 with 2 GiB of data in a pool of 1 GiB, seven slots remained over six attempts.
     pub(super) fn same_doublewrite_slots(&self, before: &Self) -> bool {
         let same = |now: &Finding, then: &Finding| {
             now.message == then.message && now.evidence.iter().any(|slot| then.evidence.contains(slot))
@@ -87,18 +87,18 @@ impl Scan {
         self.failures(check).all(|now| before.failures(check).any(|then| same(now, then)))
     }
 
-    /// Everything in clear text, and what could not be looked at.
+    /// Everything in clear text, and everything that was not readable.
     pub(super) fn leftovers(&self) -> Vec<Leftover> {
-        leftovers::of(&self.findings, self.version.as_ref())
+        leftovers::from_findings(&self.findings, self.version.as_ref())
     }
 
-    /// Steps that make anew what holds clear text of before.
+    /// Steps that rewrite what still has clear text.
     pub(super) fn renewals(&self) -> Vec<Step<Action>> {
         if self.version.as_ref().is_some_and(|version| version.flavor == Flavor::MariaDb) {
             return self.free_pages().or_else(|| self.doublewrite_area()).into_iter().collect();
         }
         let undo = self.failed(UNDO_PLAINTEXT.id);
-        // Pages of a new copy that were not written yet prove nothing; leaving the redo files writes them.
+        // Unwritten pages of a new copy prove nothing; replacing the redo files writes them.
         let unwritten = self.has_unwritten_pages();
         let redo = self.failed(REDO_PLAINTEXT.id) || unwritten;
         let doublewrite = self.failed(DOUBLEWRITE_PLAINTEXT.id);
@@ -118,12 +118,12 @@ impl Scan {
         steps
     }
 
-    /// Whether a file holds none of the pages that would tell whether it is encrypted.
+    /// Whether a file has none of the pages that would show whether it is encrypted.
     pub(super) fn has_unwritten_pages(&self) -> bool {
         self.unknown(PAGE_PLAINTEXT.id)
     }
 
-    /// On MariaDB. Writes over the doublewrite area besides.
+    /// Only for MariaDB. Overwrites the doublewrite area as well.
     fn free_pages(&self) -> Option<Step<Action>> {
         let system = |artefact: &str| artefact.starts_with("undo") || artefact.starts_with("ibdata");
         let any = self.failures(PAGE_PLAINTEXT.id).any(|finding| system(&finding.artefact));

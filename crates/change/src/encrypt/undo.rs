@@ -1,6 +1,5 @@
-//! Undo tablespaces keep the clear pages of before until they are made anew. A tablespace that is set
-//! inactive is emptied by the purge threads and truncated; two others have to be active meanwhile.
-//! Source: MySQL manual, "Undo Tablespaces".
+//! Undo tablespaces keep old clear-text pages until they are recreated. The purge threads empty and truncate a
+//! tablespace that is set inactive; two others must be active meanwhile. Source: MySQL manual, "Undo Tablespaces".
 
 use std::{
     fs, io,
@@ -12,93 +11,94 @@ use std::{
 use super::Progress;
 use crate::{Error, Outcome, Session, quote};
 
-/// Stands in for the others, one after another.
-const STAND_IN: &str = "sealant_undo_stand_in";
-/// How long the purge threads get for one tablespace. A transaction that stays open keeps them
-/// from it for as long.
-const PATIENCE: Duration = Duration::from_secs(300);
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Temporary replacement for each of the others.
+const TEMPORARY_UNDO: &str = "sealant_undo_stand_in";
+/// Time limit of the purge threads for one tablespace. An open transaction can block them indefinitely.
+const TIMEOUT: Duration = Duration::from_secs(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(crate) fn renew(
     session: &mut Session<'_>,
     datadir: &Path,
     progress: &Progress<'_>,
-    ran: &mut Vec<String>,
+    executed: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
     let names = tablespaces(session)?;
     if names.is_empty() {
         let reason = "this server keeps its undo logs where they are: they cannot be encrypted".to_owned();
         return Ok(Outcome::Skipped { reason });
     }
-    if !names.iter().any(|(name, _)| name == STAND_IN) {
-        make_stand_in(session, datadir, ran)?;
+    if !names.iter().any(|(name, _)| name == TEMPORARY_UNDO) {
+        create_temporary_undo(session, datadir, executed)?;
     } else {
-        // A run before this one was interrupted.
-        set(session, ran, STAND_IN, "ACTIVE")?;
+        // An earlier run was interrupted.
+        set(session, executed, TEMPORARY_UNDO, "ACTIVE")?;
     }
     let mut stuck = Vec::new();
-    for (name, state) in names.iter().filter(|(name, _)| name != STAND_IN) {
+    for (name, state) in names.iter().filter(|(name, _)| name != TEMPORARY_UNDO) {
         progress(&format!("emptying the undo tablespace {name}"));
         if state == "active" {
-            set(session, ran, name, "INACTIVE")?;
+            set(session, executed, name, "INACTIVE")?;
         }
         if !wait_until_empty(session, name)? {
             stuck.push(name.clone());
         }
-        set(session, ran, name, "ACTIVE")?;
+        set(session, executed, name, "ACTIVE")?;
     }
-    if !drop_stand_in(session, ran)? {
-        stuck.push(STAND_IN.to_owned());
+    if !drop_temporary_undo(session, executed)? {
+        stuck.push(TEMPORARY_UNDO.to_owned());
     }
     Ok(outcome(&stuck))
 }
 
-/// MySQL 9.7.4 that is killed while it makes or drops an undo tablespace can forget the tablespace and keep its file, which is then
-/// in the way and nobody's.
-fn make_stand_in(session: &mut Session<'_>, datadir: &Path, ran: &mut Vec<String>) -> Result<(), Error> {
-    let sql = format!("CREATE UNDO TABLESPACE {STAND_IN} ADD DATAFILE '{STAND_IN}.ibu'");
-    match change(session, ran, &sql) {
+/// If MySQL 9.7.4 is killed while it creates or drops an undo tablespace, it may forget the tablespace but keep the
+/// file, which then blocks the name.
+fn create_temporary_undo(session: &mut Session<'_>, datadir: &Path, executed: &mut Vec<String>) -> Result<(), Error> {
+    let sql = format!("CREATE UNDO TABLESPACE {TEMPORARY_UNDO} ADD DATAFILE '{TEMPORARY_UNDO}.ibu'");
+    match change(session, executed, &sql) {
         Err(error) if error.is_wrong_file_name() => {
-            let used = format!("SELECT COUNT(*) FROM information_schema.FILES WHERE FILE_NAME LIKE '%{STAND_IN}.ibu'");
+            let used =
+                format!("SELECT COUNT(*) FROM information_schema.FILES WHERE FILE_NAME LIKE '%{TEMPORARY_UNDO}.ibu'");
             if session.value(&used)?.as_deref() != Some("0") {
                 return Err(error);
             }
             let directory = session.value("SELECT @@GLOBAL.innodb_undo_directory")?.unwrap_or_default();
-            let file = datadir.join(directory).join(format!("{STAND_IN}.ibu"));
+            let file = datadir.join(directory).join(format!("{TEMPORARY_UNDO}.ibu"));
             session.note(&format!("remove {}, which no tablespace has", file.display()))?;
             fs::remove_file(&file).map_err(|_: io::Error| error)?;
-            change(session, ran, &sql)
+            change(session, executed, &sql)
         }
         other => other,
     }
 }
 
-/// Whether an interrupted run has left something.
-pub(crate) fn is_left(session: &mut Session<'_>) -> Result<bool, Error> {
-    Ok(tablespaces(session)?.iter().any(|(name, state)| name == STAND_IN || state != "active"))
+/// Whether an interrupted run has left an undo tablespace inactive or the replacement.
+pub(crate) fn exists(session: &mut Session<'_>) -> Result<bool, Error> {
+    Ok(tablespaces(session)?.iter().any(|(name, state)| name == TEMPORARY_UNDO || state != "active"))
 }
 
-/// All but the stand-in take part again, and that goes.
-pub(crate) fn tidy_up(
+/// Activates all undo tablespaces and drops the replacement.
+pub(crate) fn clean_up(
     session: &mut Session<'_>,
     progress: &Progress<'_>,
-    ran: &mut Vec<String>,
+    executed: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
     let names = tablespaces(session)?;
-    for (name, _) in names.iter().filter(|(name, state)| name != STAND_IN && state != "active") {
-        set(session, ran, name, "ACTIVE")?;
+    for (name, _) in names.iter().filter(|(name, state)| name != TEMPORARY_UNDO && state != "active") {
+        set(session, executed, name, "ACTIVE")?;
     }
-    progress("emptying the undo tablespace that stood in for others");
-    let is_there = names.iter().any(|(name, _)| name == STAND_IN);
-    let stuck = if is_there && !drop_stand_in(session, ran)? { vec![STAND_IN.to_owned()] } else { Vec::new() };
+    progress("emptying the temporary undo tablespace");
+    let is_there = names.iter().any(|(name, _)| name == TEMPORARY_UNDO);
+    let stuck =
+        if is_there && !drop_temporary_undo(session, executed)? { vec![TEMPORARY_UNDO.to_owned()] } else { Vec::new() };
     Ok(outcome(&stuck))
 }
 
-fn drop_stand_in(session: &mut Session<'_>, ran: &mut Vec<String>) -> Result<bool, Error> {
-    set(session, ran, STAND_IN, "INACTIVE")?;
-    let empty = wait_until_empty(session, STAND_IN)?;
+fn drop_temporary_undo(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<bool, Error> {
+    set(session, executed, TEMPORARY_UNDO, "INACTIVE")?;
+    let empty = wait_until_empty(session, TEMPORARY_UNDO)?;
     if empty {
-        change(session, ran, &format!("DROP UNDO TABLESPACE {STAND_IN}"))?;
+        change(session, executed, &format!("DROP UNDO TABLESPACE {TEMPORARY_UNDO}"))?;
     }
     Ok(empty)
 }
@@ -107,37 +107,37 @@ fn outcome(stuck: &[String]) -> Outcome {
     if stuck.is_empty() {
         return Outcome::Done;
     }
-    let seconds = PATIENCE.as_secs();
+    let seconds = TIMEOUT.as_secs();
     let names = stuck.join(", ");
     let reason =
         format!("{names}: not empty after {seconds} s: an old transaction keeps row versions; run it again later");
     Outcome::Failed { reason }
 }
 
-/// Names and states; none where undo tablespaces cannot be made anew.
+/// Names and states; empty where undo tablespaces cannot be recreated.
 fn tablespaces(session: &mut Session<'_>) -> Result<Vec<(String, String)>, Error> {
     let Some(query) = session.dictionary().undo else { return Ok(Vec::new()) };
-    let rows = session.ask(query)?;
+    let rows = session.query(query)?;
     let row = |row| Some((rows.value(row, "name")?.to_owned(), rows.value(row, "state")?.to_owned()));
     Ok((0..rows.rows.len()).filter_map(row).collect())
 }
 
 fn wait_until_empty(session: &mut Session<'_>, name: &str) -> Result<bool, Error> {
     let began = Instant::now();
-    while began.elapsed() < PATIENCE {
+    while began.elapsed() < TIMEOUT {
         if tablespaces(session)?.iter().any(|(known, state)| known == name && state == "empty") {
             return Ok(true);
         }
-        sleep(LOOK_EVERY);
+        sleep(POLL_INTERVAL);
     }
     Ok(false)
 }
 
-fn set(session: &mut Session<'_>, ran: &mut Vec<String>, name: &str, state: &str) -> Result<(), Error> {
-    change(session, ran, &format!("ALTER UNDO TABLESPACE {} SET {state}", quote::name(name)))
+fn set(session: &mut Session<'_>, executed: &mut Vec<String>, name: &str, state: &str) -> Result<(), Error> {
+    change(session, executed, &format!("ALTER UNDO TABLESPACE {} SET {state}", quote::name(name)))
 }
 
-fn change(session: &mut Session<'_>, ran: &mut Vec<String>, sql: &str) -> Result<(), Error> {
-    ran.push(sql.to_owned());
+fn change(session: &mut Session<'_>, executed: &mut Vec<String>, sql: &str) -> Result<(), Error> {
+    executed.push(sql.to_owned());
     session.change(sql)
 }

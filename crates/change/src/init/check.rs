@@ -1,4 +1,4 @@
-//! Whether a server uses its keyring, in a safe way, and whether that and copies of it open what exists.
+//! Checks whether a server uses its keyring safely, and whether the keyring and its copies open all files.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use server::{Flavor, Options, Target};
 
 use super::Error;
 use crate::{
-    KeyManagement, KeyStore, KeyringStatus, LockPatience, Session, StatementLog,
+    KeyManagement, KeyStore, KeyringStatus, LockWait, Session, StatementLog,
     keyring::{LOST, awaits_first_key, in_memory, lacking},
     prove,
     rotate::{self, copy::KeyringCopy, data_files},
@@ -22,110 +22,110 @@ use crate::{
 /// Name and version of the JSON document.
 pub const CHECK_SCHEMA: &str = "sealant.keyring-check/1";
 
-/// An encrypted table, for which the server has to fetch a key, and on MySQL to make one if there is none.
+/// Schema with an encrypted table, for which the server must fetch a key and, on MySQL, generate one if there is none.
 const SCRATCH: &str = "sealant_keyring_check";
 
-/// What is wanted.
+/// Options of a check.
 #[derive(Clone, Debug, Default)]
 pub struct CheckRequest {
-    /// The data directory, if it is elsewhere than the server says.
+    /// The data directory, if its path here differs from the server's.
     pub datadir: Option<PathBuf>,
-    /// The keyring or key file, if it is elsewhere than the server says.
+    /// The keyring or key file, if its path here differs from the server's.
     pub keyring: Option<PathBuf>,
-    /// Copies that have to open everything, too.
+    /// Copies that must open everything, too.
     pub copies: Vec<PathBuf>,
-    /// Make an encrypted table, and drop it.
+    /// Create an encrypted table and drop it.
     pub write_test: bool,
 }
 
-/// What was found.
+/// Result of a check.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {
     /// [`CHECK_SCHEMA`].
     pub schema: &'static str,
-    /// The server.
+    /// The server, as messages name it.
     pub server: String,
-    /// Its version.
+    /// Version of the server.
     pub version: String,
-    /// What was looked at, in order.
+    /// Results of the single checks, in order.
     pub items: Vec<Item>,
-    /// Whether nothing failed.
+    /// Whether no check failed.
     pub sound: bool,
 }
 
-/// One thing that was looked at.
+/// Result of a single check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Item {
-    /// Its name.
+    /// Name of the check.
     pub check: &'static str,
-    /// How it is.
-    pub state: State,
-    /// What was seen.
+    /// Its state.
+    pub state: CheckState,
+    /// What was found.
     pub detail: String,
-    /// What to do, if it failed.
+    /// The remedy, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
 
-/// How something is.
+/// State of a single check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
-    /// As it should be.
+pub enum CheckState {
+    /// Passed.
     Ok,
-    /// Not as it should be.
+    /// Failed.
     Failed,
-    /// Not looked at.
+    /// Not executed.
     Skipped,
 }
 
-/// Looks at a running server. It is changed only by the test that writes, if that is asked for.
+/// Checks a running server. Only the write test changes it, if requested.
 ///
 /// # Errors
-/// [`Error`] if the server or its files cannot be looked at.
+/// [`Error`] if the server or its files cannot be read.
 pub fn check(
     target: &Target,
     options: &Options,
     request: &CheckRequest,
     log: &StatementLog,
 ) -> Result<CheckReport, Error> {
-    let mut session = Session::open(target, options, log, LockPatience::default())?;
+    let mut session = Session::open(target, options, log, LockWait::default())?;
     let datadir = data_files::places(&mut session, request.datadir.as_deref())?.into_iter().next().unwrap_or_default();
     let version = session.identity().version.to_string();
-    let mut look = Look { session, request, datadir, items: Vec::new() };
+    let mut look = Checker { session, request, datadir, items: Vec::new() };
     look.all()?;
-    let sound = look.items.iter().all(|item| item.state != State::Failed);
+    let sound = look.items.iter().all(|item| item.state != CheckState::Failed);
     Ok(CheckReport { schema: CHECK_SCHEMA, server: target.to_string(), version, items: look.items, sound })
 }
 
-/// A look under way.
-struct Look<'r, 'l> {
+/// A check in progress.
+struct Checker<'r, 'l> {
     session: Session<'l>,
     request: &'r CheckRequest,
     datadir: PathBuf,
     items: Vec<Item>,
 }
 
-impl Look<'_, '_> {
+impl Checker<'_, '_> {
     fn all(&mut self) -> Result<(), Error> {
         let Some(store) = self.active()? else { return Ok(()) };
         if self.request.write_test {
             self.write();
         } else {
-            self.add("write-test", State::Skipped, "--write-test makes and drops an encrypted table", "");
+            self.add("write-test", CheckState::Skipped, "--write-test makes and drops an encrypted table", "");
         }
         let Some(store) = store else {
-            self.add("opens", State::Skipped, "the keys are in no file that could be tried", "");
+            self.add("opens", CheckState::Skipped, "the keys are in no file that could be tried", "");
             return Ok(());
         };
         self.place(store.path());
         self.modes(&store);
         match awaits_first_key(&mut self.session, &self.datadir, &store) {
             Ok(true) => {
-                self.add("opens", State::Skipped, "there is no key yet; the first encrypted table makes one", "")
+                self.add("opens", CheckState::Skipped, "there is no key yet; the first encrypted table makes one", "")
             }
             Ok(false) => self.opens("opens", &store),
-            Err(error) => self.add("opens", State::Failed, &error.to_string(), LOST),
+            Err(error) => self.add("opens", CheckState::Failed, &error.to_string(), LOST),
         }
         for copy in &self.request.copies {
             self.opens("copy-opens", &store.copy(copy.clone()));
@@ -133,40 +133,40 @@ impl Look<'_, '_> {
         Ok(())
     }
 
-    fn add(&mut self, check: &'static str, state: State, detail: &str, remedy: &str) {
-        let remedy = (state == State::Failed).then(|| remedy.to_owned());
+    fn add(&mut self, check: &'static str, state: CheckState, detail: &str, remedy: &str) {
+        let remedy = (state == CheckState::Failed).then(|| remedy.to_owned());
         self.items.push(Item { check, state, detail: detail.to_owned(), remedy });
     }
 
-    /// `None` if nothing is active; else where the keys are, if that is a file.
+    /// `None` if no keyring is active; else the key store, if it is a file.
     fn active(&mut self) -> Result<Option<Option<KeyStore>>, Error> {
         let given = self.request.keyring.clone();
         let found = if self.session.identity().flavor() == Flavor::MariaDb {
-            KeyManagement::of(&mut self.session)?.map(|plugin| {
+            KeyManagement::query(&mut self.session)?.map(|plugin| {
                 let password = plugin.password;
                 let store = given.or(plugin.file).map(|file| KeyStore::MariaDb { file, password });
                 (plugin.name, store, false)
             })
         } else {
-            KeyringStatus::of(&mut self.session)?
+            KeyringStatus::query(&mut self.session)?
                 .map(|status| (status.name, given.or(status.file).map(KeyStore::MySql), status.read_only))
         };
         let Some((name, store, read_only)) = found else {
             let remedy = "`sealant keyring init`, then restart the server; if that is done, its error log says why not";
-            self.add("active", State::Failed, "no keyring or key management is active", remedy);
+            self.add("active", CheckState::Failed, "no keyring or key management is active", remedy);
             return Ok(None);
         };
-        let state = if read_only { State::Failed } else { State::Ok };
+        let state = if read_only { CheckState::Failed } else { CheckState::Ok };
         let detail = if read_only { format!("{name} is active, but read-only") } else { format!("{name} is active") };
         self.add("active", state, &detail, "set \"read_only\": false in its configuration and restart the server");
         Ok(Some(store))
     }
 
-    /// Whether the server can encrypt something new.
+    /// Whether the server can encrypt a new table.
     fn write(&mut self) {
         let encrypted =
             if self.session.identity().flavor() == Flavor::MariaDb { "ENCRYPTED = YES" } else { "ENCRYPTION = 'Y'" };
-        let _ = self.session.ask("SET SESSION sql_log_bin = 0");
+        let _ = self.session.query("SET SESSION sql_log_bin = 0");
         let statements = [
             format!("CREATE SCHEMA IF NOT EXISTS {SCRATCH}"),
             format!("CREATE TABLE IF NOT EXISTS {SCRATCH}.t (id INT PRIMARY KEY) ENGINE = InnoDB {encrypted}"),
@@ -175,10 +175,10 @@ impl Look<'_, '_> {
         let made = statements.iter().try_for_each(|sql| self.session.change(sql));
         let gone = self.session.change(&format!("DROP SCHEMA IF EXISTS {SCRATCH}"));
         match made.and(gone) {
-            Ok(()) => self.add("write-test", State::Ok, "an encrypted table was made and dropped", ""),
+            Ok(()) => self.add("write-test", CheckState::Ok, "an encrypted table was made and dropped", ""),
             Err(error) => {
                 let remedy = "look at the server's error log; may its user write the keyring's directory?";
-                self.add("write-test", State::Failed, &error.to_string(), remedy);
+                self.add("write-test", CheckState::Failed, &error.to_string(), remedy);
             }
         }
     }
@@ -187,15 +187,15 @@ impl Look<'_, '_> {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let inside = real(keyring).starts_with(real(&self.datadir));
         let (state, detail) = if inside {
-            (State::Failed, format!("{} lies inside the data directory", keyring.display()))
+            (CheckState::Failed, format!("{} lies inside the data directory", keyring.display()))
         } else {
-            (State::Ok, format!("{} lies outside the data directory", keyring.display()))
+            (CheckState::Ok, format!("{} lies outside the data directory", keyring.display()))
         };
         self.add("place", state, &detail, "move it, since whoever copies the data directory has the keys, too");
     }
 
-    /// Nobody but the server's user reads keys, and nobody else writes where they are: as the audit judges it, of
-    /// which the least, a file that the owner's private group may read, is told and does not fail.
+    /// Only the server's user may read the keys and write their directory, by the rules of the audit. Read permission
+    /// for the owner's private group is mentioned, but does not fail.
     fn modes(&mut self, store: &KeyStore) {
         let owner = fs::metadata(&self.datadir).map(|metadata| metadata.uid()).ok();
         let mut paths = vec![store.path().to_owned()];
@@ -206,16 +206,16 @@ impl Look<'_, '_> {
         let words = faults.iter().map(|(words, _)| words.as_str()).collect::<Vec<_>>().join("; ");
         let remedy = "chmod 0600 the files, 0700 their directory, and chown both to the server's user";
         match faults.iter().map(|(_, severity)| *severity).max() {
-            None => self.add("modes", State::Ok, "only the server's user reads the keys", ""),
+            None => self.add("modes", CheckState::Ok, "only the server's user reads the keys", ""),
             Some(Severity::Medium) => {
                 let detail = format!("{words}, which is its owner's own; 0600 keeps it from everybody");
-                self.add("modes", State::Ok, &detail, "");
+                self.add("modes", CheckState::Ok, &detail, "");
             }
-            Some(_) => self.add("modes", State::Failed, &words, remedy),
+            Some(_) => self.add("modes", CheckState::Failed, &words, remedy),
         }
     }
 
-    /// A key that the running server has in memory alone is lost when it stops, even if no file asks for it yet.
+    /// A key that exists only in the running server's memory is lost when it stops, even if no file needs it yet.
     fn is_whole(&mut self, store: &KeyStore) -> Result<(), Error> {
         let Ok(memory) = in_memory(&mut self.session) else { return Ok(()) };
         let copy = KeyringCopy::read(store)?;
@@ -230,17 +230,17 @@ impl Look<'_, '_> {
         match whole.and_then(|()| Ok(prove(&self.datadir, store)?)) {
             Ok(opened) => {
                 let detail = format!("{} opens {} encrypted files", store.path().display(), opened.encrypted_files);
-                self.add(check, State::Ok, &detail, "");
+                self.add(check, CheckState::Ok, &detail, "");
             }
             Err(error) => {
                 let remedy = if check == "opens" { LOST } else { "copy the keyring again" };
-                self.add(check, State::Failed, &error.to_string(), remedy);
+                self.add(check, CheckState::Failed, &error.to_string(), remedy);
             }
         }
     }
 }
 
-/// What is wrong with the access to a file with keys, each with the mode that it has.
+/// Problems with the permissions of a key file, each with the actual mode.
 fn faults(path: &Path, server: Option<u32>) -> Vec<(String, Severity)> {
     let Ok(metadata) = fs::metadata(path) else { return Vec::new() };
     let access = KeyAccess {

@@ -1,105 +1,105 @@
-//! Why a keyring was not set up or not proven.
+//! Errors of setting up or checking a keyring.
 
 use std::{borrow::Cow, io, path::PathBuf};
 
-/// Why a keyring was not set up or not proven. No message holds a key.
+/// Why a keyring was not set up or not proven. No message contains a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server, or a statement.
+    /// The server, or a statement, failed.
     #[error(transparent)]
     Change(#[from] crate::Error),
-    /// The server's files or keyring.
+    /// The server's files or keyring cannot be used.
     #[error(transparent)]
     Keys(#[from] crate::rotate::Error),
-    /// No server is named.
+    /// No server was given.
     #[error("no server is named")]
     NoServer,
-    /// Keys are there already.
+    /// The server has keys already.
     #[error("{server}: {keyring} is active already")]
     Active {
         /// The server.
         server: String,
-        /// The component or plug-in.
+        /// Component or plug-in.
         keyring: String,
     },
-    /// Something is configured already, in another way.
+    /// Something else is configured already.
     #[error("{}: {reason}", path.display())]
     Configured {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it says.
+        /// What it contains.
         reason: String,
     },
-    /// A file with keys is there already.
-    #[error("{}: is there already, and keys are never overwritten", path.display())]
+    /// A key file exists already.
+    #[error("{}: exists already, and keys are never overwritten", path.display())]
     KeysExist {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The keyring would lie in the data directory.
+    /// The keyring would be in the data directory.
     #[error("{}: lies inside the data directory {}, with what it protects", keyring.display(), datadir.display())]
     InsideDatadir {
-        /// The keyring.
+        /// Path of the keyring.
         keyring: PathBuf,
-        /// The data directory.
+        /// Path of the data directory.
         datadir: PathBuf,
     },
-    /// This is no data directory of a server that is known.
+    /// The directory is not a data directory of a supported server.
     #[error("{}: {reason}", path.display())]
     NoDatadir {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// Why.
+        /// What is wrong.
         reason: String,
     },
-    /// The server on this host cannot be found.
+    /// The server's installation was not found on this host.
     #[error("{server}: {reason}")]
     NotFound {
         /// The server.
         server: String,
-        /// What is missing.
+        /// What was not found.
         reason: String,
     },
-    /// A directory for keys is open to others, or another's.
+    /// A directory for keys is accessible to others, or owned by another user.
     #[error("{}: {reason}", path.display())]
     Unsafe {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// Why.
+        /// What is wrong.
         reason: String,
     },
-    /// Something could not be looked at.
+    /// A file could not be read.
     #[error("{}: cannot be read: {source}", path.display())]
     Look {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
     /// An option file cannot be read.
     #[error("{0}")]
     OptionFile(#[source] server::Error),
-    /// Something could not be written.
+    /// A file could not be written.
     #[error("{}: cannot be written: {source}", path.display())]
     Write {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// No keys could be made, or a key file is not what it should be.
+    /// No keys could be generated, or a key file is not valid.
     #[error("{}: {source}", path.display())]
     Keyring {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: keyring::KeyringError,
     },
 }
 
 impl Error {
-    /// The next step, where there is one.
+    /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(
@@ -110,9 +110,9 @@ impl Error {
                     "give mysql://USER@HOST:PORT or --socket PATH, or --config FILE for a server that does not run"
                 }
                 Self::Active { .. } => "prove it with `sealant keyring check`",
-                Self::Configured { .. } => "finish or remove by hand what somebody began there; nothing was written",
+                Self::Configured { .. } => "complete or remove the existing configuration by hand; nothing was written",
                 Self::KeysExist { .. } => {
-                    "name another place with --keyring-file; if these keys are this server's, configure it by hand"
+                    "name another file with --keyring-file; if these keys are this server's, configure it by hand"
                 }
                 Self::InsideDatadir { .. } => {
                     "leave --keyring-file out, or add --inside-datadir if a copy of the data may hold its keys"

@@ -1,4 +1,4 @@
-//! Where a server has its things on this host.
+//! The server's installation on this host.
 
 use std::{
     fs,
@@ -10,15 +10,15 @@ use std::{
 use files::regular::{self, Links};
 use server::{
     Flavor, Identity, Options, Target,
-    option_file::{Entries, Told},
+    option_file::{Entries, OptionFileArguments},
     option_group,
 };
 use zeroize::Zeroizing;
 
 use super::{Error, Request};
-use crate::{KeyManagement, KeyringStatus, LockPatience, Session, StatementLog, rotate::data_files};
+use crate::{KeyManagement, KeyringStatus, LockWait, Session, StatementLog, rotate::data_files};
 
-/// Where plug-ins are on Debian, on Red Hat, and in archives.
+/// Plug-in directories on Debian, on Red Hat, and in archives.
 const PLUGINS: [&str; 6] = [
     "lib/mysql/plugin",
     "lib64/mysql/plugin",
@@ -29,29 +29,29 @@ const PLUGINS: [&str; 6] = [
 ];
 const DAEMONS: [&str; 4] = ["sbin/mysqld", "bin/mysqld", "libexec/mysqld", "sbin/mariadbd"];
 
-/// What has to be known of a server's host.
+/// Facts about a server's host.
 #[derive(Clone, Debug)]
 pub(super) struct Host {
     pub(super) flavor: Flavor,
     pub(super) datadir: PathBuf,
-    /// User and group of the data directory: those that the server runs as.
+    /// User and group of the data directory, which are those of the server.
     pub(super) owner: (u32, u32),
     pub(super) plugin_dir: PathBuf,
     pub(super) daemon_dir: Option<PathBuf>,
-    /// Which option files the running server reads; `None` if that is not known.
-    pub(super) told: Option<Told>,
+    /// Option files that the running server reads; `None` if unknown.
+    pub(super) told: Option<OptionFileArguments>,
 }
 
 impl Host {
-    /// Asks a running server. Keys that are active already are a reason to refuse.
-    pub(super) fn of_server(target: &Target, options: &Options, request: &Request) -> Result<Self, Error> {
+    /// Asks a running server. Refuses if keys are active already.
+    pub(super) fn from_server(target: &Target, options: &Options, request: &Request) -> Result<Self, Error> {
         let server = target.to_string();
         let log = StatementLog::open(Path::new("/dev/null"), &server, &target.user)?;
-        let mut session = Session::open(target, options, &log, LockPatience::default())?;
+        let mut session = Session::open(target, options, &log, LockWait::default())?;
         let identity = session.identity().clone();
         let active = match identity.flavor() {
-            Flavor::MariaDb => KeyManagement::of(&mut session)?.map(|plugin| plugin.name),
-            _ => KeyringStatus::of(&mut session)?.map(|status| status.name),
+            Flavor::MariaDb => KeyManagement::query(&mut session)?.map(|plugin| plugin.name),
+            _ => KeyringStatus::query(&mut session)?.map(|status| status.name),
         };
         if let Some(keyring) = active {
             return Err(Error::Active { server, keyring });
@@ -71,12 +71,12 @@ impl Host {
         let process = process(&identity);
         let running = process.as_deref().and_then(program_dir);
         let daemon_dir = request.daemon_dir.clone().or(running).or_else(|| daemon(basedir.as_deref()));
-        let told = process.as_deref().and_then(arguments).map(|arguments| Told::by(&arguments));
+        let told = process.as_deref().and_then(arguments).map(|arguments| OptionFileArguments::parse(&arguments));
         Ok(Self { flavor: identity.flavor(), datadir, owner, plugin_dir, daemon_dir, told })
     }
 
-    /// Reads the option file of a server that does not run.
-    pub(super) fn of_option_file(config: &Path, request: &Request) -> Result<Self, Error> {
+    /// Reads the option file of a stopped server.
+    pub(super) fn from_option_file(config: &Path, request: &Request) -> Result<Self, Error> {
         let entries = Entries::read(config).map_err(Error::OptionFile)?;
         let option =
             |key: &str| entries.last(option_group::SERVER, key).and_then(|entry| entry.value.text()).map(PathBuf::from);
@@ -99,7 +99,7 @@ impl Host {
     }
 }
 
-/// Without a slash at its end, as servers give it.
+/// Without a trailing slash, as servers report it.
 fn plain(path: &Path) -> PathBuf {
     path.components().collect()
 }
@@ -108,7 +108,7 @@ fn not_found(server: &str, reason: &str) -> Error {
     Error::NotFound { server: server.to_owned(), reason: reason.to_owned() }
 }
 
-/// The fork that made a data directory.
+/// The fork that created a data directory.
 fn flavor(datadir: &Path) -> Result<Flavor, Error> {
     let refuse = |reason: String| Error::NoDatadir { path: datadir.to_owned(), reason };
     fs::read_dir(datadir).map_err(|error| refuse(error.to_string()))?;
@@ -129,11 +129,11 @@ fn owner(datadir: &Path) -> Result<(u32, u32), Error> {
     Ok((metadata.uid(), metadata.gid()))
 }
 
-/// A running server in `/proc`; in a container, its number and paths are not ours.
+/// A running server in `/proc`. In a container its process id and paths are not those of this host.
 fn process(identity: &Identity) -> Option<PathBuf> {
-    const MOST_BYTES: u64 = 64;
+    const MAX_BYTES: u64 = 64;
     let file = identity.datadir.join(identity.pid_file.as_ref()?);
-    let pid = regular::read(&file, Links::Refused, MOST_BYTES).ok()?;
+    let pid = regular::read(&file, Links::Refused, MAX_BYTES).ok()?;
     let pid: u32 = String::from_utf8(pid).ok()?.trim().parse().ok()?;
     let process = PathBuf::from(format!("/proc/{pid}"));
     let program = fs::read_link(process.join("exe")).ok()?;

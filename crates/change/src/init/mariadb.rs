@@ -1,8 +1,7 @@
-//! What makes MariaDB load `file_key_management`: a key file, encrypted with a password that is in a file
-//! of its own, and options.
+//! Sets up MariaDB's `file_key_management`: a key file encrypted with a password, a password file, and options.
 //!
-//! The key file is encrypted as the server expects it without further options. AES-CBC, the default, and
-//! not AES-CTR, under which someone who can write to the disk can change chosen bits of a row.
+//! The key file uses the server's default encryption. Tables use AES-CBC, the default: with AES-CTR, someone who can
+//! write to the disk can flip chosen bits of a row.
 //! Source: MariaDB knowledge base, "File Key Management Encryption Plugin".
 
 use std::{
@@ -58,7 +57,7 @@ pub(super) fn parts(
     let what = format!("{} random keys, encrypted with the password", request.keys);
     let part = Part::secret(keys.to_owned(), &what, 0o600, owner);
     parts.push((part.there(there), Action::Keys { keys: request.keys, password: password.clone() }));
-    let site = OptionSite::of(host, request)?;
+    let site = OptionSite::find(host, request)?;
     if site.shared {
         notes.push(format!(
             "every server of this host that reads the group [{}] of {} gets these keys: name this server's own file with --config",
@@ -70,7 +69,7 @@ pub(super) fn parts(
     Ok(parts)
 }
 
-/// Whether a key file is there that the password opens, as a run that was interrupted left it.
+/// Whether a key file exists that the password opens: left by an interrupted run.
 fn is_own(keys: &Path, password: Option<&[u8]>) -> Result<bool, Error> {
     let Some(bytes) = read(keys)? else { return Ok(false) };
     let opened = password
@@ -78,7 +77,7 @@ fn is_own(keys: &Path, password: Option<&[u8]>) -> Result<bool, Error> {
     if opened { Ok(true) } else { Err(Error::KeysExist { path: keys.to_owned() }) }
 }
 
-/// Where this server, and if it can be no other, finds its options.
+/// The option file that the server reads.
 struct OptionSite {
     path: PathBuf,
     group: String,
@@ -87,7 +86,7 @@ struct OptionSite {
 }
 
 impl OptionSite {
-    fn of(host: &Host, request: &Request) -> Result<Self, Error> {
+    fn find(host: &Host, request: &Request) -> Result<Self, Error> {
         let told = host.told.clone().unwrap_or_default();
         let group = format!("mariadb{}", told.suffix.as_deref().unwrap_or_default());
         if let Some(config) = &request.config {
@@ -104,8 +103,8 @@ impl OptionSite {
             return Err(unknown("the server was started with --no-defaults, and reads no option file"));
         }
         let shared = told.suffix.is_none();
-        match told.alone.or(told.extra) {
-            // The server has left the directory that it was started in.
+        match told.only.or(told.extra) {
+            // The server has changed its working directory since it started.
             Some(path) if path.is_relative() => {
                 Err(unknown("the server was started with a relative path of its option file: name that with --config"))
             }
@@ -120,7 +119,7 @@ impl OptionSite {
     }
 }
 
-/// The lines that load the plug-in, at the end of the file if it is there.
+/// The lines that load the plug-in, to append to an existing file.
 fn options(keys: &Path, password: &Path, site: &OptionSite) -> Result<(Part, Action), Error> {
     let text = format!(
         "# Keys of this server, by `sealant keyring init`.\n\
@@ -161,7 +160,7 @@ fn included() -> Result<PathBuf, Error> {
     })
 }
 
-/// Option files have quotes, escapes and comments of their own.
+/// Option files have their own quotes, escapes and comments.
 fn fits_option_file(path: &Path) -> Result<(), Error> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,".contains(c);
     if path.to_str().is_some_and(|text| text.chars().all(plain)) {

@@ -1,10 +1,9 @@
-//! `sealant keyring init` and `check`: a keyring or key file for a server that has none, in a safe place
-//! and with safe modes, and whether the server then uses it.
+//! `sealant keyring init` and `check`: set up a keyring or key file for a server without one, with safe location and
+//! permissions, and check whether the server uses it.
 //!
-//! A plan is a list of [`Part`]s, each a directory or file. What is there already and is what it would be
-//! is left as it is, so that a run that was interrupted is finished by running it again; anything else
-//! that is there is a reason to refuse. No key and no keyring is ever overwritten. The last part written
-//! is the one that makes the server look for the others.
+//! A plan is a list of [`Part`]s: directories and files. A part that exists as planned is kept, so that running the
+//! command again completes an interrupted run; a part that exists with other content is refused. Keys and keyrings are
+//! never overwritten. The part that makes the server load the others is written last.
 
 mod check;
 mod error;
@@ -19,7 +18,7 @@ use serde::Serialize;
 use server::{Flavor, Options, Target};
 
 pub use self::{
-    check::{CHECK_SCHEMA, CheckReport, CheckRequest, Item, State, check},
+    check::{CHECK_SCHEMA, CheckReport, CheckRequest, CheckState, Item, check},
     error::Error,
     part::{Condition, Part},
 };
@@ -31,29 +30,28 @@ use self::{
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.keyring-init/1";
 
-/// What is wanted.
+/// Options of a set-up.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The server's option file: where a server that does not run has its data, and where MariaDB's
-    /// options are added.
+    /// The server's option file: it names the data directory of a stopped server, and receives MariaDB's options.
     pub config: Option<PathBuf>,
-    /// The data directory, if it is elsewhere than the server says.
+    /// The data directory, if its path here differs from the server's.
     pub datadir: Option<PathBuf>,
-    /// Where the keyring or key file is to be.
+    /// Path of the keyring or key file to create.
     pub keyring: Option<PathBuf>,
-    /// Where the password of MariaDB's key file is to be.
+    /// Path of the password file to create for MariaDB's key file.
     pub password: Option<PathBuf>,
-    /// Where the server's plug-ins and components are.
+    /// Directory of the server's plug-ins and components.
     pub plugin_dir: Option<PathBuf>,
-    /// The directory of `mysqld`.
+    /// Directory of `mysqld`.
     pub daemon_dir: Option<PathBuf>,
-    /// Accept a keyring inside the data directory.
+    /// Permit a keyring inside the data directory.
     pub inside_datadir: bool,
-    /// How many keys MariaDB's key file gets.
+    /// Number of keys in MariaDB's key file.
     pub keys: u32,
 }
 
-/// What is to be written, in order.
+/// What to write, in order.
 #[derive(Debug)]
 pub struct Plan {
     server: String,
@@ -63,7 +61,7 @@ pub struct Plan {
     notes: Vec<String>,
 }
 
-/// A plan, or what was written.
+/// A plan, or the result of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// [`SCHEMA`].
@@ -74,26 +72,26 @@ pub struct Report {
     pub flavor: String,
     /// The data directory.
     pub datadir: PathBuf,
-    /// The keyring or key file.
+    /// Path of the keyring or key file.
     pub keyring: PathBuf,
-    /// Directories and files, in the order in which they are written.
+    /// Directories and files, in the order of writing.
     pub parts: Vec<Part>,
-    /// What should be known.
+    /// Remarks.
     pub notes: Vec<String>,
-    /// What has to be done next, by whoever runs the server.
+    /// What the administrator must do next.
     pub next: String,
     /// Whether everything is written.
     pub done: bool,
 }
 
-/// Looks at the server and its host. Changes nothing.
+/// Examines the server and its host. Changes nothing.
 ///
 /// # Errors
-/// What forbids it.
+/// The reasons that prevent the set-up.
 pub fn plan(connection: Option<(&Target, &Options)>, request: &Request) -> Result<Plan, Error> {
     let (server, host) = match (connection, &request.config) {
-        (Some((target, options)), _) => (target.to_string(), Host::of_server(target, options, request)?),
-        (None, Some(config)) => (config.display().to_string(), Host::of_option_file(config, request)?),
+        (Some((target, options)), _) => (target.to_string(), Host::from_server(target, options, request)?),
+        (None, Some(config)) => (config.display().to_string(), Host::from_option_file(config, request)?),
         (None, None) => return Err(Error::NoServer),
     };
     let keyring = keyring_of(&host, request)?;
@@ -109,7 +107,7 @@ pub fn plan(connection: Option<(&Target, &Options)>, request: &Request) -> Resul
 }
 
 impl Plan {
-    /// What would be written.
+    /// The plan as a report.
     #[must_use]
     pub fn report(&self) -> Report {
         let parts: Vec<Part> = self.parts.iter().map(|(part, _)| part.clone()).collect();
@@ -126,10 +124,10 @@ impl Plan {
         }
     }
 
-    /// Writes it. What fails leaves what was written before; the same command goes on there.
+    /// Executes the plan. After an error the parts written so far remain; the same command continues.
     ///
     /// # Errors
-    /// [`Error::Write`], or why no keys could be made.
+    /// [`Error::Write`], or why no keys could be generated.
     pub fn carry_out(mut self) -> Result<Report, Error> {
         for (part, action) in &mut self.parts {
             if part.condition == Condition::Missing {
@@ -141,8 +139,8 @@ impl Plan {
     }
 }
 
-/// As given, or beside the data directory: `/var/lib/mysql-keyring/keyring` for `/var/lib/mysql`, which
-/// is where the packages of MySQL have it and where their AppArmor profiles allow it.
+/// The given path, or one next to the data directory: `/var/lib/mysql-keyring/keyring` for `/var/lib/mysql`, where
+/// MySQL's packages put it and their AppArmor profiles permit it.
 fn keyring_of(host: &Host, request: &Request) -> Result<PathBuf, Error> {
     let name = if host.flavor == Flavor::MariaDb { "keys.enc" } else { "keyring" };
     let keyring = match &request.keyring {

@@ -1,10 +1,9 @@
-//! What makes MySQL load `component_keyring_file`.
+//! Sets up MySQL's `component_keyring_file`.
 //!
-//! The server reads a manifest beside its program and a configuration beside the component. Both are of
-//! the installation, not of one server, so they only point to files of the same names in the data
-//! directory, which say what this server is to do.
-//! Source: MySQL manual, "Keyring Component Installation" and "Using the component_keyring_file
-//! File-Based Keyring Component", confirmed on 9.7.
+//! The server reads a manifest next to its program, and a configuration next to the component. Both belong to the
+//! installation and not to one server, so they only refer to files of the same names in the data directory.
+//! Source: MySQL manual, "Keyring Component Installation" and "Using the component_keyring_file File-Based Keyring
+//! Component"; confirmed on 9.7.
 
 use std::{
     fs,
@@ -72,8 +71,8 @@ pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, 
     Ok(parts)
 }
 
-/// The keyring without keys: a mysqld that root starts would make it before it becomes its own user, and could not
-/// write its first key to it then (ER 3185, confirmed on 9.7, which takes an empty file for a keyring without keys).
+/// An empty keyring. If root starts mysqld, it would create the file before it changes its user, and could then not
+/// write its first key (ER 3185; confirmed on 9.7, which accepts an empty file as a keyring without keys).
 fn empty(keyring: &Path, owner: (u32, u32)) -> Result<(Part, Action), Error> {
     let part = Part::secret(keyring.to_owned(), "keyring, to which the server adds its keys", 0o600, Some(owner));
     let metadata = match fs::symlink_metadata(keyring) {
@@ -88,7 +87,7 @@ fn empty(keyring: &Path, owner: (u32, u32)) -> Result<(Part, Action), Error> {
     Err(Error::KeysExist { path: keyring.to_owned() })
 }
 
-/// A file that is to say this, and nothing else that contradicts it.
+/// A file with this JSON value; an existing file must have it, too.
 fn file(
     path: PathBuf,
     what: &str,

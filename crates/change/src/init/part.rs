@@ -1,4 +1,4 @@
-//! Directories and files of a set-up, and writing them.
+//! Directories and files of a set-up.
 
 use std::{
     fs,
@@ -17,52 +17,52 @@ use files::WriteOptions;
 /// A directory or file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Part {
-    /// Where.
+    /// Path.
     pub path: PathBuf,
-    /// What it is for.
+    /// Purpose, for people.
     pub what: String,
-    /// Its permissions, in octal digits.
+    /// Permissions, in octal digits.
     #[serde(serialize_with = "octal")]
     pub mode: u32,
-    /// User and group by number; who runs this, if none.
+    /// User and group id; those of the caller, if `None`.
     pub owner: Option<(u32, u32)>,
-    /// Its content, where that is no secret.
+    /// Content, unless it is secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Whether it is there.
+    /// Whether the part exists.
     pub condition: Condition,
 }
 
-/// Whether a part is there.
+/// Whether a part exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {
     /// It would be written.
     Missing,
-    /// It was there, and is what it would be.
+    /// It existed as planned.
     There,
-    /// It was written now.
+    /// It was written.
     Written,
 }
 
 /// How a part is written.
 #[derive(Clone, Debug)]
 pub(super) enum Action {
-    /// As a directory.
+    /// Create a directory.
     Directory,
-    /// With its text.
+    /// Write its text.
     Text,
-    /// With its text at the end of what is there.
+    /// Append its text.
     Append,
-    /// With nothing in it.
+    /// Create an empty file.
     Empty,
-    /// With a new password.
+    /// Write a new password.
     Password,
-    /// With so many new keys, encrypted with the password in that file.
+    /// Write new keys, encrypted with the password in a file.
     Keys {
-        /// How many.
+        /// Number of keys.
         keys: u32,
-        /// The password's file.
+        /// Path of the password file.
         password: PathBuf,
     },
 }
@@ -72,7 +72,7 @@ fn octal<S: Serializer>(mode: &u32, serializer: S) -> Result<S::Ok, S::Error> {
 }
 
 impl Part {
-    /// A file with a text that is no secret.
+    /// A file with text that is not secret.
     pub(super) fn text(path: PathBuf, what: &str, mode: u32, owner: Option<(u32, u32)>, text: String) -> Self {
         Self { path, what: what.to_owned(), mode, owner, text: Some(text), condition: Condition::Missing }
     }
@@ -87,7 +87,7 @@ impl Part {
     }
 }
 
-/// The directory for the keys, which is the server's alone.
+/// The directory of the keys, accessible only to the server.
 pub(super) fn directory(keyring: &Path, owner: (u32, u32), datadir: &Path) -> Result<(Part, Action), Error> {
     let path = files::parent(keyring).to_owned();
     let part = Part::secret(path.clone(), "directory of the keyring", 0o700, Some(owner));
@@ -103,14 +103,14 @@ pub(super) fn directory(keyring: &Path, owner: (u32, u32), datadir: &Path) -> Re
     if metadata.uid() != owner.0 {
         return refuse(format!("belongs to user {}, not to the server's, {}", metadata.uid(), owner.0));
     }
-    // The data directory's own mode is for others to judge.
+    // The data directory's own mode is not judged here.
     if metadata.mode() & 0o027 != 0 && path != datadir {
         return refuse(format!("is open to others (mode {:04o})", metadata.mode() & 0o7777));
     }
     Ok((Part { mode: metadata.mode() & 0o7777, ..part }.there(true), Action::Directory))
 }
 
-/// What a file holds; `None` if there is none.
+/// Content of a file; `None` if it does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
     match keyring::read_file(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -119,7 +119,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
     }
 }
 
-/// Writes a part that is missing.
+/// Writes a missing part.
 pub(super) fn written(part: &Part, action: &Action) -> Result<(), Error> {
     let path = &part.path;
     let failed = |source: io::Error| Error::Write { path: path.clone(), source };

@@ -1,4 +1,4 @@
-//! What a server's keys are kept in, and the names of those that are there.
+//! The back end that stores a server's keys, and the names of these keys.
 
 use std::{
     collections::BTreeSet,
@@ -17,30 +17,30 @@ use crate::{
     rotate::{Error, copy::KeyringCopy},
 };
 
-/// A component or plug-in that keeps keys.
+/// A component or plug-in that stores keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BackEnd {
-    /// Its name.
+    /// Name of the component or plug-in.
     pub name: String,
-    /// Where it keeps them.
+    /// Location of the keys.
     #[serde(flatten)]
     pub storage: Storage,
-    /// Whether it takes no new keys.
+    /// Whether it accepts no new keys.
     pub read_only: bool,
 }
 
-/// Where keys are kept.
+/// Location of the keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "storage")]
 pub enum Storage {
-    /// In a file that was read.
+    /// A file that was read.
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// In a service, whose names come from the server, or in a file that cannot be read from here.
+    /// A service, whose key names the server reports; or an unreadable file.
     Elsewhere {
-        /// The file, if it is one.
+        /// Path, if it is a file.
         #[serde(skip_serializing_if = "Option::is_none")]
         path: Option<PathBuf>,
         /// Why it was not read.
@@ -48,44 +48,44 @@ pub enum Storage {
     },
 }
 
-/// What there is of keys.
+/// The available keys.
 pub(super) struct Holding {
     pub(super) back_end: Option<BackEnd>,
-    /// Names; `None` if nobody says them.
+    /// Names; `None` if unknown.
     pub(super) held: Option<BTreeSet<String>>,
-    /// Names that the running server has in memory, which is no proof that it finds them again at its next
-    /// start; `None` if it does not say them.
+    /// Names that the running server has in memory; `None` if unknown. They do not prove that the server finds the keys
+    /// at its next start.
     pub(super) in_memory: Option<BTreeSet<String>>,
-    /// To open files with; none if they could not be read, or if there are none.
+    /// Keys to open files with; empty if they are not readable, or there are none.
     pub(super) keys: Keys,
-    /// By which these are recognised.
+    /// Fingerprints of these keys.
     pub(super) fingerprints: Fingerprints,
-    /// Whether these are all that there are.
+    /// Whether these are all keys.
     pub(super) readable: bool,
 }
 
 impl Holding {
-    /// Asks the server, and reads its file.
-    pub(super) fn of(session: &mut Session<'_>, given: Option<&Path>) -> Result<Self, Error> {
+    /// Asks the server, and reads its key file.
+    pub(super) fn query(session: &mut Session<'_>, given: Option<&Path>) -> Result<Self, Error> {
         if session.identity().flavor() == Flavor::MariaDb {
-            return Self::of_mariadb(session, given);
+            return Self::query_mariadb(session, given);
         }
-        let Some(status) = KeyringStatus::of(session)? else { return Ok(Self::none()) };
+        let Some(status) = KeyringStatus::query(session)? else { return Ok(Self::none()) };
         let store = given.map(Path::to_owned).or(status.file).map(KeyStore::MySql);
         let before = in_memory(session).ok().map(own);
         let mut holding = Self::read(status.name, status.read_only, store, before)?;
         if holding.has_lost_keys() {
-            // The server may have removed keys of binary logs since.
+            // The server may have removed binary log keys since.
             holding.in_memory = in_memory(session).ok().map(own);
         }
         Ok(holding)
     }
 
-    fn of_mariadb(session: &mut Session<'_>, given: Option<&Path>) -> Result<Self, Error> {
-        let Some(plugin) = KeyManagement::of(session)? else { return Ok(Self::none()) };
+    fn query_mariadb(session: &mut Session<'_>, given: Option<&Path>) -> Result<Self, Error> {
+        let Some(plugin) = KeyManagement::query(session)? else { return Ok(Self::none()) };
         let file = given.map(Path::to_owned).or(plugin.file);
         let store = file.map(|file| KeyStore::MariaDb { file, password: plugin.password });
-        // The plug-in of files never writes its file.
+        // The file plug-in never writes its file.
         Self::read(plugin.name, store.is_some(), store, None)
     }
 
@@ -100,7 +100,7 @@ impl Holding {
         }
     }
 
-    /// A file that cannot be read is no error: what the server's files ask for is worth to be told.
+    /// An unreadable file is not an error: the report still shows which keys files need.
     fn read(
         name: String,
         read_only: bool,
@@ -122,7 +122,7 @@ impl Holding {
                 Ok(Self { back_end, held: Some(own(copy.names())), in_memory, keys, fingerprints, readable: true })
             }
             Err(error) => {
-                // No keys are in what is not there, whatever the running server remembers.
+                // A missing file has no keys, whatever the running server has in memory.
                 let readable = holds_nothing(&error, &path);
                 let storage = Storage::Elsewhere { path: Some(path), reason: error.to_string() };
                 let back_end = Some(BackEnd { name, storage, read_only });
@@ -145,7 +145,7 @@ impl Holding {
     }
 }
 
-/// Whether the file of the keys is not there, or has nothing in it.
+/// Whether the key file is missing or empty.
 fn holds_nothing(error: &Error, file: &Path) -> bool {
     matches!(error, Error::Keyring { path, source: KeyringError::NotFound | KeyringError::Empty } if path == file)
 }

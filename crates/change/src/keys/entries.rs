@@ -1,4 +1,4 @@
-//! One key, as all sources together see it.
+//! Combines what all sources know about a key.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,11 +12,11 @@ use serde::Serialize;
 
 use super::{
     back_end::Holding,
-    uses::{Asked, Uses, Where},
+    uses::{FileKind, KeyNeeds, Uses},
 };
 use crate::keyring::is_cut_off;
 
-/// What a key is for.
+/// Use of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyUse {
@@ -24,46 +24,46 @@ pub enum KeyUse {
     InnodbMaster,
     /// Wraps the passwords of MySQL's binary and relay logs.
     BinaryLog,
-    /// A key of MariaDB, which opens pages and logs itself.
+    /// A MariaDB key, which encrypts pages and logs directly.
     #[serde(rename = "mariadb")]
     MariaDb,
-    /// Not one that this program knows the use of.
+    /// Unknown use.
     Other,
 }
 
-/// What is known of one key. Never the key.
+/// Everything known about a key, without the key.
 #[derive(Clone, Debug, Serialize)]
 pub struct KeyEntry {
-    /// Its name; on MariaDB number and version.
+    /// Name; on MariaDB id and version.
     pub id: String,
-    /// What it is for.
+    /// Use of the key.
     pub kind: KeyUse,
-    /// Whether new things are encrypted with it; `None` on MariaDB, where each table names its key.
+    /// Whether new data is encrypted with it; `None` on MariaDB, where each table names its key.
     pub newest: Option<bool>,
-    /// Whether the back end holds it; `None` if nobody says so.
+    /// Whether the back end has it; `None` if unknown.
     pub held: Option<bool>,
-    /// Whether the running server has it in memory; `None` if it does not say so.
+    /// Whether the running server has it in memory; `None` if unknown.
     pub in_memory: Option<bool>,
-    /// Which files ask for it.
-    pub used_by: BTreeMap<Where, Uses>,
-    /// When it was first noted in the register.
+    /// Files that need it.
+    pub used_by: BTreeMap<FileKind, Uses>,
+    /// When the register first saw it.
     pub first_seen: Option<Timestamp>,
-    /// When a rotation put another in its place.
+    /// When a rotation replaced it.
     pub rotated: Option<Timestamp>,
-    /// When it was proven that a backup of the keyring holds it.
+    /// When a copy of the keyring was last proven to contain it.
     pub copy_proven: Option<Timestamp>,
-    /// That backup.
+    /// Path of that copy.
     pub copy: Option<PathBuf>,
-    /// What is left of that backup now.
+    /// Current state of that copy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_state: Option<CopyState>,
-    /// Backups of data that ask for it.
+    /// Backups of data that need it.
     pub backups: Vec<PathBuf>,
 }
 
 impl KeyEntry {
-    /// Whether nothing that asks for it stays shut: it is held and opens its files, or it is not held, the
-    /// running server does not use it, and only backups ask for it, for which a copy is known.
+    /// Whether every file that needs the key can be opened: the back end has it and it opens its files; or only backups
+    /// need it, the running server does not use it, and a proven copy exists.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let opens = self.used_by.values().all(|uses| uses.shut == 0);
@@ -74,7 +74,7 @@ impl KeyEntry {
         opens && there
     }
 
-    /// Whether the server needs it, and it is not where keys are kept: lost when the server stops.
+    /// Whether the server needs it but the back end does not have it: it is lost when the server stops.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         self.held == Some(false) && (!self.used_by.is_empty() || self.in_memory == Some(true))
@@ -85,20 +85,20 @@ impl KeyEntry {
         !self.backups.is_empty() && lost
     }
 
-    /// Whether anything that is known of asks for it.
+    /// Whether any known file or backup needs it.
     #[must_use]
     pub fn is_needed(&self) -> bool {
         !self.used_by.is_empty() || !self.backups.is_empty()
     }
 }
 
-/// All keys that are held, asked for, or in the register.
-pub(super) fn list(holding: &Holding, asked: &Asked, register: &Register, server_uuid: &str) -> Vec<KeyEntry> {
-    let mut names: BTreeSet<&String> = asked.by_key.keys().chain(register.keys.keys()).collect();
+/// All keys that the back end has, that files need, or that the register knows.
+pub(super) fn list(holding: &Holding, needs: &KeyNeeds, register: &Register, server_uuid: &str) -> Vec<KeyEntry> {
+    let mut names: BTreeSet<&String> = needs.by_key.keys().chain(register.keys.keys()).collect();
     names.extend(holding.held.iter().flatten());
     names.extend(holding.in_memory.iter().flatten().filter(|name| !is_cut_off(name)));
     names.extend(register.backups.values().flat_map(|backup| &backup.keys));
-    // A rotation notes all names of a keyring, also those that are no keys.
+    // The register also lists keyring entries that are not keys.
     names.retain(|name| KeyName::parse(name) != KeyName::ReplicationMarker);
     let mut sorted: Vec<(Rank, &String)> = names.into_iter().map(|name| (rank(name), name)).collect();
     sorted.sort();
@@ -117,7 +117,7 @@ pub(super) fn list(holding: &Holding, asked: &Asked, register: &Register, server
         });
         KeyEntry { copy_state: state, ..entry }
     };
-    let entry = |(rank, name): &(Rank, &String)| entry(name, rank.0, &newest, holding, asked, register);
+    let entry = |(rank, name): &(Rank, &String)| entry(name, rank.0, &newest, holding, needs, register);
     sorted.iter().map(entry).map(state_of).collect()
 }
 
@@ -126,7 +126,7 @@ fn entry(
     kind: KeyUse,
     newest: &[&String],
     holding: &Holding,
-    asked: &Asked,
+    needs: &KeyNeeds,
     register: &Register,
 ) -> KeyEntry {
     let record = register.keys.get(name).cloned().unwrap_or_default();
@@ -138,7 +138,7 @@ fn entry(
         newest: versioned.then(|| newest.iter().any(|newest| *newest == name)),
         held: holding.held.as_ref().map(|held| held.contains(name)),
         in_memory: holding.in_memory.as_ref().map(|names| names.contains(name)),
-        used_by: asked.by_key.get(name).cloned().unwrap_or_default(),
+        used_by: needs.by_key.get(name).cloned().unwrap_or_default(),
         first_seen: record.first_seen,
         rotated: record.rotated,
         copy_proven: record.copy_proven,
@@ -148,7 +148,7 @@ fn entry(
     }
 }
 
-/// Kind, owner, number, version: the order in which keys are listed.
+/// Kind, owner, number, version: the sort order of keys.
 type Rank = (KeyUse, String, u32, u32);
 
 fn rank(name: &str) -> Rank {
@@ -162,7 +162,7 @@ fn rank(name: &str) -> Rank {
     }
 }
 
-/// The newest of each kind of the server's own keys among those that are held.
+/// The newest key of each kind that the back end has for this server.
 fn newest<'n>(sorted: &[(Rank, &'n String)], holding: &Holding, server_uuid: &str) -> Vec<&'n String> {
     let held = |name: &String| holding.held.as_ref().is_none_or(|held| held.contains(name));
     let last = |kind: KeyUse| {

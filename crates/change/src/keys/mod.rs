@@ -1,9 +1,7 @@
-//! `sealant keys`: every key that opens something on a server, where, and who still needs it. Never a
-//! key.
+//! `sealant keys`: lists every key of a server, its location, and what needs it. It never shows a key.
 //!
-//! Three sources are laid side by side: what the back end holds, what the headers of the server's files
-//! ask for, and what the [`Register`] knows of dates and backups. The server is
-//! not changed; the register only if that is asked for.
+//! It compares three sources: the keys of the back end, the key names in the headers of the server's files, and the
+//! [`Register`] with dates and backups. The server is not changed; the register only on request.
 
 mod back_end;
 mod entries;
@@ -20,14 +18,14 @@ use serde::Serialize;
 use server::{Options, Target};
 use verify::Unread;
 
-use self::{back_end::Holding, uses::Asked};
+use self::{back_end::Holding, uses::KeyNeeds};
 pub use self::{
     back_end::{BackEnd, Storage},
     entries::{KeyEntry, KeyUse},
-    uses::{Uses, Where},
+    uses::{FileKind, Uses},
 };
 use crate::{
-    LockPatience, Session, StatementLog,
+    LockWait, Session, StatementLog,
     keyring::LOST,
     rotate::{Error, data_files},
 };
@@ -35,57 +33,57 @@ use crate::{
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.keys/1";
 
-/// What is wanted.
+/// Options.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The data directory, if it is elsewhere than the server says.
+    /// The data directory, if its path here differs from the server's.
     pub datadir: Option<PathBuf>,
-    /// The keyring or key file, if it is elsewhere than the server says.
+    /// The keyring or key file, if its path here differs from the server's.
     pub keyring: Option<PathBuf>,
-    /// Backups of data to look at.
+    /// Backups of data to examine.
     pub backups: Vec<PathBuf>,
-    /// Backups that are gone.
+    /// Backups of data that no longer exist.
     pub forgotten: Vec<PathBuf>,
-    /// Where the register is.
+    /// Directory of the register.
     pub state_dir: PathBuf,
-    /// Write into the register what was seen.
+    /// Record the result in the register.
     pub record: bool,
 }
 
-/// What was found.
+/// Result.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// The server.
+    /// The server, as messages name it.
     pub server: String,
-    /// Its version.
+    /// Version of the server.
     pub version: String,
-    /// Its uuid; MariaDB has none.
+    /// UUID of the server; MariaDB has none.
     pub server_uuid: Option<String>,
-    /// The data directory that was looked at.
+    /// Path of the examined data directory.
     pub datadir: PathBuf,
-    /// Where the keys come from; none if nothing is configured.
+    /// The back end of the keys; `None` if none is configured.
     pub back_end: Option<BackEnd>,
-    /// The register's file, whether or not it is there.
+    /// Path of the register, which need not exist.
     pub register: PathBuf,
-    /// When a run that proved it rotated a key last, by the option that asked for it.
+    /// For each rotate option, when a run last rotated that key and proved it.
     pub last_rotated: BTreeMap<String, Timestamp>,
-    /// A rotation has begun and not ended.
+    /// Whether an unfinished rotation exists.
     pub unfinished: bool,
-    /// The keys, by kind and number.
+    /// The keys, sorted by kind and number.
     pub keys: Vec<KeyEntry>,
-    /// Backups of data that the register knows or that were looked at now.
+    /// Backups of data in the register, and those examined now.
     pub backups: BTreeMap<PathBuf, BackupRecord>,
-    /// Files looked at.
+    /// Number of files examined.
     pub files: u64,
-    /// Files that could not be read, so that the keys they ask for are not known.
+    /// Files that could not be read, so that their keys are unknown.
     pub unread: Vec<Unread>,
-    /// Whether keys were read from their file now, and tried on what asks for them, if anything does.
+    /// Whether the keys were read from their file and tested on the files that need them.
     pub tried: bool,
-    /// Whether every file could be read, and every key that one asks for is held and opens it.
+    /// Whether every file was readable, and every key that a file needs exists and opens it.
     pub sound: bool,
-    /// What to do at once, if it is not sound because of keys.
+    /// What to do at once, if keys are missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
@@ -94,7 +92,7 @@ pub struct Report {
 ///
 /// # Errors
 /// [`Error`].
-pub fn look(
+pub fn inspect(
     target: &Target,
     options: &Options,
     request: &Request,
@@ -103,18 +101,18 @@ pub fn look(
 ) -> Result<Report, Error> {
     let server = target.to_string();
     show("asking the server");
-    let mut session = Session::open(target, options, log, LockPatience::default())?;
+    let mut session = Session::open(target, options, log, LockWait::default())?;
     let places = data_files::places(&mut session, request.datadir.as_deref())?;
     let identity = session.identity().clone();
     let known = register::server_name(&identity);
-    let holding = Holding::of(&mut session, request.keyring.as_deref())?;
+    let holding = Holding::query(&mut session, request.keyring.as_deref())?;
     show("reading the headers of the server's files");
-    let asked = Asked::by_server(&mut session, &places, &holding)?;
+    let needs = KeyNeeds::by_server(&mut session, &places, &holding)?;
     let mut register = Ledger::read_unlocked(&request.state_dir, &known)?.unwrap_or_else(|| Register::new(&known));
-    let mut unread = asked.unread.clone();
+    let mut unread = needs.unread.clone();
     for backup in &request.backups {
         show(&format!("reading the headers of {}", backup.display()));
-        let found = Asked::by_backup(backup, &holding)?;
+        let found = KeyNeeds::by_backup(backup, &holding)?;
         unread.extend(found.unread.clone());
         let keys = found.by_key.into_keys().collect();
         register.backups.insert(absolute(backup), BackupRecord { seen: Timestamp::now(), keys });
@@ -122,9 +120,9 @@ pub fn look(
     register.backups.retain(|path, _| !request.forgotten.iter().any(|gone| absolute(gone) == *path));
     if request.record {
         show("writing the register");
-        register = record(request, &known, &server, register, &holding, &asked)?;
+        register = record(request, &known, &server, register, &holding, &needs)?;
     }
-    let keys = entries::list(&holding, &asked, &register, &known);
+    let keys = entries::list(&holding, &needs, &register, &known);
     let tried = holding.readable || keys.iter().all(|key| key.used_by.is_empty());
     let sound = tried && unread.is_empty() && keys.iter().all(KeyEntry::is_sound);
     let remedy = remedy(&holding, tried, &keys);
@@ -140,7 +138,7 @@ pub fn look(
         unfinished: register.unfinished.is_some(),
         keys,
         backups: register.backups,
-        files: asked.files,
+        files: needs.files,
         unread,
         tried,
         sound,
@@ -148,7 +146,7 @@ pub fn look(
     })
 }
 
-/// The next step where a key is not held, or could not be tried.
+/// The next step if a key is missing or could not be tested.
 fn remedy(holding: &Holding, tried: bool, keys: &[KeyEntry]) -> Option<String> {
     let lost = keys.iter().any(|key| key.is_missing() || key.used_by.values().any(|uses| uses.shut > 0));
     let words = match holding.back_end.as_ref().map(|back_end| &back_end.storage) {
@@ -167,20 +165,20 @@ fn remedy(holding: &Holding, tried: bool, keys: &[KeyEntry]) -> Option<String> {
     Some(words.to_owned())
 }
 
-/// Notes what was seen. Another run may have written the register since it was read.
+/// Records the result. Another run may have written the register since it was read.
 fn record(
     request: &Request,
     known: &str,
     server: &str,
     seen: Register,
     holding: &Holding,
-    asked: &Asked,
+    needs: &KeyNeeds,
 ) -> Result<Register, Error> {
     let mut ledger = Ledger::open(&request.state_dir, known)?;
     server.clone_into(&mut ledger.register.server);
     ledger.register.backups = seen.backups;
     let held = holding.held.clone().unwrap_or_else(|| ledger.register.in_keyring());
-    ledger.register.record_seen(&held, &asked.counts());
+    ledger.register.record_seen(&held, &needs.counts());
     ledger.save()?;
     Ok(ledger.register)
 }

@@ -1,4 +1,4 @@
-//! Which keys files ask for, by their headers.
+//! Determines from file headers which keys are needed.
 
 use std::{
     collections::BTreeMap,
@@ -21,20 +21,20 @@ use crate::{
     rotate::{Error, data_files, proof::key_names},
 };
 
-/// Files that are named as examples.
+/// Maximum number of files listed as examples.
 const EXAMPLES: usize = 3;
 
-/// What kind of file asks for a key.
+/// Kind of a file that needs a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Where {
+pub enum FileKind {
     /// Tables, general tablespaces, `mysql.ibd`.
     Tablespace,
     /// MariaDB's `ibdata1`.
     System,
     /// Undo tablespaces.
     Undo,
-    /// Temporary tablespaces, which are made anew at every start.
+    /// Temporary tablespaces, which are recreated at every start.
     Temporary,
     /// The redo log.
     Redo,
@@ -42,79 +42,79 @@ pub enum Where {
     BinaryLog,
     /// Relay logs.
     RelayLog,
-    /// Pages in doublewrite files, by the tablespaces that they are of.
+    /// Pages in doublewrite files, by their tablespace.
     Doublewrite,
     /// Aria tables.
     Aria,
-    /// Anything else.
+    /// Other files.
     Other,
 }
 
-/// Files of one kind that ask for a key.
+/// Files of one kind that need a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Uses {
-    /// How many.
+    /// Number of files.
     pub files: u64,
-    /// How many of them the held keys do not open.
+    /// Number of files that the key does not open.
     pub shut: u64,
-    /// Pages, in doublewrite files only.
+    /// Number of pages; only for doublewrite files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<u64>,
-    /// The first of them.
+    /// The first files.
     pub examples: Vec<PathBuf>,
 }
 
-/// By name of the key and kind of file.
+/// Needed keys, by key name and kind of file.
 #[derive(Default)]
-pub(super) struct Asked {
-    pub(super) by_key: BTreeMap<String, BTreeMap<Where, Uses>>,
+pub(super) struct KeyNeeds {
+    pub(super) by_key: BTreeMap<String, BTreeMap<FileKind, Uses>>,
     pub(super) files: u64,
     pub(super) unread: Vec<Unread>,
 }
 
-impl Asked {
-    /// By the files of a running server.
+impl KeyNeeds {
+    /// From the files of a running server.
     pub(super) fn by_server(session: &mut Session<'_>, places: &[PathBuf], holding: &Holding) -> Result<Self, Error> {
-        let relay = session.ask("SHOW GLOBAL VARIABLES LIKE 'relay_log_basename'")?;
+        let relay = session.query("SHOW GLOBAL VARIABLES LIKE 'relay_log_basename'")?;
         let relay = relay.value(0, "Value").and_then(|base| Path::new(base).file_name()?.to_str().map(str::to_owned));
         Ok(Self::by_files(&Plan::scan_server(places), holding, relay.as_deref()))
     }
 
-    /// By the files of a backup, in a directory. One without any is no backup, or is not mounted: it must not count as one
-    /// that needs no key.
+    /// From the files of a backup directory. A directory without such files is an error: it may be the wrong one or not
+    /// mounted, and must not count as a backup that needs no key.
     pub(super) fn by_backup(directory: &Path, holding: &Holding) -> Result<Self, Error> {
         let listed = std::fs::read_dir(directory);
         listed.map_err(|error| Error::Unread { path: directory.to_owned(), reason: error.to_string() })?;
-        let asked = Self::by_files(&Plan::scan(&[directory.to_owned()]), holding, None);
-        if asked.files == 0 && asked.unread.is_empty() {
+        let needs = Self::by_files(&Plan::scan(&[directory.to_owned()]), holding, None);
+        if needs.files == 0 && needs.unread.is_empty() {
             let reason = "no file of a server here; the backup may not be mounted".to_owned();
             return Err(Error::Unread { path: directory.to_owned(), reason });
         }
-        Ok(asked)
+        Ok(needs)
     }
 
     fn by_files(plan: &Plan, holding: &Holding, relay: Option<&str>) -> Self {
         let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let settings = Settings { jobs, depth: Depth::FirstPages, progress: &|_| {} };
         let report = verify::run(plan, &holding.keys, &settings);
-        let mut asked = Self { files: report.files.len() as u64, ..Self::default() };
-        // What a server dropped meanwhile is no file any more.
-        asked.unread = report.errors.into_iter().filter(|unread| unread.path.symlink_metadata().is_ok()).collect();
+        let mut needs = Self { files: report.files.len() as u64, ..Self::default() };
+        // A file that the server dropped meanwhile does not count.
+        needs.unread = report.errors.into_iter().filter(|unread| unread.path.symlink_metadata().is_ok()).collect();
         for file in &report.files {
             for name in key_names(file) {
                 let shut = holding.readable && (is_shut(file) || !holding.holds(&name));
-                asked.add(name, place(file, relay), &file.path, shut);
+                needs.add(name, file_kind(file, relay), &file.path, shut);
             }
         }
         let slots = report.files.iter().filter(|file| file.kind == "doublewrite").collect::<Vec<_>>();
         if !slots.is_empty() {
-            asked.add_doublewrite(&slots, &spaces(&report.files));
+            needs.add_doublewrite(&slots, &spaces(&report.files));
         }
-        asked
+        needs
     }
 
-    fn add(&mut self, name: String, place: Where, path: &Path, shut: bool) -> &mut Uses {
-        let uses = self.by_key.entry(name).or_default().entry(place).or_default();
+    fn add(&mut self, name: String, file_kind: FileKind, path: &Path, shut: bool) -> &mut Uses {
+        let uses = self.by_key.entry(name).or_default().entry(file_kind).or_default();
         uses.files = uses.files.saturating_add(1);
         uses.shut = uses.shut.saturating_add(u64::from(shut));
         if uses.examples.len() < EXAMPLES {
@@ -123,7 +123,7 @@ impl Asked {
         uses
     }
 
-    /// Copies of pages are sealed with the keys of their tablespaces.
+    /// Copies of pages are encrypted with the keys of their tablespaces.
     fn add_doublewrite(&mut self, files: &[&FileResult], spaces: &BTreeMap<SpaceId, String>) {
         for file in files {
             let Ok(reader) = Reader::open(&file.path) else { continue };
@@ -138,22 +138,23 @@ impl Asked {
                 }
             }
             for (key, pages) in pages {
-                let uses = self.add(key.clone(), Where::Doublewrite, &file.path, false);
+                let uses = self.add(key.clone(), FileKind::Doublewrite, &file.path, false);
                 *uses.pages.get_or_insert(0) += pages;
             }
         }
     }
 
-    /// As the register keeps them.
+    /// Numbers of files, in the form of the register.
     pub(super) fn counts(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
-        let counts =
-            |uses: &BTreeMap<Where, Uses>| uses.iter().map(|(place, uses)| (place.name(), uses.files)).collect();
+        let counts = |uses: &BTreeMap<FileKind, Uses>| {
+            uses.iter().map(|(file_kind, uses)| (file_kind.name(), uses.files)).collect()
+        };
         self.by_key.iter().map(|(name, uses)| (name.clone(), counts(uses))).collect()
     }
 }
 
-impl Where {
-    /// In JSON and in the register.
+impl FileKind {
+    /// Name in JSON and in the register.
     #[must_use]
     pub fn name(self) -> String {
         match self {
@@ -172,33 +173,33 @@ impl Where {
     }
 }
 
-/// Damage of another kind is no fault of the key.
+/// Other damage to a file is not the key's fault.
 fn is_shut(file: &FileResult) -> bool {
     let by_key = |check| matches!(check, Check::Key | Check::KeyOpens);
     matches!(file.verdict, Verdict::MissingKey | Verdict::WrongKey)
         || file.findings.iter().any(|finding| by_key(finding.check))
 }
 
-fn place(file: &FileResult, relay: Option<&str>) -> Where {
+fn file_kind(file: &FileResult, relay: Option<&str>) -> FileKind {
     let name = file.path.file_name().unwrap_or_default().to_string_lossy();
     match (file.kind.as_str(), file.tablespace.as_deref()) {
-        ("tablespace", Some("undo")) => Where::Undo,
-        // MariaDB's look like tables but for their names.
-        ("tablespace", _) if innodb::file_kind::is_mariadb_undo(&name) => Where::Undo,
-        ("tablespace", Some("system")) => Where::System,
-        ("tablespace", Some(kind)) if kind.ends_with("temporary") => Where::Temporary,
-        ("tablespace", _) => Where::Tablespace,
-        ("redo", _) => Where::Redo,
+        ("tablespace", Some("undo")) => FileKind::Undo,
+        // MariaDB's undo tablespaces differ from tables only by name.
+        ("tablespace", _) if innodb::file_kind::is_mariadb_undo(&name) => FileKind::Undo,
+        ("tablespace", Some("system")) => FileKind::System,
+        ("tablespace", Some(kind)) if kind.ends_with("temporary") => FileKind::Temporary,
+        ("tablespace", _) => FileKind::Tablespace,
+        ("redo", _) => FileKind::Redo,
         ("binlog", _) if relay.is_some_and(|relay| name.starts_with(relay)) || name.contains("relay") => {
-            Where::RelayLog
+            FileKind::RelayLog
         }
-        ("binlog", _) => Where::BinaryLog,
-        ("aria-index" | "aria-data", _) => Where::Aria,
-        _ => Where::Other,
+        ("binlog", _) => FileKind::BinaryLog,
+        ("aria-index" | "aria-data", _) => FileKind::Aria,
+        _ => FileKind::Other,
     }
 }
 
-/// Which key a tablespace asks for, by its number.
+/// The key that each tablespace needs, by space id.
 fn spaces(files: &[FileResult]) -> BTreeMap<SpaceId, String> {
     let tablespaces = files.iter().filter(|file| file.kind == "tablespace");
     let keyed = tablespaces.filter_map(|file| Some((file, key_names(file).pop()?)));

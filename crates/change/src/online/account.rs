@@ -1,5 +1,5 @@
-//! The account, in a file in memory that the tool inherits: nothing secret is in a program's arguments, nor on a disk, also if we
-//! are killed.
+//! Passes the account to a tool in an anonymous memory file that it inherits: neither a command line nor a disk
+//! contains secrets, even if this process is killed.
 
 use std::{
     fs::{self, Permissions},
@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use super::{Job, Tool};
 use crate::Error;
 
-/// An option file in memory, and a directory of our own for what is no secret, removed when dropped.
+/// An option file in memory, and a temporary directory for data that is not secret.
 #[derive(Debug)]
 pub(super) struct File {
     options: fs::File,
@@ -28,7 +28,7 @@ impl File {
         let mut directory = tempfile::Builder::new();
         let directory =
             directory.prefix("sealant-").permissions(Permissions::from_mode(0o700)).tempdir().map_err(failed)?;
-        // Without CLOEXEC: the tool, the one program that is started meanwhile, gets it.
+        // Without CLOEXEC, so that the tool, the only program started meanwhile, inherits it.
         let options = memfd_create("sealant-account", MemfdFlags::empty()).map_err(|error| failed(error.into()))?;
         let mut out = fs::File::from(options);
         let tool = job.tool.tool;
@@ -38,14 +38,14 @@ impl File {
         if let Some(password) = &job.connect.password {
             out.write_all(&line("password", password.expose())?).map_err(failed)?;
         }
-        // MySQL's own client library, which pt-online-schema-change uses, takes its TLS from here.
+        // MySQL's client library, which pt-online-schema-change uses, reads its TLS options here.
         if tool == Tool::PtOsc && demanded(job, endpoint) {
             writeln!(out, "ssl-mode=REQUIRED").map_err(failed)?;
         }
         Ok(Self { options: out, directory })
     }
 
-    /// Its path for the tool, and for nobody else.
+    /// The path for the tool; only the tool can open it.
     pub(super) fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.options.as_raw_fd()))
     }
@@ -55,13 +55,13 @@ impl File {
     }
 }
 
-/// Whether the connection has to be encrypted: over a network always, as our own is.
+/// Whether the connection must be encrypted: over a network always, like this program's own.
 pub(super) fn demanded(job: &Job<'_>, endpoint: &Endpoint) -> bool {
     let local = matches!(endpoint, Endpoint::Tcp { host, .. } if host == "127.0.0.1" || host == "::1");
     !local || job.connect.tls.mode_for(endpoint) != TlsMode::Off && !job.target.endpoint.is_socket()
 }
 
-/// Puts a file there, or takes it away: these tools look for flag files.
+/// Creates or removes a flag file, by which these tools are controlled.
 pub(super) fn flag(path: &Path, wanted: bool) {
     let is_there = path.exists();
     let result = match (wanted, is_there) {
@@ -69,12 +69,12 @@ pub(super) fn flag(path: &Path, wanted: bool) {
         (false, true) => fs::remove_file(path),
         _ => Ok(()),
     };
-    // In a directory of our own, of which nothing can be lost: the tool goes on, and is asked again.
+    // Errors do no harm in a private directory: the tool continues, and the next call tries again.
     drop(result);
 }
 
-/// A line of an option file in quotes, which gh-ost's reader knows as back quotes without escapes, and
-/// MySQL's as double quotes, in which a backslash is written twice.
+/// A quoted line of an option file: in gh-ost's syntax with backquotes, which has no escapes; in MySQL's with double
+/// quotes and doubled backslashes.
 fn line(tool: Tool, key: &str, value: &[u8]) -> io::Result<Zeroizing<Vec<u8>>> {
     let has = |byte: u8| value.contains(&byte);
     let quote = match tool {
@@ -88,7 +88,7 @@ fn line(tool: Tool, key: &str, value: &[u8]) -> io::Result<Zeroizing<Vec<u8>>> {
             tool.program()
         )));
     }
-    // Grown, a buffer would leave parts of the secret behind.
+    // Allocated once: reallocation would leave parts of the secret in memory.
     let mut line = Zeroizing::new(Vec::with_capacity(key.len() + 2 * value.len() + 4));
     line.extend_from_slice(key.as_bytes());
     line.extend([b'=', quote]);

@@ -1,12 +1,11 @@
-//! Tools that copy a table while it is written to, driven as the programs that are installed: gh-ost
-//! and pt-online-schema-change.
+//! Online tools, which copy a table while clients write to it: runs the installed gh-ost or pt-online-schema-change.
 
 mod account;
-mod fit;
 mod gh_ost;
 mod process;
 mod pt_osc;
 mod remains;
+mod support;
 mod tool;
 
 use std::time::Duration;
@@ -14,13 +13,13 @@ use std::time::Duration;
 use server::{Endpoint, Options, Target};
 
 pub(crate) use self::{
-    fit::unfit,
-    remains::{note, tidy_up},
+    remains::{clean_up, note},
+    support::unsupported_reason,
     tool::{Installed, Tool},
 };
 use crate::{Error, Outcome, Session, control::Requests, quote::text, throttle::Throttle};
 
-/// One table to be changed.
+/// A table to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
     /// Its schema.
@@ -29,7 +28,7 @@ pub(crate) struct Table {
     pub(crate) name: String,
 }
 
-/// What a tool needs to know besides the table.
+/// Parameters of a tool's run.
 pub(crate) struct Job<'j> {
     pub(crate) tool: &'j Installed,
     pub(crate) target: &'j Target,
@@ -37,21 +36,21 @@ pub(crate) struct Job<'j> {
     pub(crate) throttle: &'j Throttle,
     /// Whether replicas have keyrings.
     pub(crate) replicated: bool,
-    /// How long the swap of tables may hold locks.
+    /// How long the swap of the tables may wait for locks.
     pub(crate) lock_wait: Duration,
     pub(crate) requests: Requests,
     pub(crate) progress: &'j dyn Fn(&str),
 }
 
-/// Encrypts that table by that tool. What the tool leaves when it is killed is noted on the server first.
+/// Encrypts a table with a tool. First records on the server what the tool would leave if it is killed.
 pub(crate) fn encrypt(
     session: &mut Session<'_>,
     job: &Job<'_>,
     table: &Table,
-    ran: &mut Vec<String>,
+    executed: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
-    // Since the plan was made somebody may have put a table of the same name there.
-    if let Some(reason) = unfit(session, job.tool.tool, table, job.connect, job.replicated)? {
+    // Since the plan was made, a table with the tool's table name may have been created.
+    if let Some(reason) = unsupported_reason(session, job.tool.tool, table, job.connect, job.replicated)? {
         return Ok(Outcome::Skipped { reason });
     }
     let endpoint = tcp_of(session, job)?;
@@ -60,18 +59,18 @@ pub(crate) fn encrypt(
         Tool::GhOst => gh_ost::call(job, table, row_bytes(session, table)?, &account, &endpoint),
         Tool::PtOsc => pt_osc::call(job, table, &account, &endpoint),
     };
-    note(session, ran, job.tool.tool, table)?;
-    ran.push(call.shown.clone());
-    let mut watcher = session.beside(job.target, job.connect)?;
-    let outcome = session.outside(&call.shown, || process::run(&call, job, &mut watcher))?;
+    note(session, executed, job.tool.tool, table)?;
+    executed.push(call.shown.clone());
+    let mut watcher = session.connect_to(job.target, job.connect)?;
+    let outcome = session.log_and_run(&call.shown, || process::run(&call, job, &mut watcher))?;
     if outcome != Outcome::Done {
-        tidy_up(session, ran)?;
+        clean_up(session, executed)?;
     }
-    remains::forget(session, ran, table)?;
+    remains::forget(session, executed, table)?;
     Ok(outcome)
 }
 
-/// The mean length of a row, as the server knows it; 0 if it does not.
+/// The mean length of a row, according to the server; 0 if unknown.
 fn row_bytes(session: &mut Session<'_>, table: &Table) -> Result<u64, Error> {
     let known = session.value(&format!(
         "SELECT AVG_ROW_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
@@ -81,13 +80,13 @@ fn row_bytes(session: &mut Session<'_>, table: &Table) -> Result<u64, Error> {
     Ok(known.and_then(|length| length.parse().ok()).unwrap_or(0))
 }
 
-/// These tools speak TCP alone.
+/// The tools connect only by TCP.
 fn tcp_of(session: &mut Session<'_>, job: &Job<'_>) -> Result<Endpoint, Error> {
     if let Endpoint::Tcp { .. } = &job.target.endpoint {
         return Ok(job.target.endpoint.clone());
     }
     let port = session.value("SELECT IF(@@skip_networking, NULL, @@port)")?.and_then(|port| port.parse().ok());
-    // Where it does not listen somebody else may, and would get the account.
+    // If the server does not listen there, another process may, and would receive the account.
     let bound = session.value("SELECT @@bind_address")?.is_none_or(|bound| is_bound_here(&bound));
     let port = port.filter(|port| *port != 0 && bound).ok_or_else(|| Error::Unsupported {
         server: job.target.to_string(),
@@ -99,7 +98,7 @@ fn tcp_of(session: &mut Session<'_>, job: &Job<'_>) -> Result<Endpoint, Error> {
     Ok(Endpoint::Tcp { host: "127.0.0.1".to_owned(), port })
 }
 
-/// Whether a server with that `bind_address` has 127.0.0.1 for itself.
+/// Whether a server with this `bind_address` listens on 127.0.0.1.
 fn is_bound_here(bind_address: &str) -> bool {
     let here = ["", "*", "0.0.0.0", "::", "127.0.0.1", "localhost"];
     bind_address.split(',').any(|address| here.contains(&address.trim()))

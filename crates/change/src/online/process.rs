@@ -1,4 +1,4 @@
-//! A tool's process: started, watched, paused, and never left behind.
+//! The process of a tool: started, monitored, paused, and always stopped.
 
 use std::{
     fmt::Display,
@@ -13,29 +13,29 @@ use std::{
 use super::{Job, account};
 use crate::{Error, Outcome, Session};
 
-/// How often it is looked for requests.
-const TICK: Duration = Duration::from_millis(200);
-/// How often the rules by which a run waits are looked at.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How long a tool may tidy up after itself.
-const GRACE: Duration = Duration::from_secs(20);
-/// Lines that are kept to say why it failed.
-const KEPT: usize = 5;
-/// A longer line is cut.
-const LONGEST_LINE: usize = 300;
+/// Polling interval for requests.
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// Polling interval of the throttling rules.
+const THROTTLE_INTERVAL: Duration = Duration::from_secs(2);
+/// How long a tool may clean up.
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(20);
+/// Number of output lines kept, to explain a failure.
+const KEPT_LINES: usize = 5;
+/// Longer lines are truncated.
+const MAX_LINE_BYTES: usize = 300;
 
 /// A program and its arguments.
 #[derive(Debug, Default)]
 pub(super) struct Call {
     program: String,
     arguments: Vec<String>,
-    /// What an auditor needs of it.
+    /// The command line for the statement log, without secrets.
     pub(super) shown: String,
-    /// How the lines begin that say how far it is.
+    /// Prefixes of output lines that report progress.
     pub(super) progress: &'static str,
-    /// A file that makes it wait.
+    /// Flag file that pauses the tool.
     pub(super) pause: Option<PathBuf>,
-    /// A file that makes it end.
+    /// Flag file that stops the tool.
     pub(super) cancel: Option<PathBuf>,
 }
 
@@ -47,12 +47,12 @@ impl Call {
         Self { program: program.to_owned(), shown: program.to_owned(), ..Self::default() }
     }
 
-    pub(super) fn tell(&mut self, option: &str, value: impl Display) {
+    pub(super) fn logged_option(&mut self, option: &str, value: impl Display) {
         self.shown = format!("{} {option}={value}", self.shown);
-        self.quietly(option, value);
+        self.option(option, value);
     }
 
-    pub(super) fn quietly(&mut self, option: &str, value: impl Display) {
+    pub(super) fn option(&mut self, option: &str, value: impl Display) {
         self.arguments.push(format!("{option}={value}"));
     }
 
@@ -66,9 +66,9 @@ impl Call {
     }
 }
 
-/// Runs it to its end.
+/// Runs the tool until it ends.
 pub(super) fn run(call: &Call, job: &Job<'_>, watcher: &mut Session<'_>) -> Result<Outcome, Error> {
-    // Should we be killed, the kernel kills it too: nobody would steer it any more.
+    // If this process is killed, the kernel kills the tool as well, which nobody would control any more.
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL", "--", call.program.as_str()]).args(&call.arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -92,7 +92,8 @@ pub(super) fn run(call: &Call, job: &Job<'_>, watcher: &mut Session<'_>) -> Resu
     })
 }
 
-/// Hands requests on until it has closed its output, and gives the last lines, and why the server cannot be reached any more.
+/// Forwards requests until the tool closes its output. Returns its last lines, and why the server is unreachable, if it
+/// is.
 fn watch(
     call: &Call,
     job: &Job<'_>,
@@ -105,25 +106,25 @@ fn watch(
     let mut canceled: Option<Instant> = None;
     let mut gone = None;
     loop {
-        match lines.recv_timeout(TICK) {
+        match lines.recv_timeout(POLL_INTERVAL) {
             Ok(line) => {
                 if line.starts_with(call.progress) {
                     (job.progress)(&line);
                 }
-                kept.drain(..kept.len().saturating_sub(KEPT - 1));
+                kept.drain(..kept.len().saturating_sub(KEPT_LINES - 1));
                 kept.push(line);
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return (kept, gone),
         }
-        if gone.is_none() && looked.elapsed() > LOOK_EVERY {
+        if gone.is_none() && looked.elapsed() > THROTTLE_INTERVAL {
             looked = Instant::now();
             gone = is_gone(watcher, job);
             if gone.is_some() {
-                // gh-ost would wait for as long as it is told to rest. It has ended already, if this fails.
+                // gh-ost would wait as long as it is paused. An error means that it has ended.
                 drop(child.kill());
             } else {
-                // A replica that cannot be asked is none to burden.
+                // A replica that cannot be asked must not be loaded.
                 rest = job.throttle.reason(watcher, Duration::ZERO).map_or(true, |why| why.is_some());
             }
         }
@@ -134,17 +135,17 @@ fn watch(
             canceled = Some(Instant::now());
             ask_to_end(call, child);
         }
-        if canceled.is_some_and(|since| since.elapsed() > GRACE) {
-            // It is gone already, if this fails.
+        if canceled.is_some_and(|since| since.elapsed() > CLEANUP_TIMEOUT) {
+            // An error means that it has ended.
             drop(child.kill());
         }
     }
 }
 
-/// Why the server cannot be asked any more. Somebody may have ended the watcher's connection alone.
+/// Why the server is gone. Only the monitoring connection may have been killed.
 fn is_gone(watcher: &mut Session<'_>, job: &Job<'_>) -> Option<Error> {
-    watcher.ask("SELECT 1").err()?;
-    match watcher.beside(job.target, job.connect) {
+    watcher.query("SELECT 1").err()?;
+    match watcher.connect_to(job.target, job.connect) {
         Ok(another) => {
             *watcher = another;
             None
@@ -153,13 +154,13 @@ fn is_gone(watcher: &mut Session<'_>, job: &Job<'_>) -> Option<Error> {
     }
 }
 
-/// By its file if it has one, else by the signal upon which it removes what it made.
+/// Stops the tool by its flag file, or else by the signal at which it cleans up.
 fn ask_to_end(call: &Call, child: &Child) {
     match &call.cancel {
         Some(file) => account::flag(file, true),
         None => {
             let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
-            // It is gone already, if this fails.
+            // An error means that it has ended.
             let _gone = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM));
         }
     }
@@ -171,7 +172,7 @@ fn read(stream: Option<impl Read + Send + 'static>, sender: &Sender<String>) {
         for line in BufReader::new(stream).split(b'\n') {
             let Ok(line) = line else { return };
             let text = String::from_utf8_lossy(&line);
-            let text: String = text.trim().chars().filter(|c| !c.is_control()).take(LONGEST_LINE).collect();
+            let text: String = text.trim().chars().filter(|c| !c.is_control()).take(MAX_LINE_BYTES).collect();
             if !text.is_empty() && sender.send(text).is_err() {
                 return;
             }

@@ -1,5 +1,5 @@
-//! What a tool leaves when it is killed, noted on the server before it begins and removed by the next
-//! run. The table itself is whole at any moment: both tools swap tables by one atomic `RENAME`.
+//! What a killed tool leaves: recorded on the server before the tool starts, and removed by the next run. The table
+//! itself is always complete: both tools swap tables with one atomic `RENAME`.
 
 use super::{Table, Tool};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Tool {
-    /// Tables that it makes beside that one; the last is the old one, after the swap.
+    /// The tables that the tool creates; the last is the original table after the swap.
     pub(super) fn made_beside(self, name: &str) -> Vec<String> {
         let endings: &[&str] = match self {
             Self::GhOst => &["gho", "ghc", "ghk", "del"],
@@ -18,17 +18,22 @@ impl Tool {
         endings.iter().map(|ending| format!("_{name}_{ending}")).collect()
     }
 
-    fn of(program: &str) -> Option<Self> {
+    fn from_program(program: &str) -> Option<Self> {
         [Self::GhOst, Self::PtOsc].into_iter().find(|tool| tool.program() == program)
     }
 }
 
-/// Notes that the tool begins with that table.
-pub(crate) fn note(session: &mut Session<'_>, ran: &mut Vec<String>, tool: Tool, table: &Table) -> Result<(), Error> {
-    change(session, ran, format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))?;
+/// Records that the tool starts on this table.
+pub(crate) fn note(
+    session: &mut Session<'_>,
+    executed: &mut Vec<String>,
+    tool: Tool,
+    table: &Table,
+) -> Result<(), Error> {
+    change(session, executed, format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))?;
     change(
         session,
-        ran,
+        executed,
         format!(
             "CREATE TABLE IF NOT EXISTS {SCHEMA}.online (tool VARCHAR(64), table_schema VARCHAR(64), \
          table_name VARCHAR(64), PRIMARY KEY (table_schema, table_name)) \
@@ -37,7 +42,7 @@ pub(crate) fn note(session: &mut Session<'_>, ran: &mut Vec<String>, tool: Tool,
     )?;
     change(
         session,
-        ran,
+        executed,
         format!(
             "REPLACE INTO {SCHEMA}.online VALUES ({}, {}, {})",
             quote::text(tool.program()),
@@ -47,74 +52,74 @@ pub(crate) fn note(session: &mut Session<'_>, ran: &mut Vec<String>, tool: Tool,
     )
 }
 
-/// Whether an interrupted run has noted that table; what a tool left of it is removed before anything else is begun.
+/// Whether an interrupted run has recorded this table; leftovers of the tool are removed first.
 pub(super) fn is_noted(session: &mut Session<'_>, table: &Table) -> bool {
     let count = format!(
         "SELECT COUNT(*) FROM {SCHEMA}.online WHERE table_schema = {} AND table_name = {}",
         quote::text(&table.schema),
         quote::text(&table.name)
     );
-    // Where nothing is noted there is no such table.
+    // Without records the table does not exist.
     session.value(&count).is_ok_and(|count| count.as_deref() == Some("1"))
 }
 
-/// Forgets that table, of which nothing is left, and the notes with it.
-pub(super) fn forget(session: &mut Session<'_>, ran: &mut Vec<String>, table: &Table) -> Result<(), Error> {
+/// Deletes the record of a table of which nothing is left; drops the records' table when it is empty.
+pub(super) fn forget(session: &mut Session<'_>, executed: &mut Vec<String>, table: &Table) -> Result<(), Error> {
     change(
         session,
-        ran,
+        executed,
         format!(
             "DELETE FROM {SCHEMA}.online WHERE table_schema = {} AND table_name = {}",
             quote::text(&table.schema),
             quote::text(&table.name)
         ),
     )?;
-    change(session, ran, format!("DROP TABLE {SCHEMA}.online"))?;
-    scratch::drop_schema(session, ran)
+    change(session, executed, format!("DROP TABLE {SCHEMA}.online"))?;
+    scratch::drop_schema(session, executed)
 }
 
-/// Removes what tools have left of all tables that are noted, but for the notes.
-pub(crate) fn tidy_up(session: &mut Session<'_>, ran: &mut Vec<String>) -> Result<(), Error> {
-    // The schema may be there without this table, for another use.
-    let Ok(notes) = session.ask(&format!("SELECT tool, table_schema AS s, table_name AS t FROM {SCHEMA}.online"))
+/// Removes the leftovers of tools for all recorded tables, but not the records.
+pub(crate) fn clean_up(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<(), Error> {
+    // The schema may exist without this table, for another purpose.
+    let Ok(notes) = session.query(&format!("SELECT tool, table_schema AS s, table_name AS t FROM {SCHEMA}.online"))
     else {
         return Ok(());
     };
     for row in 0..notes.rows.len() {
-        let tool = notes.value(row, "tool").and_then(Tool::of);
+        let tool = notes.value(row, "tool").and_then(Tool::from_program);
         let (Some(tool), Some(schema), Some(name)) = (tool, notes.value(row, "s"), notes.value(row, "t")) else {
             continue;
         };
         let table = Table { schema: schema.to_owned(), name: name.to_owned() };
-        remove(session, ran, tool, &table)?;
+        remove(session, executed, tool, &table)?;
     }
     Ok(())
 }
 
-fn remove(session: &mut Session<'_>, ran: &mut Vec<String>, tool: Tool, table: &Table) -> Result<(), Error> {
+fn remove(session: &mut Session<'_>, executed: &mut Vec<String>, tool: Tool, table: &Table) -> Result<(), Error> {
     let schema = quote::name(&table.schema);
     if tool == Tool::PtOsc {
-        drop_triggers(session, ran, table)?;
+        drop_triggers(session, executed, table)?;
     }
     let is_there = format!(
         "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
         quote::text(&table.schema),
         quote::text(&table.name)
     );
-    // Without the table itself, one of these could be all that is left of its rows.
+    // If the table itself is missing, one of these may have the only copy of its rows.
     if session.value(&is_there)?.as_deref() != Some("1") {
         return Ok(());
     }
     for made in tool.made_beside(&table.name) {
-        change(session, ran, format!("DROP TABLE IF EXISTS {schema}.{}", quote::name(&made)))?;
+        change(session, executed, format!("DROP TABLE IF EXISTS {schema}.{}", quote::name(&made)))?;
     }
     Ok(())
 }
 
-/// There was no trigger on the table before the tool began. Their names are cut and changed by its own rules,
-/// so they are asked for; with one left, writes to the table would fail once its helper table is gone.
-fn drop_triggers(session: &mut Session<'_>, ran: &mut Vec<String>, table: &Table) -> Result<(), Error> {
-    let triggers = session.ask(&format!(
+/// Drops the tool's triggers: the table had none before. The tool shortens their names, so they are queried. A
+/// remaining trigger would make writes fail once the tool's table is dropped.
+fn drop_triggers(session: &mut Session<'_>, executed: &mut Vec<String>, table: &Table) -> Result<(), Error> {
+    let triggers = session.query(&format!(
         "SELECT TRIGGER_NAME FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = {} \
          AND EVENT_OBJECT_TABLE = {} AND LEFT(TRIGGER_NAME, 7) = 'pt_osc_'",
         quote::text(&table.schema),
@@ -122,12 +127,12 @@ fn drop_triggers(session: &mut Session<'_>, ran: &mut Vec<String>, table: &Table
     ))?;
     for trigger in triggers.rows.iter().filter_map(|row| row.first()?.as_deref()) {
         let name = format!("{}.{}", quote::name(&table.schema), quote::name(trigger));
-        change(session, ran, format!("DROP TRIGGER IF EXISTS {name}"))?;
+        change(session, executed, format!("DROP TRIGGER IF EXISTS {name}"))?;
     }
     Ok(())
 }
 
-fn change(session: &mut Session<'_>, ran: &mut Vec<String>, sql: String) -> Result<(), Error> {
-    ran.push(sql.clone());
+fn change(session: &mut Session<'_>, executed: &mut Vec<String>, sql: String) -> Result<(), Error> {
+    executed.push(sql.clone());
     session.change(&sql)
 }

@@ -1,4 +1,4 @@
-//! Which tools are installed, and which servers they know.
+//! Installed online tools, and the servers they support.
 
 use std::{
     process::{Command, Stdio},
@@ -11,26 +11,26 @@ use server::ServerVersion;
 /// A program that changes tables online.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
-    /// gh-ost, by way of the binary log.
+    /// gh-ost, which uses the binary log.
     GhOst,
-    /// pt-online-schema-change, by way of triggers.
+    /// pt-online-schema-change, which uses triggers.
     PtOsc,
 }
 
-/// A tool that is there.
+/// An installed tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
-    /// Which.
+    /// Which tool.
     pub tool: Tool,
-    /// Its version; `None` for a build that does not say.
+    /// Its version; `None` for a build without one.
     pub version: Option<(u16, u16, u16)>,
 }
 
-/// Asked for its version, a tool answers within this time.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Timeout for asking a tool for its version.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Tool {
-    /// The program's name.
+    /// Name of the program.
     #[must_use]
     pub const fn program(self) -> &'static str {
         match self {
@@ -39,8 +39,8 @@ impl Tool {
         }
     }
 
-    /// The oldest version that knows MySQL 8.4, which removed `SHOW MASTER STATUS`: gh-ost's and Percona
-    /// Toolkit's release notes.
+    /// The oldest version that supports MySQL 8.4, which removed `SHOW MASTER STATUS`; from the release notes of gh-ost
+    /// and Percona Toolkit.
     const fn oldest_for_8_4(self) -> (u16, u16, u16) {
         match self {
             Self::GhOst => (1, 1, 7),
@@ -48,7 +48,7 @@ impl Tool {
         }
     }
 
-    /// The tool that is installed, or why it cannot be used with that server.
+    /// The installed tool, or why it cannot be used with this server.
     pub(crate) fn find(self, server: &ServerVersion) -> Result<Installed, String> {
         let program = self.program();
         let text = version_of(program).ok_or_else(|| format!("{program} is not installed"))?;
@@ -56,7 +56,7 @@ impl Tool {
         let (major, minor, patch) = self.oldest_for_8_4();
         match installed.version {
             Some(version) if server.at_least(8, 4, 0) && version < (major, minor, patch) => Err(format!(
-                "{program} {}.{}.{} does not know {server}; {major}.{minor}.{patch} and later do",
+                "{program} {}.{}.{} does not support {server}; {major}.{minor}.{patch} and later do",
                 version.0, version.1, version.2
             )),
             _ => Ok(installed),
@@ -70,7 +70,7 @@ fn version_of(program: &str) -> Option<String> {
     let mut child = command.spawn().ok()?;
     let began = Instant::now();
     while child.try_wait().ok()?.is_none() {
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > TIMEOUT {
             child.kill().ok()?;
         }
         sleep(Duration::from_millis(10));
@@ -79,7 +79,7 @@ fn version_of(program: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The first three numbers with dots between them.
+/// The first three numbers separated by dots.
 fn parse(text: &str) -> Option<(u16, u16, u16)> {
     text.split(|c: char| !c.is_ascii_digit() && c != '.').find_map(|word| {
         let mut numbers = word.split('.').map(str::parse);

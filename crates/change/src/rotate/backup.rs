@@ -1,4 +1,4 @@
-//! Backups of the keyring: age files, for whoever holds the identities of the recipients.
+//! Backups of the keyring: age files for the given recipients.
 
 use std::{
     fs::File,
@@ -15,12 +15,12 @@ use zeroize::Zeroizing;
 
 use super::Error;
 
-/// Who can open the backups.
+/// Recipients of the backups.
 #[derive(Clone, Default)]
 pub struct Recipients(Vec<Recipient>);
 
 impl Recipients {
-    /// Reads the recipients given on the command line.
+    /// Parses recipients from the command line.
     ///
     /// # Errors
     /// [`Error::Recipient`].
@@ -32,7 +32,7 @@ impl Recipients {
         Ok(recipients)
     }
 
-    /// Adds those of a file: one a line, empty lines and lines that begin with `#` left out.
+    /// Adds the recipients in a file: one a line; empty lines and lines that begin with `#` are skipped.
     ///
     /// # Errors
     /// [`Error::Recipient`].
@@ -62,19 +62,19 @@ impl Recipients {
         Ok(())
     }
 
-    /// Whether there is none.
+    /// Whether there are no recipients.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// As they are written; they are public.
+    /// The recipients as text; they are public.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.0.iter().map(ToString::to_string).collect()
     }
 
-    /// An age file of these bytes.
+    /// Encrypts bytes as an age file.
     pub(super) fn seal(&self, bytes: &[u8]) -> Result<Vec<u8>, String> {
         let mut encryptor = Encryptor::new(Vec::new(), &self.0).map_err(|error| error.to_string())?;
         encryptor.write_all(bytes).and_then(|()| encryptor.finish()).map_err(|error| error.to_string())
@@ -85,7 +85,7 @@ impl Recipients {
 pub struct Identities(Vec<Identity>);
 
 impl Identities {
-    /// Reads a file as `age-keygen` writes it.
+    /// Reads an identity file as `age-keygen` writes it.
     ///
     /// # Errors
     /// [`Error::Identity`].
@@ -98,7 +98,7 @@ impl Identities {
         Ok(Self(identities))
     }
 
-    /// What is in a backup.
+    /// Decrypts a backup.
     pub(super) fn open(&self, path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
         let refuse = |reason: String| Error::Age { path: path.to_owned(), reason };
         let file = File::open(path).map_err(|error| refuse(error.to_string()))?;
@@ -107,44 +107,43 @@ impl Identities {
     }
 }
 
-/// How it is known that a backup opens what it should.
+/// How it is known that a backup is correct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CopyProof {
-    /// The bytes that were proven are those that were encrypted, and the age file on disk is the one
-    /// that was made of them.
+    /// The proven bytes were encrypted, and the age file on disk is the result.
     SameBytes,
-    /// The age file was decrypted again, to the bytes that were proven.
+    /// The age file was decrypted again, and yielded the proven bytes.
     Decrypted,
 }
 
-/// A backup.
+/// A backup of the keyring.
 #[derive(Clone, Debug, Serialize)]
 pub struct Backup {
-    /// The age file.
+    /// Path of the age file.
     pub file: PathBuf,
-    /// Who can open it.
+    /// Its recipients.
     pub recipients: Vec<String>,
-    /// Hash of the age file, as `sha256sum` prints it.
+    /// SHA-256 of the age file in hexadecimal digits.
     pub sha256: String,
-    /// How many of the server's keys are in it.
+    /// Number of the server's keys in it.
     pub keys: u64,
     /// How it was proven.
     pub proof: CopyProof,
-    /// The age file of the password, if the keys are encrypted with one.
+    /// Path of the age file with the password, if the keys are encrypted with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password: Option<PathBuf>,
 }
 
-/// Where the password of a key file goes: beside the backup of that.
+/// Path of the password's backup, next to that of the key file.
 pub(super) fn password_of(backup: &Path) -> PathBuf {
     let mut name = backup.as_os_str().to_owned();
     name.push(".password");
     PathBuf::from(name)
 }
 
-/// The unfinished run that one with this backup goes on with. A file that is there already, and of no such run, is
-/// not touched.
+/// The unfinished run that a run with this backup file resumes. An existing file that belongs to no such run is not
+/// touched.
 pub(super) fn resumed(unfinished: Option<&Unfinished>, file: &Path) -> Result<Option<Unfinished>, Error> {
     match unfinished.filter(|run| run.file == file) {
         None if file.symlink_metadata().is_ok() => Err(Error::BackupExists { path: file.to_owned() }),
@@ -152,7 +151,7 @@ pub(super) fn resumed(unfinished: Option<&Unfinished>, file: &Path) -> Result<Op
     }
 }
 
-/// Puts bytes into place: whole and on disk, or not at all. Only the owner may read them.
+/// Writes a file atomically and durably, readable only by its owner.
 pub(super) fn place(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Error> {
     files::write_atomic(path, bytes, WriteOptions::SECRET.replacing(replace)).map_err(|source| match source.kind() {
         ErrorKind::AlreadyExists => Error::BackupExists { path: path.to_owned() },
@@ -160,13 +159,13 @@ pub(super) fn place(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Erro
     })
 }
 
-/// Whether this user may put a file there, without trying.
+/// Whether this user may create files in the directory of `path`, without trying.
 pub(super) fn may_write_beside(path: &Path) -> Result<(), Error> {
     let may = access(files::parent(path), Access::WRITE_OK | Access::EXEC_OK);
     may.map_err(|source| Error::Backup { path: path.to_owned(), source: source.into() })
 }
 
-/// Finds out, before anything is changed, that a file can be put there later.
+/// Checks, before anything is changed, that the file can be written later.
 pub(super) fn check_writable(path: &Path) -> Result<(), Error> {
     let checked = files::check_writable(path, WriteOptions::SECRET);
     checked.map_err(|source| Error::Backup { path: path.to_owned(), source })

@@ -1,4 +1,4 @@
-//! The keyring as it was read once: the bytes that are proven are the bytes that are backed up.
+//! A keyring, read once into memory: the bytes that are proven are those that are backed up.
 
 use std::{
     collections::BTreeSet,
@@ -15,29 +15,29 @@ use zeroize::Zeroizing;
 use super::Error;
 use crate::KeyStore;
 
-/// A server that writes its keyring may be seen doing so.
+/// Attempts to read: the server may be writing its keyring.
 const TRIES: u32 = 5;
 
-/// Bytes of a keyring or key file, wiped on drop, and the names in it.
+/// Bytes of a keyring or key file, wiped on drop, and its parsed keys.
 pub(crate) struct KeyringCopy {
     path: PathBuf,
     bytes: Zeroizing<Vec<u8>>,
-    held: Held,
+    parsed: ParsedKeys,
 }
 
-/// The keys in the bytes.
-enum Held {
+/// The parsed keys.
+enum ParsedKeys {
     MySql(MysqlKeyring),
-    /// With what the password file holds, if there is one.
+    /// A key file, with the content of its password file if there is one.
     MariaDb(MariaDbKeys, Option<Password>),
 }
 
-/// What a file with a password holds.
+/// Content of a password file.
 pub(crate) struct Password {
     pub(crate) bytes: Zeroizing<Vec<u8>>,
 }
 
-/// Which of the server's keys.
+/// Kind of a server's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyKind {
     /// Master key of tablespaces and the redo log.
@@ -47,7 +47,7 @@ pub(crate) enum KeyKind {
 }
 
 impl KeyringCopy {
-    /// Reads the file; again, if it is not whole.
+    /// Reads the file; repeatedly, if it is incomplete.
     pub(crate) fn read(store: &KeyStore) -> Result<Self, Error> {
         let mut tries = 0;
         loop {
@@ -65,7 +65,7 @@ impl KeyringCopy {
     fn read_once(store: &KeyStore) -> Result<Self, (PathBuf, KeyringError)> {
         let read = |path: &Path| keyring::read_file(path).map_err(|error| (path.to_owned(), error));
         match store {
-            KeyStore::MySql(path) => Self::of_mysql(path, read(path)?).map_err(|error| (path.clone(), error)),
+            KeyStore::MySql(path) => Self::from_mysql(path, read(path)?).map_err(|error| (path.clone(), error)),
             KeyStore::MariaDb { file, password } => {
                 let password = match password {
                     Some(path) => Some(Password { bytes: read(path)? }),
@@ -74,18 +74,18 @@ impl KeyringCopy {
                 let bytes = read(file)?;
                 let secret = password.as_ref().map(|password| password.bytes.as_slice());
                 let keys = MariaDbKeys::load(&bytes, secret).map_err(|error| (file.clone(), error))?;
-                Ok(Self { path: file.clone(), bytes, held: Held::MariaDb(keys, password) })
+                Ok(Self { path: file.clone(), bytes, parsed: ParsedKeys::MariaDb(keys, password) })
             }
         }
     }
 
-    fn of_mysql(path: &Path, bytes: Zeroizing<Vec<u8>>) -> Result<Self, KeyringError> {
-        // For the server no bytes are no keys; here they are a file that was cut off.
+    fn from_mysql(path: &Path, bytes: Zeroizing<Vec<u8>>) -> Result<Self, KeyringError> {
+        // The server accepts an empty file as a keyring without keys; here it is a truncated file.
         if bytes.is_empty() {
             return Err(KeyringError::Empty);
         }
         let keyring = MysqlKeyring::load(&bytes)?;
-        Ok(Self { path: path.to_owned(), bytes, held: Held::MySql(keyring) })
+        Ok(Self { path: path.to_owned(), bytes, parsed: ParsedKeys::MySql(keyring) })
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -96,26 +96,26 @@ impl KeyringCopy {
         &self.path
     }
 
-    /// What opens a key file that is encrypted.
+    /// The password of an encrypted key file.
     pub(crate) fn password(&self) -> Option<&Password> {
-        match &self.held {
-            Held::MariaDb(_, password) => password.as_ref(),
-            Held::MySql(_) => None,
+        match &self.parsed {
+            ParsedKeys::MariaDb(_, password) => password.as_ref(),
+            ParsedKeys::MySql(_) => None,
         }
     }
 
-    /// Whether it is, byte for byte, the same as another.
+    /// Whether both copies are identical, byte for byte.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let secret = |copy: &Self| copy.password().map(|password| password.bytes.clone());
         self.bytes == other.bytes && secret(self) == secret(other)
     }
 
-    /// These keys and no others.
+    /// Only these keys.
     pub(crate) fn keys(&self) -> Result<Keys, Error> {
         let mut keys = Keys::default();
-        let added = match &self.held {
-            Held::MySql(_) => keys.add_keyring_bytes(&self.bytes, &self.path),
-            Held::MariaDb(_, password) => {
+        let added = match &self.parsed {
+            ParsedKeys::MySql(_) => keys.add_keyring_bytes(&self.bytes, &self.path),
+            ParsedKeys::MariaDb(_, password) => {
                 let password = password.as_ref().map(|password| password.bytes.as_slice());
                 keys.add_key_file_bytes(&self.bytes, password, &self.path)
             }
@@ -126,37 +126,37 @@ impl KeyringCopy {
 
     /// Names of the server's own keys.
     pub(crate) fn names(&self) -> BTreeSet<String> {
-        match &self.held {
-            Held::MySql(keyring) => keyring.names().map(str::to_owned).collect(),
-            Held::MariaDb(keys, _) => keys.ids().map(|(id, version)| mariadb_name(id, version)).collect(),
+        match &self.parsed {
+            ParsedKeys::MySql(keyring) => keyring.names().map(str::to_owned).collect(),
+            ParsedKeys::MariaDb(keys, _) => keys.ids().map(|(id, version)| mariadb_name(id, version)).collect(),
         }
     }
 
     /// Fingerprints of the server's own keys.
     pub(crate) fn fingerprints(&self) -> Fingerprints {
-        match &self.held {
-            Held::MySql(keyring) => fingerprint::of_keyring(keyring),
-            Held::MariaDb(keys, _) => fingerprint::of_key_file(keys),
+        match &self.parsed {
+            ParsedKeys::MySql(keyring) => fingerprint::of_keyring(keyring),
+            ParsedKeys::MariaDb(keys, _) => fingerprint::of_key_file(keys),
         }
     }
 
     /// The server's newest key of a kind.
     pub(crate) fn newest(&self, kind: KeyKind, server_uuid: &str) -> Option<String> {
-        let Held::MySql(keyring) = &self.held else { return None };
+        let ParsedKeys::MySql(keyring) = &self.parsed else { return None };
         let numbered = keyring.names().filter_map(|name| Some((number(kind, name, server_uuid)?, name)));
         numbered.max_by_key(|(number, _)| *number).map(|(_, name)| name.to_owned())
     }
 
-    /// Whether every key of another copy is in this one, with the same bytes.
+    /// Whether this copy has every key of `other`, with the same bytes.
     pub(crate) fn includes(&self, other: &Self) -> bool {
-        match (&self.held, &other.held) {
-            (Held::MySql(own), Held::MySql(other)) => {
+        match (&self.parsed, &other.parsed) {
+            (ParsedKeys::MySql(own), ParsedKeys::MySql(other)) => {
                 let same = |(name, key): (&str, &keyring::Key)| {
                     own.get(name).is_some_and(|own| own.as_bytes() == key.as_bytes())
                 };
                 other.iter().all(same)
             }
-            (Held::MariaDb(own, _), Held::MariaDb(other, _)) => {
+            (ParsedKeys::MariaDb(own, _), ParsedKeys::MariaDb(other, _)) => {
                 let bytes = |keys: &MariaDbKeys, (id, version)| {
                     keys.get(id, version).map(|key| Zeroizing::new(key.as_bytes().to_vec()))
                 };
@@ -167,12 +167,12 @@ impl KeyringCopy {
     }
 }
 
-/// Waiting does not help.
+/// Whether retrying does not help.
 const fn is_final(error: &KeyringError) -> bool {
     matches!(error, KeyringError::WrongKind { .. } | KeyringError::TooLarge { .. } | KeyringError::UnknownVersion)
 }
 
-/// Number of a key, if it is of that kind and that server.
+/// Number of a key of this kind and server.
 fn number(kind: KeyKind, name: &str, server_uuid: &str) -> Option<u32> {
     let (of, owner, number) = match KeyName::parse(name) {
         KeyName::InnodbMaster { owner, number } => (KeyKind::Master, owner, number),
@@ -193,7 +193,7 @@ mod tests {
         };
         let elements: Vec<String> = ids.iter().map(element).collect();
         let text = format!(r#"{{"version":"1.0","elements":[{}]}}"#, elements.join(","));
-        KeyringCopy::of_mysql(Path::new("k"), Zeroizing::new(text.into_bytes())).unwrap()
+        KeyringCopy::from_mysql(Path::new("k"), Zeroizing::new(text.into_bytes())).unwrap()
     }
 
     #[test]
@@ -219,6 +219,6 @@ mod tests {
 
     #[test]
     fn an_empty_file_is_no_keyring() {
-        assert!(matches!(KeyringCopy::of_mysql(Path::new("k"), Zeroizing::default()), Err(KeyringError::Empty)));
+        assert!(matches!(KeyringCopy::from_mysql(Path::new("k"), Zeroizing::default()), Err(KeyringError::Empty)));
     }
 }

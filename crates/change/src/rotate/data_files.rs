@@ -1,4 +1,4 @@
-//! Which files are the server's.
+//! The files of a server.
 
 use std::{
     collections::BTreeSet,
@@ -15,17 +15,17 @@ use server::{Flavor, Rows};
 use super::Error;
 use crate::Session;
 
-/// Where the server keeps something outside its data directory, if it does.
+/// Variables with directories outside the data directory.
 const DIRECTORIES: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
      ('innodb_data_home_dir', 'innodb_undo_directory', 'innodb_log_group_home_dir', 'aria_log_dir_path')";
 const LOGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('log_bin_basename', 'relay_log_basename')";
-/// Page 0 of any size.
+/// Maximum size of page 0.
 const HEAD_BYTES: usize = 65536;
 
-/// The data directory first, then directories and files that the server keeps elsewhere.
+/// The data directory first, then the directories and files outside it.
 ///
 /// # Errors
-/// [`Error::OtherDatadir`] if the directory is another server's: a proof about its files would be none.
+/// [`Error::OtherDatadir`] if the directory belongs to another server: proving its files would be useless.
 pub(crate) fn places(session: &mut Session<'_>, given: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
     let home = session.identity().datadir.clone();
     let datadir = given.unwrap_or(&home).to_owned();
@@ -33,12 +33,12 @@ pub(crate) fn places(session: &mut Session<'_>, given: Option<&Path>) -> Result<
     if !mariadb {
         is_of_mysql(&datadir, session.identity().server_uuid.as_deref().unwrap_or_default())?;
     }
-    let files = session.ask(session.dictionary().files)?;
+    let files = session.query(session.dictionary().files)?;
     if mariadb {
         is_of_mariadb(&datadir, &home, &files)?;
     }
-    let directories = session.ask(DIRECTORIES)?;
-    let logs = session.ask(LOGS)?;
+    let directories = session.query(DIRECTORIES)?;
+    let logs = session.query(LOGS)?;
     let mut found: BTreeSet<PathBuf> = BTreeSet::new();
     found.extend(paths(&directories, "Value"));
     found.extend(paths(&logs, "Value").iter().filter_map(|base| Some(base.parent()?.to_owned())));
@@ -53,10 +53,10 @@ fn paths(rows: &Rows, column: &str) -> Vec<PathBuf> {
 }
 
 fn is_of_mysql(datadir: &Path, server_uuid: &str) -> Result<(), Error> {
-    const MOST_BYTES: u64 = 64 << 10;
+    const MAX_BYTES: u64 = 64 << 10;
     let refuse = |reason: String| Error::OtherDatadir { datadir: datadir.to_owned(), reason };
     let path = datadir.join("auto.cnf");
-    let text = regular::read(&path, Links::Refused, MOST_BYTES).map_err(|error| match error.kind() {
+    let text = regular::read(&path, Links::Refused, MAX_BYTES).map_err(|error| match error.kind() {
         ErrorKind::PermissionDenied => Error::Unread { path, reason: error.to_string() },
         _ => refuse(format!("auto.cnf, which tells whose data directory it is, cannot be read: {error}")),
     })?;
@@ -67,8 +67,8 @@ fn is_of_mysql(datadir: &Path, server_uuid: &str) -> Result<(), Error> {
     }
 }
 
-/// MariaDB's directories do not name their server, so each tablespace has to have the number that the
-/// server knows it by. Those that are made or dropped meanwhile may be missing.
+/// MariaDB's data directory does not name its server, so each tablespace must have the space id that the server
+/// reports. Files that are created or dropped meanwhile may be missing.
 fn is_of_mariadb(datadir: &Path, home: &Path, files: &Rows) -> Result<(), Error> {
     let refuse = |reason: String| Error::OtherDatadir { datadir: datadir.to_owned(), reason };
     fs::read_dir(datadir).map_err(|error| refuse(error.to_string()))?;
@@ -107,20 +107,20 @@ fn may_read(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Number of the tablespace; `None` if there is none, or if its page 0 is not on disk yet.
+/// Space id of a tablespace; `None` if the file does not exist, or its page 0 is not on disk.
 fn space_of(path: &Path) -> Option<String> {
     page0(path).map(|page0| page0.space_id.0.to_string())
 }
 
-/// Page 0 of a tablespace; `None` if there is none, or none yet.
+/// Page 0 of a tablespace; `None` if it does not exist yet.
 pub(crate) fn page0(path: &Path) -> Option<Page0> {
     head(path).and_then(|head| Page0::parse(&head).ok())
 }
 
-/// The first bytes of a file, which hold page 0 whatever its size.
+/// The first bytes of a file, which contain page 0 of any size.
 pub(crate) fn head(path: &Path) -> Option<Vec<u8>> {
     use files::ReadAt;
-    // The server said that the file is its own, whatever leads there.
+    // The server named this file, so links are followed.
     let reader = Reader::new(regular::open(path, Links::Followed).ok()?);
     let mut head = vec![0; HEAD_BYTES];
     let read = reader.read_at(0, &mut head).ok()?;

@@ -1,11 +1,9 @@
-//! Keys of tablespaces themselves, told apart without opening them.
+//! Recognises the keys of tablespaces without decrypting them.
 //!
-//! Page 0 holds the wrapped key and, in the clear, the CRC-32C of the key and its initialisation vector,
-//! which are 64 random bytes: it stays the same when a master key is rotated, and differs for another key
-//! but for one case in four thousand million, in which a new key is taken for the old one. The same holds
-//! for the header of the redo log.
-//! Source: formats, "Encryption info on page 0"; that a rebuild changes it and a rotation does not was
-//! seen on MySQL 9.7.
+//! Page 0 has the wrapped key and, in clear text, the CRC-32C of key and initialisation vector, which are 64 random
+//! bytes. It does not change when a master key is rotated, and differs for another key with a probability of 1 - 2^-32;
+//! otherwise a new key is taken for the old one. The same applies to the header of the redo log.
+//! Source: formats, "Encryption info on page 0"; seen on MySQL 9.7: a rebuild changes it, a rotation does not.
 
 use std::{
     collections::BTreeMap,
@@ -17,19 +15,19 @@ use serde::Serialize;
 
 use super::data_files;
 
-/// Which key each tablespace has.
+/// Fingerprint of each tablespace's key.
 pub(super) type Fingerprints = BTreeMap<PathBuf, u32>;
 
-/// Tablespaces by whether they have a new key.
+/// Numbers of tablespaces with and without a new key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DataKeys {
-    /// Tablespaces that have another key than before, or that are made anew.
+    /// Tablespaces with another key than before, or recreated ones.
     pub new: u64,
-    /// Tablespaces that keep theirs, see the leftovers.
+    /// Tablespaces that keep their key; see the leftovers.
     pub kept: u64,
 }
 
-/// The fingerprint of a tablespace's key; `None` if it has none, or none on disk yet.
+/// Fingerprint of a tablespace's key; `None` if it has none, or page 0 is not on disk.
 pub(super) fn of_tablespace(path: &Path) -> Option<u32> {
     match Wrapped::find(&data_files::head(path)?)? {
         Wrapped::Tablespace(key) => Some(key.key_checksum()),
@@ -37,7 +35,7 @@ pub(super) fn of_tablespace(path: &Path) -> Option<u32> {
     }
 }
 
-/// Those of these files that are there.
+/// Fingerprints of those files that exist.
 pub(super) fn of_all<'p>(paths: impl Iterator<Item = &'p Path>) -> Fingerprints {
     paths.filter_map(|path| Some((path.to_owned(), of_tablespace(path)?))).collect()
 }

@@ -1,82 +1,82 @@
-//! Why a rotation was refused or failed.
+//! Errors of rotation.
 
 use std::{borrow::Cow, io, path::PathBuf};
 
 use crate::keyring::LOST;
 
-/// Why a rotation was refused or failed. No message holds a key.
+/// Why a rotation was refused or failed. No message contains a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server, its keyring or a statement.
+    /// The server, its keyring or a statement failed.
     #[error(transparent)]
     Change(#[from] crate::Error),
     /// The account lacks privileges.
     #[error("{account} lacks {}", missing.join(" and "))]
     Privileges {
-        /// The account, as the server knows it.
+        /// The account, in the server's notation.
         account: String,
-        /// What is missing, each as `PRIVILEGE ON OBJECT`.
+        /// Missing privileges, each as `PRIVILEGE ON OBJECT`.
         missing: Vec<String>,
     },
-    /// The directory belongs to another server, or to none.
+    /// The data directory belongs to another server, or to none.
     #[error("{}: {reason}", datadir.display())]
     OtherDatadir {
-        /// The directory.
+        /// Path of the directory.
         datadir: PathBuf,
         /// Why it is not this server's.
         reason: String,
     },
-    /// The keys are not in a file that can be read.
+    /// The keys are not in a readable file.
     #[error("{keyring} does not say which file it keeps its keys in, so no copy of them can be made or proven")]
     KeyringNotAFile {
-        /// The component or plug-in.
+        /// Component or plug-in.
         keyring: String,
     },
-    /// The file given is not the one that the server writes.
+    /// The given keyring is not the one that the server uses.
     #[error("{}: the server keeps its keys in {}", given.display(), used.display())]
     OtherKeyring {
-        /// The file given.
+        /// The given file.
         given: PathBuf,
-        /// The server's.
+        /// The server's file.
         used: PathBuf,
     },
     /// The keyring on disk cannot be read.
     #[error("{}: {source}", path.display())]
     Keyring {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         source: keyring::KeyringError,
     },
     /// The running server has a key that its file does not have.
     #[error("{}: lacks {key}, which the running server holds", path.display())]
     KeyringBehind {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Name of the key.
         key: String,
     },
-    /// MariaDB's key file lacks the key that tables are to be moved to.
+    /// MariaDB's key file lacks the key for the tables.
     #[error("{}: has no key {key_id}", path.display())]
     NoSuchKey {
-        /// The key file.
+        /// Path of the key file.
         path: PathBuf,
-        /// The number.
+        /// Id of the key.
         key_id: u32,
     },
     /// The keyring changed while it was proven.
     #[error("{}: changed each time it was proven", path.display())]
     KeyringChanges {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A rotation left no new key behind.
+    /// The keyring has no newer key after a rotation.
     #[error("{}: holds no newer key than {} after the rotation", path.display(), older.as_deref().unwrap_or("none"))]
     NoNewKey {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The newest key before.
+        /// The newest key before the rotation.
         older: Option<String>,
     },
     /// Files could not be read, so nothing is proven.
@@ -84,16 +84,16 @@ pub enum Error {
     Unread {
         /// The first of them.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The redo log is written in clear text, so it has no key.
+    /// The redo log is in clear text, so it has no key.
     #[error("{server}: the redo log is not encrypted, so it has no key to rotate")]
     RedoInClear {
         /// The server.
         server: String,
     },
-    /// No file of the redo log names a key.
+    /// No file of the redo log names the new key.
     #[error("{server}: no redo log file names {key} after the rotation")]
     RedoUnproven {
         /// The server.
@@ -101,35 +101,35 @@ pub enum Error {
         /// The newest master key.
         key: String,
     },
-    /// Binary logs are written in clear text, so they have no key.
+    /// Binary logs are in clear text, so they have no key.
     #[error("{server}: binary logs are not encrypted, so they have no key to rotate")]
     BinaryLogsInClear {
         /// The server.
         server: String,
     },
-    /// There is a file already, and it is not what an unfinished run of this command left.
-    #[error("{}: is there already, and a backup is never overwritten", path.display())]
+    /// The file exists, and no unfinished run of this command wrote it.
+    #[error("{}: exists already, and a backup is never overwritten", path.display())]
     BackupExists {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// The backup cannot be written.
     #[error("{}: cannot be written: {source}", path.display())]
     Backup {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// The backup could not be encrypted, or not opened again.
+    /// The backup could not be encrypted, or not decrypted again.
     #[error("{}: {reason}", path.display())]
     Age {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A recipient that is none.
+    /// A recipient is not valid.
     #[error("{place}: {reason}")]
     Recipient {
         /// Where it was given.
@@ -137,15 +137,15 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// An identity that is none.
+    /// An identity is not valid.
     #[error("{}: {reason}", path.display())]
     Identity {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
-    /// MariaDB's keys have no versions that could be rotated.
+    /// MariaDB has no master keys that could be rotated.
     #[error("{server}: MariaDB has no master keys that could be rotated")]
     NoMasterKey {
         /// The server.
@@ -166,7 +166,7 @@ pub enum Error {
     /// The certificate.
     #[error(transparent)]
     Certificate(#[from] crate::tls::Error),
-    /// The register, or a copy that it names.
+    /// The register, or a copy that it names, cannot be used.
     #[error(transparent)]
     Register(#[from] register::Error),
 }
@@ -178,7 +178,7 @@ impl Error {
         matches!(self, Self::Nothing | Self::NoBackup | Self::NoRecipient | Self::NoBackupFile)
     }
 
-    /// The next step, where there is one.
+    /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {

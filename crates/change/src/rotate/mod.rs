@@ -1,16 +1,14 @@
-//! `sealant rotate`: new keys, each step proven from the bytes.
+//! `sealant rotate`: new keys, each step proven from the bytes on disk.
 //!
-//! The keyring is read once into memory that is wiped; these bytes are proven to open every encrypted
-//! file, and these bytes are backed up. Then the server makes a new key, and the same is done again
-//! with what the keyring is then. No file but the backups and the [`register::Register`] is written, and no key is
-//! ever removed.
+//! The keyring is read once into memory that is wiped; these bytes are proven to open every encrypted file, and these
+//! bytes are backed up. Then the server generates a new key, and the keyring is proven and backed up again. Only the
+//! backups and the [`register::Register`] are written, and no key is ever removed.
 //!
 //! # Interrupted runs
-//! Before anything else is written, a run notes in the register that it has begun, which keys were the
-//! newest, and, before each backup, the hash that it will have. A run with the same backup file goes on
-//! from there: a rotation that the files show to be complete is not repeated, and a backup is replaced only if
-//! its hash is one that was noted and it holds no key that the new one lacks. The backup of before the
-//! rotation is kept beside the new one, as `FILE.before`, until the new one is proven to hold all its keys.
+//! Before it writes anything else, a run records in the register its start, the newest keys, and, before each backup,
+//! the SHA-256 that the backup will have. A run with the same backup file resumes: it does not repeat a rotation that
+//! the files show to be complete, and replaces a backup only if its hash was recorded and the new one has all its keys.
+//! The backup from before the rotation remains as `FILE.before`, until the new one is proven to have all its keys.
 
 mod backup;
 pub(crate) mod copy;
@@ -36,47 +34,47 @@ pub use self::{
     data_keys::DataKeys,
     error::Error,
     plan::plan,
-    proof::{Lagging, Proof},
+    proof::{OldKeyFile, Proof},
     rotation::{Ended, Rotation},
     run::run,
     tables::Leftover,
 };
-use crate::{LockPatience, StepReport};
+use crate::{LockWait, StepReport};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.rotate/1";
 
-/// What is wanted.
+/// Options of a rotation.
 pub struct Request {
     /// Rotate the InnoDB master key.
     pub master_key: bool,
     /// Rotate the key of binary and relay logs.
     pub binlog_key: bool,
-    /// See that the redo log's key is wrapped by the new master key, which `master_key` asks for, too.
+    /// Wrap the redo log's key with a new master key; implies `master_key`.
     pub redo: bool,
-    /// Give every table of MySQL, and the undo tablespaces, a new key of its own.
+    /// Give every MySQL table, and the undo tablespaces, a new key.
     pub data_keys: bool,
-    /// Move every table of MariaDB to this key.
+    /// Move every MariaDB table to this key.
     pub mariadb_key_id: Option<u32>,
-    /// How locks are waited for.
-    pub lock: LockPatience,
-    /// The data directory, if it is elsewhere than the server says.
+    /// Lock timeout and retries.
+    pub lock: LockWait,
+    /// The data directory, if its path here differs from the server's.
     pub datadir: Option<PathBuf>,
-    /// The keyring file, if the server does not say it.
+    /// The keyring file, if the server does not name it.
     pub keyring: Option<PathBuf>,
-    /// Where the register is.
+    /// Directory of the register.
     pub state_dir: PathBuf,
-    /// How long to wait for the server to write what it has re-wrapped.
-    pub patience: Duration,
+    /// How long to wait for the server to write re-wrapped keys to disk.
+    pub settle_timeout: Duration,
 }
 
-/// How the keyring is backed up.
+/// Backup of the keyring.
 pub struct Copies {
-    /// Where the backup goes.
+    /// Path of the backup.
     pub file: PathBuf,
-    /// Who can open it.
+    /// Recipients of the backup.
     pub recipients: Recipients,
-    /// What opens it here and now, if that is at hand.
+    /// Identities to decrypt the backup again, if available.
     pub identities: Option<Identities>,
 }
 
@@ -107,73 +105,74 @@ impl Copies {
     }
 }
 
-/// What was done and proven.
+/// Result of a rotation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// The server.
+    /// The server, as messages name it.
     pub server: String,
-    /// Its uuid.
+    /// UUID of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_uuid: Option<String>,
-    /// Steps in their order.
+    /// Steps in order.
     pub steps: Vec<StepReport>,
-    /// What the bytes said.
+    /// Results of the proofs.
     pub proofs: Proofs,
-    /// The backup that holds the new keys.
+    /// The backup with the new keys.
     pub backup: Option<Backup>,
-    /// The backup of before the rotation, while it is there.
+    /// The backup from before the rotation, while it exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup_before: Option<Backup>,
-    /// Keys that only the backup of before holds: the server removed them.
+    /// Keys that only the older backup has: the server removed them.
     pub removed_keys: Vec<String>,
-    /// Files that still carry an older key.
-    pub lagging: Vec<Lagging>,
-    /// What keeps its key on this server, whatever is done.
+    /// Files that still use an older key.
+    #[serde(rename = "lagging")]
+    pub old_key_files: Vec<OldKeyFile>,
+    /// What keeps its key on this server in any case.
     pub leftovers: Vec<Leftover>,
-    /// The certificate that was installed after the keys, if that was asked for.
+    /// The certificate that was installed after the rotation, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<crate::tls::Report>,
-    /// Whether every proof holds.
+    /// Whether every proof succeeded.
     pub done: bool,
 }
 
-/// What the bytes said.
+/// Results of the proofs.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Proofs {
     /// Before the rotation.
     pub before: Option<Proof>,
-    /// After it.
+    /// After the rotation.
     pub after: Option<After>,
 }
 
-/// What the bytes said after the rotation.
+/// Result of the proof after the rotation.
 #[derive(Clone, Debug, Serialize)]
 pub struct After {
-    /// The counts.
+    /// Numbers of files.
     #[serde(flatten)]
     pub proof: Proof,
     /// The newest InnoDB master key.
     pub new_key: Option<String>,
-    /// The newest key of binary logs.
+    /// The newest binary log key.
     pub new_binlog_key: Option<String>,
-    /// Tablespaces whose page 0 carries it.
+    /// Tablespaces whose page 0 names the new key.
     pub tablespaces_on_new_key: u64,
-    /// Redo log files that it opens.
+    /// Redo log files that use the new key.
     pub redo_on_new_key: u64,
-    /// Binary and relay logs whose header carries the newest key.
+    /// Binary and relay logs whose header names the new key.
     pub binary_logs_on_new_key: u64,
-    /// Tablespaces by whether their own key is new, if that was asked for.
+    /// Tablespaces with and without a new key, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_keys: Option<DataKeys>,
-    /// Tablespaces of MariaDB that are on the key that was asked for.
+    /// MariaDB tablespaces that use the requested key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tablespaces_on_key_id: Option<u64>,
 }
 
 impl Report {
-    /// Of a run that installs a certificate and rotates no key.
+    /// Report of a run that only installs a certificate.
     #[must_use]
     pub fn of_certificate(tls: crate::tls::Report) -> Self {
         let server = tls.server.clone();
@@ -190,7 +189,7 @@ impl Report {
             backup: None,
             backup_before: None,
             removed_keys: Vec::new(),
-            lagging: Vec::new(),
+            old_key_files: Vec::new(),
             leftovers: Vec::new(),
             tls: None,
             done: false,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Blocks, Outcome, Session, StatementLog, Step, StepReport};
 
-/// How a step is done.
+/// Action of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Check,
@@ -19,7 +19,7 @@ pub(super) enum Action {
     RotateMasterKey,
     RotateBinlogKey,
     BackUp,
-    /// Which table, and the statement.
+    /// Rebuild a table with this statement.
     Rebuild(Table, String),
     RenewUndo,
     Flush,
@@ -28,11 +28,11 @@ pub(super) enum Action {
 }
 
 impl Action {
-    /// What is sent to the server, in order.
+    /// The statements, in order.
     pub(super) fn statements(&self) -> Vec<String> {
         let statements: &[&str] = match self {
             Self::RotateMasterKey => &[NOT_ON_REPLICAS, ROTATE_MASTER_KEY],
-            // The server keeps this one from the binary log itself.
+            // The server itself keeps this one out of the binary log.
             Self::RotateBinlogKey => &[ROTATE_BINLOG_KEY],
             Self::Rebuild(_, statement) => &[NOT_ON_REPLICAS, statement],
             Self::Flush => &[CHECKPOINT],
@@ -42,19 +42,19 @@ impl Action {
     }
 }
 
-/// The server would write its rotation to the binary log, and replicas would rotate without a proof
-/// and without a backup; each server is rotated by a run of its own.
+/// Otherwise the server would log its rotation, and replicas would rotate without proof and without backup; each server
+/// needs its own run.
 const NOT_ON_REPLICAS: &str = "SET SESSION sql_log_bin = 0";
 const ROTATE_MASTER_KEY: &str = "ALTER INSTANCE ROTATE INNODB MASTER KEY";
-/// What MariaDB has moved is in memory and in its log until it writes it.
+/// MariaDB's changes are only in memory and redo log until it writes them.
 const CHECKPOINT: &str = "SET GLOBAL innodb_log_checkpoint_now = ON";
 const ROTATE_BINLOG_KEY: &str = "ALTER INSTANCE ROTATE BINLOG MASTER KEY";
 
-/// Asks the server whether its keys can be rotated, and says what would be done. Changes nothing, and needs no copies to
-/// be named yet.
+/// Asks the server whether its keys can be rotated, and returns the steps. Changes nothing; no backup needs to be
+/// named.
 ///
 /// # Errors
-/// What forbids it.
+/// The reasons that prevent the rotation.
 pub fn plan(
     target: &Target,
     options: &Options,
@@ -64,7 +64,7 @@ pub fn plan(
 ) -> Result<Report, Error> {
     let server = target.to_string();
     let mut session = Session::open(target, options, log, request.lock)?;
-    let site = Site::of(&mut session, &server, request)?;
+    let site = Site::query(&mut session, &server, request)?;
     let register = Ledger::read_unlocked(&request.state_dir, &site.server_uuid)?;
     if let Some(copies) = copies {
         backup::resumed(register.as_ref().and_then(|register| register.unfinished.as_ref()), &copies.file)?;
@@ -77,13 +77,13 @@ pub fn plan(
     Ok(report)
 }
 
-/// What has to be written anew for new keys.
+/// Tables that must be rebuilt for new keys.
 pub(super) fn work(session: &mut Session<'_>, site: &Site, request: &Request) -> Result<Work, Error> {
     let datadir = site.datadir();
     match request.mariadb_key_id {
-        Some(id) => Work::of_mariadb(session, datadir, id),
+        Some(id) => Work::for_mariadb(session, datadir, id),
         None => {
-            let mut work = if request.data_keys { Work::of_mysql(session, datadir)? } else { Work::default() };
+            let mut work = if request.data_keys { Work::for_mysql(session, datadir)? } else { Work::default() };
             if request.redo {
                 work.leave_redo();
             }
@@ -92,13 +92,13 @@ pub(super) fn work(session: &mut Session<'_>, site: &Site, request: &Request) ->
     }
 }
 
-/// The steps, none of them begun.
+/// Reports of the steps, none executed.
 pub(super) fn reports(steps: &[Step<Action>]) -> Vec<StepReport> {
     steps.iter().map(|step| step.report(step.action.statements(), Outcome::Planned, 0.0)).collect()
 }
 
-/// The steps in their order. After each rotation the keyring is backed up at once: until then the new
-/// key is in the live keyring alone.
+/// The steps in order. After each rotation the keyring is backed up at once: until then only the live keyring has the
+/// new key.
 pub(super) fn steps(request: &Request, copies: Option<&Copies>, work: &Work) -> Vec<Step<Action>> {
     let file = copies.map_or_else(|| "FILE".to_owned(), |copies| copies.file.display().to_string());
     let step = |id: &str, action: Action, blocks: Blocks, what: String| Step {

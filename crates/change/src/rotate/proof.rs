@@ -1,4 +1,4 @@
-//! What the bytes of a running server's files say of its keys.
+//! Proves from the bytes of a running server's files which keys they use.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,46 +20,46 @@ use super::{
 };
 use crate::Session;
 
-/// Files that a server is writing are looked at so often before they count.
+/// How often files that the server is writing are read before the result counts.
 const TRIES: u32 = 8;
-/// Between two looks at files that the server has yet to write.
-const PAUSE: Duration = Duration::from_millis(250);
+/// Interval between attempts.
+const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What one copy of a keyring opened.
+/// Result of proving a copy of a keyring.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Proof {
-    /// Files looked at.
+    /// Number of files examined.
     pub files: u64,
-    /// Those that are encrypted, each of which was opened.
+    /// Number of encrypted files, all of which were opened.
     pub encrypted_files: u64,
-    /// Tablespaces whose page 0 is not on disk yet: nothing can be proven of them.
+    /// Tablespaces whose page 0 is not on disk, so that nothing can be proven about them.
     pub unwritten_files: u64,
 }
 
-/// A file that still carries an older key.
+/// A file that still uses an older key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Lagging {
-    /// The file.
+pub struct OldKeyFile {
+    /// Path of the file.
     pub file: PathBuf,
-    /// The key it names; `None` if its page 0, which would, is not on disk yet, so that nothing is proven of it.
+    /// The key that it names; `None` if its page 0 is not on disk, so that nothing is proven.
     pub key: Option<String>,
 }
 
-/// The keys that files should carry; `None` where that is not asked.
+/// The keys that files should use; `None` where that is not checked.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct ExpectedKeys {
     pub(super) master: Option<String>,
     pub(super) binary_log: Option<String>,
-    /// Fingerprints that tablespaces should not have any more.
+    /// Fingerprints that tablespaces should no longer have.
     pub(super) not: Fingerprints,
-    /// Files that the server calls encrypted: what their bytes do not show to be so is not proven.
+    /// Files that the server lists as encrypted; if their bytes do not confirm it, they are not proven.
     pub(super) encrypted: BTreeSet<PathBuf>,
-    /// Number of a key of MariaDB, and the tablespaces that should carry it.
+    /// Id of a MariaDB key, and the tablespaces that should use it.
     pub(super) mariadb: Option<(u32, BTreeSet<PathBuf>)>,
 }
 
-impl Wanted {
-    /// The newest key of a kind, and nothing else.
+impl ExpectedKeys {
+    /// Only the newest key of one kind.
     pub(super) fn newest(kind: KeyKind, name: &str) -> Self {
         let name = Some(name.to_owned());
         match kind {
@@ -69,7 +69,7 @@ impl Wanted {
     }
 }
 
-/// How many files carry the wanted keys.
+/// Numbers of files that use the wanted keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OnNewKey {
     pub(super) tablespaces: u64,
@@ -77,13 +77,13 @@ pub(super) struct OnNewKey {
     pub(super) binary_logs: u64,
 }
 
-/// What a look at the files found.
-pub(super) struct Seen {
+/// Result of examining the files.
+pub(super) struct FileScan {
     files: BTreeMap<PathBuf, FileResult>,
 }
 
-impl Seen {
-    /// Proves that the keys of `copy`, and no others, open every encrypted file in `places`.
+impl FileScan {
+    /// Proves that only the keys of `copy` suffice to open every encrypted file in `places`.
     pub(super) fn prove(places: &[PathBuf], copy: &KeyringCopy) -> Result<Self, Error> {
         let mut seen = Self { files: look(places, copy)? };
         for attempt in 0..TRIES {
@@ -92,7 +92,7 @@ impl Seen {
                 return Ok(seen);
             }
             sleep(Duration::from_millis(20 << attempt));
-            seen.look_again(&shut, copy)?;
+            seen.rescan(&shut, copy)?;
         }
         let encrypted = seen.encrypted().count() as u64;
         let shut = seen.shut().count() as u64;
@@ -101,28 +101,28 @@ impl Seen {
         Err(Error::Change(crate::Error::KeyringOpensNotAll { keyring, opened, encrypted, file }))
     }
 
-    /// Looks again at what does not carry the wanted keys, for as long as `patience` and as the
-    /// server lives: it writes page 0 when it comes to it.
-    pub(super) fn settle(
+    /// Examines files without the wanted keys again, until `settle_timeout` has passed or the server is gone: the server
+    /// writes page 0 with a delay.
+    pub(super) fn wait_until_settled(
         &mut self,
-        wanted: &Wanted,
+        wanted: &ExpectedKeys,
         copy: &KeyringCopy,
         session: &mut Session<'_>,
-        patience: Duration,
+        settle_timeout: Duration,
     ) -> Result<(), Error> {
         let began = Instant::now();
         loop {
-            let lagging: Vec<PathBuf> = self.lagging(wanted).into_iter().map(|lagging| lagging.file).collect();
-            if lagging.is_empty() || began.elapsed() >= patience {
+            let old_key_files: Vec<PathBuf> = self.old_key_files(wanted).into_iter().map(|old| old.file).collect();
+            if old_key_files.is_empty() || began.elapsed() >= settle_timeout {
                 return Ok(());
             }
-            sleep(PAUSE);
-            session.ask("DO 0")?;
-            self.look_again(&lagging, copy)?;
+            sleep(RETRY_INTERVAL);
+            session.query("DO 0")?;
+            self.rescan(&old_key_files, copy)?;
         }
     }
 
-    pub(super) fn look_again(&mut self, paths: &[PathBuf], copy: &KeyringCopy) -> Result<(), Error> {
+    pub(super) fn rescan(&mut self, paths: &[PathBuf], copy: &KeyringCopy) -> Result<(), Error> {
         let wider: Vec<PathBuf> = paths.iter().map(|path| self.place_of(path)).collect();
         for path in paths {
             self.files.remove(path);
@@ -132,7 +132,7 @@ impl Seen {
         Ok(())
     }
 
-    /// The redo log is one log in many files, of which the newest tells the key.
+    /// The redo log is one log in several files, of which the newest names the key.
     fn place_of(&self, path: &Path) -> PathBuf {
         let redo = self.files.get(path).is_some_and(|file| file.kind == "redo");
         let directory = path.parent().filter(|directory| directory.ends_with("#innodb_redo"));
@@ -147,7 +147,7 @@ impl Seen {
         self.encrypted().filter(|file| is_shut(file))
     }
 
-    /// The counts.
+    /// Numbers of files.
     pub(super) fn proof(&self) -> Proof {
         Proof {
             files: self.files.len() as u64,
@@ -156,33 +156,33 @@ impl Seen {
         }
     }
 
-    /// Files that carry other keys than the wanted ones, or none yet.
-    pub(super) fn lagging(&self, wanted: &Wanted) -> Vec<Lagging> {
-        let lagging = |file: &FileResult| {
+    /// Files that use other keys than the wanted ones, or none yet.
+    pub(super) fn old_key_files(&self, wanted: &ExpectedKeys) -> Vec<OldKeyFile> {
+        let old_key_file = |file: &FileResult| {
             let names = key_names(file);
             let other = wanted_for(file, wanted).is_some_and(|wanted| !is_on(&names, &wanted));
             let moved = wanted.mariadb.as_ref().is_some_and(|(_, files)| files.contains(&file.path));
-            // A table that was moved names its key, once it is on disk.
+            // A rebuilt table names its key as soon as page 0 is on disk.
             let unwritten = (wanted.master.is_some() && is_unwritten(file)) || (moved && names.is_empty());
             let unproven = file.key.is_none() && wanted.encrypted.contains(&file.path);
             let same = || wanted.not.get(&file.path).is_some_and(|old| has_key(&file.path, *old));
             (other || unwritten || unproven || same())
-                .then(|| Lagging { file: file.path.clone(), key: names.into_iter().next() })
+                .then(|| OldKeyFile { file: file.path.clone(), key: names.into_iter().next() })
         };
-        // A file that was made since has not been looked at yet.
+        // A file created in the meantime has not been examined.
         let unseen = wanted.encrypted.iter().filter(|path| !self.files.contains_key(*path) && path.exists());
-        let unseen = unseen.map(|path| Lagging { file: path.clone(), key: None });
-        self.files.values().filter_map(lagging).chain(unseen).collect()
+        let unseen = unseen.map(|path| OldKeyFile { file: path.clone(), key: None });
+        self.files.values().filter_map(old_key_file).chain(unseen).collect()
     }
 
-    /// Those of them that name another key.
-    pub(super) fn behind(&self, wanted: &Wanted) -> Vec<PathBuf> {
-        let lagging = self.lagging(wanted).into_iter();
-        lagging.filter(|lagging| lagging.key.is_some()).map(|lagging| lagging.file).collect()
+    /// Those files that name another key.
+    pub(super) fn behind(&self, wanted: &ExpectedKeys) -> Vec<PathBuf> {
+        let old_key_files = self.old_key_files(wanted).into_iter();
+        old_key_files.filter(|file| file.key.is_some()).map(|old| old.file).collect()
     }
 
-    /// Whether that file is there and carries the wanted key.
-    pub(super) fn carries(&self, path: &Path, wanted: &Wanted) -> bool {
+    /// Whether the file exists and uses the wanted key.
+    pub(super) fn carries(&self, path: &Path, wanted: &ExpectedKeys) -> bool {
         let file = self.files.get(path);
         file.is_some_and(|file| wanted_for(file, wanted).is_some_and(|key| is_on(&key_names(file), &key)))
     }
@@ -192,8 +192,8 @@ impl Seen {
         self.encrypted().filter(|file| file.kind == "tablespace" && !is_temporary(file))
     }
 
-    /// How many files carry the wanted keys.
-    pub(super) fn on_new_key(&self, wanted: &Wanted) -> OnNewKey {
+    /// Numbers of files that use the wanted keys.
+    pub(super) fn on_new_key(&self, wanted: &ExpectedKeys) -> OnNewKey {
         let mut on = OnNewKey::default();
         for file in self.encrypted() {
             let names = key_names(file);
@@ -208,7 +208,7 @@ impl Seen {
         on
     }
 
-    /// Names of keys and, by kind of file, how many files ask for them.
+    /// For each key, the number of files that need it, by kind of file.
     pub(super) fn needed(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
         let mut needed: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
         for file in self.encrypted() {
@@ -225,30 +225,29 @@ fn look(places: &[PathBuf], copy: &KeyringCopy) -> Result<BTreeMap<PathBuf, File
     let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let settings = Settings { jobs, depth: Depth::FirstPages, progress: &|_| {} };
     let report = verify::run(&Plan::scan_server(places), &keys, &settings);
-    // What a server dropped meanwhile is no file any more.
+    // A file that the server dropped meanwhile does not count.
     if let Some(unread) = report.errors.into_iter().find(|unread| unread.path.symlink_metadata().is_ok()) {
         return Err(Error::Unread { path: unread.path, reason: unread.reason });
     }
     Ok(report.files.into_iter().map(|file| (file.path.clone(), file)).collect())
 }
 
-/// Whether the keys do not open a file. Damage of another kind is no fault of the keyring, but may
-/// stand beside it.
+/// Whether the keys do not open a file. Other damage is not the keyring's fault, but may occur in the same file.
 fn is_shut(file: &FileResult) -> bool {
     let by_key = |check| matches!(check, Check::Key | Check::KeyOpens);
     matches!(file.verdict, Verdict::MissingKey | Verdict::WrongKey | Verdict::Unverifiable)
         || file.findings.iter().any(|finding| by_key(finding.check))
 }
 
-/// A new table is in memory and in the redo log before it is in its file.
+/// A new table is in memory and in the redo log before its file is written.
 fn is_unwritten(file: &FileResult) -> bool {
     file.kind == "tablespace" && file.verdict == Verdict::Unidentified
 }
 
-/// Names of the keys that a file asks for.
+/// Names of the keys that a file needs.
 pub(crate) fn key_names(file: &FileResult) -> Vec<String> {
     match &file.key {
-        // The public key of bootstrap has no name.
+        // The public bootstrap key has no name.
         Some(RequiredKey::MySql { name, .. } | RequiredKey::MysqlBinlog { name }) if !name.is_empty() => {
             vec![name.clone()]
         }
@@ -259,7 +258,7 @@ pub(crate) fn key_names(file: &FileResult) -> Vec<String> {
     }
 }
 
-/// Temporary tablespaces are made anew at every start, and not re-wrapped.
+/// Temporary tablespaces are recreated at every start and not re-wrapped.
 fn is_temporary(file: &FileResult) -> bool {
     file.tablespace.as_deref().is_some_and(|kind| kind.ends_with("-temporary"))
 }
@@ -268,13 +267,13 @@ fn is_on(names: &[String], wanted: &str) -> bool {
     !names.is_empty() && names.iter().all(|name| name == wanted)
 }
 
-/// Whether a tablespace has that key still, or none on disk yet.
+/// Whether a tablespace still has this key, or its page 0 is not on disk.
 fn has_key(path: &Path, fingerprint: u32) -> bool {
     data_keys::of_tablespace(path).is_none_or(|found| found == fingerprint)
 }
 
-/// The key that a file should carry.
-fn wanted_for(file: &FileResult, wanted: &Wanted) -> Option<String> {
+/// The key that a file should use.
+fn wanted_for(file: &FileResult, wanted: &ExpectedKeys) -> Option<String> {
     match file.key.as_ref()? {
         RequiredKey::MySql { .. } if !is_temporary(file) => wanted.master.clone(),
         RequiredKey::MysqlBinlog { .. } => wanted.binary_log.clone(),
@@ -304,13 +303,13 @@ mod tests {
         fs::copy(sample("tablespace/mysql97-16k-encrypted.ibd"), at("t.ibd")).unwrap();
         // As after a rebuild: an auxiliary table has another name than before.
         fs::write(at("fts_2.ibd"), vec![0; 7 * 16384]).unwrap();
-        let seen = Seen::prove(&[datadir.path().to_owned()], &copy).unwrap();
+        let seen = FileScan::prove(&[datadir.path().to_owned()], &copy).unwrap();
         assert_eq!(seen.proof().encrypted_files, 1);
-        assert_eq!(seen.lagging(&Wanted::default()), []);
+        assert_eq!(seen.old_key_files(&ExpectedKeys::default()), []);
         fs::write(at("later.ibd"), "").unwrap();
         let encrypted = ["t.ibd", "fts_2.ibd", "later.ibd", "dropped.ibd"].map(at).into();
-        let lagging = seen.lagging(&Wanted { encrypted, ..Wanted::default() });
-        let named: Vec<_> = lagging.iter().map(|lagging| (lagging.file.clone(), lagging.key.clone())).collect();
+        let old_key_files = seen.old_key_files(&ExpectedKeys { encrypted, ..ExpectedKeys::default() });
+        let named: Vec<_> = old_key_files.iter().map(|old| (old.file.clone(), old.key.clone())).collect();
         assert_eq!(named, [(at("fts_2.ibd"), None), (at("later.ibd"), None)]);
     }
 }

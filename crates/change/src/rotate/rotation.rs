@@ -117,11 +117,11 @@ mod tests {
             redo: false,
             data_keys: false,
             mariadb_key_id: None,
-            lock: crate::LockPatience::default(),
+            lock: crate::LockWait::default(),
             datadir: None,
             keyring: None,
             state_dir: "/nowhere".into(),
-            patience: std::time::Duration::ZERO,
+            settle_timeout: std::time::Duration::ZERO,
         });
         let refused = Rotation { keys, ..Rotation::default() }.check().unwrap_err();
         assert!(matches!(refused, Error::NoBackup) && refused.is_misuse() && refused.hint().is_some());

@@ -1,4 +1,4 @@
-//! Carrying it out.
+//! Executes a rotation.
 
 use std::{
     collections::BTreeSet,
@@ -17,21 +17,21 @@ use super::{
     copy::{KeyKind, KeyringCopy},
     data_keys::{self, Fingerprints},
     plan::{self, Action},
-    proof::{Seen, Wanted},
+    proof::{ExpectedKeys, FileScan},
     site::{self, Site},
     tables::{self, Table, Work},
 };
 use crate::{Outcome, Session, StatementLog, encrypt::undo, keyring::has_room};
 
-/// Between two of the server's statements a proof may take long.
+/// A proof between two statements may take long; keep the session alive.
 const KEEP_SESSION: &str = "SET SESSION wait_timeout = 604800";
-/// Others may add keys while one copy is proven.
+/// Attempts: other clients may add keys while a copy is proven.
 const PROOFS: u32 = 3;
-const LAGGING: &str = "not everything has its new key; the run counts as unfinished";
-/// A rerun waits so long for what the server may still write; one that crashed does not come back to it.
-const RERUN_PATIENCE: Duration = Duration::from_secs(5);
+const OLD_KEYS_REMAIN: &str = "not every file uses its new key; the run counts as unfinished";
+/// How long a resumed run waits for the server's writes; a server that crashed does not continue them.
+const RERUN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Carries out the rotation. The report says how far it came, also if it failed.
+/// Executes the rotation. The report shows how far it came, even after an error.
 pub fn run(
     target: &Target,
     options: &Options,
@@ -71,7 +71,7 @@ pub fn run(
         }
     }
     let failed = report.steps.iter().any(|step| matches!(step.outcome, Outcome::Failed { .. }));
-    report.done = report.lagging.is_empty() && !failed;
+    report.done = report.old_key_files.is_empty() && !failed;
     (report, Ok(()))
 }
 
@@ -81,7 +81,7 @@ fn note(report: &mut Report, number: usize, outcome: Outcome, took: Duration) {
     }
 }
 
-/// A run under way.
+/// A run in progress.
 struct Run<'r, 'l> {
     request: &'r Request,
     copies: &'r Copies,
@@ -89,21 +89,21 @@ struct Run<'r, 'l> {
     site: Site,
     ledger: Ledger,
     work: Work,
-    /// A table could not be written anew, so that waiting for its new key is in vain.
+    /// A table could not be rebuilt, so waiting for its new key is useless.
     failed: bool,
-    /// The run that is gone on with.
+    /// The unfinished run that is resumed.
     resumed: Option<Unfinished>,
     /// What was proven before the rotation.
-    before: Option<(KeyringCopy, Seen)>,
-    /// What was backed up last.
+    before: Option<(KeyringCopy, FileScan)>,
+    /// The last copy that was backed up.
     copy: Option<KeyringCopy>,
 }
 
-/// What became of a step; an error ends the run.
-type Ended = Result<Outcome, Error>;
+/// Outcome of a step; an error ends the run.
+type StepResult = Result<Outcome, Error>;
 
 impl<'r, 'l> Run<'r, 'l> {
-    /// Refuses what cannot be done, before anything is changed.
+    /// Checks all preconditions before anything is changed.
     fn begin(
         target: &Target,
         options: &Options,
@@ -113,8 +113,8 @@ impl<'r, 'l> Run<'r, 'l> {
     ) -> Result<Self, Error> {
         let server = target.to_string();
         let mut session = Session::open(target, options, log, request.lock)?;
-        session.ask(KEEP_SESSION)?;
-        let site = Site::of(&mut session, &server, request)?;
+        session.query(KEEP_SESSION)?;
+        let site = Site::query(&mut session, &server, request)?;
         backup::check_writable(&copies.file)?;
         let mut ledger = Ledger::open(&request.state_dir, &site.server_uuid)?;
         ledger.register.server.clone_from(&site.server);
@@ -123,7 +123,7 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(Self { request, copies, session, site, ledger, work, failed: false, resumed, before: None, copy: None })
     }
 
-    fn carry_out(&mut self, action: &Action, report: &mut Report, show: &dyn Fn(&str)) -> Ended {
+    fn carry_out(&mut self, action: &Action, report: &mut Report, show: &dyn Fn(&str)) -> StepResult {
         match action {
             Action::Check => Ok(Outcome::Done),
             Action::ProveBefore => self.prove_before(report),
@@ -139,8 +139,8 @@ impl<'r, 'l> Run<'r, 'l> {
         }
     }
 
-    /// Writes a table anew. One that cannot be locked, or is gone, does not keep others from it.
-    fn rebuild(&mut self, action: &Action, table: &Table) -> Ended {
+    /// Rebuilds a table. If it is locked or gone, the others continue.
+    fn rebuild(&mut self, action: &Action, table: &Table) -> StepResult {
         if self.request.mariadb_key_id.is_none() && self.is_rebuilt(&table.files) {
             return Ok(Outcome::Skipped { reason: "the run that was interrupted has done it".to_owned() });
         }
@@ -163,8 +163,8 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(Outcome::Done)
     }
 
-    /// Releases before 10.5 cannot be told to; they write when they come to it.
-    fn flush(&mut self, action: &Action) -> Ended {
+    /// Releases before 10.5 cannot be told to write; they do so with a delay.
+    fn flush(&mut self, action: &Action) -> StepResult {
         for statement in action.statements() {
             match self.session.change(&statement) {
                 Err(error) if error.is_unknown_variable() => {
@@ -176,7 +176,7 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(Outcome::Done)
     }
 
-    fn renew_undo(&mut self, show: &dyn Fn(&str)) -> Ended {
+    fn renew_undo(&mut self, show: &dyn Fn(&str)) -> StepResult {
         let outcome = match self.try_renew_undo(show) {
             Err(Error::Change(error @ crate::Error::Statement { .. })) if !error.is_fatal() => {
                 Outcome::Failed { reason: error.to_string() }
@@ -187,11 +187,11 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(outcome)
     }
 
-    fn try_renew_undo(&mut self, show: &dyn Fn(&str)) -> Ended {
-        let mut ran = Vec::new();
-        // A run that was killed here has left one inactive, or the one that stands in for the others.
-        if undo::is_left(&mut self.session)? {
-            undo::tidy_up(&mut self.session, show, &mut ran)?;
+    fn try_renew_undo(&mut self, show: &dyn Fn(&str)) -> StepResult {
+        let mut executed = Vec::new();
+        // A run that was killed here may have left an undo tablespace inactive, or the temporary one.
+        if undo::exists(&mut self.session)? {
+            undo::clean_up(&mut self.session, show, &mut executed)?;
         }
         let undo = self.unfinished_keys().map(|(path, _)| path).filter(|path| is_undo(path));
         let undo: Vec<PathBuf> = undo.cloned().collect();
@@ -199,15 +199,15 @@ impl<'r, 'l> Run<'r, 'l> {
             return Ok(Outcome::Skipped { reason: "no undo tablespace has an older key".to_owned() });
         }
         let datadir = self.site.datadir().to_owned();
-        Ok(undo::renew(&mut self.session, &datadir, show, &mut ran)?)
+        Ok(undo::renew(&mut self.session, &datadir, show, &mut executed)?)
     }
 
-    /// Fingerprints of the keys that tablespaces had when the run began first.
+    /// Fingerprints of the tablespace keys when the rotation first started.
     fn unfinished_keys(&self) -> impl Iterator<Item = (&PathBuf, &u32)> {
         self.ledger.register.unfinished.iter().flat_map(|run| &run.data_keys)
     }
 
-    /// Whether files have other keys than when the run began.
+    /// Whether files have other keys than when the rotation first started.
     fn is_rebuilt(&self, files: &[PathBuf]) -> bool {
         let Some(run) = self.ledger.register.unfinished.as_ref().filter(|_| self.resumed.is_some()) else {
             return false;
@@ -217,7 +217,7 @@ impl<'r, 'l> Run<'r, 'l> {
         !files.is_empty() && files.iter().all(is_new)
     }
 
-    fn prove_before(&mut self, report: &mut Report) -> Ended {
+    fn prove_before(&mut self, report: &mut Report) -> StepResult {
         let mut copy = KeyringCopy::read(&self.site.store)?;
         if let Some(key_id) = self.request.mariadb_key_id
             && !copy.names().contains(&mariadb_name(key_id, 1))
@@ -227,7 +227,7 @@ impl<'r, 'l> Run<'r, 'l> {
         for _ in 0..PROOFS {
             site::is_current(&mut self.session, &copy)?;
             self.refuse_overwriting(&copy)?;
-            let proven = Seen::prove(&self.site.places, &copy);
+            let proven = FileScan::prove(&self.site.places, &copy);
             let now = KeyringCopy::read(&self.site.store)?;
             let unchanged = now.is_same(&copy);
             match proven {
@@ -237,14 +237,14 @@ impl<'r, 'l> Run<'r, 'l> {
                     return Ok(Outcome::Done);
                 }
                 Err(error) if unchanged => return Err(error),
-                // The server is still at the statement of a run that was killed, or others make keys.
+                // The server still executes the statement of a killed run, or others generate keys.
                 _ => copy = now,
             }
         }
         Err(Error::KeyringChanges { path: self.site.store.path().to_owned() })
     }
 
-    /// Only what the unfinished run left may be replaced.
+    /// Only files that the unfinished run wrote may be replaced.
     fn refuse_overwriting(&self, copy: &KeyringCopy) -> Result<(), Error> {
         let path = &self.copies.file;
         match &self.resumed {
@@ -253,7 +253,7 @@ impl<'r, 'l> Run<'r, 'l> {
         }
     }
 
-    fn back_up_before(&mut self, report: &mut Report) -> Ended {
+    fn back_up_before(&mut self, report: &mut Report) -> StepResult {
         let Some((copy, seen)) = self.before.take() else { return Ok(Outcome::Done) };
         self.begin_register(&copy, &seen);
         let path = self.place_before(&copy)?;
@@ -262,8 +262,8 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(Outcome::Done)
     }
 
-    /// Notes that a run has begun; one that is gone on with keeps what it noted.
-    fn begin_register(&mut self, copy: &KeyringCopy, seen: &Seen) {
+    /// Records the start of the run; a resumed run keeps its earlier record.
+    fn begin_register(&mut self, copy: &KeyringCopy, seen: &FileScan) {
         let own = |file: &&FileResult| matches!(file.tablespace.as_deref(), Some("file-per-table" | "undo"));
         let fingerprints = || data_keys::of_all(seen.tablespaces().filter(own).map(|file| file.path.as_path()));
         let data_keys = if self.request.data_keys { fingerprints() } else { Fingerprints::new() };
@@ -279,7 +279,7 @@ impl<'r, 'l> Run<'r, 'l> {
         self.ledger.register.unfinished = Some(begun);
     }
 
-    /// `FILE.before`, or with a number if that is somebody else's or holds other keys.
+    /// `FILE.before`, or with a number if that file is not this run's or has other keys.
     fn place_before(&self, copy: &KeyringCopy) -> Result<PathBuf, Error> {
         let names = copy.names();
         let mut number = 1;
@@ -299,8 +299,7 @@ impl<'r, 'l> Run<'r, 'l> {
         }
     }
 
-    /// Encrypts the bytes of a copy, notes the hash of that in the register, puts it into place, and
-    /// proves what stands there.
+    /// Encrypts a copy, records the SHA-256 of the result in the register, writes it, and verifies what is on disk.
     fn write(&mut self, path: &Path, copy: &KeyringCopy) -> Result<Backup, Error> {
         let names = copy.names();
         if !self.may_replace(path, &names)? {
@@ -325,7 +324,7 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(Backup { file: path.to_owned(), recipients, sha256, keys, proof, password })
     }
 
-    /// What opens a key file that is encrypted belongs to its backup.
+    /// The password of an encrypted key file belongs to its backup.
     fn write_password(&mut self, path: &Path, copy: &KeyringCopy) -> Result<Option<PathBuf>, Error> {
         let Some(password) = copy.password() else { return Ok(None) };
         let path = backup::password_of(path);
@@ -346,7 +345,7 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(Some(path))
     }
 
-    /// Decrypts a backup, if there is an identity to do it with.
+    /// Decrypts a backup, if an identity is available.
     fn open_again(&self, path: &Path, copy: &KeyringCopy) -> Result<CopyProof, Error> {
         let Some(identities) = &self.copies.identities else { return Ok(CopyProof::SameBytes) };
         if identities.open(path)?.as_slice() == copy.bytes() {
@@ -355,8 +354,8 @@ impl<'r, 'l> Run<'r, 'l> {
         Err(Error::Age { path: path.to_owned(), reason: "decrypts to something else than was encrypted".to_owned() })
     }
 
-    /// Rotates, unless the run that is gone on with has done it and no file is left behind.
-    fn rotate(&mut self, action: &Action, kind: KeyKind) -> Ended {
+    /// Rotates, unless the resumed run did and every file uses the new key.
+    fn rotate(&mut self, action: &Action, kind: KeyKind) -> StepResult {
         let newest = self.before.as_ref().and_then(|(copy, _)| copy.newest(kind, &self.site.server_uuid));
         if let Some(reason) = self.rotated_already(kind, newest.as_deref())? {
             return Ok(Outcome::Skipped { reason });
@@ -373,51 +372,49 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(Outcome::Done)
     }
 
-    /// Whether the server has taken a key that was in the keyring already: one that is killed
-    /// between making a key and using it takes that key the next time, since the number that it
-    /// counts on from is that in the files (`Encryption::create_master_key`).
-    /// `behind` are the files that had another key just before.
+    /// Whether the server has used a key that was already in the keyring. A server killed between generating a key and
+    /// using it takes that key next time, because it counts on from the number in the files
+    /// (`Encryption::create_master_key`). `behind`: the files that had another key just before.
     fn has_adopted(&mut self, kind: KeyKind, newest: Option<&str>, behind: &[PathBuf]) -> Result<bool, Error> {
         let (Some(newest), Some((copy, seen))) = (newest, self.before.as_mut()) else { return Ok(false) };
         if behind.is_empty() {
             return Ok(false);
         }
-        let wanted = Wanted::newest(kind, newest);
-        seen.settle(&wanted, copy, &mut self.session, self.request.patience)?;
-        // A file that is gone has taken no key.
-        Ok(seen.lagging(&wanted).is_empty() && behind.iter().any(|path| seen.carries(path, &wanted)))
+        let wanted = ExpectedKeys::newest(kind, newest);
+        seen.wait_until_settled(&wanted, copy, &mut self.session, self.request.settle_timeout)?;
+        // A file that is gone uses no key.
+        Ok(seen.old_key_files(&wanted).is_empty() && behind.iter().any(|path| seen.carries(path, &wanted)))
     }
 
-    /// Files that have another key than the newest at this moment.
+    /// Files that do not use the newest key now.
     fn behind(&mut self, kind: KeyKind, newest: Option<&str>) -> Result<Vec<PathBuf>, Error> {
         let (Some(newest), Some((copy, seen))) = (newest, self.before.as_mut()) else { return Ok(Vec::new()) };
-        let wanted = Wanted::newest(kind, newest);
+        let wanted = ExpectedKeys::newest(kind, newest);
         if seen.behind(&wanted).is_empty() {
             return Ok(Vec::new());
         }
-        seen.look_again(&seen.behind(&wanted), copy)?;
+        seen.rescan(&seen.behind(&wanted), copy)?;
         Ok(seen.behind(&wanted))
     }
 
-    /// The run that is gone on with may have made the key; then the server gets the time that it
-    /// takes to write page 0 of every file.
+    /// The resumed run may have generated the key; then the server gets time to write page 0 of every file.
     fn rotated_already(&mut self, kind: KeyKind, newest: Option<&str>) -> Result<Option<String>, Error> {
         let (Some(run), Some(newest)) = (&self.resumed, newest) else { return Ok(None) };
         let then = match kind {
             KeyKind::Master => &run.master_key,
             KeyKind::BinaryLog => &run.binlog_key,
         };
-        let wanted = Wanted::newest(kind, newest);
+        let wanted = ExpectedKeys::newest(kind, newest);
         let Some((copy, seen)) = self.before.as_mut().filter(|_| then.as_deref() != Some(newest)) else {
             return Ok(None);
         };
-        seen.settle(&wanted, copy, &mut self.session, self.request.patience.min(RERUN_PATIENCE))?;
-        let complete = seen.lagging(&wanted).is_empty();
+        seen.wait_until_settled(&wanted, copy, &mut self.session, self.request.settle_timeout.min(RERUN_TIMEOUT))?;
+        let complete = seen.old_key_files(&wanted).is_empty();
         Ok(complete.then(|| format!("the run of {} that was interrupted has made {newest}", run.started)))
     }
 
-    /// Backs up the keyring as it is now, as the file that was asked for.
-    fn back_up(&mut self, report: &mut Report) -> Ended {
+    /// Backs up the current keyring as the requested file.
+    fn back_up(&mut self, report: &mut Report) -> StepResult {
         let copy = KeyringCopy::read(&self.site.store)?;
         let path = self.copies.file.clone();
         report.backup = Some(self.write(&path, &copy)?);
@@ -425,22 +422,23 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(Outcome::Done)
     }
 
-    /// Proves the bytes that were backed up last; again, if the keyring has others by then.
-    fn prove_after(&mut self, report: &mut Report) -> Ended {
+    /// Proves the bytes that were backed up last; again, if the keyring has changed since.
+    fn prove_after(&mut self, report: &mut Report) -> StepResult {
         for _ in 0..PROOFS {
             let Some(copy) = self.copy.take() else { return Ok(Outcome::Done) };
             let wanted = self.wanted(&copy)?;
-            let patience = if self.failed { self.request.patience.min(RERUN_PATIENCE) } else { self.request.patience };
-            let proven = Seen::prove(&self.site.places, &copy).and_then(|mut seen| {
-                seen.settle(&wanted, &copy, &mut self.session, patience)?;
+            let settle_timeout =
+                if self.failed { self.request.settle_timeout.min(RERUN_TIMEOUT) } else { self.request.settle_timeout };
+            let proven = FileScan::prove(&self.site.places, &copy).and_then(|mut seen| {
+                seen.wait_until_settled(&wanted, &copy, &mut self.session, settle_timeout)?;
                 Ok(seen)
             });
             let unchanged = KeyringCopy::read(&self.site.store)?.is_same(&copy);
             match proven {
                 Ok(seen) if unchanged => {
                     report.proofs.after = Some(after(&seen, &wanted, self.request));
-                    report.lagging = seen.lagging(&wanted);
-                    if report.lagging.is_empty() {
+                    report.old_key_files = seen.old_key_files(&wanted);
+                    if report.old_key_files.is_empty() {
                         self.prove_redo(&seen, &wanted)?;
                     }
                     self.remember(&copy, &seen, report.backup.as_ref())?;
@@ -454,7 +452,7 @@ impl<'r, 'l> Run<'r, 'l> {
         Err(Error::KeyringChanges { path: self.site.store.path().to_owned() })
     }
 
-    fn prove_redo(&self, seen: &Seen, wanted: &Wanted) -> Result<(), Error> {
+    fn prove_redo(&self, seen: &FileScan, wanted: &ExpectedKeys) -> Result<(), Error> {
         match &wanted.master {
             Some(key) if self.request.redo && seen.on_new_key(wanted).redo == 0 => {
                 Err(Error::RedoUnproven { server: self.site.server.clone(), key: key.clone() })
@@ -463,10 +461,10 @@ impl<'r, 'l> Run<'r, 'l> {
         }
     }
 
-    fn wanted(&mut self, copy: &KeyringCopy) -> Result<Wanted, Error> {
+    fn wanted(&mut self, copy: &KeyringCopy) -> Result<ExpectedKeys, Error> {
         let encrypted = tables::called_encrypted(&mut self.session, self.site.datadir())?;
-        let newest = |kind, asked: bool| copy.newest(kind, &self.site.server_uuid).filter(|_| asked);
-        Ok(Wanted {
+        let newest = |kind, needs: bool| copy.newest(kind, &self.site.server_uuid).filter(|_| needs);
+        Ok(ExpectedKeys {
             encrypted,
             master: newest(KeyKind::Master, self.request.master_key),
             binary_log: newest(KeyKind::BinaryLog, self.request.binlog_key),
@@ -475,8 +473,8 @@ impl<'r, 'l> Run<'r, 'l> {
         })
     }
 
-    /// Notes what is known of every key, and of the backup that was proven.
-    fn remember(&mut self, copy: &KeyringCopy, seen: &Seen, backup: Option<&Backup>) -> Result<(), Error> {
+    /// Records in the register what is known about every key, and the proven backup.
+    fn remember(&mut self, copy: &KeyringCopy, seen: &FileScan, backup: Option<&Backup>) -> Result<(), Error> {
         let now = Timestamp::now();
         let (needed, names) = (seen.needed(), copy.names());
         let newest = [KeyKind::Master, KeyKind::BinaryLog].map(|kind| copy.newest(kind, &self.site.server_uuid));
@@ -503,21 +501,20 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(())
     }
 
-    /// Ends the run: the backup of before goes if the new one holds all its keys, and the register
-    /// says what is known.
-    fn record(&mut self, report: &mut Report) -> Ended {
-        if !report.lagging.is_empty() || self.failed {
+    /// Completes the run: removes the older backup if the new one has all its keys, and updates the register.
+    fn record(&mut self, report: &mut Report) -> StepResult {
+        if !report.old_key_files.is_empty() || self.failed {
             self.ledger.save()?;
-            return Ok(Outcome::Skipped { reason: LAGGING.to_owned() });
+            return Ok(Outcome::Skipped { reason: OLD_KEYS_REMAIN.to_owned() });
         }
         self.remove_older(report)?;
-        let asked = [
+        let needs = [
             ("master_key", self.request.master_key),
             ("binlog_key", self.request.binlog_key),
             ("data_keys", self.request.data_keys),
             ("mariadb_key_id", self.request.mariadb_key_id.is_some()),
         ];
-        for (key, _) in asked.into_iter().filter(|(_, asked)| *asked) {
+        for (key, _) in needs.into_iter().filter(|(_, needs)| *needs) {
             self.ledger.register.last_rotated.insert(key.to_owned(), Timestamp::now());
         }
         self.ledger.register.unfinished = None;
@@ -553,10 +550,10 @@ impl<'r, 'l> Run<'r, 'l> {
         Ok(())
     }
 
-    /// A key that the server removed is in the backup of before.
+    /// Records a key that the server removed and the older backup has.
     fn note_removed(&mut self, name: &str, written: &Written) {
         let (now, path) = (Timestamp::now(), &written.path);
-        // A run that was interrupted noted no fingerprints of what it had backed up.
+        // An interrupted run recorded no fingerprints of its backups.
         let keys = self.before.as_ref().map(|(before, _)| before.fingerprints()).unwrap_or_default();
         let keys = keys.into_iter().filter(|(name, _)| written.keys.contains(name)).collect();
         let copy = CopyRecord { proven: now, sha256: written.sha256.clone(), keys, password: None };
@@ -576,7 +573,7 @@ fn before(file: &Path, number: u32) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn after(seen: &Seen, wanted: &Wanted, request: &Request) -> After {
+fn after(seen: &FileScan, wanted: &ExpectedKeys, request: &Request) -> After {
     let on = seen.on_new_key(wanted);
     let data_keys = request.data_keys.then(|| {
         let mut counts = DataKeys::default();
@@ -599,7 +596,7 @@ fn after(seen: &Seen, wanted: &Wanted, request: &Request) -> After {
     }
 }
 
-/// Whether the file is an undo tablespace, by its name.
+/// Recognises an undo tablespace by its name.
 fn is_undo(path: &Path) -> bool {
     innodb::file_kind::is_undo(&path.file_name().unwrap_or_default().to_string_lossy())
 }

@@ -1,4 +1,4 @@
-//! What has to be known of a server before its keys are rotated, and what forbids it.
+//! Facts about a server before its keys are rotated, and preconditions.
 
 use std::{
     fs,
@@ -14,30 +14,30 @@ use crate::{
     keyring::{has_room, in_memory, lacking},
 };
 
-/// For `sql_log_bin`.
+/// Required for `sql_log_bin`.
 const SESSION_VARIABLES: &str = "SESSION_VARIABLES_ADMIN ON *.*";
 
 /// A server whose keys may be rotated.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
-    /// How messages name it.
+    /// The server, as messages name it.
     pub(super) server: String,
     pub(super) server_uuid: String,
-    /// The keyring's file.
+    /// Path of the keyring.
     pub(super) store: KeyStore,
-    /// The data directory first, then what the server keeps elsewhere.
+    /// The data directory first, then paths outside it.
     pub(super) places: Vec<PathBuf>,
 }
 
 impl Site {
-    /// Asks the server; what forbids a rotation is an error. Changes nothing.
-    pub(super) fn of(session: &mut Session<'_>, server: &str, request: &Request) -> Result<Self, Error> {
+    /// Asks the server; a violated precondition is an error. Changes nothing.
+    pub(super) fn query(session: &mut Session<'_>, server: &str, request: &Request) -> Result<Self, Error> {
         supported(session, server, request)?;
         privileges(session, request)?;
         if session.identity().flavor() == Flavor::MariaDb {
-            return Self::of_mariadb(session, server, request);
+            return Self::query_mariadb(session, server, request);
         }
-        let status = KeyringStatus::of(session)?;
+        let status = KeyringStatus::query(session)?;
         let status = status.ok_or_else(|| crate::Error::NoKeyring { server: server.to_owned() })?;
         if status.read_only {
             return Err(crate::Error::ReadOnlyKeyring { server: server.to_owned(), keyring: status.name }.into());
@@ -56,13 +56,13 @@ impl Site {
         Ok(Self { server: server.to_owned(), server_uuid, store, places })
     }
 
-    /// Where we see the data directory.
+    /// Path of the data directory on this host.
     pub(super) fn datadir(&self) -> &Path {
         self.places.first().map_or_else(|| Path::new("/"), PathBuf::as_path)
     }
 
-    fn of_mariadb(session: &mut Session<'_>, server: &str, request: &Request) -> Result<Self, Error> {
-        let plugin = KeyManagement::of(session)?;
+    fn query_mariadb(session: &mut Session<'_>, server: &str, request: &Request) -> Result<Self, Error> {
+        let plugin = KeyManagement::query(session)?;
         let plugin = plugin.ok_or_else(|| crate::Error::NoKeyManagement { server: server.to_owned() })?;
         let server_uuid = register::server_name(session.identity());
         let places = data_files::places(session, request.datadir.as_deref())?;
@@ -94,9 +94,9 @@ fn supported(session: &Session<'_>, server: &str, request: &Request) -> Result<(
     Err(crate::Error::Unsupported { server: server.to_owned(), reason: reason.to_owned() }.into())
 }
 
-/// What the run will need, asked before it begins.
+/// Checks all privileges of the run before it starts.
 fn privileges(session: &mut Session<'_>, request: &Request) -> Result<(), Error> {
-    let grants = crate::grants::of_session(session)?;
+    let grants = crate::grants::query(session)?;
     let mut needed = vec!["PROCESS ON *.*"];
     let mariadb = session.identity().flavor() == Flavor::MariaDb;
     if mariadb || request.data_keys {
@@ -133,7 +133,7 @@ fn privileges(session: &mut Session<'_>, request: &Request) -> Result<(), Error>
 }
 
 fn is_on(session: &mut Session<'_>, variable: &str) -> Result<bool, Error> {
-    let on = session.ask(&format!("SHOW GLOBAL VARIABLES LIKE '{variable}'"))?;
+    let on = session.query(&format!("SHOW GLOBAL VARIABLES LIKE '{variable}'"))?;
     Ok(on.value(0, "Value").is_some_and(|value| value == "ON" || value == "1"))
 }
 
@@ -148,7 +148,7 @@ fn keyring_file(status: &KeyringStatus, request: &Request) -> Result<PathBuf, Er
     }
 }
 
-/// Whether both are there and not the same; in a container the server's path may not be there.
+/// Whether both exist and differ; the server's path may not exist outside its container.
 fn is_other(given: &Path, used: &Path) -> bool {
     match (fs::metadata(given), fs::metadata(used)) {
         (Ok(given), Ok(used)) => (given.dev(), given.ino()) != (used.dev(), used.ino()),
@@ -157,7 +157,7 @@ fn is_other(given: &Path, used: &Path) -> bool {
     }
 }
 
-/// Every key that the running server holds is in the file, too.
+/// Checks that the file has every key of the running server.
 pub(super) fn is_current(session: &mut Session<'_>, copy: &KeyringCopy) -> Result<(), Error> {
     let identity = session.identity();
     if identity.flavor() == Flavor::MariaDb || !identity.version.at_least(8, 0, 16) {

@@ -1,10 +1,10 @@
-//! Tables that are written anew for new keys: which, and how.
+//! Tables that are rebuilt to get new keys.
 //!
-//! The server's own `ALTER TABLE` with a copy is the only way that puts no clear text on a disk. On
-//! MySQL `ENCRYPTION = 'N'` and back would write the table in the clear, and a rebuild in place sorts
-//! secondary indexes in temporary files that are not encrypted (seen on 9.7: 125,332 rows of a table in
-//! two unlinked files of `tmpdir`). On MariaDB such files are encrypted only with `innodb_encrypt_log`.
-//! General tablespaces, `mysql` and the system tablespace have no such statement.
+//! Only the server's own `ALTER TABLE` with a copy writes no clear text to disk. On MySQL `ENCRYPTION = 'N'` and back
+//! would write the table in clear text, and an in-place rebuild sorts secondary indexes in temporary files that are not
+//! encrypted (seen on 9.7: 125,332 rows of a table in two unlinked files of `tmpdir`). On MariaDB such files are
+//! encrypted only with `innodb_encrypt_log`. General tablespaces, `mysql` and the system tablespace have no such
+//! statement.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,9 +21,8 @@ use crate::{Session, encrypt::clear, quote};
 const SHARED: &str = "MySQL gives a shared tablespace a new key only by writing it in clear text first";
 const SHARED_REMEDY: &str = "move its tables into an encrypted tablespace that is new, or out into files of their own";
 const DICTIONARY_REMEDY: &str = "dump the server and restore it into a new data directory";
-/// Why other things of MariaDB keep their key.
-/// Why the redo log keeps its own key: seen on 9.7.4, where neither switching its encryption off and on
-/// nor all new files changed it, and a start without encryption did.
+/// Why the redo log keeps its own key. Seen on 9.7.4: neither switching its encryption off and on nor replacing all
+/// files changed the key; a start without encryption did.
 const REDO: &str =
     "the redo log's own key, which the new master key now wraps, stays while the server has it encrypted";
 const REDO_REMEDY: &str = "restart with innodb_redo_log_encrypt=OFF, which writes changes in clear text, then set it ON \
@@ -32,7 +31,7 @@ const SYSTEM_REMEDY: &str =
     "MariaDB always uses key 1 there: make a new data directory with other keys, and restore a dump into it";
 const FULL_TEXT_REMEDY: &str = "drop the full-text index; new auxiliary tables always take key 1";
 
-/// A table that is written anew.
+/// A table to rebuild.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Table {
     pub(super) schema: String,
@@ -48,18 +47,18 @@ pub(super) struct Table {
 pub struct Leftover {
     /// A tablespace, or a kind of file.
     pub artefact: String,
-    /// Why it keeps its key.
+    /// The reason.
     pub reason: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
-/// What is to be done.
+/// Tables to rebuild.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
     /// Smallest first.
     pub(super) tables: Vec<Table>,
-    /// Files of these and of tables that are where they should be already.
+    /// Files of these tables, and of those that use the new key already.
     pub(super) files: BTreeSet<PathBuf>,
     pub(super) leftovers: Vec<Leftover>,
 }
@@ -69,7 +68,7 @@ impl Table {
         format!("{}.{}", self.schema, self.table)
     }
 
-    /// The statement that gives it a new key of its own, or that key of MariaDB.
+    /// The statement that gives the table a new key, or the MariaDB key `key_id`.
     pub(super) fn statement(&self, key_id: Option<u32>) -> String {
         let name = format!("{}.{}", quote::name(&self.schema), quote::name(&self.table));
         match key_id {
@@ -79,14 +78,14 @@ impl Table {
     }
 }
 
-/// Tables by their names, with bytes and files.
+/// Size and files of each table.
 type Sizes = BTreeMap<(String, String), (u64, Vec<PathBuf>)>;
 
 impl Work {
-    /// Encrypted tables of MySQL, each in files of its own.
-    pub(super) fn of_mysql(session: &mut Session<'_>, datadir: &Path) -> Result<Self, Error> {
+    /// Encrypted MySQL tables with tablespaces of their own.
+    pub(super) fn for_mysql(session: &mut Session<'_>, datadir: &Path) -> Result<Self, Error> {
         let known = clear::tables(session)?;
-        let spaces = session.ask(session.dictionary().encrypted)?;
+        let spaces = session.query(session.dictionary().encrypted)?;
         let home = session.identity().datadir.clone();
         let (mut sizes, mut work) = (Sizes::new(), Self::default());
         for row in 0..spaces.rows.len() {
@@ -95,7 +94,7 @@ impl Work {
                 let remedy = if name == "mysql" { DICTIONARY_REMEDY } else { SHARED_REMEDY };
                 work.leave(format!("tablespace {name}"), SHARED, remedy);
             } else if let Some(table) = clear::table_of(&session.space_name(name), &known) {
-                // Tables of a full-text index are made anew with theirs, and are not in this list.
+                // Auxiliary tables of full-text indexes are rebuilt with their parent, and not listed.
                 add(&mut sizes, table, &spaces, row, [&home, datadir]);
             }
         }
@@ -103,15 +102,15 @@ impl Work {
         Ok(work)
     }
 
-    /// Says what becomes of the redo log.
+    /// Adds a leftover for the redo log.
     pub(super) fn leave_redo(&mut self) {
         self.leave("redo log".to_owned(), REDO, REDO_REMEDY);
     }
 
-    /// Encrypted tables of MariaDB that have not that key.
-    pub(super) fn of_mariadb(session: &mut Session<'_>, datadir: &Path, key_id: u32) -> Result<Self, Error> {
+    /// Encrypted MariaDB tables that do not use the key `key_id`.
+    pub(super) fn for_mariadb(session: &mut Session<'_>, datadir: &Path, key_id: u32) -> Result<Self, Error> {
         let known = clear::tables(session)?;
-        let spaces = session.ask(session.dictionary().encrypted)?;
+        let spaces = session.query(session.dictionary().encrypted)?;
         let home = session.identity().datadir.clone();
         let (mut sizes, mut work) = (Sizes::new(), Self::default());
         let wanted = key_id.to_string();
@@ -164,14 +163,14 @@ impl Work {
     }
 }
 
-/// Files of the tablespaces that MySQL calls encrypted, as seen from here; MariaDB has no such list. Those of undo are
-/// told by the keys that they had.
+/// Files of the tablespaces that MySQL lists as encrypted, by their paths on this host; MariaDB has no such list. Undo
+/// tablespaces are recognised by their earlier keys.
 pub(super) fn called_encrypted(session: &mut Session<'_>, datadir: &Path) -> Result<BTreeSet<PathBuf>, Error> {
     if session.identity().flavor() == Flavor::MariaDb {
         return Ok(BTreeSet::new());
     }
     let home = session.identity().datadir.clone();
-    let spaces = session.ask(session.dictionary().encrypted)?;
+    let spaces = session.query(session.dictionary().encrypted)?;
     Ok((0..spaces.rows.len()).filter_map(|row| path(&spaces, row, [&home, datadir])).collect())
 }
 
@@ -182,21 +181,21 @@ fn add(sizes: &mut Sizes, table: &(String, String), spaces: &Rows, row: usize, p
     files.extend(path(spaces, row, places));
 }
 
-/// Where we see a tablespace's file; the server gives most of them from its data directory on.
+/// Path of a tablespace's file on this host; most are relative to the data directory.
 fn path(spaces: &Rows, row: usize, [home, datadir]: [&Path; 2]) -> Option<PathBuf> {
     let path = Path::new(spaces.value(row, "path")?);
-    // Without the `.` of `./shop/orders.ibd`.
+    // Removes the `.` of `./shop/orders.ibd`.
     Some(datadir.join(path.strip_prefix(home).unwrap_or(path)).components().collect())
 }
 
-/// What MariaDB encrypts with key 1 besides InnoDB's tablespaces, by the variable that has it encrypted.
+/// What MariaDB encrypts with key 1 besides InnoDB's tablespaces, with the variable that enables it.
 const OTHERS: &[(&str, &str)] = &[
     ("the redo log", "innodb_encrypt_log"),
     ("binary and relay logs", "encrypt_binlog"),
     ("Aria tables", "aria_encrypt_tables"),
 ];
 
-/// `schema/FTS_<table id>` of an auxiliary table of a full-text index, which is called so and more.
+/// `schema/FTS_<table id>`, the prefix of an auxiliary table of a full-text index.
 fn full_text(space: &str) -> Option<String> {
     let (schema, table) = space.rsplit_once('/')?;
     let id = table.strip_prefix("FTS_").or_else(|| table.strip_prefix("fts_"))?.get(..16)?;

@@ -1,23 +1,23 @@
-//! Why a certificate was not installed.
+//! Errors of installing a certificate.
 
 use std::{borrow::Cow, io, path::PathBuf};
 
 use server::Endpoint;
 
-/// Why a certificate was not installed. No message holds a key.
+/// Why a certificate was not installed. No message contains a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server or a statement.
+    /// The server or a statement failed.
     #[error(transparent)]
     Change(#[from] crate::Error),
-    /// The files given.
+    /// The given files cannot be used.
     #[error(transparent)]
     Certificate(#[from] cert::Error),
-    /// The certificate is not good.
+    /// The certificate is not acceptable.
     #[error("{}: {reason}", path.display())]
     Refused {
-        /// The certificate.
+        /// Path of the certificate.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -25,20 +25,20 @@ pub enum Error {
     /// The account lacks a privilege.
     #[error("{account} lacks {missing}")]
     Privilege {
-        /// The account, as the server knows it.
+        /// The account, in the server's notation.
         account: String,
-        /// What is missing, as `PRIVILEGE ON OBJECT`.
+        /// Missing privilege, as `PRIVILEGE ON OBJECT`.
         missing: &'static str,
     },
-    /// The server names no file for a part.
+    /// A TLS variable of the server names no file.
     #[error("{server}: {variable} names no file, and it cannot be set while the server runs")]
     NoPlace {
         /// The server.
         server: String,
-        /// The variable.
+        /// Name of the variable.
         variable: &'static str,
     },
-    /// An account has set the name of a file while the server ran.
+    /// An account has set the name of a file at run time.
     #[error(
         "{server}: {variable} names {}, which some account has set ({origin}), not an option file or the command line",
         path.display()
@@ -46,64 +46,64 @@ pub enum Error {
     SetByAccount {
         /// The server.
         server: String,
-        /// The variable.
+        /// Name of the variable.
         variable: &'static str,
-        /// What it names.
+        /// The file that it names.
         path: PathBuf,
-        /// The server's word for where the name comes from.
+        /// The origin of the value, in the server's words.
         origin: String,
     },
-    /// What is there is not what may be replaced.
+    /// The existing file may not be replaced.
     #[error("{}: {why}; it is left as it is", path.display())]
     NotReplaced {
         /// The file or link.
         path: PathBuf,
-        /// What it is.
+        /// What is wrong with it.
         why: String,
     },
-    /// Two parts are in one file.
+    /// Two variables name the same file.
     #[error("{}: the server keeps its {one} and its {other} in this one file", path.display())]
     SameFile {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// A variable.
+        /// One variable.
         one: &'static str,
-        /// Another.
+        /// The other variable.
         other: &'static str,
     },
     /// A file of the server cannot be read or replaced.
     #[error("{}: {source}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
     /// The handshake from outside failed.
     #[error("{endpoint}: the handshake from outside failed: {source}")]
     Unseen {
-        /// Where it was tried.
+        /// The endpoint.
         endpoint: Endpoint,
-        /// Why.
+        /// The error.
         source: server::Error,
     },
-    /// The server reads its files and serves another certificate still.
+    /// The server still presents another certificate after reloading.
     #[error("{endpoint}: still serves the certificate {found}, not the new one {wanted}")]
     NotServed {
-        /// Where it was seen.
+        /// The endpoint.
         endpoint: Endpoint,
-        /// SHA-256 of what is served.
+        /// SHA-256 of the certificate that it presents.
         found: String,
-        /// SHA-256 of what should be.
+        /// SHA-256 of the new certificate.
         wanted: String,
     },
-    /// It failed, and everything is as it was.
+    /// Installation failed, and everything is restored.
     #[error("{cause}; everything is as it was before")]
     RolledBack {
         /// Why it failed.
         cause: Box<Self>,
     },
-    /// It failed, and it is not proven that everything is as it was.
+    /// Installation failed, and the roll-back is not proven.
     #[error("{cause}; and the roll-back failed: {why}")]
     NotRolledBack {
         /// Why it failed.
@@ -114,7 +114,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The next step, where there is one.
+    /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {

@@ -1,13 +1,13 @@
-//! `sealant cert install`: another certificate for a running server, proven from outside.
+//! `sealant cert install`: a new certificate for a running server, proven from outside.
 //!
-//! The certificate is judged before anything is touched. Then the files that the server's option files or
-//! command line name are replaced, if they are what they are named for, the server is told to read them, and a handshake from outside has to show the new
-//! certificate and the proof of its key. If it does not, every file is put back, the server reads those,
-//! and another handshake shows that it serves what it served before.
+//! The certificate is checked before anything is changed. Then the files that the server's option files or command line
+//! name are replaced, if they contain what their variables say; the server is told to reload them; and a handshake from
+//! outside must present the new certificate and prove possession of its key. Otherwise every file is restored, the
+//! server reloads, and another handshake proves that it presents the former certificate.
 //!
 //! # Interrupted runs
-//! Each file is kept as `FILE.sealant-before` until the proof is there. A run that finds such files goes on from
-//! them: they, not what the interrupted run has written, are what a roll-back brings back.
+//! Each file is kept as `FILE.sealant-before` until the proof succeeds. A run that finds such files resumes: a
+//! roll-back restores them, and not what the interrupted run has written.
 
 mod error;
 mod origin;
@@ -29,46 +29,46 @@ use crate::StepReport;
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.cert-install/1";
 
-/// What is to be installed.
+/// What to install.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The certificate, PEM, with whatever comes between it and its authority.
+    /// The certificate and its intermediates, PEM.
     pub certificate: PathBuf,
-    /// Its key, PEM.
+    /// Its private key, PEM.
     pub key: PathBuf,
     /// Its authority, PEM.
     pub ca: PathBuf,
-    /// The server's file of authorities stays as it is.
+    /// Leave the server's file of authorities unchanged.
     pub keep_ca: bool,
-    /// The authorities that the server trusts now stay trusted beside the new one.
+    /// Keep the authorities that the server trusts now, in addition to the new one.
     pub trust_old_ca: bool,
-    /// Names that the certificate must be for.
+    /// Host names that the certificate must be valid for.
     pub hosts: Vec<String>,
-    /// Where to knock from outside, if it is elsewhere than the server says.
+    /// Endpoint of the handshake from outside, if it differs from the server's address.
     pub outside: Option<Endpoint>,
-    /// Leave the judgement to the server and the handshake.
+    /// Skip the check of the certificate; only the server and the handshake decide.
     pub skip_checks: bool,
-    /// How long a handshake may take.
+    /// Timeout of a handshake.
     pub timeout: Duration,
 }
 
-/// What was done and proven.
+/// Result of an installation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// The server.
+    /// The server, as messages name it.
     pub server: String,
-    /// Steps in their order.
+    /// Steps in order.
     pub steps: Vec<StepReport>,
-    /// What should be known before it is done.
+    /// Remarks to read before it is done.
     pub notes: Vec<String>,
-    /// SHA-256 of the certificate that was served before.
+    /// SHA-256 of the certificate presented before.
     pub served_before: Option<String>,
-    /// SHA-256 of the certificate that is served after it.
+    /// SHA-256 of the certificate presented afterwards.
     pub served_after: Option<String>,
-    /// Whether the new certificate is served.
+    /// Whether the new certificate is presented.
     pub done: bool,
-    /// Whether everything is as it was before, proven by a handshake.
+    /// Whether everything was restored, proven by a handshake.
     pub rolled_back: bool,
 }

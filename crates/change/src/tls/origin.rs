@@ -1,5 +1,5 @@
-//! Where the server has the name of a file from. What an account can set at run time is no place for root to write to:
-//! only names that the server started with count.
+//! Determines where the server has a file name from. Root must not write to a path that an account can set at run time,
+//! so only names from the server's start count.
 
 use std::{
     fs, io,
@@ -12,8 +12,8 @@ use server::dialect::query;
 use super::Error;
 use crate::Session;
 
-/// Sources of a value that is as old as the server's process: built in, an option file, the command line. What is missing
-/// is `DYNAMIC` and `PERSISTED` of MySQL, `SQL` of MariaDB: some account's `SET`.
+/// Origins of values from the server's start: built in, an option file, the command line. Missing are `DYNAMIC` and
+/// `PERSISTED` of MySQL and `SQL` of MariaDB, which an account's `SET` causes.
 /// Sources: MySQL manual, "The `variables_info` Table"; MariaDB, "Information Schema SYSTEM_VARIABLES Table".
 const START_UP: [&str; 12] = [
     "COMPILED",
@@ -29,20 +29,20 @@ const START_UP: [&str; 12] = [
     "ENV",
     "AUTO",
 ];
-/// As many as the kernel follows. Source: path_resolution(7).
-const MOST_LINKS: usize = 40;
+/// The kernel's limit. Source: path_resolution(7).
+const MAX_LINKS: usize = 40;
 
-/// The file that a variable has named since the server started; `None` if it names none.
+/// The file that a variable has named since the server's start; `None` if it names none.
 pub(super) fn file(session: &mut Session<'_>, server: &str, variable: &'static str) -> Result<Option<PathBuf>, Error> {
-    let rows = session.ask(&format!("SHOW GLOBAL VARIABLES LIKE '{variable}'"))?;
+    let rows = session.query(&format!("SHOW GLOBAL VARIABLES LIKE '{variable}'"))?;
     let Some(value) = rows.value(0, "Value").filter(|value| !value.is_empty()) else { return Ok(None) };
-    // Relative names are the data directory's.
+    // Relative names are relative to the data directory.
     let path = session.identity().datadir.join(value);
     let origin = origin(session, server, variable)?;
     if !START_UP.contains(&origin.as_str()) {
         return Err(Error::SetByAccount { server: server.to_owned(), variable, path, origin });
     }
-    followed(&path).map(Some)
+    resolve(&path).map(Some)
 }
 
 /// Without a row, the value is the built-in one.
@@ -52,7 +52,7 @@ fn origin(session: &mut Session<'_>, server: &str, variable: &str) -> Result<Str
         server: server.to_owned(),
         reason: "does not tell where it has the names of its files from".to_owned(),
     })?;
-    let rows = match session.ask(&query.sql) {
+    let rows = match session.query(&query.sql) {
         Err(crate::Error::Server(error)) if error.is_privilege() => {
             let account = crate::grants::account(session)?;
             return Err(Error::Privilege { account, missing: query.needs });
@@ -64,9 +64,9 @@ fn origin(session: &mut Session<'_>, server: &str, variable: &str) -> Result<Str
     Ok(row.and_then(|row| rows.value(row, "source")).unwrap_or("COMPILED").to_owned())
 }
 
-/// Where links lead, so that what is there is replaced. One that is not root's may only lead to a file of its owner's:
-/// the server's user would choose otherwise what root replaces.
-fn followed(path: &Path) -> Result<PathBuf, Error> {
+/// Resolves links, so that the target is replaced. A link that is not root's may only lead to a file of the same owner:
+/// otherwise the server's user could choose what root replaces.
+fn resolve(path: &Path) -> Result<PathBuf, Error> {
     let failed = |source| Error::File { path: path.to_owned(), source };
     let Ok(real) = fs::canonicalize(path) else {
         // There is none yet.
@@ -83,17 +83,17 @@ fn followed(path: &Path) -> Result<PathBuf, Error> {
     }
 }
 
-/// Every link on the way to a file, with its owner.
+/// Every link on the path to a file, with its owner.
 fn links(path: &Path) -> io::Result<Vec<(PathBuf, u32)>> {
     let (mut links, mut rest) = (Vec::new(), path.to_owned());
-    while links.len() <= MOST_LINKS {
+    while links.len() <= MAX_LINKS {
         let mut above: Vec<&Path> = rest.ancestors().collect();
         above.reverse();
         let Some(link) = above.into_iter().find(|path| path.is_symlink()).map(Path::to_owned) else { break };
         links.push((link.clone(), link.symlink_metadata()?.uid()));
         let below = rest.strip_prefix(&link).unwrap_or_else(|_| Path::new("")).to_owned();
         rest = files::parent(&link).join(fs::read_link(&link)?);
-        // A joined empty path would end with a slash.
+        // Joining an empty path would add a slash.
         rest.extend(below.components());
     }
     Ok(links)
@@ -115,9 +115,9 @@ mod tests {
         symlink("../way/file", at("real/end")).unwrap();
         let found: Vec<_> = links(&at("way/end")).unwrap().into_iter().map(|(path, _)| path).collect();
         assert_eq!(found, [at("way"), at("real/end"), at("real/../way")]);
-        assert_eq!(followed(&at("way/end")).unwrap(), at("real/file"));
-        assert_eq!(followed(&at("way/none")).unwrap(), at("real/none"));
-        assert!(followed(&at("nowhere/none")).is_err());
+        assert_eq!(resolve(&at("way/end")).unwrap(), at("real/file"));
+        assert_eq!(resolve(&at("way/none")).unwrap(), at("real/none"));
+        assert!(resolve(&at("nowhere/none")).is_err());
     }
 
     #[test]
@@ -129,11 +129,11 @@ mod tests {
         let at = |name: &str| directory.path().join(name);
         fs::write(at("file"), "x").unwrap();
         symlink(at("file"), at("link")).unwrap();
-        followed(&at("link")).unwrap();
+        resolve(&at("link")).unwrap();
         lchown(at("link"), Some(65534), None).unwrap();
-        let error = followed(&at("link")).unwrap_err();
+        let error = resolve(&at("link")).unwrap_err();
         assert!(error.to_string().contains("is a link of user 65534"), "{error}");
         lchown(at("file"), Some(65534), None).unwrap();
-        followed(&at("link")).unwrap();
+        resolve(&at("link")).unwrap();
     }
 }

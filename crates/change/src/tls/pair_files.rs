@@ -1,4 +1,4 @@
-//! The server's files: replaced as one, or put back as one.
+//! Replaces the server's TLS files together, or restores all of them.
 
 use std::{
     fmt, fs,
@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use super::Error;
 use crate::StatementLog;
 
-/// What a file of the server holds.
+/// Content of a TLS file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Certificate,
@@ -32,7 +32,7 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
-    /// Whether these bytes are that, and nothing else that would be lost.
+    /// Whether the PEM contains this, and nothing else that would be lost.
     fn is_in(self, pem: &[u8]) -> bool {
         let text = String::from_utf8_lossy(pem);
         if self == Self::Key {
@@ -44,32 +44,32 @@ impl Kind {
     }
 }
 
-/// A file of the server, with what it will hold.
+/// A file of the server, and its new content.
 pub(super) struct Replacement {
     /// What it is.
     pub(super) kind: Kind,
-    /// The server's file.
+    /// Path of the server's file.
     pub(super) path: PathBuf,
-    /// Its new bytes.
+    /// New content.
     pub(super) bytes: Zeroizing<Vec<u8>>,
     /// How it is written, whatever is there now.
     pub(super) options: WriteOptions,
 }
 
 impl Replacement {
-    /// Keeps what is there now beside it, unless an interrupted run has done that.
-    fn keep(&self) -> Result<(), Error> {
-        let kept = self.kept();
-        if kept.symlink_metadata().is_ok() {
+    /// Keeps a copy of the current file, unless an interrupted run has done that.
+    fn back_up(&self) -> Result<(), Error> {
+        let backup_path = self.backup_path();
+        if backup_path.symlink_metadata().is_ok() {
             return Ok(());
         }
         match read(&self.path)? {
             None => Ok(()),
-            Some(bytes) => put(&kept, &bytes, exactly(&self.path)?),
+            Some(bytes) => write_file(&backup_path, &bytes, existing_options(&self.path)?),
         }
     }
 
-    /// That what is there is what the server has there for TLS: its name alone is not enough to replace a file.
+    /// Checks that the existing file is a TLS file of the server: its path alone does not justify replacing it.
     fn judge(&self, path: &Path, server: u32) -> Result<(), Error> {
         let found = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -90,11 +90,11 @@ impl Replacement {
         }
     }
 
-    fn kept(&self) -> PathBuf {
-        self.beside(".sealant-before")
+    fn backup_path(&self) -> PathBuf {
+        self.with_suffix(".sealant-before")
     }
 
-    fn beside(&self, suffix: &str) -> PathBuf {
+    fn with_suffix(&self, suffix: &str) -> PathBuf {
         let mut name = self.path.as_os_str().to_owned();
         name.push(suffix);
         PathBuf::from(name)
@@ -102,16 +102,16 @@ impl Replacement {
 
     fn write(&self, log: &StatementLog) -> Result<(), Error> {
         log.note(&format!("replace file {}", self.path.display()))?;
-        put(&self.path, &self.bytes, self.options.replacing(true))
+        write_file(&self.path, &self.bytes, self.options.replacing(true))
     }
 
-    fn put_back(&self, log: &StatementLog) -> Result<(), Error> {
-        let kept = self.kept();
+    fn restore(&self, log: &StatementLog) -> Result<(), Error> {
+        let backup_path = self.backup_path();
         log.note(&format!("put file {} back", self.path.display()))?;
         let failed = |source| Error::File { path: self.path.clone(), source };
-        match read(&kept)? {
-            Some(bytes) => put(&self.path, &bytes, exactly(&kept)?),
-            // There was none before.
+        match read(&backup_path)? {
+            Some(bytes) => write_file(&self.path, &bytes, existing_options(&backup_path)?),
+            // There was no file before.
             None => match fs::remove_file(&self.path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(error)),
                 _ => files::sync_parent(&self.path).map_err(failed),
@@ -119,72 +119,72 @@ impl Replacement {
         }
     }
 
-    fn forget(&self) -> Result<(), Error> {
-        let kept = self.kept();
-        match fs::remove_file(&kept) {
-            Err(source) if source.kind() != ErrorKind::NotFound => Err(Error::File { path: kept, source }),
+    fn remove_backup(&self) -> Result<(), Error> {
+        let backup_path = self.backup_path();
+        match fs::remove_file(&backup_path) {
+            Err(source) if source.kind() != ErrorKind::NotFound => Err(Error::File { path: backup_path, source }),
             _ => Ok(()),
         }
     }
 }
 
-/// Finds out, before anything is changed, that all of them may be replaced and can be written. `server` is the user that
-/// the server runs as.
+/// Checks, before anything is changed, that all files may be replaced and can be written. `server` is the server's user
+/// id.
 pub(super) fn check(files: &[Replacement], server: u32) -> Result<(), Error> {
     for file in files {
         file.judge(&file.path, server)?;
         // A roll-back would bring it back.
-        file.judge(&file.kept(), server)?;
+        file.judge(&file.backup_path(), server)?;
         let options = file.options.replacing(true);
         files::check_writable(&file.path, options).map_err(|source| Error::File { path: file.path.clone(), source })?;
     }
     Ok(())
 }
 
-/// Keeps all of them, before the first is replaced.
-pub(super) fn keep(files: &[Replacement]) -> Result<(), Error> {
-    if over(files).is_some_and(|mark| mark.symlink_metadata().is_ok()) {
-        // A run was killed while it forgot: what it left is older than what is served.
-        forget(files)?;
+/// Keeps copies of all files before the first is replaced.
+pub(super) fn back_up(files: &[Replacement]) -> Result<(), Error> {
+    if obsolete_marker(files).is_some_and(|mark| mark.symlink_metadata().is_ok()) {
+        // A run was killed while it removed its copies: they are older than what is served.
+        remove_backups(files)?;
     }
-    files.iter().try_for_each(Replacement::keep)
+    files.iter().try_for_each(Replacement::back_up)
 }
 
-/// Replaces all of them. The server reads none until it is told to.
+/// Replaces all files. The server does not read them until it is told to.
 pub(super) fn write(files: &[Replacement], log: &StatementLog) -> Result<(), Error> {
     files.iter().try_for_each(|file| file.write(log))
 }
 
-/// Puts all of them back; one that fails does not stop the others.
-pub(super) fn put_back(files: &[Replacement], log: &StatementLog) -> Result<(), Error> {
-    let ended: Vec<_> = files.iter().map(|file| file.put_back(log)).collect();
+/// Restores all files; an error does not stop the others.
+pub(super) fn restore(files: &[Replacement], log: &StatementLog) -> Result<(), Error> {
+    let ended: Vec<_> = files.iter().map(|file| file.restore(log)).collect();
     ended.into_iter().collect()
 }
 
 /// Removes what was kept: all of it or, for the next run, nothing that counts. Of a pair of which one half was gone that run
 /// would bring back the other.
-pub(super) fn forget(files: &[Replacement]) -> Result<(), Error> {
-    let Some(mark) = over(files) else { return Ok(()) };
-    put(&mark, b"", WriteOptions::SECRET.replacing(true))?;
-    files.iter().try_for_each(Replacement::forget)?;
+pub(super) fn remove_backups(files: &[Replacement]) -> Result<(), Error> {
+    let Some(mark) = obsolete_marker(files) else { return Ok(()) };
+    write_file(&mark, b"", WriteOptions::SECRET.replacing(true))?;
+    files.iter().try_for_each(Replacement::remove_backup)?;
     let failed = |source| Error::File { path: mark.clone(), source };
     // No copy may come back after a power cut once the mark is gone.
     files.iter().try_for_each(|file| files::sync_parent(&file.path)).map_err(failed)?;
     fs::remove_file(&mark).map_err(failed)
 }
 
-/// The mark that says that nothing kept counts any more.
-fn over(files: &[Replacement]) -> Option<PathBuf> {
-    files.first().map(|file| file.beside(".sealant-over"))
+/// The marker file, which says that the copies are obsolete.
+fn obsolete_marker(files: &[Replacement]) -> Option<PathBuf> {
+    files.first().map(|file| file.with_suffix(".sealant-over"))
 }
 
 /// Permissions and owner of that file.
-fn exactly(path: &Path) -> Result<WriteOptions, Error> {
+fn existing_options(path: &Path) -> Result<WriteOptions, Error> {
     let found = fs::metadata(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
     Ok(WriteOptions { mode: found.mode() & 0o7777, owner: Some((found.uid(), found.gid())), replace: true })
 }
 
-/// Bytes of a file, wiped when they go; `None` if there is none.
+/// Content of a file, wiped on drop; `None` if it does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(Zeroizing::new(bytes))),
@@ -193,7 +193,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
     }
 }
 
-fn put(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<(), Error> {
+fn write_file(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<(), Error> {
     files::write_atomic(path, bytes, options).map_err(|source| Error::File { path: path.to_owned(), source })
 }
 
@@ -216,16 +216,16 @@ mod tests {
         let files: Vec<_> = ["cert", "key"].map(|name| replacement(directory.path().join(name))).into();
         let log = StatementLog::open(&directory.path().join("log"), "server", "user").unwrap();
         files.iter().for_each(|file| fs::write(&file.path, b"old").unwrap());
-        keep(&files).unwrap();
+        back_up(&files).unwrap();
         write(&files, &log).unwrap();
         // As a kill leaves it after the first of both is removed.
-        fs::write(over(&files).unwrap(), b"").unwrap();
-        files[0].forget().unwrap();
-        assert_eq!(fs::read(files[1].kept()).unwrap(), b"old");
-        keep(&files).unwrap();
-        put_back(&files, &log).unwrap();
+        fs::write(obsolete_marker(&files).unwrap(), b"").unwrap();
+        files[0].remove_backup().unwrap();
+        assert_eq!(fs::read(files[1].backup_path()).unwrap(), b"old");
+        back_up(&files).unwrap();
+        restore(&files, &log).unwrap();
         assert!(files.iter().all(|file| fs::read(&file.path).unwrap() == b"new"), "a pair of two runs");
-        forget(&files).unwrap();
+        remove_backups(&files).unwrap();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3, "both files and the log");
     }
 }

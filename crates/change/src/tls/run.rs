@@ -1,4 +1,4 @@
-//! The plan, and carrying it out.
+//! Plans and executes the installation.
 
 use std::{fmt::Write as _, time::Instant};
 
@@ -14,9 +14,9 @@ use super::{
     pair_files::{self, Kind, Replacement},
     site::Site,
 };
-use crate::{LockPatience, Outcome, Session, StatementLog, Step};
+use crate::{LockWait, Outcome, Session, StatementLog, Step};
 
-/// What a step does.
+/// Action of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     Keep,
@@ -26,24 +26,24 @@ enum Action {
     Forget,
 }
 
-/// Asks the server and judges the certificate; changes nothing.
+/// Asks the server and checks the certificate; changes nothing.
 ///
 /// # Errors
 /// [`Error`], by cause.
 pub fn plan(target: &Target, options: &Options, request: &Request, log: &StatementLog) -> Result<Report, Error> {
-    Ok(Work::new(target, options, request, log)?.report(&|_| Outcome::Planned))
+    Ok(Installation::new(target, options, request, log)?.report(&|_| Outcome::Planned))
 }
 
-/// Installs the certificate, and proves that it is served; if it is not, everything is put back.
+/// Installs the certificate, and proves that the server presents it; otherwise restores everything.
 ///
-/// The report is there in both cases; the second value says why the certificate is not installed.
+/// Returns a report in any case; the second value says why the certificate is not installed.
 pub fn run(
     target: &Target,
     options: &Options,
     request: &Request,
     log: &StatementLog,
 ) -> (Option<Report>, Result<(), Error>) {
-    match Work::new(target, options, request, log) {
+    match Installation::new(target, options, request, log) {
         Ok(mut work) => {
             let (report, ended) = work.run();
             (Some(report), ended)
@@ -64,32 +64,32 @@ pub fn remains(report: Option<&Report>, ended: Result<(), Error>) -> Result<Opti
     }
 }
 
-struct Work<'w> {
+struct Installation<'w> {
     request: &'w Request,
     session: Session<'w>,
     log: &'w StatementLog,
     site: Site,
     files: Vec<Replacement>,
-    /// The new certificate's SHA-256.
+    /// SHA-256 of the new certificate.
     wanted: String,
     authorities: Vec<CertificateDer<'static>>,
     before: Option<String>,
     steps: Vec<Step<Action>>,
 }
 
-impl<'w> Work<'w> {
+impl<'w> Installation<'w> {
     fn new(target: &Target, options: &Options, request: &'w Request, log: &'w StatementLog) -> Result<Self, Error> {
         let credentials = Credentials::read(&request.certificate, Some(&request.key), Some(&request.ca))?;
         if !request.skip_checks {
             is_good(&credentials, request)?;
         }
-        let mut session = Session::open(target, options, log, LockPatience::default())?;
-        let mut site = Site::of(&mut session, target, request)?;
+        let mut session = Session::open(target, options, log, LockWait::default())?;
+        let mut site = Site::query(&mut session, target, request)?;
         let wanted = credentials.leaf().map(|leaf| leaf.sha256.clone()).unwrap_or_default();
         let (files, authorities) = replacements(&mut site, credentials, request)?;
         pair_files::check(&files, site.owner.0)?;
         let before = served(&site.outside, None, request.timeout);
-        // A server without TLS so far has no certificate to show.
+        // A server without TLS presents no certificate.
         let before = match before {
             Err(server::Error::TlsNotOffered) => None,
             other => Some(other.map_err(|source| Error::Unseen { endpoint: site.outside.clone(), source })?),
@@ -119,7 +119,7 @@ impl<'w> Work<'w> {
         for (step, (_, seconds)) in report.steps.iter_mut().zip(&outcomes) {
             step.seconds = *seconds;
         }
-        // What was kept may not go, but the certificate is served all the same.
+        // The copies may be left over, but the certificate is installed.
         let proven = |step: &&Step<Action>| step.action == Action::Prove;
         let number = self.steps.iter().position(|step| proven(&step)).unwrap_or(usize::MAX);
         report.done = matches!(outcomes.get(number), Some((Outcome::Done, _)));
@@ -133,29 +133,29 @@ impl<'w> Work<'w> {
 
     fn carry_out(&mut self, action: Action) -> Result<(), Error> {
         match action {
-            Action::Keep => self.keep(),
+            Action::Keep => self.back_up(),
             Action::Replace => pair_files::write(&self.files, self.log),
             Action::Reload => Ok(self.session.change(self.site.reload)?),
             Action::Prove => self.prove(),
-            Action::Forget => pair_files::forget(&self.files),
+            Action::Forget => pair_files::remove_backups(&self.files),
         }
     }
 
     /// Keeps the files that go with what is served now. If that is the certificate in place, what an interrupted run has
     /// kept is older, and nobody wants it back.
-    fn keep(&self) -> Result<(), Error> {
+    fn back_up(&self) -> Result<(), Error> {
         let pem = pair_files::read(&self.site.certificate)?.unwrap_or_default();
         let ders = server::certificate::ders_from_pem(&pem).unwrap_or_default();
         let in_place = ders.first().map(|der| server::certificate::sha256_hex(der));
         if in_place.is_some() && in_place == self.before {
-            pair_files::forget(&self.files)?;
+            pair_files::remove_backups(&self.files)?;
         }
-        pair_files::keep(&self.files)
+        pair_files::back_up(&self.files)
     }
 
-    /// The new certificate, from outside, with the proof of its key.
+    /// Proves by a handshake from outside that the new certificate is presented, with possession of its key.
     fn prove(&self) -> Result<(), Error> {
-        let found = self.seen(Some(&self.authorities))?;
+        let found = self.handshake(Some(&self.authorities))?;
         if found == self.wanted {
             return Ok(());
         }
@@ -163,17 +163,17 @@ impl<'w> Work<'w> {
         Err(Error::NotServed { endpoint, found, wanted: self.wanted.clone() })
     }
 
-    fn seen(&self, authorities: Option<&[CertificateDer<'static>]>) -> Result<String, Error> {
+    fn handshake(&self, authorities: Option<&[CertificateDer<'static>]>) -> Result<String, Error> {
         let endpoint = &self.site.outside;
         let chain = served(endpoint, authorities, self.request.timeout);
         let chain = chain.map_err(|source| Error::Unseen { endpoint: endpoint.clone(), source })?;
         Ok(chain.first().map(|der| server::certificate::sha256_hex(der)).unwrap_or_default())
     }
 
-    /// Puts everything back, as far as the run had come.
+    /// Restores everything, as far as the run has come.
     fn roll_back(&mut self, failed: Action, cause: Error) -> Error {
         let undone = match failed {
-            Action::Keep => pair_files::forget(&self.files),
+            Action::Keep => pair_files::remove_backups(&self.files),
             Action::Replace | Action::Reload | Action::Prove => self.undo(),
             Action::Forget => return cause,
         };
@@ -184,16 +184,16 @@ impl<'w> Work<'w> {
     }
 
     fn undo(&mut self) -> Result<(), Error> {
-        pair_files::put_back(&self.files, self.log)?;
+        pair_files::restore(&self.files, self.log)?;
         if let Some(before) = &self.before {
             self.session.change(self.site.reload)?;
-            let found = self.seen(None)?;
+            let found = self.handshake(None)?;
             if found != *before {
                 let endpoint = self.site.outside.clone();
                 return Err(Error::NotServed { endpoint, found, wanted: before.clone() });
             }
         }
-        pair_files::forget(&self.files)
+        pair_files::remove_backups(&self.files)
     }
 
     fn report(&self, outcome: &dyn Fn(usize) -> Outcome) -> Report {
@@ -217,7 +217,7 @@ impl<'w> Work<'w> {
     }
 }
 
-/// Whatever is critical forbids it.
+/// Refuses a certificate with a critical finding.
 fn is_good(credentials: &Credentials, request: &Request) -> Result<(), Error> {
     let limits = Limits { warning_days: 0, critical_days: 0 };
     let problems = judge(credentials, &request.hosts, &limits, Timestamp::now());
@@ -228,7 +228,7 @@ fn is_good(credentials: &Credentials, request: &Request) -> Result<(), Error> {
     Err(Error::Refused { path: request.certificate.clone(), reason })
 }
 
-/// What goes into which file, and the authorities that the handshake has to lead to.
+/// The content of each file, and the authorities by which the handshake is verified.
 fn replacements(
     site: &mut Site,
     credentials: Credentials,
@@ -253,8 +253,8 @@ fn replacements(
     Ok((files, authorities))
 }
 
-/// The new authority, and the old ones if they are to stay; says who will be refused if they are not.
-fn authorities_file(new: Vec<u8>, old: Option<&[u8]>, keep: bool, notes: &mut Vec<String>) -> Vec<u8> {
+/// The new authority, and the old ones if they are kept; otherwise adds a note about clients that will be refused.
+fn authorities_file(new: Vec<u8>, old: Option<&[u8]>, back_up: bool, notes: &mut Vec<String>) -> Vec<u8> {
     let described = |pem: &[u8]| Certificate::from_pem(pem).unwrap_or_default();
     let known: Vec<String> = described(&new).into_iter().map(|one| one.sha256).collect();
     let leaving: Vec<Certificate> =
@@ -264,7 +264,7 @@ fn authorities_file(new: Vec<u8>, old: Option<&[u8]>, keep: bool, notes: &mut Ve
     }
     let subjects = leaving.iter().map(|one| one.subject.as_str()).collect::<Vec<_>>().join(", ");
     let mut note = String::new();
-    if let (true, Some(old)) = (keep, old) {
+    if let (true, Some(old)) = (back_up, old) {
         let _ = write!(note, "clients with certificates of {subjects} are still trusted");
         notes.push(note);
         return [new.as_slice(), b"\n", old].concat();

@@ -1,4 +1,4 @@
-//! Where a server has its certificate, and how it is told to read it again.
+//! The server's TLS files, and the statement that reloads them.
 
 use std::{
     fs,
@@ -14,25 +14,25 @@ use crate::Session;
 /// A server whose certificate may be replaced.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
-    /// How messages name it.
+    /// The server, as messages name it.
     pub(super) server: String,
-    /// Files of certificate, key and, if the server has one, authorities.
+    /// Paths of certificate, key and, if the server has one, authorities.
     pub(super) certificate: PathBuf,
     pub(super) key: PathBuf,
     pub(super) ca: Option<PathBuf>,
-    /// Whose the files are to be: the user and group that the server runs as.
+    /// User and group of the server, which will own the files.
     pub(super) owner: (u32, u32),
-    /// The statement that makes the server read them.
+    /// The statement that reloads the files.
     pub(super) reload: &'static str,
-    /// Where to look from outside.
+    /// Endpoint of the handshake from outside.
     pub(super) outside: Endpoint,
-    /// What should be known.
+    /// Remarks.
     pub(super) notes: Vec<String>,
 }
 
 impl Site {
     /// Asks the server. Changes nothing.
-    pub(super) fn of(session: &mut Session<'_>, target: &Target, request: &Request) -> Result<Self, Error> {
+    pub(super) fn query(session: &mut Session<'_>, target: &Target, request: &Request) -> Result<Self, Error> {
         let server = target.to_string();
         let reload = reload(session, &server)?;
         let needed = |variable| Error::NoPlace { server: server.clone(), variable };
@@ -40,7 +40,7 @@ impl Site {
         let certificate = named("ssl_cert")?.ok_or_else(|| needed("ssl_cert"))?;
         let key = named("ssl_key")?.ok_or_else(|| needed("ssl_key"))?;
         let ca = if request.keep_ca { None } else { named("ssl_ca")? };
-        apart(&certificate, &key, ca.as_deref())?;
+        check_distinct(&certificate, &key, ca.as_deref())?;
         privilege(session, reload)?;
         let mut notes = Vec::new();
         if ca.is_none() && !request.keep_ca {
@@ -52,7 +52,7 @@ impl Site {
     }
 }
 
-/// Neither may be written to the binary log: replicas have certificates of their own.
+/// Not written to the binary log: replicas have their own certificates.
 fn reload(session: &Session<'_>, server: &str) -> Result<&'static str, Error> {
     let version = &session.identity().version;
     let (statement, reason) = match version.flavor {
@@ -65,7 +65,7 @@ fn reload(session: &Session<'_>, server: &str) -> Result<&'static str, Error> {
     Err(crate::Error::Unsupported { server: server.to_owned(), reason }.into())
 }
 
-fn apart(certificate: &Path, key: &Path, ca: Option<&Path>) -> Result<(), Error> {
+fn check_distinct(certificate: &Path, key: &Path, ca: Option<&Path>) -> Result<(), Error> {
     let same = |path: &Path, one, other| Err(Error::SameFile { path: path.to_owned(), one, other });
     match ca {
         _ if certificate == key => same(key, "ssl_cert", "ssl_key"),
@@ -75,23 +75,23 @@ fn apart(certificate: &Path, key: &Path, ca: Option<&Path>) -> Result<(), Error>
     }
 }
 
-/// Files must not be replaced by somebody who then may not have them read.
+/// Checks the privilege to reload before any file is replaced.
 fn privilege(session: &mut Session<'_>, reload: &str) -> Result<(), Error> {
     let missing = if reload.starts_with("ALTER") { "CONNECTION_ADMIN ON *.*" } else { "RELOAD ON *.*" };
-    let grants = crate::grants::of_session(session)?;
+    let grants = crate::grants::query(session)?;
     if grants.cover(missing) || grants.cover("SUPER ON *.*") {
         return Ok(());
     }
     Err(Error::Privilege { account: crate::grants::account(session)?, missing })
 }
 
-/// User and group of the data directory: those that the server runs as.
+/// User and group of the data directory, which are those of the server.
 fn owner(datadir: &Path) -> Result<(u32, u32), Error> {
     let found = fs::metadata(datadir).map_err(|source| Error::File { path: datadir.to_owned(), source })?;
     Ok((found.uid(), found.gid()))
 }
 
-/// The port if there is one, else the way that we came.
+/// The server's port if it has one, else this connection's address.
 fn outside(session: &mut Session<'_>, target: &Target, request: &Request) -> Result<Endpoint, Error> {
     if let Some(endpoint) = &request.outside {
         return Ok(endpoint.clone());
@@ -100,7 +100,7 @@ fn outside(session: &mut Session<'_>, target: &Target, request: &Request) -> Res
         return Ok(target.endpoint.clone());
     }
     let rows =
-        session.ask("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('port', 'bind_address', 'skip_networking')")?;
+        session.query("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('port', 'bind_address', 'skip_networking')")?;
     let value = |name: &str| {
         let row = (0..rows.rows.len()).find(|row| rows.value(*row, "Variable_name") == Some(name))?;
         rows.value(row, "Value")

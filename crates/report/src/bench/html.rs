@@ -6,7 +6,7 @@ use ::bench::{ExperimentRecord, Record};
 use askama::Template;
 
 use super::{
-    environment, experiment_rounds, figure, latency_columns, programs, ratio_name, shown, subject, time_heading,
+    display, environment, experiment_rounds, figure, latency_columns, programs, ratio_name, subject, time_heading,
     time_of,
 };
 use crate::Error;
@@ -61,15 +61,15 @@ pub fn write_bench_html(record: &Record, out: &mut dyn Write) -> Result<(), Erro
 
 fn section(id: usize, experiment: &ExperimentRecord) -> Result<Section, Error> {
     let name = visible(&experiment.name).into_owned();
-    let shown = shown(experiment.unit);
+    let display = display(experiment.unit);
     let mut bars = Vec::new();
     let mut arms = Vec::new();
     for arm in &experiment.arms {
-        let rate = shown.rate_of(arm);
-        let (label, words) = (visible(&arm.name).into_owned(), figure(rate.estimate));
+        let rate = display.rate_of(arm);
+        let (label, text) = (visible(&arm.name).into_owned(), figure(rate.estimate));
         let interval = format!("{} to {}", figure(rate.low), figure(rate.high));
-        arms.push((label.clone(), words.clone(), interval, format!("{:.3}", time_of(experiment, arm))));
-        bars.push(Bar { ours: label.starts_with("sealant"), label, figure: rate, words });
+        arms.push((label.clone(), text.clone(), interval, format!("{:.3}", time_of(experiment, arm))));
+        bars.push(Bar { ours: label.starts_with("sealant"), label, figure: rate, text });
     }
     let ratios = experiment.ratios.iter().map(|ratio| {
         let figures = &ratio.ratio;
@@ -81,9 +81,9 @@ fn section(id: usize, experiment: &ExperimentRecord) -> Result<Section, Error> {
         Some((visible(&arm.name).into_owned(), columns))
     });
     Ok(Section {
-        chart: BarChart::of(id, &name, shown.rate, bars).render()?,
+        chart: BarChart::new(id, &name, display.rate, bars).render()?,
         rounds: experiment_rounds(experiment),
-        rate: shown.rate,
+        rate: display.rate,
         time: time_heading(experiment),
         arms,
         ratios: ratios.collect(),

@@ -6,7 +6,7 @@ use audit::outcome::Outcome;
 use super::remedies::{Part, parts};
 use crate::catalogue;
 use crate::group::{Group, by_check, subject};
-use crate::text::{Shown, capital, number, visible};
+use crate::text::{Escaped, capital, number, visible};
 
 /// Maximum number of artefacts with evidence: for one server, for several.
 const DETAILED: (usize, usize) = (8, 4);
@@ -15,7 +15,7 @@ const NAMED: usize = 60;
 
 /// All failures of one severity.
 #[derive(Debug)]
-pub(super) struct Chapter<'a> {
+pub(super) struct SeveritySection<'a> {
     pub(super) severity: &'static str,
     pub(super) title: String,
     pub(super) entries: Vec<Entry<'a>>,
@@ -24,7 +24,7 @@ pub(super) struct Chapter<'a> {
 /// All failures of one check.
 #[derive(Debug)]
 pub(super) struct Entry<'a> {
-    pub(super) id: Shown<'a>,
+    pub(super) id: Escaped<'a>,
     pub(super) anchor: String,
     pub(super) title: String,
     pub(super) extent: String,
@@ -37,25 +37,25 @@ pub(super) struct Entry<'a> {
     pub(super) more: String,
     pub(super) fix: Vec<Part>,
     pub(super) more_fixes: String,
-    pub(super) cost: Option<Shown<'a>>,
+    pub(super) cost: Option<Escaped<'a>>,
     pub(super) standards: String,
 }
 
 /// One failure with its evidence.
 #[derive(Debug)]
 pub(super) struct Case<'a> {
-    pub(super) server: Option<Shown<'a>>,
+    pub(super) server: Option<Escaped<'a>>,
     /// `None` if the message contains the name in the middle of a sentence.
-    pub(super) artefact: Option<Shown<'a>>,
+    pub(super) artefact: Option<Escaped<'a>>,
     /// The message about the artefact.
-    pub(super) message: Shown<'a>,
+    pub(super) message: Escaped<'a>,
     pub(super) grade: &'static str,
-    pub(super) evidence: Vec<Exhibit>,
+    pub(super) evidence: Vec<EvidenceItem>,
 }
 
 /// A piece of evidence.
 #[derive(Debug)]
-pub(super) struct Exhibit {
+pub(super) struct EvidenceItem {
     pub(super) kind: &'static str,
     pub(super) source: String,
     pub(super) seen: String,
@@ -63,22 +63,22 @@ pub(super) struct Exhibit {
 
 /// The failures, worst first.
 #[must_use]
-pub(super) fn chapters(outcome: &Outcome) -> Vec<Chapter<'_>> {
+pub(super) fn severity_sections(outcome: &Outcome) -> Vec<SeveritySection<'_>> {
     let fleet = outcome.servers.len() > 1;
     let groups = by_check(outcome.findings.iter(), Status::Fail);
     let of = |severity: Severity| -> Vec<Entry<'_>> {
-        groups.iter().filter(|group| group.severity == severity).map(|group| Entry::of(group, fleet)).collect()
+        groups.iter().filter(|group| group.severity == severity).map(|group| Entry::from_group(group, fleet)).collect()
     };
-    let chapters = Severity::ALL.iter().rev().map(|severity| Chapter {
+    let severity_sections = Severity::ALL.iter().rev().map(|severity| SeveritySection {
         severity: severity.as_str(),
         title: capital(severity.as_str()),
         entries: of(*severity),
     });
-    chapters.filter(|chapter| !chapter.entries.is_empty()).collect()
+    severity_sections.filter(|chapter| !chapter.entries.is_empty()).collect()
 }
 
 impl<'a> Entry<'a> {
-    fn of(group: &Group<'a>, fleet: bool) -> Self {
+    fn from_group(group: &Group<'a>, fleet: bool) -> Self {
         let first = group.first();
         let findings = &group.findings;
         let detailed = if fleet { DETAILED.1 } else { DETAILED.0 };
@@ -86,18 +86,18 @@ impl<'a> Entry<'a> {
         let (fix, more_fixes) = parts(findings);
         let (why, how) = first_sentence(catalogue::row(group.id).map_or("", |check| check.explanation));
         Self {
-            id: Shown(group.id),
+            id: Escaped(group.id),
             anchor: anchor(group.id, group.severity),
             title: visible(group.title()).into_owned(),
             extent: extent(group, fleet),
             why,
             how,
-            detailed: findings.iter().take(detailed).map(|f| Case::of(f, fleet)).collect(),
+            detailed: findings.iter().take(detailed).map(|f| Case::from_finding(f, fleet)).collect(),
             named: named.collect(),
             more: beyond(findings.len(), detailed + NAMED),
             fix,
             more_fixes,
-            cost: first.cost.as_deref().map(Shown),
+            cost: first.cost.as_deref().map(Escaped),
             standards: visible(&first.standards.join(" · ")).into_owned(),
         }
     }
@@ -132,35 +132,35 @@ fn first_sentence(text: &str) -> (&str, &str) {
 }
 
 impl<'a> Case<'a> {
-    fn of(finding: &'a Finding, fleet: bool) -> Self {
+    fn from_finding(finding: &'a Finding, fleet: bool) -> Self {
         let (artefact, message) = subject(finding);
         Self {
-            server: fleet.then_some(Shown(&finding.server)),
-            artefact: artefact.map(Shown),
-            message: Shown(message),
+            server: fleet.then_some(Escaped(&finding.server)),
+            artefact: artefact.map(Escaped),
+            message: Escaped(message),
             grade: finding.grade.map_or("", audit::finding::Grade::as_str),
-            evidence: finding.evidence.iter().map(Exhibit::of).collect(),
+            evidence: finding.evidence.iter().map(EvidenceItem::from_evidence).collect(),
         }
     }
 }
 
-impl Exhibit {
-    fn of(evidence: &Evidence) -> Self {
+impl EvidenceItem {
+    fn from_evidence(evidence: &Evidence) -> Self {
         let (kind, source, seen) = match evidence {
-            Evidence::Query { sql, answer } => ("query", Shown(sql).to_string(), Shown(answer).to_string()),
+            Evidence::Query { sql, answer } => ("query", Escaped(sql).to_string(), Escaped(answer).to_string()),
             Evidence::Bytes { path, offset, hex, meaning } => {
                 let source = format!("{}, offset {offset} (0x{offset:x})", visible(path));
                 let hex = if hex.is_empty() { String::new() } else { format!("{}: ", visible(hex)) };
                 ("bytes", source, format!("{hex}{}", visible(meaning)))
             }
             Evidence::Wire { endpoint, observation } => {
-                ("wire", Shown(endpoint).to_string(), Shown(observation).to_string())
+                ("wire", Escaped(endpoint).to_string(), Escaped(observation).to_string())
             }
             Evidence::Host { source, observation } => {
-                ("host", Shown(source).to_string(), Shown(observation).to_string())
+                ("host", Escaped(source).to_string(), Escaped(observation).to_string())
             }
             Evidence::Option { file, line, setting } => {
-                ("option file", format!("{}, line {line}", visible(file)), Shown(setting).to_string())
+                ("option file", format!("{}, line {line}", visible(file)), Escaped(setting).to_string())
             }
         };
         Self { kind, source, seen }
@@ -176,8 +176,8 @@ mod tests {
     fn a_long_group_is_cut_and_counted() {
         let many = (0..100).map(|n| finding("rest-x", Status::Fail, &format!("t{n:03}")));
         let outcome = outcome_of(many.collect());
-        let chapters = chapters(&outcome);
-        let entry = &chapters[0].entries[0];
+        let severity_sections = severity_sections(&outcome);
+        let entry = &severity_sections[0].entries[0];
         assert_eq!((entry.detailed.len(), entry.named.len(), entry.more.as_str()), (8, 60, "32"));
     }
 }

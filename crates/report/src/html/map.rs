@@ -1,11 +1,11 @@
 //! The coverage map as a picture: the server, network channels at its sides or above, storage below. Drawn twice, for
 //! wide and for narrow windows.
 
-use audit::coverage::{CoverageState, Place};
+use audit::coverage::{CoverageState, DataState};
 
 use crate::fleet::Row;
+use crate::labels;
 use crate::text::{columns, fit, visible, wrap};
-use crate::words;
 
 /// One drawing, in units of its view box.
 #[derive(Debug)]
@@ -113,8 +113,8 @@ struct Subject<'a> {
 #[must_use]
 pub(super) fn draw(rows: &[Row<'_>], server: &str, product: &str) -> Vec<Picture> {
     let there = |place| rows.iter().filter(move |row| row.place == place && row.state != CoverageState::Absent);
-    let (left, right) = there(Place::InFlight).partition(|row| is_client_side(row.artefact));
-    let subject = Subject { left, right, rest: there(Place::AtRest).collect(), server, product };
+    let (left, right) = there(DataState::InFlight).partition(|row| is_client_side(row.artefact));
+    let subject = Subject { left, right, rest: there(DataState::AtRest).collect(), server, product };
     if subject.left.is_empty() && subject.right.is_empty() && subject.rest.is_empty() {
         return Vec::new();
     }
@@ -174,7 +174,7 @@ impl Subject<'_> {
 
     fn description(&self) -> String {
         let words = |rows: &[&Row<'_>]| {
-            let each = rows.iter().map(|row| format!("{}: {}", visible(row.artefact), words::state(row.state)));
+            let each = rows.iter().map(|row| format!("{}: {}", visible(row.artefact), labels::state(row.state)));
             each.collect::<Vec<String>>().join("; ")
         };
         let ways: Vec<&Row<'_>> = self.left.iter().chain(&self.right).copied().collect();
@@ -215,7 +215,7 @@ impl Picture {
     }
 
     fn add(&mut self, row: &Row<'_>, area: Area, wire: Option<String>) {
-        let state = words::state_key(row.state);
+        let state = labels::state_key(row.state);
         if let Some(path) = wire {
             self.wires.push(Wire { path, state });
         }
@@ -231,7 +231,7 @@ fn node(row: &Row<'_>, area: Area) -> Node {
     let (label, detail) = shorten(&name, &detail, label_room);
     Node {
         area,
-        state: words::state_key(row.state),
+        state: labels::state_key(row.state),
         label: fit(&label, label_room, "…").into_owned(),
         status: status(row),
         detail: two_lines(&detail, detail_room),
@@ -249,11 +249,11 @@ fn shorten(name: &str, detail: &str, room: usize) -> (String, String) {
 
 fn status(row: &Row<'_>) -> String {
     let layer = match row.state {
-        CoverageState::Encrypted => format!(" by {}", words::layer(row.layer)),
+        CoverageState::Encrypted => format!(" by {}", labels::layer(row.layer)),
         _ => String::new(),
     };
     let grade = row.grade.map_or_else(String::new, |grade| format!(" · {}", grade.as_str()));
-    format!("{}{layer}{grade}", words::state(row.state))
+    format!("{}{layer}{grade}", labels::state(row.state))
 }
 
 fn two_lines(text: &str, room: usize) -> Vec<String> {
@@ -304,7 +304,7 @@ mod tests {
     fn the_description_names_every_box() {
         for picture in pictures() {
             for row in rich().coverage.iter().filter(|c| c.state != CoverageState::Absent) {
-                let words = format!("{}: {}", row.artefact, words::state(row.state));
+                let words = format!("{}: {}", row.artefact, labels::state(row.state));
                 assert!(picture.description.contains(&words), "{words}");
             }
         }

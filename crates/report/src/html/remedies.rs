@@ -3,7 +3,7 @@
 use audit::finding::Finding;
 use audit::remedy::{Action, Step};
 
-use crate::text::{Shown, number};
+use crate::text::{Escaped, number};
 
 /// Maximum number of remedies shown for a check.
 const SHOWN: usize = 8;
@@ -72,7 +72,7 @@ fn add_step(parts: &mut Vec<Part>, step: &Step) {
 
 /// Appends a line to the last block if that has the same label, else starts a new one.
 fn push(parts: &mut Vec<Part>, label: &'static str, text: &str) {
-    let shown = text.lines().map(|line| Shown(line).to_string()).collect::<Vec<String>>().join("\n");
+    let shown = text.lines().map(|line| Escaped(line).to_string()).collect::<Vec<String>>().join("\n");
     match parts.last_mut() {
         Some(last) if last.is_command() && last.label == label => {
             last.text.push('\n');

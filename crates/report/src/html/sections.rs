@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use audit::check::Check;
-use audit::coverage::{CoverageState, Place};
+use audit::coverage::{CoverageState, DataState};
 use audit::finding::{Evidence, Finding, Status};
 use audit::meaning::{Certainty, CutOff};
 use audit::outcome::Outcome;
@@ -14,7 +14,7 @@ use crate::exposure::leaks;
 use crate::fleet::Row;
 use crate::group::{begins_with_command, blind_spots, by_check, subject};
 use crate::standards::requirements;
-use crate::text::{Shown, number, visible};
+use crate::text::{Escaped, number, visible};
 
 /// What an attacker at one place can read.
 #[derive(Debug)]
@@ -28,22 +28,22 @@ pub(super) struct Exposed<'a> {
 /// One kind of exposed data.
 #[derive(Debug)]
 pub(super) struct Leak<'a> {
-    pub(super) id: Shown<'a>,
+    pub(super) id: Escaped<'a>,
     pub(super) anchor: String,
     pub(super) severity: &'static str,
     pub(super) sentence: String,
 }
 
 impl<'a> Exposed<'a> {
-    pub(super) fn of(outcome: &'a Outcome, rows: &[Row<'a>], place: Place) -> Self {
+    pub(super) fn new(outcome: &'a Outcome, rows: &[Row<'a>], place: DataState) -> Self {
         let title = match place {
-            Place::AtRest => "What a stolen disk shows",
-            Place::InFlight => "What a sniffer hears",
+            DataState::AtRest => "What a stolen disk shows",
+            DataState::InFlight => "What a sniffer hears",
         };
         let leaks = leaks(outcome.findings.iter(), place);
         Self {
             title,
-            leaks: leaks.into_iter().map(Leak::of).collect(),
+            leaks: leaks.into_iter().map(Leak::new).collect(),
             closed: named(rows, place, CoverageState::Encrypted),
             unseen: named(rows, place, CoverageState::Unknown),
         }
@@ -51,13 +51,13 @@ impl<'a> Exposed<'a> {
 }
 
 impl<'a> Leak<'a> {
-    fn of(leak: crate::exposure::Leak<'a>) -> Self {
+    fn new(leak: crate::exposure::Leak<'a>) -> Self {
         let anchor = anchor(leak.id, leak.severity);
-        Self { id: Shown(leak.id), anchor, severity: leak.severity.as_str(), sentence: leak.sentence }
+        Self { id: Escaped(leak.id), anchor, severity: leak.severity.as_str(), sentence: leak.sentence }
     }
 }
 
-fn named(rows: &[Row<'_>], place: Place, state: CoverageState) -> String {
+fn named(rows: &[Row<'_>], place: DataState, state: CoverageState) -> String {
     let named = rows.iter().filter(|row| row.place == place && row.state == state);
     named.map(|row| visible(row.artefact).into_owned()).collect::<Vec<String>>().join(", ")
 }
@@ -76,11 +76,11 @@ pub(super) struct Breaks<'a> {
 /// One account, client or channel.
 #[derive(Debug)]
 pub(super) struct Broken<'a> {
-    pub(super) server: Option<Shown<'a>>,
-    pub(super) who: Shown<'a>,
+    pub(super) server: Option<Escaped<'a>>,
+    pub(super) who: Escaped<'a>,
     pub(super) why: &'static str,
-    pub(super) message: Shown<'a>,
-    pub(super) fix: Shown<'a>,
+    pub(super) message: Escaped<'a>,
+    pub(super) fix: Escaped<'a>,
     pub(super) is_command: bool,
 }
 
@@ -88,7 +88,7 @@ pub(super) struct Broken<'a> {
 const BROKEN: usize = 100;
 
 impl<'a> Breaks<'a> {
-    pub(super) fn of(outcome: &'a Outcome) -> Self {
+    pub(super) fn new(outcome: &'a Outcome) -> Self {
         let fleet = outcome.servers.len() > 1;
         let mut checks: Vec<(CutOff, &'static Check)> =
             all().filter_map(|check| Some((check.cut_off?, check))).collect();
@@ -97,7 +97,7 @@ impl<'a> Breaks<'a> {
             outcome.findings.iter().filter(move |f| f.id == check.id && f.status == status)
         };
         let failed = checks.iter().flat_map(|(cut_off, check)| of(check, Status::Fail).map(|f| (f, cut_off.text())));
-        let all: Vec<Broken<'a>> = failed.map(|(finding, why)| Broken::of(finding, why, fleet)).collect();
+        let all: Vec<Broken<'a>> = failed.map(|(finding, why)| Broken::new(finding, why, fleet)).collect();
         let blind = checks.iter().filter(|(_, check)| of(check, Status::Unknown).next().is_some());
         let sure = checks.iter().filter(|(cut_off, _)| cut_off.certainty() < Certainty::Configured);
         let looked = sure.clone().any(|(_, check)| of(check, Status::Pass).next().is_some());
@@ -111,14 +111,14 @@ impl<'a> Breaks<'a> {
 }
 
 impl<'a> Broken<'a> {
-    fn of(finding: &'a Finding, why: &'static str, fleet: bool) -> Self {
+    fn new(finding: &'a Finding, why: &'static str, fleet: bool) -> Self {
         let fix = finding.remediation.as_deref().unwrap_or("");
         Self {
-            server: fleet.then_some(Shown(&finding.server)),
-            who: Shown(&finding.artefact),
+            server: fleet.then_some(Escaped(&finding.server)),
+            who: Escaped(&finding.artefact),
             why,
-            message: Shown(&finding.message),
-            fix: Shown(fix),
+            message: Escaped(&finding.message),
+            fix: Escaped(fix),
             is_command: begins_with_command(finding),
         }
     }
@@ -127,7 +127,7 @@ impl<'a> Broken<'a> {
 /// One standard and its requirements.
 #[derive(Debug)]
 pub(super) struct Document<'a> {
-    pub(super) name: Shown<'a>,
+    pub(super) name: Escaped<'a>,
     pub(super) failed: usize,
     pub(super) rows: Vec<Item<'a>>,
 }
@@ -135,10 +135,10 @@ pub(super) struct Document<'a> {
 /// One requirement: its status as class and word, and its checks with theirs.
 #[derive(Debug)]
 pub(super) struct Item<'a> {
-    pub(super) item: Shown<'a>,
+    pub(super) item: Escaped<'a>,
     pub(super) class: &'static str,
     pub(super) status: &'static str,
-    pub(super) checks: Vec<(Shown<'a>, &'static str)>,
+    pub(super) checks: Vec<(Escaped<'a>, &'static str)>,
 }
 
 /// The standards that the checks map to.
@@ -146,16 +146,16 @@ pub(super) struct Item<'a> {
 pub(super) fn documents(outcome: &Outcome) -> Vec<Document<'_>> {
     let mut documents: BTreeMap<&str, Vec<Item<'_>>> = BTreeMap::new();
     for requirement in requirements(outcome.findings.iter()) {
-        let checks = requirement.checks.iter().map(|(id, status)| (Shown(id), status_class(*status)));
+        let checks = requirement.checks.iter().map(|(id, status)| (Escaped(id), status_class(*status)));
         documents.entry(requirement.document).or_default().push(Item {
-            item: Shown(requirement.item),
+            item: Escaped(requirement.item),
             class: status_class(requirement.status),
             status: status_words(requirement.status),
             checks: checks.collect(),
         });
     }
     let gaps = |rows: &[Item<'_>]| rows.iter().filter(|row| row.class == "fail").count();
-    documents.into_iter().map(|(name, rows)| Document { name: Shown(name), failed: gaps(&rows), rows }).collect()
+    documents.into_iter().map(|(name, rows)| Document { name: Escaped(name), failed: gaps(&rows), rows }).collect()
 }
 
 const fn status_class(status: Status) -> &'static str {
@@ -181,7 +181,7 @@ const fn status_words(status: Status) -> &'static str {
 /// A check whose findings are listed briefly.
 #[derive(Debug)]
 pub(super) struct Listed<'a> {
-    pub(super) id: Shown<'a>,
+    pub(super) id: Escaped<'a>,
     pub(super) severity: &'static str,
     pub(super) lines: Vec<Line<'a>>,
     pub(super) more: String,
@@ -190,11 +190,11 @@ pub(super) struct Listed<'a> {
 /// One of its findings.
 #[derive(Debug)]
 pub(super) struct Line<'a> {
-    pub(super) server: Option<Shown<'a>>,
-    pub(super) artefact: Option<Shown<'a>>,
-    pub(super) message: Shown<'a>,
+    pub(super) server: Option<Escaped<'a>>,
+    pub(super) artefact: Option<Escaped<'a>>,
+    pub(super) message: Escaped<'a>,
     pub(super) grade: &'static str,
-    pub(super) waiver: Option<Shown<'a>>,
+    pub(super) waiver: Option<Escaped<'a>>,
 }
 
 /// Maximum number of findings for each listed check.
@@ -207,23 +207,23 @@ pub(super) fn listed(outcome: &Outcome, status: Status) -> Vec<Listed<'_>> {
     let groups = by_check(outcome.findings.iter(), status).into_iter();
     groups
         .map(|group| Listed {
-            id: Shown(group.id),
+            id: Escaped(group.id),
             severity: group.severity.as_str(),
             more: if group.findings.len() > LINES { number(group.findings.len() - LINES) } else { String::new() },
-            lines: group.findings.into_iter().take(LINES).map(|finding| Line::of(finding, fleet)).collect(),
+            lines: group.findings.into_iter().take(LINES).map(|finding| Line::new(finding, fleet)).collect(),
         })
         .collect()
 }
 
 impl<'a> Line<'a> {
-    fn of(finding: &'a Finding, fleet: bool) -> Self {
+    fn new(finding: &'a Finding, fleet: bool) -> Self {
         let (artefact, message) = subject(finding);
         Self {
-            server: fleet.then_some(Shown(&finding.server)),
-            artefact: artefact.map(Shown),
-            message: Shown(message),
+            server: fleet.then_some(Escaped(&finding.server)),
+            artefact: artefact.map(Escaped),
+            message: Escaped(message),
             grade: finding.grade.map_or("", audit::finding::Grade::as_str),
-            waiver: finding.waiver.as_deref().map(Shown),
+            waiver: finding.waiver.as_deref().map(Escaped),
         }
     }
 }
@@ -231,10 +231,10 @@ impl<'a> Line<'a> {
 /// Facts that one grant, file or option would reveal.
 #[derive(Debug)]
 pub(super) struct Unseen<'a> {
-    pub(super) remedy: Shown<'a>,
+    pub(super) remedy: Escaped<'a>,
     pub(super) is_command: bool,
-    pub(super) reasons: Vec<Shown<'a>>,
-    pub(super) checks: Vec<Shown<'a>>,
+    pub(super) reasons: Vec<Escaped<'a>>,
+    pub(super) checks: Vec<Escaped<'a>>,
     pub(super) servers: String,
 }
 
@@ -248,10 +248,10 @@ pub(super) fn unseen(outcome: &Outcome) -> Vec<Unseen<'_>> {
     let spots = blind_spots(outcome).into_iter();
     spots
         .map(|spot| Unseen {
-            remedy: Shown(if spot.remedy.is_empty() { "no remedy is known" } else { spot.remedy }),
+            remedy: Escaped(if spot.remedy.is_empty() { "no remedy is known" } else { spot.remedy }),
             is_command: spot.is_command,
-            reasons: spot.reasons.iter().take(REASONS).map(|reason| Shown(reason)).collect(),
-            checks: spot.checks.iter().map(|id| Shown(id)).collect(),
+            reasons: spot.reasons.iter().take(REASONS).map(|reason| Escaped(reason)).collect(),
+            checks: spot.checks.iter().map(|id| Escaped(id)).collect(),
             servers: if all > 1 { format!("{} of {}", number(spot.servers.len()), number(all)) } else { String::new() },
         })
         .collect()
@@ -267,8 +267,8 @@ pub(super) struct Answers<'a> {
 /// One statement.
 #[derive(Debug)]
 pub(super) struct Statement<'a> {
-    pub(super) sql: Shown<'a>,
-    pub(super) answers: Vec<Shown<'a>>,
+    pub(super) sql: Escaped<'a>,
+    pub(super) answers: Vec<Escaped<'a>>,
     pub(super) more: String,
 }
 
@@ -286,16 +286,16 @@ pub(super) fn answers(outcome: &Outcome) -> Answers<'_> {
         }
     }
     let more = if by_sql.len() > STATEMENTS { number(by_sql.len() - STATEMENTS) } else { String::new() };
-    let statements = by_sql.into_iter().take(STATEMENTS).map(|(sql, answers)| Statement::of(sql, answers));
+    let statements = by_sql.into_iter().take(STATEMENTS).map(|(sql, answers)| Statement::new(sql, answers));
     Answers { statements: statements.collect(), more }
 }
 
 impl<'a> Statement<'a> {
-    fn of(sql: &'a str, mut answers: Vec<&'a str>) -> Self {
+    fn new(sql: &'a str, mut answers: Vec<&'a str>) -> Self {
         answers.sort_unstable();
         answers.dedup();
         let more = if answers.len() > ANSWERS { number(answers.len() - ANSWERS) } else { String::new() };
-        Self { sql: Shown(sql), answers: answers.into_iter().take(ANSWERS).map(Shown).collect(), more }
+        Self { sql: Escaped(sql), answers: answers.into_iter().take(ANSWERS).map(Escaped).collect(), more }
     }
 }
 
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn who_breaks_is_told_from_live_sessions_and_accounts() {
         let outcome = rich();
-        let breaks = Breaks::of(&outcome);
+        let breaks = Breaks::new(&outcome);
         let seen: Vec<_> = breaks.rows.iter().map(|row| (row.who.0, row.why)).collect();
         assert!(seen.contains(&("report@10.20.3.17", "connected in clear now")), "{seen:?}");
         assert!(seen.contains(&("report@%", "may log in without TLS")), "{seen:?}");
@@ -315,9 +315,9 @@ mod tests {
 
     #[test]
     fn nobody_breaks_only_if_somebody_looked() {
-        assert!(!Breaks::of(&outcome_of(Vec::new())).nobody);
+        assert!(!Breaks::new(&outcome_of(Vec::new())).nobody);
         let outcome = outcome_of(vec![finding("tls-live-plaintext", Status::Pass, "server")]);
-        assert!(Breaks::of(&outcome).nobody);
+        assert!(Breaks::new(&outcome).nobody);
     }
 
     #[test]

@@ -1,20 +1,20 @@
 //! The page: data for its template, in the order of the template.
 
 use askama::Template;
-use audit::coverage::{CoverageState, Place};
+use audit::coverage::{CoverageState, DataState};
 use audit::finding::{Severity, Status};
 use audit::outcome::{Outcome, Server};
 
-use super::findings::{Chapter, chapters};
+use super::findings::{SeveritySection, severity_sections};
 use super::map::{Picture, draw};
 use super::policy::content_security;
 use super::sections::{Answers, Breaks, Document, Exposed, Listed, Unseen, answers, documents, listed, unseen};
 use super::{SCRIPT, STYLE};
-use crate::fleet::{self, Row, Standing, standings};
+use crate::fleet::{self, Row, ServerResults, server_results};
 use crate::group::by_check;
-use crate::text::{Shown, count, number, visible};
+use crate::labels;
+use crate::text::{Escaped, count, number, visible};
 use crate::verdict::{self, Tone, Verdict};
-use crate::words;
 
 /// Maximum number of servers with their own section.
 const SECTIONS: usize = 200;
@@ -37,7 +37,7 @@ pub(super) struct Page<'a> {
     absent: String,
     rows: Vec<MapRow<'a>>,
     exposed: [Exposed<'a>; 2],
-    chapters: Vec<Chapter<'a>>,
+    severity_sections: Vec<SeveritySection<'a>>,
     breaks: Breaks<'a>,
     documents: Vec<Document<'a>>,
     waived: Vec<Listed<'a>>,
@@ -45,8 +45,8 @@ pub(super) struct Page<'a> {
     answers: Answers<'a>,
     passed: Vec<Listed<'a>>,
     not_applicable: Vec<Listed<'a>>,
-    release: Shown<'a>,
-    schema: Shown<'a>,
+    release: Escaped<'a>,
+    schema: Escaped<'a>,
     judged: String,
     incomplete: Option<String>,
 }
@@ -55,7 +55,7 @@ pub(super) struct Page<'a> {
 #[derive(Debug)]
 struct Sentence {
     tone: &'static str,
-    words: String,
+    text: String,
 }
 
 /// A number with its label.
@@ -70,9 +70,9 @@ struct Count {
 #[derive(Debug)]
 struct MapRow<'a> {
     place: &'static str,
-    artefact: Shown<'a>,
+    artefact: Escaped<'a>,
     state: &'static str,
-    words: &'static str,
+    text: &'static str,
     layer: &'static str,
     grade: &'static str,
     detail: String,
@@ -90,9 +90,9 @@ struct Fleet<'a> {
 #[derive(Debug)]
 struct FleetRow<'a> {
     anchor: Option<usize>,
-    target: Shown<'a>,
+    target: Escaped<'a>,
     product: String,
-    error: Option<Shown<'a>>,
+    error: Option<Escaped<'a>>,
     disk: (&'static str, &'static str),
     wire: (&'static str, &'static str),
     failures: Vec<String>,
@@ -102,18 +102,18 @@ struct FleetRow<'a> {
 #[derive(Debug)]
 struct Section<'a> {
     anchor: usize,
-    target: Shown<'a>,
+    target: Escaped<'a>,
     product: String,
     evidence: String,
     verdict: Sentence,
-    states: Vec<(Shown<'a>, &'static str, &'static str)>,
-    failed: Vec<(&'static str, Shown<'a>, Shown<'a>, String)>,
+    states: Vec<(Escaped<'a>, &'static str, &'static str)>,
+    failed: Vec<(&'static str, Escaped<'a>, Escaped<'a>, String)>,
 }
 
 impl<'a> Page<'a> {
-    pub(super) fn of(outcome: &'a Outcome) -> Self {
+    pub(super) fn new(outcome: &'a Outcome) -> Self {
         let rows = fleet::map(outcome);
-        let all = standings(outcome);
+        let all = server_results(outcome);
         let audited = outcome.servers.len() - outcome.summary.unreachable.min(outcome.servers.len());
         let (server, product) = centre(outcome, audited);
         let heading = heading(outcome);
@@ -122,26 +122,26 @@ impl<'a> Page<'a> {
             style: STYLE,
             script: SCRIPT,
             title: format!("Audit of {heading}"),
-            verdict: verdict::of(outcome).into(),
+            verdict: verdict::of_outcome(outcome).into(),
             counts: counts(outcome),
             facts: facts(outcome),
-            fleet: (outcome.servers.len() > 1).then(|| Fleet::of(&all)),
+            fleet: (outcome.servers.len() > 1).then(|| Fleet::new(&all)),
             pictures: draw(&rows, &server, &product),
             absent: absent(&rows),
-            exposed: [Place::AtRest, Place::InFlight].map(|place| Exposed::of(outcome, &rows, place)),
-            rows: rows.into_iter().map(MapRow::of).collect(),
-            chapters: chapters(outcome),
-            breaks: Breaks::of(outcome),
+            exposed: [DataState::AtRest, DataState::InFlight].map(|place| Exposed::new(outcome, &rows, place)),
+            rows: rows.into_iter().map(MapRow::new).collect(),
+            severity_sections: severity_sections(outcome),
+            breaks: Breaks::new(outcome),
             documents: documents(outcome),
             waived: listed(outcome, Status::Waived),
             unseen: unseen(outcome),
             answers: answers(outcome),
             passed: listed(outcome, Status::Pass),
             not_applicable: listed(outcome, Status::NotApplicable),
-            release: Shown(&outcome.sealant),
-            schema: Shown(&outcome.schema),
-            judged: words::minute(outcome.judged_at),
-            incomplete: words::incomplete(outcome),
+            release: Escaped(&outcome.sealant),
+            schema: Escaped(&outcome.schema),
+            judged: labels::minute(outcome.judged_at),
+            incomplete: labels::incomplete(outcome),
             heading,
         }
     }
@@ -154,7 +154,7 @@ impl From<Verdict> for Sentence {
             Tone::Unsure => "unsure",
             Tone::Good => "good",
         };
-        Self { tone, words: verdict.sentence }
+        Self { tone, text: verdict.sentence }
     }
 }
 
@@ -170,7 +170,7 @@ fn centre(outcome: &Outcome, audited: usize) -> (String, String) {
     match outcome.servers.as_slice() {
         [server] => {
             let name = server.hostname.clone().unwrap_or_else(|| server.target.clone());
-            (name, words::product(server))
+            (name, labels::product(server))
         }
         _ => (count(audited, "server"), "all taken together".to_owned()),
     }
@@ -194,7 +194,7 @@ fn counts(outcome: &Outcome) -> Vec<Count> {
 }
 
 fn facts(outcome: &Outcome) -> Vec<(&'static str, String)> {
-    let judged = ("Judged", words::minute(outcome.judged_at));
+    let judged = ("Judged", labels::minute(outcome.judged_at));
     match outcome.servers.as_slice() {
         [server] => {
             let mut facts = server_facts(server);
@@ -208,13 +208,13 @@ fn facts(outcome: &Outcome) -> Vec<(&'static str, String)> {
 fn server_facts(server: &Server) -> Vec<(&'static str, String)> {
     let shown = |text: &Option<String>| text.as_deref().map(|text| visible(text).into_owned());
     let all = [
-        ("Server", Some(visible(&words::product(server)).into_owned())),
+        ("Server", Some(visible(&labels::product(server)).into_owned())),
         ("Host name", shown(&server.hostname)),
         ("Server UUID", shown(&server.server_uuid)),
         ("Data directory", shown(&server.datadir)),
         ("Audited as", shown(&server.account)),
-        ("Evidence used", Some(words::evidence_used(server.scope))),
-        ("Collected", server.collected_at.map(words::minute)),
+        ("Evidence used", Some(labels::evidence_used(server.scope))),
+        ("Collected", server.collected_at.map(labels::minute)),
         ("Could not be audited", shown(&server.error)),
     ];
     all.into_iter().filter_map(|(label, value)| Some((label, value?))).collect()
@@ -226,25 +226,26 @@ fn absent(rows: &[Row<'_>]) -> String {
 }
 
 impl<'a> MapRow<'a> {
-    fn of(row: Row<'a>) -> Self {
+    fn new(row: Row<'a>) -> Self {
         Self {
-            place: if row.place == Place::AtRest { "at rest" } else { "in flight" },
-            artefact: Shown(row.artefact),
-            state: words::state_key(row.state),
-            words: words::state(row.state),
-            layer: words::layer(row.layer),
-            grade: words::grade(row.grade),
+            place: if row.place == DataState::AtRest { "at rest" } else { "in flight" },
+            artefact: Escaped(row.artefact),
+            state: labels::state_key(row.state),
+            text: labels::state(row.state),
+            layer: labels::layer(row.layer),
+            grade: labels::grade(row.grade),
             detail: visible(&row.detail).into_owned(),
         }
     }
 }
 
 impl<'a> Fleet<'a> {
-    fn of(all: &[Standing<'a>]) -> Self {
-        let sections: Vec<Section<'a>> = (0..).zip(all).take(SECTIONS).filter_map(|(i, s)| Section::of(i, s)).collect();
+    fn new(all: &[ServerResults<'a>]) -> Self {
+        let sections: Vec<Section<'a>> =
+            (0..).zip(all).take(SECTIONS).filter_map(|(i, s)| Section::new(i, s)).collect();
         let more = |most: usize| if all.len() > most { number(all.len() - most) } else { String::new() };
         Self {
-            rows: (0..).zip(all).take(OVERVIEW).map(|(i, standing)| FleetRow::of(i, standing)).collect(),
+            rows: (0..).zip(all).take(OVERVIEW).map(|(i, results)| FleetRow::new(i, results)).collect(),
             more_rows: more(OVERVIEW),
             sections,
             more_sections: more(SECTIONS),
@@ -253,44 +254,48 @@ impl<'a> Fleet<'a> {
 }
 
 impl<'a> FleetRow<'a> {
-    fn of(place: usize, standing: &Standing<'a>) -> Self {
-        let server = standing.server;
+    fn new(place: usize, results: &ServerResults<'a>) -> Self {
+        let server = results.server;
         let state = |place| {
-            let state = standing.state(place);
-            (words::state_key(state), words::state(state))
+            let state = results.state(place);
+            (labels::state_key(state), labels::state(state))
         };
-        let failures = Severity::ALL.iter().rev().take(4).map(|severity| number(standing.failures(*severity)));
+        let failures = Severity::ALL.iter().rev().take(4).map(|severity| number(results.failures(*severity)));
         Self {
             anchor: (place < SECTIONS && server.error.is_none()).then_some(place),
-            target: Shown(&server.target),
-            product: if server.error.is_none() { visible(&words::product(server)).into_owned() } else { String::new() },
-            error: server.error.as_deref().map(Shown),
-            disk: state(Place::AtRest),
-            wire: state(Place::InFlight),
+            target: Escaped(&server.target),
+            product: if server.error.is_none() {
+                visible(&labels::product(server)).into_owned()
+            } else {
+                String::new()
+            },
+            error: server.error.as_deref().map(Escaped),
+            disk: state(DataState::AtRest),
+            wire: state(DataState::InFlight),
             failures: failures.collect(),
-            unknown: number(standing.unknown()),
+            unknown: number(results.unknown()),
         }
     }
 }
 
 impl<'a> Section<'a> {
     /// `None` for a server that could not be audited: the overview has all about it.
-    fn of(anchor: usize, standing: &Standing<'a>) -> Option<Self> {
-        if standing.server.error.is_some() {
+    fn new(anchor: usize, results: &ServerResults<'a>) -> Option<Self> {
+        if results.server.error.is_some() {
             return None;
         }
-        let there = standing.coverage.iter().filter(|row| row.state != CoverageState::Absent);
-        let groups = by_check(standing.findings.iter().copied(), Status::Fail);
+        let there = results.coverage.iter().filter(|row| row.state != CoverageState::Absent);
+        let groups = by_check(results.findings.iter().copied(), Status::Fail);
         let times = |n: usize| if n > 1 { format!("× {}", number(n)) } else { String::new() };
         let failed =
-            groups.iter().map(|g| (g.severity.as_str(), Shown(g.id), Shown(g.title()), times(g.findings.len())));
+            groups.iter().map(|g| (g.severity.as_str(), Escaped(g.id), Escaped(g.title()), times(g.findings.len())));
         Some(Self {
             anchor,
-            target: Shown(&standing.server.target),
-            product: visible(&words::product(standing.server)).into_owned(),
-            evidence: words::evidence_used(standing.server.scope),
-            verdict: verdict::of_server(standing).into(),
-            states: there.map(|c| (Shown(&c.artefact), words::state_key(c.state), words::state(c.state))).collect(),
+            target: Escaped(&results.server.target),
+            product: visible(&labels::product(results.server)).into_owned(),
+            evidence: labels::evidence_used(results.server.scope),
+            verdict: verdict::of_server(results).into(),
+            states: there.map(|c| (Escaped(&c.artefact), labels::state_key(c.state), labels::state(c.state))).collect(),
             failed: failed.collect(),
         })
     }

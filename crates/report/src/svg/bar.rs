@@ -9,7 +9,7 @@ pub(crate) struct Bar {
     pub(crate) label: String,
     pub(crate) figure: Interval,
     /// The figure as text, written at the end of the bar.
-    pub(crate) words: String,
+    pub(crate) text: String,
     /// Whether the figure is Sealant's own.
     pub(crate) ours: bool,
 }
@@ -33,14 +33,14 @@ pub(crate) struct BarChart {
 struct Row {
     class: &'static str,
     label: String,
-    words: String,
+    text: String,
     x: u32,
     y: u32,
     middle: u32,
     length: u32,
     low: u32,
     high: u32,
-    words_x: u32,
+    text_x: u32,
 }
 
 #[derive(Debug)]
@@ -52,7 +52,7 @@ struct Tick {
 const WIDTH: u32 = 900;
 const LABELS: u32 = 260;
 /// Space for the text behind the longest bar.
-const WORDS: u32 = 110;
+const TEXT: u32 = 110;
 const ROW: u32 = 30;
 const BAR: u32 = 18;
 const TOP: u32 = 8;
@@ -61,11 +61,11 @@ const TICKS: f64 = 5.0;
 
 impl BarChart {
     /// A chart of these bars; `unit` labels the axis.
-    pub(crate) fn of(id: usize, title: &str, unit: &str, bars: Vec<Bar>) -> Self {
+    pub(crate) fn new(id: usize, title: &str, unit: &str, bars: Vec<Bar>) -> Self {
         let most = bars.iter().map(|bar| bar.figure.high.max(bar.figure.estimate)).fold(0.0, f64::max);
         let step = round_step(most / TICKS);
-        let description: Vec<String> = bars.iter().map(|bar| format!("{}: {} {unit}", bar.label, bar.words)).collect();
-        let rows: Vec<Row> = (0..).zip(bars).map(|(index, bar)| Row::of(index, bar, most)).collect();
+        let description: Vec<String> = bars.iter().map(|bar| format!("{}: {} {unit}", bar.label, bar.text)).collect();
+        let rows: Vec<Row> = (0..).zip(bars).map(|(index, bar)| Row::new(index, bar, most)).collect();
         let axis = TOP + ROW * u32::try_from(rows.len()).unwrap_or(0);
         Self {
             id,
@@ -81,28 +81,28 @@ impl BarChart {
 }
 
 impl Row {
-    fn of(index: u32, bar: Bar, most: f64) -> Self {
+    fn new(index: u32, bar: Bar, most: f64) -> Self {
         let y = TOP + index * ROW + (ROW - BAR) / 2;
         let end = place(bar.figure.estimate, most);
         let high = place(bar.figure.high, most);
         Self {
             class: if bar.ours { "ours" } else { "peer" },
             label: bar.label,
-            words: bar.words,
+            text: bar.text,
             x: LABELS,
             y,
             middle: y + BAR / 2,
             length: end - LABELS,
             low: place(bar.figure.low, most),
             high,
-            words_x: end.max(high) + 8,
+            text_x: end.max(high) + 8,
         }
     }
 }
 
 /// Position of a figure on the axis.
 fn place(figure: f64, most: f64) -> u32 {
-    let room = f64::from(WIDTH - LABELS - WORDS);
+    let room = f64::from(WIDTH - LABELS - TEXT);
     let share = if most > 0.0 { (figure / most).clamp(0.0, 1.0) } else { 0.0 };
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and the width")]
     let offset = (share * room).round() as u32;
@@ -134,13 +134,13 @@ mod tests {
 
     fn bar(label: &str, estimate: f64, ours: bool) -> Bar {
         let figure = Interval { estimate, low: estimate * 0.5, high: estimate * 2.0 };
-        Bar { label: label.to_owned(), figure, words: format!("{estimate:.0}"), ours }
+        Bar { label: label.to_owned(), figure, text: format!("{estimate:.0}"), ours }
     }
 
     #[test]
     fn bars_are_as_long_as_their_figures() {
-        let chart = BarChart::of(0, "t", "MB/s", vec![bar("a", 500.0, true), bar("b", 250.0, false)]);
-        let room = WIDTH - LABELS - WORDS;
+        let chart = BarChart::new(0, "t", "MB/s", vec![bar("a", 500.0, true), bar("b", 250.0, false)]);
+        let room = WIDTH - LABELS - TEXT;
         // The longest interval ends at 1000.
         assert_eq!((chart.rows[0].length, chart.rows[1].length), (room / 2, room.div_ceil(4)));
         assert_eq!((chart.rows[0].low, chart.rows[0].high), (LABELS + room.div_ceil(4), LABELS + room));
@@ -150,10 +150,10 @@ mod tests {
 
     #[test]
     fn names_stay_text_and_no_figures_make_an_empty_chart() {
-        let chart = BarChart::of(0, "<t>", "MB/s", vec![bar("<script>", 1.0, false)]).render().unwrap();
+        let chart = BarChart::new(0, "<t>", "MB/s", vec![bar("<script>", 1.0, false)]).render().unwrap();
         assert_well_formed(&chart);
         assert!(!chart.contains("<script"));
-        assert_well_formed(&BarChart::of(1, "t", "MB/s", Vec::new()).render().unwrap());
-        assert!(BarChart::of(1, "t", "MB/s", vec![bar("a", 0.0, false)]).render().is_ok());
+        assert_well_formed(&BarChart::new(1, "t", "MB/s", Vec::new()).render().unwrap());
+        assert!(BarChart::new(1, "t", "MB/s", vec![bar("a", 0.0, false)]).render().is_ok());
     }
 }

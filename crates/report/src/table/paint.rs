@@ -7,7 +7,7 @@ use crate::RenderOptions;
 
 /// Purpose of a text, which determines its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ink {
+pub(super) enum TextStyle {
     Plain,
     Bold,
     Dim,
@@ -18,8 +18,8 @@ pub(super) enum Ink {
     Worst,
 }
 
-impl Ink {
-    pub(super) const fn of(state: CoverageState) -> Self {
+impl TextStyle {
+    pub(super) const fn for_state(state: CoverageState) -> Self {
         match state {
             CoverageState::Encrypted => Self::Good,
             CoverageState::Partly => Self::Warn,
@@ -29,7 +29,7 @@ impl Ink {
         }
     }
 
-    pub(super) const fn of_severity(severity: Severity) -> Self {
+    pub(super) const fn for_severity(severity: Severity) -> Self {
         match severity {
             Severity::Critical => Self::Worst,
             Severity::High => Self::Bad,
@@ -66,12 +66,12 @@ impl Paint {
         Self { color: options.color, ascii: options.ascii }
     }
 
-    pub(super) fn text(self, ink: Ink, text: &str) -> String {
+    pub(super) fn text(self, style: TextStyle, text: &str) -> String {
         let text = self.plain(text);
-        if !self.color || ink == Ink::Plain || text.is_empty() {
+        if !self.color || style == TextStyle::Plain || text.is_empty() {
             return text;
         }
-        format!("\x1b[{}m{text}\x1b[0m", ink.sgr())
+        format!("\x1b[{}m{text}\x1b[0m", style.sgr())
     }
 
     /// The text, converted to ASCII if necessary.

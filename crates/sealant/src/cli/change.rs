@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ::change::{LockPatience, StatementLog};
+use ::change::{LockWait, StatementLog};
 use clap::Args;
 use server::{Options, Target};
 
@@ -61,9 +61,9 @@ pub(crate) struct Locks {
 }
 
 impl Locks {
-    pub(crate) fn patience(&self) -> LockPatience {
+    pub(crate) fn lock_wait(&self) -> LockWait {
         let wait = Duration::from_secs(self.lock_wait);
-        LockPatience { wait, tries: self.lock_tries, pause: wait }
+        LockWait { wait, tries: self.lock_tries, pause: wait }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use ::change::encrypt::{Method, Options, Place, Plan, Policy, Report, may_begin, plan};
+use ::change::encrypt::{Method, Options, Plan, Policy, Report, ServerAccess, may_begin, plan};
 use ::change::{Control, Limit, Request, Runs, Throttle, Window};
 use clap::{Args, Subcommand, ValueEnum};
 use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
@@ -193,15 +193,15 @@ impl Common {
     }
 
     /// Nothing is changed, so nothing is logged.
-    fn plan(&self, place: &Place) -> Result<Plan, Failure> {
+    fn plan(&self, place: &ServerAccess) -> Result<Plan, Failure> {
         let log = not_logged(&place.target)?;
         let status = StatusLine::new(self.output.quiet);
         Ok(plan(place, &self.options()?, &log, &|text| status.show(text))?)
     }
 
-    fn place(&self) -> Result<Place, Failure> {
+    fn place(&self) -> Result<ServerAccess, Failure> {
         let (target, connect) = self.server.connection()?;
-        Ok(Place { target, connect })
+        Ok(ServerAccess { target, connect })
     }
 
     fn options(&self) -> Result<Options, Failure> {
@@ -217,7 +217,7 @@ impl Common {
             datadir: self.datadir.clone(),
             keyring_copies: self.keyring_copy.clone(),
             option_file: self.option_file.clone(),
-            patience: self.locks.patience(),
+            lock_wait: self.locks.lock_wait(),
             method: match self.method {
                 MethodName::Auto => Method::Auto,
                 MethodName::Native => Method::Native,
@@ -252,7 +252,7 @@ impl Run {
             confirm("encrypt plan", text)?;
         }
         let log = open_log(&self.log.log, &place.target)?;
-        let runs = Runs::of(&state_dir(self.state_dir.clone())?);
+        let runs = Runs::below(&state_dir(self.state_dir.clone())?);
         let server = place.target.to_string();
         let control = Control::begin(&runs, &plan.identity, &server, &self.log.log, ended_by_signals()?)?;
         let status = StatusLine::new(self.common.output.quiet);

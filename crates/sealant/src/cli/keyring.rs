@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ::change::init::{CheckReport, CheckRequest, Request, State, check, plan};
+use ::change::init::{CheckReport, CheckRequest, CheckState, Request, check, plan};
 use clap::{Args, Subcommand};
 use report::{write_check_json, write_check_table, write_init_json, write_init_table};
 
@@ -173,6 +173,6 @@ impl Check {
 }
 
 fn judge(report: &CheckReport) -> Exit {
-    let failed = report.items.iter().any(|item| item.state == State::Failed);
+    let failed = report.items.iter().any(|item| item.state == CheckState::Failed);
     if failed { Exit::Findings } else { Exit::Clean }
 }

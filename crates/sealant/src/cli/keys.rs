@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ::change::keys::{Request, look};
+use ::change::keys::{Request, inspect};
 use clap::Args;
 use report::{keys_messages, write_keys_json, write_keys_table};
 
@@ -73,7 +73,7 @@ impl Keys {
         };
         let log = not_logged(&target)?;
         let status = StatusLine::new(self.output.quiet);
-        let looked = look(&target, &options, &request, &log, &|text| status.show(text));
+        let looked = inspect(&target, &options, &request, &log, &|text| status.show(text));
         status.clear();
         let report = looked?;
         self.output.write(&report, write_keys_json, write_keys_table)?;

@@ -197,11 +197,11 @@ impl Common {
             redo: self.keys.redo,
             data_keys: self.keys.data_keys,
             mariadb_key_id: self.keys.mariadb_key_id,
-            lock: self.locks.patience(),
+            lock: self.locks.lock_wait(),
             datadir: self.datadir.clone(),
             keyring: self.keyring.clone(),
             state_dir: state_dir(self.state_dir.clone())?,
-            patience: self.settle,
+            settle_timeout: self.settle,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What a client says of itself.
+//! Packets of a client's login.
 
 use zeroize::Zeroizing;
 
@@ -7,10 +7,10 @@ use crate::{
     greeting::{Greeting, capability},
 };
 
-/// utf8mb4_general_ci, known to every server since 5.5.3.
+/// utf8mb4_general_ci, supported by every server since 5.5.3.
 const COLLATION: u8 = 45;
 
-/// What we tell the server about our own packets' size.
+/// The maximum packet size that this client announces.
 const MAX_PACKET_BYTES: u32 = 1 << 24;
 
 pub(super) fn our_capabilities(greeting: &Greeting, tls: bool) -> u32 {
@@ -28,7 +28,7 @@ pub(super) fn our_capabilities(greeting: &Greeting, tls: bool) -> u32 {
     if tls { ours | capability::SSL } else { ours }
 }
 
-/// The part a TLS request and a login request have in common.
+/// The common part of a TLS request and a login request.
 pub(crate) fn request_head(capabilities: u32) -> Vec<u8> {
     let mut head = Vec::with_capacity(32);
     head.extend_from_slice(&capabilities.to_le_bytes());
@@ -51,7 +51,7 @@ pub(crate) fn login_request(
     let mut request = Zeroizing::new(request_head(capabilities));
     request.extend_from_slice(user.as_bytes());
     request.push(0);
-    // First answers have at most 64 bytes, so one byte of length is right in both forms.
+    // First answers have at most 64 bytes, so one length byte is right in both encodings.
     let length = u8::try_from(answer.len()).map_err(|_| Error::Malformed { what: "challenge" })?;
     request.push(length);
     request.extend_from_slice(answer);

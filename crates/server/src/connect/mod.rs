@@ -1,7 +1,7 @@
-//! A small blocking client: connects, proves, asks, and says what it saw.
+//! A small blocking client: connects, authenticates, queries, and reports what it observed.
 //!
-//! It exists because an audit needs what other clients hide: the certificate,
-//! the suite, the time each step took, and trust in the given CA alone.
+//! An audit needs what other clients hide: the certificate, the cipher suite, the duration of each step, and trust in
+//! the given CA only.
 
 mod login;
 mod proof;
@@ -31,7 +31,7 @@ use crate::{
     auth::{self, Login, Privacy},
     bytes::Bytes,
     endpoint::Target,
-    error::{Error, Phase, Seen},
+    error::{Error, Phase, UnverifiedPeer},
     greeting::Greeting,
     packet::{self, PacketError},
     secret::Password,
@@ -40,32 +40,33 @@ use crate::{
     version::Flavor,
 };
 
-/// Undoes global defaults that change answers: a limit of rows cuts even `SHOW GLOBAL VARIABLES` (seen on
-/// MySQL 9.7 and MariaDB 10.11), a limit of join size refuses it, and SQL modes turn `''` into NULL
-/// (`EMPTY_STRING_IS_NULL`), pad names (`PAD_CHAR_TO_FULL_LENGTH`) or change their quotes (`ANSI_QUOTES`).
+/// Overrides global defaults that change results: a row limit truncates even `SHOW GLOBAL VARIABLES` (seen on MySQL 9.7
+/// and MariaDB 10.11), a join size limit refuses it, and SQL modes turn `''` into NULL (`EMPTY_STRING_IS_NULL`), pad
+/// names (`PAD_CHAR_TO_FULL_LENGTH`) or change quoting (`ANSI_QUOTES`).
 const PLAIN_SESSION: &str = "SET SESSION sql_mode = '', sql_select_limit = 18446744073709551615, sql_big_selects = 1";
 
-/// Columns a result may have; MySQL's own limit for a table is 4096.
+/// Maximum number of columns; MySQL's own limit for a table is 4096.
 const MAX_COLUMNS: u64 = 4096;
 
-/// Everything about a connection but its target.
+/// Options of a connection.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The account's password.
+    /// Password of the account.
     pub password: Option<Password>,
-    /// TLS.
+    /// TLS options.
     pub tls: TlsOptions,
-    /// Permits [`TlsMode::Off`] over TCP. Everything then crosses the network readable.
+    /// Permits [`TlsMode::Off`] over TCP. Everything is then sent in clear text.
     pub allow_plaintext_tcp: bool,
-    /// Gives the password itself to whoever answers with TLS, if he asks for it. An impostor then has it.
+    /// Permits to send the password itself over TLS to an unverified server that asks for it. An impostor would learn
+    /// it.
     pub password_to_unverified: bool,
-    /// Time for TCP, greeting, TLS and login, each. The system's resolver keeps its own time.
+    /// Timeout of each step: TCP, greeting, TLS, login. The system's resolver has its own timeout.
     pub connect_timeout: Duration,
-    /// Time for a statement on the server. We wait two seconds longer before we give up.
+    /// Timeout of a statement on the server; the client waits two seconds longer.
     pub statement_timeout: Duration,
-    /// Largest result, in bytes as received.
+    /// Maximum size of a result, in received bytes.
     pub max_result_bytes: u64,
-    /// Whether statements may change anything; if not, the session is read-only.
+    /// Whether statements may change anything; otherwise the session is read-only.
     pub changes: bool,
 }
 
@@ -84,10 +85,10 @@ impl Default for Options {
     }
 }
 
-/// How long each step took.
+/// Duration of each step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timings {
-    /// Opening the TCP or unix socket, with the name look-up.
+    /// Opening the TCP or Unix socket, including name resolution.
     pub connect: Duration,
     /// Waiting for the server's greeting.
     pub greeting: Duration,
@@ -97,7 +98,7 @@ pub struct Timings {
     pub login: Duration,
 }
 
-/// A logged-in connection.
+/// An authenticated connection.
 #[derive(Debug)]
 pub struct Connection {
     transport: BufReader<Transport>,
@@ -108,17 +109,17 @@ pub struct Connection {
     peer_pid: Option<u32>,
     statement_timeout: Duration,
     max_result_bytes: u64,
-    /// After a failure in the middle of a result nothing more can be asked.
+    /// Set by an error in the middle of a result: the connection cannot be used any more.
     broken: bool,
 }
 
 impl Connection {
-    /// Connects and logs in, and asks the server for a session with a time limit for statements,
-    /// read-only unless it is to change something (servers too old for these go without).
+    /// Connects and authenticates, and sets up the session: a statement timeout, and read-only unless `changes` is set.
+    /// Servers too old for these settings do without.
     ///
     /// # Errors
-    /// [`Error`], by cause. There is no fallback: if TLS was asked for and
-    /// cannot be had, that is an error before any account name is sent.
+    /// [`Error`]. There is no fallback: if TLS is requested but not available, that is an error before the account name
+    /// is sent.
     pub fn open(target: &Target, options: &Options) -> Result<Self, Error> {
         let mut connection = Self::log_in(target, options)?;
         connection.protect_server(options.changes)?;
@@ -131,7 +132,7 @@ impl Connection {
         if mode == TlsMode::Off && !endpoint.is_socket() && !options.allow_plaintext_tcp {
             return Err(Error::PlaintextRefused { endpoint: endpoint.clone() });
         }
-        // Files first: a missing CA is found before anybody is bothered.
+        // Read files first, so that a missing CA is found before the server is contacted.
         let config = match mode {
             TlsMode::Off => None,
             _ => Some(client_config(mode, &options.tls, endpoint.host())?),
@@ -201,15 +202,14 @@ impl Connection {
     /// Sends a statement and reads its whole result.
     ///
     /// # Errors
-    /// [`Error::Server`] and its kin if the server refuses; [`Error::Timeout`],
-    /// [`Error::Lost`], [`Error::Malformed`] and [`Error::ResultTooLarge`] also end
-    /// the connection.
+    /// [`Error::Server`] and similar errors if the server refuses; [`Error::Timeout`], [`Error::Lost`],
+    /// [`Error::Malformed`] and [`Error::ResultTooLarge`] also end the connection.
     pub fn query(&mut self, sql: &str) -> Result<Rows, Error> {
         if self.broken {
             return Err(Error::Lost { phase: Phase::Statement });
         }
         self.allow(self.statement_timeout.saturating_add(Duration::from_secs(2)));
-        // Until the result is read to its end.
+        // Until the result is read completely.
         self.broken = true;
         let mut command = Vec::with_capacity(sql.len().saturating_add(1));
         // COM_QUERY.
@@ -236,38 +236,38 @@ impl Connection {
         &self.greeting
     }
 
-    /// Where and as whom.
+    /// Endpoint and account.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// What TLS agreed on; `None` without TLS.
+    /// Parameters of TLS; `None` without TLS.
     pub fn tls(&self) -> Option<&TlsFacts> {
         self.tls.as_ref()
     }
 
-    /// How long each step took.
+    /// Duration of each step.
     pub fn timings(&self) -> Timings {
         self.timings
     }
 
-    /// The server's process, if this is a unix socket.
+    /// Process id of the server, on a Unix socket.
     pub fn peer_pid(&self) -> Option<u32> {
         self.peer_pid
     }
 
-    /// Says goodbye; dropping the connection does without.
+    /// Closes the connection properly. Dropping it omits COM_QUIT.
     pub fn close(mut self) {
         if !self.broken {
             self.allow(Duration::from_secs(1));
             let mut sequence = 0;
-            // COM_QUIT; the server closes, so an error here means the same.
+            // COM_QUIT; the server closes the connection, so errors do not matter.
             let _ = self.send(&mut sequence, &[1], Phase::Statement);
         }
     }
 
-    /// Read-only unless it is to change something, and no statement longer than ours may take; answers whole and in the spelling that we read,
-    /// whatever the server's own defaults are.
+    /// Sets up the session: read-only unless it is to change something, a statement timeout, and default SQL modes and
+    /// limits.
     fn protect_server(&mut self, changes: bool) -> Result<(), Error> {
         let seconds = self.statement_timeout.as_secs_f64();
         let milliseconds = self.statement_timeout.as_millis().clamp(1, 4_000_000_000);
@@ -279,7 +279,7 @@ impl Connection {
         let read_only = (!changes).then_some("SET SESSION TRANSACTION READ ONLY");
         for statement in read_only.into_iter().chain([limit.as_str(), PLAIN_SESSION, "SET NAMES utf8mb4"]) {
             match self.query(statement) {
-                // Servers before 5.6.5 and 5.7.8 do not know these.
+                // Servers before 5.6.5 and 5.7.8 do not support these.
                 Ok(_) | Err(Error::Server { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -287,7 +287,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Gives the plug-in that was used at last, and the OK packet that ended it.
+    /// Returns the last plug-in and the final OK packet.
     fn authenticate<'p>(
         &mut self,
         password: &'p Password,
@@ -295,7 +295,7 @@ impl Connection {
         capabilities: u32,
         mut sequence: u8,
     ) -> Result<(Login<'p>, Vec<u8>), Error> {
-        // Only a plug-in that reveals nothing is answered before the server has asked for it.
+        // Only a plug-in that reveals nothing is answered before the server asks for it.
         let proposed = self.greeting.auth_plugin.as_str();
         let plugin = if auth::is_challenge_response(proposed) { proposed } else { "mysql_native_password" };
         let mut login = Login::new(plugin, &self.greeting.challenge, password, privacy)?;
@@ -303,7 +303,7 @@ impl Connection {
         let response = login_request(&self.target.user, capabilities, login.plugin(), &first)?;
         self.send(&mut sequence, &response, Phase::Login)?;
 
-        // Every plug-in is done after a few packets; a server that goes on is not one.
+        // Every plug-in needs only a few packets.
         for _ in 0..16 {
             let packet = self.receive(&mut sequence, 1 << 16, Phase::Login)?;
             let mut bytes = Bytes::new(&packet);
@@ -323,7 +323,7 @@ impl Connection {
                     login = Login::new(&name, bytes.rest(), password, privacy)?;
                     Some(login.first()?)
                 }
-                // MySQL's AuthNextFactor; MariaDB's dialog questions may begin with 2 as well.
+                // MySQL's AuthNextFactor; MariaDB's dialog questions may also begin with 2.
                 Some(2) if login.plugin() != "dialog" => {
                     return Err(Error::PluginUnsupported {
                         plugin: "multi-factor authentication".to_owned(),
@@ -331,7 +331,7 @@ impl Connection {
                     });
                 }
                 Some(1) => login.next(bytes.rest())?,
-                // MariaDB sends plug-in data without the leading 1 where it cannot be mistaken.
+                // MariaDB omits the leading 1 of plug-in data where that is unambiguous.
                 Some(_) => login.next(&packet)?,
                 None => login.next(&[])?,
             };
@@ -353,13 +353,16 @@ impl Connection {
         }
     }
 
-    /// Says in a refusal who it was that asked for the password.
+    /// Adds the peer's certificate to a refusal to send the password.
     fn with_seen(&self, error: Error) -> Error {
         let certificate = self.tls.as_ref().and_then(|tls| tls.peer_certificates.first());
         match (error, certificate) {
             (Error::UnverifiedServer { plugin, .. }, Some(der)) => {
                 let here = self.transport.get_ref().socket().leads_to_this_host();
-                Error::UnverifiedServer { plugin, seen: Some(Seen { fingerprint: Fingerprint::of(der), here }) }
+                Error::UnverifiedServer {
+                    plugin,
+                    seen: Some(UnverifiedPeer { fingerprint: Fingerprint::from_der(der), here }),
+                }
             }
             (other, _) => other,
         }
@@ -401,12 +404,12 @@ impl Connection {
         }
     }
 
-    /// One packet of a result, taken from what is left of its limit.
+    /// A packet of a result; reduces the remaining limit.
     fn receive_result(&mut self, left: &mut u64) -> Result<Vec<u8>, Error> {
         let limit = usize::try_from(*left).unwrap_or(usize::MAX);
         let mut sequence = 0;
         let packet = self.receive(&mut sequence, limit, Phase::Statement)?;
-        // The header counts too, so that empty rows are no way around the limit.
+        // The header counts as well, so that empty rows do not bypass the limit.
         let used = u64::try_from(packet.len()).unwrap_or(u64::MAX).saturating_add(4);
         *left = left.checked_sub(used).ok_or(Error::ResultTooLarge { limit_bytes: self.max_result_bytes })?;
         Ok(packet)

@@ -1,8 +1,8 @@
 //! MariaDB's proof that a self-signed certificate is its own (from 11.4).
 //!
-//! After a log-in by a hash of the password, the OK packet's text is `\x01` and, in hexadecimal, SHA-256 of the hash that
-//! the server keeps of the password, the 20 bytes of its greeting's challenge, and the SHA-256 of its certificate. Whoever
-//! sits between with a certificate of his own does not know the hash, and the server's proof is of another certificate.
+//! After a login with a hash of the password, the OK packet's text is `\x01` and the hexadecimal SHA-256 over the
+//! stored password hash, the 20 bytes of the greeting's challenge, and the SHA-256 of the certificate. A man in the
+//! middle does not know the hash, and the server's proof covers the server's certificate.
 //!
 //! Source: MDEV-31855; confirmed on MariaDB 11.8.
 
@@ -18,13 +18,13 @@ use crate::{
     tls::{Fingerprint, verify},
 };
 
-/// Bytes of the greeting's challenge that are used.
+/// Length of the part of the greeting's challenge that is used.
 const CHALLENGE_BYTES: usize = 20;
 
-/// Judges the OK packet that ends a log-in: whether the server has proven that the certificate is its own.
+/// Checks the proof in the OK packet that ends a login.
 ///
 /// # Errors
-/// [`Error::ProofWrong`], and if it is `demanded` [`Error::ProofMissing`].
+/// [`Error::ProofWrong`]; [`Error::ProofMissing`] if it is `demanded`.
 pub(super) fn judge(
     ok_packet: &[u8],
     login: &Login<'_>,
@@ -33,7 +33,7 @@ pub(super) fn judge(
     demanded: bool,
 ) -> Result<(), Error> {
     let missing = |why| if demanded { Err(Error::ProofMissing { why }) } else { Ok(()) };
-    let Some(der) = tls.peer_certificates.first() else { return missing("it has shown none") };
+    let Some(der) = tls.peer_certificates.first() else { return missing("it presented none") };
     let Some(proof) = text_of(ok_packet).and_then(|text| text.strip_prefix(b"\x01")) else {
         return missing("only MariaDB from 11.4 on does, for accounts with a password that is proven by its hash");
     };
@@ -42,10 +42,10 @@ pub(super) fn judge(
     let mut expected = digest::Context::new(&digest::SHA256);
     expected.update(&hash);
     expected.update(challenge);
-    expected.update(Fingerprint::of(der).as_bytes());
+    expected.update(Fingerprint::from_der(der).as_bytes());
     let expected = HEXLOWER.encode(expected.finish().as_ref());
     verify_slices_are_equal(&proof.to_ascii_lowercase(), expected.as_bytes()).map_err(|_| Error::ProofWrong)?;
-    // The proof is of the certificate, which is public; of its key the handshake was.
+    // The proof covers the certificate, which is public; the handshake proved possession of its key.
     if verify::key_is_checked(&CertificateDer::from(der.as_slice())) {
         return Ok(());
     }
@@ -58,12 +58,12 @@ pub(super) fn judge(
 fn text_of(ok_packet: &[u8]) -> Option<&[u8]> {
     let mut bytes = Bytes::new(ok_packet);
     bytes.take(1)?;
-    // Rows changed and the last id; then two bytes of status and two of warnings.
+    // Affected rows and last insert id; then two bytes of status and two of warnings.
     bytes.length_encoded()?;
     bytes.length_encoded()?;
     bytes.take(4)?;
     let rest = bytes.rest();
-    // MariaDB writes its length before it, MySQL does not.
+    // MariaDB writes the length before the text, MySQL does not.
     let mut counted = Bytes::new(rest);
     match counted.length_encoded_string() {
         Some(text) if counted.is_empty() => Some(text),

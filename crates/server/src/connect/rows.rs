@@ -1,23 +1,23 @@
-//! What a server answers to a statement.
+//! Results of statements.
 
 use crate::bytes::Bytes;
 
 /// A result set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
-    /// Column names as the server gives them.
+    /// Column names as sent by the server.
     pub columns: Vec<String>,
     /// Values as text, `None` for NULL; bytes that are not UTF-8 are replaced.
     pub rows: Vec<Vec<Option<String>>>,
 }
 
 impl Rows {
-    /// Position of a column; MySQL returns names in whatever case, so case is ignored.
+    /// Index of a column. Case is ignored, because MySQL's varies.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.eq_ignore_ascii_case(name))
     }
 
-    /// One value; `None` for NULL and for a row or column that is not there.
+    /// A value; `None` for NULL, or if the row or column does not exist.
     pub fn value(&self, row: usize, column: &str) -> Option<&str> {
         let column = self.column(column)?;
         self.rows.get(row)?.get(column)?.as_deref()
@@ -28,8 +28,8 @@ impl Rows {
         self.rows.first()?.first()?.as_deref()
     }
 
-    /// Picks and renames columns: `(source, name)`. A source `#1` is the first column,
-    /// whatever its name; one that is missing gives NULL.
+    /// Selects and renames columns: pairs `(source, name)`. The source `#1` is the first column; a missing source
+    /// yields NULL.
     pub(crate) fn renamed(self, map: &[(&str, &str)]) -> Self {
         let position = |source: &str| if source == "#1" { Some(0) } else { self.column(source) };
         let positions: Vec<Option<usize>> = map.iter().map(|(source, _)| position(source)).collect();
@@ -43,7 +43,7 @@ impl Rows {
 }
 
 pub(super) fn is_end(packet: &[u8]) -> bool {
-    // A row may begin with 0xfe too, but then eight bytes of length follow.
+    // A row may also begin with 0xfe, but then eight bytes of length follow.
     packet.first() == Some(&0xfe) && packet.len() < 9
 }
 

@@ -1,4 +1,4 @@
-//! TLS of the client: whom it trusts, and what came of the handshake.
+//! TLS of the client: trusted certificates, and the result of the handshake.
 
 use std::{
     fs, io,
@@ -22,44 +22,44 @@ use crate::{
     },
 };
 
-/// What is demanded of the transport.
+/// Required security of the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TlsMode {
     /// No TLS. Over TCP only with [`Options::allow_plaintext_tcp`](super::Options::allow_plaintext_tcp).
     Off,
-    /// TLS without a look at who issued the certificate: safe from listeners, not from impostors. A password itself is
-    /// not given then, see [`Options::password_to_unverified`](super::Options::password_to_unverified).
+    /// TLS without verification of the certificate: protects against sniffers, not against impostors. The password
+    /// itself is then not sent; see [`Options::password_to_unverified`](super::Options::password_to_unverified).
     Required,
-    /// TLS, and the server proves by the password's hash that the certificate is its own (MariaDB from 11.4 does).
+    /// TLS, and the server proves its certificate by the password hash (MariaDB from 11.4).
     VerifyProof,
-    /// TLS, and the certificate leads to the given CA.
+    /// TLS, and the certificate is issued by the given CA.
     VerifyCa,
-    /// TLS, and the certificate leads to the given CA and names the host.
+    /// TLS, and the certificate is issued by the given CA for the host.
     VerifyIdentity,
 }
 
-/// How to encrypt and whom to trust.
+/// TLS options of a client.
 #[derive(Clone, Debug, Default)]
 pub struct TlsOptions {
-    /// `None`: [`TlsMode::Off`] on unix sockets; on TCP [`TlsMode::VerifyCa`] if a CA file
-    /// is given, else [`TlsMode::Required`].
+    /// `None`: [`TlsMode::Off`] on Unix sockets; on TCP [`TlsMode::VerifyCa`] if a CA file is given, else
+    /// [`TlsMode::Required`].
     pub mode: Option<TlsMode>,
-    /// PEM file of the only certificates to trust.
+    /// PEM file with the only trusted certificates.
     pub ca_file: Option<PathBuf>,
-    /// Directory of such files, named by OpenSSL's hash (`5e79c4a7.0`), besides.
+    /// Additional directory of such files, named by OpenSSL's hash (`5e79c4a7.0`).
     pub ca_path: Option<PathBuf>,
-    /// The server's certificate has to be one of these, besides what the mode demands. None: any.
+    /// If not empty, the server's certificate must also have one of these fingerprints.
     pub fingerprints: Vec<Fingerprint>,
-    /// The only versions to speak; empty: 1.2 and 1.3.
+    /// Permitted versions; if empty, 1.2 and 1.3.
     pub versions: Vec<TlsVersion>,
-    /// PEM file of our own certificate and its chain.
+    /// PEM file with the client certificate and its chain.
     pub cert_file: Option<PathBuf>,
-    /// PEM file of our own private key.
+    /// PEM file with the client's private key.
     pub key_file: Option<PathBuf>,
 }
 
 impl TlsOptions {
-    /// The mode in force for an endpoint.
+    /// The mode that applies to an endpoint.
     pub fn mode_for(&self, endpoint: &Endpoint) -> TlsMode {
         match self.mode {
             Some(mode) => mode,
@@ -69,12 +69,12 @@ impl TlsOptions {
         }
     }
 
-    /// Whether there is an authority to trust.
+    /// Whether a CA is configured.
     pub fn has_authority(&self) -> bool {
         self.ca_file.is_some() || self.ca_path.is_some()
     }
 
-    /// Whether a finished handshake shows whom the server is.
+    /// Whether a successful handshake authenticates the server.
     pub fn verifies(&self, endpoint: &Endpoint) -> bool {
         match self.mode_for(endpoint) {
             TlsMode::Off => false,
@@ -84,19 +84,19 @@ impl TlsOptions {
     }
 }
 
-/// What the finished handshake agreed on.
+/// Parameters of a completed handshake.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFacts {
     /// Protocol version.
     pub version: TlsVersion,
-    /// Suite, by its IANA name.
+    /// Cipher suite, by its IANA name.
     pub suite: String,
     /// The server's chain as DER, its own certificate first.
     pub peer_certificates: Vec<Vec<u8>>,
 }
 
-/// What rustls is told to encrypt in that mode: the given CA alone is trusted, and `host` is the name that has to be in
-/// the certificate.
+/// The rustls configuration for a mode: only the given CA is trusted, and `host` is the name that the certificate must
+/// contain.
 ///
 /// # Errors
 /// [`Error::CaMissing`], [`Error::PemFile`], [`Error::Tls`].
@@ -124,7 +124,7 @@ pub fn client_config(mode: TlsMode, options: &TlsOptions, host: &str) -> Result<
     Ok(Arc::new(config))
 }
 
-/// A client configuration in which our verifier alone decides.
+/// A client configuration that uses only this crate's verifier.
 pub(crate) fn unverified_builder(
     provider: &Arc<CryptoProvider>,
     demand: Demand,
@@ -164,11 +164,11 @@ fn authorities(options: &TlsOptions) -> Result<Vec<CertificateDer<'static>>, Err
             all.extend(certificates(&file)?);
         }
     }
-    // With none in a directory nothing is trusted: every certificate is refused.
+    // A directory without certificates trusts nothing: every certificate is refused.
     Ok(all)
 }
 
-/// Files as OpenSSL looks for them: eight hexadecimal digits of the subject's hash, a dot and a number.
+/// Files in OpenSSL's directory format: eight hexadecimal digits of the subject's hash, a dot and a number.
 ///
 /// Source: `openssl-rehash(1)`.
 fn hashed_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
@@ -204,7 +204,7 @@ fn pem_error(file: &Path, reason: &str) -> Error {
     Error::PemFile { path: file.to_owned(), reason: reason.to_owned() }
 }
 
-/// The name for rustls' own bookkeeping; names are judged by our verifier.
+/// The server name for rustls; this crate's verifier checks names.
 pub fn server_name(host: &str) -> ServerName<'static> {
     ServerName::try_from(host.to_owned())
         .unwrap_or_else(|_| ServerName::IpAddress(std::net::Ipv4Addr::UNSPECIFIED.into()))
@@ -246,7 +246,7 @@ pub(super) fn tls_cause(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()
 }
 
-/// Why a handshake with a configuration of [`client_config`] failed.
+/// The error for a failed handshake with a configuration of [`client_config`].
 pub fn tls_failure(error: &rustls::Error) -> Error {
     use rustls::{AlertDescription, CertificateError, Error as E, PeerIncompatible as P};
     match error {

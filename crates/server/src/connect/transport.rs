@@ -1,4 +1,4 @@
-//! The connection itself, with TLS or without.
+//! A connection with or without TLS.
 
 use std::io::{self, Read, Write};
 

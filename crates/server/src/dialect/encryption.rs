@@ -1,17 +1,16 @@
-//! What a version of MySQL or Percona Server can encrypt, and how its settings are kept.
+//! What a version of MySQL or Percona Server can encrypt, and how it persists settings.
 //!
-//! Source: MySQL manual, "InnoDB Data-at-Rest Encryption" of 5.7 and 8.0; that nothing else is encrypted
-//! by 5.7 was seen on 5.7.22. Percona's own switches (system and temporary tablespace, binary logs of
-//! 5.7) are not among it.
+//! Source: MySQL manual, "InnoDB Data-at-Rest Encryption" of 5.7 and 8.0; seen on 5.7.22: 5.7 encrypts nothing else.
+//! Percona's own options (system and temporary tablespace, binary logs of 5.7) are not included.
 
 use crate::version::{Flavor, ServerVersion};
 
 /// Something that can be encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encrypts {
-    /// Tables with a file of their own; master keys can be rotated.
+    /// Tables with their own file; master keys can be rotated.
     Tables,
-    /// What belongs to a full-text index.
+    /// Auxiliary tables of full-text indexes.
     FullText,
     /// Defaults for new tables of a schema and of the server.
     Defaults,
@@ -25,12 +24,12 @@ pub enum Encrypts {
     Redo,
     /// Binary and relay logs.
     BinaryLogs,
-    /// Copies of encrypted pages in doublewrite files. Before that version, pages were put there before they were encrypted in
-    /// the system tablespace of 5.7 as well.
+    /// Copies of encrypted pages in doublewrite files. Earlier versions wrote pages there, and in the system tablespace
+    /// of 5.7, before encrypting them.
     Doublewrite,
 }
 
-/// With the first version that does.
+/// The first version that supports each.
 const SINCE: [(Encrypts, (u16, u16, u16)); 9] = [
     (Encrypts::Tables, (5, 7, 11)),
     (Encrypts::FullText, (8, 0, 0)),
@@ -43,23 +42,23 @@ const SINCE: [(Encrypts, (u16, u16, u16)); 9] = [
     (Encrypts::Doublewrite, (8, 0, 23)),
 ];
 
-/// Whether that server of the MySQL family can encrypt that. MariaDB has other ways.
+/// Whether this server of the MySQL family can encrypt `what`. Not for MariaDB.
 #[must_use]
 pub fn encrypts(version: &ServerVersion, what: Encrypts) -> bool {
     SINCE.iter().any(|(known, (major, minor, patch))| *known == what && version.at_least(*major, *minor, *patch))
 }
 
-/// How a global variable is set so that it stays.
+/// How to set a global variable persistently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The statement.
     pub statement: String,
-    /// The line for the option file, where the statement is forgotten at the next start.
+    /// The line for the option file, if the statement's effect ends at the next start.
     pub line: Option<String>,
 }
 
-/// Sets a dynamic variable; the value is as `SET` takes it. `SET PERSIST` exists in MySQL from 8.0.0; MySQL 5.x and MariaDB forget what
-/// `SET GLOBAL` set.
+/// Sets a dynamic variable; `value` is in the syntax of `SET`. `SET PERSIST` exists since MySQL 8.0.0; MySQL 5.x and
+/// MariaDB lose `SET GLOBAL` at a restart.
 #[must_use]
 pub fn setting(version: &ServerVersion, variable: &str, value: &str) -> Setting {
     let persists = version.flavor.is_mysql_like() && version.at_least(8, 0, 0);
@@ -70,7 +69,7 @@ pub fn setting(version: &ServerVersion, variable: &str, value: &str) -> Setting 
     Setting { statement: format!("SET GLOBAL {variable} = {value}"), line: Some(format!("{variable} = {plain}")) }
 }
 
-/// Percona's variable of that name is another one, and cannot be persisted: error 1238, seen on 8.0.27-18.
+/// Percona's variable of this name cannot be persisted: error 1238, seen on 8.0.27-18.
 fn never_persists(version: &ServerVersion, variable: &str) -> bool {
     version.flavor == Flavor::Percona && !version.at_least(8, 4, 0) && variable == "innodb_redo_log_encrypt"
 }
@@ -78,10 +77,10 @@ fn never_persists(version: &ServerVersion, variable: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::version::Signs;
+    use crate::version::VersionHints;
 
     fn version(text: &str, comment: &str) -> ServerVersion {
-        ServerVersion::parse(text, Signs { comment, ..Signs::default() }).unwrap()
+        ServerVersion::parse(text, VersionHints { comment, ..VersionHints::default() }).unwrap()
     }
 
     #[test]

@@ -1,33 +1,33 @@
-//! What InnoDB's dictionary is asked for when tablespaces are to be changed, by version.
+//! Queries on InnoDB's dictionary for changes to tablespaces, by version.
 //!
-//! MySQL 8.0 renamed the views of 5.7 (`INNODB_SYS_…`), and lists encryption in a column of its own since
-//! 8.0.13; before, bit 13 of the flags tells. MariaDB kept the old names. Source: MySQL manual,
-//! "INFORMATION_SCHEMA InnoDB Tables"; seen on MySQL 5.7.22, 8.0.33 and 9.7, MariaDB 10.11 to 11.8.
+//! MySQL 8.0 renamed the views of 5.7 (`INNODB_SYS_…`), and has a column for encryption since 8.0.13; before, it is bit
+//! 13 of the flags. MariaDB kept the old names. Source: MySQL manual, "INFORMATION_SCHEMA InnoDB Tables"; seen on MySQL
+//! 5.7.22, 8.0.33 and 9.7, MariaDB 10.11 to 11.8.
 
 use crate::version::{Flavor, ServerVersion};
 
-/// Statements for one server's dictionary.
+/// Queries for one server's dictionary.
 #[derive(Clone, Copy, Debug)]
 pub struct Dictionary {
-    /// Tablespaces in clear text, of one table or general: `name`, `kind`, `bytes`. MariaDB's background threads
-    /// find theirs themselves.
+    /// Clear-text tablespaces of single tables and general ones: `name`, `kind`, `bytes`. Not for MariaDB, whose
+    /// background threads find them.
     pub clear: &'static str,
-    /// Encrypted tablespaces, of one table or general: `name`, `kind`, `bytes`, `path`. On MariaDB all of them, without
-    /// `kind` and with `id` and `scheme` of the key.
+    /// Encrypted tablespaces of single tables and general ones: `name`, `kind`, `bytes`, `path`. On MariaDB all
+    /// encrypted tablespaces, without `kind`, and with the key's `id` and `scheme`.
     pub encrypted: &'static str,
-    /// Tables in the system tablespace: `name`. InnoDB's own have no schema.
+    /// Tables in the system tablespace: `name`. InnoDB's internal tables have no schema.
     pub in_system: &'static str,
-    /// Tables with a tablespace of their own: `id`, and the tablespace's `name`.
+    /// Tables with their own tablespace: `id`, and the tablespace's `name`.
     pub table_ids: &'static str,
-    /// Files of all tablespaces: `path`; on MariaDB with `space` and `name`.
+    /// Files of all tablespaces: `path`; on MariaDB also `space` and `name`.
     pub files: &'static str,
-    /// Whether names are written as in the names of files, `a@002db` for `a-b`.
+    /// Whether names are encoded as in file names: `a@002db` for `a-b`.
     pub encoded: bool,
-    /// Undo tablespaces that can be made anew: `name`, `state`.
+    /// Undo tablespaces that can be recreated: `name`, `state`.
     pub undo: Option<&'static str>,
 }
 
-/// The dictionary of that server.
+/// The dictionary queries for a server.
 pub fn dictionary(version: &ServerVersion) -> &'static Dictionary {
     match version.flavor {
         Flavor::MariaDb if version.at_least(10, 6, 0) => &MARIADB,
@@ -55,7 +55,7 @@ const MYSQL: Dictionary = Dictionary {
     ),
 };
 
-/// Before 8.0.14 no view tells the state of undo tablespaces.
+/// Before 8.0.14 no view has the state of undo tablespaces.
 const OLDER_MYSQL: Dictionary = Dictionary {
     clear: "SELECT NAME AS name, SPACE_TYPE AS kind, FILE_SIZE AS bytes FROM information_schema.INNODB_TABLESPACES \
             WHERE NOT FLAG & 8192 AND SPACE_TYPE IN ('Single', 'General')",
@@ -67,7 +67,7 @@ const OLDER_MYSQL: Dictionary = Dictionary {
     ..MYSQL
 };
 
-/// Servers before it have no such views, and none of them encrypts.
+/// Older servers have no such views, and do not encrypt.
 const MYSQL_57: Dictionary = Dictionary {
     clear: "SELECT NAME AS name, SPACE_TYPE AS kind, FILE_SIZE AS bytes FROM information_schema.INNODB_SYS_TABLESPACES \
             WHERE NOT FLAG & 8192 AND SPACE_TYPE IN ('Single', 'General')",
@@ -84,7 +84,7 @@ const MYSQL_57: Dictionary = Dictionary {
 };
 
 const MARIADB: Dictionary = Dictionary {
-    // Those that the threads have not looked at yet are in no row of the second table.
+    // Tablespaces not yet examined by the threads have no row in the second table.
     encrypted: "SELECT s.NAME AS name, s.FILE_SIZE AS bytes, s.FILENAME AS path, e.CURRENT_KEY_ID AS id, \
                 e.ENCRYPTION_SCHEME AS scheme FROM information_schema.INNODB_SYS_TABLESPACES s \
                 LEFT JOIN information_schema.INNODB_TABLESPACES_ENCRYPTION e ON e.SPACE = s.SPACE \
@@ -93,7 +93,7 @@ const MARIADB: Dictionary = Dictionary {
     ..OLDER_MARIADB
 };
 
-/// Before 10.6 there is no column `FILENAME`.
+/// The column `FILENAME` exists since 10.6.
 const OLDER_MARIADB: Dictionary = Dictionary {
     encrypted: "SELECT s.NAME AS name, s.FILE_SIZE AS bytes, d.PATH AS path, e.CURRENT_KEY_ID AS id, \
                 e.ENCRYPTION_SCHEME AS scheme FROM information_schema.INNODB_SYS_TABLESPACES s \

@@ -8,7 +8,7 @@ use super::{
     },
 };
 
-/// `ENCRYPTION_SCHEME` 1 says that a key is set, `MIN_KEY_VERSION` 0 that some pages have not met it yet.
+/// `ENCRYPTION_SCHEME` 1: a key is set. `MIN_KEY_VERSION` 0: some pages are not encrypted with it yet.
 macro_rules! encryption_columns {
     () => {
         "CASE WHEN COALESCE(e.ENCRYPTION_SCHEME, 0) = 0 OR e.CURRENT_KEY_VERSION = 0 THEN 'N' \
@@ -54,7 +54,7 @@ pub(super) const QUERIES: &[Entry] = &[
     Entry { name: "session", sql: SESSION, ..ENTRY },
     OWN_HOST,
     Entry { name: "plugins", sql: PLUGINS, ..ENTRY },
-    // The second half: spaces only the encryption view knows.
+    // The second SELECT: tablespaces that only the encryption view has.
     Entry {
         name: "tablespaces",
         sql: concat!(
@@ -107,7 +107,7 @@ pub(super) const QUERIES: &[Entry] = &[
         filtered: true,
         ..ENTRY
     },
-    // An error (1381) if the binary log is off. No version has a column about encryption.
+    // Error 1381 if the binary log is off. No version has a column about encryption.
     Entry {
         name: "binary_logs",
         sql: "SHOW BINARY LOGS",
@@ -126,7 +126,7 @@ pub(super) const QUERIES: &[Entry] = &[
         before: (10, 5, 2),
         ..ENTRY
     },
-    // $.auth_or lists several ways to log in; its empty object stands for the outer one.
+    // $.auth_or lists several authentication methods; its empty object stands for the outer one.
     Entry {
         name: "accounts",
         sql: concat!(
@@ -149,11 +149,11 @@ pub(super) const QUERIES: &[Entry] = &[
             privilege!(10, "grant_option"),
             privilege!(7, "shutdown"),
             privilege!(8, "process"),
-            // The 28 that every version has, without GRANT OPTION: bits 0 to 28 less bit 10.
+            // The 28 privileges that every version has, without GRANT OPTION: bits 0 to 28 except bit 10.
             "IF((CAST(COALESCE(JSON_VALUE(Priv, '$.access'), 0) AS UNSIGNED) & 0x1ffffbff) = 0x1ffffbff, 'Y', 'N') ",
             "AS `all_privileges`, ",
             "IF(JSON_VALUE(Priv, '$.password_last_changed') = 0, 'Y', 'N') AS `password_expired`, ",
-            // The installer's 'invalid' is no hash: no password matches it.
+            // The installer's 'invalid' is not a hash: no password matches it.
             "IF(COALESCE(JSON_VALUE(Priv, '$.authentication_string'), '') <> '' ",
             "AND COALESCE(JSON_VALUE(Priv, '$.plugin'), '') IN ('', 'mysql_native_password') ",
             "AND JSON_VALUE(Priv, '$.authentication_string') NOT REGEXP '^[*][0-9A-Fa-f]{40}$', 'Y', 'N') ",

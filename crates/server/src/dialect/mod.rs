@@ -1,9 +1,8 @@
-//! Every difference between the forks' SQL, and nothing else.
+//! The differences between the SQL of the forks, and nothing else.
 //!
-//! A logical query has one name and one set of result columns whatever the
-//! server; each fork's file says with which statement its versions answer it.
-//! A query a version has no statement for is absent: not the same as an empty
-//! result, and to be judged as "not known here".
+//! A logical query has one name and one set of result columns for all servers; the file of each fork has the statements
+//! for its versions. If a version has no statement for a query, the query is absent, which is not an empty result: the
+//! answer is unknown.
 
 use std::borrow::Cow;
 
@@ -19,38 +18,37 @@ mod mariadb;
 mod mysql;
 mod percona;
 
-/// A logical query in the dialect of one server.
+/// A logical query for one server.
 #[derive(Clone, Debug)]
 pub struct Query {
     /// The logical name, one of [`CONTRACT`].
     pub name: &'static str,
     /// The statement.
     pub sql: Cow<'static, str>,
-    /// The least privileges that show every row, as they are written in a `GRANT`.
+    /// The minimum privileges to see every row, in the syntax of `GRANT`.
     pub needs: &'static str,
-    /// Whether rows the account may not see are left out without an error, so that only an
-    /// account with `needs` proves anything by an empty or short answer.
+    /// Whether the server silently omits rows that the account may not see. Then an empty or short result proves
+    /// nothing unless the account has `needs`.
     pub filtered: bool,
-    /// Whether a server of this version may lack it (plug-in not loaded, feature not built in).
+    /// Whether a server of this version may lack it (plug-in not loaded, feature not compiled in).
     pub optional: bool,
-    /// For statements that cannot rename columns (`SHOW …`): source column and our name for it,
-    /// in the contract's order. `#1` is the first column whatever its name; an empty source, or one the server
-    /// lacks, gives NULL. Empty if
-    /// the statement itself names its columns as the contract does.
+    /// For statements that cannot rename columns (`SHOW …`): pairs of source column and name, in the contract's order.
+    /// The source `#1` is the first column; an empty or missing source yields NULL. Empty if the statement itself names
+    /// its columns as in the contract.
     pub columns: &'static [(&'static str, &'static str)],
 }
 
 impl Query {
-    /// Asks the server and gives the contract's columns.
+    /// Executes the query and returns the contract's columns.
     ///
     /// # Errors
-    /// As [`Connection::query`]; [`Error::is_privilege`] tells a missing grant.
+    /// Those of [`Connection::query`]; [`Error::is_privilege`] recognises a missing grant.
     pub fn run(&self, connection: &mut Connection) -> Result<Rows, Error> {
         let rows = connection.query(&self.sql)?;
         Ok(if self.columns.is_empty() { rows } else { rows.renamed(self.columns) })
     }
 
-    /// Names of the result's columns, in their order.
+    /// Names of the result's columns, in order.
     pub fn column_names(&self) -> &'static [&'static str] {
         CONTRACT.iter().find(|(name, _)| *name == self.name).map_or(&[], |(_, columns)| columns)
     }
@@ -128,7 +126,7 @@ pub const CONTRACT: &[(&str, &[&str])] = &[
     ("histograms", &["schema", "table", "column"]),
 ];
 
-/// A statement and the versions of its fork that know it.
+/// A statement, and the versions of its fork that support it.
 pub(crate) struct Entry {
     name: &'static str,
     sql: &'static str,
@@ -136,13 +134,13 @@ pub(crate) struct Entry {
     filtered: bool,
     optional: bool,
     columns: &'static [(&'static str, &'static str)],
-    /// First version with it.
+    /// First version that supports it.
     since: (u16, u16, u16),
-    /// First version without it.
+    /// First version that no longer supports it.
     before: (u16, u16, u16),
 }
 
-/// Entries begin from this: for every version, needing nothing.
+/// Defaults of entries: every version, no privileges.
 const ENTRY: Entry = Entry {
     name: "",
     sql: "",
@@ -154,7 +152,7 @@ const ENTRY: Entry = Entry {
     before: (u16::MAX, 0, 0),
 };
 
-/// The logical queries this server can answer, in [`CONTRACT`]'s order.
+/// The logical queries that this server supports, in [`CONTRACT`]'s order.
 pub fn queries(version: &ServerVersion) -> Vec<Query> {
     let tables: &[&[Entry]] = match version.flavor {
         Flavor::MySql => &[mysql::QUERIES],
@@ -181,7 +179,7 @@ pub fn queries(version: &ServerVersion) -> Vec<Query> {
         .collect()
 }
 
-/// One logical query, if this server can answer it.
+/// A logical query, if this server supports it.
 pub fn query(version: &ServerVersion, name: &str) -> Option<Query> {
     queries(version).into_iter().find(|query| query.name == name)
 }
@@ -189,10 +187,10 @@ pub fn query(version: &ServerVersion, name: &str) -> Option<Query> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::version::Signs;
+    use crate::version::VersionHints;
 
     fn names(text: &str, comment: &str) -> Vec<&'static str> {
-        let signs = Signs { comment, ..Signs::default() };
+        let signs = VersionHints { comment, ..VersionHints::default() };
         let version = ServerVersion::parse(text, signs).unwrap();
         queries(&version).iter().map(|query| query.name).collect()
     }

@@ -2,7 +2,7 @@
 
 use super::{ENTRY, Entry};
 
-/// The part of an accounts query that is the same since 5.6.
+/// The columns of an accounts query that are the same since 5.6.
 macro_rules! privilege_columns {
     () => {
         "Super_priv AS `super`, Repl_slave_priv AS `repl_slave`, File_priv AS `file`, Grant_priv AS `grant_option`, \
@@ -19,7 +19,7 @@ macro_rules! privilege_columns {
     };
 }
 
-/// With one of these plug-ins an empty credential is an empty password.
+/// With these plug-ins an empty credential means an empty password.
 macro_rules! password_plugins {
     () => {
         "COALESCE(plugin, '') IN \
@@ -27,7 +27,7 @@ macro_rules! password_plugins {
     };
 }
 
-/// What a client said of itself, one row per connection.
+/// What clients report about themselves, one row per connection.
 macro_rules! client_attributes {
     () => {
         "(SELECT PROCESSLIST_ID, \
@@ -41,7 +41,7 @@ pub(super) use client_attributes;
 
 pub(super) const VARIABLE_COLUMNS: &[(&str, &str)] = &[("Variable_name", "name"), ("Value", "value")];
 
-/// Every status variable a check looks at, not the hundreds that change all the time.
+/// The status variables that checks use, without the hundreds that change continuously.
 pub(super) const STATUS: &str = "SHOW GLOBAL STATUS WHERE Variable_name REGEXP \
      '^(Ssl|Current_tls|Mysqlx|wsrep|Uptime|Innodb_encryption|Innodb_redo_log|Rpl|Caching_sha2|Threads_connected)'";
 
@@ -49,7 +49,7 @@ pub(super) const SESSION: &str = "SELECT CURRENT_USER() AS `current_user`, USER(
      CONNECTION_ID() AS `connection_id`, @@hostname AS `hostname`, VERSION() AS `version`, \
      @@version_comment AS `version_comment`";
 
-/// The far end of this session, with its port: none for a session by the socket. Everybody may see their own.
+/// Client address of this session with its port; none for a socket. Everybody may see their own session.
 pub(super) const OWN_HOST: Entry = Entry {
     name: "own_host",
     sql: "SELECT HOST AS `host` FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()",
@@ -60,7 +60,7 @@ pub(super) const OWN_HOST: Entry = Entry {
 pub(super) const PLUGINS: &str = "SELECT PLUGIN_NAME AS `name`, PLUGIN_STATUS AS `status`, PLUGIN_TYPE AS `type`, \
      PLUGIN_LIBRARY AS `library` FROM information_schema.PLUGINS";
 
-/// InnoDB's own tables are judged by their tablespaces; the others have only this list.
+/// Tables of other engines: InnoDB's are judged by their tablespaces.
 pub(super) const OTHER_ENGINES: &str = "SELECT TABLE_SCHEMA AS `schema`, TABLE_NAME AS `table`, ENGINE AS `engine`, \
      CREATE_OPTIONS AS `create_options`, ROW_FORMAT AS `row_format` FROM information_schema.TABLES \
      WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') AND ENGINE <> 'InnoDB' \
@@ -134,7 +134,7 @@ pub(super) const QUERIES: &[Entry] = &[
         before: (8, 0, 0),
         ..ENTRY
     },
-    // No encryption, and no other kinds than one file per table.
+    // No encryption, and only file-per-table tablespaces.
     Entry {
         name: "tablespaces",
         sql: "SELECT SPACE AS `space_id`, NAME AS `name`, 'Single' AS `type`, 'N' AS `encrypted`, NULL AS `scheme`, \
@@ -175,9 +175,9 @@ pub(super) const QUERIES: &[Entry] = &[
         ..ENTRY
     },
     Entry { name: "tables", sql: OTHER_ENGINES, needs: "SELECT ON *.*", filtered: true, ..ENTRY },
-    // INNODB_TABLES opens every table, which takes seconds from some thousand tables on (10,000 on
-    // 9.7: 3 s). The derived table is empty if every table has a tablespace of its own, and then the
-    // scan is not begun. It only counts for an account that sees all tables.
+    // INNODB_TABLES opens every table, which takes seconds with thousands of tables (10,000 on 9.7: 3 s). The derived
+    // table is empty if every table has its own tablespace; then the scan does not start. This holds only for an
+    // account that sees all tables.
     Entry {
         name: "system_space_tables",
         sql: "SELECT t.NAME AS `name` FROM (\
@@ -190,7 +190,7 @@ pub(super) const QUERIES: &[Entry] = &[
               AND b.TABLE_SCHEMA NOT IN ('mysql', 'sys') AND s.NAME IS NULL) LIMIT 1) AS c \
               STRAIGHT_JOIN information_schema.INNODB_TABLES AS t WHERE t.SPACE = 0 AND t.NAME LIKE '%/%'",
         needs: "PROCESS ON *.*",
-        // The first version that joins by hash.
+        // The first version with hash joins.
         since: (8, 0, 18),
         ..ENTRY
     },
@@ -216,7 +216,7 @@ pub(super) const QUERIES: &[Entry] = &[
         filtered: true,
         ..ENTRY
     },
-    // An error (1381) if the binary log is off.
+    // Error 1381 if the binary log is off.
     Entry {
         name: "binary_logs",
         sql: "SHOW BINARY LOGS",
@@ -225,7 +225,7 @@ pub(super) const QUERIES: &[Entry] = &[
         columns: BINARY_LOG_COLUMNS,
         ..ENTRY
     },
-    // A role is an account made locked, expired and without credential (manual, "CREATE ROLE").
+    // A role is an account created locked, expired and without credential (manual, "CREATE ROLE").
     Entry {
         name: "accounts",
         sql: concat!(

@@ -1,7 +1,7 @@
-//! Where Percona Server and XtraDB Cluster differ from MySQL of the same version.
+//! Differences between Percona Server or XtraDB Cluster and MySQL of the same version.
 //!
-//! An entry here replaces the one of the same name in the MySQL table. None is
-//! needed today: what Percona adds are variables, which `variables` shows.
+//! An entry here replaces that of the same name in the MySQL table. None is needed at present: Percona adds variables,
+//! which `variables` shows.
 
 use super::Entry;
 

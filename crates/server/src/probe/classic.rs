@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     ClassicProbe, Failure, GreetingFacts, ProbeLimits,
-    handshake::{Budget, Door, explore},
+    handshake::{Budget, Connector, probe_tls},
 };
 use crate::{
     connect::request_head,
@@ -15,9 +15,9 @@ use crate::{
     socket::Socket,
 };
 
-/// Looks at a classic listener: the main port, `admin_port`, or a unix socket.
+/// Probes a listener of the classic protocol: the main port, `admin_port`, or a Unix socket.
 ///
-/// Never fails: what could not be seen is part of the result.
+/// Never fails: errors are part of the result.
 pub fn classic(endpoint: &Endpoint, limits: &ProbeLimits) -> ClassicProbe {
     let mut budget = Budget { used: 0, limit: limits.max_connections };
     let mut probe = ClassicProbe {
@@ -31,7 +31,7 @@ pub fn classic(endpoint: &Endpoint, limits: &ProbeLimits) -> ClassicProbe {
     budget.spend();
     match greet(endpoint, limits.timeout) {
         Ok((socket, greeting)) => {
-            // Before the next ones are opened: max_connections may be small.
+            // Close it before opening others: max_connections may be small.
             drop(socket);
             probe.reachable = true;
             probe.greeting = Some(GreetingFacts {
@@ -42,8 +42,8 @@ pub fn classic(endpoint: &Endpoint, limits: &ProbeLimits) -> ClassicProbe {
                 capabilities: greeting.capabilities,
             });
             if greeting.offers_tls() {
-                let mut door = ClassicDoor { endpoint, timeout: limits.timeout };
-                probe.tls = Some(explore(&mut door, &mut budget, limits));
+                let mut connector = ClassicConnector { endpoint, timeout: limits.timeout };
+                probe.tls = Some(probe_tls(&mut connector, &mut budget, limits));
             }
         }
         Err(error) => probe.error = Some(Failure::from(&error)),
@@ -52,12 +52,12 @@ pub fn classic(endpoint: &Endpoint, limits: &ProbeLimits) -> ClassicProbe {
     probe
 }
 
-pub(super) struct ClassicDoor<'a> {
+pub(super) struct ClassicConnector<'a> {
     pub(super) endpoint: &'a Endpoint,
     pub(super) timeout: Duration,
 }
 
-impl Door for ClassicDoor<'_> {
+impl Connector for ClassicConnector<'_> {
     fn open(&mut self) -> Result<Socket, Error> {
         let (mut socket, greeting) = greet(self.endpoint, self.timeout)?;
         if !greeting.offers_tls() {

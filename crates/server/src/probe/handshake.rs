@@ -1,5 +1,4 @@
-//! Finds out a listener's TLS versions, suites and certificates by handshakes
-//! that are never finished.
+//! Determines a listener's TLS versions, cipher suites and certificates by handshakes that are not completed.
 
 use std::{
     collections::BTreeSet,
@@ -28,13 +27,13 @@ use crate::{
 /// yaSSL, in MySQL 5.5 to 5.7, reads at most 64 suites.
 const SUITES_PER_HELLO: usize = 60;
 
-/// Opens connections up to the point where a ClientHello may follow.
-pub(super) trait Door {
+/// Opens connections to a listener, up to the point where a ClientHello may be sent.
+pub(super) trait Connector {
     /// A new connection, ready for TLS.
     fn open(&mut self) -> Result<Socket, Error>;
 }
 
-/// How many more connections may be opened.
+/// Number of connections that may still be opened.
 #[derive(Debug)]
 pub(super) struct Budget {
     pub(super) used: u32,
@@ -55,7 +54,7 @@ impl Budget {
     }
 }
 
-/// The server's side of an unfinished handshake.
+/// The server's part of an incomplete handshake.
 #[derive(Debug)]
 struct Answer {
     hello: ServerHello,
@@ -70,7 +69,7 @@ enum Outcome {
     Unknown(String),
 }
 
-/// Suites of one version and grade that were not refused yet.
+/// Suites of one version and strength that the server has not refused yet.
 #[derive(Debug)]
 struct Group {
     version: TlsVersion,
@@ -80,13 +79,13 @@ struct Group {
     asked: bool,
 }
 
-/// Everything about a listener's TLS that the limits allow to find out.
-pub(super) fn explore(door: &mut dyn Door, budget: &mut Budget, limits: &ProbeLimits) -> TlsProbe {
+/// Determines everything about a listener's TLS that the limits permit.
+pub(super) fn probe_tls(connector: &mut dyn Connector, budget: &mut Budget, limits: &ProbeLimits) -> TlsProbe {
     let mut probe = TlsProbe::default();
     let mut chain = Vec::new();
-    // Newest first: if connections run out, what clients use today is known.
+    // Newest first: if the connections run out, the versions that current clients use are known.
     for version in TlsVersion::ALL.into_iter().rev() {
-        probe.versions.insert(0, one_version(door, budget, version, &mut chain));
+        probe.versions.insert(0, one_version(connector, budget, version, &mut chain));
     }
     let mut groups = Vec::new();
     for version in &mut probe.versions {
@@ -95,7 +94,7 @@ pub(super) fn explore(door: &mut dyn Door, budget: &mut Budget, limits: &ProbeLi
         }
     }
     if limits.enumerate_suites {
-        enumerate(door, budget, &mut groups, &mut probe.versions, &mut chain);
+        enumerate(connector, budget, &mut groups, &mut probe.versions, &mut chain);
     }
     for version in &mut probe.versions {
         version.complete = match version.acceptance {
@@ -107,7 +106,7 @@ pub(super) fn explore(door: &mut dyn Door, budget: &mut Budget, limits: &ProbeLi
         };
     }
     if chain.is_empty() && !probe.accepted().is_empty() {
-        match chain_of_tls13(door, budget) {
+        match chain_of_tls13(connector, budget) {
             Ok(found) => chain = found,
             Err(reason) => probe.certificate_error = Some(reason),
         }
@@ -118,7 +117,7 @@ pub(super) fn explore(door: &mut dyn Door, budget: &mut Budget, limits: &ProbeLi
 }
 
 fn one_version(
-    door: &mut dyn Door,
+    connector: &mut dyn Connector,
     budget: &mut Budget,
     version: TlsVersion,
     chain: &mut Vec<Vec<u8>>,
@@ -131,14 +130,14 @@ fn one_version(
         secure_renegotiation: None,
         extended_master_secret: None,
     };
-    // Strongest first, so that a server of today answers the first hello.
+    // Strongest first, so that a current server answers the first hello.
     let mut candidates: Vec<u16> = suites::candidates(version).collect();
     candidates.sort_by_key(|id| std::cmp::Reverse(suites::strength(*id)));
     for offer in candidates.chunks(SUITES_PER_HELLO) {
         if !budget.spend() {
             break;
         }
-        match attempt(door, version, offer) {
+        match attempt(connector, version, offer) {
             Outcome::Accepted(answer) => {
                 probe.acceptance = Acceptance::Accepted;
                 note(&mut probe, &answer);
@@ -198,10 +197,10 @@ fn groups_of(probe: &VersionProbe) -> Vec<Group> {
     groups
 }
 
-/// Offers each group, removes what the server chose, and repeats until it refuses.
-/// Every group is asked once before any is asked twice, weak ones first.
+/// Offers each group, removes the suite that the server chose, and repeats until it refuses. Every group is offered
+/// once before any is offered twice, weak ones first.
 fn enumerate(
-    door: &mut dyn Door,
+    connector: &mut dyn Connector,
     budget: &mut Budget,
     groups: &mut [Group],
     versions: &mut [VersionProbe],
@@ -224,7 +223,7 @@ fn enumerate(
         if !budget.spend() {
             return;
         }
-        match attempt(door, group.version, &group.left) {
+        match attempt(connector, group.version, &group.left) {
             Outcome::Accepted(answer) if group.left.contains(&answer.hello.suite) => {
                 group.left.retain(|id| *id != answer.hello.suite);
                 if chain.is_empty() {
@@ -235,11 +234,11 @@ fn enumerate(
                 }
             }
             Outcome::Accepted(_) | Outcome::Refused { .. } => group.open = false,
-            // Left open: it is not known whether there are more.
+            // Not exhausted: there may be more suites.
             Outcome::Unknown(_) => return,
         }
         if budget.is_spent() {
-            // A group without suites left needs no further question.
+            // A group without remaining suites need not be offered.
             for group in groups.iter_mut() {
                 group.open &= !group.left.is_empty();
             }
@@ -247,8 +246,8 @@ fn enumerate(
     }
 }
 
-fn attempt(door: &mut dyn Door, version: TlsVersion, suites: &[u16]) -> Outcome {
-    let mut socket = match door.open() {
+fn attempt(connector: &mut dyn Connector, version: TlsVersion, suites: &[u16]) -> Outcome {
+    let mut socket = match connector.open() {
         Ok(socket) => socket,
         Err(error) => return Outcome::Unknown(error.to_string()),
     };
@@ -260,7 +259,7 @@ fn attempt(door: &mut dyn Door, version: TlsVersion, suites: &[u16]) -> Outcome 
     }
     let outcome = read_answer(&mut socket, version);
     if matches!(outcome, Outcome::Accepted(_)) {
-        // So that the server need not wait for us: close_notify.
+        // close_notify, so that the server need not wait.
         let [high, low] = version.wire().min(0x0303).to_be_bytes();
         let _ = socket.write_all(&[0x15, high, low, 0, 2, 1, 0]);
     }
@@ -284,7 +283,7 @@ fn read_answer(socket: &mut Socket, version: TlsVersion) -> Outcome {
                 }
                 let found = Answer { hello, chain: Vec::new(), key_exchange: None };
                 if version == TlsVersion::Tls13 {
-                    // What follows is encrypted.
+                    // The following messages are encrypted.
                     return Outcome::Accepted(found);
                 }
                 answer = Some(found);
@@ -330,7 +329,7 @@ fn read_answer(socket: &mut Socket, version: TlsVersion) -> Outcome {
     }
 }
 
-/// MySQL 5.6 answers a hello it cannot use with an error packet in the clear.
+/// MySQL 5.6 answers a hello that it cannot use with an error packet in clear text.
 fn not_tls(bytes: &[u8]) -> Outcome {
     match bytes.get(4..).and_then(packet::server_error) {
         Some(error) => Outcome::Refused { reason: error.to_string(), by_version: false },
@@ -338,12 +337,12 @@ fn not_tls(bytes: &[u8]) -> Outcome {
     }
 }
 
-/// TLS 1.3 encrypts the certificate, so one handshake has to be finished.
-fn chain_of_tls13(door: &mut dyn Door, budget: &mut Budget) -> Result<Vec<Vec<u8>>, String> {
+/// TLS 1.3 encrypts the certificate, so one handshake must be completed.
+fn chain_of_tls13(connector: &mut dyn Connector, budget: &mut Budget) -> Result<Vec<Vec<u8>>, String> {
     if !budget.spend() {
         return Err("no connection left".to_owned());
     }
-    let mut socket = door.open().map_err(|error| error.to_string())?;
+    let mut socket = connector.open().map_err(|error| error.to_string())?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config =
         unverified_builder(&provider, Demand::Nothing).map_err(|error| error.to_string())?.with_no_client_auth();
@@ -353,7 +352,7 @@ fn chain_of_tls13(door: &mut dyn Door, budget: &mut Budget) -> Result<Vec<Vec<u8
     while client.is_handshaking() && result.is_ok() {
         result = client.complete_io(&mut socket).map(|_| ());
     }
-    // Even a handshake that failed later may have shown the chain.
+    // A handshake that failed later may still have presented the chain.
     let chain: Vec<Vec<u8>> =
         client.peer_certificates().unwrap_or_default().iter().map(|certificate| certificate.to_vec()).collect();
     match result {

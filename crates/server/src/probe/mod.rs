@@ -1,12 +1,9 @@
-//! Looks at a listener from outside, without an account.
+//! Probes a listener from outside, without an account.
 //!
-//! Every look is a new connection that ends during the TLS handshake. A server
-//! counts such connections of a remote host towards `max_connect_errors`
-//! (MySQL's default is 100, and reaching it blocks the host until the next
-//! successful login has reset the counter or the host cache is flushed), so
-//! [`ProbeLimits::max_connections`] bounds them (40 by default) and the weak
-//! suites are asked for first. What was left out is said, in
-//! [`VersionProbe::complete`].
+//! Every attempt is a new connection that ends during the TLS handshake. A server counts such connections of a remote
+//! host towards `max_connect_errors` (MySQL's default is 100; reaching it blocks the host until the host cache is
+//! flushed; a successful login resets the counter). Therefore [`ProbeLimits::max_connections`] limits them (40 by
+//! default), and weak suites are tested first. [`VersionProbe::complete`] tells whether anything was left out.
 
 use std::time::Duration;
 
@@ -14,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     certificate::Certificate,
-    error::{Error, Phase, Stranger},
+    error::{Error, OtherService, Phase},
     tls::TlsVersion,
     version::Flavor,
 };
@@ -31,14 +28,14 @@ pub use plaintext::{PlainLogin, plaintext_login};
 pub use served::served;
 pub use x_protocol::x_protocol;
 
-/// How much a probe may ask of a listener.
+/// Limits of a probe.
 #[derive(Clone, Copy, Debug)]
 pub struct ProbeLimits {
-    /// Connections to open at most, the first look included.
+    /// Maximum number of connections, including the first.
     pub max_connections: u32,
-    /// Time for each connection, from opening it to its last byte.
+    /// Timeout of each connection, from opening it to its last byte.
     pub timeout: Duration,
-    /// Whether to find out every accepted suite, or only one per version.
+    /// Whether to determine every accepted suite, or only one per version.
     pub enumerate_suites: bool,
 }
 
@@ -48,39 +45,40 @@ impl Default for ProbeLimits {
     }
 }
 
-/// The kind of a failure, stable for programs; the text beside it is for people.
+/// Kind of an error, stable for programs; the text next to it is for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FailureClass {
-    /// Nobody listens.
+    /// Nothing listens.
     Refused,
-    /// No such socket or host.
+    /// The socket or host does not exist.
     NotFound,
     /// No answer in time.
     Timeout,
-    /// Something else than a MySQL-family server answers.
+    /// Another kind of server answers.
     NotMySql,
-    /// The server refused us before its greeting.
+    /// The server refused the connection before its greeting.
     RefusedByServer,
     /// The connection broke.
     Lost,
-    /// Bytes that are not the protocol.
+    /// Bytes that violate the protocol.
     Malformed,
-    /// Anything else.
+    /// Another error.
     Other,
 }
 
-/// Why a probe saw less than it wanted.
+/// Why a probe is incomplete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What kind.
+    /// Kind of the error.
     pub class: FailureClass,
-    /// The error in words.
+    /// Message for people.
     pub text: String,
-    /// What answered, if it was not a MySQL-family server.
-    pub stranger: Option<Stranger>,
-    /// The step it happened in, for time-outs and lost connections.
+    /// The kind of server that answered, if not of the MySQL family.
+    #[serde(rename = "stranger")]
+    pub service: Option<OtherService>,
+    /// The failed step, for timeouts and lost connections.
     pub phase: Option<Phase>,
     /// The server's error number, if it sent one.
     pub server_code: Option<u16>,
@@ -88,42 +86,42 @@ pub struct Failure {
 
 impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
-        let (class, stranger, phase, server_code) = match error {
+        let (class, service, phase, server_code) = match error {
             Error::Refused { .. } => (FailureClass::Refused, None, None, None),
             Error::NoSuchSocket { .. } | Error::Resolve { .. } => (FailureClass::NotFound, None, None, None),
             Error::Timeout { phase, .. } => (FailureClass::Timeout, None, Some(*phase), None),
-            Error::NotMySql { stranger, .. } => (FailureClass::NotMySql, Some(*stranger), None, None),
+            Error::NotMySql { service, .. } => (FailureClass::NotMySql, Some(*service), None, None),
             Error::RefusedBeforeGreeting { code, .. } => (FailureClass::RefusedByServer, None, None, Some(*code)),
             Error::Server { code, .. } => (FailureClass::RefusedByServer, None, None, Some(*code)),
             Error::Lost { phase } => (FailureClass::Lost, None, Some(*phase), None),
             Error::Malformed { .. } => (FailureClass::Malformed, None, None, None),
             _ => (FailureClass::Other, None, None, None),
         };
-        Self { class, text: error.to_string(), stranger, phase, server_code }
+        Self { class, text: error.to_string(), service, phase, server_code }
     }
 }
 
-/// What a greeting told.
+/// Content of a greeting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GreetingFacts {
     /// Version text as sent.
     pub version: String,
     /// Whether `CLIENT_SSL` is set.
     pub offers_tls: bool,
-    /// The plug-in the server proposes.
+    /// The plug-in that the server proposes.
     pub auth_plugin: String,
-    /// The fork, as far as the greeting tells: Percona Server looks like MySQL here.
+    /// The fork according to the greeting: Percona Server looks like MySQL.
     pub flavor_guess: Option<Flavor>,
     /// Capability bits.
     pub capabilities: u32,
 }
 
-/// A suite a server chose, with what its key exchange showed.
+/// A suite that the server chose, and its key exchange.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuiteSeen {
-    /// Number in the IANA registry.
+    /// IANA number.
     pub id: u16,
-    /// Name in the IANA registry, or the number in hexadecimal.
+    /// IANA name, or the number in hexadecimal.
     pub name: String,
     /// Elliptic curve or key share group, by its IANA name.
     pub group: Option<String>,
@@ -131,101 +129,101 @@ pub struct SuiteSeen {
     pub dh_bits: Option<u32>,
 }
 
-/// What became of offering one protocol version alone.
+/// Result of offering a single protocol version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Acceptance {
-    /// The server went on with it.
+    /// The server continued the handshake.
     Accepted,
-    /// The server refused it; the text names the alert or says that it closed.
+    /// The server refused; the text names the alert, or says that it closed the connection.
     Refused(String),
-    /// Not known, and why.
+    /// Unknown, with the reason.
     Unknown(String),
 }
 
 impl Acceptance {
-    /// Whether the server went on.
+    /// Whether the server continued.
     pub fn is_accepted(&self) -> bool {
         matches!(self, Self::Accepted)
     }
 }
 
-/// One protocol version of a listener.
+/// Results for one protocol version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionProbe {
-    /// Which.
+    /// The version.
     pub version: TlsVersion,
-    /// Whether the server takes it.
+    /// Whether the server accepts it.
     pub acceptance: Acceptance,
-    /// Accepted suites in the order they were found, which is not the server's preference.
+    /// Accepted suites, in the order of discovery, which is not the server's preference.
     pub suites: Vec<SuiteSeen>,
-    /// Whether `suites` is all of those we can name; otherwise the connections ran out.
+    /// Whether `suites` is complete, for suites known here; otherwise the connections ran out.
     pub complete: bool,
-    /// Secure renegotiation (RFC 5746) was confirmed; `None` for TLS 1.3 and if not accepted.
+    /// Whether secure renegotiation (RFC 5746) was confirmed; `None` for TLS 1.3, and if not accepted.
     pub secure_renegotiation: Option<bool>,
-    /// Extended master secret (RFC 7627) was confirmed; `None` as above.
+    /// Whether extended master secret (RFC 7627) was confirmed; `None` as above.
     pub extended_master_secret: Option<bool>,
 }
 
-/// The TLS side of a listener.
+/// TLS of a listener.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TlsProbe {
-    /// Every version from SSL 3.0 on, oldest first.
+    /// Every version from SSL 3.0, oldest first.
     pub versions: Vec<VersionProbe>,
     /// The chain as sent, the server's own certificate first.
     pub certificates: Vec<Certificate>,
-    /// Why `certificates` is empty or short.
+    /// Why `certificates` is empty or incomplete.
     pub certificate_error: Option<String>,
-    /// Whether all versions and suites were found out within the limits.
+    /// Whether all versions and suites were determined within the limits.
     pub complete: bool,
 }
 
 impl TlsProbe {
-    /// One version's result.
+    /// Results for one version.
     pub fn version(&self, version: TlsVersion) -> Option<&VersionProbe> {
         self.versions.iter().find(|probe| probe.version == version)
     }
 
-    /// The versions the server takes, oldest first.
+    /// The accepted versions, oldest first.
     pub fn accepted(&self) -> Vec<TlsVersion> {
         self.versions.iter().filter(|probe| probe.acceptance.is_accepted()).map(|probe| probe.version).collect()
     }
 }
 
-/// A classic protocol listener (main port, admin port, unix socket).
+/// A listener of the classic protocol (main port, admin port, Unix socket).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassicProbe {
-    /// Where we looked.
+    /// The endpoint.
     pub endpoint: String,
-    /// Whether a MySQL-family server answered with its greeting.
+    /// Whether a MySQL-family server sent a greeting.
     pub reachable: bool,
-    /// Why not, or what broke later.
+    /// Why it is not reachable, or a later error.
     pub error: Option<Failure>,
     /// The greeting.
     pub greeting: Option<GreetingFacts>,
     /// TLS, if offered.
     pub tls: Option<TlsProbe>,
-    /// Connections opened.
+    /// Number of connections opened.
     pub connections: u32,
 }
 
-/// An X Protocol listener (port 33060).
+/// A listener of the X Protocol (port 33060).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct XProbe {
-    /// Where we looked.
+    /// The endpoint.
     pub endpoint: String,
     /// Whether it answered in the X Protocol.
     pub reachable: bool,
-    /// Why not, or what broke later.
+    /// Why it is not reachable, or a later error.
     pub error: Option<Failure>,
-    /// Whether the capability `tls` is offered.
+    /// Whether it offers the capability `tls`.
     pub offers_tls: Option<bool>,
-    /// The capabilities' names in the order sent.
+    /// Names of the capabilities, in the order sent.
     pub capabilities: Vec<String>,
     /// Authentication mechanisms offered before TLS, such as `MYSQL41`, `PLAIN`.
     pub auth_mechanisms: Vec<String>,
     /// TLS, if offered.
     pub tls: Option<TlsProbe>,
-    /// Connections opened.
+    /// Number of connections opened.
     pub connections: u32,
 }

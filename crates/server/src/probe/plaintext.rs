@@ -1,4 +1,4 @@
-//! Whether an account may log in without TLS.
+//! Tests whether an account may log in without TLS.
 
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -16,27 +16,26 @@ use crate::{
     socket::Socket,
 };
 
-/// What became of a login in the clear.
+/// Result of a clear-text login.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlainLogin {
-    /// Logged in: the server takes this account in the clear.
+    /// Logged in: the server accepts this account in clear text.
     Accepted,
-    /// Refused for want of TLS (3159 and its kin).
+    /// Refused because TLS is required (3159 and related errors).
     RefusedTransport(u16),
-    /// Refused for another reason. MariaDB answers 1045 also when it requires TLS,
-    /// so this alone does not tell whether TLS is required.
+    /// Refused for another reason. MariaDB also answers 1045 when it requires TLS, so this alone does not show whether
+    /// TLS is required.
     Denied(u16),
-    /// Not tried to the end, and why.
+    /// Not completed, with the reason.
     NotTried(String),
 }
 
-/// Tries to log in without TLS by challenge and response only.
+/// Tries to log in without TLS, only by challenge and response.
 ///
-/// The password itself is never sent; where a plug-in wants it, the attempt
-/// ends as [`PlainLogin::NotTried`]. The answer to the challenge does cross the
-/// wire, so callers do this over loopback only, and only on request: a failed
-/// attempt counts as a failed login.
+/// The password itself is never sent; if a plug-in asks for it, the result is [`PlainLogin::NotTried`]. The response
+/// does cross the network, so callers use this over loopback only, and only on request: a failed attempt counts as a
+/// failed login.
 pub fn plaintext_login(
     endpoint: &Endpoint,
     user: &str,
@@ -66,7 +65,7 @@ fn try_login(endpoint: &Endpoint, user: &str, password: Option<&Password>, limit
         | capability::PROTOCOL_41
         | capability::SECURE_CONNECTION
         | (greeting.capabilities & capability::PLUGIN_AUTH);
-    // Clear, whatever the endpoint: nothing but challenge and response is wanted.
+    // Treated as clear text on any endpoint: only challenge and response are permitted.
     let privacy = Privacy::Clear;
     let mut login = Login::new(plugin, &greeting.challenge, password, privacy)?;
     let first = login.first()?;

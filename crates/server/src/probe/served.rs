@@ -1,10 +1,10 @@
-//! Which certificate a listener serves, by one whole handshake.
+//! The certificate that a listener presents, by one complete handshake.
 
 use std::{sync::Arc, time::Duration};
 
 use rustls_pki_types::CertificateDer;
 
-use super::{classic::ClassicDoor, handshake::Door};
+use super::{classic::ClassicConnector, handshake::Connector};
 use crate::{
     connect::{handshake, unverified_builder},
     endpoint::Endpoint,
@@ -12,19 +12,19 @@ use crate::{
     tls::verify::Demand,
 };
 
-/// The chain that a classic listener serves, its own certificate first, as DER.
+/// The chain that a classic listener presents, its own certificate first, as DER.
 ///
-/// With authorities the chain must lead to one of them and the server must prove that it holds the
-/// key. The connection ends before any account is named, which the server counts as aborted.
+/// With `authorities`, one of them must have issued the chain, and the server must prove possession of the key. The
+/// connection ends before an account is named; the server counts it as aborted.
 ///
 /// # Errors
-/// [`Error::TlsNotOffered`], [`Error::CertificateNotTrusted`], and all that a connection meets with.
+/// [`Error::TlsNotOffered`], [`Error::CertificateNotTrusted`], and those of connecting.
 pub fn served(
     endpoint: &Endpoint,
     authorities: Option<&[CertificateDer<'static>]>,
     timeout: Duration,
 ) -> Result<Vec<Vec<u8>>, Error> {
-    let socket = ClassicDoor { endpoint, timeout }.open()?;
+    let socket = ClassicConnector { endpoint, timeout }.open()?;
     let demand = authorities.map_or(Demand::Nothing, |trusted| Demand::Issuer(trusted.to_vec()));
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = unverified_builder(&provider, demand)?.with_no_client_auth();

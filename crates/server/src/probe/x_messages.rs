@@ -1,12 +1,11 @@
-//! The few messages of the X Protocol a probe needs, by hand.
+//! The messages of the X Protocol that a probe needs.
 //!
-//! Source: MySQL's `mysqlx.proto`, `mysqlx_connection.proto` and
-//! `mysqlx_datatypes.proto`. A message is its length (u32, little-endian,
-//! counting the type byte), its type, and a protobuf body.
+//! Source: MySQL's `mysqlx.proto`, `mysqlx_connection.proto` and `mysqlx_datatypes.proto`. A message is its length
+//! (u32, little-endian, including the type byte), its type, and a protobuf body.
 
 use crate::bytes::Bytes;
 
-/// `CON_CAPABILITIES_GET` with its empty body.
+/// `CON_CAPABILITIES_GET` with an empty body.
 pub(super) const CAPABILITIES_GET: &[u8] = &[1, 0, 0, 0, 1];
 
 /// `CON_CAPABILITIES_SET` of `tls = true`.
@@ -22,7 +21,7 @@ pub(super) const SET_TLS: &[u8] = &[
     0x40, 1, // true
 ];
 
-/// Values inside values a message may have; real ones have two.
+/// Maximum nesting of values; real messages have two levels.
 const MAX_DEPTH: u8 = 8;
 
 /// A server message.
@@ -34,18 +33,18 @@ pub enum XMessage {
     Error {
         /// Error number.
         code: u16,
-        /// The text.
+        /// The message.
         message: String,
     },
-    /// `CONN_CAPABILITIES`: names with the strings in their values.
+    /// `CONN_CAPABILITIES`: names, and the strings in their values.
     Capabilities(Vec<(String, Vec<String>)>),
-    /// `NOTICE`, which may come at any time.
+    /// `NOTICE`, which may arrive at any time.
     Notice,
     /// Another type.
     Other(u8),
 }
 
-/// Reads a message from its type and body; `None` if the body is damaged.
+/// Parses a message; `None` if the body is malformed.
 pub fn parse(kind: u8, body: &[u8]) -> Option<XMessage> {
     Some(match kind {
         0 => XMessage::Ok,
@@ -139,7 +138,7 @@ fn any(body: &[u8], depth: u8, strings: &mut Vec<String>) -> Option<()> {
     Some(())
 }
 
-/// The text of a `Scalar`: field 9, whose field 1 holds the bytes.
+/// The text of a `Scalar`: field 1 of field 9.
 fn scalar_string(body: &[u8]) -> Option<Option<String>> {
     let mut bytes = Bytes::new(body);
     let mut found = None;

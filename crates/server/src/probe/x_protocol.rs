@@ -7,21 +7,21 @@ use std::{
 
 use super::{
     Failure, ProbeLimits, XProbe,
-    handshake::{Budget, Door, explore},
+    handshake::{Budget, Connector, probe_tls},
     x_messages::{self, CAPABILITIES_GET, SET_TLS, XMessage},
 };
 use crate::{
     endpoint::Endpoint,
-    error::{Error, Phase, Stranger},
+    error::{Error, OtherService, Phase},
     socket::Socket,
 };
 
-/// Largest message we read; capabilities have a few hundred bytes.
+/// Maximum size of a message; capabilities have a few hundred bytes.
 const MAX_MESSAGE_BYTES: u32 = 64 * 1024;
 
-/// Looks at an X Protocol listener, usually port 33060.
+/// Probes an X Protocol listener, usually port 33060.
 ///
-/// Never fails: what could not be seen is part of the result.
+/// Never fails: errors are part of the result.
 pub fn x_protocol(endpoint: &Endpoint, limits: &ProbeLimits) -> XProbe {
     let mut budget = Budget { used: 0, limit: limits.max_connections };
     let mut probe = XProbe {
@@ -47,8 +47,8 @@ pub fn x_protocol(endpoint: &Endpoint, limits: &ProbeLimits) -> XProbe {
                 .unwrap_or_default();
             probe.capabilities = capabilities.into_iter().map(|(name, _)| name).collect();
             if offers_tls {
-                let mut door = XDoor { endpoint, timeout: limits.timeout };
-                probe.tls = Some(explore(&mut door, &mut budget, limits));
+                let mut connector = XConnector { endpoint, timeout: limits.timeout };
+                probe.tls = Some(probe_tls(&mut connector, &mut budget, limits));
             }
         }
         Err(error) => probe.error = Some(Failure::from(&error)),
@@ -57,15 +57,15 @@ pub fn x_protocol(endpoint: &Endpoint, limits: &ProbeLimits) -> XProbe {
     probe
 }
 
-struct XDoor<'a> {
+struct XConnector<'a> {
     endpoint: &'a Endpoint,
     timeout: Duration,
 }
 
-impl Door for XDoor<'_> {
+impl Connector for XConnector<'_> {
     fn open(&mut self) -> Result<Socket, Error> {
         let mut socket = Socket::open(self.endpoint, self.timeout)?;
-        match ask(&mut socket, SET_TLS)? {
+        match request(&mut socket, SET_TLS)? {
             XMessage::Ok => Ok(socket),
             XMessage::Error { code, message } => Err(Error::Server { code, sqlstate: "HY000".to_owned(), message }),
             _ => Err(Error::Malformed { what: "X Protocol answer" }),
@@ -75,17 +75,17 @@ impl Door for XDoor<'_> {
 
 fn capabilities(endpoint: &Endpoint, timeout: Duration) -> Result<Vec<(String, Vec<String>)>, Error> {
     let mut socket = Socket::open(endpoint, timeout)?;
-    match ask(&mut socket, CAPABILITIES_GET)? {
+    match request(&mut socket, CAPABILITIES_GET)? {
         XMessage::Capabilities(found) => Ok(found),
         XMessage::Error { code, message } => Err(Error::RefusedBeforeGreeting { code, message }),
-        _ => Err(Error::NotMySql { endpoint: endpoint.clone(), stranger: Stranger::Unknown }),
+        _ => Err(Error::NotMySql { endpoint: endpoint.clone(), service: OtherService::Unknown }),
     }
 }
 
-/// Sends a message and gives the first answer that is not a notice.
-fn ask(socket: &mut Socket, message: &[u8]) -> Result<XMessage, Error> {
+/// Sends a message; returns the first answer that is not a notice.
+fn request(socket: &mut Socket, message: &[u8]) -> Result<XMessage, Error> {
     socket.write_all(message).map_err(|error| socket.failure(Phase::Greeting, error))?;
-    // A server that sends nothing but notices is not one.
+    // A real server does not send only notices.
     for _ in 0..8 {
         match receive(socket)? {
             XMessage::Notice => {}
@@ -99,22 +99,22 @@ fn receive(socket: &mut Socket) -> Result<XMessage, Error> {
     let mut head = [0; 5];
     let mut start = Vec::new();
     Read::take(&mut *socket, 5).read_to_end(&mut start).map_err(|error| socket.failure(Phase::Greeting, error))?;
-    let stranger = |socket: &Socket, bytes: &[u8]| {
-        let stranger = match bytes {
+    let service = |socket: &Socket, bytes: &[u8]| {
+        let service = match bytes {
             // A classic greeting: length, sequence 0, protocol version 10.
-            [_, 0, 0, 0, 10] => Stranger::Classic,
-            other => Stranger::guess(other),
+            [_, 0, 0, 0, 10] => OtherService::Classic,
+            other => OtherService::guess(other),
         };
-        Error::NotMySql { endpoint: socket.endpoint().clone(), stranger }
+        Error::NotMySql { endpoint: socket.endpoint().clone(), service }
     };
     if start.len() != head.len() {
-        return Err(stranger(socket, &start));
+        return Err(service(socket, &start));
     }
     head.copy_from_slice(&start);
     let [a, b, c, d, kind] = head;
     let length = u32::from_le_bytes([a, b, c, d]);
     if length == 0 || length > MAX_MESSAGE_BYTES || (kind == 10 && length < 200) {
-        return Err(stranger(socket, &start));
+        return Err(service(socket, &start));
     }
     let mut body = vec![0; usize::try_from(length.saturating_sub(1)).unwrap_or(0)];
     socket.read_exact(&mut body).map_err(|error| socket.failure(Phase::Greeting, error))?;

@@ -1,4 +1,4 @@
-//! A ClientHello that offers exactly what a probe wants to know.
+//! Builds ClientHellos that offer exactly what a probe tests.
 //!
 //! Source: RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2, RFC 6101 for SSL 3.0.
 
@@ -9,29 +9,28 @@ use crate::tls::{
     record::{handshake_record, prefixed16},
 };
 
-/// Stands for an empty `renegotiation_info` where extensions cannot be sent (RFC 5746).
+/// Replaces an empty `renegotiation_info` where extensions cannot be sent (RFC 5746).
 const RENEGOTIATION_SCSV: u16 = 0x00ff;
 
 /// X25519MLKEM768, x25519, secp256r1, secp384r1, secp521r1, x448, ffdhe2048 to ffdhe8192.
 const GROUPS_13: &[u16] = &[0x11ec, 0x001d, 0x0017, 0x0018, 0x0019, 0x001e, 0x0100, 0x0101, 0x0102, 0x0103, 0x0104];
 
-/// The curves servers before TLS 1.3 use; without the FFDHE groups, which would replace
-/// the server's own Diffie-Hellman parameters (RFC 7919).
+/// The curves of servers before TLS 1.3; without the FFDHE groups, which would replace the server's own Diffie-Hellman
+/// parameters (RFC 7919).
 const GROUPS_12: &[u16] = &[0x001d, 0x0017, 0x0018, 0x0019, 0x001e];
 
-/// ECDSA, RSA-PSS, EdDSA, ML-DSA, RSA PKCS#1, and SHA-1 and DSA for old servers.
+/// ECDSA, RSA-PSS, EdDSA, ML-DSA, RSA PKCS#1; SHA-1 and DSA for old servers.
 const SIGNATURES: &[u16] = &[
     0x0403, 0x0503, 0x0603, 0x0804, 0x0805, 0x0806, 0x0809, 0x080a, 0x080b, 0x0807, 0x0808, 0x0904, 0x0905, 0x0906,
     0x0401, 0x0501, 0x0601, 0x0402, 0x0203, 0x0201, 0x0202,
 ];
 
-/// One record with a ClientHello for one version and these suites; no server name.
+/// A record with a ClientHello for one version and these suites, without server name.
 ///
-/// The key share is 32 random bytes: a valid X25519 public key whose secret
-/// nobody knows. The handshake is never finished, so none is needed.
+/// The key share is 32 random bytes: a valid X25519 public key whose secret nobody knows, which suffices because the
+/// handshake is never completed.
 ///
-/// # Errors
-/// `None` if the system gives no random bytes.
+/// Returns `None` if the system has no random bytes.
 pub fn encode(version: TlsVersion, suites: &[u16]) -> Option<Vec<u8>> {
     let mut random = [0; 96];
     rand::fill(&mut random).ok()?;
@@ -61,7 +60,7 @@ pub fn encode(version: TlsVersion, suites: &[u16]) -> Option<Vec<u8>> {
     if version != TlsVersion::Ssl3 {
         prefixed16(&mut body, |body| extensions(body, version, key_share));
     }
-    // Old servers refuse a record version they do not know.
+    // Old servers refuse an unknown record version.
     let record_version = match version {
         TlsVersion::Ssl3 => TlsVersion::Ssl3,
         _ => TlsVersion::Tls10,

@@ -1,23 +1,23 @@
-//! One certificate, named by the SHA-256 of its DER.
+//! Fingerprints of certificates.
 
 use std::{fmt, str::FromStr};
 
 use aws_lc_rs::digest;
 use data_encoding::HEXLOWER;
 
-/// SHA-256 of a certificate as DER, which is what `openssl x509 -fingerprint -sha256` shows.
+/// SHA-256 of a certificate's DER, as shown by `openssl x509 -fingerprint -sha256`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(try_from = "String")]
 pub struct Fingerprint([u8; 32]);
 
-/// A text that is none.
+/// The text is not a fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a fingerprint is the SHA-256 of a certificate: 64 hexadecimal digits, with or without colons")]
 pub struct NotAFingerprint;
 
 impl Fingerprint {
-    /// Of that certificate.
-    pub fn of(der: &[u8]) -> Self {
+    /// Computes the fingerprint of a DER certificate.
+    pub fn from_der(der: &[u8]) -> Self {
         let mut bytes = [0; 32];
         for (byte, hashed) in bytes.iter_mut().zip(digest::digest(&digest::SHA256, der).as_ref()) {
             *byte = *hashed;
@@ -33,7 +33,7 @@ impl Fingerprint {
 impl FromStr for Fingerprint {
     type Err = NotAFingerprint;
 
-    /// Reads hexadecimal digits of either case, as they are or with colons as OpenSSL writes them.
+    /// Parses hexadecimal digits of either case, with or without OpenSSL's colons.
     fn from_str(text: &str) -> Result<Self, NotAFingerprint> {
         let digits = text.bytes().filter(|byte| *byte != b':').map(|byte| char::from(byte).to_digit(16));
         let digits: Vec<u8> = digits
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn fingerprints_are_read_as_they_are_written() {
-        let one = Fingerprint::of(b"one");
+        let one = Fingerprint::from_der(b"one");
         let plain = one.to_string();
         let pairs: Vec<String> = plain.as_bytes().chunks(2).map(|c| String::from_utf8_lossy(c).into_owned()).collect();
         assert_eq!(plain.parse(), Ok(one));

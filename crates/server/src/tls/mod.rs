@@ -1,5 +1,5 @@
-//! TLS from both sides of trust: connections that must be safe (rustls, our
-//! verifier) and probes that must understand everything (own messages).
+//! TLS for two purposes: secure connections (rustls with this crate's verifier), and probes that must understand every
+//! version (own messages).
 
 use std::fmt;
 
@@ -35,10 +35,10 @@ pub enum TlsVersion {
 }
 
 impl TlsVersion {
-    /// Every version, oldest first.
+    /// All versions, oldest first.
     pub const ALL: [Self; 5] = [Self::Ssl3, Self::Tls10, Self::Tls11, Self::Tls12, Self::Tls13];
 
-    /// Its number on the wire.
+    /// Its number in the protocol.
     pub fn wire(self) -> u16 {
         match self {
             Self::Ssl3 => 0x0300,
@@ -54,7 +54,7 @@ impl TlsVersion {
         Self::ALL.into_iter().find(|version| version.wire() == number)
     }
 
-    /// As the servers' `tls_version` variable spells it.
+    /// Its name in the servers' `tls_version` variable.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ssl3 => "SSLv3",

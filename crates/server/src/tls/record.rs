@@ -1,23 +1,23 @@
-//! Takes TLS records and handshake messages out of a byte stream.
+//! Splits a byte stream into TLS records and handshake messages.
 //!
-//! Source: RFC 8446 sections 4 and 5.1; SSL 3.0 to TLS 1.2 frame alike.
+//! Source: RFC 8446 sections 4 and 5.1; SSL 3.0 to TLS 1.2 use the same framing.
 
 use crate::bytes::Bytes;
 
-/// More than any honest first flight: the largest certificate chains stay below 100 KiB.
+/// Maximum size of a first flight; the largest certificate chains stay below 100 KiB.
 pub const MAX_FLIGHT_BYTES: usize = 256 * 1024;
 
-/// A record may carry 2^14 bytes and some expansion.
+/// A record may have 2^14 bytes and some expansion.
 const MAX_RECORD_BYTES: usize = 16_384 + 2048;
 
-/// Something a server says before encryption begins.
+/// A message that the server sends before encryption starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// A handshake message.
     Handshake {
         /// `HandshakeType`.
         kind: u8,
-        /// Its body, without type and length.
+        /// Body without type and length.
         body: Vec<u8>,
     },
     /// An alert.
@@ -27,15 +27,15 @@ pub enum Message {
         /// `AlertDescription`.
         description: u8,
     },
-    /// A record of another type: encrypted data, or the change of ciphers.
+    /// A record of another type: encrypted data, or ChangeCipherSpec.
     Other(u8),
 }
 
-/// Bytes that are not TLS, or too many of them.
+/// The bytes are not TLS, or too many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotTls;
 
-/// Collects bytes until they make messages; holds at most [`MAX_FLIGHT_BYTES`].
+/// Collects bytes into messages; buffers at most [`MAX_FLIGHT_BYTES`].
 #[derive(Debug, Default)]
 pub struct Deframer {
     raw: Vec<u8>,
@@ -47,7 +47,7 @@ impl Deframer {
     /// Adds received bytes.
     ///
     /// # Errors
-    /// [`NotTls`] if the flight is longer than any honest one.
+    /// [`NotTls`] if the flight exceeds the limit.
     pub fn push(&mut self, bytes: &[u8]) -> Result<(), NotTls> {
         self.received = self.received.saturating_add(bytes.len());
         if self.received > MAX_FLIGHT_BYTES {
@@ -57,12 +57,12 @@ impl Deframer {
         Ok(())
     }
 
-    /// Bytes that no message was made of yet: after [`NotTls`], what came instead.
+    /// Bytes not yet used for a message: after [`NotTls`], what was received instead.
     pub fn unread(&self) -> &[u8] {
         &self.raw
     }
 
-    /// The next whole message; `None` if more bytes are needed.
+    /// The next complete message; `None` if more bytes are needed.
     ///
     /// # Errors
     /// [`NotTls`] if the bytes cannot be TLS.
@@ -127,17 +127,17 @@ pub(crate) fn handshake_record(version: u16, kind: u8, body: &[u8]) -> Vec<u8> {
     record
 }
 
-/// Appends what `fill` writes, with its length in two bytes in front.
+/// Appends the output of `fill`, preceded by its length in two bytes.
 pub(crate) fn prefixed16(out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
     let mut inner = Vec::new();
     fill(&mut inner);
-    // Everything we write is far below 64 KiB.
+    // Everything written here is far below 64 KiB.
     let length = u16::try_from(inner.len()).unwrap_or(u16::MAX);
     out.extend_from_slice(&length.to_be_bytes());
     out.extend_from_slice(&inner);
 }
 
-/// The registered name of an alert.
+/// IANA name of an alert.
 pub fn alert_name(description: u8) -> String {
     match description {
         0 => "close_notify",

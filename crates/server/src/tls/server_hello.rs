@@ -1,36 +1,36 @@
-//! What a server answers to a ClientHello before encryption begins.
+//! Parses a server's answer to a ClientHello, before encryption starts.
 //!
 //! Source: RFC 8446 sections 4.1.3 and 4.1.4, RFC 5246 section 7.4, RFC 8422 section 5.4.
 
 use crate::{bytes::Bytes, certificate::modulus_bits, tls::suites};
 
-/// The `random` by which a ServerHello says it is a HelloRetryRequest.
+/// The `random` that marks a HelloRetryRequest.
 const RETRY_RANDOM: [u8; 32] = [
     0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11,
     0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
-/// Certificates in a chain we look at.
+/// Maximum number of certificates in a chain.
 const MAX_CHAIN: usize = 32;
 
-/// The server's choices.
+/// The server's choices in a ServerHello.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerHello {
-    /// Version number, from `supported_versions` if it is there.
+    /// Version number, from `supported_versions` if present.
     pub version: u16,
-    /// Suite.
+    /// Cipher suite.
     pub suite: u16,
-    /// It asks for another key share; version, suite and group are chosen all the same.
+    /// Whether it is a HelloRetryRequest; version, suite and group are chosen all the same.
     pub retry: bool,
     /// Key share group (TLS 1.3).
     pub group: Option<u16>,
-    /// `renegotiation_info` is there (RFC 5746).
+    /// Whether `renegotiation_info` is present (RFC 5746).
     pub secure_renegotiation: bool,
-    /// `extended_master_secret` is there (RFC 7627).
+    /// Whether `extended_master_secret` is present (RFC 7627).
     pub extended_master_secret: bool,
 }
 
-/// Reads a ServerHello's body; `None` if it is none.
+/// Parses a ServerHello's body; `None` if it is malformed.
 pub fn parse(body: &[u8]) -> Option<ServerHello> {
     let mut bytes = Bytes::new(body);
     let mut hello = ServerHello {
@@ -77,7 +77,7 @@ pub fn certificates(body: &[u8]) -> Option<Vec<Vec<u8>>> {
     Some(chain)
 }
 
-/// What a ServerKeyExchange shows.
+/// Parameters in a ServerKeyExchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyExchange {
     /// A named curve.
@@ -86,12 +86,12 @@ pub enum KeyExchange {
     FiniteField(u32),
 }
 
-/// Reads a ServerKeyExchange's parameters for the suite that was chosen.
+/// Parses a ServerKeyExchange for the chosen suite.
 pub fn key_exchange(suite: u16, body: &[u8]) -> Option<KeyExchange> {
     let name = suites::name(suite);
     let mut bytes = Bytes::new(body);
     if name.contains("ECDH") {
-        // 3: named_curve; explicit curves are of no use to anyone.
+        // 3: named_curve. Explicit curves are not used in practice.
         (bytes.u8()? == 3).then_some(())?;
         bytes.u16_be().map(KeyExchange::Curve)
     } else if name.contains("DH") {
@@ -101,7 +101,7 @@ pub fn key_exchange(suite: u16, body: &[u8]) -> Option<KeyExchange> {
     }
 }
 
-/// The registered name of a group, or its number.
+/// IANA name of a group, or its number.
 pub fn group_name(group: u16) -> String {
     match group {
         0x0013 => "secp192r1",

@@ -1,11 +1,11 @@
-//! Cipher suites by number, and how much each is worth.
+//! Cipher suites by number, and their strength.
 //!
-//! Source: IANA "TLS Cipher Suites" registry. PSK, SRP and Kerberos suites are
-//! left out: no MySQL-family server can be configured for them.
+//! Source: IANA "TLS Cipher Suites" registry. PSK, SRP and Kerberos suites are omitted: no MySQL-family server can be
+//! configured for them.
 
 use crate::tls::TlsVersion;
 
-/// Number and registered name of every suite a probe offers, by number.
+/// Number and IANA name of every suite that a probe offers, by number.
 pub const SUITES: &[(u16, &str)] = &[
     (0x0001, "TLS_RSA_WITH_NULL_MD5"),
     (0x0002, "TLS_RSA_WITH_NULL_SHA"),
@@ -166,7 +166,7 @@ pub const SUITES: &[(u16, &str)] = &[
     (0xccaa, "TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256"),
 ];
 
-/// The registered name, or `0x` and four digits for a number not in [`SUITES`].
+/// IANA name, or `0x` and four digits for a number not in [`SUITES`].
 pub fn name(id: u16) -> String {
     known(id).map_or_else(|| format!("{id:#06x}"), ToOwned::to_owned)
 }
@@ -176,26 +176,26 @@ fn known(id: u16) -> Option<&'static str> {
     SUITES.get(position).map(|(_, name)| *name)
 }
 
-/// What a suite is worth, worst first.
+/// Strength of a suite, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Strength {
-    /// No encryption, no authentication, or a cipher that can be broken:
-    /// NULL, anonymous, EXPORT, DES, 3DES, RC2, RC4, IDEA, SEED or MD5.
+    /// No encryption, no authentication, or a breakable cipher: NULL, anonymous, EXPORT, DES, 3DES, RC2, RC4, IDEA,
+    /// SEED or MD5.
     Broken,
-    /// One stolen server key opens every recorded connection.
+    /// One stolen server key decrypts every recorded connection.
     NoForwardSecrecy,
     /// Forward secret, but CBC with a separate MAC.
     NotAead,
-    /// Forward secret and authenticated.
+    /// Forward secret and AEAD.
     Good,
 }
 
 impl Strength {
-    /// Every grade, worst first.
+    /// All strengths, weakest first.
     pub const ALL: [Self; 4] = [Self::Broken, Self::NoForwardSecrecy, Self::NotAead, Self::Good];
 }
 
-/// Judges a suite by its name; unknown ones count as broken.
+/// Strength of a suite, by its name; unknown ones count as broken.
 pub fn strength(id: u16) -> Strength {
     const BROKEN: [&str; 8] = ["NULL", "anon", "EXPORT", "DES", "RC2", "RC4", "IDEA", "SEED"];
     let Some(name) = known(id) else {
@@ -215,14 +215,14 @@ pub fn strength(id: u16) -> Strength {
     }
 }
 
-/// The suites that make sense in one version.
+/// The suites that can be used with a version.
 pub fn candidates(version: TlsVersion) -> impl Iterator<Item = u16> {
     SUITES.iter().map(|(id, _)| *id).filter(move |id| {
         let is_tls13 = id >> 8 == 0x13;
         match version {
             TlsVersion::Tls13 => is_tls13,
             TlsVersion::Tls12 => !is_tls13,
-            // Suites with their own hash or an AEAD came with TLS 1.2.
+            // Suites with their own hash or an AEAD exist since TLS 1.2.
             _ => {
                 !is_tls13
                     && known(*id)

@@ -1,8 +1,7 @@
-//! Judges a server's certificate as MySQL clients do, with rustls' hands.
+//! Verifies a server's certificate as MySQL clients do, as a verifier of rustls.
 //!
-//! Chains are built by webpki. Two kinds it does not take as a server's
-//! certificate are real on these servers and judged here: X.509 version 1, and
-//! a certificate that is itself in the CA file.
+//! webpki builds the chains. It does not accept two kinds of server certificates that occur on these servers and are
+//! handled here: X.509 version 1, and a certificate that is itself in the CA file.
 
 use std::{fmt, sync::Arc};
 
@@ -21,20 +20,20 @@ use crate::{
     tls::Fingerprint,
 };
 
-/// What is asked of the certificate.
+/// Requirements on the certificate.
 #[derive(Clone, Debug)]
 pub(crate) enum Demand {
-    /// Nothing: encryption only.
+    /// None: encryption only.
     Nothing,
-    /// That whoever answers holds the key of his certificate.
+    /// The server must prove possession of the certificate's key.
     Key,
-    /// It must lead to one of these certificates.
+    /// One of these certificates must have issued it.
     Issuer(Vec<CertificateDer<'static>>),
-    /// As above, and it must be for this host.
+    /// As above, and it must be valid for this host.
     IssuerAndName(Vec<CertificateDer<'static>>, String),
 }
 
-/// Our judgement, carried through rustls to the caller.
+/// The verdict, passed through rustls to the caller.
 #[derive(Clone, Debug)]
 pub(crate) enum Rejection {
     Untrusted(Untrusted),
@@ -67,14 +66,14 @@ impl From<Rejection> for Error {
     }
 }
 
-/// The library checks no signature by a shorter RSA key, so that a good one looks like a bad one.
-const SHORTEST_RSA_BITS: usize = 2048;
+/// webpki verifies no signature by a shorter RSA key, so that even a valid one fails.
+const MIN_RSA_BITS: usize = 2048;
 
-/// The verifier given to rustls.
+/// The verifier for rustls.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     demand: Demand,
-    /// If there are any, it must be one of these besides.
+    /// If not empty, the certificate must also be one of these.
     pinned: Vec<Fingerprint>,
     algorithms: WebPkiSupportedAlgorithms,
 }
@@ -84,20 +83,21 @@ impl Verifier {
         Self { demand, pinned, algorithms }
     }
 
-    /// Whether the certificate may be of a kind whose key cannot be checked: what trusts nobody goes on without.
+    /// Whether the proof of the key may be skipped, if the key is of a kind that cannot be verified: only when nothing
+    /// is trusted.
     fn goes_without_key(&self, certificate: &CertificateDer<'_>) -> bool {
         matches!(self.demand, Demand::Key) && self.pinned.is_empty() && !key_is_checked(certificate)
     }
 
     fn is_pinned(&self, certificate: &CertificateDer<'_>) -> Result<(), Rejection> {
-        let found = Fingerprint::of(certificate);
+        let found = Fingerprint::from_der(certificate);
         if self.pinned.is_empty() || self.pinned.contains(&found) {
             return Ok(());
         }
         Err(Rejection::Untrusted(Untrusted::OtherFingerprint { found }))
     }
 
-    /// Checks the peer's proof that it holds the certificate's key.
+    /// Verifies the peer's proof that it has the certificate's key.
     fn signature(
         &self,
         message: &[u8],
@@ -178,16 +178,16 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Whether a finished handshake with [`Demand::Key`] shows that the server holds this certificate's key.
+/// Whether a completed handshake with [`Demand::Key`] proves possession of this certificate's key.
 pub(crate) fn key_is_checked(certificate: &CertificateDer<'_>) -> bool {
     parsed(certificate).is_ok_and(|parsed| !has_short_key(&parsed))
 }
 
 fn has_short_key(certificate: &X509Certificate<'_>) -> bool {
-    matches!(certificate.public_key().parsed(), Ok(PublicKey::RSA(key)) if key.key_size() < SHORTEST_RSA_BITS)
+    matches!(certificate.public_key().parsed(), Ok(PublicKey::RSA(key)) if key.key_size() < MIN_RSA_BITS)
 }
 
-/// Checks that `end_entity` leads to one of `trusted` and is valid now.
+/// Checks that one of `trusted` has issued `end_entity`, and that it is valid now.
 pub(crate) fn chain(
     end_entity: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],
@@ -210,7 +210,7 @@ pub(crate) fn chain(
         Ok(leaf.subject_public_key_info())
     });
     match judged {
-        // The handshake is checked with the key as the other parser reads it.
+        // The handshake is verified with the key as parsed by the other parser.
         Ok(key) if key.as_ref() == parsed(end_entity)?.public_key().raw => Ok(()),
         Ok(_) => Err(Rejection::Untrusted(Untrusted::Malformed("its key can be read in two ways".to_owned()))),
         Err(webpki::Error::UnsupportedCertVersion) => version1(&parsed(end_entity)?, trusted, algorithms, now),
@@ -218,8 +218,7 @@ pub(crate) fn chain(
     }
 }
 
-/// A version 1 certificate has no extensions to obey: it is good if one of
-/// the trusted certificates has signed it.
+/// A version 1 certificate has no extensions: it is valid if one of the trusted certificates has signed it.
 fn version1(
     leaf: &X509Certificate<'_>,
     trusted: &[CertificateDer<'_>],
@@ -252,7 +251,7 @@ fn version1(
     Err(Rejection::Untrusted(why))
 }
 
-/// DER of the signature algorithm's OID, for the ones a certificate may be signed with today.
+/// DER of the signature algorithm's OID, for the algorithms that are safe today.
 fn signature_hash(oid: &str) -> Option<&'static [u8]> {
     Some(match oid {
         // sha256, sha384, sha512WithRSAEncryption.

@@ -1,4 +1,4 @@
-//! Whether anybody writes down who did what.
+//! Whether an audit log is written.
 
 checks! {
     CHECKS:

@@ -31,7 +31,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// What writes an audit log, and the variable that can silence it.
+/// What writes an audit log, and the variable that can disable it.
 enum Auditor<'a> {
     Plugin(Plugin<'a>),
     Component(&'a str),
@@ -95,7 +95,7 @@ impl Auditor<'_> {
     }
 }
 
-/// The variable that keeps a loaded auditor quiet, if one does.
+/// The variable that disables a loaded audit plug-in, if one does.
 fn silenced<'a>(sql: &'a SqlFacts, auditor: &Auditor<'_>) -> Option<(&'static str, &'a str, &'static str)> {
     let is = |name: &'static str, quiet: &str| {
         sql.variable_or_none(name).filter(|value| value.eq_ignore_ascii_case(quiet)).map(|value| (name, value))
@@ -116,7 +116,7 @@ fn silenced<'a>(sql: &'a SqlFacts, auditor: &Auditor<'_>) -> Option<(&'static st
 }
 
 fn none_loaded(sql: &SqlFacts, plugins: &[Plugin<'_>]) -> Seen<Verdict> {
-    // Components are the only form of the newer audit logs: without their list nothing is proven.
+    // The newer audit logs are components: without the list of components nothing is proven.
     if sql.mysql_since(8, 0, 0) {
         sql.rows("components")?;
     }

@@ -26,14 +26,14 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// Percona's PAM, MySQL's PAM and simple LDAP, MariaDB's PAM, and the client side name some sites store.
+/// Percona's PAM, MySQL's PAM and simple LDAP, MariaDB's PAM, and the client-side name that some sites store.
 const CLEARTEXT: &[&str] =
     &["auth_pam", "auth_pam_compat", "authentication_pam", "authentication_ldap_simple", "mysql_clear_password", "pam"];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let (sql, accounts) = logins(cx)?;
     let cleartext: Vec<_> = accounts.iter().filter(|account| has_plugin(account, CLEARTEXT)).collect();
-    // Old servers lack the variable, and then nothing but the account can ask for TLS.
+    // Old servers lack the variable; then only the account can require TLS.
     let everywhere = sql.variable_or_none("require_secure_transport").is_some_and(is_on);
     let mut verdict = Verdict::new();
     for account in &cleartext {

@@ -29,7 +29,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let (sql, accounts) = logins(cx)?;
     let mut verdict = Verdict::new();
     for account in &accounts {
-        if let Some(ruling) = open_door(sql, account) {
+        if let Some(ruling) = open_account(sql, account) {
             verdict.push(ruling.evidence(account_evidence(sql, account)));
         }
     }
@@ -41,7 +41,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-fn open_door(sql: &SqlFacts, account: &Account<'_>) -> Option<Ruling> {
+fn open_account(sql: &SqlFacts, account: &Account<'_>) -> Option<Ruling> {
     let name = account.quoted();
     let empty = account.empty_credential && by_password(account);
     if account.user.is_empty() {
@@ -49,7 +49,7 @@ fn open_door(sql: &SqlFacts, account: &Account<'_>) -> Option<Ruling> {
         let what = if empty { "without a password" } else { "for any name" };
         return Some(
             Ruling::fail(&name, Grade::Reported, format!("anonymous account {name} lets in {what}"))
-                // With PAM or LDAP behind it, it is the documented way to map groups to accounts.
+                // With PAM or LDAP this is the documented way to map groups to accounts.
                 .severity(if external { Severity::Medium } else { Severity::Critical })
                 .fix(Remedy::statement(format!("DROP USER {name}"))),
         );
@@ -62,7 +62,7 @@ fn open_door(sql: &SqlFacts, account: &Account<'_>) -> Option<Ruling> {
 
 fn password(sql: &SqlFacts, account: &Account<'_>) -> String {
     let name = account.quoted();
-    // Built in from there on; a connection over TCP never passes it.
+    // Built in since then; a TCP connection never passes it.
     if sql.mariadb_since(10, 4, 3) && account.user == "root" && account.host == "localhost" {
         return format!("ALTER USER {name} IDENTIFIED VIA unix_socket");
     }

@@ -54,10 +54,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     for account in &accounts {
         let key = key_of(account.user, account.host);
         if admins.contains(&key) {
-            // Whether an administrator may come from elsewhere is `auth-root-remote`.
+            // Whether an administrator may connect from another host is checked by `auth-root-remote`.
             expected = expected.saturating_add(1);
         } else if let Some(powers) = powers.get(&key) {
-            verdict.push(too_mighty(sql, account, powers, &own));
+            verdict.push(too_powerful(sql, account, powers, &own));
         }
     }
     let words = format!("only administrators have such privileges ({expected} of {} accounts)", accounts.len());
@@ -65,7 +65,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// What each account has by itself or through roles.
+/// Privileges of each account, its own and through roles.
 fn powers<'a>(sql: &SqlFacts, accounts: &[Account<'_>], own: &Powers<'a>) -> Powers<'a> {
     let names: BTreeSet<&str> = own.values().flatten().copied().collect();
     let mut powers = Powers::new();
@@ -93,7 +93,7 @@ fn own_powers<'a>(sql: &'a SqlFacts, accounts: &[Account<'_>]) -> Seen<Powers<'a
     Ok(powers)
 }
 
-fn too_mighty(sql: &SqlFacts, account: &Account<'_>, powers: &BTreeSet<&str>, own: &Powers<'_>) -> Ruling {
+fn too_powerful(sql: &SqlFacts, account: &Account<'_>, powers: &BTreeSet<&str>, own: &Powers<'_>) -> Ruling {
     let name = account.quoted();
     let list = powers.iter().copied().collect::<Vec<_>>().join(", ");
     let from = if from_here_only(sql, account) { "this host" } else { "other hosts" };

@@ -1,4 +1,4 @@
-//! Accounts: who can log in, with which proof, from where, and with which power.
+//! Accounts: who can log in, how, from where, and with which privileges.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +18,7 @@ checks! {
     key_admins,
 }
 
-/// Plug-ins whose stored credential is a password hash, so that an empty one lets anybody in.
+/// Plug-ins whose stored credential is a password hash, so that an empty one means no password.
 const PASSWORD_PLUGINS: &[&str] = &[
     "",
     "mysql_native_password",
@@ -29,10 +29,10 @@ const PASSWORD_PLUGINS: &[&str] = &[
     "parsec",
 ];
 
-/// Every account and role of the server.
+/// All accounts and roles of the server.
 ///
 /// # Errors
-/// [`Unseen`] if the server refused, or gave no account at all, which no server has.
+/// [`Unseen`] if the server refused, or returned no account, which cannot be.
 fn all_accounts<'a>(cx: &'a Context<'_>) -> Seen<(&'a SqlFacts, Vec<Account<'a>>)> {
     let sql = cx.facts.sql()?;
     let accounts = sql.accounts()?;
@@ -46,10 +46,10 @@ fn all_accounts<'a>(cx: &'a Context<'_>) -> Seen<(&'a SqlFacts, Vec<Account<'a>>
     Ok((sql, accounts))
 }
 
-/// Accounts that somebody can log in with: no roles, nothing locked, none of the server's own.
+/// Accounts that can log in: no roles, no locked accounts, no internal ones.
 ///
 /// # Errors
-/// As [`all_accounts`].
+/// Those of [`all_accounts`].
 pub(super) fn logins<'a>(cx: &'a Context<'_>) -> Seen<(&'a SqlFacts, Vec<Account<'a>>)> {
     let (sql, accounts) = all_accounts(cx)?;
     let usable = |account: &Account<'_>| {
@@ -58,22 +58,22 @@ pub(super) fn logins<'a>(cx: &'a Context<'_>) -> Seen<(&'a SqlFacts, Vec<Account
     Ok((sql, accounts.into_iter().filter(usable).collect()))
 }
 
-/// The plug-ins that an account may log in with; MariaDB joins alternatives with a comma.
+/// Authentication plug-ins of an account; MariaDB separates alternatives by commas.
 fn plugins<'a>(account: &Account<'a>) -> impl Iterator<Item = &'a str> {
     account.plugin.split([',', '|']).map(str::trim)
 }
 
-/// Whether one of an account's plug-ins is one of these.
+/// Whether the account uses one of these plug-ins.
 fn has_plugin(account: &Account<'_>, names: &[&str]) -> bool {
     plugins(account).any(|plugin| names.iter().any(|name| plugin.eq_ignore_ascii_case(name)))
 }
 
-/// Whether the account's way in is a password kept by the server.
+/// Whether the account logs in with a password that the server stores.
 fn by_password(account: &Account<'_>) -> bool {
     has_plugin(account, PASSWORD_PLUGINS)
 }
 
-/// Whether only this host can use it: also MariaDB's `root@HOSTNAME`, which its installer makes.
+/// Whether only this host can use it; includes MariaDB's `root@HOSTNAME`, created by its installer.
 pub(super) fn from_here_only(sql: &SqlFacts, account: &Account<'_>) -> bool {
     account.local_only()
         || (!sql.identity.hostname.is_empty() && account.host.eq_ignore_ascii_case(&sql.identity.hostname))
@@ -93,27 +93,27 @@ fn account_evidence(sql: &SqlFacts, account: &Account<'_>) -> Evidence {
     sql.evidence("accounts", answer)
 }
 
-/// An account or role by user and host, for looking up what a role gives.
+/// An account or role by user and host, to look up the grants of roles.
 pub(super) type Key = (String, String);
 
 pub(super) fn key_of(user: &str, host: &str) -> Key {
     (user.to_owned(), host.to_ascii_lowercase())
 }
 
-/// Who is an administrator by own grants or through roles, however nested.
+/// Administrators, by own grants or through nested roles.
 fn administrators(sql: &SqlFacts, accounts: &[Account<'_>]) -> HashSet<Key> {
     holders(sql, accounts, |account| account.administrator)
 }
 
-/// Who has what `own` tells of an account's own grants, roles' members included.
+/// Accounts for which `own` holds by their own grants or through roles.
 ///
-/// Servers without roles, and answers that could not be had, give own grants only.
+/// Without roles, or if they are unknown, only own grants count.
 pub(super) fn holders(sql: &SqlFacts, accounts: &[Account<'_>], own: impl Fn(&Account<'_>) -> bool) -> HashSet<Key> {
     let own = accounts.iter().filter(|account| own(account));
     spread(sql, accounts, own.map(|account| key_of(account.user, account.host)).collect())
 }
 
-/// These accounts and roles, and whoever may take on one of the roles.
+/// These accounts and roles, and everyone who may activate one of the roles.
 fn spread(sql: &SqlFacts, accounts: &[Account<'_>], mut holders: HashSet<Key>) -> HashSet<Key> {
     let mut members: HashMap<Key, Vec<Key>> = HashMap::new();
     for edge in sql.rows("role_edges").unwrap_or_default() {
@@ -135,7 +135,7 @@ fn spread(sql: &SqlFacts, accounts: &[Account<'_>], mut holders: HashSet<Key>) -
     holders
 }
 
-/// Roles that every account has without being named: MariaDB's PUBLIC (10.11), MySQL's `mandatory_roles`.
+/// Roles that every account has implicitly: MariaDB's PUBLIC (10.11), MySQL's `mandatory_roles`.
 fn roles_of_all(sql: &SqlFacts) -> Vec<Key> {
     if sql.is_mariadb() {
         return vec![key_of("PUBLIC", "")];

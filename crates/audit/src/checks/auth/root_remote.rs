@@ -57,7 +57,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// An account of the same name on this host is the rule, and RENAME USER refuses to replace it.
+/// Usually an account of the same name exists for this host, and RENAME USER refuses to replace it.
 fn fix(account: &Account<'_>, everybody: &[Account<'_>]) -> Remedy {
     let (name, here) = (account.quoted(), account.quoted_at("localhost"));
     if everybody.iter().any(|other| other.user == account.user && other.host == "localhost") {

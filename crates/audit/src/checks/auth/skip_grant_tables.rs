@@ -58,7 +58,7 @@ fn running_without(sql: &SqlFacts) -> Option<Ruling> {
     {
         return Some(fail(sql.evidence("grants", format!("error 1290: {message}"))));
     }
-    // The name that MySQL gives to every session of such a server.
+    // MySQL's account name in every session of such a server.
     if sql.session.account.contains("skip-grants user") {
         return Some(fail(Evidence::Query {
             sql: "SELECT CURRENT_USER()".to_owned(),
@@ -93,7 +93,7 @@ fn asked_for(host: &HostFacts, sql: Option<&SqlFacts>) -> Option<Ruling> {
     )
 }
 
-/// A server that answers SHOW GRANTS has its grants loaded.
+/// A server that answers SHOW GRANTS has loaded its grant tables.
 fn enforced(sql: &SqlFacts) -> Seen<Ruling> {
     let grants = sql.rows("grants")?;
     if grants.is_empty() {

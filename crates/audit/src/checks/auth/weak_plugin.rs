@@ -25,16 +25,16 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// What is wrong with an account's plug-in, and how much.
+/// What is wrong with an account's plug-in, and the severity.
 fn weakness(sql: &SqlFacts, account: &Account<'_>) -> Option<(&'static str, Severity)> {
     if has_plugin(account, &["mysql_old_password"]) {
         return Some(("a hash of the time before MySQL 4.1", Severity::High));
     }
-    // MariaDB's installer leaves `mysql_native_password` with a hash that no password has.
+    // MariaDB's installer creates `mysql_native_password` with a hash that no password matches.
     if has_plugin(account, &["mysql_native_password", ""]) && account.unusable_password != Some(true) {
         return Some(("unsalted SHA-1", Severity::Medium));
     }
-    // Before 8.0 it is the best that MySQL has.
+    // Before 8.0 MySQL has nothing better.
     if has_plugin(account, &["sha256_password"]) && sql.mysql_since(8, 0, 0) {
         return Some(("sha256_password, which is deprecated", Severity::Low));
     }
@@ -65,9 +65,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Whether the weak plug-in is one of several ways in, and it was not asked whether its password can match.
+/// Whether the weak plug-in is one of several alternatives, and it is unknown whether a password can match.
 ///
-/// Every fresh MariaDB has such an account: root with `invalid` as password hash, or through the socket.
+/// Every new MariaDB has such an account: root with the password hash `invalid`, or through the socket.
 fn undecided(account: &Account<'_>) -> bool {
     account.unusable_password.is_none() && super::plugins(account).count() > 1
 }

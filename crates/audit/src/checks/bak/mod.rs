@@ -16,12 +16,12 @@ checks! {
     redo_in_clear,
 }
 
-/// What a file of a backup is.
+/// Kind of a file in a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// Rows: a dump, an archive, a table's file.
+    /// With rows: a dump, an archive, a table's file.
     Rows,
-    /// What a physical backup needs besides: redo, undo, binary log, system tablespace.
+    /// Other files of a physical backup: redo, undo, binary log, system tablespace.
     Companion,
 }
 
@@ -39,7 +39,7 @@ fn part_of(artefact: &Artefact<'_>) -> Option<Part> {
     })
 }
 
-/// A clear file: a failure, unless the disk below covers it.
+/// A clear file fails, unless its disk is encrypted.
 fn clear(cx: &Context<'_>, artefact: &Artefact<'_>, words: &str, fix: impl Into<Remedy>) -> Ruling {
     let ruling = match artefact.disk_encryption() {
         Some(layer) => {
@@ -63,7 +63,7 @@ fn quote(cx: &Context<'_>, artefact: &Artefact<'_>) -> Vec<Evidence> {
     }
 }
 
-/// Directories that were walked for data or backups, each once.
+/// Directories searched for data or backups, each once.
 pub(super) fn looked_at(files: &FileFacts) -> Vec<&str> {
     let walked = files
         .roots
@@ -75,7 +75,7 @@ pub(super) fn looked_at(files: &FileFacts) -> Vec<&str> {
     paths
 }
 
-/// A directory that could not be walked.
+/// A directory that could not be read.
 pub(super) fn unseen_root(root: &Root) -> Unseen {
     Unseen {
         what: format!("{} {}", root.role.as_str(), root.path),

@@ -64,10 +64,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Whether a file belongs to the set of one of the tables: sets lie in directories of their own.
+/// Whether a file belongs to the same backup as one of the tables: each backup has its own directory.
 fn beside(artefact: &Artefact<'_>, tables: &[&&Artefact<'_>]) -> bool {
     let Some(set) = artefact.file.and_then(|file| Path::new(&file.path).parent()) else { return false };
-    // Redo may lie one level down, as `#innodb_redo/`.
+    // Redo files may be in the subdirectory `#innodb_redo/`.
     let set = if set.file_name().is_some_and(|name| name.to_string_lossy().starts_with('#')) {
         set.parent().unwrap_or(set)
     } else {
@@ -76,7 +76,7 @@ fn beside(artefact: &Artefact<'_>, tables: &[&&Artefact<'_>]) -> bool {
     tables.iter().any(|table| table.file.is_some_and(|file| Path::new(&file.path).starts_with(set)))
 }
 
-/// MySQL cannot encrypt `ibdata1`; what it holds is `rest-ibdata1-exposed`'s matter.
+/// MySQL cannot encrypt `ibdata1`; its content is checked by `rest-ibdata1-exposed`.
 fn is_system(artefact: &Artefact<'_>) -> bool {
     artefact.scan().is_some_and(|scan| scan.kind == TablespaceKind::System)
 }

@@ -60,7 +60,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Whether the running value is the one that `mysqld-auto.cnf` has, which is read after every option file.
+/// Whether the running value is that of `mysqld-auto.cnf`, which is read after all option files.
 fn is_persisted(sql: &SqlFacts, name: &str, value: &str) -> bool {
     let rows = sql.rows("persisted_variables").unwrap_or_default();
     let found = rows.iter().find(|row| row.text("name").eq_ignore_ascii_case(name));
@@ -71,7 +71,7 @@ fn overridden(host: &HostFacts, name: &str) -> bool {
     host.process.as_ref().is_some_and(|process| on_command_line(process, name).is_some())
 }
 
-/// Paths may be given relative to the data directory and shown absolute, or the other way.
+/// One path may be relative to the data directory and the other absolute.
 fn agrees(sql: &SqlFacts, written: &str, running: &str) -> bool {
     let absolute = |path: &str| std::path::Path::new(&sql.identity.datadir).join(path.trim_start_matches("./"));
     same_value(written, running) || absolute(written) == absolute(running)

@@ -33,7 +33,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     same_server(baseline, cx.facts)?;
     let rules = Rules { policy: cx.policy.clone(), only: cx.rules.only.clone(), ..Rules::default() };
     let mut before = judge_facts(baseline, &rules, baseline.collected_at);
-    // Closing checks have not all spoken yet on today's side.
+    // The closing checks are not complete for today's side.
     before.findings.retain(|finding| judging().any(|check| check.id == finding.id));
     let mut after = Outcome::empty(cx.now);
     after.findings = cx.findings.to_vec();
@@ -51,7 +51,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// A baseline of another server would call everything drift.
+/// A baseline of another server would report everything as drift.
 fn same_server(baseline: &Facts, today: &Facts) -> Seen<()> {
     let uuid = |facts: &Facts| {
         let sql = facts.sql.as_ref().and_then(|sql| sql.identity.server_uuid.clone());

@@ -24,7 +24,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// Checks and artefacts that wait for one missing thing.
+/// Checks and artefacts without a verdict because of one missing fact.
 #[derive(Default)]
 struct Missing<'a> {
     checks: BTreeSet<&'a str>,
@@ -35,9 +35,9 @@ struct Missing<'a> {
     results: usize,
 }
 
-/// Most pieces of evidence, and names in a sentence.
-const MOST_WHYS: usize = 20;
-const MOST_NAMES: usize = 4;
+/// Maximum number of reasons, and of names in a sentence.
+const MAX_REASONS: usize = 20;
+const MAX_NAMES: usize = 4;
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if cx.findings.is_empty() {
@@ -68,7 +68,7 @@ fn remedy(finding: &Finding) -> &str {
 
 /// What is missing, without the names of the artefacts that miss it, so that one step is one finding.
 fn thing(remedy: &str, artefact: &str) -> String {
-    // Whoever gives one grant gives it once, whatever else would do instead.
+    // Report a missing grant once, even if there are alternatives.
     if let Some((_, grant)) = remedy.split_once("GRANT ")
         && let Some((grant, _)) = grant.split_once(" TO ")
     {
@@ -112,7 +112,7 @@ impl<'a> Missing<'a> {
         let ruling = Ruling::fail(thing, Grade::Reported, message)
             .evidence(seen(format!("checks that wait for it: {checks}")))
             .fix(self.fix(thing));
-        self.whys.iter().take(MOST_WHYS).fold(ruling, |ruling, why| ruling.evidence(seen((*why).to_owned())))
+        self.whys.iter().take(MAX_REASONS).fold(ruling, |ruling, why| ruling.evidence(seen((*why).to_owned())))
     }
 
     fn fix(&self, thing: &str) -> String {
@@ -126,7 +126,7 @@ impl<'a> Missing<'a> {
 
 /// The first few names.
 fn some(names: &BTreeSet<&str>) -> String {
-    let shown: Vec<&str> = names.iter().copied().take(MOST_NAMES).collect();
+    let shown: Vec<&str> = names.iter().copied().take(MAX_NAMES).collect();
     match names.len().saturating_sub(shown.len()) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),

@@ -9,7 +9,7 @@ use crate::meaning::{ClosedBy, Exposes};
 
 mod transport;
 
-/// One of the checks that `sealant encrypt` asks for one by one.
+/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "ev-mismatch",
     title: "What the server says is contradicted by bytes or by the wire",
@@ -69,7 +69,7 @@ fn contradicted(cx: &Context<'_>, artefact: &Artefact<'_>) -> Ruling {
     artefact.evidence(cx.facts).into_iter().fold(ruling, Ruling::evidence)
 }
 
-/// Switches that govern files of which the server says nothing one by one.
+/// Variables for files whose state the server does not report individually.
 const SWITCHES: &[(&str, &[Kind], &str)] = &[
     ("binlog_encryption", &[Kind::BinaryLog, Kind::RelayLog], "binary and relay logs"),
     ("encrypt_binlog", &[Kind::BinaryLog, Kind::RelayLog], "binary and relay logs"),
@@ -77,7 +77,7 @@ const SWITCHES: &[(&str, &[Kind], &str)] = &[
     ("innodb_undo_log_encrypt", &[Kind::Undo], "undo tablespaces"),
 ];
 
-/// Compares each switch that is on with its files, and gives the number compared.
+/// Compares each enabled variable with its files; returns the number of files compared.
 fn switches(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
     let mut compared = 0_usize;
     for (name, kinds, words) in SWITCHES {
@@ -85,7 +85,7 @@ fn switches(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
             continue;
         }
         let seen = || cx.artefacts.iter().filter(|a| kinds.contains(&a.kind) && a.bytes.is_some() && !a.is_public());
-        // What the server itself calls encrypted is judged one by one.
+        // Files that the server itself reports as encrypted are judged individually.
         let clear: Vec<_> = seen().filter(|a| a.bytes == Some(State::Clear) && !a.contradicted()).collect();
         compared = compared.saturating_add(usize::from(seen().next().is_some()));
         if let Some(first) = clear.first() {
@@ -103,7 +103,7 @@ fn switches(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
 }
 
 fn temporary_files(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
-    // Which switch a file without a name follows is not seen: they promise something of it only together.
+    // It is unknown which variable applies to a file without a name, so the variables count only together.
     let all_on = TEMPORARY_FILE_SWITCHES.iter().filter_map(|name| sql.variable_or_none(name)).all(is_on);
     let promised = all_on && sql.variable_or_none("encrypt_tmp_files").is_some();
     let Some(files) = cx.facts.files.as_ref().filter(|_| promised) else { return 0 };

@@ -1,4 +1,4 @@
-//! Whether the evidence itself holds: contradictions, gaps, what the next start changes, what changed.
+//! Whether the evidence is reliable: contradictions, gaps, drift, and settings that the next start changes.
 
 checks! {
     CHECKS:
@@ -14,10 +14,10 @@ checks! {
     waiver_expired,
 }
 
-/// Variables that decide about encryption at rest, TLS, and what is written in clear.
+/// Variables that determine encryption at rest, TLS, and what is written in clear text.
 ///
-/// Those with `true` protect when they are on and are off by default, so that a value that nobody
-/// wrote down is lost at the next start; those with `false` have no such default.
+/// `true`: the variable protects when it is on and is off by default, so that a value that is not persisted is lost at
+/// the next start. `false`: there is no such default.
 const WATCHED: &[(&str, bool)] = &[
     ("innodb_redo_log_encrypt", true),
     ("innodb_undo_log_encrypt", true),
@@ -47,7 +47,7 @@ const WATCHED: &[(&str, bool)] = &[
     ("block_encryption_mode", false),
 ];
 
-/// Whether a value asks for protection: the switches' words, or a number of threads.
+/// Whether a value enables protection: the words of switches, or a number of threads.
 fn protects(value: &str) -> bool {
     let force = ["FORCE", "FORCE_PLUS_PERMANENT", "ONLINE_TO_KEYRING"];
     crate::facts::sql::is_on(value)

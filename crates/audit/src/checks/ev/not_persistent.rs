@@ -11,7 +11,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 
-/// One of the checks that `sealant encrypt` asks for one by one.
+/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "ev-not-persistent",
     title: "A protective setting is only in memory and lost at the next start",
@@ -30,17 +30,17 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-/// Where a running value comes from.
+/// Origin of a running value.
 enum Origin {
     /// Set at run time.
     Runtime,
-    /// Written down, or never touched.
+    /// Persisted, or the default.
     Kept,
-    /// The server does not tell.
+    /// Unknown.
     Untold,
 }
 
-/// What the next start will do with a value that was set at run time.
+/// Effect of the next start on a value that was set at run time.
 enum Next {
     Keeps,
     Loses,
@@ -54,13 +54,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let mut kept = 0_usize;
     for (name, default_off) in WATCHED {
         let Some(value) = sql.variable_or_none(name) else { continue };
-        // Losing a weaker value than the default is no loss.
+        // Losing a value weaker than the default does no harm.
         if *default_off && !protects(value) || is_default(sql, name, value) {
             continue;
         }
         match origin(sql, name) {
             Origin::Kept => kept = kept.saturating_add(1),
-            // Without a known default only a switch that is off by default tells of a hand that set it.
+            // Without a known default, only a switch that is off by default shows that somebody set it.
             Origin::Untold if !default_off => {}
             Origin::Runtime | Origin::Untold => match next_start(cx, sql, name, value) {
                 Next::Keeps => kept = kept.saturating_add(1),
@@ -82,7 +82,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Whether the next start comes to the same value by itself; the servers do not tell their defaults.
+/// Whether the next start yields the same value by default; servers do not report their defaults.
 ///
 /// Source: MySQL manual, "tls_version"; seen on MySQL 9.7, MariaDB 10.11 and 11.8.
 fn is_default(sql: &SqlFacts, name: &str, value: &str) -> bool {
@@ -93,7 +93,7 @@ fn is_default(sql: &SqlFacts, name: &str, value: &str) -> bool {
 fn origin(sql: &SqlFacts, name: &str) -> Origin {
     let Ok(rows) = sql.rows("variable_sources") else { return Origin::Untold };
     let Some(row) = rows.iter().find(|row| row.text("name").eq_ignore_ascii_case(name)) else {
-        // The answer leaves out compiled-in values; one without any row tells nothing.
+        // The result omits compiled-in values; if it has no rows, it shows nothing.
         return if rows.is_empty() { Origin::Untold } else { Origin::Kept };
     };
     match row.text("source").to_ascii_uppercase().as_str() {
@@ -108,7 +108,7 @@ fn next_start(cx: &Context<'_>, sql: &SqlFacts, name: &str, value: &str) -> Next
     let host = cx.facts.host.as_ref();
     let persisted = persisted(cx, sql, name);
     match &persisted {
-        // What is persisted wins over option files.
+        // Persisted values take precedence over option files.
         Some(Persisted::As(text)) if text.is_none_or(|text| as_good(text, value)) => return Next::Keeps,
         Some(Persisted::As(_)) => return Next::Loses,
         _ if host.is_some_and(|host| written_down(host, name, value)) => return Next::Keeps,
@@ -132,15 +132,15 @@ fn next_start(cx: &Context<'_>, sql: &SqlFacts, name: &str, value: &str) -> Next
     Next::Loses
 }
 
-/// What `mysqld-auto.cnf` makes of a variable.
+/// Entry of `mysqld-auto.cnf` for a variable.
 enum Persisted<'a> {
     /// Nothing.
     Absent,
-    /// This value; none if only the name was seen.
+    /// The value; `None` if only the name is known.
     As(Option<&'a str>),
 }
 
-/// None if neither the file nor its table was seen.
+/// `None` if neither the file nor its table was read.
 fn persisted<'a>(cx: &'a Context<'_>, sql: &'a SqlFacts, name: &str) -> Option<Persisted<'a>> {
     if let Ok(rows) = sql.rows("persisted_variables") {
         let row = rows.into_iter().find(|row| row.text("name").eq_ignore_ascii_case(name));
@@ -154,18 +154,18 @@ fn persisted<'a>(cx: &'a Context<'_>, sql: &'a SqlFacts, name: &str) -> Option<P
     match found {
         Some(true) => Some(Persisted::As(None)),
         Some(false) => Some(Persisted::Absent),
-        // A data directory without the file has nothing persisted.
+        // A data directory without the file has no persisted variables.
         None => files.data_seen().then_some(Persisted::Absent),
     }
 }
 
-/// Whether the next start's value protects as this one does.
+/// Whether the value after the next start protects as well as this one.
 fn as_good(next: &str, value: &str) -> bool {
     same_value(next, value) || (protects(next) && protects(value))
 }
 
 fn written_down(host: &HostFacts, name: &str, value: &str) -> bool {
-    // The command line wins over option files.
+    // The command line takes precedence over option files.
     match host.process.as_ref().and_then(|process| on_command_line(process, name)) {
         Some(argument) => as_good(argument.value(), value),
         None => option(host, SERVER_GROUPS, name).is_some_and(|set| as_good(set.value(), value)),

@@ -29,7 +29,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// A port that the server can listen on: name, the variable with its number, the one with its address.
+/// A port that the server can listen on: name, variable of its number, variable of its address.
 const PORTS: &[(&str, &str, &str)] = &[
     ("classic protocol", "port", "bind_address"),
     ("X Protocol", "mysqlx_port", "mysqlx_bind_address"),
@@ -55,7 +55,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 fn by_listeners(process: &Process, sql: Option<&SqlFacts>) -> Verdict {
     let source = || format!("listening sockets of process {}", process.pid);
     let mut verdict = Verdict::new();
-    // One port has a socket for each family of addresses.
+    // A port has a socket for each address family.
     let mut open: BTreeMap<(String, Option<&'static str>), Vec<&str>> = BTreeMap::new();
     for listener in process.listeners.iter().filter(|listener| is_wildcard_socket(listener)) {
         open.entry(name_of(listener, sql)).or_default().push(listener);
@@ -91,7 +91,7 @@ fn name_of(listener: &str, sql: Option<&SqlFacts>) -> (String, Option<&'static s
     let is = |variable: &str| sql.and_then(|sql| sql.variable_or_none(variable)) == Some(port);
     match PORTS.iter().find(|(_, variable, _)| is(variable)) {
         Some((name, _, address)) => (format!("{name} (port {port})"), Some(*address)),
-        // MariaDB's and Percona's, at the same addresses as the first.
+        // MariaDB's and Percona's extra port, at the same addresses as the main port.
         None if is("extra_port") => (format!("extra port (port {port})"), Some("bind_address")),
         None if groups_port(sql) == Some(port) => (format!("group communication (port {port})"), Some(GROUPS_ADDRESS)),
         None => (format!("port {port}"), None),
@@ -107,13 +107,13 @@ fn by_variables(sql: &SqlFacts) -> Seen<Verdict> {
         let pass = Ruling::pass("server", Grade::Declared, "the server listens on no port: skip_networking is on");
         return Ok(Verdict::one(pass.evidence(sql.variable_evidence("skip_networking"))));
     }
-    // Old servers lack X Protocol and the administrative port; none lacks this one.
+    // Old servers lack the X Protocol and the administrative port, but every server has this one.
     sql.variable("bind_address")?;
     let mut verdict = Verdict::new();
     let mut bound = Vec::new();
     for (name, _, variable) in PORTS {
         let Some(value) = sql.variable_or_none(variable) else { continue };
-        // Without admin_address there is no administrative port, without the plug-in no X Protocol.
+        // Without admin_address there is no administrative port; without the plug-in no X Protocol.
         let closed = match *variable {
             "admin_address" => value.is_empty(),
             "mysqlx_bind_address" => x_protocol_is_off(sql),
@@ -149,8 +149,8 @@ fn x_protocol_is_off(sql: &SqlFacts) -> bool {
     !active.is_empty() && !active.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("mysqlx"))
 }
 
-/// Whether an address means every interface. MariaDB shows an unset one as empty; a network
-/// namespace may follow the address after a slash.
+/// Whether an address means all interfaces. MariaDB shows an unset address as empty; a network namespace may follow the
+/// address after a slash.
 fn is_wildcard(address: &str) -> bool {
     let address = address.trim().split('/').next().unwrap_or_default();
     ["", "*", "0.0.0.0", "::", "[::]"].contains(&address)

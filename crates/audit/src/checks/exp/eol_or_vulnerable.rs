@@ -30,8 +30,8 @@ pub(crate) const CHECK: Check = Check {
 /// End of a release line: its first two numbers, last day (year, month, day).
 type Line = (u16, u16, (i16, i8, i8));
 
-/// Oracle's lifetime support policy (end of extended support) for GA lines; innovation releases
-/// end with the next one. Percona Server follows Oracle's lines.
+/// Oracle's lifetime support policy (end of extended support) for GA releases; an innovation release ends with the next
+/// one. Percona Server follows Oracle's dates.
 const MYSQL: &[Line] = &[
     (5, 5, (2018, 12, 31)),
     (5, 6, (2021, 2, 28)),

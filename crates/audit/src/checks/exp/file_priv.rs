@@ -63,8 +63,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     ))
 }
 
-/// How the variable limits, none if it does not. MySQL shows the word NULL for "nowhere";
-/// MariaDB knows no such value.
+/// How the variable restricts; `None` if it does not. MySQL has the value NULL for "nowhere"; MariaDB has no such
+/// value.
 fn limited(sql: &SqlFacts, value: Option<&str>) -> Option<String> {
     match value {
         Some("") => None,
@@ -77,7 +77,8 @@ fn limited(sql: &SqlFacts, value: Option<&str>) -> Option<String> {
     }
 }
 
-/// A server does not start if the directory is not there. NULL exists since MySQL 5.7.6, and in late releases of 5.6.
+/// A server does not start if the directory is missing. NULL is supported since MySQL 5.7.6, and by late releases of
+/// 5.6.
 fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
     if sql.mysql_since(5, 7, 6) {
         return set_at_start(sql, "secure_file_priv", "NULL");

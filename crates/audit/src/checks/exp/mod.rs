@@ -1,4 +1,4 @@
-//! Exposure: what the server lets in and out besides its tables.
+//! Exposure: what else the server gives access to.
 
 checks! {
     CHECKS:

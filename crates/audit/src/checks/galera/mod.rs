@@ -19,10 +19,10 @@ checks! {
     sst_unauthenticated,
 }
 
-/// The node's settings; none if this server is no node.
+/// The node's settings; `None` if this server is not a node.
 ///
 /// # Errors
-/// [`crate::facts::Unseen`] if no server was asked.
+/// [`crate::facts::Unseen`] if no server was queried.
 fn node<'a>(cx: &Context<'a>) -> Seen<Option<(&'a SqlFacts, Galera<'a>)>> {
     let sql = cx.facts.sql()?;
     Ok(galera(sql).map(|node| (sql, node)))
@@ -32,29 +32,29 @@ fn no_node() -> Verdict {
     Verdict::not_applicable("no Galera provider is loaded (wsrep_provider, wsrep_on)")
 }
 
-/// Sets provider options at the next start, or takes those without a value away.
+/// Sets provider options, or removes those without a value, at the next start.
 ///
-/// They are all one value of the option file: a line with the new ones alone would take the others away. The server
-/// shows what is in force, defaults too, so that only its option files tell what is set.
-pub(super) fn set_provider_options(facts: &Facts, sql: &SqlFacts, anew: &[(&str, Option<&str>)]) -> Remedy {
+/// All of them are one value of the option file: a line with only the new ones would remove the others. The server's
+/// variable contains defaults too, so only its option files tell what is set.
+pub(super) fn set_provider_options(facts: &Facts, sql: &SqlFacts, options: &[(&str, Option<&str>)]) -> Remedy {
     let Some(host) = facts.host.as_ref().filter(|host| host.unreadable_options.is_empty()) else {
-        return Remedy::advice(in_words(sql, anew)).then_restart();
+        return Remedy::advice(provider_options_advice(sql, options)).then_restart();
     };
-    let value = with_options(set_provider_options_of(host).unwrap_or_default(), anew);
+    let value = with_options(configured_provider_options(host).unwrap_or_default(), options);
     let value = format!("\"{}\"", value.replace('\\', "\\\\"));
     advice::option(sql, "wsrep_provider_options", &value).then_restart()
 }
 
-/// The value that the server's option files set; the last one counts.
-fn set_provider_options_of(host: &HostFacts) -> Option<&str> {
+/// The value in the server's option files; the last one wins.
+fn configured_provider_options(host: &HostFacts) -> Option<&str> {
     let counts = |entry: &&crate::facts::host::OptionEntry| {
         entry.read_by_server && entry.key == "wsrep_provider_options" && option_group::is_server(&entry.group)
     };
     host.options.iter().rev().find(counts)?.value.as_deref()
 }
 
-fn in_words(sql: &SqlFacts, anew: &[(&str, Option<&str>)]) -> String {
-    let (new, gone): (Vec<_>, Vec<_>) = anew.iter().partition(|(_, value)| value.is_some());
+fn provider_options_advice(sql: &SqlFacts, options: &[(&str, Option<&str>)]) -> String {
+    let (new, gone): (Vec<_>, Vec<_>) = options.iter().partition(|(_, value)| value.is_some());
     let new: Vec<String> = new.iter().map(|(key, value)| format!("{key}={}", value.unwrap_or_default())).collect();
     let gone: Vec<String> = gone.iter().map(|(key, _)| format!("without {key}")).collect();
     let group = advice::group(sql);
@@ -64,12 +64,12 @@ fn in_words(sql: &SqlFacts, anew: &[(&str, Option<&str>)]) -> String {
     )
 }
 
-/// A file of the server's own TLS, or where it may lie.
+/// The path of a TLS file from the server's variable, or a usual path.
 fn tls_file<'a>(sql: &'a SqlFacts, variable: &str, otherwise: &'a str) -> &'a str {
     sql.variable_or_none(variable).filter(|path| path.starts_with('/')).unwrap_or(otherwise)
 }
 
-/// Authority, certificate and key that nodes can have in common with the server's own TLS.
+/// CA, certificate and key of the server's TLS, which Galera can use as well.
 fn certificates(sql: &SqlFacts) -> [&str; 3] {
     [
         tls_file(sql, "ssl_ca", "/etc/mysql/ca.pem"),
@@ -78,10 +78,10 @@ fn certificates(sql: &SqlFacts) -> [&str; 3] {
     ]
 }
 
-/// Lets transfers of the state require certificates of the cluster's authority.
+/// Makes state transfers require certificates of the cluster's CA.
 ///
-/// Scripts of all ages are told: those that do not know `ssl-mode` go by `encrypt`. The older names of files, if one of
-/// them is set, hide the newer ones.
+/// Sets both options: older scripts ignore `ssl-mode` and read `encrypt`. If an option of the older file names is set,
+/// scripts ignore the newer ones.
 fn verify_transfers(facts: &Facts, sql: &SqlFacts, method: &str) -> Remedy {
     let [ca, cert, key] = certificates(sql);
     let is_old = |key: &str| ["tca", "tcapath", "tcert", "tkey"].contains(&key);
@@ -96,14 +96,14 @@ fn verify_transfers(facts: &Facts, sql: &SqlFacts, method: &str) -> Remedy {
     if rsync && stunnel != Some(true) { Remedy::advice("install stunnel").and(lines) } else { lines }
 }
 
-/// What decides a state transfer, as evidence of a ruling.
+/// The options that determine a state transfer, as evidence.
 fn quote(sql: &SqlFacts, transfer: &Transfer<'_>, ruling: Ruling) -> Ruling {
     let mut ruling = ruling.evidence(sql.variable_evidence("wsrep_sst_method"));
     if sql.variable_or_none("pxc_encrypt_cluster_traffic").is_some() {
         ruling = ruling.evidence(sql.variable_evidence("pxc_encrypt_cluster_traffic"));
     }
     let line = |entry: &&crate::facts::host::OptionEntry| {
-        // The key of encrypt=1 is a secret; the collector leaves its value out.
+        // The key of encrypt=1 is secret; the collector omits its value.
         let value =
             entry.value.as_ref().filter(|_| !entry.secret).map_or_else(String::new, |value| format!("={value}"));
         Evidence::Option {

@@ -12,10 +12,10 @@ checks! {
     unverified,
 }
 
-/// The group's settings; none if this server is no member.
+/// The group's settings; `None` if this server is not a member.
 ///
 /// # Errors
-/// [`crate::facts::Unseen`] if no server was asked.
+/// [`crate::facts::Unseen`] if no server was queried.
 fn member<'a>(cx: &Context<'a>) -> Seen<Option<(&'a SqlFacts, Group<'a>)>> {
     let sql = cx.facts.sql()?;
     Ok(group(sql).map(|group| (sql, group)))

@@ -63,7 +63,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Passwords of accounts; the key of a key file is key-filekey-colocated's.
+/// Passwords of accounts. The key of a key file is checked by key-filekey-colocated.
 fn is_password(entry: &OptionEntry) -> bool {
     let key = entry.key.trim_start_matches("loose_");
     entry.secret && (key.contains("passw") || key == "wsrep_sst_auth")
@@ -90,7 +90,7 @@ fn in_option_file(host: &HostFacts, entry: &OptionEntry) -> Ruling {
     ))
 }
 
-/// Only its owner reads a file of mode 0600; it is still in clear.
+/// Only its owner can read a file of mode 0600, but it is still in clear text.
 const fn severity(mode: Option<u32>) -> Severity {
     match mode {
         Some(mode) if mode & 0o077 == 0 => Severity::Medium,
@@ -108,7 +108,7 @@ fn in_place(place: &SecretPlace) -> Ruling {
     };
     let mode = place.mode.map_or(String::new(), |mode| format!(", mode {:04o}", mode & 0o7777));
     let ruling = if obfuscated && private {
-        // What the fix asks for cannot be the failure.
+        // A file that follows the remedy cannot fail.
         Ruling::pass(&place.place, Grade::Bytes, format!("{}: {}{mode}", place.place, place.kind))
     } else {
         Ruling::fail(&place.place, Grade::Bytes, format!("{}: {}{mode}", place.place, place.kind))

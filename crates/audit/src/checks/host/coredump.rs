@@ -95,7 +95,7 @@ fn would_dump(facts: &Facts) -> Ruling {
     }
 }
 
-/// A pipe in `core_pattern` gets the dump whatever the limit. Source: core(5).
+/// If `core_pattern` is a pipe, it receives the dump regardless of the limit. Source: core(5).
 fn pipes(host: &HostFacts) -> bool {
     host.core_pattern.as_ref().is_some_and(|pattern| pattern.starts_with('|'))
 }

@@ -30,9 +30,9 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// More open files than this are told in one ruling.
-const MANY: usize = 20;
-/// Paths in one command.
+/// Maximum number of files reported individually.
+const MAX_LISTED: usize = 20;
+/// Maximum number of paths in one command.
 const PATHS: usize = 200;
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
@@ -44,12 +44,15 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     open.for_each(|directory| verdict.push(open_directory(directory)));
     let open = files.files.iter().filter(|file| holds_data(file) && file.mode & 0o006 != 0);
     let open: Vec<&FileFact> = open.filter(|file| is_servers(&file.path)).collect();
-    let (named, more) = open.split_at(open.len().min(MANY));
+    let (named, more) = open.split_at(open.len().min(MAX_LISTED));
     named.iter().for_each(|file| verdict.push(open_file(files, file)));
     if !more.is_empty() {
         verdict.push(many_more(files, more));
     }
-    foreign_files(cx.facts, files).into_iter().take(MANY).for_each(|(file, owner)| verdict.push(foreign(file, owner)));
+    foreign_files(cx.facts, files)
+        .into_iter()
+        .take(MAX_LISTED)
+        .for_each(|(file, owner)| verdict.push(foreign(file, owner)));
     for root in files.unseen_roots().filter(|root| root.role != Role::Temporary) {
         let why = root.error.clone().unwrap_or_default();
         verdict.unseen(
@@ -70,13 +73,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Directories that belong to the server; `/tmp`, `/var/log` and the operator's own are open on purpose.
+/// Directories that belong to the server; `/tmp`, `/var/log` and the operator's own are accessible on purpose.
 fn is_open(directory: &DirectoryFact) -> bool {
     let own = !matches!(directory.role, Role::Temporary | Role::Log | Role::Backup | Role::Key);
     own && directory.mode & 0o006 != 0
 }
 
-/// Directories in which files of a server lie: without a server to ask, one that only leads there may be anybody's.
+/// Directories with files of a server. Without a server to ask, one that a link leads to may belong to anybody.
 fn directories_with_data(files: &FileFacts) -> BTreeSet<&Path> {
     let of_server = files.files.iter().filter(|file| file.content.is_of_a_server());
     of_server.filter_map(|file| Path::new(&file.path).parent()).collect()
@@ -86,7 +89,7 @@ fn below_one_of(places: &BTreeSet<&Path>, path: &Path) -> bool {
     path.ancestors().any(|above| places.contains(above))
 }
 
-/// What has rows, or may have; Linux gives every link the mode 0777, which opens nothing.
+/// Files that may contain rows. Links always have the mode 0777 on Linux, which permits nothing.
 fn holds_data(file: &FileFact) -> bool {
     let other = matches!(
         file.content,
@@ -132,13 +135,13 @@ fn open_file(files: &FileFacts, file: &FileFact) -> Ruling {
     }
 }
 
-/// A directory on the way that others cannot enter.
+/// A parent directory that others cannot enter.
 fn closed_above<'f>(files: &'f FileFacts, file: &FileFact) -> Option<&'f DirectoryFact> {
     let above = |directory: &&DirectoryFact| Path::new(&file.path).starts_with(&directory.path);
     files.directories.iter().filter(above).find(|directory| directory.mode & 0o001 == 0)
 }
 
-/// The command names each file: what else lies in these directories may have to be open.
+/// The command names each file: other files in these directories may need their permissions.
 fn many_more(files: &FileFacts, more: &[&FileFact]) -> Ruling {
     let count = more.len();
     let (named, rest) = more.split_at(count.min(PATHS));
@@ -152,7 +155,7 @@ fn many_more(files: &FileFacts, more: &[&FileFact]) -> Ruling {
     if closed { ruling.severity(Severity::Low) } else { ruling }
 }
 
-/// Files with data that belong to neither the server's user nor root.
+/// Files with data owned by neither the server's user nor root.
 fn foreign_files<'f>(facts: &Facts, files: &'f FileFacts) -> Vec<(&'f FileFact, u32)> {
     let Some(owner) = facts.host.as_ref().and_then(|host| host.process.as_ref()).map(|process| process.uid) else {
         return Vec::new();

@@ -27,7 +27,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// What can hold a card number.
+/// Kinds of artefacts that may contain card numbers.
 const KINDS: [Kind; 9] = [
     Kind::Table,
     Kind::GeneralTablespace,

@@ -58,7 +58,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// `data directory (datadir)` for each thing that lies there.
+/// `data directory (datadir)` for each use of a path.
 fn uses_of(uses: &[&PathOnDisk]) -> String {
     let words: Vec<String> = uses.iter().map(|path| format!("{} ({})", path.role.as_str(), path.via)).collect();
     words.join(", ")

@@ -1,4 +1,4 @@
-//! What the two checks of LUKS headers share: volumes that matter, and findings sorted between them.
+//! Common parts of the two checks of LUKS headers: relevant volumes, and the findings that belong to each check.
 
 use super::{observed, servers_host};
 use crate::check::{Context, Ruling, Verdict};
@@ -6,7 +6,7 @@ use crate::facts::host::{DiskLayer, HostFacts, LuksDisk, LuksFinding};
 use crate::facts::{Seen, Unseen};
 use crate::finding::Grade;
 
-/// Findings that say that a volume is damaged, or may soon not open any more; `sealant luks audit` names them.
+/// Findings of `sealant luks audit` about volumes that are damaged, or may soon not open.
 const DAMAGE: [&str; 9] = [
     "no-slot",
     "keyslot-area-damaged",
@@ -22,14 +22,14 @@ const DAMAGE: [&str; 9] = [
 /// What a check looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Parameters below what they should be.
+    /// Weak parameters.
     Weak,
-    /// Damage and unfinished work.
+    /// Damage, and unfinished operations.
     Damaged,
 }
 
 impl Kind {
-    fn of(code: &str) -> Self {
+    fn from_code(code: &str) -> Self {
         let damage = DAMAGE.contains(&code) || code.starts_with("reencrypt-") || code == "requirement-unknown";
         if damage { Self::Damaged } else { Self::Weak }
     }
@@ -76,9 +76,9 @@ fn matters(host: &HostFacts, disk: &LuksDisk) -> bool {
     swapped || host.paths.iter().any(|path| path.chain.contains(&disk.kernel_name))
 }
 
-/// What is worth knowing only, or only a little weak, does not fail a server.
+/// Informational and low findings do not fail a server.
 fn counts(finding: &LuksFinding, kind: Kind) -> bool {
-    Kind::of(&finding.code) == kind && ["medium", "high", "critical"].contains(&finding.severity.as_str())
+    Kind::from_code(&finding.code) == kind && ["medium", "high", "critical"].contains(&finding.severity.as_str())
 }
 
 fn failure(disk: &LuksDisk, found: &[&LuksFinding], kind: Kind) -> Ruling {

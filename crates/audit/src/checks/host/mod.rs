@@ -1,4 +1,4 @@
-//! The host below the server: disks, swap, core dumps, file modes, credentials lying about.
+//! The server's host: disks, swap, core dumps, file modes, exposed credentials.
 
 mod luks;
 
@@ -20,10 +20,10 @@ checks! {
     runs_as_root,
 }
 
-/// The host that the server runs on; the host of a copied directory says nothing of it.
+/// Facts about the server's host; the host of a copied directory is not relevant.
 ///
 /// # Errors
-/// [`Unseen`] if it was not looked at.
+/// [`Unseen`] if they were not collected.
 pub(super) fn servers_host(facts: &Facts) -> Seen<&HostFacts> {
     let host = facts.host()?;
     if facts.sql.is_some() || host.process.is_some() {

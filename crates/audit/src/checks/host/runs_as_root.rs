@@ -25,8 +25,8 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// How the names of programs begin that packages of the family run as the server's user, in the 15 bytes that
-/// Linux keeps of a name.
+/// Prefixes of the names of MySQL-related programs that run as the server's user, within the 15 bytes that Linux keeps
+/// of a name.
 const FAMILY: [&str; 6] = ["mysql", "mariadb", "garbd", "xtrabackup", "maxscale", "sealant"];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {

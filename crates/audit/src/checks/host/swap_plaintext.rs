@@ -63,7 +63,7 @@ fn pass(host: &HostFacts) -> Ruling {
     Ruling::pass("server", Grade::Bytes, words).evidence(observed("/proc/swaps", listed))
 }
 
-/// The memory that is locked, if the server says that it locks all and the kernel agrees.
+/// The locked memory, if the server locks all of its memory and the kernel confirms it.
 fn locked(facts: &Facts, host: &HostFacts) -> Option<u64> {
     let process = host.process.as_ref()?;
     let said = facts.sql.as_ref().is_none_or(|sql| sql.variable_on("locked_in_memory") == Ok(true));

@@ -12,7 +12,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::proof::evidence;
 use crate::facts::files::Content;
 use crate::facts::host::Role;
-use crate::facts::proof::{GivenStore, Proof, Unsound};
+use crate::facts::proof::{Proof, ProofStore, Unsound};
 use crate::facts::register::RegisterFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
@@ -40,8 +40,8 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// Keys, and files of one key, that a finding names.
-const MOST_NAMES: usize = 5;
+/// Maximum number of keys, and of files for one key, in a finding.
+const MAX_NAMES: usize = 5;
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     match cx.facts.files.as_ref().and_then(|files| files.copy_proof.as_ref()) {
@@ -50,7 +50,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
 }
 
-/// Judges copies that were tried.
+/// Judges copies that were tested.
 fn by_proof(proof: &Proof) -> Seen<Verdict> {
     let mut verdict = Verdict::new();
     proof.stores.iter().filter_map(unusable).for_each(|ruling| verdict.push(ruling));
@@ -64,7 +64,7 @@ fn by_proof(proof: &Proof) -> Seen<Verdict> {
             verdict.unseen(&copy.path, Unseen { what, why: format!("it {why}"), remedy });
         }
     }
-    if let Some(unseen) = untried(proof) {
+    if let Some(unseen) = untested(proof) {
         verdict.unseen("files", unseen);
     }
     if verdict.is_empty() && opened(proof) == 0 {
@@ -82,8 +82,8 @@ fn by_proof(proof: &Proof) -> Seen<Verdict> {
 const REMEDY: &str = "and prove it: `sealant verify DIR --keyring COPY` (MariaDB: --mariadb-key-file COPY), or audit on \
     the server's host with --keyring-copy COPY (--key-file-copy COPY)";
 
-/// A copy that is damaged, or does not open with its password.
-fn unusable(copy: &GivenStore) -> Option<Ruling> {
+/// A copy that is damaged, or that its password does not open.
+fn unusable(copy: &ProofStore) -> Option<Ruling> {
     let why = copy.why.as_ref()?;
     let seen = Evidence::Host { source: copy.path.clone(), observation: why.clone() };
     let fix = format!("replace {} by a copy of the current keys, {REMEDY}", copy.path);
@@ -91,7 +91,7 @@ fn unusable(copy: &GivenStore) -> Option<Ruling> {
     Some(Ruling::fail(&copy.path, Grade::Bytes, message).evidence(seen).fix(fix))
 }
 
-/// Some file needs a key that the copies do not have.
+/// Some file needs a key that the copies lack.
 fn not_enough(proof: &Proof) -> Ruling {
     let copies = proof.store_names();
     let locked: Vec<&Unsound> = proof.unsound.iter().filter(|file| file.locked).collect();
@@ -99,14 +99,14 @@ fn not_enough(proof: &Proof) -> Ruling {
     for file in &locked {
         by_key.entry(file.key_words()).or_default().push(file);
     }
-    let keys: Vec<String> = by_key.iter().take(MOST_NAMES).map(|(key, files)| missing(key, files)).collect();
+    let keys: Vec<String> = by_key.iter().take(MAX_NAMES).map(|(key, files)| missing(key, files)).collect();
     let more = by_key.len().saturating_sub(keys.len());
     let more = if more > 0 { format!("; and {more} more keys") } else { String::new() };
     let message =
         format!("the copy {copies} does not open {} of the encrypted files: {}{more}", proof.locked, keys.join("; "));
     let fix = format!("copy the current keys over {copies}, {REMEDY}; repeat it after each rotation");
-    let examples = by_key.values().filter_map(|files| files.first()).take(MOST_NAMES);
-    let ruling = Ruling::fail(&copies, Grade::Bytes, message).fix(fix).evidence(tried(proof));
+    let examples = by_key.values().filter_map(|files| files.first()).take(MAX_NAMES);
+    let ruling = Ruling::fail(&copies, Grade::Bytes, message).fix(fix).evidence(tested(proof));
     examples.flat_map(|file| evidence(file).into_iter().take(1)).fold(ruling, Ruling::evidence)
 }
 
@@ -115,17 +115,17 @@ fn missing(key: &str, files: &[&Unsound]) -> String {
         Some(Proven::WrongKey) => "is another key there",
         _ => "is not in it",
     };
-    let names: Vec<&str> = files.iter().take(MOST_NAMES).map(|file| file.name.as_str()).collect();
+    let names: Vec<&str> = files.iter().take(MAX_NAMES).map(|file| file.name.as_str()).collect();
     let more = files.len().saturating_sub(names.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{key} {how} ({}{more})", names.join(", "))
 }
 
-/// Files that say nothing about the copy, although they may be encrypted.
-fn untried(proof: &Proof) -> Option<Unseen> {
+/// Files that show nothing about the copy, although they may be encrypted.
+fn untested(proof: &Proof) -> Option<Unseen> {
     let mute = |verdict| matches!(verdict, Proven::Unverifiable | Proven::BadKeyInfo);
     let listed = proof.unsound.iter().filter(|file| mute(file.verdict)).map(|file| file.name.as_str());
-    let names: Vec<&str> = listed.chain(proof.unread.iter().map(|file| file.path.as_str())).take(MOST_NAMES).collect();
+    let names: Vec<&str> = listed.chain(proof.unread.iter().map(|file| file.path.as_str())).take(MAX_NAMES).collect();
     let unread = u64::try_from(proof.unread.len()).unwrap_or(u64::MAX);
     let count =
         proof.count(Proven::Unverifiable).saturating_add(proof.count(Proven::BadKeyInfo)).saturating_add(unread);
@@ -141,7 +141,7 @@ fn untried(proof: &Proof) -> Option<Unseen> {
     })
 }
 
-/// Encrypted files that the copies opened, damaged pages or not.
+/// Encrypted files that the copies opened, with or without damaged pages.
 fn opened(proof: &Proof) -> u64 {
     let damaged = |file: &&Unsound| {
         let opens = matches!(file.verdict, Proven::Damaged | Proven::Truncated) && !file.locked;
@@ -154,11 +154,11 @@ fn opened(proof: &Proof) -> u64 {
 fn enough(proof: &Proof) -> Ruling {
     let copies = proof.store_names();
     let message = format!("{copies} alone opens each of {} encrypted files, tried at {:.0}", opened(proof), proof.at);
-    Ruling::pass("server", Grade::Bytes, message).evidence(tried(proof))
+    Ruling::pass("server", Grade::Bytes, message).evidence(tested(proof))
 }
 
-/// What was tried, when and how far.
-fn tried(proof: &Proof) -> Evidence {
+/// What was tested, when and how thoroughly.
+fn tested(proof: &Proof) -> Evidence {
     let depth = if proof.every_page { "every page" } else { "page 0 and the first pages of each tablespace" };
     let observation =
         format!("at {:.0}: {} encrypted files opened, {} not; {depth}", proof.at, opened(proof), proof.locked);
@@ -188,7 +188,7 @@ fn unproven(cx: &Context<'_>) -> Seen<Verdict> {
     })
 }
 
-/// What the register knows of copies: all keys in copies that stand, or why that is not so.
+/// Judges the register's copies: either unchanged copies contain all keys, or why not.
 fn by_register(cx: &Context<'_>) -> Result<Verdict, String> {
     let register = match &cx.facts.register {
         Some(Ok(register)) => register,
@@ -208,13 +208,13 @@ fn by_register(cx: &Context<'_>) -> Result<Verdict, String> {
         return Ok(Verdict::one(recorded(register, &keys)));
     }
     let faults = register.copies.iter().filter_map(|copy| Some(format!("{} {}", copy.path, copy.fault()?)));
-    let faults: Vec<String> = faults.take(MOST_NAMES).collect();
-    let names = lacking.iter().take(MOST_NAMES).copied().collect::<Vec<_>>().join(", ");
+    let faults: Vec<String> = faults.take(MAX_NAMES).collect();
+    let names = lacking.iter().take(MAX_NAMES).copied().collect::<Vec<_>>().join(", ");
     let faults = if faults.is_empty() { String::new() } else { format!("; {}", faults.join("; ")) };
     Err(format!("{} knows of no copy with {names} as it is now{faults}", register.path))
 }
 
-/// Copies in the register hold all keys.
+/// Copies in the register contain all keys.
 fn recorded(register: &RegisterFacts, keys: &BTreeSet<String>) -> Ruling {
     let used: Vec<_> = register.copies.iter().filter(|copy| keys.iter().any(|key| copy.keeps(key))).collect();
     let names: Vec<&str> = used.iter().map(|copy| copy.path.as_str()).collect();
@@ -227,7 +227,7 @@ fn recorded(register: &RegisterFacts, keys: &BTreeSet<String>) -> Ruling {
     seen.fold(Ruling::pass("server", Grade::Bytes, message), Ruling::evidence)
 }
 
-/// Names of the keys that the headers of the server's files name.
+/// Names of the keys in the headers of the server's files.
 fn asked_for(cx: &Context<'_>) -> BTreeSet<String> {
     let wrapped = wrapped(cx, true).into_iter().filter(|file| !file.temporary && file.id != 0);
     let wrapped = wrapped.map(|file| file.key_name());
@@ -376,7 +376,7 @@ mod tests {
         let found = tried_with(bad);
         assert_eq!((found[0].status, found[0].artefact.as_str()), (Fail, "/keys/keyring"));
         let mut half = proof(7, Vec::new());
-        half.stores.push(GivenStore { why: Some("is empty".to_owned()), ..store("/keys/other") });
+        half.stores.push(ProofStore { why: Some("is empty".to_owned()), ..store("/keys/other") });
         assert_eq!(tried_with(half)[0].status, Fail);
     }
 

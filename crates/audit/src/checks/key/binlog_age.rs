@@ -58,7 +58,7 @@ const fn grade(evidence: &Evidence) -> Grade {
     if matches!(evidence, Evidence::Query { .. }) { Grade::Reported } else { Grade::Bytes }
 }
 
-/// The newest key that a header names.
+/// The newest key named in a header.
 fn in_headers(cx: &Context<'_>) -> Option<(u32, Evidence)> {
     let files = cx.facts.files.iter().flat_map(|files| &files.files).filter(|file| file.role != Role::Backup);
     let named = files.filter_map(|file| match &file.content {
@@ -76,7 +76,7 @@ fn in_headers(cx: &Context<'_>) -> Option<(u32, Evidence)> {
     Some((number, Evidence::Bytes { path: file.path.clone(), offset: 5, hex: String::new(), meaning }))
 }
 
-/// The newest key that the keyring holds, in a file or in memory.
+/// The newest key in the keyring, in a file or in memory.
 fn in_keyring(cx: &Context<'_>) -> Option<(u32, Evidence)> {
     let numbers = known_keys(cx).into_iter().filter_map(|name| match name {
         KeyName::Replication { number, .. } => Some(number),

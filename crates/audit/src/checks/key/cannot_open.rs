@@ -18,7 +18,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 
-/// One of the checks that `sealant encrypt` asks for one by one.
+/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "key-cannot-open",
     title: "The key file does not open a tablespace",
@@ -47,7 +47,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return mariadb(cx);
     }
     let wanted = wrapped(cx, true);
-    let keys = Keys::of(cx);
+    let keys = Keys::collect(cx);
     let mut verdict = Verdict::new();
     logs_without_key(cx, &keys, &mut verdict);
     if wanted.is_empty() {
@@ -59,25 +59,25 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     damaged(cx, &mut verdict);
     let mut counts = Counts::default();
     for space in &wanted {
-        match keys.trial(space) {
-            Trial::Fails(ruling) => verdict.push(ruling),
-            Trial::Opens => counts.proven = counts.proven.saturating_add(1),
-            Trial::OnlyNamed => counts.named = counts.named.saturating_add(1),
-            Trial::NoKeys => counts.blind = counts.blind.saturating_add(1),
+        match keys.test_key(space) {
+            KeyTest::Fails(ruling) => verdict.push(ruling),
+            KeyTest::Opens => counts.proven = counts.proven.saturating_add(1),
+            KeyTest::OnlyNamed => counts.named = counts.named.saturating_add(1),
+            KeyTest::NoKeys => counts.blind = counts.blind.saturating_add(1),
         }
     }
     counts.close(cx, verdict)
 }
 
-/// What `--deep` proved with the keys that the server uses: not if a KMS or Vault keeps these, or none was found.
+/// The result of `--deep` with the server's own keys: none if a KMS or Vault has the keys, or none were found.
 fn proof<'a>(cx: &'a Context<'_>) -> Option<&'a Proof> {
     let elsewhere = |sql| keyring(sql).is_ok_and(|keyring| keyring.is_some_and(|keyring| !keyring.is_local_file()));
     let proof = cx.facts.files.as_ref()?.proof.as_ref()?;
     (proof.usable().next().is_some() && !cx.facts.sql.as_ref().is_some_and(elsewhere)).then_some(proof)
 }
 
-/// More files than this are told in one ruling.
-const MANY: usize = 50;
+/// Maximum number of files reported individually.
+const MAX_LISTED: usize = 50;
 
 fn by_proof(cx: &Context<'_>, proof: &Proof) -> Seen<Verdict> {
     if let Some(ruling) = lost(cx) {
@@ -99,10 +99,10 @@ fn by_proof(cx: &Context<'_>, proof: &Proof) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Files that no key found opens, the first of them one by one.
+/// Files that no known key opens.
 fn refused(proof: &Proof, verdict: &mut Verdict) {
     let all = proof.locked.saturating_add(proof.count(Proven::BadKeyInfo));
-    let listed = proof.unsound.iter().filter(|file| file.locked || file.verdict == Proven::BadKeyInfo).take(MANY);
+    let listed = proof.unsound.iter().filter(|file| file.locked || file.verdict == Proven::BadKeyInfo).take(MAX_LISTED);
     let mut told = 0_u64;
     for file in listed {
         verdict.push(refusal(proof, file));
@@ -118,7 +118,7 @@ fn refused(proof: &Proof, verdict: &mut Verdict) {
     }
 }
 
-/// A file that no key found opens.
+/// A file that no known key opens.
 fn refusal(proof: &Proof, file: &Unsound) -> Ruling {
     let (key, stores) = (file.key_words(), proof.store_names());
     let (message, fix) = match file.verdict {
@@ -138,12 +138,13 @@ fn refusal(proof: &Proof, file: &Unsound) -> Ruling {
     evidence(file).into_iter().fold(Ruling::fail(&file.name, Grade::Bytes, message).fix(fix), Ruling::evidence)
 }
 
-/// Encrypted files that could not be proven, nor their key tried on page 0: a running server changes them.
+/// Encrypted files that could not be proven, and whose key could not be tested on page 0: a running server changes
+/// them.
 fn unopened(cx: &Context<'_>, proof: &Proof) -> Option<Unseen> {
-    let keys = Keys::of(cx);
+    let keys = Keys::collect(cx);
     let tried = |file: &Unsound| {
-        let trials = keys.proofs.get(file.path.as_str()).map_or(&[][..], Vec::as_slice);
-        trials.iter().any(|trial| trial.opens == Some(true))
+        let tests = keys.proofs.get(file.path.as_str()).map_or(&[][..], Vec::as_slice);
+        tests.iter().any(|test| test.opens == Some(true))
     };
     let open = |file: &&Unsound| file.verdict == Proven::Unverifiable && file.key.is_some() && !tried(file);
     let open: Vec<&Unsound> = proof.unsound.iter().filter(open).collect();
@@ -162,25 +163,25 @@ struct Counts {
     blind: usize,
 }
 
-enum Trial {
+enum KeyTest {
     Fails(Ruling),
     Opens,
     OnlyNamed,
     NoKeys,
 }
 
-/// All that is known of the server's keys.
+/// Everything known about the server's keys.
 struct Keys<'a> {
-    /// Key files that name their keys.
+    /// Key files with named keys.
     stores: Vec<&'a StoreSummary>,
-    /// Trials by tablespace file.
+    /// Tests by tablespace file.
     proofs: HashMap<&'a str, Vec<&'a KeyProof>>,
-    /// Names in the running keyring; empty if it could not be asked.
+    /// Key names in the running server's memory; empty if unknown.
     in_memory: HashSet<String>,
 }
 
 impl<'a> Keys<'a> {
-    fn of(cx: &'a Context<'_>) -> Self {
+    fn collect(cx: &'a Context<'_>) -> Self {
         let named = live_stores(cx).map(|(_, store)| store).filter(|store| store.kind != StoreKind::AwsPlugin);
         let mut proofs: HashMap<&str, Vec<&KeyProof>> = HashMap::new();
         for proof in cx.facts.files.iter().flat_map(|files| &files.key_proofs) {
@@ -191,36 +192,36 @@ impl<'a> Keys<'a> {
         Self { stores: named.collect(), proofs, in_memory }
     }
 
-    fn trial(&self, space: &Wrapped<'_>) -> Trial {
-        // The key of bootstrap is public and needs no keyring; `key-wrap-lag` says so.
+    fn test_key(&self, space: &Wrapped<'_>) -> KeyTest {
+        // The bootstrap key is public and needs no keyring; `key-wrap-lag` reports it.
         if space.id == 0 {
-            return Trial::Opens;
+            return KeyTest::Opens;
         }
         let key = space.key_name();
         let fail = |why: String| {
             let fix = format!("put the key file with {key} back before the server restarts");
-            Trial::Fails(Ruling::fail(space.name, Grade::Bytes, why).evidence(space.evidence()).fix(fix))
+            KeyTest::Fails(Ruling::fail(space.name, Grade::Bytes, why).evidence(space.evidence()).fix(fix))
         };
         let of_space = self.proofs.get(space.path).map_or(&[][..], Vec::as_slice);
         if of_space.iter().any(|proof| proof.opens == Some(true)) {
-            return Trial::Opens;
+            return KeyTest::Opens;
         }
         if let Some(proof) = of_space.iter().find(|proof| proof.opens == Some(false)) {
             return fail(format!("{} of {} does not open {}", proof.key, proof.store, space.name));
         }
         match space.uuid {
-            // The running keyring may hold a key whose file was not seen; it lists all or nothing.
-            _ if self.stores.is_empty() && self.in_memory.contains(&key.to_ascii_lowercase()) => Trial::OnlyNamed,
-            _ if self.stores.is_empty() => Trial::NoKeys,
+            // The running keyring may have a key whose file was not found; it lists all keys or none.
+            _ if self.stores.is_empty() && self.in_memory.contains(&key.to_ascii_lowercase()) => KeyTest::OnlyNamed,
+            _ if self.stores.is_empty() => KeyTest::NoKeys,
             Some(uuid) if !self.stores.iter().any(|store| store.has_master_key(uuid, space.id)) => {
                 fail(format!("{} needs {key}, which no key file holds", space.name))
             }
-            _ => Trial::OnlyNamed,
+            _ => KeyTest::OnlyNamed,
         }
     }
 }
 
-/// The server's own key file, if it is gone or no key file any more: the server still runs on what it has in memory.
+/// The server's key file is missing, or no longer a key file: the server runs with the keys in its memory.
 fn lost(cx: &Context<'_>) -> Option<Ruling> {
     let sql = cx.facts.sql.as_ref()?;
     let files = cx.facts.files.as_ref()?;
@@ -245,9 +246,9 @@ fn lost(cx: &Context<'_>) -> Option<Ruling> {
     Some(ruling.fix(format!("put the key file back to {path} before the server restarts")))
 }
 
-/// Encrypted binary logs whose master key no key file holds.
+/// Encrypted binary logs whose master key is in no key file.
 fn logs_without_key(cx: &Context<'_>, keys: &Keys<'_>, verdict: &mut Verdict) {
-    // Percona Server 5.7.20 had the key without a version.
+    // Percona Server 5.7.20 named the key without a version.
     let is_key = |entry: &str, key: &str| entry == key || key.strip_prefix(entry).is_some_and(|v| v.starts_with(':'));
     let known = |key: &str| keys.stores.iter().flat_map(|store| &store.entries).any(|entry| is_key(&entry.id, key));
     for file in cx.facts.files.iter().flat_map(|files| &files.files).filter(|file| file.role != Role::Backup) {
@@ -321,15 +322,15 @@ fn no_keys(cx: &Context<'_>, count: usize) -> Unseen {
     Unseen { what: format!("keys of {count} tablespaces"), why, remedy }
 }
 
-/// What trials on MariaDB's pages proved.
-struct Trials<'a> {
+/// Results of tests on MariaDB's pages.
+struct PageTests<'a> {
     failed: HashMap<&'a str, &'a KeyProof>,
-    /// Keys that opened some page: a space without an encrypted page yet needs no more.
+    /// Keys that opened a page: a tablespace without an encrypted page needs no further proof.
     proven: HashSet<u32>,
 }
 
-impl<'a> Trials<'a> {
-    fn of(files: &'a FileFacts) -> Self {
+impl<'a> PageTests<'a> {
+    fn collect(files: &'a FileFacts) -> Self {
         let opened = |opens: bool| files.key_proofs.iter().filter(move |proof| proof.opens == Some(opens));
         let number = |proof: &KeyProof| proof.key.strip_prefix("key ").and_then(|id| id.parse().ok());
         let succeeded: HashSet<&str> = opened(true).map(|proof| proof.path.as_str()).collect();
@@ -345,7 +346,7 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// MariaDB names keys by number, so that a present number alone is UNKNOWN; a page that opens decides.
+/// MariaDB names keys by number, so that the existence of the number alone is UNKNOWN; an opened page decides.
 fn mariadb(cx: &Context<'_>) -> Seen<Verdict> {
     let files = cx.facts.files()?;
     let wanted: Vec<(&FileFact, u32)> = files.files.iter().filter_map(|file| Some((file, key_id(file)?))).collect();
@@ -367,14 +368,14 @@ fn mariadb(cx: &Context<'_>) -> Seen<Verdict> {
     damaged(cx, &mut verdict);
     let mut counts = Counts::default();
     let plain: Vec<_> = live_stores(cx).filter(|(_, store)| store.kind == StoreKind::MariaDbPlain).collect();
-    let trials = Trials::of(files);
+    let tests = PageTests::collect(files);
     for (file, id) in wanted {
-        if let Some(proof) = trials.failed(file) {
+        if let Some(proof) = tests.failed(file) {
             let message = format!("{} of {} does not open {}", proof.key, proof.store, file.name);
             let ruling = Ruling::fail(&file.name, Grade::Bytes, message)
                 .fix(format!("put the key file with the right key {id} back before the server restarts"));
             verdict.push(crate::artefact::byte_evidence(file).into_iter().fold(ruling, Ruling::evidence));
-        } else if trials.proven.contains(&id) {
+        } else if tests.proven.contains(&id) {
             counts.proven = counts.proven.saturating_add(1);
         } else if plain.is_empty() {
             counts.blind = counts.blind.saturating_add(1);
@@ -390,7 +391,7 @@ fn mariadb(cx: &Context<'_>) -> Seen<Verdict> {
     counts.close(cx, verdict)
 }
 
-/// The key that a tablespace of the running server asks MariaDB's plug-in for.
+/// The key that a tablespace of the running server uses.
 fn key_id(file: &FileFact) -> Option<u32> {
     match &file.content {
         Content::Tablespace { scan } if file.role != Role::Backup => match scan.page0.encryption {
@@ -471,8 +472,8 @@ mod tests {
         assert_eq!(judged(proof(7, vec![unsound("demo/t.ibd", Proven::Damaged)]))[0].status, Pass);
         let many = (0..120).map(|i| unsound(&format!("demo/t{i}.ibd"), Proven::MissingKey)).collect();
         let found = judged(proof(7, many));
-        assert_eq!(found.len(), MANY + 1);
-        assert!(found[MANY].message.starts_with("70 more files"), "{}", found[MANY].message);
+        assert_eq!(found.len(), MAX_LISTED + 1);
+        assert!(found[MAX_LISTED].message.starts_with("70 more files"), "{}", found[MAX_LISTED].message);
     }
 
     #[test]

@@ -71,7 +71,7 @@ fn by_metadata(sql: &SqlFacts) -> Seen<Verdict> {
         remedy: "run on the server's host as a user who can read the key file".to_owned(),
     })?;
     let protected = if sql.is_mariadb() {
-        // The value may be the password itself: only whether it is empty is ever looked at.
+        // The value may be the password itself: only test whether it is empty.
         nullable(sql, "file_key_management_filekey")?.is_some_and(|value| !value.is_empty())
     } else {
         keyring.is_password_protected()

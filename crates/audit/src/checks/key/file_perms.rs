@@ -28,12 +28,12 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// Files that hold keys or a password for them, as the collector names them.
+/// Files with keys or with a password for them, by the collector's names.
 const SECRET: &[&str] = &["keyring", "key file", "key file password"];
-/// Files that say which keys are used: writing them is what must not be.
-const STEERING: &[&str] = &["keyring manifest", "keyring configuration"];
+/// Files that determine which keys are used: they must not be writable by others.
+const CONFIGURATION: &[&str] = &["keyring manifest", "keyring configuration"];
 
-/// Who may do what with one file.
+/// Permissions of a file.
 struct Access<'a> {
     path: &'a str,
     mode: u32,
@@ -47,7 +47,7 @@ struct Access<'a> {
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let mut verdict = Verdict::new();
     let modes = cx.facts.host.iter().flat_map(|host| &host.modes);
-    let concerned = |mode: &&FileMode| [SECRET, STEERING].iter().any(|what| what.contains(&mode.what.as_str()));
+    let concerned = |mode: &&FileMode| [SECRET, CONFIGURATION].iter().any(|what| what.contains(&mode.what.as_str()));
     let mut sound = Vec::new();
     for file in modes.clone().filter(concerned) {
         match access(file).map(|access| (rule(cx, &access), access.evidence())) {
@@ -108,7 +108,7 @@ fn no_file(cx: &Context<'_>) -> Seen<Verdict> {
     })
 }
 
-/// The fault of a file; none if it is as it must be.
+/// What is wrong with a file's permissions; `None` if nothing is.
 fn rule(cx: &Context<'_>, file: &Access<'_>) -> Option<Ruling> {
     let faults = faults(cx, file);
     let worst = faults.iter().map(|(_, severity)| *severity).max()?;

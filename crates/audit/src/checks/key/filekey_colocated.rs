@@ -58,7 +58,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
 }
 
-/// The password itself in an option file or on the command line.
+/// The password itself, in an option file or on the command line.
 fn inline(host: &HostFacts) -> Option<Ruling> {
     let is_file = |value: &str| value.starts_with("FILE:");
     if let Some(set) = option(host, SERVER_GROUPS, VARIABLE).filter(|set| !is_file(set.value())) {

@@ -25,10 +25,10 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// Backups that a pass names.
-const MOST_NAMED: usize = 20;
+/// Maximum number of backups that a pass names.
+const MAX_NAMED: usize = 20;
 
-/// What the backup tools leave beside the files that they copied.
+/// Files that backup tools add to a copy.
 const MARKS: &[&str] = &[
     "xtrabackup_checkpoints",
     "xtrabackup_info",
@@ -57,7 +57,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     for root in backups(files) {
         looked_at = looked_at.saturating_add(usize::from(keys_beside_data(files, root, &mut verdict)));
     }
-    // A directory without its server is a copy, or about to be one: keys in it are a fault, none prove nothing.
+    // A directory without its server is a copy, or may become one: keys in it fail, but their absence proves nothing.
     if looked_at == 0 && cx.facts.sql.is_none() {
         for root in files.roots.iter().filter(|root| root.role == Role::Data) {
             keys_beside_data(files, root, &mut verdict);
@@ -76,7 +76,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let archives = files.files.iter().filter(|file| matches!(file.content, Content::Backup { .. }));
     let searched = backups(files).map(|root| root.path.as_str()).chain(archives.map(|file| file.path.as_str()));
-    let evidence = searched.take(MOST_NAMED).map(|path| Evidence::Host {
+    let evidence = searched.take(MAX_NAMED).map(|path| Evidence::Host {
         source: path.to_owned(),
         observation: "searched for key files, none found".to_owned(),
     });
@@ -85,7 +85,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Directories that are backups by role or by the marks of a backup tool.
+/// Directories that are backups by role, or by files of a backup tool.
 fn backups(files: &FileFacts) -> impl Iterator<Item = &Root> {
     files.roots.iter().filter(|root| {
         let marked = || below(files, root).any(|file| MARKS.contains(&file.name.as_str()));
@@ -97,7 +97,7 @@ fn below<'a>(files: &'a FileFacts, root: &'a Root) -> impl Iterator<Item = &'a F
     files.files.iter().filter(|file| std::path::Path::new(&file.path).starts_with(&root.path))
 }
 
-/// Judges a backup directory, and says whether there is data in it at all.
+/// Judges a backup directory; returns whether it has data at all.
 fn keys_beside_data(files: &FileFacts, root: &Root, verdict: &mut Verdict) -> bool {
     let is_data = |file: &FileFact| {
         matches!(
@@ -110,7 +110,7 @@ fn keys_beside_data(files: &FileFacts, root: &Root, verdict: &mut Verdict) -> bo
     }
     for file in below(files, root) {
         let Content::KeyStore { summary } = &file.content else { continue };
-        // A password-protected file is recognised by six letters that `openssl enc` puts before anything.
+        // A password-protected key file is recognised only by the header that `openssl enc` writes for any content.
         if holds_keys(summary) && summary.readable_without_password && is_filled(summary) {
             let message = format!("{} lies in the same directory as data ({})", file.name, root.path);
             verdict.push(fail(file, message).evidence(store_evidence(file, summary)));

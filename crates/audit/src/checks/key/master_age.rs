@@ -51,7 +51,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             return Ok(Verdict::one(Ruling::pass("master key", Grade::Bytes, words).evidence(rotated(log, rotation))));
         }
     }
-    // `sealant rotate` keeps the statement from the binary log, for replicas have keys of their own.
+    // `sealant rotate` keeps the statement out of the binary log, because replicas have their own keys.
     if let Some(ruling) = by_register(cx, limit, &days) {
         return Ok(Verdict::one(ruling));
     }
@@ -95,14 +95,14 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     })
 }
 
-/// What the register says of the newest key: when it was rotated to, or since when it is known at least.
+/// What the register knows about the newest key: when it was created by a rotation, or at least since when it exists.
 fn by_register(cx: &Context<'_>, limit: i64, days: &dyn Fn(i64) -> i64) -> Option<Ruling> {
     let register = cx.facts.register.as_ref()?.as_ref().ok()?;
     let newest = newest_number(cx)?;
     let known: BTreeMap<u32, &RegisteredKey> = server_keys(cx, register).collect();
     let age = |at: Timestamp| days(at.as_second());
     let seen = |observation: String| Evidence::Host { source: register.path.clone(), observation };
-    // An older key that is in use again, as after a restore, is not the one that the date is of.
+    // If an older key is in use again, as after a restore, the date belongs to another key.
     let latest = known.keys().all(|number| *number <= newest);
     let in_place = known.get(&newest).is_none_or(|key| key.rotated.is_none());
     if let Some(at) = register.last_rotated.get("master_key").filter(|at| latest && in_place && age(**at) <= limit) {
@@ -120,7 +120,7 @@ fn by_register(cx: &Context<'_>, limit: i64, days: &dyn Fn(i64) -> i64) -> Optio
     Some(too_old(words).evidence(seen))
 }
 
-/// Why the register dates nothing.
+/// Why the register has no date.
 fn no_date(cx: &Context<'_>) -> String {
     match &cx.facts.register {
         Some(Ok(register)) => format!("{} does not date the key in use", register.path),
@@ -129,7 +129,7 @@ fn no_date(cx: &Context<'_>) -> String {
     }
 }
 
-/// Number of the newest master key that the server holds or uses.
+/// Number of the newest master key that the server has or uses.
 fn newest_number(cx: &Context<'_>) -> Option<u32> {
     let uuid = server_uuid(cx)?;
     let used = wrapped(cx, true).into_iter().filter(|file| file.uuid.is_some_and(|of| of.eq_ignore_ascii_case(&uuid)));
@@ -140,7 +140,7 @@ fn server_uuid(cx: &Context<'_>) -> Option<String> {
     cx.facts.sql.as_ref()?.identity.server_uuid.as_ref().map(|uuid| uuid.to_ascii_lowercase())
 }
 
-/// The server's master keys that the register knows, by number.
+/// The server's master keys in the register, by number.
 fn server_keys<'a>(cx: &Context<'_>, register: &'a RegisterFacts) -> impl Iterator<Item = (u32, &'a RegisteredKey)> {
     let uuid = server_uuid(cx);
     register.keys.iter().filter_map(move |(name, key)| match KeyName::parse(name) {
@@ -170,7 +170,7 @@ fn not_concerned(cx: &Context<'_>) -> Seen<Option<Verdict>> {
     }
 }
 
-/// Binary logs of the server whose events were read.
+/// The server's binary logs whose events were read.
 fn logs<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact, &'a innodb::binlog::EventScan)> {
     let files = cx.facts.files.iter().flat_map(|files| &files.files);
     files.filter(|file| !matches!(file.role, Role::Backup | Role::RelayLog)).filter_map(|file| match &file.content {
@@ -187,7 +187,7 @@ fn newest_rotation<'a>(cx: &'a Context<'_>) -> Option<(&'a FileFact, &'a Stateme
         .max_by_key(|(_, statement)| statement.timestamp)
 }
 
-/// Whether every binary log there is was read to its end: only then is the newest rotation the newest.
+/// Whether every binary log was read to its end: only then is the newest rotation known.
 fn gapless(cx: &Context<'_>) -> bool {
     let files = cx.facts.files.iter().flat_map(|files| &files.files);
     let binary = |file: &&FileFact| file.role != Role::Backup && file.role != Role::RelayLog;
@@ -203,7 +203,7 @@ fn first_event(cx: &Context<'_>) -> Option<u32> {
     logs(cx).filter_map(|(_, events)| events.first_timestamp).min()
 }
 
-/// The live key file that was written last; its time limits the age of the newest key in it.
+/// The live key file that was written last; its time limits the age of its newest key.
 fn oldest_write<'a>(cx: &'a Context<'_>) -> Option<&'a FileFact> {
     live_stores(cx)
         .filter(|(_, store)| !store.master_keys.is_empty())

@@ -1,4 +1,4 @@
-//! Keys: whether there are any, where they lie, who may read them, how old they are.
+//! Keys: whether they exist, where they are, who can read them, how old they are.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -38,24 +38,24 @@ checks! {
     sql_crypto_ecb,
 }
 
-/// The key store that the server says it uses.
+/// The key store that the server uses.
 #[derive(Debug, Clone, Copy)]
 struct Keyring<'a> {
     /// `component_keyring_file`, `keyring_file`, `file_key_management`, …
     name: &'a str,
-    /// Whether it works; a component can be loaded and `Disabled`.
+    /// Whether it is active; a component can be loaded but `Disabled`.
     active: bool,
-    /// What it says of its state.
+    /// Status according to the server.
     status: &'a str,
-    /// The answer behind it.
+    /// Name of the query that it is from.
     source: &'static str,
 }
 
 impl Keyring<'_> {
-    /// Whether its keys lie in a file of this host.
+    /// Whether its keys are in a file of this host.
     fn is_local_file(&self) -> bool {
         let name = self.name.to_ascii_lowercase();
-        // MariaDB's two plug-ins for tests compute their keys: worse than a file, and as local.
+        // MariaDB's two test plug-ins derive their keys: worse than a file, and just as local.
         let tests = ["example_key_management", "debug_key_management"];
         name.ends_with("keyring_file")
             || name.ends_with("encrypted_file")
@@ -63,7 +63,7 @@ impl Keyring<'_> {
             || tests.contains(&name.as_str())
     }
 
-    /// Whether the file itself is protected by a password of MySQL Enterprise.
+    /// Whether it is the password-protected file of MySQL Enterprise.
     fn is_password_protected(&self) -> bool {
         self.name.to_ascii_lowercase().ends_with("encrypted_file")
     }
@@ -73,10 +73,10 @@ impl Keyring<'_> {
     }
 }
 
-/// The key store that the server has loaded, none if it has none.
+/// The key store that the server has loaded; `None` if there is none.
 ///
 /// # Errors
-/// [`Unseen`] if the answers that would name one were refused.
+/// [`Unseen`] if the queries that would name one were refused.
 fn keyring(sql: &SqlFacts) -> Seen<Option<Keyring<'_>>> {
     if !sql.is_mariadb()
         && let Some(component) = component(sql)
@@ -85,7 +85,7 @@ fn keyring(sql: &SqlFacts) -> Seen<Option<Keyring<'_>>> {
     }
     let kind = if sql.is_mariadb() { "ENCRYPTION" } else { "KEYRING" };
     let plugins = sql.active_plugins()?;
-    // By type, not by name: `keyring_udf` and `daemon_keyring_proxy_plugin` hold no keys.
+    // By type and not by name: `keyring_udf` and `daemon_keyring_proxy_plugin` have no keys.
     if let Some(plugin) = plugins.iter().find(|plugin| plugin.kind.eq_ignore_ascii_case(kind)) {
         return Ok(Some(Keyring { name: plugin.name, active: true, status: "ACTIVE", source: "plugins" }));
     }
@@ -96,7 +96,7 @@ fn keyring(sql: &SqlFacts) -> Seen<Option<Keyring<'_>>> {
             remedy: sql.grant("SELECT ON performance_schema.*"),
         });
     }
-    // Components exist since 8.0.24; from then on the plug-ins alone prove nothing.
+    // Components exist since 8.0.24; then the plug-ins alone prove nothing.
     if sql.mysql_since(8, 0, 24) {
         sql.rows("keyring_status")?;
     }
@@ -115,12 +115,12 @@ fn component_property<'a>(sql: &'a SqlFacts, key: &str) -> Option<&'a str> {
     rows.iter().find(|row| row.text("key").eq_ignore_ascii_case(key)).and_then(|row| row.get("value"))
 }
 
-/// Whether this version can encrypt at all.
+/// Whether this version supports encryption.
 pub(super) fn can_encrypt(sql: &SqlFacts) -> bool {
     sql.mysql_since(5, 7, 11) || sql.mariadb_since(10, 1, 3)
 }
 
-/// Where the server says its key file is, absolute, and what says so.
+/// Absolute path of the key file according to the server, and the source.
 fn key_path(sql: &SqlFacts) -> Option<(String, &'static str)> {
     const VARIABLES: &[&str] = &["file_key_management_filename", "keyring_file_data", "keyring_encrypted_file_data"];
     if let Some(path) = component_property(sql, "Data_file").filter(|path| looks_like_path(path)) {
@@ -132,12 +132,12 @@ fn key_path(sql: &SqlFacts) -> Option<(String, &'static str)> {
     })
 }
 
-/// Components without a file write `<NONE>` and the like.
+/// Components without a file show `<NONE>` or similar.
 fn looks_like_path(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('<')
 }
 
-/// Without `.` and `..`, as the files' own paths are: `../keys` is not in the data directory.
+/// Without `.` and `..`, like the paths of files: `../keys` is not in the data directory.
 fn absolute(sql: &SqlFacts, path: &str) -> String {
     let mut plain = PathBuf::new();
     for part in Path::new(&sql.identity.datadir).join(path).components() {
@@ -152,7 +152,7 @@ fn absolute(sql: &SqlFacts, path: &str) -> String {
     plain.to_string_lossy().into_owned()
 }
 
-/// Evidence of [`key_path`].
+/// Evidence for [`key_path`].
 fn path_evidence(sql: &SqlFacts, path: &str, source: &'static str) -> Evidence {
     if source == "keyring_status" {
         sql.evidence(source, format!("Data_file = {path}"))
@@ -161,9 +161,9 @@ fn path_evidence(sql: &SqlFacts, path: &str, source: &'static str) -> Evidence {
     }
 }
 
-/// Files that hold keys and are not part of a backup.
+/// Files with keys that are not part of a backup.
 ///
-/// `Salted__` begins whatever `openssl enc` wrote, so that only a place for keys makes it a key file.
+/// Everything that `openssl enc` writes begins with `Salted__`, so only the location makes it a key file.
 fn live_stores<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact, &'a StoreSummary)> {
     let known = cx.facts.sql.as_ref().and_then(key_path).map(|(path, _)| path);
     stores(cx).filter(move |(file, summary)| {
@@ -174,7 +174,7 @@ fn live_stores<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact, &
     })
 }
 
-/// All files that hold keys, wherever they are.
+/// All files with keys.
 fn stores<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact, &'a StoreSummary)> {
     let files = cx.facts.files.iter().flat_map(|files| &files.files);
     files.filter_map(|file| match &file.content {
@@ -183,7 +183,7 @@ fn stores<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact, &'a St
     })
 }
 
-/// Whether there is something in it: a damaged store may hold keys that could not be counted.
+/// Whether it has keys: a damaged store may have some that could not be counted.
 fn is_filled(summary: &StoreSummary) -> bool {
     !summary.entries.is_empty() || !summary.readable_without_password || !summary.damage.is_empty()
 }
@@ -193,7 +193,7 @@ const fn holds_keys(summary: &StoreSummary) -> bool {
     matches!(summary.kind, ComponentFile | PluginFileV1 | PluginFileV2 | MariaDbPlain | OpensslSalted | AwsPlugin)
 }
 
-/// What a key file is, in words.
+/// Description of a kind of key file.
 const fn kind_words(kind: StoreKind) -> &'static str {
     match kind {
         StoreKind::ComponentFile => "JSON keyring with clear keys",
@@ -205,7 +205,7 @@ const fn kind_words(kind: StoreKind) -> &'static str {
     }
 }
 
-/// The key file as evidence: what it is and how many keys, never a key.
+/// The key file as evidence: its kind and its number of keys, never a key.
 fn store_evidence(file: &FileFact, summary: &StoreSummary) -> Evidence {
     Evidence::Bytes {
         path: file.path.clone(),
@@ -218,19 +218,19 @@ fn store_evidence(file: &FileFact, summary: &StoreSummary) -> Evidence {
 /// A tablespace or log of the server whose key is wrapped by a MySQL master key.
 #[derive(Debug, Clone)]
 struct Wrapped<'a> {
-    /// What findings call it.
+    /// Name in findings.
     name: &'a str,
-    /// Where the file is.
+    /// Path of the file.
     path: &'a str,
-    /// Number of the master key; 0 is the key of bootstrap, which is public.
+    /// Number of the master key; 0 is the public bootstrap key.
     id: u32,
-    /// The server in the key's name; none in files of 5.7.11.
+    /// The server's UUID in the key's name; `None` in files of 5.7.11.
     uuid: Option<&'a str>,
-    /// Where the encryption information begins in the file, in bytes.
+    /// Offset of the encryption information in the file, in bytes.
     offset: u64,
-    /// Its first seven bytes: magic and number.
+    /// Its first seven bytes in hexadecimal: magic and number.
     hex: String,
-    /// Whether it is made anew at every start, and not wrapped anew by a rotation.
+    /// Whether it is recreated at every start, and not re-wrapped by a rotation.
     temporary: bool,
 }
 
@@ -240,7 +240,7 @@ impl Wrapped<'_> {
         format!("INNODBKey-{}-{}", self.uuid.unwrap_or("SERVER_ID"), self.id)
     }
 
-    /// The bytes that name the key.
+    /// The bytes that name the key, as evidence.
     fn evidence(&self) -> Evidence {
         Evidence::Bytes {
             path: self.path.to_owned(),
@@ -251,7 +251,7 @@ impl Wrapped<'_> {
     }
 }
 
-/// Where the encryption information stands on page 0: behind the extent descriptors.
+/// Offset of the encryption information on page 0: after the extent descriptors.
 ///
 /// Source: formats, "Encryption info on page 0"; 10390 for pages of 16 KiB.
 fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> u64 {
@@ -264,7 +264,7 @@ fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> u64 {
     150 + u64::from(physical_page_bytes / extent_pages) * u64::from(descriptor_bytes)
 }
 
-/// Where the same information stands in a redo log's header.
+/// Offset of the same information in a redo log's header.
 const REDO_INFO_OFFSET: u64 = 1024 + 48;
 
 const fn magic_hex(magic: MySqlMagic) -> &'static str {
@@ -275,7 +275,7 @@ const fn magic_hex(magic: MySqlMagic) -> &'static str {
     }
 }
 
-/// What the server's own files (`live`), or those of its backups, have wrapped.
+/// Files with wrapped keys: the server's own (`live`), or those of its backups.
 fn wrapped<'a>(cx: &'a Context<'_>, live: bool) -> Vec<Wrapped<'a>> {
     let files = cx.facts.files.iter().flat_map(|files| &files.files);
     let wanted: Vec<&FileFact> = files.filter(|file| (file.role != Role::Backup) == live).collect();
@@ -286,9 +286,9 @@ fn wrapped<'a>(cx: &'a Context<'_>, live: bool) -> Vec<Wrapped<'a>> {
     wanted.into_iter().filter(|file| of_log(file)).filter_map(wrapped_file).collect()
 }
 
-/// The file of each redo log whose header counts: the log has one key, which each file that holds a checkpoint has
-/// wrapped by the master key of its time. Older files, and those used again, which keep the header of an earlier use
-/// until they hold a checkpoint, are opened by the key in the newest; no server wraps them anew (seen on 9.7.4).
+/// The redo log files whose headers count. The log has one key, which each file with a checkpoint has wrapped by the
+/// master key of its time. Older files, and reused ones, which keep the header of their earlier use until they have a
+/// checkpoint, are opened with the key in the newest; no server re-wraps theirs (seen on 9.7.4).
 fn newest_redo_headers<'a>(files: &[&'a FileFact]) -> BTreeMap<&'a Path, &'a FileFact> {
     let mut newest: BTreeMap<&Path, &FileFact> = BTreeMap::new();
     for file in files.iter().filter(|file| redo_key(file).is_some()) {
@@ -312,9 +312,9 @@ fn redo_checkpoint(file: &FileFact) -> Option<Lsn> {
     }
 }
 
-/// Magic, number of the master key and server uuid of a redo log file with encrypted blocks.
+/// Magic, master key number and server UUID of a redo log file with encrypted blocks.
 ///
-/// The header stays when encryption is switched off: blocks tell whether the key still matters.
+/// The header stays when encryption is disabled; the blocks show whether the key is still needed.
 fn redo_key(file: &FileFact) -> Option<(MySqlMagic, u32, Option<&str>)> {
     match &file.content {
         Content::Redo { scan } if scan.blocks.encrypted > 0 => match &scan.key {
@@ -344,7 +344,7 @@ fn wrapped_file(file: &FileFact) -> Option<Wrapped<'_>> {
     Some(Wrapped { name: &file.name, path: &file.path, id, uuid, offset, hex, temporary })
 }
 
-/// Newest master key of each server uuid that the key files or the running keyring name.
+/// Newest master key of each server UUID, in the key files or the running keyring.
 fn newest_master_keys(cx: &Context<'_>) -> BTreeMap<String, u32> {
     let mut newest = BTreeMap::new();
     for name in known_keys(cx) {
@@ -356,7 +356,7 @@ fn newest_master_keys(cx: &Context<'_>) -> BTreeMap<String, u32> {
     newest
 }
 
-/// Every key name of the key files and of `performance_schema.keyring_keys`.
+/// All key names in the key files and in `performance_schema.keyring_keys`.
 fn known_keys(cx: &Context<'_>) -> Vec<KeyName> {
     let in_files = live_stores(cx).flat_map(|(_, summary)| summary.entries.iter().map(|entry| entry.name.clone()));
     let rows = cx.facts.sql.as_ref().and_then(|sql| sql.rows("keyring_keys").ok()).unwrap_or_default();
@@ -364,7 +364,7 @@ fn known_keys(cx: &Context<'_>) -> Vec<KeyName> {
     in_files.chain(in_memory).collect()
 }
 
-/// Why nothing can be said of master keys, or that none concerns this server.
+/// Why nothing is known about master keys, or that none applies to this server.
 fn nothing_wrapped(cx: &Context<'_>) -> Seen<crate::check::Verdict> {
     use crate::check::Verdict;
     if is_mariadb(cx) {
@@ -392,7 +392,7 @@ fn nothing_wrapped(cx: &Context<'_>) -> Seen<crate::check::Verdict> {
     })
 }
 
-/// Whether server or files are MariaDB's.
+/// Whether the server or the files are MariaDB's.
 fn is_mariadb(cx: &Context<'_>) -> bool {
     cx.facts.sql.as_ref().map_or_else(|| cx.artefacts.written_by_mariadb() == Some(true), SqlFacts::is_mariadb)
 }

@@ -29,7 +29,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// Variables that ask for encryption at rest, on either fork.
+/// Variables of both forks that request encryption at rest.
 pub(crate) const REQUESTS: &[&str] = &[
     "innodb_redo_log_encrypt",
     "innodb_undo_log_encrypt",
@@ -74,7 +74,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(Verdict::one(evidence.into_iter().fold(ruling, Ruling::evidence)))
 }
 
-/// Whether this server could encrypt and is known to have no keys.
+/// Whether this server could encrypt and certainly has no keys.
 pub(crate) fn is_missing(sql: &SqlFacts) -> bool {
     can_encrypt(sql) && keyring(sql).is_ok_and(|found| found.is_none_or(|keyring| !keyring.active))
 }
@@ -85,7 +85,7 @@ fn asks_for_encryption(options: &str) -> bool {
     ["ENCRYPTION=Y", "ENCRYPTED=YES", "ENCRYPTED=ON", "ENCRYPTED=1"].iter().any(|option| plain.contains(option))
 }
 
-/// The answers that would have shown a key store.
+/// The queries that would have shown a key store.
 fn absence(sql: &SqlFacts) -> Evidence {
     if sql.is_mariadb() {
         sql.evidence("plugins", "no active plug-in of type ENCRYPTION")
@@ -96,7 +96,7 @@ fn absence(sql: &SqlFacts) -> Evidence {
     }
 }
 
-/// What is asked for or already encrypted.
+/// What is requested, or encrypted already.
 fn wanted(cx: &Context<'_>, sql: &SqlFacts) -> (Vec<String>, Vec<Evidence>) {
     let (mut words, mut evidence) = (Vec::new(), Vec::new());
     for name in REQUESTS {

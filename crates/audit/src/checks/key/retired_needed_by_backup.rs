@@ -71,7 +71,7 @@ fn no_keys(cx: &Context<'_>) -> Seen<Verdict> {
     if !super::can_encrypt(sql) || super::keyring(sql)?.is_none() {
         return Ok(Verdict::not_applicable("no key store is loaded"));
     }
-    // An answer without keys and a key file without keys are both a keyring not yet used.
+    // A query and a key file without keys both mean an unused keyring.
     if super::live_stores(cx).next().is_some() {
         return Ok(Verdict::not_applicable("the keyring holds no InnoDB master key"));
     }
@@ -85,13 +85,13 @@ fn no_keys(cx: &Context<'_>) -> Seen<Verdict> {
     })
 }
 
-/// All but the newest of each server.
+/// All except the newest of each server.
 fn retired(keys: &BTreeSet<(String, u32)>) -> impl Iterator<Item = &(String, u32)> {
     let newest: BTreeMap<&str, u32> = keys.iter().map(|(owner, number)| (owner.as_str(), *number)).collect();
     keys.iter().filter(move |(owner, number)| newest.get(owner.as_str()).is_some_and(|newest| number < newest))
 }
 
-/// Keys that backups name, each with one file that does.
+/// Keys that backups need, each with an example file.
 fn needed_by_backups(cx: &Context<'_>) -> BTreeMap<(String, u32), String> {
     let spaces = wrapped(cx, false);
     let named =
@@ -99,7 +99,7 @@ fn needed_by_backups(cx: &Context<'_>) -> BTreeMap<(String, u32), String> {
     recorded_backups(cx).chain(named).filter(|((_, id), _)| *id > 0).collect()
 }
 
-/// Keys that backups of the register need, but for those that the keyring lacks and a copy of it keeps.
+/// Keys that the register's backups need, except those that the keyring lacks and a copy has.
 fn recorded_backups<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = ((String, u32), String)> + 'a {
     let register = cx.facts.register.iter().flatten();
     register.flat_map(|register| {

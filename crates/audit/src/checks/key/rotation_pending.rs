@@ -36,7 +36,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let by_pages = by_pages(cx, &mut verdict);
     let by_rows = match &cx.facts.sql {
         Some(sql) => by_rows(sql, &mut verdict)?,
-        // Without a server only a look at more than page 0 tells.
+        // Without a server, only pages other than page 0 show it.
         None if by_pages == 0 && !cx.facts.files()?.data_seen() => {
             cx.facts.sql()?;
             0
@@ -70,7 +70,7 @@ const fn is_space(file: &FileFact) -> bool {
     matches!(file.content, Content::Tablespace { .. })
 }
 
-/// Judges the server's rows and counts the encrypted ones.
+/// Judges the server's rows; returns the number of encrypted tablespaces.
 fn by_rows(sql: &crate::facts::sql::SqlFacts, verdict: &mut Verdict) -> Seen<usize> {
     let rows = sql.rows("tablespaces")?;
     let encrypted: Vec<_> = rows.iter().filter(|row| matches!(row.text("encrypted"), "Y" | "P")).collect();
@@ -101,7 +101,7 @@ fn threads(sql: &crate::facts::sql::SqlFacts) -> Remedy {
     }
 }
 
-/// Judges pages of several key versions and counts the tablespaces with encrypted pages.
+/// Judges pages with several key versions; returns the number of tablespaces with encrypted pages.
 fn by_pages(cx: &Context<'_>, verdict: &mut Verdict) -> usize {
     let mut seen = 0_usize;
     for file in cx.facts.files.iter().flat_map(|files| &files.files).filter(|file| file.role != Role::Backup) {

@@ -35,7 +35,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             verdict.push(Ruling::fail(&file.path, Grade::Bytes, message).evidence(store_evidence(file, store)));
         }
     }
-    // The same file as the server and the host name it.
+    // Server and host may name the same file.
     for path in key_paths(cx) {
         let judged = |file: &FileFact| file.path == path && data_directory(cx, followed(cx, &file.path)).is_some();
         if !live_stores(cx).any(|(file, _)| judged(file)) {
@@ -48,10 +48,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if verdict.is_empty() { no_file(cx) } else { Ok(verdict) }
 }
 
-/// Key files by the server's word, or where the host facts found them.
+/// Paths of key files, according to the server or the host facts.
 fn key_paths(cx: &Context<'_>) -> Vec<String> {
     let host = cx.facts.host.iter().flat_map(|host| &host.paths);
-    // The password of an encrypted key file is no key; see key-filekey-colocated.
+    // The password of an encrypted key file is not a key; see key-filekey-colocated.
     let is_key = |path: &&PathOnDisk| {
         path.role == Role::Key && path.via != "file_key_management_filekey" && !is_configuration(cx, &path.path)
     };
@@ -64,7 +64,7 @@ fn key_paths(cx: &Context<'_>) -> Vec<String> {
     paths
 }
 
-/// A manifest or a component's configuration says where keys are, and holds none.
+/// A manifest or a component's configuration names the location of keys, and has none.
 fn is_configuration(cx: &Context<'_>, path: &str) -> bool {
     use keyring::StoreKind::{ComponentConfig, Manifest, VaultConfig};
     let file = cx.facts.files.as_ref().and_then(|files| files.at(path));
@@ -86,7 +86,7 @@ fn no_file(cx: &Context<'_>) -> Seen<Verdict> {
     })
 }
 
-/// The data directory that holds `path`, if one does.
+/// The data directory that contains `path`, if any.
 fn data_directory<'a>(cx: &'a Context<'_>, path: &str) -> Option<&'a str> {
     let told = cx.facts.sql.iter().map(|sql| sql.identity.datadir.as_str());
     let roots = cx.facts.files.iter().flat_map(|files| &files.roots).filter(|root| root.role == Role::Data);
@@ -94,7 +94,7 @@ fn data_directory<'a>(cx: &'a Context<'_>, path: &str) -> Option<&'a str> {
     directories.find(|dir| Path::new(path).starts_with(dir))
 }
 
-/// A key file's path with links resolved, where the host shows it: a link can lead out of the data directory.
+/// A key file's path with links resolved, if the host facts have it: a link can lead out of the data directory.
 fn followed<'a>(cx: &'a Context<'_>, path: &'a str) -> &'a str {
     let place = cx.facts.host.as_ref().and_then(|host| place(host, path, Role::Key));
     place.filter(|place| place.path == path && !place.resolved.is_empty()).map_or(path, |place| &place.resolved)

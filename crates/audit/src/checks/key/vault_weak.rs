@@ -78,7 +78,7 @@ fn by_file(file: &FileFact, store: &StoreSummary) -> Ruling {
     .evidence(evidence)
 }
 
-/// A token in the file is how the plug-in works; its file's mode decides.
+/// The plug-in needs a token in the file; the file's mode decides.
 const fn words(issue: &VaultIssue) -> Option<&'static str> {
     match issue {
         VaultIssue::PlainHttp => Some("keys and token cross the network in clear (no https)"),

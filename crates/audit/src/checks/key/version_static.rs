@@ -30,7 +30,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// A tablespace's key id and version, as far as known.
+/// Key id and version of a tablespace, as far as known.
 struct Used {
     key_id: u64,
     version: u64,
@@ -71,7 +71,7 @@ fn never_rotates(sql: &SqlFacts) -> bool {
     sql.variable_or_none("innodb_encryption_rotate_key_age") == Some("0")
 }
 
-/// Whether keys come from a file: by the active plug-in, offline by a key file that was found.
+/// Whether keys come from a file: the active plug-in's, or offline a key file that was found.
 fn by_file(cx: &Context<'_>) -> Seen<bool> {
     if let Some(sql) = &cx.facts.sql {
         return match keyring(sql)? {

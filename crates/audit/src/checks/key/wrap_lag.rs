@@ -31,7 +31,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// What the command of the fix does.
+/// Effect of the remedy's command.
 const ROTATED: &str =
     "it rotates, and waits until page 0 of every tablespace and the header of the redo log are on disk";
 
@@ -64,7 +64,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Files of tables that the server, which listed its tablespaces, does not have.
+/// Files of tables that are not in the server's list of tablespaces.
 fn unknown<'a>(cx: &'a Context<'_>) -> BTreeSet<&'a str> {
     if cx.facts.sql.as_ref().is_none_or(|sql| sql.tablespaces().is_err()) {
         return BTreeSet::new();
@@ -73,7 +73,7 @@ fn unknown<'a>(cx: &'a Context<'_>) -> BTreeSet<&'a str> {
     files.filter(|space| space.tablespace.is_none()).filter_map(|space| Some(space.file?.path.as_str())).collect()
 }
 
-/// The newest key of each server uuid; files of 5.7.11 name none and are compared among themselves.
+/// The newest key of each server UUID; files of 5.7.11 have no UUID and are compared among themselves.
 fn newest(cx: &Context<'_>, spaces: &[Wrapped<'_>]) -> BTreeMap<String, u32> {
     let mut newest = BTreeMap::new();
     for space in spaces {

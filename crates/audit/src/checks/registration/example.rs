@@ -1,4 +1,4 @@
-//! `exp-example`: what `docs/adding-a-check.md` describes, for the test of the table.
+//! `exp-example`: the check that `docs/adding-a-check.md` describes, for the test of the table.
 
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;

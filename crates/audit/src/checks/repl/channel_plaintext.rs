@@ -66,7 +66,7 @@ fn wished_for(sql: &SqlFacts, channel: &Channel<'_>) -> Unseen {
     }
 }
 
-/// Gives a channel TLS that is enforced and verified at once: TLS alone leaves it to whoever sits between.
+/// Makes a channel enforce and verify TLS at once: unverified TLS does not stop a man in the middle.
 pub(super) fn verified_tls(sql: &SqlFacts, channel: &Channel<'_>) -> Remedy {
     let ca = if channel.ca.is_empty() { "/etc/mysql/ca.pem" } else { channel.ca };
     change(sql, channel.name, &["SSL=1", &format!("SSL_CA='{ca}'"), "SSL_VERIFY_SERVER_CERT=1"])

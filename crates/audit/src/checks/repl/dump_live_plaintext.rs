@@ -48,7 +48,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Without connection types the registered replicas are at least worth naming.
+/// Without connection types, at least name the registered replicas.
 fn name_replicas(sql: &SqlFacts, unseen: Unseen) -> Unseen {
     let rows = sql.rows("replicas").unwrap_or_default();
     let hosts: Vec<String> = rows.iter().map(|row| format!("{}:{}", row.text("host"), row.text("port"))).collect();

@@ -1,4 +1,4 @@
-//! Replication: channels that pull, accounts that may pull, replicas that do.
+//! Replication: channels, accounts that may replicate, connected replicas.
 
 use crate::facts::sql::SqlFacts;
 use crate::remedy::Remedy;
@@ -13,8 +13,8 @@ checks! {
 
 /// Changes a channel; assignments are written without `SOURCE_` or `MASTER_`.
 ///
-/// `STOP REPLICA` came with MySQL 8.0.22, `CHANGE REPLICATION SOURCE` with 8.0.23; MariaDB names
-/// a connection where MySQL says `FOR CHANNEL`.
+/// `STOP REPLICA` exists since MySQL 8.0.22, `CHANGE REPLICATION SOURCE` since 8.0.23; MariaDB names a connection where
+/// MySQL has `FOR CHANNEL`.
 pub(super) fn change(sql: &SqlFacts, channel: &str, assignments: &[&str]) -> Remedy {
     let role = if sql.mysql_since(8, 0, 23) { "SOURCE" } else { "MASTER" };
     let replica = replica(sql);

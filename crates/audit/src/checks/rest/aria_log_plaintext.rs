@@ -24,7 +24,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// A log of one page holds its header only. Source: `ma_loghandler.h` (`TRANSLOG_PAGE_SIZE`).
+/// A log of one page has only a header. Source: `ma_loghandler.h` (`TRANSLOG_PAGE_SIZE`).
 const PAGE_BYTES: u64 = 8192;
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
@@ -46,7 +46,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(Verdict::one(Ruling::pass("server", Grade::Bytes, "no Aria log holds a change")))
 }
 
-/// Every MariaDB has one: not found is not known.
+/// Every MariaDB has one: if none was found, it is unknown.
 fn none_found(cx: &Context<'_>) -> Seen<Verdict> {
     cx.facts.files()?;
     if super::mariadb(cx).is_none() && data_seen(cx) {
@@ -59,7 +59,7 @@ fn none_found(cx: &Context<'_>) -> Seen<Verdict> {
     })
 }
 
-/// Whether users have Aria tables, as far as files tell.
+/// Whether users have Aria tables, according to the files.
 fn has_files_of_users(cx: &Context<'_>) -> Option<bool> {
     let own = |table: &Artefact<'_>| table.table().is_some_and(|(schema, _)| OWN_SCHEMAS.contains(&schema.as_str()));
     all_seen(cx).then(|| cx.artefacts.of_kind(Kind::AriaTable).any(|table| !own(table)))

@@ -14,7 +14,7 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-/// One of the checks that `sealant encrypt` asks for one by one.
+/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-aria-plaintext",
     title: "Aria tables are in clear",
@@ -56,14 +56,18 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// The server's own tables weigh less, but for those with values of columns or credentials.
+/// The server's own tables are less severe, except those with column values or credentials.
 fn severity(table: &Artefact<'_>) -> Option<Severity> {
-    const TELLING: [&str; 4] = ["column_stats", "global_priv", "user", "servers"];
+    const CREDENTIAL_TABLES: [&str; 4] = ["column_stats", "global_priv", "user", "servers"];
     let (schema, name) = table.table()?;
-    (schema == "mysql").then_some(if TELLING.contains(&name.as_str()) { Severity::Medium } else { Severity::Low })
+    (schema == "mysql").then_some(if CREDENTIAL_TABLES.contains(&name.as_str()) {
+        Severity::Medium
+    } else {
+        Severity::Low
+    })
 }
 
-/// Tables of users whose rows are still in memory, and will be written in clear.
+/// Users' tables whose rows are still in memory, and will be written in clear text.
 fn unwritten(cx: &Context<'_>, sql: &SqlFacts) -> Vec<Ruling> {
     if sql.variable_on("aria_encrypt_tables") != Ok(false) {
         return Vec::new();

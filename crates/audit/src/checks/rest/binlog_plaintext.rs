@@ -10,7 +10,7 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-/// One of the checks that `sealant encrypt` asks for one by one.
+/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-binlog-plaintext",
     title: "Binary logs are in clear",
@@ -28,7 +28,7 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-/// MySQL's switch, then MariaDB's and that of Percona 5.7.
+/// MySQL's variable, then that of MariaDB and Percona 5.7.
 pub(super) const SWITCHES: [&str; 2] = ["binlog_encryption", "encrypt_binlog"];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
@@ -56,7 +56,7 @@ fn without_server(cx: &Context<'_>, verdict: Verdict) -> Seen<Verdict> {
     cx.facts.files().map(|_| verdict)
 }
 
-/// What the switch proves of logs whose bytes were not read and that no list tells of.
+/// What the variable proves about logs that were not read and are in no list.
 pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> Ruling {
     match first_variable(sql, &SWITCHES) {
         Some((name, value)) if !is_switched_on(value) => {
@@ -86,7 +86,7 @@ pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> Ruling {
     }
 }
 
-/// A server of that version has the switch: not shown is not off.
+/// A server of that version has the variable: if it is not shown, it is unknown.
 fn switch_unseen(sql: &SqlFacts) -> Unseen {
     Unseen {
         what: "binlog_encryption or encrypt_binlog".to_owned(),
@@ -111,7 +111,7 @@ fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
     }
 }
 
-/// The oldest log of those that are encrypted with no clear one after.
+/// The oldest encrypted log that no clear one follows.
 fn first_encrypted(cx: &Context<'_>) -> Option<String> {
     let mut logs: Vec<(&str, State)> = cx
         .artefacts
@@ -123,7 +123,7 @@ fn first_encrypted(cx: &Context<'_>) -> Option<String> {
     logs.get(clear + 1).map(|(name, _)| format!("'{name}'"))
 }
 
-/// The log after the newest, which the server begins when it is told to encrypt or restarted.
+/// The log after the newest one, which the server creates when encryption is enabled or it restarts.
 fn next_log(cx: &Context<'_>) -> Option<String> {
     let names = cx.artefacts.of_kind(Kind::BinaryLog).map(|log| log.name.rsplit('/').next().unwrap_or(&log.name));
     let (stem, number) = names.max_by_key(|name| (name.len(), *name))?.rsplit_once('.')?;

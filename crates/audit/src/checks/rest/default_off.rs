@@ -10,7 +10,7 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-/// One of the checks that `sealant encrypt` asks for one by one.
+/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-default-off",
     title: "New tables are created in clear by default",
@@ -28,7 +28,7 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-/// A word of SQL's own, so that a statement has to quote it.
+/// A keyword, so that statements must quote it.
 const FORCE: &str = "'FORCE'";
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
@@ -55,7 +55,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(Verdict::one(ruling.evidence(sql.variable_evidence(name))))
 }
 
-/// A server of a version that has the variable and does not show it is not understood.
+/// A server of a version with the variable that does not show it: unknown.
 fn none(sql: &SqlFacts) -> Seen<Verdict> {
     if sql.mysql_since(8, 0, 16) {
         sql.variable("default_table_encryption")?;
@@ -66,7 +66,7 @@ fn none(sql: &SqlFacts) -> Seen<Verdict> {
     Ok(Verdict::not_applicable(format!("{} has no default for encryption", sql.identity.version)))
 }
 
-/// Without threads MariaDB's switch encrypts new tables alone, which is a finding of its own.
+/// Without threads MariaDB's variable encrypts only new tables, which is a separate finding.
 fn fix(sql: &SqlFacts, name: &str) -> Remedy {
     if name != "innodb_encrypt_tables" {
         return while_out(sql, set_variable(sql, name, "ON"));

@@ -11,7 +11,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 
-/// One of the checks that `sealant encrypt` asks for one by one.
+/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-doublewrite-plaintext",
     title: "The doublewrite buffer holds clear copies of pages of encrypted tablespaces",
@@ -37,18 +37,18 @@ pub const CHECK: Check = Check {
     judge,
 };
 
-/// Whose clear copies a doublewrite buffer holds.
+/// Clear copies in a doublewrite buffer, by the tablespaces they belong to.
 #[derive(Default)]
 struct Copies<'a> {
-    /// Pages with rows, of tablespaces that are meant to be encrypted.
+    /// Number of pages with rows, of tablespaces that are meant to be encrypted.
     encrypted: u64,
-    /// The names of those.
+    /// Names of these tablespaces.
     names: Vec<&'a str>,
-    /// Pages with rows, of tablespaces that are no more.
+    /// Number of pages with rows, of tablespaces that no longer exist.
     gone: u64,
-    /// Pages with rows, of tablespaces that may lie where nobody looked.
+    /// Number of pages with rows, of tablespaces that may exist outside what was read.
     hidden: u64,
-    /// Pages with rows, of tablespaces that are clear themselves.
+    /// Number of pages with rows, of tablespaces that are clear themselves.
     clear: u64,
 }
 
@@ -91,7 +91,7 @@ fn spaces<'c>(cx: &'c Context<'_>) -> HashMap<SpaceId, &'c Artefact<'c>> {
     all.filter_map(|artefact| Some((artefact.space_id()?, artefact))).collect()
 }
 
-/// Doublewrite files and system tablespaces with a doublewrite area.
+/// Doublewrite files, and system tablespaces with a doublewrite area.
 fn buffers<'c>(cx: &'c Context<'_>) -> impl Iterator<Item = &'c Artefact<'c>> {
     cx.artefacts.iter().filter(|artefact| {
         artefact.page_copies().is_some_and(|copies| copies.slots > 0 || artefact.kind == Kind::Doublewrite)
@@ -119,7 +119,7 @@ fn copies<'c>(buffer: &Artefact<'_>, spaces: &HashMap<SpaceId, &'c Artefact<'c>>
                 found.names.push(&space.name);
             }
             Some(_) => found.clear += pages.clear_data,
-            // Oracle's system tablespace is not in its list, and never encrypted.
+            // The list of MySQL omits the system tablespace, which is never encrypted.
             None if pages.space_id == SpaceId(0) => found.clear += pages.clear_data,
             None if !all_known => found.hidden += pages.clear_data,
             None => found.gone += pages.clear_data,
@@ -166,7 +166,7 @@ fn evidence(buffer: &Artefact<'_>) -> Vec<Evidence> {
         "doublewrite area: {} slots, {} encrypted, {} clear with rows, {} clear without",
         copies.slots, copies.encrypted, copies.clear_data, copies.clear_structural
     );
-    // Pages 64 to 191 of 16 KiB, unless page 5 says otherwise.
+    // Pages 64 to 191 of 16 KiB, unless page 5 names others.
     vec![Evidence::Bytes { path: file.path.clone(), offset: 1 << 20, hex: String::new(), meaning }]
 }
 

@@ -34,7 +34,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// Engines that encrypt, are judged elsewhere, keep nothing on disk, or only stand for other tables.
+/// Engines that encrypt, have their own check, store nothing on disk, or only refer to other tables.
 const OTHERS: [&str; 10] = [
     "InnoDB",
     "Aria",
@@ -94,7 +94,7 @@ fn finish(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// The server's own tables, of which the log tables have a check of their own.
+/// The server's own tables; log tables have their own check.
 fn is_own(file: &Artefact<'_>) -> bool {
     file.table().is_some_and(|(schema, _)| OWN_SCHEMAS.contains(&schema.as_str()))
 }
@@ -138,7 +138,7 @@ fn convert(sql: Option<&SqlFacts>, schema: &str, table: &str, mariadb: bool) -> 
     };
     let encrypted = if mariadb { "ENCRYPTED=YES" } else { "ENCRYPTION='Y'" };
     let alter = Remedy::statement(format!("ALTER TABLE {} ENGINE=InnoDB {encrypted}", quoted_table(schema, table)));
-    // In ibdata1 no table can be encrypted by itself.
+    // In ibdata1 a table cannot be encrypted individually.
     match sql.filter(|sql| sql.variable_on("innodb_file_per_table") == Ok(false)) {
         Some(sql) => set_variable(sql, "innodb_file_per_table", "ON").and(alter),
         None => alter,

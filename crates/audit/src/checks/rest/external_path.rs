@@ -50,7 +50,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Keys have checks of their own.
+/// Keys have their own checks.
 fn elsewhere(host: &HostFacts) -> impl Iterator<Item = &PathOnDisk> {
     host.paths.iter().filter(|path| !matches!(path.role, Role::Data | Role::Key))
 }

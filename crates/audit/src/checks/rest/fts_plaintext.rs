@@ -11,7 +11,7 @@ use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-/// One of the checks that `sealant encrypt` asks for one by one.
+/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-fts-plaintext",
     title: "Tables behind full-text indexes are not encrypted",
@@ -47,7 +47,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Seen on MySQL 5.7.22: they stay clear whether the table is made encrypted, altered, or given its index later.
+/// Seen on MySQL 5.7.22: they stay clear whether the table is created encrypted, altered, or indexed later.
 fn never(sql: &SqlFacts) -> Remedy {
     Remedy::advice(format!(
         "{} encrypts no full-text index, whatever statement makes it: drop the index, put the data directory onto an encrypted \
@@ -56,7 +56,7 @@ fn never(sql: &SqlFacts) -> Remedy {
     ))
 }
 
-/// `fts_` or `FTS_` and the table's id in 16 hexadecimal digits.
+/// `fts_` or `FTS_`, and the table's id in 16 hexadecimal digits.
 pub(super) fn is_auxiliary(space: &Artefact<'_>) -> bool {
     space.table().is_some_and(|(_, name)| {
         let rest = name.strip_prefix("fts_").or_else(|| name.strip_prefix("FTS_"));

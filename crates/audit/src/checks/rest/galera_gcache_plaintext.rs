@@ -50,7 +50,7 @@ fn has_provider(sql: &SqlFacts) -> Seen<bool> {
     Ok(!provider.is_empty() && !provider.eq_ignore_ascii_case("none"))
 }
 
-/// Options are `key = value` pairs: a search for words would take `gcache.encryption = no` for a yes.
+/// Options are `key = value` pairs: a substring search would misread `gcache.encryption = no`.
 fn option<'s>(options: &'s str, key: &str) -> Option<&'s str> {
     let pairs = options.split(';').filter_map(|pair| pair.split_once('='));
     pairs.map(|(k, v)| (k.trim(), v.trim())).find(|(k, _)| *k == key).map(|(_, v)| v)

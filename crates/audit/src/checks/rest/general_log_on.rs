@@ -63,7 +63,7 @@ fn switch_unknown() -> Unseen {
     }
 }
 
-/// On, and not sent nowhere.
+/// On, and with a destination.
 fn is_written(sql: &SqlFacts) -> Seen<bool> {
     let nowhere = sql.variable_or_none("log_output").is_some_and(|output| output.eq_ignore_ascii_case("NONE"));
     Ok(sql.variable_on("general_log")? && !nowhere)
@@ -93,7 +93,8 @@ fn written(facts: &Facts, sql: &SqlFacts) -> Ruling {
     with_evidence(ruling, evidence.chain(file.map(size)).collect()).fix(off.and(clean))
 }
 
-/// What is persisted is set late in a start: until then the log is written if an option file says so (seen on 9.7.4).
+/// Persisted values take effect late in a start: until then the log is written if an option file enables it (seen on
+/// 9.7.4).
 fn switch_off(facts: &Facts, sql: &SqlFacts) -> Remedy {
     let off = set_variable(sql, "general_log", "OFF");
     let set = facts.host.as_ref().and_then(|host| option(host, SERVER_GROUPS, "general_log"));
@@ -132,7 +133,7 @@ fn log_file<'f>(facts: &'f Facts, sql: &SqlFacts) -> Option<&'f FileFact> {
     facts.files.as_ref()?.at(&path)
 }
 
-/// General logs that lie about, although none is written.
+/// General logs that were left, although none is written now.
 fn left_behind(facts: &Facts) -> Vec<&FileFact> {
     let files = facts.files.iter().flat_map(|files| &files.files);
     files

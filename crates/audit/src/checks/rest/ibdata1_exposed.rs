@@ -77,7 +77,7 @@ fn failure(cx: &Context<'_>, file: &Artefact<'_>, scan: &TablespaceScan) -> Ruli
     }
 }
 
-/// What the server itself tells of ibdata1.
+/// What the server itself reports about ibdata1.
 fn by_settings(cx: &Context<'_>) -> Vec<Ruling> {
     let Some(sql) = &cx.facts.sql else { return Vec::new() };
     [tables_inside(sql), new_tables_inside(sql), undo_inside(sql)].into_iter().flatten().collect()
@@ -98,11 +98,11 @@ fn tables_inside(sql: &SqlFacts) -> Option<Ruling> {
     Some(ruling)
 }
 
-/// Statements that give each table a file of its own.
+/// Statements that move each table into its own file.
 fn move_out(sql: &SqlFacts, names: &[&str]) -> Remedy {
     let table = |name: &&str| {
         let (schema, table) = name.split_once('/').unwrap_or(("", name));
-        // The parts of a partitioned table move with it.
+        // The partitions of a table move with it.
         let table = table.split_once('#').map_or(table, |(table, _)| table);
         quoted_table(&decoded(schema), &decoded(table))
     };
@@ -132,7 +132,7 @@ fn new_tables_inside(sql: &SqlFacts) -> Option<Ruling> {
     })
 }
 
-/// Before MySQL 8.0 undo lies in ibdata1 unless the server was initialised with undo tablespaces.
+/// Before MySQL 8.0, undo is in ibdata1 unless the server was initialised with undo tablespaces.
 fn undo_inside(sql: &SqlFacts) -> Option<Ruling> {
     let inside = !sql.mysql_since(8, 0, 0) && sql.variable("innodb_undo_tablespaces") == Ok("0");
     inside.then(|| {

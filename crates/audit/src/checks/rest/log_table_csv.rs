@@ -30,7 +30,7 @@ pub(crate) const CHECK: Check = Check {
 
 const TABLES: [(&str, &str); 2] = [("general_log", "general_log"), ("slow_log", "slow_query_log")];
 
-/// Files with rows of a log table: CSV, unless somebody chose another engine.
+/// Files with rows of a log table: CSV, unless its engine was changed.
 const ENDINGS: [&str; 3] = ["CSV", "MYD", "MAD"];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
@@ -74,7 +74,7 @@ fn file<'f>(facts: &'f Facts, table: &str) -> Option<&'f FileFact> {
     files.find(|file| file.role == Role::Data && called(file))
 }
 
-/// An Aria table keeps a page of bookkeeping when its rows are gone.
+/// An Aria table keeps a page without rows.
 fn holds_rows(file: &FileFact) -> bool {
     match &file.content {
         Content::AriaData { scan } => scan.counts.clear + scan.counts.mislabelled > 0,
@@ -82,7 +82,7 @@ fn holds_rows(file: &FileFact) -> bool {
     }
 }
 
-/// Whether files of the server's own schema lie there, the log tables' among them.
+/// Whether the files of the server's own schema, which include the log tables, are there.
 fn holds_schema(facts: &Facts) -> bool {
     facts
         .files

@@ -44,24 +44,24 @@ checks! {
     galera_gcache_plaintext,
 }
 
-/// Schemas that every server brings along.
+/// Schemas that exist on every server.
 pub(super) const OWN_SCHEMAS: [&str; 4] = ["mysql", "information_schema", "performance_schema", "sys"];
 
-/// More than this many artefacts of one fate are told in one ruling.
-const MANY: usize = 20;
+/// Maximum number of artefacts with the same result that are reported individually.
+const MAX_LISTED: usize = 20;
 
-/// How the artefacts of one kind are judged.
+/// How to judge artefacts of one kind.
 pub(super) struct Terms<'t> {
-    /// What they are, in the plural.
+    /// Their name, in the plural.
     pub(super) noun: &'t str,
     /// Severity of a failure, if other than the check's.
     pub(super) severity: &'t dyn Fn(&Artefact<'_>) -> Option<Severity>,
-    /// The command that mends it.
+    /// Command of the remedy.
     pub(super) fix: &'t dyn Fn(&Artefact<'_>) -> Remedy,
 }
 
-/// Judges artefacts by their state: clear, wholly or in part, fails; a disk layer alone passes with
-/// a note. The verdict is empty if there are none.
+/// Judges artefacts by their state: clear or partly clear fails; an encrypted disk alone passes with a note. The
+/// verdict is empty if there are none.
 pub(super) fn judge_all<'c>(
     cx: &Context<'_>,
     artefacts: impl Iterator<Item = &'c Artefact<'c>>,
@@ -97,7 +97,7 @@ fn clear(cx: &Context<'_>, artefact: &Artefact<'_>, state: State, grade: Grade, 
     with_evidence(ruling, artefact.evidence(cx.facts))
 }
 
-/// What did not fail.
+/// Artefacts that did not fail.
 #[derive(Default)]
 struct Tally<'c> {
     encrypted: u64,
@@ -121,7 +121,7 @@ impl<'c> Tally<'c> {
             self.pages += all;
             self.pages_read += read.min(all);
         }
-        // As strong as the weakest of them.
+        // The grade is that of the weakest evidence.
         self.grade = Some(self.grade.map_or(grade, |known| known.min(grade)));
         self.example = self.example.or(Some(artefact));
     }
@@ -133,7 +133,7 @@ impl<'c> Tally<'c> {
         if let Some(ruling) = covered_by_disk(cx, &self.disk) {
             verdict.push(ruling);
         }
-        // Nothing but spare files beside what the disk covers is no second verdict.
+        // If there are only spare files besides what the disk covers, no second verdict is needed.
         let told = self.disk.is_empty() || self.encrypted > 0;
         if let (Some(grade), Some(example), true) = (self.grade, self.example, told) {
             let ruling = Ruling::pass("server", grade, self.words(noun));
@@ -153,7 +153,7 @@ impl<'c> Tally<'c> {
     }
 }
 
-/// Clear artefacts on an encrypted disk: no failure, but not enough for everything.
+/// Clear artefacts on an encrypted disk do not fail, but the disk does not protect against everything.
 pub(super) fn covered_by_disk(cx: &Context<'_>, artefacts: &[&Artefact<'_>]) -> Option<Ruling> {
     let first = artefacts.first()?;
     let grade = artefacts.iter().filter_map(|a| a.state()).map(|(_, grade)| grade).min()?;
@@ -164,9 +164,9 @@ pub(super) fn covered_by_disk(cx: &Context<'_>, artefacts: &[&Artefact<'_>]) -> 
     Some(with_evidence(Ruling::pass(artefact, grade, words).severity(Severity::Info), first.evidence(cx.facts)))
 }
 
-/// One UNKNOWN for each artefact without a state; the many in one.
+/// An UNKNOWN for each artefact without a state; a common one for many.
 pub(super) fn unread(artefacts: &[&Artefact<'_>]) -> Vec<Ruling> {
-    let (named, more) = artefacts.split_at(artefacts.len().min(MANY));
+    let (named, more) = artefacts.split_at(artefacts.len().min(MAX_LISTED));
     let mut rulings: Vec<Ruling> =
         named.iter().map(|artefact| Ruling::unseen(&artefact.name, unread_one(artefact))).collect();
     if !more.is_empty() {
@@ -190,10 +190,10 @@ fn unread_one(artefact: &Artefact<'_>) -> Unseen {
     Unseen { what: artefact.name.clone(), why: artefact.why_unknown().unwrap_or_else(untold), remedy }
 }
 
-/// The names, cut where they get too many.
+/// The names, truncated if there are many.
 pub(super) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let names: Vec<&str> = names.collect();
-    let (shown, more) = names.split_at(names.len().min(MANY));
+    let (shown, more) = names.split_at(names.len().min(MAX_LISTED));
     let rest = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
     format!("{}{rest}", shown.join(", "))
 }
@@ -202,11 +202,10 @@ pub(super) fn with_evidence(ruling: Ruling, evidence: Vec<Evidence>) -> Ruling {
     evidence.into_iter().fold(ruling, Ruling::evidence)
 }
 
-/// The verdict, or, if nothing of a kind was found, why not: not applicable if somebody who would
-/// have seen it looked, unknown otherwise.
+/// The verdict. If no artefact of the kind was found: not applicable if it would have been found, otherwise unknown.
 ///
 /// # Errors
-/// [`Unseen`] if neither the server nor its files could be asked.
+/// [`Unseen`] if neither the server nor its files are available.
 pub(super) fn or_none_of_it(cx: &Context<'_>, verdict: Verdict, noun: &str) -> Seen<Verdict> {
     if !verdict.is_empty() {
         return Ok(verdict);
@@ -226,17 +225,17 @@ pub(super) fn or_none_of_it(cx: &Context<'_>, verdict: Verdict, noun: &str) -> S
     }
 }
 
-/// Whether the data directory itself was walked.
+/// Whether the data directory was read.
 pub(super) fn data_seen(cx: &Context<'_>) -> bool {
     cx.facts.files.as_ref().is_some_and(FileFacts::data_seen)
 }
 
-/// Whether every directory of data was walked, so that what was not found is not there.
+/// Whether every data directory was read, so that what was not found does not exist.
 pub(super) fn all_seen(cx: &Context<'_>) -> bool {
     data_seen(cx) && unwalked(cx).is_none()
 }
 
-/// Which directories of data could not be walked; none if all were, or none at all.
+/// Data directories that could not be read; `None` if all were read, or there are none.
 pub(super) fn unwalked(cx: &Context<'_>) -> Option<Unseen> {
     let files = cx.facts.files.as_ref()?;
     let roots: Vec<_> = files.unwalked_data().collect();
@@ -249,14 +248,14 @@ pub(super) fn unwalked(cx: &Context<'_>) -> Option<Unseen> {
     })
 }
 
-/// Takes the server's list of tablespaces, or the walk through its directories, for complete; else
-/// what was found says nothing of the rest.
+/// Requires that the server's list of tablespaces or the directories were complete; otherwise what was found proves
+/// nothing about the rest.
 pub(super) fn unless_hidden(cx: &Context<'_>, verdict: Verdict) -> Verdict {
     let listed = cx.facts.sql().and_then(SqlFacts::tablespaces).is_ok();
     if listed { verdict } else { unless_unwalked(cx, verdict) }
 }
 
-/// The same for what no list of the server tells.
+/// The same for artefacts that the server does not list.
 pub(super) fn unless_unwalked(cx: &Context<'_>, verdict: Verdict) -> Verdict {
     match unwalked(cx) {
         Some(unseen) if !verdict.is_empty() => verdict.but_unseen("server", unseen),
@@ -264,13 +263,13 @@ pub(super) fn unless_unwalked(cx: &Context<'_>, verdict: Verdict) -> Verdict {
     }
 }
 
-/// Whether MySQL 8.0 or newer wrote the files: it has a mysql.ibd and undo tablespaces somewhere,
-/// and a directory without them is only a part.
+/// Whether MySQL 8.0 or newer wrote the files: it always has a mysql.ibd and undo tablespaces, so a directory without
+/// them is only a part.
 pub(super) fn written_by_mysql_8(cx: &Context<'_>) -> bool {
     cx.artefacts.iter().any(|artefact| artefact.scan().is_some_and(|scan| scan.page0.server_version.is_some()))
 }
 
-/// Why a part of a data directory does not tell.
+/// Why a part of a data directory shows nothing.
 pub(super) fn elsewhere(what: &str) -> Unseen {
     Unseen {
         what: what.to_owned(),
@@ -279,12 +278,12 @@ pub(super) fn elsewhere(what: &str) -> Unseen {
     }
 }
 
-/// Whether the data are MariaDB's, from the server or from its files; none if neither tells.
+/// Whether the data is MariaDB's, according to the server or the files; `None` if unknown.
 pub(super) fn mariadb(cx: &Context<'_>) -> Option<bool> {
     cx.facts.sql.as_ref().map(SqlFacts::is_mariadb).or_else(|| cx.artefacts.written_by_mariadb())
 }
 
-/// What to do about tables of a server without encryption.
+/// The remedy for tables of a server without encryption.
 fn cannot_encrypt_tables(sql: &SqlFacts) -> Remedy {
     Remedy::advice(format!(
         "{} cannot encrypt tables: upgrade, or move the data directory onto an encrypted disk",
@@ -292,7 +291,8 @@ fn cannot_encrypt_tables(sql: &SqlFacts) -> Remedy {
     ))
 }
 
-/// Has MariaDB's threads encrypt what is there. A value that is on stays: ON in place of FORCE would allow clear tables.
+/// Makes MariaDB's threads encrypt existing data. A value that is already on is kept: ON instead of FORCE would permit
+/// clear tables.
 fn convert_in_background(sql: &SqlFacts) -> Remedy {
     let threads = set_variable(sql, "innodb_encryption_threads", "4");
     if sql.variable_or_none("innodb_encrypt_tables").is_some_and(is_switched_on) {
@@ -301,13 +301,13 @@ fn convert_in_background(sql: &SqlFacts) -> Remedy {
     set_variable(sql, "innodb_encrypt_tables", "FORCE").and(threads)
 }
 
-/// The variable of `names` that this server has, and its value.
+/// The first variable of `names` that this server has, and its value.
 pub(super) fn first_variable<'s>(sql: &'s SqlFacts, names: &[&'static str]) -> Option<(&'static str, &'s str)> {
     names.iter().find_map(|name| Some((*name, sql.variable_or_none(name)?)))
 }
 
-/// Whether the account sees every table in `information_schema`, which hides what it has no
-/// privilege for; an empty list proves nothing without.
+/// Whether the account sees every table in `information_schema`, which hides tables without privileges; otherwise an
+/// empty list proves nothing.
 pub(super) fn sees_all_tables(sql: &SqlFacts) -> bool {
     const ANY_OF: [&str; 5] = ["ALL PRIVILEGES", "SELECT", "INSERT", "UPDATE", "ALTER"];
     let global = |grant: &str| {
@@ -318,7 +318,7 @@ pub(super) fn sees_all_tables(sql: &SqlFacts) -> bool {
     sql.rows("grants").is_ok_and(|rows| rows.iter().any(|row| global(row.text("grant")) == Some(true)))
 }
 
-/// Why a list that hides what the account may not see is no proof.
+/// Why a list with hidden entries proves nothing.
 pub(super) fn hidden_tables(sql: &SqlFacts) -> Unseen {
     Unseen {
         what: "tables and schemas".to_owned(),

@@ -8,7 +8,7 @@ use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-/// One of the checks that `sealant encrypt` asks for one by one.
+/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-mysql-ibd-plaintext",
     title: "mysql.ibd, the data dictionary, is not encrypted",
@@ -43,7 +43,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let terms = Terms { noun: "mysql.ibd", severity: &|_| None, fix: &|_| fix() };
     let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::MysqlTablespace), &terms);
     if verdict.is_empty() && sql.is_some() {
-        // Every server of that version has one: not listed and not seen is not known.
+        // Every server of that version has one: if it is neither listed nor found, it is unknown.
         sql.map_or(Ok(()), |sql| sql.tablespaces().map(|_| ()))?;
         return Ok(verdict);
     }

@@ -41,7 +41,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Err(no_match());
     }
     let mut verdict = Verdict::new();
-    // Before 5.7 the list leaves out some of the tables behind full-text indexes.
+    // Before 5.7 the list lacks some auxiliary tables of full-text indexes.
     let unlisted = |space: &&Artefact<'_>| !sql.is_mariadb() && !sql.mysql_since(5, 7, 0) && is_auxiliary(space);
     let clear = unknown.into_iter().filter(|space| matches!(space.bytes, Some(State::Clear | State::Partly)));
     let clear = clear.filter(|space| !unlisted(space));

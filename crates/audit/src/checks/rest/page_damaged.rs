@@ -31,15 +31,15 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// More damaged files than this are told in one ruling.
-const MANY: usize = 50;
+/// Maximum number of damaged files reported individually.
+const MAX_LISTED: usize = 50;
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let files = cx.facts.files()?;
     let Some(proof) = &files.proof else { return unproven(cx) };
     let mut verdict = Verdict::new();
     let damaged: Vec<&Unsound> = proof.unsound.iter().filter(|file| is_damage(file.verdict)).collect();
-    let (named, more) = damaged.split_at(damaged.len().min(MANY));
+    let (named, more) = damaged.split_at(damaged.len().min(MAX_LISTED));
     named.iter().for_each(|file| verdict.push(one(file)));
     rest(proof, more, named.len(), &mut verdict);
     open(proof, &mut verdict);
@@ -74,7 +74,7 @@ fn one(file: &Unsound) -> Ruling {
     evidence(file).into_iter().fold(Ruling::fail(&file.name, Grade::Bytes, message).fix(fix), Ruling::evidence)
 }
 
-/// Damaged files that are not told one by one.
+/// Damaged files that are not reported individually.
 fn rest(proof: &Proof, more: &[&Unsound], told: usize, verdict: &mut Verdict) {
     let damage = [Proven::Damaged, Proven::Truncated, Proven::BadKeyInfo];
     let all = damage.iter().fold(0, |sum: u64, verdict| sum.saturating_add(proof.count(*verdict)));
@@ -88,7 +88,7 @@ fn rest(proof: &Proof, more: &[&Unsound], told: usize, verdict: &mut Verdict) {
     verdict.push(more.iter().take(1).flat_map(|file| evidence(file)).fold(ruling, Ruling::evidence));
 }
 
-/// Files that could not be proven, one UNKNOWN for each reason.
+/// Files that could not be proven: an UNKNOWN for each reason.
 fn open(proof: &Proof, verdict: &mut Verdict) {
     const REASONS: [(Proven, &str, &str, &str); 4] = [
         (
@@ -148,7 +148,7 @@ fn pass(proof: &Proof) -> Ruling {
     Ruling::pass("server", Grade::Bytes, words).evidence(seen)
 }
 
-/// Without `--deep` checksums were not looked at.
+/// Without `--deep`, checksums were not verified.
 fn unproven(cx: &Context<'_>) -> Seen<Verdict> {
     let files = cx.facts.files.iter().flat_map(|files| &files.files).filter(|file| has_pages(file));
     let paths: Vec<&str> = files.map(|file| file.path.as_str()).collect();
@@ -233,8 +233,8 @@ mod tests {
         let mut proof = proof(3, (0..200).map(|i| damaged(&format!("demo/t{i}.ibd"))).collect());
         proof.verdicts.insert(Proven::Damaged, 500);
         let found = with(proof).judge(&CHECK);
-        assert_eq!(found.len(), MANY + 1);
-        assert!(found[MANY].message.starts_with("450 more files"), "{}", found[MANY].message);
+        assert_eq!(found.len(), MAX_LISTED + 1);
+        assert!(found[MAX_LISTED].message.starts_with("450 more files"), "{}", found[MAX_LISTED].message);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-/// One of the checks that `sealant encrypt` asks for one by one.
+/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-page-plaintext",
     title: "Encrypted tablespaces still hold pages in clear",
@@ -62,7 +62,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(unless_hidden(cx, verdict))
 }
 
-/// Begun and clear throughout counts, too: the server calls it encrypted or says that it is at it.
+/// Includes tablespaces that are completely clear although encryption has started: the server reports them as encrypted
+/// or in progress.
 fn holds_clear_pages(space: &Artefact<'_>) -> bool {
     let clear = space.scan().is_some_and(|scan| scan.counts.clear_data + scan.counts.mislabelled > 0);
     clear && matches!(space.bytes, Some(State::Partly | State::Clear))
@@ -123,7 +124,7 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
     let sql = cx.facts.sql.as_ref();
     let mariadb = super::mariadb(cx) == Some(true);
     match (space.kind, space.table()) {
-        // The threads call it done, and come back to no page that they passed over.
+        // The threads consider it finished, and do not return to pages that they skipped.
         (Kind::Table, Some((schema, table))) if mariadb && space.reported == Some(State::Encrypted) => {
             Remedy::statement(format!("ALTER TABLE {} FORCE", quoted_table(&schema, &table)))
         }
@@ -137,11 +138,12 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
         (Kind::Undo, _) => super::undo_plaintext::rewrite(space),
         (Kind::Table, Some((schema, table))) => {
             let table = quoted_table(&schema, &table);
-            // ENCRYPTION='N' first would write all of it in clear.
+            // ENCRYPTION='N' first would write all of it in clear text.
             Remedy::statement(format!("ALTER TABLE {table} ENCRYPTION='Y', FORCE, ALGORITHM = COPY"))
         }
         (Kind::GeneralTablespace | Kind::MysqlTablespace, _) => {
-            // A second ALTER TABLESPACE … ENCRYPTION='Y' makes a second key, and what is on disk is lost (seen on 9.7.4).
+            // A second ALTER TABLESPACE … ENCRYPTION='Y' generates a second key, and the data on disk is lost (seen on
+            // 9.7.4).
             "look in performance_schema.events_stages_current for a conversion that still runs; else restart the server, \
              which finishes it; ALTER TABLESPACE … ENCRYPTION='Y' a second time can make it unreadable"
                 .into()

@@ -12,7 +12,7 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-/// One of the checks that `sealant encrypt` asks for one by one.
+/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-redo-plaintext",
     title: "The redo log holds changes in clear",
@@ -35,14 +35,14 @@ pub const CHECK: Check = Check {
 const SWITCHES: [&str; 2] = ["innodb_redo_log_encrypt", "innodb_encrypt_log"];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    // On MySQL the switch says nothing about a file whose blocks were not read.
+    // On MySQL the variable proves nothing about a file whose blocks were not read.
     let (told, untold): (Vec<_>, Vec<_>) = cx
         .artefacts
         .of_kind(Kind::Redo)
         .filter(|log| log.file.is_some())
         .partition(|log| log.bytes.is_some() || super::mariadb(cx) == Some(true));
     let terms = Terms { noun: "redo log files", severity: &|_| None, fix: &|_| fix(cx) };
-    // Spare files may never have been used, but every log has a block somewhere.
+    // Spare files may never have been used, but every log has at least one block.
     let used = told.iter().any(|log| log.state().is_none_or(|(state, _)| state != State::Empty));
     let mut verdict = judge_all(cx, told.into_iter().filter(|_| used), &terms);
     unread(&untold).into_iter().for_each(|ruling| verdict.push(ruling));
@@ -56,19 +56,19 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Clean files do not help if the next block will be clear.
+/// Encrypted files do not help if the next block will be clear.
 fn switched_off(cx: &Context<'_>, sql: &SqlFacts) -> Option<Ruling> {
     let (name, value) = first_variable(sql, &SWITCHES)?;
     let on_encrypted_disk = cx.artefacts.of_kind(Kind::Redo).any(|log| log.disk_encryption().is_some());
     (!is_switched_on(value) && !on_encrypted_disk).then(|| off(sql, name))
 }
 
-/// What the switch alone proves, where no file was read.
+/// What the variable alone proves, if no file was read.
 fn by_switch(sql: &SqlFacts) -> Ruling {
     match first_variable(sql, &SWITCHES) {
         Some((name, value)) if !is_switched_on(value) => off(sql, name),
         Some((name, _)) if sql.is_mariadb() => {
-            // MariaDB writes the whole log anew when it starts with the switch changed.
+            // MariaDB rewrites the whole log when it starts with the variable changed.
             Ruling::pass("redo log", Grade::Declared, format!("{name} is ON")).evidence(sql.variable_evidence(name))
         }
         Some((name, value)) => Ruling::unseen(
@@ -79,7 +79,7 @@ fn by_switch(sql: &SqlFacts) -> Ruling {
                 remedy: "run on the server's host as a user who can read #innodb_redo in the data directory".to_owned(),
             },
         ),
-        // A server of that version has the switch: not shown is not off.
+        // A server of that version has the variable: if it is not shown, it is unknown.
         None if sql.mysql_since(8, 0, 1) || sql.mariadb_since(10, 1, 3) => Ruling::unseen("redo log", no_file()),
         None => {
             let words = format!("{} cannot encrypt its redo log", sql.identity.version);
@@ -113,13 +113,13 @@ fn switch_on(sql: &SqlFacts) -> Remedy {
     if sql.mysql_since(8, 0, 30) { on.and(write_anew(sql)) } else { on }
 }
 
-/// Confirmed on MySQL 9.7: with the variable from SET PERSIST alone, what recovery, purge and the
-/// dictionary write at each start is clear; with it from the option file, nothing is.
+/// Confirmed on MySQL 9.7: with the variable only from SET PERSIST, what recovery, purge and the dictionary write at
+/// each start is clear; with it from the option file, nothing is.
 fn at_start() -> Remedy {
     Remedy::option_file("mysqld", ["innodb_redo_log_encrypt = ON"])
 }
 
-/// Statements that have the log's files made anew, MySQL 8.0.30 and newer.
+/// Statements that make the server recreate the log's files, MySQL 8.0.30 and newer.
 fn write_anew(sql: &SqlFacts) -> Remedy {
     const USUAL: u64 = 100 << 20;
     let name = "innodb_redo_log_capacity";
@@ -130,7 +130,7 @@ fn write_anew(sql: &SqlFacts) -> Remedy {
         .note("the file in use follows when changes have filled it, which takes 1/32 of the capacity")
 }
 
-/// Whether the switch comes from SET PERSIST, too late at each start.
+/// Whether the variable comes from SET PERSIST, which is too late at each start.
 fn is_persisted(sql: &SqlFacts) -> bool {
     let rows = sql.rows("variable_sources").unwrap_or_default();
     let source =

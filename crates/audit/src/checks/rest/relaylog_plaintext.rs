@@ -15,7 +15,7 @@ use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-/// One of the checks that `sealant encrypt` asks for one by one.
+/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-relaylog-plaintext",
     title: "Relay logs are in clear",
@@ -58,7 +58,7 @@ fn no_file(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Verdict> {
     }
 }
 
-/// Whether every place of relay logs was read.
+/// Whether all directories of relay logs were read.
 fn places_seen(cx: &Context<'_>) -> bool {
     let mut unseen = cx.facts.files.iter().flat_map(FileFacts::unseen_roots);
     data_seen(cx) && !unseen.any(|root| root.role == Role::RelayLog)
@@ -76,16 +76,16 @@ fn fix(sql: &SqlFacts, name: &str) -> Remedy {
         return switch_on(sql);
     }
     if let Some(channel) = GROUPS_CHANNELS.iter().find(|channel| name.contains(*channel)) {
-        // A group's own channel purges its relay logs by nothing else. Run on MySQL 9.7.
+        // Nothing else purges the relay logs of Group Replication's channels. Tried on MySQL 9.7.
         let reset = Remedy::statement(format!("RESET {} FOR CHANNEL '{channel}'", replica(sql))).once(ALL_APPLIED);
         return switch_on(sql).and(while_out(sql, reset));
     }
-    // RESET REPLICA would forget where a replica with positions instead of GTIDs was.
+    // RESET REPLICA would lose the position of a replica without GTIDs.
     let flush = || Remedy::statement("FLUSH RELAY LOGS");
     let running = channels(sql).unwrap_or_default().into_iter().filter(|channel| channel.runs);
     let applied = running.map(|channel| restart_applier(sql, channel.name));
-    // Without changes to apply, an applier keeps the log that it is at the end of and the one before, until it starts
-    // anew. Run on MySQL 9.7.
+    // Without changes to apply, an applier keeps its current log and the one before until it restarts. Tried on
+    // MySQL 9.7.
     applied
         .fold(switch_on(sql).and(flush()).and(flush()), Remedy::and)
         .note("the server purges the clear ones when their changes are applied (relay_log_purge = ON)")

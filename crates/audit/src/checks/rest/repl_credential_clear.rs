@@ -44,7 +44,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     })
 }
 
-/// A `master.info` that is there and could not be read.
+/// A `master.info` that exists but could not be read.
 fn closed_file<'f>(cx: &Context<'f>) -> Option<&'f FileFact> {
     let mut files = cx.facts.files.iter().flat_map(|files| &files.files);
     files.find(|file| {
@@ -62,7 +62,7 @@ fn closed_unseen(file: &FileFact) -> Unseen {
     }
 }
 
-/// `master.info` and its kin, with whether each holds a password.
+/// `master.info` and similar files, and whether each has a password.
 fn states<'f>(cx: &Context<'f>) -> Vec<(&'f FileFact, bool)> {
     let files = cx.facts.files.iter().flat_map(|files| &files.files);
     files
@@ -108,7 +108,7 @@ fn by_server(cx: &Context<'_>, sql: &SqlFacts, files: &[(&FileFact, bool)], verd
             *verdict = Verdict::not_applicable("this server is no replica and stores no password of one")
         }
         (Ok(_), _) => verdict.push(none_stored(sql, "replica_credentials")),
-        // Where the table cannot be asked, the files that were read are the proof for who keeps it in files.
+        // If the table cannot be queried, the files prove it for replicas that use files.
         _ if data_seen(cx) && sql.is_mariadb() => verdict.push(none_stored(sql, "replica_channels")),
         (Err(unseen), true) if !sql.is_mariadb() => return Err(unseen.clone()),
         _ => return Err(no_file(sql)),
@@ -132,7 +132,7 @@ fn no_file(sql: &SqlFacts) -> Unseen {
     }
 }
 
-/// A password in `mysql.slave_master_info` is as safe as the tablespace around it.
+/// A password in `mysql.slave_master_info` is as secure as its tablespace.
 fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Seen<Ruling> {
     let holder = holder(cx).ok_or_else(|| Unseen {
         what: "the tablespace of mysql.slave_master_info".to_owned(),
@@ -188,7 +188,7 @@ fn clear_redo<'c>(cx: &'c Context<'_>) -> Option<&'c Artefact<'c>> {
     cx.artefacts.of_kind(Kind::Redo).find(clear)
 }
 
-/// Bytes alone: an encrypted mysql.ibd hides a password, a clear one may hold one.
+/// Without a server: an encrypted mysql.ibd hides a password, a clear one may contain one.
 fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict) -> Seen<()> {
     if !verdict.is_empty() {
         return Ok(());

@@ -9,7 +9,7 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-/// One of the checks that `sealant encrypt` asks for one by one.
+/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-schema-default-no",
     title: "Schemas create clear tables by their own default",
@@ -56,7 +56,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// `SHOW DATABASES` or any privilege on all tables shows every schema.
+/// `SHOW DATABASES`, or any global privilege on tables, shows every schema.
 fn sees_schemas(sql: &SqlFacts) -> bool {
     let shows = |grant: &str| grant.contains("SHOW DATABASES") && grant.contains("ON *.*");
     sees_all_tables(sql) || sql.rows("grants").is_ok_and(|rows| rows.iter().any(|row| shows(row.text("grant"))))

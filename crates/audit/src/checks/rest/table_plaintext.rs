@@ -39,14 +39,14 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    // Those of full-text indexes have a check of their own.
+    // Those of full-text indexes have their own check.
     let wanted = |table: &&Artefact<'_>| !table.is_public() && !is_auxiliary(table);
     let tables = cx.artefacts.of_kind(Kind::Table).filter(wanted);
     let terms = Terms { noun: "tablespaces of tables", severity: &severity, fix: &|table| fix(cx, table) };
     or_none_of_it(cx, unless_hidden(cx, judge_all(cx, tables, &terms)), "tablespace of a table")
 }
 
-/// The server's own tables hold names and counts; those with credentials are as bad as any.
+/// The server's own tables contain names and counts; those with credentials are as severe as users' tables.
 fn severity(table: &Artefact<'_>) -> Option<Severity> {
     let (schema, name) = table.table()?;
     let own = schema == "mysql" && !["slave_master_info", "servers"].contains(&name.as_str());
@@ -75,7 +75,7 @@ pub(super) fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> Remedy {
     }
 }
 
-/// Whether it is a file that the server's list does not know, or that is not called as tables' files are.
+/// Whether the file is not in the server's list, or not named like a table's file.
 fn is_copy(cx: &Context<'_>, table: &Artefact<'_>) -> bool {
     let listed = cx.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces"));
     table.tablespace.is_none() && (listed || table.file.is_some_and(|file| !file.name.ends_with(".ibd")))

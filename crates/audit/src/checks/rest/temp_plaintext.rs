@@ -30,7 +30,7 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    // MariaDB marks no promise on page 0 of these: only pages with rows tell.
+    // MariaDB does not mark page 0 of these: only pages with rows show it.
     let (empty, filled): (Vec<_>, Vec<_>) = cx
         .artefacts
         .of_kind(Kind::TemporaryTablespace)
@@ -63,7 +63,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// What was seen of pages, unless the next ones will be clear.
+/// The observed pages, unless later ones will be clear.
 fn or_switched_off(cx: &Context<'_>, verdict: Verdict) -> Verdict {
     let next = cx.facts.sql.as_ref().filter(|_| !protected(cx) && !verdict.has_failed()).and_then(by_switch);
     match next.map(Verdict::one).filter(Verdict::has_failed) {
@@ -85,7 +85,7 @@ fn protected(cx: &Context<'_>) -> bool {
     spaces.peek().is_some() && spaces.all(|space| in_memory(space) || space.disk_encryption().is_some())
 }
 
-/// What the variable says of temporary tables made from now on.
+/// What the variable says about temporary tables created from now on.
 fn by_switch(sql: &SqlFacts) -> Option<Ruling> {
     let ruling = match first_variable(sql, &TEMPORARY_SWITCHES) {
         Some((name, value)) if is_switched_on(value) => {

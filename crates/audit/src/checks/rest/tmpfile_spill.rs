@@ -60,7 +60,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Clear files that still have a name: temporary tables in Aria, for instance.
+/// Clear files that still have a name: temporary tables in Aria, for example.
 fn named_files<'c>(cx: &'c Context<'_>) -> impl Iterator<Item = &'c Artefact<'c>> {
     let clear = |file: &&Artefact<'_>| matches!(file.state(), Some((State::Clear | State::Partly, _)));
     let exposed = |file: &&Artefact<'_>| !file.disk.is_some_and(|layer| safe(cx.facts, layer));
@@ -74,7 +74,7 @@ fn named_failure(facts: &Facts, file: &Artefact<'_>) -> Ruling {
     with_evidence(ruling, file.evidence(facts)).fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix))
 }
 
-/// Temporary files live as long as their statement: a stopped server has none to look at.
+/// Temporary files exist as long as their statement: a stopped server has none.
 fn sql_of_running(facts: &Facts) -> Seen<&SqlFacts> {
     facts.sql().map_err(|unseen| Unseen {
         what: "temporary files of the server".to_owned(),
@@ -88,13 +88,13 @@ fn clear_files(facts: &Facts) -> Vec<&UnlinkedFile> {
     unlinked.filter(|file| file.looks_random == Some(false) && file.size_bytes > 0).collect()
 }
 
-/// Whether the disk below an unlinked file is encrypted or memory, told by its device.
+/// Whether the device of an unlinked file is encrypted, or memory.
 fn covered(facts: &Facts, file: &UnlinkedFile) -> bool {
     let paths = facts.host.iter().flat_map(|host| &host.paths);
     paths.filter(|path| path.device == file.device).any(|path| safe(facts, &path.layer))
 }
 
-/// Memory is as safe as its swap.
+/// Memory is as secure as swap.
 fn safe(facts: &Facts, layer: &DiskLayer) -> bool {
     match layer {
         DiskLayer::Encrypted { .. } => true,
@@ -117,7 +117,7 @@ fn failure(facts: &Facts, file: &UnlinkedFile) -> Ruling {
     ruling.fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix))
 }
 
-/// The switches that this server has, and whether they are on.
+/// The variables that this server has, and whether they are on.
 fn known_switches(sql: &SqlFacts) -> impl Iterator<Item = (&'static str, bool)> {
     TEMPORARY_FILE_SWITCHES.into_iter().filter_map(|name| Some((name, is_switched_on(sql.variable_or_none(name)?))))
 }
@@ -168,7 +168,7 @@ fn by_switches(facts: &Facts, sql: &SqlFacts) -> Ruling {
     evidence.fold(Ruling::pass("server", Grade::Declared, words), Ruling::evidence)
 }
 
-/// The server cannot encrypt them, and none is clear at this moment: the disk decides.
+/// The server cannot encrypt them, and none is clear at present: the disk decides.
 fn cannot_encrypt(facts: &Facts, sql: &SqlFacts) -> Ruling {
     let plain: Vec<&PathOnDisk> = temporary(facts).into_iter().filter(|path| path.layer == DiskLayer::Plain).collect();
     if let Some(first) = plain.first() {

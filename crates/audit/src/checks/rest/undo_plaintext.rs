@@ -13,7 +13,7 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 
-/// One of the checks that `sealant encrypt` asks for one by one.
+/// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-undo-plaintext",
     title: "Undo tablespaces are not encrypted, or not wholly",
@@ -50,7 +50,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     or_none_of_it(cx, verdict, "undo tablespace of its own; undo in ibdata1 is judged by rest-ibdata1-exposed")
 }
 
-/// Whether only MySQL itself calls it encrypted, which it does before the pages are.
+/// Whether only MySQL itself reports it as encrypted, which it does before the pages are.
 fn only_said(cx: &Context<'_>, space: &Artefact<'_>) -> bool {
     let by_word = space.bytes.is_none() && space.doubt.is_none() && space.reported == Some(State::Encrypted);
     by_word && mariadb(cx) != Some(true) && space.disk_encryption().is_none()
@@ -64,7 +64,7 @@ fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unseen {
     }
 }
 
-/// The server, if it writes undo in clear from now on.
+/// The server, if it writes new undo in clear text.
 fn switched_off<'c>(cx: &Context<'c>) -> Option<&'c SqlFacts> {
     let on_encrypted_disk = cx.artefacts.of_kind(Kind::Undo).any(|space| space.disk_encryption().is_some());
     let sql = cx.facts.sql.as_ref()?;
@@ -98,10 +98,10 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
     }
 }
 
-/// Statements that have an undo tablespace written anew, MySQL 8.0.14 and newer. Two others must be active.
+/// Statements that make the server rewrite an undo tablespace, MySQL 8.0.14 and newer. Two others must be active.
 pub(super) fn rewrite(space: &Artefact<'_>) -> Remedy {
     let file = space.name.rsplit('/').next().unwrap_or(&space.name).trim_end_matches(".ibu");
-    // The two tablespaces of every server are called innodb_undo_001 and _002, their files undo_001 and _002.
+    // The two default tablespaces are named innodb_undo_001 and _002, their files undo_001 and _002.
     let of_file = if file.starts_with("undo_") { format!("innodb_{file}") } else { file.to_owned() };
     let name = identifier(space.tablespace.map_or(of_file.as_str(), |row| row.name));
     let empty = "information_schema.INNODB_TABLESPACES shows STATE = 'empty'";

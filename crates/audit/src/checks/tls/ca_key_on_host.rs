@@ -85,8 +85,8 @@ fn remove(path: &str) -> String {
     format!("copy {0} to a machine without network, then shred -u {0}", word(path))
 }
 
-/// Whether the name of a key file says that it is an authority's: `ca-key.pem`, `ca.key`,
-/// `cakey.pem`, `rootCA.key`, `my_ca_private.pem`.
+/// Whether a file is named like an authority's key: `ca-key.pem`, `ca.key`, `cakey.pem`, `rootCA.key`,
+/// `my_ca_private.pem`.
 fn is_authority_key(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let mut words = name.split(|c: char| !c.is_ascii_alphabetic());

@@ -41,7 +41,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             verdict.push(ruling.evidence(found.evidence.clone()).fix(fix(cx, found)));
         }
     }
-    // Files alone do not show the certificate in use: it may lie elsewhere.
+    // Files alone do not show the certificate in use: it may be elsewhere.
     if let Some(served) = found.iter().find(|found| found.purpose == Use::Server) {
         let words = format!(
             "certificates seen: {}, the first to end on {}",
@@ -57,7 +57,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// What is wrong with a period of validity, and how bad it is.
+/// What is wrong with a validity period, and the severity.
 fn trouble(cx: &Context<'_>, from: Timestamp, until: Timestamp) -> Option<(Severity, String)> {
     let days = |a: Timestamp, b: Timestamp| (b.as_second() - a.as_second()).div_euclid(86_400);
     if until <= cx.now {
@@ -77,7 +77,7 @@ fn first_end(found: &[Found<'_>], served: &Certificate) -> Timestamp {
     found.iter().map(|found| found.certificate.not_after).min().unwrap_or(served.not_after)
 }
 
-/// The server's own word, if its certificate was not seen.
+/// The server's own report, if its certificate was not seen.
 fn by_status(cx: &Context<'_>, verdict: &mut Verdict) {
     match cx.facts.sql().and_then(|sql| status_ruling(cx, sql)) {
         Ok(ruling) => verdict.push(ruling),
@@ -105,7 +105,7 @@ fn status_ruling(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Ruling> {
     Ok(ruling.evidence(sql.evidence("status", format!("{name} = {value}"))))
 }
 
-/// `Ssl_server_not_after`: a status value everywhere, and a row of MySQL's channel table.
+/// `Ssl_server_not_after`: a status variable everywhere, and a row of MySQL's channel table.
 fn end_by_status(sql: &SqlFacts) -> Option<(&'static str, String)> {
     const NAME: &str = "Ssl_server_not_after";
     let channels = sql.rows("tls_channels").unwrap_or_default();

@@ -63,7 +63,7 @@ fn ruling(cx: &Context<'_>, found: &Found<'_>) -> Ruling {
     }
 }
 
-/// Names by which the server is likely reached: that of our own connection, and the host's.
+/// Host names that clients probably use: that of our own connection, and the host's.
 fn own_names(facts: &Facts) -> Vec<String> {
     let Some(sql) = &facts.sql else { return Vec::new() };
     let host = sql.session.endpoint.rsplit_once(':').map(|(host, _)| host.trim_matches(['[', ']']).to_owned());

@@ -60,7 +60,7 @@ fn no_file(sql: &SqlFacts) -> Verdict {
     Verdict::not_applicable(why)
 }
 
-/// The variable behind a port's certificate: its own, or the main one.
+/// The variable of a port's certificate: its own, or that of the main port.
 fn variable_of(sql: &SqlFacts, port: &str) -> &'static str {
     let own = match port {
         "admin port" => "admin_ssl_cert",
@@ -90,7 +90,7 @@ fn port_ruling(cx: &Context<'_>, sql: &SqlFacts, port: &Port<'_>) -> Seen<Ruling
         .evidence(sql.variable_evidence(variable)))
 }
 
-/// The X plug-in keeps what it read at start: `ALTER INSTANCE RELOAD TLS` leaves it alone (seen on 9.7.4).
+/// The X plug-in reads its certificate at start: `ALTER INSTANCE RELOAD TLS` does not affect it (seen on 9.7.4).
 fn reload_of(sql: &SqlFacts, port: &str, variable: &str) -> Remedy {
     match (port, variable) {
         ("X port", _) => "restart the server: the X plug-in reads its certificate at start only".into(),
@@ -109,7 +109,7 @@ fn file<'a>(cx: &'a Context<'_>, sql: &SqlFacts, variable: &str) -> Seen<(String
     })
 }
 
-/// Without a probe: the dates that the server reports against those of the file.
+/// Without a probe: compares the dates that the server reports with those of the file.
 fn by_dates(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Ruling> {
     let (path, on_disk) = file(cx, sql, "ssl_cert")?;
     let loaded = reported_dates(sql).ok_or_else(|| Unseen {

@@ -80,7 +80,7 @@ fn weak_key(policy: &Policy, certificate: &Certificate) -> Option<String> {
     let limit = match certificate.key_type.as_str() {
         "RSA" => policy.rsa_min_bits,
         kind if kind.starts_with("EC") => policy.ec_min_bits,
-        // Withdrawn as a whole: FIPS 186-5.
+        // DSA, withdrawn by FIPS 186-5.
         "DSA" => return Some("a DSA key".to_owned()),
         _ => return None,
     };

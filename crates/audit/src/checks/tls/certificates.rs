@@ -1,4 +1,4 @@
-//! The certificates in sight: sent by the listeners, named by variables, lying in the data directory.
+//! All known certificates: presented by listeners, named by variables, found in the data directory.
 
 use std::collections::HashSet;
 
@@ -9,37 +9,36 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade};
 
-/// A file with more certificates than this is a system's bundle of public authorities, most of
-/// which have nothing to do with the server.
+/// A file with more certificates is a system bundle of public authorities, most of which are not related to the server.
 const BUNDLE: usize = 16;
 
-/// What a certificate is for.
+/// Use of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
-    /// The server shows it to clients.
+    /// Presented by the server to clients.
     Server,
-    /// An authority, or one of those between it and the server.
+    /// An authority or intermediate.
     Authority,
-    /// Not known: a client's, or left over.
+    /// Unknown: a client's, or unused.
     Other,
 }
 
-/// A certificate and where it was seen.
+/// A certificate, and where it was found.
 #[derive(Debug, Clone)]
 pub(super) struct Found<'a> {
-    /// The port that sends it, or the file that holds it.
+    /// The port that presents it, or the file that contains it.
     pub(super) artefact: String,
     /// The certificate.
     pub(super) certificate: &'a Certificate,
     /// Wire or bytes.
     pub(super) grade: Grade,
-    /// Where a third party finds it again.
+    /// Evidence, for a third party to verify.
     pub(super) evidence: Evidence,
-    /// What it is for.
+    /// Its use.
     pub(super) purpose: Use,
 }
 
-/// Every certificate in sight, each once: where it is sent, or else where it lies.
+/// All known certificates, each once: where it is presented, or else where it is stored.
 pub(super) fn all(facts: &Facts) -> Vec<Found<'_>> {
     let mut found = sent(facts);
     for file in facts.files.iter().flat_map(|files| &files.files) {
@@ -54,7 +53,7 @@ pub(super) fn all(facts: &Facts) -> Vec<Found<'_>> {
     found
 }
 
-/// The certificates that the server shows: of each port, or of the file that `ssl_cert` names.
+/// The server's certificates: of each port, or in the file that `ssl_cert` names.
 ///
 /// # Errors
 /// [`Unseen`] if no port was probed and the file could not be read.
@@ -131,7 +130,7 @@ fn bundles(facts: &Facts) -> impl Iterator<Item = &Certificate> {
         .flatten()
 }
 
-/// The path that a variable names; relative ones are below the data directory.
+/// The path that a variable names; relative paths are relative to the data directory.
 pub(super) fn path_of(sql: &SqlFacts, variable: &str) -> Option<String> {
     let path = sql.variable_or_none(variable).filter(|path| !path.is_empty())?;
     if path.starts_with('/') {
@@ -147,7 +146,7 @@ pub(super) fn named_file<'a>(facts: &'a Facts, variable: &str) -> Option<&'a Fil
     facts.files.as_ref()?.at(&path)
 }
 
-/// The certificates of a file that a variable names.
+/// The certificates in a file that a variable names.
 pub(super) fn named_certificates<'a>(facts: &'a Facts, variable: &str) -> Option<&'a [Certificate]> {
     match &named_file(facts, variable)?.content {
         Content::Certificates { certificates } => Some(certificates),
@@ -155,7 +154,7 @@ pub(super) fn named_certificates<'a>(facts: &'a Facts, variable: &str) -> Option
     }
 }
 
-/// A certificate in one line.
+/// Description of a certificate on one line.
 pub(super) fn describe(certificate: &Certificate) -> String {
     let bits = certificate.key_bits.map_or_else(String::new, |bits| format!(" {bits}"));
     format!(

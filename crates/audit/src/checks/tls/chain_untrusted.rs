@@ -58,7 +58,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     ))
 }
 
-/// Without the signatures only a missing issuer is certain: names alone prove no chain.
+/// Without signatures only a missing issuer is certain: names alone prove no chain.
 fn by_names(cx: &Context<'_>, port: &Port<'_>, ca_file: &str) -> Seen<Ruling> {
     let sent = port.tls.map_or(&[][..], |tls| &tls.certificates);
     let authorities = named_certificates(cx.facts, "ssl_ca").ok_or_else(|| unseen(ca_file, "it was not read"))?;

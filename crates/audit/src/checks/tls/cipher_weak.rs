@@ -37,7 +37,7 @@ pub(crate) const CHECK: Check = Check {
 const GOOD_LIST: &str = "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:ECDHE-ECDSA-AES128-GCM-SHA256:\
     ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305";
 
-/// Smaller groups fall to precomputation (Logjam); NIST SP 800-52r2 asks for 2048 bits.
+/// Smaller groups can be broken by precomputation (Logjam); NIST SP 800-52r2 requires 2048 bits.
 const MIN_DH_BITS: u32 = 2048;
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
@@ -96,7 +96,7 @@ fn suite_names(probe: &VersionProbe) -> String {
     probe.suites.iter().map(|suite| suite.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Without a probe: what the server lists for our own session, or the variable.
+/// Without a probe: the suites that the server lists for our own session, or the variable.
 fn declared(sql: &SqlFacts) -> Seen<Ruling> {
     if sql.variable("tls_version").is_ok_and(|value| listed_versions(value) == [TlsVersion::Tls13]) {
         let ruling = Ruling::pass("main port", Grade::Declared, "only TLS 1.3, which has no weak suites");
@@ -129,7 +129,7 @@ fn by_list(list: &str, grade: Grade, evidence: Evidence, sql: &SqlFacts) -> Opti
     Some(ruling.evidence(evidence))
 }
 
-/// Judges a suite by OpenSSL's name for it.
+/// Judges a suite by its OpenSSL name.
 pub(super) fn is_weak_openssl(name: &str) -> bool {
     let aead = ["GCM", "CCM", "POLY1305"].iter().any(|mode| name.contains(mode));
     let forward_secret = ["ECDHE-", "DHE-", "TLS_"].iter().any(|prefix| name.starts_with(prefix));

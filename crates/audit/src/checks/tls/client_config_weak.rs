@@ -29,10 +29,10 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// Which advice of MariaDB's clients before 11.4 is not obeyed against a server without TLS.
+/// Options that MariaDB's clients before 11.4 ignore with a server without TLS.
 const ADVISORY: &[&str] = &["ssl", "ssl_ca", "ssl_capath", "ssl_cert", "ssl_key", "ssl_cipher", "tls_version"];
 
-/// What the last line about one thing in one group of one host says.
+/// Effect of the last line about an option in a group of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Setting<'a> {
     Tls(bool),
@@ -72,7 +72,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Groups that client programs read. `[client-server]` is read by both sides.
+/// Groups that client programs read; both clients and servers read `[client-server]`.
 fn is_client_group(group: &str) -> bool {
     const PROGRAMS: &[&str] = &[
         "mysql",
@@ -104,7 +104,7 @@ fn is_client_group(group: &str) -> bool {
     group == "client" || group.starts_with("client-") || group.starts_with("client_") || PROGRAMS.contains(&group)
 }
 
-/// What a line says, in any of its spellings: `skip-ssl`, `disable-ssl`, `ssl=0`, `loose-ssl-mode=…`.
+/// The effect of a line, in any notation: `skip-ssl`, `disable-ssl`, `ssl=0`, `loose-ssl-mode=…`.
 fn setting(entry: &OptionEntry) -> Option<Setting<'_>> {
     let key = entry.key.strip_prefix("loose_").unwrap_or(&entry.key);
     let off = entry
@@ -125,7 +125,7 @@ fn setting(entry: &OptionEntry) -> Option<Setting<'_>> {
     }
 }
 
-/// Whether a later line of the same group says otherwise about the same thing.
+/// Whether a later line of the same group overrides it.
 fn overridden(line: &(&OptionEntry, Setting<'_>), lines: &[(&OptionEntry, Setting<'_>)], at: usize) -> bool {
     lines.iter().skip(at + 1).any(|later| {
         later.0.group == line.0.group && std::mem::discriminant(&later.1) == std::mem::discriminant(&line.1)
@@ -157,16 +157,16 @@ fn fault(
     }
 }
 
-/// Whether the clients here take `ssl` for advice: those of MariaDB before 11.4 and of MySQL
-/// before 5.7.3, which come with the server of the same host. Later MySQL clients know no bare
-/// `ssl` or take it for REQUIRED, later MariaDB clients verify by default.
+/// Whether the clients on this host treat `ssl` as a preference: those of MariaDB before 11.4 and of MySQL before
+/// 5.7.3, assumed to be as old as the server. Later MySQL clients reject a bare `ssl` or treat it as REQUIRED; later
+/// MariaDB clients verify by default.
 fn advisory(sql: Option<&SqlFacts>, group: &str) -> bool {
     let Some(sql) = sql else { return false };
     let mariadb_only = group.contains("mariadb");
     if sql.is_mariadb() { !sql.mariadb_since(11, 4, 0) } else { !mariadb_only && !sql.mysql_since(5, 7, 3) }
 }
 
-/// Whether the same programs are told to verify, which forces TLS.
+/// Whether the same programs are configured to verify, which enforces TLS.
 fn verified(entry: &OptionEntry, last: &[&(&OptionEntry, Setting<'_>)]) -> bool {
     let strict = |setting: &Setting<'_>| match setting {
         Setting::Verify(on) => *on,

@@ -25,7 +25,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// A library, the versions concerned (first, first fixed) and what is wrong with them.
+/// A library, the affected versions (first, first fixed), and the problem.
 struct Risk {
     name: &'static str,
     from: (u16, u16, u16),
@@ -68,7 +68,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let mut verdict = Verdict::new();
     for (who, (risk, count)) in &risky {
-        // The version that fixed one risk may have another.
+        // A version that fixes one problem may have another.
         let sound = RISKS.iter().filter(|other| other.name == risk.name).map(|other| other.fixed_in).max();
         let (major, minor, patch) = sound.unwrap_or(risk.fixed_in);
         verdict.push(

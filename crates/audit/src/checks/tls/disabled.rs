@@ -42,7 +42,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// The administrative port has switches of its own.
+/// The administrative port has its own variables.
 fn admin_port(cx: &Context<'_>, verdict: &mut Verdict) {
     let ports = cx.facts.wire.as_ref().map(|wire| wire.ports()).unwrap_or_default();
     for port in ports.iter().filter(|port| port.name == "admin port" && port.offers_tls == Some(false)) {

@@ -26,7 +26,7 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-/// A key file with what decides who may read it.
+/// A private key file, and what determines who can read it.
 struct Key<'a> {
     name: &'a str,
     path: &'a str,
@@ -63,7 +63,7 @@ fn modes(facts: &Facts) -> impl Iterator<Item = &FileMode> {
     facts.host.iter().flat_map(|host| &host.modes).filter(|mode| ["tls key", "ca key"].contains(&mode.what.as_str()))
 }
 
-/// Private keys below the data directory that no variable named.
+/// Private keys below the data directory that no variable names.
 fn keys_in_data(facts: &Facts) -> impl Iterator<Item = &FileFact> {
     let files = facts.files.iter().flat_map(|files| &files.files);
     let is_key = |file: &&FileFact| matches!(file.content, Content::PrivateKey { .. });
@@ -109,7 +109,7 @@ fn weigh(facts: &Facts, key: &Key<'_>, verdict: &mut Verdict, sound: &mut Vec<Ev
         sound.push(evidence);
         return;
     };
-    // With a passphrase the file alone opens nothing.
+    // With a passphrase the file alone is useless.
     let severity = if key.passphrase { Severity::Low } else { severity };
     let ruling = Ruling::fail(key.name, Grade::Bytes, format!("{} {why}", key.path)).severity(severity);
     verdict.push(
@@ -135,7 +135,7 @@ fn fault(facts: &Facts, key: &Key<'_>) -> Option<(Severity, String)> {
     Some((Severity::Medium, format!("can be read by group {group}")))
 }
 
-/// The user of the server's process, or else the owner of what it wrote.
+/// The user of the server's process, else the owner of files that it wrote.
 fn server_uid(facts: &Facts) -> Option<u32> {
     let process = facts.host.as_ref().and_then(|host| host.process.as_ref()).map(|process| process.uid);
     process.filter(|uid| *uid != u32::MAX).or_else(|| written(facts).map(|file| file.uid))
@@ -158,7 +158,7 @@ fn unread(mode: &FileMode) -> Unseen {
     }
 }
 
-/// No key file at all: known only if the server says that it names none.
+/// No key file: certain only if the server reports that it names none.
 fn no_key(cx: &Context<'_>) -> Seen<Verdict> {
     if let Some(sql) = &cx.facts.sql {
         return match super::certificates::path_of(sql, "ssl_key") {

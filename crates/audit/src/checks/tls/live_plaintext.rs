@@ -54,7 +54,7 @@ fn is_client(connection: &Connection<'_>) -> bool {
     !connection.user.is_empty() && connection.user != "unauthenticated user"
 }
 
-/// The thread that asks: the one of our account and host that runs a query at this moment.
+/// The audit's own thread: the one of its account and host that executes a query now.
 fn own_connection<'a>(sql: &SqlFacts, connections: &[Connection<'a>]) -> Option<&'a str> {
     let rows = sql.rows("session").ok()?;
     let ours = rows.first()?.get("session_user")?;
@@ -74,7 +74,7 @@ fn ruling(sql: &SqlFacts, who: &str, connections: &[&Connection<'_>]) -> Ruling 
         .fix(format!("give {who} TLS in its client ({drivers}): {}", client_option(connections)))
 }
 
-/// The option that makes this client library refuse clear text and a wrong server.
+/// The option that makes this client library refuse clear text and unverified servers.
 fn client_option(connections: &[&Connection<'_>]) -> &'static str {
     match connections.first().map(|connection| connection.client) {
         Some("libmariadb") => "ssl-verify-server-cert with ssl-ca",

@@ -1,4 +1,4 @@
-//! Data in flight: the TLS of the server's listeners, its certificates, and who uses it.
+//! Data in flight: TLS of the server's listeners, its certificates, and their users.
 
 mod certificates;
 
@@ -36,7 +36,7 @@ checks! {
     xprotocol,
 }
 
-/// Makes the server take new TLS files without a restart, where it can.
+/// Makes the server load new TLS files without a restart, where possible.
 fn reload(sql: Option<&SqlFacts>) -> Remedy {
     match sql {
         Some(sql) if sql.mysql_since(8, 0, 16) => Remedy::statement("ALTER INSTANCE RELOAD TLS"),
@@ -45,8 +45,8 @@ fn reload(sql: Option<&SqlFacts>) -> Remedy {
     }
 }
 
-/// Sets a variable of TLS on MySQL 8.0.16 and newer, and makes that port take it: the X plug-in reads it at start only,
-/// the administrative port keeps what it has until its own channel is reloaded (seen on 9.7.4).
+/// Sets a TLS variable on MySQL 8.0.16 and newer, and makes the port apply it: the X plug-in reads it only at start,
+/// the administrative port keeps its settings until its own channel is reloaded (seen on 9.7.4).
 fn set_and_reload(port: &str, name: &str, value: &str) -> Remedy {
     let set = Remedy::statement(format!("SET PERSIST {name} = '{value}'"));
     match port {
@@ -56,7 +56,7 @@ fn set_and_reload(port: &str, name: &str, value: &str) -> Remedy {
     }
 }
 
-/// Asks an account for TLS (`SSL`) or a client certificate (`X509`).
+/// Requires TLS (`SSL`) or a client certificate (`X509`) of an account.
 pub(super) fn require(sql: &SqlFacts, account: &str, what: &str) -> Remedy {
     if sql.mysql_since(5, 7, 6) || sql.mariadb_since(10, 2, 0) {
         Remedy::statement(format!("ALTER USER {account} REQUIRE {what}"))
@@ -65,19 +65,19 @@ pub(super) fn require(sql: &SqlFacts, account: &str, what: &str) -> Remedy {
     }
 }
 
-/// N/A for checks about the quality of TLS if there is none.
+/// N/A for checks about the quality of TLS if there is no TLS.
 fn without_tls(cx: &Context<'_>) -> Option<Verdict> {
     let said = offers_tls(cx.facts).ok()?;
     (!said.value).then(|| Verdict::not_applicable("the server offers no TLS; see tls-disabled"))
 }
 
-/// The ports whose TLS was looked at.
+/// The ports whose TLS was probed.
 fn tls_ports<'a>(cx: &Context<'a>) -> Vec<Port<'a>> {
     let ports = cx.facts.wire.as_ref().map(|wire| wire.ports()).unwrap_or_default();
     ports.into_iter().filter(|port| port.tls.is_some()).collect()
 }
 
-/// What the wire says of one version at a port; none if it was not found out.
+/// Whether a port accepts a version, according to the probe; `None` if unknown.
 fn accepts(port: &Port<'_>, version: TlsVersion) -> Option<bool> {
     match port.tls?.version(version)?.acceptance {
         Acceptance::Accepted => Some(true),
@@ -86,7 +86,7 @@ fn accepts(port: &Port<'_>, version: TlsVersion) -> Option<bool> {
     }
 }
 
-/// The versions that a port took, as evidence words.
+/// The versions that a port accepted, for evidence.
 fn versions_seen(versions: &[VersionProbe]) -> String {
     let word = |probe: &VersionProbe| match &probe.acceptance {
         Acceptance::Accepted if probe.secure_renegotiation == Some(false) => {
@@ -104,7 +104,7 @@ fn version_variable(port: &str) -> &'static str {
     if port == "admin port" { "admin_tls_version" } else { "tls_version" }
 }
 
-/// The versions that a `tls_version` variable lists.
+/// The versions in a `tls_version` variable.
 fn listed_versions(value: &str) -> Vec<TlsVersion> {
     let named = |name: &str| TlsVersion::ALL.into_iter().find(|version| version.name().eq_ignore_ascii_case(name));
     value.split(',').filter_map(|name| named(name.trim())).collect()

@@ -64,7 +64,7 @@ fn fetches(entry: &OptionEntry) -> bool {
     entry.key.trim_start_matches("loose_") == "get_server_public_key" && !off
 }
 
-/// Whether the programs of a group refuse clear text, so that no key is ever fetched.
+/// Whether the programs of a group refuse clear text, so that they never request the key.
 fn tls_forced(cx: &Context<'_>, group: &str) -> bool {
     let mode = cx.facts.host.as_ref().and_then(|host| host.option(&[group, "client"], "ssl_mode"));
     let mode = mode.and_then(|entry| entry.value.as_deref()).unwrap_or_default().to_ascii_uppercase();

@@ -55,7 +55,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Whether an account logs in without TLS. MariaDB stores 0 for none, and older rows nothing at all.
+/// Whether an account can log in without TLS. MariaDB stores 0 for no requirement, and nothing in older rows.
 pub(in crate::checks) fn asks_nothing(account: &Account<'_>) -> bool {
     matches!(account.ssl_type.to_ascii_uppercase().as_str(), "" | "0" | "NONE")
 }

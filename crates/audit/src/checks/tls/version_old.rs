@@ -62,7 +62,7 @@ fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
         let words = format!("{} accepts {}", port.name, taken.join(", "));
         return Ruling::fail(port.name, Grade::Wire, words).evidence(evidence).fix(fix(cx, port.name));
     }
-    // SSL 3.0 has been gone from every library for so long that its refusal need not be seen.
+    // SSL 3.0 was removed from every library long ago, so its refusal need not be observed.
     if OLD.iter().skip(1).all(|version| accepts(port, *version) == Some(false)) {
         let words = format!("{} refuses everything before TLS 1.2", port.name);
         return Ruling::pass(port.name, Grade::Wire, words).evidence(evidence);
@@ -78,7 +78,7 @@ fn by_variable(sql: &SqlFacts, port: &str) -> Seen<Ruling> {
         why: unseen.why,
         remedy: "give a TCP address that reaches the server".to_owned(),
     })?;
-    // Empty is the server's own default, which differs from version to version.
+    // Empty means the server's default, which depends on the version.
     if value.is_empty() {
         return Err(Unseen {
             what: format!("the TLS versions of the {port}"),
@@ -95,7 +95,7 @@ fn by_variable(sql: &SqlFacts, port: &str) -> Seen<Ruling> {
     Ok(ruling.evidence(sql.variable_evidence(name)))
 }
 
-/// Recovery of a group member has versions of its own.
+/// Recovery of a group member has its own versions.
 fn recovery(cx: &Context<'_>, verdict: &mut Verdict) {
     const NAME: &str = "group_replication_recovery_tls_version";
     let Some(sql) = cx.facts.sql.as_ref().filter(|sql| group(sql).is_some()) else { return };

@@ -53,7 +53,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// Without the right to list plug-ins its variables tell: they exist only while it is loaded.
+/// Without the privilege to list plug-ins its variables show it: they exist only while it is loaded.
 fn active(sql: &SqlFacts) -> Seen<bool> {
     match sql.active_plugins() {
         Ok(plugins) => Ok(plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("mysqlx"))),
@@ -61,7 +61,7 @@ fn active(sql: &SqlFacts) -> Seen<bool> {
     }
 }
 
-/// Whether more of the network reaches the X port than the main one.
+/// Whether the X port is reachable from more of the network than the main port.
 fn reach(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) {
     let main = sql.variable_or_none("bind_address").unwrap_or("*");
     let (wide, grade, evidence) = match listeners(cx, sql) {
@@ -88,7 +88,7 @@ fn reach(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) {
         Ruling::fail("X port", grade, format!("the X port is open on every interface, although bind_address is {main}"))
             .fix(fix(main))
     } else if wide {
-        // By default, and mostly without anybody's wish.
+        // By default, usually unintended.
         Ruling::fail("X port", grade, "the X port is open on every interface, as the main one is")
             .fix(fix("the addresses its clients use"))
     } else {
@@ -115,7 +115,7 @@ fn offer(cx: &Context<'_>, verdict: &mut Verdict) {
                       ssl_cert and ssl_key) in the option file, then restart",
                 ),
         ),
-        // Nobody answering is an answer, too: the port is closed to us.
+        // A refused connection is a result, too: the port is closed to us.
         None if port.reachable => {
             verdict.unseen("X port TLS", unseen_offer(port.error.map(|error| error.text.clone())))
         }
@@ -131,7 +131,7 @@ fn unseen_offer(why: Option<String>) -> Unseen {
     }
 }
 
-/// The addresses at which the server's process listens for X; none if its sockets were not seen.
+/// Addresses at which the server's process listens for X; `None` if its sockets are unknown.
 fn listeners<'a>(cx: &'a Context<'_>, sql: &SqlFacts) -> Option<Vec<&'a str>> {
     let process = cx.facts.host.as_ref()?.process.as_ref()?;
     if process.listeners.is_empty() {
@@ -146,7 +146,7 @@ fn host_of(address: &str) -> &str {
     address.rsplit_once(':').map_or(address, |(host, _)| host)
 }
 
-/// Every interface, as variables and sockets write it.
+/// All interfaces, in the notation of variables and sockets.
 fn is_wildcard(address: &str) -> bool {
     ["*", "0.0.0.0", "::", "[::]", "::ffff:0.0.0.0", ""].contains(&address.trim())
 }

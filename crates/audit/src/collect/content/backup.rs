@@ -1,26 +1,26 @@
-//! Dumps, backups and archives: what they are, and whether rows can be read without a key.
+//! Dumps, backups and archives: their kind, and whether rows can be read without a key.
 //!
-//! Wrappings are taken off up to three deep. A stream that is encrypted as a whole is known by
-//! its header; inside archives the members are judged, and one that is readable is enough.
+//! Up to three layers of compression and archives are unpacked. A stream that is encrypted as a whole is recognised by
+//! its header; in archives the members are judged, and one readable member suffices.
 
 use innodb::tablespace::Encryption;
 use innodb::{file_kind, tablespace};
 
-use super::peel::{Budget, Member, Prefixed, Raw, decoded, tar_members, xbstream_members};
+use super::unpack::{Budget, Member, Prefixed, Raw, decoded, tar_members, xbstream_members};
 use super::{Candidate, as_text};
 use crate::facts::files::{BackupFile, Content};
 use crate::facts::host::Role;
 
-/// Bytes looked at of each layer and member: a whole page 0 of any page size.
+/// Bytes read of each layer and member: page 0 of any page size.
 const LOOK_BYTES: u64 = 64 << 10;
-/// Wrappings that are taken off.
+/// Maximum number of layers that are unpacked.
 const MAX_LAYERS: u32 = 3;
-/// Bytes read and unpacked of one file, without and with `--deep`.
+/// Maximum bytes read and unpacked of a file, without and with `--deep`.
 const BUDGET: (u64, u64) = (16 << 20, 1 << 30);
-/// Members of an archive that are judged.
+/// Maximum number of members judged in an archive.
 const MEMBERS: u32 = 4096;
 
-/// What a stream or a member turned out to be.
+/// Result for a stream or a member.
 #[derive(Debug, Default)]
 struct Found {
     layers: Vec<String>,
@@ -48,7 +48,7 @@ pub(super) fn container(file: &Candidate<'_>) -> Option<Content> {
     })
 }
 
-/// Among backups, any text is an export that can be read: CSV, TSV, JSON.
+/// In a backup directory, any text is a readable export: CSV, TSV, JSON.
 pub(super) fn rows_as_text(file: &Candidate<'_>) -> Option<Content> {
     let exported = file.role == Role::Backup && file.text().is_some();
     let backup = BackupFile { layers: vec!["text".to_owned()], readable: Some(true), holds_keys: false };
@@ -80,7 +80,7 @@ fn open(stream: Prefixed<'_>, name: &str, budget: &Budget, depth: u32) -> Found 
     found
 }
 
-/// Text that was worth compressing on its own is an export; in an archive it may be a note.
+/// Text that is compressed on its own is an export; in an archive it may be documentation.
 fn unwrapped(mut inner: Found, depth: u32) -> Found {
     if depth == 0 && inner.layers == ["text"] {
         inner.readable = Some(true);
@@ -88,7 +88,7 @@ fn unwrapped(mut inner: Found, depth: u32) -> Found {
     inner
 }
 
-/// Judges members until the answer cannot change: something readable, and a key.
+/// Judges members until the result is final: something readable, and a key.
 fn archive(walk: impl FnOnce(&mut dyn FnMut(Member) -> bool) -> std::io::Result<()>, depth: u32) -> Found {
     let mut sum = Found::default();
     let mut members = 0_u32;
@@ -111,7 +111,7 @@ fn archive(walk: impl FnOnce(&mut dyn FnMut(Member) -> bool) -> std::io::Result<
         }
         members < MEMBERS && !(sum.readable == Some(true) && sum.holds_keys)
     };
-    // An archive that is cut or damaged is judged by the members before the fault.
+    // Of a truncated or damaged archive, the members before the damage are judged.
     let _ = walk(&mut visit);
     sum
 }
@@ -126,14 +126,14 @@ fn of_member(member: &Member, depth: u32) -> Found {
     open(Prefixed::look(Box::new(raw), LOOK_BYTES), name, &budget, depth.saturating_add(1))
 }
 
-/// Configurations of key stores are no keys.
+/// Configurations of key stores contain no keys.
 fn is_key_material(kind: keyring::StoreKind) -> bool {
     use keyring::StoreKind as K;
     matches!(kind, K::ComponentFile | K::PluginFileV1 | K::PluginFileV2 | K::MariaDbPlain | K::CfpExportKey)
 }
 
-/// Beginnings of formats. Sources: RFC 1952, RFC 8878, LZ4 frame format, xz and bzip2 formats,
-/// `age` v1, RFC 4880, OpenSSL `enc(1)`, Percona `xbstream.h`, `xbcrypt.h`, qpress 1.1.
+/// Magic numbers. Sources: RFC 1952, RFC 8878, LZ4 frame format, xz and bzip2 formats, `age` v1, RFC 4880, OpenSSL
+/// `enc(1)`, Percona `xbstream.h`, `xbcrypt.h`, qpress 1.1.
 const MAGICS: &[(&[u8], &str, Option<bool>)] = &[
     (b"\x1f\x8b", "gzip", None),
     (b"\x28\xb5\x2f\xfd", "zstd", None),
@@ -155,7 +155,7 @@ const MAGICS: &[(&[u8], &str, Option<bool>)] = &[
 /// The outermost layer of a stream, by its first bytes.
 fn layer_of(head: &[u8], name: &str) -> Option<Found> {
     if let Some((_, layer, readable)) = MAGICS.iter().find(|(magic, _, _)| head.starts_with(magic)) {
-        // What cannot be unpacked here: a dump's name still says that its rows are readable.
+        // If a format cannot be unpacked here, the name of a dump still shows that its rows are readable.
         let named = name.contains(".sql.") && matches!(*layer, "xz" | "bzip2" | "lzop" | "qpress");
         return Some(Found::layer(layer, if named { Some(true) } else { *readable }));
     }
@@ -171,7 +171,7 @@ fn layer_of(head: &[u8], name: &str) -> Option<Found> {
     server_file(head, name).or_else(|| as_text(head).map(|_| Found::layer("text", None)))
 }
 
-/// A server's own file inside a wrapping; outside of one it was recognised before.
+/// A server's own file inside an archive; others were recognised before.
 fn server_file(head: &[u8], name: &str) -> Option<Found> {
     use file_kind::FileKind as K;
     let size = u64::try_from(head.len()).unwrap_or(u64::MAX);
@@ -231,14 +231,13 @@ fn is_openpgp(head: &[u8]) -> bool {
     known && head.len() > 256 && unknown_bytes(head.get(64..).unwrap_or_default()).is_none()
 }
 
-/// Bytes of no known format: clear if they plainly are, otherwise, or if all are zero, not to
-/// be told.
+/// Bytes of unknown format: clear if they certainly are; otherwise, or if all are zero, unknown.
 fn unknown_bytes(bytes: &[u8]) -> Option<bool> {
     let something = bytes.iter().any(|byte| *byte != 0);
     (something && innodb::randomness::looks_random(bytes) == Some(false)).then_some(true)
 }
 
-/// The tools' first lines, or statements at the start of a line.
+/// The first lines that dump tools write, or statements at the start of a line.
 fn is_sql(head: &[u8]) -> bool {
     let Some(text) = as_text(head.get(..head.len().min(4096)).unwrap_or_default()) else { return false };
     let tools = [

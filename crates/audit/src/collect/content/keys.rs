@@ -7,13 +7,13 @@ use super::Candidate;
 use crate::facts::files::Content;
 use crate::facts::host::Role;
 
-/// Largest PEM file that is looked at: system-wide CA bundles have a quarter of it.
+/// Maximum size of a PEM file that is read: system CA bundles have a quarter of it.
 const PEM_BYTES: u64 = 1 << 20;
-/// Largest file that `Salted__` makes a key file of MariaDB; a longer one is a backup.
+/// Maximum size of a key file of MariaDB that begins with `Salted__`; a larger file is a backup.
 const SALTED_KEYS_BYTES: u64 = 64 << 10;
 
 pub(super) fn store(file: &Candidate<'_>) -> Option<Content> {
-    // Serialised dictionary information is JSON with `elements`, too.
+    // Serialised dictionary information is also JSON with `elements`.
     if contains(file.head, b"\"mysqld_version_id\"") {
         return None;
     }
@@ -30,7 +30,7 @@ pub(super) fn store(file: &Candidate<'_>) -> Option<Content> {
     keyring::inspect(&bytes).ok().map(|summary| Content::KeyStore { summary })
 }
 
-/// Reads from the start, without a copy of the keys on the way.
+/// Reads from the start, without intermediate copies of keys.
 struct Reader<'a> {
     file: &'a Candidate<'a>,
     at: u64,
@@ -44,8 +44,8 @@ impl std::io::Read for Reader<'_> {
     }
 }
 
-/// PEM: RFC 7468; encrypted keys are `ENCRYPTED PRIVATE KEY` (PKCS #8) or have the header
-/// `Proc-Type: 4,ENCRYPTED` (RFC 1421). A file with key and certificate counts as key.
+/// PEM (RFC 7468); encrypted keys are `ENCRYPTED PRIVATE KEY` (PKCS #8) or have the header `Proc-Type: 4,ENCRYPTED`
+/// (RFC 1421). A file with key and certificate counts as a key.
 pub(super) fn pem(file: &Candidate<'_>) -> Option<Content> {
     const BEGIN: &[u8] = b"-----BEGIN ";
     if !contains(file.head, BEGIN) {

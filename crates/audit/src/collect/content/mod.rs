@@ -1,13 +1,13 @@
-//! What a file is, told from its bytes; the name only helps where bytes are mute.
+//! Determines the kind of a file from its bytes; the name counts only where they are ambiguous.
 //!
-//! [`RECOGNISERS`] is the table: each looks at the beginning of the file and answers, or
-//! leaves it to the next. A new kind of file is one function and one line there.
+//! [`RECOGNISERS`] is the table: each function examines the start of the file and returns its kind, or leaves it to the
+//! next one. A new kind of file needs one function and one line there.
 
 pub(super) mod backup;
 mod keys;
-mod peel;
 mod server_file;
 mod text;
+mod unpack;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,43 +16,43 @@ use files::ReadAt;
 use crate::facts::files::Content;
 use crate::facts::host::Role;
 
-/// Bytes read of every file before anything is decided: every magic lies within them.
+/// Bytes read of every file first; they include every magic number.
 pub(super) const HEAD_BYTES: usize = 4096;
 
-/// How deep to read, and what is left of the bytes that special files may take.
+/// Reading depth, and the remaining bytes for special files.
 #[derive(Debug)]
 pub(super) struct Reading {
-    /// Every page and block of every file.
+    /// Whether every page and block of every file is read.
     pub(super) deep: bool,
-    /// Bytes of undo, redo, doublewrite and temporary files that may still be read in full.
+    /// Remaining bytes for reading undo, redo, doublewrite and temporary files completely.
     special_bytes: AtomicU64,
 }
 
-/// A file to be recognised.
+/// A file to recognise.
 pub(super) struct Candidate<'a> {
-    /// Its last name; bytes that are not UTF-8 replaced.
+    /// Name of the file; invalid UTF-8 is replaced.
     pub(super) name: &'a str,
-    /// The last name of its directory.
+    /// Name of its directory.
     pub(super) parent: &'a str,
-    /// What its root is for.
+    /// Role of its root.
     pub(super) role: Role,
-    /// Which log a variable calls it, if one does.
+    /// Kind of log according to a variable, if one names it.
     pub(super) log: Option<&'static str>,
     /// Length in bytes.
     pub(super) size_bytes: u64,
     /// Its first [`HEAD_BYTES`].
     pub(super) head: &'a [u8],
-    /// All of it.
+    /// The whole file.
     pub(super) source: &'a dyn ReadAt,
-    /// The first bytes of a file beside it.
+    /// Reads the first bytes of a file next to it.
     pub(super) sibling: &'a dyn Fn(&str) -> Option<Vec<u8>>,
-    /// How deep to read.
+    /// Reading depth.
     pub(super) reading: &'a Reading,
 }
 
 type Recogniser = fn(&Candidate<'_>) -> Option<Content>;
 
-/// In the order of asking: proof by bytes first, then by structure, then by name.
+/// In order: by content, then by structure, then by name.
 const RECOGNISERS: &[Recogniser] = &[
     server_file::empty,
     server_file::by_content,
@@ -69,7 +69,7 @@ const RECOGNISERS: &[Recogniser] = &[
     backup::rows_as_text,
 ];
 
-/// What `file` is.
+/// The kind of `file`.
 pub(super) fn recognise(file: &Candidate<'_>) -> Content {
     RECOGNISERS
         .iter()
@@ -78,13 +78,13 @@ pub(super) fn recognise(file: &Candidate<'_>) -> Content {
 }
 
 impl Reading {
-    /// Sampling, or everything.
+    /// Samples or everything.
     pub(super) const fn new(deep: bool, special_bytes: u64) -> Self {
         Self { deep, special_bytes: AtomicU64::new(special_bytes) }
     }
 
-    /// How much of a special file of this length may be read. A share is left for every file,
-    /// so that a large one does not blind us to those after it.
+    /// How many bytes of a special file of this length may be read. Every file gets a minimum, so that a large one does
+    /// not use up everything.
     pub(super) fn special(&self, size_bytes: u64) -> u64 {
         const LEAST: u64 = 16 << 20;
         if self.deep {
@@ -95,14 +95,14 @@ impl Reading {
         left.max(LEAST)
     }
 
-    /// How much of a file without structure is sampled.
+    /// How many bytes of a file without structure are sampled.
     pub(super) const fn sample(&self) -> u64 {
         if self.deep { u64::MAX } else { 4 << 20 }
     }
 }
 
 impl Candidate<'_> {
-    /// All bytes, if there are at most `limit`.
+    /// The complete file, if it has at most `limit` bytes.
     fn whole(&self, limit: u64) -> Option<Vec<u8>> {
         let size = usize::try_from(self.size_bytes).ok().filter(|_| self.size_bytes <= limit)?;
         let mut bytes = vec![0; size];
@@ -117,13 +117,12 @@ impl Candidate<'_> {
     }
 }
 
-/// Fills `buf` from `offset`; the count of bytes, none on a read error.
+/// Fills `buf` from `offset`; returns the number of bytes, `None` on a read error.
 fn fill(source: &dyn ReadAt, offset: u64, buf: &mut [u8]) -> Option<usize> {
     files::read_up_to(source, offset, buf).ok()
 }
 
-/// Bytes as text: UTF-8 but for a last character cut in the middle, and no control characters
-/// that text does not have.
+/// Bytes as text: UTF-8, except a truncated last character, without control characters that do not occur in text.
 pub(super) fn as_text(bytes: &[u8]) -> Option<&str> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -134,7 +133,7 @@ pub(super) fn as_text(bytes: &[u8]) -> Option<&str> {
     (!text.trim().is_empty() && text.chars().all(printable)).then_some(text)
 }
 
-/// Whether sampled bytes look like cipher text: not if any part of them does not.
+/// Whether sampled bytes look like cipher text: false if any part does not.
 pub(super) fn looks_random(source: &dyn ReadAt) -> Option<bool> {
     const SAMPLE: u64 = 256 << 10;
     let sample = innodb::randomness::sample(source, 0, SAMPLE).ok()?;

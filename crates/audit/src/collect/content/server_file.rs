@@ -10,11 +10,11 @@ use super::{Candidate, fill};
 use crate::facts::files::Content;
 use crate::facts::host::Role;
 
-/// Pages besides page 0 that are read of a tablespace that promises nothing.
+/// Number of pages besides page 0 that are read of a tablespace that page 0 declares unencrypted.
 const CLEAR_SAMPLE: u32 = 6;
-/// The same where page 0 promises encryption: a clear page in it is a finding.
+/// The same where page 0 declares encryption: a clear page in it is a finding.
 const ENCRYPTED_SAMPLE: u32 = 64;
-/// Events of one binary log that are read; `--deep` reads all.
+/// Number of events that are read of a binary log; `--deep` reads all.
 const EVENTS: u64 = 50_000;
 
 pub(super) fn empty(file: &Candidate<'_>) -> Option<Content> {
@@ -35,7 +35,7 @@ pub(super) fn by_content(file: &Candidate<'_>) -> Option<Content> {
         let count = if may_be { fill(file.source, 0, &mut page)? } else { 0 };
         file_kind::recognise(page.get(..count)?, "", file.size_bytes)
     })?;
-    // The first slot of a doublewrite file can hold the first page of a tablespace.
+    // The first slot of a doublewrite file may contain the first page of a tablespace.
     let slots = kind == FileKind::Tablespace && is_doublewrite(file);
     as_kind(file, if slots { FileKind::Doublewrite } else { kind })
 }
@@ -45,7 +45,7 @@ pub(super) fn by_name(file: &Candidate<'_>) -> Option<Content> {
     as_kind(file, kind.or_else(|| is_doublewrite(file).then_some(FileKind::Doublewrite))?)
 }
 
-/// By its name, or because a variable says so.
+/// By name, or because a variable names it.
 fn is_doublewrite(file: &Candidate<'_>) -> bool {
     file.role == Role::Doublewrite || file_kind::recognise(&[], file.name, 0) == Some(FileKind::Doublewrite)
 }
@@ -57,8 +57,8 @@ pub(super) fn core_dump(file: &Candidate<'_>) -> Option<Content> {
     (file.head.starts_with(b"\x7fELF") && (little || big)).then_some(Content::CoreDump)
 }
 
-/// Engines with files of their own names: MyRocks keeps tables, values and its log in one
-/// directory, TokuDB a file for each index. None of them encrypts.
+/// Engines with their own file names: MyRocks stores tables, values and its log in one directory, TokuDB a file for
+/// each index. Neither encrypts.
 pub(super) fn other_engine(file: &Candidate<'_>) -> Option<Content> {
     if file.name.ends_with(".tokudb") {
         return Some(plain("TokuDB"));
@@ -124,8 +124,7 @@ fn tablespace(file: &Candidate<'_>) -> Content {
     )
 }
 
-/// A temporary tablespace that the server has made and not used: all behind its first pages, which
-/// hold no rows, is zero.
+/// A temporary tablespace that was created but not used: everything after its first pages, which have no rows, is zero.
 fn never_used(file: &Candidate<'_>) -> bool {
     const FIRST_PAGES: u64 = 64 << 10;
     let temporary = file.name.starts_with("ibtmp") || file.name.ends_with(".ibt");
@@ -133,7 +132,7 @@ fn never_used(file: &Candidate<'_>) -> bool {
     temporary && sample().is_ok_and(|sample| sample.clear == 0 && sample.random == 0)
 }
 
-/// Spaces whose pages differ from what page 0 says, so that a sample does not do.
+/// Tablespaces whose pages may differ from what page 0 declares, so that a sample does not suffice.
 const fn is_special(kind: TablespaceKind) -> bool {
     !matches!(kind, TablespaceKind::FilePerTable | TablespaceKind::General)
 }
@@ -161,7 +160,7 @@ fn aria_index(file: &Candidate<'_>) -> Option<Content> {
     aria::recognise_table(file.head).map(|table| Content::AriaIndex { table })
 }
 
-/// The data file has no header: the index file beside it tells how to read it.
+/// The data file has no header; the index file next to it is needed to read it.
 fn aria_data(file: &Candidate<'_>) -> Content {
     let stem = file.name.strip_suffix(".MAD").unwrap_or(file.name);
     let index = format!("{stem}.MAI");
@@ -185,7 +184,7 @@ fn unidentified(why: &str, unwritten: bool) -> Content {
 const UNWRITTEN: &str =
     "its first page is zero or has no type, as of a table just made: its beginning can be in the redo log alone";
 
-/// A tablespace just made: its first page is zero, or has no type yet, until it is written.
+/// A new tablespace: its first page is zero, or has no type, until it is written.
 const fn is_unwritten(error: &ScanError) -> bool {
     matches!(error, ScanError::Page(PageError::Empty | PageError::NotFirst { page_no: PageNo(0), page_type: 0 }))
 }

@@ -1,14 +1,14 @@
-//! Files of text that a server writes: logs, states, persisted variables.
+//! Text files of a server: logs, states, persisted variables.
 
 use super::Candidate;
 use crate::facts::files::Content;
 use crate::facts::host::Role;
 
-/// Largest file of a server's own small text files.
+/// Maximum size of small text files of a server.
 const SMALL_BYTES: u64 = 4 << 20;
 
-/// `mysqld-auto.cnf`, JSON. Sensitive variables stand in objects of their own with a value in
-/// clear, or together in one encrypted text.
+/// `mysqld-auto.cnf`, JSON. Sensitive variables are in separate objects with clear values, or together in one encrypted
+/// text.
 ///
 /// Source: MySQL manual, "Persisted System Variables"; `persisted_variable.cc`.
 pub(super) fn persisted_variables(file: &Candidate<'_>) -> Option<Content> {
@@ -29,7 +29,7 @@ pub(super) fn persisted_variables(file: &Candidate<'_>) -> Option<Content> {
     Some(Content::PersistedVariables { sensitive, names })
 }
 
-/// Every object that has a field `Value` is a variable; its parents tell whether it is sensitive.
+/// Every object with a field `Value` is a variable; its parents show whether it is sensitive.
 fn collect_variables(
     tree: &serde_json::Value,
     secret: bool,
@@ -51,7 +51,7 @@ fn collect_variables(
     }
 }
 
-/// `master.info`: first line the count of lines, sixth the password; `relay-log.info` holds none.
+/// `master.info`: the first line is the number of lines, the sixth the password; `relay-log.info` has none.
 ///
 /// Source: MySQL `rpl_mi.cc`, MariaDB `rpl_mi.cc`; seen on MariaDB 10.11.
 pub(super) fn replica_state(file: &Candidate<'_>) -> Option<Content> {
@@ -67,7 +67,7 @@ pub(super) fn replica_state(file: &Candidate<'_>) -> Option<Content> {
     (counted || progress).then_some(Content::ReplicaState { password: connection && counted && password })
 }
 
-/// Names of files that tell how things are laid out and hold no rows.
+/// Names of files that describe structure and have no rows.
 const STRUCTURE: &[&str] = &[
     "auto.cnf",
     "ib_buffer_pool",
@@ -95,7 +95,7 @@ const STRUCTURE: &[&str] = &[
     "metadata",
 ];
 
-/// Endings of such names.
+/// Suffixes of such names.
 const STRUCTURE_ENDINGS: &[&str] = &[
     ".opt",
     ".pid",
@@ -117,20 +117,20 @@ const STRUCTURE_ENDINGS: &[&str] = &[
 
 pub(super) fn structure(file: &Candidate<'_>) -> Option<Content> {
     let known = STRUCTURE.contains(&file.name) || STRUCTURE_ENDINGS.iter().any(|ending| file.name.ends_with(ending));
-    // A name alone could hide anything; such files are text or short.
+    // A name alone could hide any content; such files are text or short.
     let plausible = file.text().is_some() || file.size_bytes <= 1 << 20;
     (known && plausible).then_some(Content::Structure)
 }
 
-/// A log in clear: the variable that names it decides which, else its first lines.
+/// A clear-text log: the variable that names it determines its kind, else its first lines.
 pub(super) fn log(file: &Candidate<'_>) -> Option<Content> {
     let text = file.text()?;
     let log = file.log.or_else(|| kind_of_log(text)).or_else(|| (file.role == Role::Log).then_some("unknown"))?;
     Some(Content::TextLog { log: log.to_owned() })
 }
 
-/// The servers' own first lines; general and slow log begin alike, but only the slow log has
-/// lines with `# Query_time`.
+/// The first lines that servers write; general and slow log begin alike, but only the slow log has lines with `#
+/// Query_time`.
 fn kind_of_log(text: &str) -> Option<&'static str> {
     let has = |wanted: &str| text.contains(wanted);
     if has("# Query_time:") || has("# User@Host:") {

@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn it_takes_the_least_and_the_most_of_both_directions() {
-        let sets = CipherSet::by_word("aes-cbc-plain:128").unwrap();
+        let sets = CipherSet::parse_all("aes-cbc-plain:128").unwrap();
         let experiments = [experiment("encrypt", &[4.0, 3.0]), experiment("decrypt", &[1.0, 1.5])];
         let said = of_cbc(&sets, &experiments).unwrap();
         assert!(said.contains("3.0 to 4.0 times slower") && said.contains("1.0 to 1.5 times as fast"), "{said}");

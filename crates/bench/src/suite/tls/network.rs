@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use super::Site;
 use crate::{
-    Carrier, ClientKind, Error, Experiment, Relay, Security, TlsSettings, TlsVersion, Unit, Way, ssh_forward,
+    ClientKind, Error, Experiment, Proxy, Relay, Route, Security, TlsSettings, TlsVersion, Unit, ssh_forward,
     stunnel_pair, tunnel_pair,
 };
 
@@ -19,7 +19,7 @@ pub(super) const TUNNEL: &str = "sealant tunnel";
 pub(super) struct Network {
     round_trip: u16,
     relay: Option<Relay>,
-    carriers: Vec<(&'static str, Carrier)>,
+    proxies: Vec<(&'static str, Proxy)>,
 }
 
 impl Network {
@@ -29,7 +29,7 @@ impl Network {
         let relay = (round_trip > 0).then(|| Relay::start(server, time)).transpose().map_err(Error::Port)?;
         let (directory, certificates) = (site.directory, &site.certificates);
         let tunnel = tunnel_pair(&site.suite.program, directory, certificates, &site.daemon.socket(), time)?;
-        let mut carriers = Vec::new();
+        let mut proxies = Vec::new();
         if !site.suite.no_peers {
             let peers = [
                 ("ssh -L", ssh_forward(directory, server, time)),
@@ -37,13 +37,13 @@ impl Network {
             ];
             for (name, peer) in peers {
                 match peer {
-                    Ok(carrier) => carriers.push((name, carrier)),
+                    Ok(proxy) => proxies.push((name, proxy)),
                     Err(error) => missing.push(format!("{name} ({error})")),
                 }
             }
         }
-        carriers.push((TUNNEL, tunnel));
-        Ok(Self { round_trip, relay, carriers })
+        proxies.push((TUNNEL, tunnel));
+        Ok(Self { round_trip, relay, proxies })
     }
 
     pub(super) fn experiment<'w>(&self, what: &str, unit: Unit) -> Experiment<'w> {
@@ -54,69 +54,69 @@ impl Network {
         Experiment::new(name).unit(unit)
     }
 
-    fn way<'s>(&self, site: &'s Site<'_>, name: impl Into<String>, client: ClientKind) -> Way<'s> {
+    fn route<'s>(&self, site: &'s Site<'_>, name: impl Into<String>, client: ClientKind) -> Route<'s> {
         let address = self.relay.as_ref().map_or_else(|| site.daemon.address(), Relay::address);
-        Way { name: name.into(), address, client, serves: None }
+        Route { name: name.into(), address, client, certificate: None }
     }
 
-    pub(super) fn ways_to_connect<'s>(
+    pub(super) fn connection_routes<'s>(
         &self,
         site: &'s Site<'_>,
         missing: &mut Vec<String>,
-    ) -> Result<Vec<Way<'s>>, Error> {
-        let mut ways = vec![self.way(site, PLAIN, ClientKind::Driver(Security::Plain))];
+    ) -> Result<Vec<Route<'s>>, Error> {
+        let mut routes = vec![self.route(site, PLAIN, ClientKind::Driver(Security::Plain))];
         // What a key costs does not depend on the way.
         let pairs = if self.round_trip == 0 { site.pairs.as_slice() } else { site.pairs.get(..1).unwrap_or_default() };
         for (key, pair) in pairs {
             for (version, resumes) in KINDS {
                 let name = format!("{version} {key}{}", if resumes { ", resumed" } else { "" });
-                let way = self.way(site, name, driver(site, version, resumes)?);
-                let way = Way { serves: Some((&site.daemon, pair.clone())), ..way };
-                if way.is_possible()? {
-                    ways.push(way);
+                let route = self.route(site, name, driver(site, version, resumes)?);
+                let route = Route { certificate: Some((&site.daemon, pair.clone())), ..route };
+                if route.is_possible()? {
+                    routes.push(route);
                 } else {
-                    missing.push(format!("{} (this server does not resume it)", way.name));
+                    missing.push(format!("{} (this server does not resume it)", route.name));
                 }
             }
         }
-        ways.extend(self.programs(site));
-        ways.extend(self.carried());
-        Ok(ways)
+        routes.extend(self.programs(site));
+        routes.extend(self.proxied());
+        Ok(routes)
     }
 
     /// The command-line client, where only the processor counts.
-    fn programs<'s>(&self, site: &'s Site<'_>) -> Vec<Way<'s>> {
+    fn programs<'s>(&self, site: &'s Site<'_>) -> Vec<Route<'s>> {
         let Some((program, mariadb)) = site.client.as_ref().filter(|_| self.round_trip == 0) else { return Vec::new() };
-        let way = |(name, options)| {
+        let route = |(name, options)| {
             let client = ClientKind::Program { program: program.clone(), options };
-            let serves = site.pairs.first().map(|(_, pair)| (&site.daemon, pair.clone()));
-            Way { serves, ..self.way(site, name, client) }
+            let certificate = site.pairs.first().map(|(_, pair)| (&site.daemon, pair.clone()));
+            Route { certificate, ..self.route(site, name, client) }
         };
-        client_options(*mariadb, &site.certificates.ca).into_iter().map(way).collect()
+        client_options(*mariadb, &site.certificates.ca).into_iter().map(route).collect()
     }
 
     /// For clients that do no TLS themselves.
-    pub(super) fn ways_in_the_clear<'s>(&self, site: &'s Site<'_>) -> Vec<Way<'s>> {
-        let mut ways = vec![self.way(site, PLAIN, ClientKind::Driver(Security::Plain))];
-        ways.extend(self.carried());
-        ways
+    pub(super) fn clear_routes<'s>(&self, site: &'s Site<'_>) -> Vec<Route<'s>> {
+        let mut routes = vec![self.route(site, PLAIN, ClientKind::Driver(Security::Plain))];
+        routes.extend(self.proxied());
+        routes
     }
 
-    pub(super) fn ways_to_ask<'s>(&self, site: &'s Site<'_>) -> Result<Vec<Way<'s>>, Error> {
-        let mut ways = vec![self.way(site, PLAIN, ClientKind::Driver(Security::Plain))];
+    pub(super) fn query_routes<'s>(&self, site: &'s Site<'_>) -> Result<Vec<Route<'s>>, Error> {
+        let mut routes = vec![self.route(site, PLAIN, ClientKind::Driver(Security::Plain))];
         for version in [TlsVersion::Tls13, TlsVersion::Tls12] {
-            ways.push(self.way(site, version.to_string(), driver(site, version, false)?));
+            routes.push(self.route(site, version.to_string(), driver(site, version, false)?));
         }
-        ways.extend(self.carried());
-        Ok(ways)
+        routes.extend(self.proxied());
+        Ok(routes)
     }
 
-    fn carried<'s>(&self) -> impl Iterator<Item = Way<'s>> + '_ {
-        self.carriers.iter().map(|(name, carrier)| Way {
+    fn proxied<'s>(&self) -> impl Iterator<Item = Route<'s>> + '_ {
+        self.proxies.iter().map(|(name, proxy)| Route {
             name: (*name).to_owned(),
-            address: carrier.address,
+            address: proxy.address,
             client: ClientKind::Driver(Security::Plain),
-            serves: None,
+            certificate: None,
         })
     }
 }

@@ -87,7 +87,7 @@ const EXITS: exit::Codes = &[
 type Sets = Vec<CipherSet>;
 
 fn set(text: &str) -> Result<Sets, String> {
-    CipherSet::by_word(text).map_err(|error| error.to_string())
+    CipherSet::parse_all(text).map_err(|error| error.to_string())
 }
 
 fn sector() -> impl TypedValueParser<Value = u32> {

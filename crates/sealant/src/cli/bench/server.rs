@@ -37,7 +37,7 @@ impl ServerOptions {
         let Some(socket) = &self.server_socket else { return Ok(None) };
         let (user, identity) = self.ask(socket)?;
         let defaults_file = self.server_defaults.as_deref().map(absolute).transpose()?;
-        Ok(Some(Served::of(&identity, absolute(socket)?, user, defaults_file, directory)?))
+        Ok(Some(Served::from_identity(&identity, absolute(socket)?, user, defaults_file, directory)?))
     }
 
     fn ask(&self, socket: &Path) -> Result<(String, Identity), Failure> {

@@ -34,13 +34,13 @@ pub(super) struct Which {
 
 impl Which {
     fn runs(&self) -> Result<Runs, Failure> {
-        Ok(Runs::of(&state_dir(self.state_dir.clone())?))
+        Ok(Runs::below(&state_dir(self.state_dir.clone())?))
     }
 
     /// Asks for something, or takes it back.
     pub(super) fn ask(&self, request: Request, wanted: bool) -> Result<Exit, Failure> {
         let run = self.runs()?.alive(self.server.as_deref())?;
-        Runs::ask(&run, request, wanted)?;
+        Runs::request(&run, request, wanted)?;
         to_stdout(&|out| writeln!(out, "{}", request_text(&run, request, wanted)))?;
         Ok(Exit::Clean)
     }

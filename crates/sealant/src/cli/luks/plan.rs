@@ -77,7 +77,7 @@ impl Plan {
             warning(&format!("swap areas are not known: {why}"));
         }
         let disk = self.disk.as_deref().map(|disk| Disk::read(&Host::this(), disk)).transpose()?;
-        let decision = Decision::new(placement.scene(disk, self.name.clone(), self.unit.clone()));
+        let decision = Decision::new(placement.sources(disk, self.name.clone(), self.unit.clone()));
         self.render.write(&decision, write_luks_plan_json, write_luks_plan_table)?;
         Ok(if decision.is_done() { Exit::Clean } else { Exit::Findings })
     }

@@ -1,4 +1,4 @@
-//! TLS as declared, and as the listener does it.
+//! Compares TLS as declared with the behaviour of the listener.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::facts::wire::WireFacts;
 use crate::finding::{Evidence, Grade};
 use crate::remedy::Remedy;
 
-/// Compares, and gives the number of pairs.
+/// Compares; returns the number of comparisons.
 pub(super) fn compare(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
     let Some(wire) = &cx.facts.wire else { return 0 };
     let pairs = [offer(sql, wire), versions(sql, wire), plain_text(sql, wire), certificate(cx, sql, wire)];
@@ -25,7 +25,7 @@ pub(super) fn compare(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -
     compared
 }
 
-/// What the main listener showed, for a comparison in which all agrees.
+/// Observations at the main listener, as evidence of agreement.
 pub(super) fn compared(cx: &Context<'_>) -> Option<Evidence> {
     let listener = cx.facts.wire.as_ref()?.classic.as_ref()?;
     let offers = listener.probe.greeting.as_ref()?.offers_tls;
@@ -38,14 +38,14 @@ pub(super) fn compared(cx: &Context<'_>) -> Option<Evidence> {
     Some(seen(&listener.endpoint, words))
 }
 
-/// A pair that could be compared, with the contradiction if there is one.
+/// A comparison, with the contradiction if there is one.
 type Pair = Option<Option<Ruling>>;
 
 fn seen(endpoint: &str, observation: String) -> Evidence {
     Evidence::Wire { endpoint: endpoint.to_owned(), observation }
 }
 
-/// What the server says of TLS on its main port: the variable where there is one, else the channel.
+/// What the server declares about TLS on its main port: the variable if it exists, else the channel.
 fn declared_offer(sql: &SqlFacts) -> Option<(bool, Evidence)> {
     if let Ok(rows) = sql.rows("tls_channels")
         && let Some(row) = rows
@@ -91,7 +91,7 @@ fn versions(sql: &SqlFacts, wire: &WireFacts) -> Pair {
     }))
 }
 
-/// A protocol version as the servers' variable writes it, in lower case: `tlsv1`, `tlsv1.2`.
+/// A protocol version in the notation of the servers' variable, in lower case: `tlsv1`, `tlsv1.2`.
 fn spelt(version: &str) -> String {
     let plain = version.to_ascii_lowercase().replace([' ', '_'], "");
     let plain = if plain.starts_with("tlsv") { plain } else { plain.replacen("tls", "tlsv", 1) };
@@ -116,12 +116,12 @@ fn plain_text(sql: &SqlFacts, wire: &WireFacts) -> Pair {
     }
 }
 
-/// The certificate file that the variable names, and the one that the listener shows.
+/// Compares the certificate file that the variable names with the certificate that the listener presents.
 fn certificate(cx: &Context<'_>, sql: &SqlFacts, wire: &WireFacts) -> Pair {
     let listener = wire.classic.as_ref()?;
     let shown = listener.probe.tls.as_ref()?.certificates.first()?;
     let path = sql.variable_or_none("ssl_cert").filter(|path| !path.is_empty())?;
-    // Relative to the data directory, where the server changes to.
+    // Relative to the data directory, the server's working directory.
     let path = Path::new(&sql.identity.datadir).join(path);
     let file = cx.facts.files.as_ref()?.at(path.to_str()?)?;
     let Content::Certificates { certificates } = &file.content else { return None };

@@ -1,5 +1,4 @@
-//! What carries a client's clear connection to the server through something encrypted: this program's
-//! tunnel, `ssh -L`, a pair of stunnels.
+//! Proxies that encrypt a client's clear-text connection to the server: Sealant's tunnel, `ssh -L`, a pair of stunnels.
 
 use std::{
     ffi::OsStr,
@@ -15,34 +14,34 @@ use std::{
 use crate::{
     Error,
     copy::listens,
-    program::{find_program, output, tied},
+    program::{find_program, killed_with_parent, output},
     tls::{daemon::KeyPairFiles, daemon::free_port, relay::Relay},
 };
 
 const START_LIMIT: Duration = Duration::from_secs(20);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A way to the server that is up, taken down with this value.
-pub struct Carrier {
-    /// Where clients connect to.
+/// A running proxy; stopped on drop.
+pub struct Proxy {
+    /// Address for clients.
     pub address: SocketAddr,
-    /// The near one first: it is the one to end first.
+    /// Near end first, because it is stopped first.
     children: Vec<Child>,
     _relay: Option<Relay>,
 }
 
-/// What both ends need to know each other.
+/// Certificates by which both ends authenticate each other.
 #[derive(Clone, Debug)]
 pub struct Certificates {
     /// The authority.
     pub ca: PathBuf,
-    /// The end beside the server; named `localhost`.
+    /// The far end, next to the server; named `localhost`.
     pub far: KeyPairFiles,
-    /// The end beside the client.
+    /// The near end, next to the client.
     pub near: KeyPairFiles,
 }
 
-impl Drop for Carrier {
+impl Drop for Proxy {
     fn drop(&mut self) {
         for child in &mut self.children {
             let _ = child.kill();
@@ -51,14 +50,14 @@ impl Drop for Carrier {
     }
 }
 
-/// Starts the two ends one after the other, with the network between them.
+/// Starts the two ends with the simulated network between them.
 struct Starting<'d> {
     directory: &'d Path,
     children: Vec<Child>,
 }
 
 impl Starting<'_> {
-    /// Waits until it listens on that port.
+    /// Starts a program, and waits until it listens on `port`.
     fn start(&mut self, name: &str, program: &Path, mut command: Command, port: u16) -> Result<(), Error> {
         let log = self.directory.join(format!("{name}.log"));
         let file = File::create(&log).map_err(Error::file(&log))?;
@@ -76,37 +75,37 @@ impl Starting<'_> {
                 let words = String::from_utf8_lossy(&words).into_owned();
                 return Err(failed(words.lines().last().unwrap_or("does not listen").to_owned()));
             }
-            thread::sleep(LOOK_EVERY);
+            thread::sleep(POLL_INTERVAL);
         }
         Ok(())
     }
 
-    fn over(&mut self, address: SocketAddr, relay: Option<Relay>) -> Carrier {
-        Carrier { address, children: std::mem::take(&mut self.children), _relay: relay }
+    fn finish(&mut self, address: SocketAddr, relay: Option<Relay>) -> Proxy {
+        Proxy { address, children: std::mem::take(&mut self.children), _relay: relay }
     }
 }
 
 impl Drop for Starting<'_> {
     fn drop(&mut self) {
-        drop(Carrier { address: local(0), children: std::mem::take(&mut self.children), _relay: None });
+        drop(Proxy { address: local(0), children: std::mem::take(&mut self.children), _relay: None });
     }
 }
 
-/// `sealant tunnel`, the far end on the server's socket.
+/// Starts `sealant tunnel`, with its far end on the server's socket.
 ///
 /// # Errors
-/// [`Error::Program`] with the last words of the end that did not start, [`Error::File`].
+/// [`Error::Program`] with the last output of the end that did not start, [`Error::File`].
 pub fn tunnel_pair(
     sealant: &Path,
     directory: &Path,
     certificates: &Certificates,
     server: &Path,
     round_trip: Duration,
-) -> Result<Carrier, Error> {
+) -> Result<Proxy, Error> {
     let mut starting = Starting { directory, children: Vec::new() };
     let (far, near) = (port()?, port()?);
     let command = |end: &str, listen: u16, pair: &KeyPairFiles| {
-        let mut command = tied(sealant);
+        let mut command = killed_with_parent(sealant);
         command.args(["tunnel", end, "--listen", &local(listen).to_string()]);
         command.arg("--tls-cert").arg(&pair.certificate).arg("--tls-key").arg(&pair.key);
         command.arg("--tls-ca").arg(&certificates.ca);
@@ -119,19 +118,19 @@ pub fn tunnel_pair(
     let mut near_end = command("near", near, &certificates.near);
     near_end.args(["--far", &format!("localhost:{through}")]);
     starting.start("tunnel-near", sealant, near_end, near)?;
-    Ok(starting.over(local(near), relay))
+    Ok(starting.finish(local(near), relay))
 }
 
-/// A pair of stunnels, each knowing the other by certificate.
+/// Starts a pair of stunnels that authenticate each other by certificate.
 ///
 /// # Errors
-/// As [`tunnel_pair`].
+/// Those of [`tunnel_pair`].
 pub fn stunnel_pair(
     directory: &Path,
     certificates: &Certificates,
     server: SocketAddr,
     round_trip: Duration,
-) -> Result<Carrier, Error> {
+) -> Result<Proxy, Error> {
     let program = find_program(OsStr::new("stunnel")).or_else(|| find_program(OsStr::new("stunnel4")));
     let program = program.ok_or_else(|| absent("stunnel"))?;
     let mut starting = Starting { directory, children: Vec::new() };
@@ -147,21 +146,21 @@ pub fn stunnel_pair(
         );
         let path = directory.join(format!("{name}.conf"));
         fs::write(&path, configuration).map_err(Error::file(&path))?;
-        let mut command = tied(&program);
+        let mut command = killed_with_parent(&program);
         command.arg(&path);
         starting.start(name, &program, command, listen)
     };
     start("stunnel-far", &certificates.far, far, server, "")?;
     let (through, relay) = network(far, round_trip)?;
     start("stunnel-near", &certificates.near, near, local(through), "client = yes\ncheckHost = localhost\n")?;
-    Ok(starting.over(local(near), relay))
+    Ok(starting.finish(local(near), relay))
 }
 
-/// `ssh -L` to an `sshd` of its own, with keys of their own.
+/// Starts `ssh -L` and a private `sshd`, with new keys.
 ///
 /// # Errors
-/// As [`tunnel_pair`].
-pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -> Result<Carrier, Error> {
+/// Those of [`tunnel_pair`].
+pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -> Result<Proxy, Error> {
     let found = |name: &str| find_program(OsStr::new(name)).ok_or_else(|| absent(name));
     let (ssh, keygen) = (found("ssh")?, found("ssh-keygen")?);
     let sshd = found("sshd").or_else(|_| found("/usr/sbin/sshd"))?;
@@ -180,7 +179,7 @@ pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -
         place("ssh-user.pub").display(),
     );
     fs::write(place("sshd.conf"), configuration).map_err(Error::file(place("sshd.conf")))?;
-    let mut command = tied(&sshd);
+    let mut command = killed_with_parent(&sshd);
     command.args(["-D", "-e", "-f"]).arg(place("sshd.conf"));
     starting.start("sshd", &sshd, command, far)?;
     let (through, relay) = network(far, round_trip)?;
@@ -191,17 +190,17 @@ pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -
         .map_err(Error::file(place("ssh-user")))?;
     let user = output(Command::new("id").arg("-un"))?;
     let user = String::from_utf8_lossy(&user.stdout).trim().to_owned();
-    let mut command = tied(&ssh);
+    let mut command = killed_with_parent(&ssh);
     command.args(["-F", "none", "-N", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"]);
     command.args(["-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=yes", "-o"]);
     command.arg(format!("UserKnownHostsFile={}", place("ssh-known").display())).arg("-i").arg(place("ssh-user"));
     command.args(["-L", &format!("{}:{server}", local(near)), "-p", &through.to_string()]);
     command.arg(format!("{user}@127.0.0.1"));
     starting.start("ssh", &ssh, command, near)?;
-    Ok(starting.over(local(near), relay))
+    Ok(starting.finish(local(near), relay))
 }
 
-/// A port that leads to `far` over the network that is wanted.
+/// A port that leads to `far` over a network with this round trip.
 fn network(far: u16, round_trip: Duration) -> Result<(u16, Option<Relay>), Error> {
     if round_trip.is_zero() {
         return Ok((far, None));

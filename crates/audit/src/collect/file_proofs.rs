@@ -1,4 +1,4 @@
-//! Opens the server's files with keys, page by page, by the code of `sealant verify`.
+//! Proves the server's files page by page with keys, using `verify`.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -11,21 +11,21 @@ use innodb::file_kind::{self, FileKind};
 use innodb::verify::{Check, Units, Verdict};
 use jiff::Timestamp;
 
-use super::stores::{KeyCopies, Opened, Store};
+use super::stores::{KeyCopies, LoadedStores, Store};
 use super::view::View;
 use super::{Limits, Progress, report};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
-use crate::facts::proof::{MOST_FILES, Proof, Unread, Unsound};
+use crate::facts::proof::{MAX_FILES, Proof, Unread, Unsound};
 
-/// Findings of one file that are kept.
-const MOST_FINDINGS: usize = 5;
-/// How long a running server is given before what looks wrong is looked at again: a rotation of keys, or the
-/// growth of a file, is over by then.
+/// Maximum number of findings kept for one file.
+const MAX_FINDINGS: usize = 5;
+/// Delay before a running server's suspicious files are read again: by then a rotation of keys, or the growth of a
+/// file, is complete.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What to open, and how.
-pub(super) struct Opening<'a> {
+/// Files to prove, and how.
+pub(super) struct FileProofRun<'a> {
     pub(super) view: &'a View,
     pub(super) files: &'a [FileFact],
     /// The server's own key stores.
@@ -36,23 +36,28 @@ pub(super) struct Opening<'a> {
     pub(super) progress: Option<&'a dyn Fn(Progress)>,
 }
 
-/// What was found of files, and which could not be read.
+/// Results for files, and files that could not be read.
 #[derive(Default)]
 struct Results {
     files: Vec<FileResult>,
     unread: Vec<(PathBuf, String)>,
 }
 
-impl Opening<'_> {
-    /// Opens every page with the server's own keys (`deep`), and enough of every file with copies of them.
+impl FileProofRun<'_> {
+    /// Proves every page with the server's own keys (`deep`), and a part of every file with copies of them.
     ///
-    /// Where no key store was found, as in a directory without its server, the copies are the keys at hand.
-    pub(super) fn proofs(&self, deep: bool, copies: Option<Opened>, datadir: &Path) -> (Option<Proof>, Option<Proof>) {
+    /// Without key stores, as in a directory without its server, the copies are the only keys.
+    pub(super) fn proofs(
+        &self,
+        deep: bool,
+        copies: Option<LoadedStores>,
+        datadir: &Path,
+    ) -> (Option<Proof>, Option<Proof>) {
         let copies = copies.map(|mut copies| {
-            KeyCopies::unmask(&mut copies, self.found, datadir);
+            KeyCopies::reject_non_copies(&mut copies, self.found, datadir);
             copies
         });
-        let own = deep.then(|| Opened::of(self.found));
+        let own = deep.then(|| LoadedStores::load(self.found));
         match (own, copies) {
             (Some(own), Some(copies)) if !own.is_usable() => {
                 let of_copies = self.prove(&copies, false, Depth::EveryPage);
@@ -72,7 +77,7 @@ impl Opening<'_> {
         if self.files.iter().any(newer) { Depth::EveryPage } else { Depth::FirstPages }
     }
 
-    fn prove(&self, opened: &Opened, own: bool, depth: Depth) -> Proof {
+    fn prove(&self, opened: &LoadedStores, own: bool, depth: Depth) -> Proof {
         let at = Timestamp::now();
         let targets: BTreeMap<PathBuf, &FileFact> = self
             .files
@@ -82,7 +87,7 @@ impl Opening<'_> {
             .collect();
         let mut results = self.run(targets.keys().cloned().collect(), opened, depth);
         if self.live {
-            self.look_again(&mut results, opened, own, depth);
+            self.reread_suspects(&mut results, opened, own, depth);
         }
         let mut proof = Proof {
             at,
@@ -95,22 +100,22 @@ impl Opening<'_> {
             locked: 0,
         };
         for result in results.files {
-            if let Some(file) = targets.get(&result.path).filter(|file| !self.is_unborn(file, result.verdict)) {
+            if let Some(file) = targets.get(&result.path).filter(|file| !self.is_unwritten_yet(file, result.verdict)) {
                 proof.add(file, result);
             }
         }
         proof.unsound.sort_by(|a, b| b.verdict.cmp(&a.verdict).then_with(|| a.path.cmp(&b.path)));
-        proof.unsound.truncate(MOST_FILES);
+        proof.unsound.truncate(MAX_FILES);
         proof
     }
 
-    /// A table just created: the running server has not written its first page yet.
-    fn is_unborn(&self, file: &FileFact, verdict: Verdict) -> bool {
+    /// A new table whose first page the running server has not written yet.
+    fn is_unwritten_yet(&self, file: &FileFact, verdict: Verdict) -> bool {
         let unwritten = matches!(file.content, Content::UnidentifiedTablespace { unwritten: true, .. });
         self.live && unwritten && verdict == Verdict::Unidentified
     }
 
-    fn run(&self, paths: Vec<PathBuf>, opened: &Opened, depth: Depth) -> Results {
+    fn run(&self, paths: Vec<PathBuf>, opened: &LoadedStores, depth: Depth) -> Results {
         let plan = Plan::scan(&paths);
         let jobs = NonZeroUsize::new(self.limits.readers).unwrap_or(NonZeroUsize::MIN);
         let (ticks, seen) = channel();
@@ -118,7 +123,7 @@ impl Opening<'_> {
             let run = scope.spawn(|| {
                 let ticks = ticks;
                 let tick = |progress: &::verify::Progress| {
-                    // Nobody listens only if the other end is gone, and it waits for this one.
+                    // Sending fails only if the receiver is gone, which waits for this thread.
                     let _ = ticks.send((progress.files(), progress.bytes()));
                 };
                 ::verify::run(&plan, &opened.keys, &Settings { jobs, depth, progress: &tick })
@@ -129,20 +134,20 @@ impl Opening<'_> {
             run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         let unread = verified.errors.into_iter().map(|unread| (unread.path, unread.reason));
-        // What a running server dropped meanwhile is no gap.
+        // A file that the running server dropped meanwhile is not a gap.
         let unread = unread.filter(|(path, _)| path.symlink_metadata().is_ok()).collect();
         Results { files: verified.files, unread }
     }
 
-    /// Looks once more at the few files that are not as they should be, with the keys as they are now.
-    fn look_again(&self, results: &mut Results, opened: &Opened, own: bool, depth: Depth) {
+    /// Reads the few suspicious files again, with the current keys.
+    fn reread_suspects(&self, results: &mut Results, opened: &LoadedStores, own: bool, depth: Depth) {
         let suspects: Vec<PathBuf> =
             results.files.iter().filter(|file| is_suspect(file)).map(|file| file.path.clone()).collect();
-        if suspects.is_empty() || suspects.len() > MOST_FILES {
+        if suspects.is_empty() || suspects.len() > MAX_FILES {
             return;
         }
         std::thread::sleep(PAUSE);
-        let fresh = own.then(|| Opened::of(self.found)).filter(Opened::is_usable);
+        let fresh = own.then(|| LoadedStores::load(self.found)).filter(LoadedStores::is_usable);
         let again = self.run(suspects.clone(), fresh.as_ref().unwrap_or(opened), depth);
         results.files.retain(|file| !suspects.contains(&file.path));
         results.files.extend(again.files);
@@ -150,16 +155,16 @@ impl Opening<'_> {
     }
 }
 
-/// Whether a second look at this file alone can tell more. Logs were read again already, and the files of a
-/// system tablespace cannot be judged one by one.
+/// Whether reading this file again can help. Logs were read again already, and a system tablespace of several files
+/// cannot be judged by one of them.
 fn is_suspect(file: &FileResult) -> bool {
     let sound = matches!(file.verdict, Verdict::Ok | Verdict::Clear);
     let alone = file.kind == "tablespace" && file.tablespace.as_deref() != Some("system");
     !sound && (alone || is_locked(file))
 }
 
-/// Whether a key that a file asks for is missing or opens nothing, whatever else is wrong. Where the information
-/// about the key is damaged the keys are not to blame.
+/// Whether a key that a file needs is missing or does not open it, whatever else is wrong. If the key information
+/// itself is damaged, the keys are not at fault.
 fn is_locked(file: &FileResult) -> bool {
     match file.verdict {
         Verdict::MissingKey | Verdict::WrongKey => true,
@@ -168,8 +173,8 @@ fn is_locked(file: &FileResult) -> bool {
     }
 }
 
-/// Whether a file is one of the server's own and of a format with pages, blocks or events, by its content or,
-/// where that is damaged, by its name.
+/// Whether a file belongs to the server and has pages, blocks or events, by its content or, if that is damaged, by its
+/// name.
 fn may_hold_pages(file: &FileFact) -> bool {
     use Role::{BinaryLog, Data, Doublewrite, ExternalData, Redo, RelayLog, Undo};
     let own = matches!(file.role, Data | Redo | Undo | Doublewrite | BinaryLog | RelayLog | ExternalData);
@@ -196,7 +201,7 @@ fn is_named_so(name: &str) -> bool {
 
 fn unread(errors: Vec<(PathBuf, String)>, targets: &BTreeMap<PathBuf, &FileFact>) -> Vec<Unread> {
     let name = |path: &Path| targets.get(path).map_or_else(|| path.display().to_string(), |file| file.path.clone());
-    errors.into_iter().take(MOST_FILES).map(|(path, why)| Unread { path: name(&path), why }).collect()
+    errors.into_iter().take(MAX_FILES).map(|(path, why)| Unread { path: name(&path), why }).collect()
 }
 
 impl Proof {
@@ -213,11 +218,11 @@ impl Proof {
 }
 
 fn unsound(file: &FileFact, result: FileResult, locked: bool) -> Unsound {
-    // What a server leaves so is no reason for the verdict.
+    // What a server leaves in normal operation does not affect the verdict.
     let tells = |check| !matches!(check, Check::Mixed | Check::Stale | Check::LogEnd);
     let made = u64::try_from(result.findings.len()).unwrap_or(u64::MAX).saturating_add(result.findings_left_out);
     let findings: Vec<_> =
-        result.findings.into_iter().filter(|finding| tells(finding.check)).take(MOST_FINDINGS).collect();
+        result.findings.into_iter().filter(|finding| tells(finding.check)).take(MAX_FINDINGS).collect();
     Unsound {
         path: file.path.clone(),
         name: file.name.clone(),
@@ -316,7 +321,7 @@ mod tests {
             }
         }
         let files = offline(dir.path(), &OfflineOptions::default()).unwrap().files.unwrap().files;
-        let opening = Opening {
+        let file_proofs = FileProofRun {
             view: &View::ours(),
             files: &files,
             found: &[],
@@ -325,7 +330,7 @@ mod tests {
             progress: None,
         };
         let opened = copies.open().unwrap();
-        [Depth::EveryPage, Depth::FirstPages].map(|depth| opening.prove(&opened, false, depth))
+        [Depth::EveryPage, Depth::FirstPages].map(|depth| file_proofs.prove(&opened, false, depth))
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Words for states, layers, grades and sources.
 
-use audit::coverage::{CoverageState, Layer, Place};
+use audit::coverage::{CoverageState, DataState, Layer};
 use audit::facts::Scope;
 use audit::finding::{Grade, Status};
 use audit::outcome::{Outcome, Server};
@@ -74,10 +74,10 @@ pub(crate) fn grade(grade: Option<Grade>) -> &'static str {
 
 /// At rest or in flight, as a label.
 #[must_use]
-pub(crate) const fn place_key(place: Place) -> &'static str {
+pub(crate) const fn place_key(place: DataState) -> &'static str {
     match place {
-        Place::AtRest => "at-rest",
-        Place::InFlight => "in-flight",
+        DataState::AtRest => "at-rest",
+        DataState::InFlight => "in-flight",
     }
 }
 

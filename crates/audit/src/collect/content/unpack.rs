@@ -1,5 +1,4 @@
-//! Takes wrappings off a backup, one at a time and never more bytes than allowed: gzip, zstd,
-//! LZ4, tar and xbstream.
+//! Unpacks a backup layer by layer, within a byte limit: gzip, zstd, LZ4, tar and xbstream.
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -7,7 +6,7 @@ use std::rc::Rc;
 
 use files::ReadAt;
 
-/// Bytes that one file may cost, over all wrappings: reading stops when they are gone.
+/// Byte limit for one file, over all layers: reading stops when it is used up.
 #[derive(Debug, Clone)]
 pub(super) struct Budget(Rc<Cell<u64>>);
 
@@ -16,7 +15,7 @@ impl Budget {
         Self(Rc::new(Cell::new(bytes)))
     }
 
-    /// Takes up to `wanted`; 0 when nothing is left.
+    /// Takes up to `wanted` bytes; 0 when the limit is used up.
     fn take(&self, wanted: usize) -> usize {
         let left = self.0.get();
         let granted = u64::try_from(wanted).unwrap_or(u64::MAX).min(left);
@@ -25,13 +24,13 @@ impl Budget {
     }
 }
 
-/// Bytes in order, part of which can be passed over.
+/// A sequential stream that can skip bytes.
 pub(super) trait Stream: Read {
-    /// Passes over `count` bytes.
+    /// Skips `count` bytes.
     fn skip(&mut self, count: u64) -> io::Result<()>;
 }
 
-/// The bytes of the file itself.
+/// The bytes of the file.
 pub(super) struct Raw<'a> {
     source: &'a dyn ReadAt,
     at: u64,
@@ -61,7 +60,7 @@ impl Stream for Raw<'_> {
     }
 }
 
-/// What a decoder gives; passing over costs as much as reading.
+/// Output of a decoder; skipping costs as much as reading.
 pub(super) struct Decoded<R> {
     inner: R,
     budget: Budget,
@@ -84,17 +83,17 @@ impl<R: Read> Stream for Decoded<R> {
     }
 }
 
-/// A stream whose beginning was already looked at.
+/// A stream whose start was already read.
 pub(super) struct Prefixed<'a> {
     head: io::Cursor<Vec<u8>>,
     rest: Box<dyn Stream + 'a>,
 }
 
 impl<'a> Prefixed<'a> {
-    /// Reads up to `bytes` ahead; fewer at the end of the stream or of the budget.
+    /// Reads up to `bytes` ahead; fewer at the end of the stream or of the limit.
     pub(super) fn look(mut rest: Box<dyn Stream + 'a>, bytes: u64) -> Self {
         let mut head = Vec::new();
-        // A broken stream ends here: what came before the fault still counts.
+        // A damaged stream ends here: what precedes the damage still counts.
         let _ = rest.by_ref().take(bytes).read_to_end(&mut head);
         Self { head: io::Cursor::new(head), rest }
     }
@@ -122,7 +121,7 @@ impl Stream for Prefixed<'_> {
     }
 }
 
-/// Unpacks a compressed stream by its name, if we can.
+/// Decompresses a stream by the name of its format, if supported.
 pub(super) fn decoded<'a>(layer: &str, stream: Prefixed<'a>, budget: &Budget) -> Option<Box<dyn Stream + 'a>> {
     let budget = budget.clone();
     Some(match layer {
@@ -130,7 +129,7 @@ pub(super) fn decoded<'a>(layer: &str, stream: Prefixed<'a>, budget: &Budget) ->
         "lz4" => Box::new(Decoded { inner: lz4_flex::frame::FrameDecoder::new(stream), budget }),
         "zstd" => {
             let mut inner = zstd::stream::read::Decoder::new(stream).ok()?;
-            // A window of 2^27 bytes is what `zstd --ultra` needs without `--long`.
+            // `zstd --ultra` without `--long` needs a window of 2^27 bytes.
             inner.window_log_max(27).ok()?;
             Box::new(Decoded { inner, budget })
         }
@@ -138,14 +137,14 @@ pub(super) fn decoded<'a>(layer: &str, stream: Prefixed<'a>, budget: &Budget) ->
     })
 }
 
-/// One file inside an archive.
+/// A file inside an archive.
 pub(super) struct Member {
     pub(super) name: String,
     pub(super) head: Vec<u8>,
     pub(super) size_bytes: u64,
 }
 
-/// Calls `visit` for each member of a tar archive until it says stop, or the bytes end.
+/// Calls `visit` for each member of a tar archive, until it returns false or the limit is used up.
 ///
 /// Source: POSIX.1-2008 `pax`, ustar interchange format; GNU's base-256 sizes.
 pub(super) fn tar_members(

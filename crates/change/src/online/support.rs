@@ -1,25 +1,25 @@
-//! Which tables and servers an online tool can be used with. Each rule is one of the tool's own, asked
-//! before anything is begun.
+//! Decides which tables and servers an online tool supports. The rules are those of the tools, checked before a run
+//! starts.
 
 use server::{Endpoint, Options, TlsMode};
 
 use super::{Table, Tool, remains::is_noted};
 use crate::{Error, Session, quote};
 
-/// Names of the tables that a tool makes have to fit into 64 characters.
-const LONGEST_NAME: usize = 59;
+/// The tool's table names add a suffix and must fit into 64 characters.
+const MAX_NAME_CHARS: usize = 59;
 
-const BESIDE: &str = "a table that looks like the tool's own is beside it";
+const BESIDE: &str = "a table with the name of the tool's own table exists";
 
-/// Why the tool cannot change that table, if it cannot. `replicated` says that replicas have keyrings.
-pub(crate) fn unfit(
+/// Why the tool cannot change the table, if it cannot. `replicated`: replicas have keyrings.
+pub(crate) fn unsupported_reason(
     session: &mut Session<'_>,
     tool: Tool,
     table: &Table,
     connect: &Options,
     replicated: bool,
 ) -> Result<Option<String>, Error> {
-    if let Some(why) = server_unfit(session, tool, replicated)? {
+    if let Some(why) = server_unsupported_reason(session, tool, replicated)? {
         return Ok(Some(why));
     }
     if let Some(why) = account_unsafe(tool, &session.target().endpoint, connect) {
@@ -31,7 +31,7 @@ pub(crate) fn unfit(
         ));
     }
     let (schema, name) = (quote::text(&table.schema), quote::text(&table.name));
-    if table.name.chars().count() > LONGEST_NAME {
+    if table.name.chars().count() > MAX_NAME_CHARS {
         return Ok(Some("its name is too long for the names of helper tables".to_owned()));
     }
     let rules = [
@@ -61,7 +61,7 @@ pub(crate) fn unfit(
     Ok(None)
 }
 
-/// Why the tool would give the account to somebody who is not known to be the server, if it would.
+/// Why the tool would disclose the account to an unauthenticated server, if it would.
 fn account_unsafe(tool: Tool, endpoint: &Endpoint, connect: &Options) -> Option<&'static str> {
     let tls = &connect.tls;
     let by_authority = matches!(tls.mode_for(endpoint), TlsMode::VerifyCa | TlsMode::VerifyIdentity)
@@ -69,7 +69,7 @@ fn account_unsafe(tool: Tool, endpoint: &Endpoint, connect: &Options) -> Option<
         && tls.ca_path.is_none()
         && tls.fingerprints.is_empty();
     match tool {
-        // By its socket we know the server, whose own port on this host is used then.
+        // The server was authenticated by its socket; the tool then uses its port on this host.
         _ if endpoint.is_socket() && tls.mode.is_none_or(|mode| mode == TlsMode::Off) => None,
         Tool::GhOst if endpoint.is_socket() || by_authority => None,
         Tool::GhOst if tls.verifies(endpoint) => Some("it checks a server's certificate by --tls-ca alone"),
@@ -83,10 +83,10 @@ fn account_unsafe(tool: Tool, endpoint: &Endpoint, connect: &Options) -> Option<
     }
 }
 
-/// Whether the tool can be given that name as it is.
+/// Whether the tool quotes this name correctly.
 ///
-/// gh-ost takes off quotes that a name stands in, writes others as they are between its own, and the table's between
-/// apostrophes too (`EscapeName` and `validateTable`). To pt-online-schema-change a backslash before a comma is its own.
+/// gh-ost strips quotes around a name, does not escape quotes within it, and also puts the table's name between
+/// apostrophes (`EscapeName` and `validateTable`). In pt-online-schema-change a backslash before a comma is an escape.
 fn is_quoted_well(tool: Tool, name: &str) -> bool {
     match tool {
         Tool::GhOst => !name.contains(['`', '"', '\'', '\\']),
@@ -94,10 +94,10 @@ fn is_quoted_well(tool: Tool, name: &str) -> bool {
     }
 }
 
-fn server_unfit(session: &mut Session<'_>, tool: Tool, replicated: bool) -> Result<Option<String>, Error> {
-    // gh-ost would look for its source and change the table there; what pt-online-schema-change writes to a
-    // replica's own binary log is in no other.
-    if !session.ask(session.replica_status())?.rows.is_empty() {
+fn server_unsupported_reason(session: &mut Session<'_>, tool: Tool, replicated: bool) -> Result<Option<String>, Error> {
+    // gh-ost would change the table on the source; the changes of pt-online-schema-change on a replica would be only in
+    // the replica's own binary log.
+    if !session.query(session.replica_status())?.rows.is_empty() {
         return Ok(Some(
             "this server is a replica: the tool would change its source, or write a history of its own".to_owned(),
         ));
@@ -116,7 +116,7 @@ fn server_unfit(session: &mut Session<'_>, tool: Tool, replicated: bool) -> Resu
     Ok(None)
 }
 
-/// 1 if there is no unique key all of whose columns are NOT NULL.
+/// SQL that yields 1 if there is no unique key whose columns are all NOT NULL.
 fn no_key(schema: &str, name: &str) -> String {
     format!(
         "SELECT NOT EXISTS (SELECT 1 FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = {schema} \
@@ -154,7 +154,7 @@ mod tests {
         let (tcp, socket) = (Endpoint::tcp("db", 3306), Endpoint::Socket("/s".into()));
         let with = |tls| Options { tls, ..Options::default() };
         let of_ca = || with(TlsOptions { ca_file: Some("/ca.pem".into()), ..TlsOptions::default() });
-        let pinned = with(TlsOptions { fingerprints: vec![Fingerprint::of(b"one")], ..TlsOptions::default() });
+        let pinned = with(TlsOptions { fingerprints: vec![Fingerprint::from_der(b"one")], ..TlsOptions::default() });
         let required = with(TlsOptions { mode: Some(TlsMode::Required), ..of_ca().tls });
         let safe = |tool, endpoint, options: &Options| account_unsafe(tool, endpoint, options).is_none();
         for tool in [Tool::GhOst, Tool::PtOsc] {
