@@ -12,8 +12,8 @@ use tokio::{
 };
 
 use crate::{
-    Credentials, credentials::Reloadable, far, greeting, link::Link, local::Local, message, metrics::Counters, pump,
-    pump::Pump, wire::Wire,
+    Credentials, copier::Copier, credentials::Reloadable, far, greeting, link::Link, local::Local, message,
+    metrics::Counters, near::ClientSession, wire::Wire,
 };
 
 /// A server's first packet, and text for operators.
@@ -80,10 +80,12 @@ impl Hostile {
             let counters = Counters::default();
             let pumping = async {
                 if at_near {
-                    let ending = || true;
-                    let _ = Pump::new(&mut ours, &mut local, &counters).telling(&ending).run().await;
+                    let side = ClientSession::new(false, || true);
+                    let _ = Copier::new(&mut ours, &mut local, &counters, side, Vec::new()).run().await;
                 } else {
-                    let _ = pump::serve(&mut ours, &mut local, &counters, &false.into()).await;
+                    let busy = false.into();
+                    let side = far::ServerSession::new(&busy);
+                    let _ = Copier::new(&mut ours, &mut local, &counters, side, Vec::new()).run().await;
                 }
                 drop(local);
                 ours.close().await;

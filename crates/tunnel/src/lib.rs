@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod address;
+mod copier;
 mod credentials;
 mod error;
 mod far;
@@ -25,7 +26,6 @@ mod message;
 mod metrics;
 mod near;
 mod proxy;
-mod pump;
 mod rate_limited_log;
 mod runtime;
 mod signals;

@@ -5,6 +5,7 @@ mod compressed;
 mod login;
 mod password;
 mod secure;
+mod server_session;
 mod session;
 mod socket;
 mod watcher;
@@ -26,7 +27,7 @@ use tokio::{net::TcpListener, sync::watch};
 
 use self::{admission::Admission, password::PasswordKey};
 #[cfg(feature = "fuzzing")]
-pub(crate) use self::{login::login_of, secure::secure_of, watcher::watch_of};
+pub(crate) use self::{login::login_of, secure::secure_of, server_session::ServerSession, watcher::watch_of};
 pub(crate) use self::{secure::Secure, socket::AtSocket};
 use crate::{
     Credentials, Error, Log, ProxyVersion,

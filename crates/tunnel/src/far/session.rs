@@ -27,16 +27,17 @@ use super::{
     ServerAddress, Shared,
     admission::Admitted,
     secure::{self, Secure, Security},
+    server_session::ServerSession,
     socket::AtSocket,
 };
 use crate::{
     Error,
+    copier::Copier,
     link::{self, Link},
     local::Local,
     message::{self, Kind, VERSION},
     metrics::{Counted, count},
     proxy,
-    pump::{self, End},
     socket::watch_peer,
     wire::Wire,
 };
@@ -196,20 +197,23 @@ async fn session(shared: &Shared, link: &mut Link, peer: &Peer) -> Result<bool, 
     let ended = {
         let _counted = Counted::new(&shared.counters.sessions);
         let mut stop = shared.stop.clone();
-        let mut pumping = pin!(pump::serve(link, &mut server, &shared.counters, &busy));
+        let side = ServerSession::new(&busy);
+        let mut copying = pin!(Copier::new(link, &mut server, &shared.counters, side, Vec::new()).run());
         tokio::select! {
             biased;
-            ended = &mut pumping => ended,
+            ended = &mut copying => ended.map(|side| side.is_next_asked()),
             // An unused connection is closed at once.
             () = stopped(&mut stop) => match busy.load(Relaxed) {
-                true => timeout(shared.options.drain, pumping).await.unwrap_or(Ok((End::Reset, false))),
-                false => Ok((End::Reset, false)),
+                true => {
+                    let ended = timeout(shared.options.drain, copying).await;
+                    ended.map_or(Ok(false), |ended| ended.map(|side| side.is_next_asked()))
+                }
+                false => Ok(false),
             },
         }
     };
     drop(server);
-    let (_, again) = ended?;
-    if again && !*shared.stop.borrow() && !peer.must_reconnect() {
+    if ended? && !*shared.stop.borrow() && !peer.must_reconnect() {
         link.queue(Kind::Detached, &[])?;
         return Ok(true);
     }

@@ -1,5 +1,6 @@
 //! The near end, which runs next to the client.
 
+mod client_session;
 mod demand;
 mod pool;
 mod task;
@@ -14,6 +15,8 @@ use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
 use tokio::time::{MissedTickBehavior, interval};
 
+#[cfg(feature = "fuzzing")]
+pub(crate) use self::client_session::ClientSession;
 use self::pool::Pool;
 use crate::{
     Credentials, Error, Listen, Log, SocketAccess,

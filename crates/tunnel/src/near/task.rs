@@ -13,14 +13,18 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::pool::{Made, Next, Order, Pool, Ready};
+use super::{
+    client_session::ClientSession,
+    pool::{Made, Next, Order, Pool, Ready},
+};
 use crate::{
-    Error, greeting,
+    Error,
+    copier::Copier,
+    greeting,
     link::{Link, Message},
     local::Local,
     message::{self, Kind, VERSION},
     metrics::{Counted, count},
-    pump::Pump,
     socket::watch_peer,
 };
 
@@ -340,7 +344,8 @@ async fn relay(
     };
     let ended = {
         let _counted = Counted::new(&counters.sessions);
-        Pump::new(link, &mut client, counters).begin_with(first).telling(&ending).run().await
+        let side = ClientSession::new(!first.is_empty(), ending);
+        Copier::new(link, &mut client, counters, side, first).run().await
     };
     // A client that is still connected must not wait for data that will not arrive.
     drop(client);

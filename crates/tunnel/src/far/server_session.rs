@@ -1,0 +1,92 @@
+//! A client's session, as the far end sees it.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use crate::{
+    copier::{LastSpoke, Side},
+    message::Kind,
+};
+
+/// The far end's side of a session: over when both sides have said that no more comes.
+pub(crate) struct ServerSession<'b> {
+    last_spoke: LastSpoke,
+    /// Set when the client has said something.
+    busy: &'b AtomicBool,
+    next_asked: bool,
+}
+
+impl<'b> ServerSession<'b> {
+    /// `busy` is set when the client has begun to use the server connection.
+    pub(crate) const fn new(busy: &'b AtomicBool) -> Self {
+        Self { last_spoke: LastSpoke::Client, busy, next_asked: false }
+    }
+
+    /// Whether the next server connection is asked for already.
+    pub(crate) const fn is_next_asked(&self) -> bool {
+        self.next_asked
+    }
+}
+
+impl Side for ServerSession<'_> {
+    const ENDS_WITH_BOTH: bool = true;
+
+    fn received(&mut self, bytes: &[u8]) {
+        self.last_spoke.client(bytes);
+        self.busy.store(true, Relaxed);
+    }
+
+    fn read(&mut self, _bytes: &[u8]) {
+        self.last_spoke.server();
+    }
+
+    fn expects_local_end(&self) -> bool {
+        false
+    }
+
+    fn needs_no_answer(&self) -> bool {
+        self.last_spoke.is_quit()
+    }
+
+    /// If the near end has said its last, it hears that all is over, and needs no word of this.
+    fn local_ended(&mut self, link_ended: bool) -> Vec<Kind> {
+        if link_ended { Vec::new() } else { vec![Kind::Fin] }
+    }
+
+    fn local_gone(&mut self) -> Option<Kind> {
+        None
+    }
+
+    fn next_asked(&mut self) -> bool {
+        self.next_asked = true;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::copier::tests::QUIT;
+
+    #[test]
+    fn a_server_needs_not_answer_a_client_that_is_done() {
+        let busy = AtomicBool::new(false);
+        let mut session = ServerSession::new(&busy);
+        session.read(b"greeting");
+        assert!(!busy.load(Relaxed));
+        session.received(b"log-in");
+        assert!(busy.load(Relaxed) && !session.needs_no_answer());
+        session.read(b"ok");
+        session.received(QUIT);
+        assert!(session.needs_no_answer());
+        assert!(session.next_asked() && session.is_next_asked());
+    }
+
+    #[test]
+    fn the_near_end_hears_of_the_servers_end_unless_it_has_said_its_last() {
+        let busy = AtomicBool::new(false);
+        let mut session = ServerSession::new(&busy);
+        assert_eq!(session.local_gone(), None);
+        assert_eq!(session.local_ended(false), [Kind::Fin]);
+        assert_eq!(session.local_ended(true), []);
+    }
+}
