@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use files::WriteOptions;
+use files::{PendingFile, WriteOptions};
 use glob::Pattern;
 
 use super::{
@@ -182,11 +182,9 @@ fn device(path: &Path) -> Option<u64> {
 fn move_file(from: &Path, to: &Path) -> io::Result<()> {
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-            let mut beside = to.as_os_str().to_owned();
-            beside.push(".sealant_in");
-            fs::copy(from, &beside)?;
-            fs::File::open(&beside)?.sync_all()?;
-            fs::rename(&beside, to)?;
+            let mut input = fs::File::open(from)?;
+            let options = WriteOptions { mode: input.metadata()?.mode() & 0o7777, owner: None, replace: true };
+            PendingFile::copy(to, &mut input, options)?.0.commit()?;
             fs::remove_file(from)
         }
         moved => moved,
