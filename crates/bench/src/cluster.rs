@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::Signal;
 use server::{Connection, Endpoint, Options, Target};
 
 use crate::Error;
@@ -167,21 +167,11 @@ impl Node {
     /// # Errors
     /// [`Error::Program`] if it does not stop.
     pub fn stop(mut self) -> Result<(), Error> {
-        if let Some(pid) = self.pid() {
-            let _ = kill_process(pid, Signal::TERM);
+        process::signal(&self.child, Signal::TERM);
+        match process::wait(&mut self.child, TIMEOUT, &mut || ()) {
+            Ok(None) => Err(self.failed("does not stop")),
+            Ok(Some(_)) | Err(_) => Ok(()),
         }
-        let until = Instant::now() + TIMEOUT;
-        while Instant::now() < until {
-            if matches!(self.child.try_wait(), Ok(Some(_)) | Err(_)) {
-                return Ok(());
-            }
-            thread::sleep(POLL_INTERVAL);
-        }
-        Err(self.failed("does not stop"))
-    }
-
-    fn pid(&self) -> Option<Pid> {
-        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 
     fn failed(&self, what: &str) -> Error {
@@ -196,9 +186,7 @@ impl Node {
 impl Drop for Node {
     /// Kills the process group: a state transfer has processes of its own.
     fn drop(&mut self) {
-        if let Some(pid) = self.pid() {
-            let _ = kill_process_group(pid, Signal::KILL);
-        }
+        process::kill_group(&self.child);
         let _ = self.child.wait();
     }
 }

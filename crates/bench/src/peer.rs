@@ -60,7 +60,7 @@ impl Peer {
     /// The program, if it exists and prints its version.
     #[must_use]
     pub fn find(kind: PeerKind, program: &OsStr) -> Option<Self> {
-        let program = program::find_program(program)?;
+        let program = process::find(program)?;
         let output = Command::new(&program).arg("--version").stdin(Stdio::null()).output().ok()?;
         let words = String::from_utf8_lossy(&output.stdout).into_owned();
         Some(Self { kind, version: version(&words).to_owned(), program })

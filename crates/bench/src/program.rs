@@ -1,40 +1,17 @@
-//! Other programs: how to find and run them, and their peak memory.
+//! Other programs: how to run them, and their peak memory.
 
 use std::{
-    env,
-    ffi::OsStr,
     fs,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, ExitStatus, Output, Stdio},
-    thread,
     time::Duration,
 };
 
 use crate::Error;
 
-/// Finds a program in `PATH`, or at its path if `name` has a slash.
-#[must_use]
-pub fn find_program(name: &OsStr) -> Option<PathBuf> {
-    let path = Path::new(name);
-    if path.components().count() > 1 {
-        return is_executable(path).then(|| path.to_path_buf());
-    }
-    let directories = env::var_os("PATH")?;
-    env::split_paths(&directories).map(|directory| directory.join(name)).find(|path| is_executable(path))
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-/// A command that receives a signal when this process ends for whatever reason: `setpriv` of util-linux asks the kernel
-/// for it. The kernel already sends it when the starting thread ends.
+/// A command that receives a signal when this process ends for whatever reason, if `setpriv` is installed.
 pub(crate) fn killed_with_parent(program: &Path) -> Command {
-    let Some(setpriv) = find_program(OsStr::new("setpriv")) else { return Command::new(program) };
-    let mut command = Command::new(setpriv);
-    command.args(["--pdeathsig", "TERM", "--"]).arg(program);
-    command
+    process::killed_with_parent(program, "TERM").unwrap_or_else(|| Command::new(program))
 }
 
 /// Runs a program to completion and returns its output.
@@ -42,6 +19,15 @@ pub(crate) fn output(command: &mut Command) -> Result<Output, Error> {
     let output = command.stdin(Stdio::null()).output().map_err(|e| failed(command, &e.to_string()))?;
     ended(command, output.status)?;
     Ok(output)
+}
+
+/// As [`output`], of a program that must succeed.
+pub(crate) fn succeed(command: &mut Command) -> Result<Output, Error> {
+    let output = output(command)?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    Err(failed(command, String::from_utf8_lossy(&output.stderr).trim()))
 }
 
 /// Runs a program to completion and ignores its exit code and output.
@@ -70,8 +56,6 @@ pub struct Peak {
     pub code: i32,
 }
 
-const POLL_INTERVAL: Duration = Duration::from_millis(2);
-
 /// Runs a program to completion and samples its memory.
 ///
 /// # Errors
@@ -81,14 +65,11 @@ pub fn peak_memory(command: &mut Command) -> Result<Peak, Error> {
     let mut child = spawned.map_err(|e| failed(command, &e.to_string()))?;
     let status_file = format!("/proc/{}/status", child.id());
     let mut resident_bytes = 0;
-    loop {
-        resident_bytes = resident_bytes.max(high_water(&status_file).unwrap_or(0));
-        if let Some(status) = child.try_wait().map_err(|e| failed(command, &e.to_string()))? {
-            ended(command, status)?;
-            return Ok(Peak { resident_bytes, code: status.code().unwrap_or(-1) });
-        }
-        thread::sleep(POLL_INTERVAL);
-    }
+    let mut look = || resident_bytes = resident_bytes.max(high_water(&status_file).unwrap_or(0));
+    let status = process::wait(&mut child, Duration::MAX, &mut look).map_err(|e| failed(command, &e.to_string()))?;
+    let Some(status) = status else { return Err(failed(command, "does not end")) };
+    ended(command, status)?;
+    Ok(Peak { resident_bytes, code: status.code().unwrap_or(-1) })
 }
 
 fn high_water(status_file: &str) -> Option<u64> {
@@ -101,14 +82,6 @@ fn high_water(status_file: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn programs_are_found_by_name_and_by_path() {
-        let sh = find_program(OsStr::new("sh")).unwrap();
-        assert_eq!(find_program(sh.as_os_str()), Some(sh));
-        assert_eq!(find_program(OsStr::new("no-such-program-anywhere")), None);
-        assert_eq!(find_program(OsStr::new("/etc/passwd")), None);
-    }
 
     #[test]
     fn the_peak_of_a_program_is_seen() {

@@ -36,7 +36,6 @@ mod luks1;
 mod luks2;
 mod material;
 pub mod plan;
-mod program;
 mod read;
 pub mod reencrypt;
 mod secret;

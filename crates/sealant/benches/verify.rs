@@ -168,7 +168,7 @@ impl Bench {
         let keys = self.tables.keys();
         let files = [self.tables.mysql_encrypted.clone(), self.tables.mariadb_clear.clone()];
         let plan = Plan::scan(&files);
-        let fio = bench::find_program(harness::cache().join("servers/fio/root/usr/bin/fio").as_os_str());
+        let fio = process::find(harness::cache().join("servers/fio/root/usr/bin/fio"));
         let [alone, together] = threads();
         let mut experiment = Experiment::new("from disk")
             .arm(arms::verify("sealant, 1 core", &plan, &keys, alone))

@@ -52,7 +52,8 @@ impl Tools {
     /// A server's own search path may lack the directories of administration programs.
     fn path(&self) -> OsString {
         let mut path = self.first.clone().map(PathBuf::into_os_string).unwrap_or_default();
-        for more in [std::env::var_os("PATH").unwrap_or_default(), "/usr/sbin:/sbin:/usr/bin:/bin".into()] {
+        let admin = process::ADMIN_DIRECTORIES.join(":").into();
+        for more in [std::env::var_os("PATH").unwrap_or_default(), admin, "/usr/bin:/bin".into()] {
             if !path.is_empty() && !more.is_empty() {
                 path.push(":");
             }

@@ -14,11 +14,7 @@ use crate::{Arm, Work, program};
 pub fn fio<'a>(name: impl Into<String>, program: &'a Path, files: &'a [PathBuf], depth: u32) -> Arm<'a> {
     Arm::self_timed(name, move || {
         let mut command = command(program, files, depth);
-        let output = program::output(&mut command)?;
-        if !output.status.success() {
-            let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            return Err(program::failed(&command, &words));
-        }
+        let output = program::succeed(&mut command)?;
         let read = parse(&output.stdout).ok_or_else(|| program::failed(&command, "wrote no result"))?;
         Ok(Work { amount: read.io_bytes, seconds: Some(read.seconds()), detail: None })
     })

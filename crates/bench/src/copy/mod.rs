@@ -14,22 +14,19 @@ mod site;
 mod stream;
 mod tree;
 
+pub(crate) use self::process::listens;
 pub use link::{Link, Namespaces, Rate};
 pub use mariabackup::RunningServer;
 pub use ours::Ours;
-pub(crate) use process::listens;
 pub use scratch::Scratch;
 pub use site::Site;
 pub use tree::Tree;
 
-use std::{
-    ffi::OsStr,
-    process::{Command, Stdio},
-};
+use std::process::{Command, Stdio};
 
 use serde::Serialize;
 
-use crate::{Error, peer, program::find_program};
+use crate::{Error, peer};
 
 /// Copies once; returns the duration in seconds.
 type Copy = fn(&Site<'_>) -> Result<f64, Error>;
@@ -116,7 +113,7 @@ pub fn programs_of(peers: &[&CopyPeer]) -> Vec<Program> {
 /// The first name of the program that is in `PATH`.
 pub(crate) fn name_in_path(program: &'static str) -> Option<&'static str> {
     let older = OLDER_NAMES.iter().filter(|(today, _)| *today == program).map(|(_, older)| *older);
-    std::iter::once(program).chain(older).find(|name| find_program(OsStr::new(name)).is_some())
+    std::iter::once(program).chain(older).find(|name| ::process::find(name).is_some())
 }
 
 fn version(program: &'static str) -> Option<String> {

@@ -114,7 +114,5 @@ pub(super) fn pipe(
 }
 
 fn succeed(command: &mut Command) -> Result<(), Error> {
-    let output = program::output(command)?;
-    let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    if output.status.success() { Ok(()) } else { Err(program::failed(command, &words)) }
+    program::succeed(command).map(drop)
 }

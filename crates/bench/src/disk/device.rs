@@ -6,7 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Error, find_program, program};
+use crate::{Error, program};
 
 /// A block device. An image file gets a loop device, which is detached on drop.
 #[derive(Debug)]
@@ -59,13 +59,9 @@ fn attach(image: &Path, options: &[&str]) -> Result<PathBuf, Error> {
 }
 
 fn losetup(args: &[&OsStr]) -> Result<String, Error> {
-    let place = find_program(OsStr::new("losetup")).unwrap_or_else(|| PathBuf::from("/usr/sbin/losetup"));
-    let mut command = Command::new(place);
-    let output = program::output(command.args(args))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    Err(program::failed(&command, String::from_utf8_lossy(&output.stderr).trim()))
+    let place = process::find_admin("losetup").unwrap_or_else(|| PathBuf::from("losetup"));
+    let output = program::succeed(Command::new(place).args(args))?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Whether the kernel has device-mapper with dm-crypt; loads their modules if necessary.
@@ -78,6 +74,6 @@ pub fn device_mapper() -> bool {
 
 /// Loads a module if it exists and is not loaded. Errors are ignored; the user of the module reports them.
 fn load(module: &str) {
-    let modprobe = find_program(OsStr::new("modprobe")).unwrap_or_else(|| PathBuf::from("/usr/sbin/modprobe"));
+    let modprobe = process::find_admin("modprobe").unwrap_or_else(|| PathBuf::from("modprobe"));
     let _ = program::finish(Command::new(modprobe).args(["--quiet", module]));
 }

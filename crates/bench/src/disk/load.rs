@@ -93,12 +93,8 @@ impl FioLoad {
     pub fn run(&self, device: &Path, pattern: Pattern) -> Result<Work, Error> {
         let mut command = self.command(device, pattern);
         let before = busy_seconds();
-        let output = program::output(&mut command)?;
+        let output = program::succeed(&mut command)?;
         let cpu_seconds = (busy_seconds() - before).max(0.0);
-        if !output.status.success() {
-            let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            return Err(program::failed(&command, &words));
-        }
         let result = parse(&output.stdout, pattern).filter(|result| result.bytes > 0);
         let result = result.ok_or_else(|| program::failed(&command, "wrote no result"))?;
         let detail = Detail {

@@ -3,7 +3,6 @@
 mod network;
 
 use std::{
-    ffi::OsStr,
     path::{Path, PathBuf},
     process::Command,
     time::Duration,
@@ -15,7 +14,7 @@ use self::network::{Network, PLAIN, TUNNEL};
 use super::{Gathered, Outcome, Watch, authority, issue};
 use crate::{
     Arm, Certificates, Daemon, Environment, Error, Experiment, KeyPairFiles, Oltp, Program, Route, Scratch, Settings,
-    Subject, Unit, find_program,
+    Subject, Unit,
 };
 
 /// The server's programs, in the order they are looked for.
@@ -71,10 +70,10 @@ impl Suite<'_> {
 
     fn server(&self) -> Result<PathBuf, Error> {
         let Some(program) = self.server else {
-            let found = SERVERS.iter().find_map(|name| find_program(OsStr::new(name)));
+            let found = SERVERS.iter().find_map(process::find);
             return found.ok_or(Error::NoServer);
         };
-        let found = find_program(program.as_os_str());
+        let found = process::find(program.as_os_str());
         found.ok_or_else(|| Error::NoProgram { program: program.to_owned(), has_version: false })
     }
 }
@@ -170,8 +169,8 @@ fn certificates(directory: &Path) -> Result<(Certificates, ServerPairs), Error> 
 fn client_program(server: &Path) -> Option<(PathBuf, bool)> {
     let beside = server.ancestors().nth(2).map(|base| base.join("bin"));
     let named = |name: &str| {
-        let beside = beside.as_ref().and_then(|bin| find_program(bin.join(name).as_os_str()));
-        beside.or_else(|| find_program(OsStr::new(name)))
+        let beside = beside.as_ref().and_then(|bin| process::find(bin.join(name).as_os_str()));
+        beside.or_else(|| process::find(name))
     };
     let program = named("mariadb").or_else(|| named("mysql"))?;
     let said = Command::new(&program).arg("--version").output().ok()?;

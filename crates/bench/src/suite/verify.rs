@@ -10,9 +10,7 @@ use innodb::verify::{RequiredKey, Verdict};
 use verify::{Depth, FileResult, Keys, Plan, Report};
 
 use super::{Gathered, Outcome, Watch};
-use crate::{
-    Environment, Error, Experiment, Peer, PeerKind, Settings, Subject, arms, drop_cache, find_program, residency,
-};
+use crate::{Environment, Error, Experiment, Peer, PeerKind, Settings, Subject, arms, drop_cache, residency};
 
 /// Other programs are timed on files of at least so many bytes: on smaller ones their start would be most of it.
 const LARGE: u64 = 16 << 20;
@@ -92,8 +90,8 @@ impl Suite<'_> {
 
     fn fio(&self) -> Result<Option<PathBuf>, Error> {
         match self.fio {
-            Some(program) => find_program(program).map(Some).ok_or_else(|| missing(program)),
-            None => Ok(find_program(OsStr::new("fio"))),
+            Some(program) => process::find(program).map(Some).ok_or_else(|| missing(program)),
+            None => Ok(process::find("fio")),
         }
     }
 }

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 
 use crate::{
     Error, program,
@@ -149,14 +149,8 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        if let Some(pid) = pid {
-            let _ = kill_process(pid, Signal::TERM);
-        }
-        let begin = Instant::now();
-        while self.child.try_wait().is_ok_and(|ended| ended.is_none()) && begin.elapsed() < STOP_LIMIT {
-            thread::sleep(POLL_INTERVAL);
-        }
+        process::signal(&self.child, Signal::TERM);
+        let _ = process::wait(&mut self.child, STOP_LIMIT, &mut || ());
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,7 +1,6 @@
 //! sysbench transactions, over any path to the server.
 
 use std::{
-    ffi::OsStr,
     net::SocketAddr,
     path::PathBuf,
     process::Command,
@@ -10,7 +9,7 @@ use std::{
 
 use crate::{
     Arm, Error, Work,
-    program::{find_program, output},
+    program::output,
     tls::daemon::{OLTP_DATABASE, USER},
 };
 
@@ -29,7 +28,7 @@ impl Oltp {
     /// # Errors
     /// [`Error::Program`] if sysbench is not there.
     pub fn new(clients: u32) -> Result<Self, Error> {
-        let program = find_program(OsStr::new("sysbench"));
+        let program = process::find("sysbench");
         let absent = || Error::Program { program: "sysbench".to_owned(), reason: "not in PATH".to_owned() };
         Ok(Self { program: program.ok_or_else(absent)?, clients })
     }

@@ -1,7 +1,6 @@
 //! Proxies that encrypt a client's clear-text connection to the server: Sealant's tunnel, `ssh -L`, a pair of stunnels.
 
 use std::{
-    ffi::OsStr,
     fs::{self, File},
     net::{Ipv4Addr, SocketAddr},
     os::unix::fs::PermissionsExt,
@@ -14,7 +13,7 @@ use std::{
 use crate::{
     Error,
     copy::listens,
-    program::{find_program, killed_with_parent, output},
+    program::{killed_with_parent, output},
     tls::{daemon::KeyPairFiles, daemon::free_port, relay::Relay},
 };
 
@@ -131,7 +130,7 @@ pub fn stunnel_pair(
     server: SocketAddr,
     round_trip: Duration,
 ) -> Result<Proxy, Error> {
-    let program = find_program(OsStr::new("stunnel")).or_else(|| find_program(OsStr::new("stunnel4")));
+    let program = process::find("stunnel").or_else(|| process::find("stunnel4"));
     let program = program.ok_or_else(|| absent("stunnel"))?;
     let mut starting = Starting { directory, children: Vec::new() };
     let (far, near) = (port()?, port()?);
@@ -161,7 +160,7 @@ pub fn stunnel_pair(
 /// # Errors
 /// Those of [`tunnel_pair`].
 pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -> Result<Proxy, Error> {
-    let found = |name: &str| find_program(OsStr::new(name)).ok_or_else(|| absent(name));
+    let found = |name: &str| process::find(name).ok_or_else(|| absent(name));
     let (ssh, keygen) = (found("ssh")?, found("ssh-keygen")?);
     let sshd = found("sshd").or_else(|_| found("/usr/sbin/sshd"))?;
     let place = |name: &str| directory.join(name);

@@ -2,9 +2,9 @@
 
 use std::{
     fmt::Display,
-    io::{BufRead, BufReader, Read},
-    path::PathBuf,
-    process::{Child, Command, Stdio},
+    io::{self, BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+    process::{Child, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     thread,
     time::{Duration, Instant},
@@ -68,11 +68,12 @@ impl Call {
 
 /// Runs the tool until it ends.
 pub(super) fn run(call: &Call, job: &Job<'_>, watcher: &mut Session<'_>) -> Result<Outcome, Error> {
-    // If this process is killed, the kernel kills the tool as well, which nobody would control any more.
-    let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", "--", call.program.as_str()]).args(&call.arguments);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let failed = |source| Error::Tool { program: call.program.clone(), source };
+    // If this process is killed, the kernel kills the tool as well, which nobody would control any more.
+    let missing = || io::Error::new(io::ErrorKind::NotFound, "setpriv is not installed");
+    let mut command = process::killed_with_parent(Path::new(&call.program), "KILL").ok_or_else(|| failed(missing()))?;
+    command.args(&call.arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(failed)?;
     let (sender, lines) = channel();
     read(child.stdout.take(), &sender);

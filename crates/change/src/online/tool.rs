@@ -1,10 +1,6 @@
 //! Installed online tools, and the servers they support.
 
-use std::{
-    process::{Command, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
-};
+use std::{path::Path, time::Duration};
 
 use server::ServerVersion;
 
@@ -65,18 +61,8 @@ impl Tool {
 }
 
 fn version_of(program: &str) -> Option<String> {
-    let mut command = Command::new(program);
-    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().ok()?;
-    let began = Instant::now();
-    while child.try_wait().ok()?.is_none() {
-        if began.elapsed() > TIMEOUT {
-            child.kill().ok()?;
-        }
-        sleep(Duration::from_millis(10));
-    }
-    let output = child.wait_with_output().ok()?;
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    let ended = process::run(Path::new(program), &["--version".as_ref()], None, TIMEOUT).ok()?;
+    Some(ended.map(|ended| ended.stdout).unwrap_or_default())
 }
 
 /// The first three numbers separated by dots.

@@ -16,8 +16,8 @@ use super::write::read;
 use super::{UNITS, drop_in_path, key_link, key_unit_names, socket_path};
 use crate::cryptsetup::Cryptsetup;
 use crate::device::{Block, DeviceError, Host, hidden_below};
-use crate::program::{find, run};
 use crate::secret::Secret;
+use process::{find_admin, run};
 
 /// Where the generators are.
 const GENERATORS: [&str; 2] = ["/usr/lib/systemd/system-generators", "/lib/systemd/system-generators"];
@@ -203,7 +203,7 @@ fn generated(
 
 /// One generator's run on these tables; whether it succeeded.
 fn generate(program: &Path, crypttab: &Path, fstab: &Path, into: &Path, limit: std::time::Duration) -> bool {
-    let Some(env) = find("env") else { return false };
+    let Some(env) = find_admin("env") else { return false };
     let variable = |name: &str, path: &Path| {
         let mut word = OsString::from(name);
         word.push(path);
@@ -276,7 +276,7 @@ fn state(found: &mut Checked, unit: &str, name: &str, directory: &Path) {
 
 fn show(unit: &str, property: &str) -> Option<String> {
     let args = ["show", "--value", "--property", property, "--", unit].map(OsStr::new);
-    let ended = run(&find("systemctl")?, &args, None, LIMIT).ok()??;
+    let ended = run(&find_admin("systemctl")?, &args, None, LIMIT).ok()??;
     Some(ended.stdout.trim().to_owned())
 }
 
@@ -316,7 +316,7 @@ mod tests {
             // Put there by another process: a file that a fork of ours holds open for writing is not run.
             let args = ["-m", "755", "--"].map(OsStr::new);
             let args = [&args[..], &[written.as_os_str(), program.as_os_str()]].concat();
-            assert_eq!(run(&find("install").unwrap(), &args, None, LIMIT).unwrap().unwrap().code, Some(0));
+            assert_eq!(run(&find_admin("install").unwrap(), &args, None, LIMIT).unwrap().unwrap().code, Some(0));
             generate(&program, crypttab, fstab, into, limit)
         };
         let scratch = scratch().unwrap();

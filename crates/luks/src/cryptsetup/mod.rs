@@ -16,9 +16,9 @@ use std::time::Duration;
 pub use reencrypt::{Progress, Reencryption};
 pub use volume::{Format, Mapping, Status};
 
-use crate::program::{self, Ended, run};
 use crate::read::read;
 use crate::secret::Secret;
+use process::{Ended, run};
 
 /// Argon2 takes seconds by design, on a small machine with many slots a minute.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -138,7 +138,7 @@ impl Cryptsetup {
     /// # Errors
     /// [`CryptsetupError::Missing`], [`CryptsetupError::TooOld`], [`CryptsetupError::NoVersion`].
     pub fn find() -> Result<Self, CryptsetupError> {
-        let program = program::find("cryptsetup").ok_or(CryptsetupError::Missing)?;
+        let program = process::find_admin("cryptsetup").ok_or(CryptsetupError::Missing)?;
         let ended = run(&program, &["--version".as_ref()], None, Duration::from_secs(20))?;
         let version = ended.and_then(|ended| Version::parse(&ended.stdout));
         match version {

@@ -5,8 +5,9 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use process::run_telling;
+
 use super::{Cryptsetup, CryptsetupError, Version, sane};
-use crate::program::run_telling;
 use crate::secret::Secret;
 
 /// `--progress-json` came with it.

@@ -7,10 +7,10 @@ use super::{DeviceError, Host, Use, header_path, system, uses};
 use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, Format, Mapping};
 use crate::judge::{Circumstances, audit};
-use crate::program::find;
 use crate::read::Readable;
 use crate::secret::Secret;
 use crate::{Code, Severity};
+use process::find_admin;
 
 /// A file system to be made in the volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Creation<'_> {
             return Err(DeviceError::refused(self.device, why));
         }
         match self.file_system.map(FileSystem::program) {
-            Some(program) if find(program).is_none() => {
+            Some(program) if find_admin(program).is_none() => {
                 let why = format!("{program} is not installed, so no file system can be made in it");
                 Err(DeviceError::refused(self.device, why))
             }

@@ -25,7 +25,7 @@ use crate::backup::BackupError;
 use crate::cryptsetup::CryptsetupError;
 use crate::error::hint_of_io;
 use crate::key::KeyError;
-use crate::program::{find, run};
+use process::{find_admin, run};
 
 /// `mkfs` of a large disk, or a mount that replays a journal.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(600);
@@ -169,12 +169,9 @@ fn system(program: &'static str, args: &[&std::ffi::OsStr]) -> Result<String, De
 }
 
 /// The same with its exit code.
-fn system_code(
-    program: &'static str,
-    args: &[&std::ffi::OsStr],
-) -> Result<(Option<i32>, crate::program::Ended), DeviceError> {
+fn system_code(program: &'static str, args: &[&std::ffi::OsStr]) -> Result<(Option<i32>, process::Ended), DeviceError> {
     let failed = |message: &str| DeviceError::Program { program, message: message.to_owned() };
-    let path = find(program).ok_or_else(|| failed("is not installed"))?;
+    let path = find_admin(program).ok_or_else(|| failed("is not installed"))?;
     let ended = run(&path, args, None, LIMIT).map_err(|error| failed(&error.to_string()))?;
     let ended = ended.ok_or_else(|| failed("was ended because it took too long"))?;
     Ok((ended.code, ended))

@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use std::thread::{sleep, spawn};
 use std::time::Instant;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use process::{kill_group, wait};
 
 use super::{POLL, RETRY, SourceError, leaves_time};
 use crate::secret::Secret;
@@ -34,31 +34,20 @@ fn run(program: &Path, deadline: Instant) -> Result<Secret, SourceError> {
     // What it started and left behind may hold its output, and the key.
     let left = deadline.saturating_duration_since(Instant::now());
     let key = if ended_well { received.recv_timeout(left.max(POLL)).ok().flatten() } else { None };
-    end_group(&child);
+    kill_group(&child);
     let key = key.ok_or_else(|| SourceError::ProgramFailed { program: program.to_owned() })?;
     key.map_err(failed)
 }
 
 /// Whether it ends with 0 before the deadline; it is killed then.
 fn ended_well(child: &mut Child, deadline: Instant) -> io::Result<bool> {
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status.success());
-        }
-        if Instant::now() > deadline {
-            end_group(child);
-            child.wait()?;
-            return Ok(false);
-        }
-        sleep(POLL);
+    let left = deadline.saturating_duration_since(Instant::now());
+    if let Some(status) = wait(child, left, &mut || ())? {
+        return Ok(status.success());
     }
-}
-
-/// Kills whatever is left of its process group.
-fn end_group(child: &Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
+    kill_group(child);
+    child.wait()?;
+    Ok(false)
 }
 
 #[cfg(test)]

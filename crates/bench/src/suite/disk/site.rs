@@ -13,7 +13,6 @@ use luks::device::{Block, DeviceError, Host, uses};
 use crate::{
     Error,
     disk::{Disk, FioLoad, device_mapper},
-    find_program,
 };
 
 /// A disk or an image that nobody uses.
@@ -40,7 +39,7 @@ impl Site {
             return Err(Error::Device(DeviceError::Used { device: named.to_owned(), uses: found }));
         }
         let has_device_mapper = device_mapper();
-        let program = match (find_program(fio.unwrap_or_else(|| OsStr::new("fio"))), fio) {
+        let program = match (process::find(fio.unwrap_or_else(|| OsStr::new("fio"))), fio) {
             (Some(program), _) => program,
             (None, Some(fio)) => return Err(Error::NoProgram { program: fio.into(), has_version: true }),
             (None, None) if has_device_mapper => return Err(Error::NoFio),

@@ -1,51 +1,52 @@
 //! One run of a program: input by pipe, output collected, ended when its time is up.
 
-use std::ffi::OsStr;
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Sender, channel};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::{
+    ffi::OsStr,
+    io::{self, Read, Write},
+    path::Path,
+    process::{Command, Stdio},
+    sync::mpsc::{Sender, channel},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
 
-/// Where administrators' programs lie, which is not on every user's PATH.
-const ALSO_IN: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
+use crate::wait;
+
 /// Output beyond this is read and dropped.
 const MAX_OUTPUT_BYTES: usize = 1 << 16;
-/// How often a running program is looked at.
-const POLL: Duration = Duration::from_millis(5);
-
-/// The first program of this name on the `PATH` and where administrators' programs lie.
-pub(crate) fn find(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let places = std::env::split_paths(&path).chain(ALSO_IN.iter().map(PathBuf::from));
-    places.map(|place| place.join(name)).find(|program| program.is_file())
-}
 
 /// What a run left.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub struct Ended {
     /// None if a signal ended it.
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
+    pub code: Option<i32>,
+    /// What it wrote to its standard output, at most 64 KiB.
+    pub stdout: String,
     stderr: String,
 }
 
 impl Ended {
     /// What it said last, in one line.
-    pub(crate) fn last_words(&self) -> String {
+    #[must_use]
+    pub fn last_words(&self) -> String {
         let lines: Vec<&str> = self.stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         if lines.is_empty() { "it said nothing".to_owned() } else { lines.join("; ") }
     }
 }
 
-/// Runs `program`; none if it had to be ended.
-pub(crate) fn run(program: &Path, args: &[&OsStr], input: Option<&[u8]>, limit: Duration) -> io::Result<Option<Ended>> {
+/// Runs `program` with that input; `None` if it had to be killed when `limit` was over.
+///
+/// # Errors
+/// It cannot be started.
+pub fn run(program: &Path, args: &[&OsStr], input: Option<&[u8]>, limit: Duration) -> io::Result<Option<Ended>> {
     run_telling(program, args, input, limit, &mut |_| {})
 }
 
-/// The same; `tell` hears each line of its output as it comes.
-pub(crate) fn run_telling(
+/// As [`run`]; `tell` hears each line of its output as it comes.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_telling(
     program: &Path,
     args: &[&OsStr],
     input: Option<&[u8]>,
@@ -65,28 +66,14 @@ pub(crate) fn run_telling(
     }
     let (lines, heard) = channel();
     let (stdout, stderr) = (collect(child.stdout.take(), Some(lines)), collect(child.stderr.take(), None));
-    let Some(code) = wait(&mut child, limit, &mut || heard.try_iter().for_each(|line: String| tell(&line)))? else {
+    let Some(status) = wait(&mut child, limit, &mut || heard.try_iter().for_each(|line: String| tell(&line)))? else {
+        child.kill()?;
+        child.wait()?;
         return Ok(None);
     };
-    let ended = Ended { code, stdout: text(stdout), stderr: text(stderr) };
+    let ended = Ended { code: status.code(), stdout: text(stdout), stderr: text(stderr) };
     heard.try_iter().for_each(|line| tell(&line));
     Ok(Some(ended))
-}
-
-fn wait(child: &mut Child, limit: Duration, meanwhile: &mut dyn FnMut()) -> io::Result<Option<Option<i32>>> {
-    let begin = Instant::now();
-    loop {
-        meanwhile();
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status.code()));
-        }
-        if begin.elapsed() > limit {
-            child.kill()?;
-            child.wait()?;
-            return Ok(None);
-        }
-        thread::sleep(POLL);
-    }
 }
 
 fn collect(pipe: Option<impl Read + Send + 'static>, lines: Option<Sender<String>>) -> JoinHandle<Vec<u8>> {

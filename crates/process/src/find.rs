@@ -1,0 +1,61 @@
+//! Where programs are.
+
+use std::{
+    env,
+    ffi::OsStr,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Where administrators' programs lie, which is not on every user's `PATH`.
+pub const ADMIN_DIRECTORIES: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
+
+/// The program of that name in `PATH`, or at that path if it has a slash.
+#[must_use]
+pub fn find(name: impl AsRef<OsStr>) -> Option<PathBuf> {
+    find_in(name.as_ref(), &[])
+}
+
+/// As [`find`], also where administrators' programs lie.
+#[must_use]
+pub fn find_admin(name: impl AsRef<OsStr>) -> Option<PathBuf> {
+    find_in(name.as_ref(), &ADMIN_DIRECTORIES)
+}
+
+fn find_in(name: &OsStr, more: &[&str]) -> Option<PathBuf> {
+    let path = Path::new(name);
+    if path.components().count() > 1 {
+        return is_executable(path).then(|| path.to_path_buf());
+    }
+    let searched = env::var_os("PATH").unwrap_or_default();
+    let directories = env::split_paths(&searched).chain(more.iter().map(PathBuf::from));
+    directories.map(|directory| directory.join(name)).find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// A program that gets a signal (`TERM`, `KILL`) when this process ends, in whatever way: `setpriv` of util-linux asks the
+/// kernel for it; `None` if that is not installed. The signal comes when the thread ends that started it.
+#[must_use]
+pub fn killed_with_parent(program: &Path, signal: &str) -> Option<Command> {
+    let mut command = Command::new(find("setpriv")?);
+    command.args(["--pdeathsig", signal, "--"]).arg(program);
+    Some(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_by_name_and_by_path() {
+        let sh = find("sh").unwrap();
+        assert_eq!(find(sh.as_os_str()), Some(sh));
+        assert_eq!(find("no-such-program-anywhere"), None);
+        assert_eq!(find("/etc/passwd"), None);
+        assert!(find_admin("sh").is_some());
+    }
+}
