@@ -47,3 +47,15 @@ pub enum ArchiveError {
         known: &'static str,
     },
 }
+
+impl ArchiveError {
+    /// The next step, if there is one.
+    #[must_use]
+    pub const fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Age(agefile::Error::NoMatch) => "the receipt names the recipients; `sealant backup show` lists them",
+            Self::Digest { .. } => "`sealant backup check all --objects` finds all damaged objects",
+            _ => return None,
+        })
+    }
+}

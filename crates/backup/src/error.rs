@@ -180,12 +180,7 @@ impl BackupError {
             Self::Sealing { .. } => {
                 "give the keyring of the server with --keyring, or its key file with --mariadb-key-file".to_owned()
             }
-            Self::Object { source: ArchiveError::Age(agefile::Error::NoMatch), .. } => {
-                "the receipt names the recipients; `sealant backup show` lists them".to_owned()
-            }
-            Self::Object { source: ArchiveError::Digest { .. }, .. } => {
-                "`sealant backup check all --objects` finds all damaged objects".to_owned()
-            }
+            Self::Object { source, .. } => return source.hint().map(str::to_owned),
             Self::Snapshot(error) => return error.hint().map(str::to_owned),
             Self::Transfer(error) => return of_files(error),
             _ => return None,
