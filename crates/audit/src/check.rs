@@ -9,7 +9,7 @@ use crate::finding::{Evidence, Finding, Grade, Severity, Status};
 use crate::meaning::{ClosedBy, CutOff, Exposes};
 use crate::policy::Policy;
 use crate::remedy::Remedy;
-use crate::run::Rules;
+use crate::rules::Rules;
 
 /// A check: identity, reasons, and judgement.
 ///
@@ -206,7 +206,7 @@ impl Check {
         verdict.results.into_iter().map(|ruling| self.to_finding(ruling, cx)).collect()
     }
 
-    fn to_finding(&self, ruling: Ruling, cx: &Context<'_>) -> Finding {
+    fn to_finding(self, ruling: Ruling, cx: &Context<'_>) -> Finding {
         let failed = ruling.status == Status::Fail;
         let remedy = ruling.remedy.or_else(|| failed.then(|| self.fix.into()));
         let remedy = remedy.map(|remedy| if failed { order::in_order(cx.facts, self.id, remedy) } else { remedy });

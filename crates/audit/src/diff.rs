@@ -8,7 +8,8 @@ use crate::checks::DRIFT;
 use crate::facts::Facts;
 use crate::finding::{Finding, Severity, Status};
 use crate::outcome::Outcome;
-use crate::run::{Rules, judge};
+use crate::rules::Rules;
+use crate::run::judge;
 
 /// The changes from one outcome to a later one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -13,7 +13,8 @@ use server::tls::Fingerprint;
 use crate::Error;
 use crate::collect::KeyCopies;
 use crate::outcome::{Outcome, Server};
-use crate::run::{Rules, judge};
+use crate::rules::Rules;
+use crate::run::judge;
 use crate::source::{self, Source};
 
 /// The fleet file.

@@ -22,6 +22,7 @@ pub mod outcome;
 mod path;
 pub mod policy;
 pub mod remedy;
+pub mod rules;
 pub mod run;
 pub mod source;
 #[cfg(test)]

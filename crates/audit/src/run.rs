@@ -9,21 +9,7 @@ use crate::coverage;
 use crate::facts::Facts;
 use crate::finding::Finding;
 use crate::outcome::{Outcome, Server};
-use crate::policy::Policy;
-use crate::waiver::Waivers;
-
-/// Input of a judgement besides the facts.
-#[derive(Debug, Default)]
-pub struct Rules {
-    /// Limits of the site.
-    pub policy: Policy,
-    /// Waivers of the site.
-    pub waivers: Waivers,
-    /// Earlier facts to compare with.
-    pub baseline: Option<Facts>,
-    /// Runs only these checks; all if empty.
-    pub only: Vec<String>,
-}
+use crate::rules::Rules;
 
 /// Judges the facts about one server. Pure: the same facts, rules and time give the same outcome.
 #[must_use]

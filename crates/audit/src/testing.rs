@@ -20,7 +20,7 @@ use crate::facts::files::{Content, FileFact, FileFacts, Root};
 use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
 use crate::facts::sql::{Answer, Identity, Outcome, Session, SqlFacts};
 use crate::finding::{Finding, Status};
-use crate::run::Rules;
+use crate::rules::Rules;
 
 /// Time of judgement in tests.
 pub(crate) const NOW: &str = "2026-11-20T12:00:00Z";

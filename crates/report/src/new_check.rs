@@ -6,7 +6,7 @@ use audit::facts::{Facts, Seen};
 use audit::finding::{Finding, Grade, Severity};
 use audit::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
 use audit::remedy::Remedy;
-use audit::run::Rules;
+use audit::rules::Rules;
 
 use crate::testing::outcome_of;
 use crate::{Format, RenderOptions, render, render_check};

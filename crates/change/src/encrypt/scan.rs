@@ -5,7 +5,8 @@ use audit::{
     collect::{self, LiveOptions},
     facts::host::HostFacts,
     finding::{Finding, Status},
-    run::{Rules, judge},
+    rules::Rules,
+    run::judge,
 };
 use jiff::Timestamp;
 use server::{Flavor, ServerVersion, option_group};

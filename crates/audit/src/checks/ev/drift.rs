@@ -7,7 +7,8 @@ use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity, Status};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::outcome::Outcome;
-use crate::run::{Rules, judge as judge_facts};
+use crate::rules::Rules;
+use crate::run::judge as judge_facts;
 
 pub(crate) const CHECK: Check = Check {
     id: "ev-drift",

@@ -137,7 +137,7 @@ fn some(names: &BTreeSet<&str>) -> String {
 mod tests {
     use super::*;
     use crate::finding::Status::{Fail, Pass, Unknown};
-    use crate::run::Rules;
+    use crate::rules::Rules;
     use crate::testing::mysql;
 
     fn finding(id: &str, status: Status, remedy: &str) -> Finding {

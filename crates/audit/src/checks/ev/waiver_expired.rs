@@ -43,7 +43,7 @@ mod tests {
     use super::*;
     use crate::finding::Status;
     use crate::finding::Status::{Fail, NotApplicable, Pass};
-    use crate::run::Rules;
+    use crate::rules::Rules;
     use crate::testing::mysql;
     use crate::waiver::Waivers;
 
