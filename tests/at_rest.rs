@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use harness::{KeyringPlace, Kind, Server, limit, require, wait_until};
+use harness::{KeyringLocation, Kind, Server, limit, require, wait_until};
 use serde_json::Value;
 
 use crate::support::{Audit, sealant};
@@ -127,12 +127,12 @@ fn logs_that_lie_about_themselves_are_read_behind_their_first_bytes() {
 
 #[test]
 fn links_out_of_a_directory_are_not_taken_for_nothing() {
-    let (dir, elsewhere) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("another"));
+    let (dir, remote) = (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("another"));
     fs::create_dir(dir.path().join("demo")).expect("made");
     fs::write(dir.path().join("demo/t.ibd"), encrypted()).expect("written");
-    fs::write(elsewhere.path().join("far.ibd"), clear()).expect("written");
-    symlink(elsewhere.path().join("far.ibd"), dir.path().join("demo/far.ibd")).expect("linked");
-    symlink(elsewhere.path(), dir.path().join("farther")).expect("linked");
+    fs::write(remote.path().join("far.ibd"), clear()).expect("written");
+    symlink(remote.path().join("far.ibd"), dir.path().join("demo/far.ibd")).expect("linked");
+    symlink(remote.path(), dir.path().join("farther")).expect("linked");
     symlink(dir.path().join("demo"), dir.path().join("near")).expect("linked");
     let audit = Audit::offline(dir.path());
     let found = audit.findings("rest-table-plaintext");
@@ -199,7 +199,7 @@ fn leftovers_are_named_for_what_they_are() {
 }
 
 #[test]
-fn every_page_size_and_format_is_told_apart() {
+fn every_page_size_and_format_is_recognised() {
     let encrypted = [
         "mysql97-4k-encrypted.ibd",
         "mysql97-4k-encrypted-kbs2.ibd",
@@ -269,7 +269,7 @@ fn the_map_agrees_with_the_findings() {
 
 fn mysql(options: &[&str]) -> Option<Server> {
     require(Kind::MySql97)?;
-    let builder = Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).options(options.iter().copied());
+    let builder = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).options(options.iter().copied());
     Some(builder.start().expect("MySQL 9.7 starts"))
 }
 
@@ -299,7 +299,7 @@ fn until_status(server: &Server, id: &str, wanted: &str) -> Audit {
 }
 
 #[test]
-fn undo_written_anew_and_redo_gone_round_leave_nothing_clear() {
+fn rewritten_undo_and_wrapped_redo_leave_nothing_clear() {
     let Some(server) = mysql(&MYSQL_ALL_ON) else { return };
     server
         .sql(
@@ -367,7 +367,7 @@ fn a_damaged_page_is_found_with_every_page_and_none_where_a_server_writes() {
     fs::write(&table, bytes).expect("damaged");
     let (datadir, keyring) = (server.datadir().to_path_buf(), server.dir().join("keyring"));
     let (datadir, keyring) = (datadir.to_str().expect("ASCII"), keyring.to_str().expect("ASCII"));
-    let audit = Audit::of(["--offline", datadir, "--deep", "--keyring-copy", keyring, "--save", saved]);
+    let audit = Audit::run(["--offline", datadir, "--deep", "--keyring-copy", keyring, "--save", saved]);
     audit.fails("rest-page-damaged", "demo/t.ibd");
     let failure = audit.failure("rest-page-damaged", "demo/t.ibd");
     assert_eq!((&failure["severity"], &failure["evidence"][0]["offset"]), (&"high".into(), &(4 * PAGE).into()));
@@ -375,14 +375,14 @@ fn a_damaged_page_is_found_with_every_page_and_none_where_a_server_writes() {
     assert_eq!(found.len(), 1, "{found:?}");
     audit.passes("key-cannot-open");
     audit.passes("key-backup-missing");
-    let keyless = Audit::of(["--offline", datadir, "--deep"]);
+    let keyless = Audit::run(["--offline", datadir, "--deep"]);
     assert!(!keyless.statuses("rest-page-damaged").contains(&"PASS"));
-    let again = Audit::of(["--facts", saved]);
+    let again = Audit::run(["--facts", saved]);
     assert_eq!(audit.findings("rest-page-damaged"), again.findings("rest-page-damaged"));
 }
 
 #[test]
-fn tables_anywhere_and_called_anything_are_found_by_their_own_bytes() {
+fn tables_in_any_directory_with_any_name_are_found_by_their_bytes() {
     let far = tempfile::tempdir().expect("a directory");
     let far = far.path().display();
     let Some(server) = mysql(&[&format!("--innodb-directories={far}")]) else { return };
@@ -432,12 +432,12 @@ fn without_grants_and_files_nothing_at_rest_passes() {
     let Some(server) = mysql(&MYSQL_ALL_ON) else { return };
     server.sql("ALTER TABLESPACE mysql ENCRYPTION='Y'; CREATE USER nobody@localhost").expect("made");
     let socket = server.socket().to_str().expect("an ASCII path");
-    let blind = Audit::of(["--socket", socket, "--user", "nobody", "--no-files", "--no-host"]);
+    let blind = Audit::run(["--socket", socket, "--user", "nobody", "--no-files", "--no-host"]);
     assert_eq!(passed(&blind), Vec::<&str>::new());
     // With grants the server's word counts, but not where only bytes tell.
-    let told = Audit::live_with(&server, &["--no-files", "--no-host"]);
+    let reported = Audit::live_with(&server, &["--no-files", "--no-host"]);
     for id in ["rest-page-plaintext", "rest-undo-plaintext", "rest-redo-plaintext", "rest-doublewrite-plaintext"] {
-        assert!(!told.statuses(id).contains(&"PASS"), "{id}: {:?}", told.findings(id));
+        assert!(!reported.statuses(id).contains(&"PASS"), "{id}: {:?}", reported.findings(id));
     }
 
     if require(Kind::MariaDb1011).is_none() {
@@ -446,7 +446,7 @@ fn without_grants_and_files_nothing_at_rest_passes() {
     let server = Server::builder(Kind::MariaDb1011).start().expect("MariaDB 10.11 starts");
     server.sql("CREATE USER nobody@localhost IDENTIFIED BY ''").expect("made");
     let socket = server.socket().to_str().expect("an ASCII path");
-    let blind = Audit::of(["--socket", socket, "--user", "nobody", "--no-files", "--no-host"]);
+    let blind = Audit::run(["--socket", socket, "--user", "nobody", "--no-files", "--no-host"]);
     assert_eq!(passed(&blind), Vec::<&str>::new());
 }
 
@@ -457,7 +457,7 @@ fn saved_facts_are_judged_as_they_were() {
     let saved = server.dir().join("facts.json");
     let saved = saved.to_str().expect("an ASCII path");
     let live = Audit::live_with(&server, &["--save", saved]);
-    let again = Audit::of(["--facts", saved]);
+    let again = Audit::run(["--facts", saved]);
     let of_rest = |audit: &Audit| -> Vec<Value> {
         let all = audit.json["findings"].as_array().expect("findings are a list").iter();
         all.filter(|f| f["id"].as_str().is_some_and(|id| id.starts_with("rest-") || id.starts_with("host-")))
@@ -542,7 +542,7 @@ fn a_table_dropped_while_it_is_audited_is_no_failure() {
 }
 
 #[test]
-fn an_old_server_is_not_accused_of_its_own_files() {
+fn an_old_server_is_not_accused_of_its_files() {
     if require(Kind::MySql56).is_none() {
         return;
     }

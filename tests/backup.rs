@@ -8,14 +8,14 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use harness::{KeyringPlace, Kind, Server, ServerBuilder, require};
+use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
 
 use crate::support::backup::Backups;
 use crate::support::moving::tree;
 use crate::support::proof::Proof;
 use crate::support::rotation::{TABLES, encrypting};
 use crate::support::schema::has_its_schema;
-use crate::support::still::{Load, Volume, assert_whole, options, prepare};
+use crate::support::unchanged::{Load, Volume, assert_whole, options, prepare};
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("the harness uses ASCII paths")
@@ -58,7 +58,7 @@ fn mysql() -> Option<(Server, PathBuf)> {
 }
 
 fn with_keyring(server: &Server, keyring: &Path) -> Backups {
-    Backups::of(server.datadir(), &format!("keyring = {keyring:?}"))
+    Backups::new(server.datadir(), &format!("keyring = {keyring:?}"))
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn mariadb() -> Option<(Server, PathBuf)> {
 #[test]
 fn mariadb_is_restored_to_the_byte_from_full_and_incremental_backups() {
     let Some((mut server, key_file)) = mariadb() else { return };
-    let backups = Backups::of(server.datadir(), &format!("mariadb_key_file = {key_file:?}"));
+    let backups = Backups::new(server.datadir(), &format!("mariadb_key_file = {key_file:?}"));
     let keys = ["--mariadb-key-file", text(&key_file)];
     let full = backups.backup(&["run"]).is(0);
     let first = files(server.datadir());
@@ -259,7 +259,7 @@ fn backups_under_load_hold(
     let server = builder.clone().within(volume.directory("s")).start().expect("it starts");
     prepare(&server, table_options);
     let [(line, key_file), (option, _)] = keys;
-    let backups = Backups::of(server.datadir(), &format!("{line} = {key_file:?}"));
+    let backups = Backups::new(server.datadir(), &format!("{line} = {key_file:?}"));
     backups.configure("[data]", "[data]\nmax_freeze = \"60s\"");
     let load = Load::start(&server, 4);
     for round in 1..=3_u32 {
@@ -289,7 +289,7 @@ fn backups_of_a_running_mysql_hold_every_commit() {
     let keyring = keys.path().join("keyring");
     let encrypted = ["--innodb-redo-log-encrypt=ON", "--innodb-undo-log-encrypt=ON", "--binlog-encryption=ON"];
     let builder = Server::builder(Kind::MySql97).options(options(Kind::MySql97));
-    let builder = builder.keyring(KeyringPlace::Path(keyring.clone())).options(encrypted);
+    let builder = builder.keyring(KeyringLocation::Path(keyring.clone())).options(encrypted);
     for file_system in ["xfs", "btrfs"] {
         let keys = [("keyring", keyring.as_path()), ("--keyring", &keyring)];
         backups_under_load_hold(file_system, builder.clone(), "ENCRYPTION='Y'", keys);
@@ -328,20 +328,20 @@ fn commands(page: &str) -> String {
 #[test]
 fn the_page_on_first_backups_works_as_it_stands() {
     let Some((server, keyring)) = mysql() else { return };
-    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let script = format!("set -eu -o pipefail\n{}", commands(include_str!("../docs/backup.md")));
     let programs = Path::new(env!("CARGO_BIN_EXE_sealant")).parent().expect("a directory").display().to_string();
     let path = format!("{programs}:{}", std::env::var("PATH").expect("a path"));
     let output = Command::new("bash")
         .args(["-c", &script])
-        .current_dir(place.path())
+        .current_dir(directory.path())
         .env("PATH", path)
         .env("DATADIR", server.datadir())
         .env("KEYRING", &keyring)
         .output()
         .expect("bash is there");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    is_same(&place.path().join("restored"), &files(server.datadir()));
+    is_same(&directory.path().join("restored"), &files(server.datadir()));
 }
 
 #[test]
@@ -417,7 +417,7 @@ fn a_copy_of_the_keyring_is_judged_by_the_manifest_alone() {
     assert!(code == Some(3) && listed.contains("demo/enc.ibd (INNODBKey-"), "{listed}");
 
     let Some((server, key_file)) = mariadb() else { return };
-    let backups = Backups::of(server.datadir(), &format!("mariadb_key_file = {key_file:?}"));
+    let backups = Backups::new(server.datadir(), &format!("mariadb_key_file = {key_file:?}"));
     backups.backup(&["run"]).is(0);
     let wrong = backups.path("wrong");
     fs::write(&wrong, format!("1;{}\n2;{}\n", "3a".repeat(32), "5c".repeat(32))).expect("written");

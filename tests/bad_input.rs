@@ -11,7 +11,7 @@ use std::process::Output;
 use std::thread;
 use std::time::Instant;
 
-use harness::{KeyringPlace, Kind, Server, limit, require};
+use harness::{KeyringLocation, Kind, Server, limit, require};
 
 use crate::support::{Audit, run, sealant};
 
@@ -91,7 +91,7 @@ fn wrong_password_and_no_privileges() {
     if require(Kind::MySql97).is_none() {
         return;
     }
-    let server = Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).start().expect("starts");
+    let server = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).start().expect("starts");
     server.sql("CREATE USER poor@'%' IDENTIFIED BY 'Right-1'").expect("an account");
     let dir = tempfile::tempdir().expect("a directory");
     let (right, wrong) = (dir.path().join("right"), dir.path().join("wrong"));
@@ -105,7 +105,7 @@ fn wrong_password_and_no_privileges() {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("Wrong-secret-1"));
 
     let right_file = right.to_str().expect("ASCII");
-    let audit = Audit::of([&url, "--tls-ca", &ca, "--password-file", right_file, "--no-files", "--no-host"]);
+    let audit = Audit::run([&url, "--tls-ca", &ca, "--password-file", right_file, "--no-files", "--no-host"]);
     audit.unknown("rest-table-plaintext");
     let unknown = audit.findings("rest-table-plaintext");
     let remedy = unknown[0]["remediation"].as_str().expect("what would show it");

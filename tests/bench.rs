@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use harness::{KeyringPlace, Kind, Server, require};
+use harness::{KeyringLocation, Kind, Server, require};
 use serde_json::Value;
 
 use crate::support::schema::has_its_schema;
@@ -284,20 +284,20 @@ fn served() -> Option<(Server, tempfile::TempDir)> {
     let mut server = Server::builder(Kind::MariaDb1011).mariadb_keys(KEYS).start().expect("MariaDB");
     server.sql(tables).expect("tables");
     server.stop().expect("stopped");
-    let still = tempfile::tempdir().expect("a directory");
-    let copied = Command::new("cp").arg("-a").arg(server.datadir().join(".")).arg(still.path()).status();
+    let unchanged = tempfile::tempdir().expect("a directory");
+    let copied = Command::new("cp").arg("-a").arg(server.datadir().join(".")).arg(unchanged.path()).status();
     assert!(copied.expect("cp").success());
     server.start().expect("started again");
-    Some((server, still))
+    Some((server, unchanged))
 }
 
 /// `mariabackup` by its older name; `None` if one of the other programs is not on this machine.
 fn backup_programs(server: &Server) -> Option<tempfile::TempDir> {
     let tools = tempfile::tempdir().expect("a directory");
-    let own = |name| server.binaries().tool(name);
+    let current = |name| server.binaries().tool(name);
     let others = harness::cache().join("servers/peers/root/usr/bin/socat");
-    let socat = others.exists().then_some(others).or_else(|| own("socat"))?;
-    let programs = [("mariabackup", own("mariadb-backup")?), ("mbstream", own("mbstream")?), ("socat", socat)];
+    let socat = others.exists().then_some(others).or_else(|| current("socat"))?;
+    let programs = [("mariabackup", current("mariadb-backup")?), ("mbstream", current("mbstream")?), ("socat", socat)];
     for (name, program) in programs {
         symlink(program, tools.path().join(name)).expect("a link");
     }
@@ -316,13 +316,13 @@ fn with_server<'o>(socket: &'o Path, more: &[&'o str]) -> Vec<&'o str> {
 
 #[test]
 fn mariabackup_is_measured_on_a_running_server_with_encrypted_tables() {
-    let Some((server, still)) = served() else { return };
+    let Some((server, unchanged)) = served() else { return };
     let Some(tools) = backup_programs(&server) else { return };
     let defaults = tools.path().join("backup.cnf");
     fs::write(&defaults, "[client]\nuser=backup\npassword=Backup-secret-1\n[mariabackup]\nparallel=2\n").unwrap();
     fs::set_permissions(&defaults, fs::Permissions::from_mode(0o600)).unwrap();
     for account in [["--server-user", "root"], ["--server-defaults", defaults.to_str().unwrap()]] {
-        let output = transfer(still.path(), &with_server(server.socket(), &account), |command| {
+        let output = transfer(unchanged.path(), &with_server(server.socket(), &account), |command| {
             prepend(command, tools.path());
         });
         let document = json(&output);
@@ -343,7 +343,7 @@ fn mariabackup_is_measured_on_a_running_server_with_encrypted_tables() {
 
 #[test]
 fn a_server_that_mariabackup_cannot_be_measured_on_is_refused_in_one_sentence() {
-    let Some((mut server, still)) = served() else { return };
+    let Some((mut server, unchanged)) = served() else { return };
     let Some(tools) = backup_programs(&server) else { return };
     let refused = |directory: &Path, socket: &Path, more: &[&str], tools: &Path, code: i32, expected: &str| {
         let output = transfer(directory, &with_server(socket, more), |command| prepend(command, tools));
@@ -355,12 +355,12 @@ fn a_server_that_mariabackup_cannot_be_measured_on_is_refused_in_one_sentence() 
     };
     let (socket, root) = (server.socket().to_owned(), ["--server-user", "root"]);
     let all = tools.path();
-    refused(still.path(), Path::new("/no/such.sock"), &root, all, 1, "/no/such.sock: no such socket");
-    refused(still.path(), &socket, &["--server-user", "nobody"], all, 1, "access denied");
+    refused(unchanged.path(), Path::new("/no/such.sock"), &root, all, 1, "/no/such.sock: no such socket");
+    refused(unchanged.path(), &socket, &["--server-user", "nobody"], all, 1, "access denied");
     refused(server.datadir(), &socket, &root, all, 1, "the server runs in DIR");
-    let elsewhere = tempfile::tempdir().unwrap();
-    datadir(elsewhere.path());
-    refused(elsewhere.path(), &socket, &root, all, 1, "not the same data: the server does not have db/t.ibd");
+    let remote = tempfile::tempdir().unwrap();
+    datadir(remote.path());
+    refused(remote.path(), &socket, &root, all, 1, "not the same data: the server does not have db/t.ibd");
 
     // The program's own words, although mbstream too sees a stream that ends too early.
     let fails = tempfile::tempdir().unwrap();
@@ -368,13 +368,13 @@ fn a_server_that_mariabackup_cannot_be_measured_on_is_refused_in_one_sentence() 
     for name in ["mbstream", "socat"] {
         symlink(fs::read_link(all.join(name)).unwrap(), fails.path().join(name)).unwrap();
     }
-    refused(still.path(), &socket, &root, fails.path(), 1, "mariadb-backup: invalid (exit status: 3)");
+    refused(unchanged.path(), &socket, &root, fails.path(), 1, "mariadb-backup: invalid (exit status: 3)");
     // It ends well, and nothing arrives.
     program(fails.path(), "mariadb-backup", 0);
-    refused(still.path(), &socket, &root, fails.path(), 1, "ended without `completed OK!`");
+    refused(unchanged.path(), &socket, &root, fails.path(), 1, "ended without `completed OK!`");
 
     server.stop().unwrap();
-    refused(still.path(), &socket, &root, all, 1, &format!("{}: ", socket.display()));
+    refused(unchanged.path(), &socket, &root, all, 1, &format!("{}: ", socket.display()));
 }
 
 #[test]
@@ -405,7 +405,7 @@ fn a_server_and_mariabackup_are_only_of_use_together() {
 #[test]
 fn a_mysql_server_is_not_for_mariabackup() {
     let (Some(_), Some(mariadb)) = (require(Kind::MySql97), require(Kind::MariaDb1011)) else { return };
-    let server = Server::builder(Kind::MySql97).keyring(KeyringPlace::None).start().expect("MySQL");
+    let server = Server::builder(Kind::MySql97).keyring(KeyringLocation::None).start().expect("MySQL");
     let data = tempfile::tempdir().unwrap();
     datadir(data.path());
     let options = with_server(server.socket(), &["--server-user", "root"]);
@@ -427,7 +427,7 @@ fn short_directory() -> tempfile::TempDir {
 }
 
 #[test]
-fn what_tls_costs_is_measured_on_a_server_of_its_own() {
+fn the_cost_of_tls_is_measured_on_a_new_server() {
     for kind in [Kind::MariaDb1011, Kind::MySql97] {
         let Some(binaries) = require(kind) else { return };
         let into = short_directory();
@@ -471,14 +471,14 @@ fn what_tls_costs_is_measured_on_a_server_of_its_own() {
 }
 
 #[test]
-fn what_tls_cannot_be_measured_on_is_told_in_one_sentence() {
+fn what_tls_cannot_be_measured_on_is_reported_in_one_sentence() {
     let into = short_directory();
-    let refused = |server: &str, into: &Path, options: &[&str], words: &str| {
+    let refused = |server: &str, into: &Path, options: &[&str], message: &str| {
         let output = tls(Path::new(server), into, options);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code().is_some_and(|code| code == 1 || code == 2), "{stderr}");
         assert!(stderr.starts_with("sealant: error: ") || stderr.starts_with("error: "), "{stderr}");
-        assert!(stderr.contains(words), "{words:?} is not in {stderr}");
+        assert!(stderr.contains(message), "{message:?} is not in {stderr}");
     };
     refused("/nowhere/mariadbd", into.path(), &[], "/nowhere/mariadbd: no such program");
     refused("/bin/true", into.path(), &[], "is not a server");

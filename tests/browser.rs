@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use harness::{KeyringPlace, Kind, Server, require};
+use harness::{KeyringLocation, Kind, Server, require};
 use serde_json::Value;
 
 use crate::support::sealant;
@@ -85,7 +85,7 @@ fn measure(browser: &Path, directory: &Path, width: u32) -> Value {
 fn the_report_is_whole_and_fits_narrow_and_wide_windows() {
     let (Some(browser), Some(_)) = (browser(), require(Kind::MySql97)) else { return };
     let dir = tempfile::tempdir().expect("a directory");
-    let server = Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).start().expect("starts");
+    let server = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).start().expect("starts");
     server
         .sql(
             "CREATE DATABASE demo; CREATE TABLE demo.t (a INT); \

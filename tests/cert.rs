@@ -87,7 +87,7 @@ fn openssl_believes_what_is_issued() {
 }
 
 #[test]
-fn nothing_is_overwritten_unless_told() {
+fn nothing_is_overwritten_by_default() {
     let made = Made::new();
     let files = made.issue("db1", &[]);
     let key = fs::read(&files.key).expect("a key");
@@ -165,21 +165,21 @@ struct Site {
     server: Server,
     old: Made,
     new: Made,
-    place: TempDir,
+    directory: TempDir,
 }
 
 impl Site {
     fn on(kind: Kind) -> Self {
-        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
         let (old, new) = (Made::new(), Made::new());
         let made = old.issue("server", &[]);
-        let at = |name: &str| place.path().join(name);
+        let at = |name: &str| directory.path().join(name);
         for (from, to) in [(&made.ca, "ca.pem"), (&made.cert, "cert.pem"), (&made.key, "key.pem")] {
             fs::copy(from, at(to)).expect("copied");
         }
         let files = TlsFiles { ca: at("ca.pem"), cert: at("cert.pem"), key: at("key.pem") };
         let server = Server::builder(kind).tls(&files).start().expect("it starts");
-        Self { server, old, new, place }
+        Self { server, old, new, directory }
     }
 
     fn install(&self, files: &TlsFiles, more: &[&str]) -> Ended {
@@ -208,7 +208,7 @@ impl Site {
 
     fn files(&self) -> Vec<(String, Vec<u8>, u32)> {
         let entries =
-            fs::read_dir(self.place.path()).expect("a directory").map(|entry| entry.expect("an entry").path());
+            fs::read_dir(self.directory.path()).expect("a directory").map(|entry| entry.expect("an entry").path());
         let mut files: Vec<_> = entries
             .map(|path| {
                 let name = path.file_name().expect("a name").to_string_lossy().into_owned();
@@ -229,7 +229,7 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
     let site = Site::on(kind);
     let before = site.files();
     let old = site.served();
-    assert_eq!(old, fingerprint(&site.place.path().join("cert.pem")));
+    assert_eq!(old, fingerprint(&site.directory.path().join("cert.pem")));
     let unchanged = |what: &str| {
         assert_eq!(site.served(), old, "{what}");
         assert!(site.files() == before, "{what}: the files are not what they were");
@@ -269,14 +269,15 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
         unchanged(reason);
     }
     // A run that was killed had replaced a file: the roll-back brings back what was there before that.
-    fs::rename(site.place.path().join("cert.pem"), site.place.path().join("cert.pem.sealant-before")).expect("renamed");
-    fs::copy(&expired.cert, site.place.path().join("cert.pem")).expect("copied");
+    fs::rename(site.directory.path().join("cert.pem"), site.directory.path().join("cert.pem.sealant-before"))
+        .expect("renamed");
+    fs::copy(&expired.cert, site.directory.path().join("cert.pem")).expect("copied");
     let ended = site.install(&foreign, &["--yes", "--skip-checks"]);
     assert!(ended.stderr.contains("everything is as it was before"), "{}", ended.stderr);
     unchanged("after a run that was killed");
     // One that was killed when all was done left what is older than what is served.
     for (file, old) in [("cert.pem", &expired.cert), ("key.pem", &expired.key)] {
-        fs::copy(old, site.place.path().join(format!("{file}.sealant-before"))).expect("copied");
+        fs::copy(old, site.directory.path().join(format!("{file}.sealant-before"))).expect("copied");
     }
     let ended = site.install(&foreign, &["--yes", "--skip-checks"]);
     assert!(ended.stderr.contains("everything is as it was before"), "{}", ended.stderr);
@@ -313,7 +314,7 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
     // The old authority can stay trusted.
     let again = site.old.issue("again", &[]);
     fine(&site.install(&again, &["--yes", "--trust-old-ca"]));
-    let trusted = fs::read_to_string(site.place.path().join("ca.pem")).expect("text");
+    let trusted = fs::read_to_string(site.directory.path().join("ca.pem")).expect("text");
     assert_eq!(trusted.matches("BEGIN CERTIFICATE").count(), 2);
     assert_eq!(site.served(), fingerprint(&again.cert));
 }
@@ -355,7 +356,7 @@ fn a_file_that_an_account_names_is_not_replaced() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
     for (name, bytes) in &victims {
-        let victim = site.place.path().join(name);
+        let victim = site.directory.path().join(name);
         fs::write(&victim, bytes).expect("written");
         as_evil(&site, &format!("SET GLOBAL ssl_cert = '{}'", victim.display()));
         let before = site.files();
@@ -364,20 +365,20 @@ fn a_file_that_an_account_names_is_not_replaced() {
         assert!(site.files() == before, "{name}: nothing is changed");
     }
     // What is set for the next start is an account's word, too.
-    as_evil(&site, &format!("SET PERSIST ssl_cert = '{}'", site.place.path().join("other.pem").display()));
-    let key = site.place.path().join("key.pem");
-    let (own_key, own_cert) = (fs::read(&key).expect("read"), site.place.path().join("cert.pem"));
+    as_evil(&site, &format!("SET PERSIST ssl_cert = '{}'", site.directory.path().join("other.pem").display()));
+    let key = site.directory.path().join("key.pem");
+    let (other_key, other_cert) = (fs::read(&key).expect("read"), site.directory.path().join("cert.pem"));
     fs::copy(&good.key, &key).expect("copied");
     site.server.stop().and_then(|()| site.server.start()).expect("it starts");
     let before = site.files();
     site.install(&good, &["--yes"]).refused(1, "which some account has set (PERSISTED)", "RESET PERSIST ssl_cert");
     assert!(site.files() == before, "nothing is changed");
     // By the hint, and the file of the option file again.
-    fs::write(&key, own_key).expect("written");
+    fs::write(&key, other_key).expect("written");
     site.server.sql("RESET PERSIST ssl_cert").expect("reset");
     site.server.stop().and_then(|()| site.server.start()).expect("it starts");
     fine(&site.install(&good, &["--yes"]));
-    assert_eq!(fs::read(own_cert).expect("read"), fs::read(&good.cert).expect("read"));
+    assert_eq!(fs::read(other_cert).expect("read"), fs::read(&good.cert).expect("read"));
     // Whoever may have it reloaded sees where names come from, too.
     site.server.sql("CREATE USER reloads IDENTIFIED BY ''; GRANT CONNECTION_ADMIN ON *.* TO reloads").expect("made");
     fine(&site.install_as("reloads", &good, &["--dry-run"]));
@@ -413,7 +414,7 @@ fn a_file_that_is_not_the_servers_for_tls_is_not_replaced() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let site = Site::on(Kind::MariaDb1011);
     let good = site.new.issue("server", &[]);
-    let at = |name: &str| site.place.path().join(name);
+    let at = |name: &str| site.directory.path().join(name);
     let is_refused = |reason: &str| {
         let before = site.files();
         site.install(&good, &["--yes"]).refused(1, reason, "look at what is there");

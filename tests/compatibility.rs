@@ -48,10 +48,10 @@ fn definition<'s>(sources: &'s str, name: &str) -> Option<&'s str> {
 /// Whether a definition, or one that it names, holds that.
 fn reaches(sources: &str, name: &str, wanted: &str, seen: &mut BTreeSet<String>) -> bool {
     let Some(text) = definition(sources, name).filter(|_| seen.insert(name.to_owned())) else { return false };
-    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() > 3);
+    let message = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() > 3);
     text.contains(wanted)
         || text.contains("Kind::all()") && wanted.starts_with("Kind::")
-        || words.collect::<BTreeSet<_>>().into_iter().any(|word| reaches(sources, word, wanted, seen))
+        || message.collect::<BTreeSet<_>>().into_iter().any(|word| reaches(sources, word, wanted, seen))
 }
 
 #[test]

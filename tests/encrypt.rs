@@ -28,12 +28,12 @@ fn a_clear_mysql_is_encrypted_everywhere_and_no_row_changes() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = mysql_with_tables();
     let before = server.sql(SUMS).expect("sums");
-    let planned = Ended::of(&server, "plan", &["--purge-binlogs"]);
+    let planned = Ended::run(&server, "plan", &["--purge-binlogs"]);
     assert_eq!(planned.code, 0, "{}", planned.stderr);
     assert_eq!(server.value("SELECT @@default_table_encryption").expect("a value"), "0");
     assert!(!log(&server).exists(), "a plan changes nothing, so it logs nothing");
 
-    let ended = Ended::of(&server, "run", &["--purge-binlogs"]);
+    let ended = Ended::run(&server, "run", &["--purge-binlogs"]);
     ended.is_done();
     assert_eq!(ended.report["schema"], "sealant.encrypt/1");
     for step in planned.steps() {
@@ -61,7 +61,7 @@ fn a_clear_mysql_is_encrypted_everywhere_and_no_row_changes() {
     assert!(!events.contains("ENCRYPTION") && !events.contains("sealant"), "{events}");
 
     every_statement_is_in_the_log(&server, &ended);
-    let again = Ended::of(&server, "run", &[]);
+    let again = Ended::run(&server, "run", &[]);
     again.is_done();
     assert_eq!(again.steps(), ["keyring"], "{}", again.report);
     settings_survive_a_restart(server);
@@ -90,24 +90,24 @@ fn settings_survive_a_restart(mut server: Server) {
     {
         assert_eq!(server.value(&format!("SELECT @@{variable}")).expect("a value"), "1", "{variable}");
     }
-    Ended::of(&server, "run", &["--purge-binlogs"]).is_done();
+    Ended::run(&server, "run", &["--purge-binlogs"]).is_done();
 }
 
 #[test]
-fn without_leave_to_purge_the_clear_binary_logs_are_told() {
+fn without_permission_to_purge_the_clear_binary_logs_are_reported() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = mysql_with_tables();
     // As a server leaves it that was killed while it made one.
     let orphan = server.datadir().join("sealant_undo_stand_in.ibu");
     fs::write(&orphan, [0; 16384]).expect("written");
-    let ended = Ended::of(&server, "run", &[]);
+    let ended = Ended::run(&server, "run", &[]);
     assert!(!orphan.exists() && ended.failures().is_empty(), "{}", ended.failures());
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     assert_eq!(ended.report["done"], false);
     assert!(ended.artefacts(true).iter().all(|artefact| artefact.starts_with("binlog.")), "{}", ended.report);
     assert!(!ended.artefacts(true).is_empty());
     assert!(ended.report["leftovers"][0]["remedy"].as_str().expect("text").contains("--purge-binlogs"));
-    Ended::of(&server, "plan", &["--schema", "it's not there"]).refuses(1, "there is no schema it's not there");
+    Ended::run(&server, "plan", &["--schema", "it's not there"]).refuses(1, "there is no schema it's not there");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn clients_go_on_writing() {
         });
         let begun = || server.value("SELECT COUNT(*) > 0 FROM shop.counted").is_ok_and(|begun| begun == "1");
         wait_until("clients write", limit(60), begun);
-        let ended = Ended::of(&server, "run", &["--purge-binlogs"]);
+        let ended = Ended::run(&server, "run", &["--purge-binlogs"]);
         stop.store(true, Ordering::Relaxed);
         (writer.join().expect("it writes"), ended)
     });
@@ -152,22 +152,22 @@ fn a_table_that_stays_locked_is_told_and_the_others_are_done() {
     let server = mysql_with_tables();
     // Not a transaction, which would hold up the undo tablespaces as well.
     let holder = Statements::hold(&server, "LOCK TABLES shop.parent READ");
-    let ended = Ended::of(&server, "run", &["--purge-binlogs", "--lock-wait", "1", "--lock-tries", "2"]);
+    let ended = Ended::run(&server, "run", &["--purge-binlogs", "--lock-wait", "1", "--lock-tries", "2"]);
     assert_eq!(ended.code, 3, "{} {}", ended.stderr, ended.report["leftovers"]);
     assert!(ended.failures().contains("shop.parent"), "{}", ended.failures());
     // It holds the schema's lock too.
     assert_eq!(ended.artefacts(true), ["shop/parent.ibd", "shop"], "{}", ended.report["leftovers"]);
     drop(holder);
-    Ended::of(&server, "run", &[]).is_done();
+    Ended::run(&server, "run", &[]).is_done();
 }
 
 #[test]
 fn without_a_sound_keyring_nothing_is_begun() {
     let Some(_) = require(Kind::MySql97) else { return };
     let bare = Server::builder(Kind::MySql97).start().expect("MySQL starts");
-    Ended::of(&bare, "run", &[]).refuses(1, "no keyring is active");
+    Ended::run(&bare, "run", &[]).refuses(1, "no keyring is active");
     // The plan is shown, and what a run would say.
-    Ended::of(&bare, "plan", &[]).refuses(1, "no keyring is active");
+    Ended::run(&bare, "plan", &[]).refuses(1, "no keyring is active");
     assert!(!log(&bare).exists() || fs::read(log(&bare)).expect("a log").is_empty(), "nothing was changed");
 
     let server = mysql_with_tables();
@@ -175,16 +175,16 @@ fn without_a_sound_keyring_nothing_is_begun() {
     let keyring = server.dir().join("keyring");
     let whole = fs::read(&keyring).expect("a keyring");
     fs::write(&keyring, &whole[..whole.len() / 2]).expect("cut");
-    let cut = Ended::of(&server, "run", &[]);
+    let cut = Ended::run(&server, "run", &[]);
     cut.refuses(1, "keyring");
     fs::remove_file(&keyring).expect("removed");
-    Ended::of(&server, "run", &[]).refuses(1, "keyring");
+    Ended::run(&server, "run", &[]).refuses(1, "keyring");
     let other = server.dir().join("other");
     fs::write(&other, b"[]").expect("written");
     fs::write(&keyring, &whole).expect("restored");
-    Ended::of(&server, "run", &["--keyring-copy", other.to_str().expect("ASCII")]).refuses(1, "other");
+    Ended::run(&server, "run", &["--keyring-copy", other.to_str().expect("ASCII")]).refuses(1, "other");
     assert_eq!(server.value("SELECT @@default_table_encryption").expect("a value"), "0", "nothing was changed");
-    Ended::of(&server, "run", &["--purge-binlogs", "--keyring-copy", keyring.to_str().expect("ASCII")]).is_done();
+    Ended::run(&server, "run", &["--purge-binlogs", "--keyring-copy", keyring.to_str().expect("ASCII")]).is_done();
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn killed_at_any_moment_it_finishes_when_run_again() {
             child.wait().expect("it ends");
         }
         done += 4;
-        Ended::of(&server, "run", &["--purge-binlogs"]).is_done();
+        Ended::run(&server, "run", &["--purge-binlogs"]).is_done();
         assert_eq!(server.sql(SUMS).expect("sums"), before);
         assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
         let helpers = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES WHERE NAME LIKE 'sealant%'";
@@ -264,16 +264,16 @@ fn kill_after(server: &mut Server, statement: &str, millis: u64) {
 #[test]
 fn killed_while_the_dictionary_is_encrypted_it_is_not_encrypted_twice() {
     let Some(_) = require(Kind::MySql97) else { return };
-    let mut chance = Random::of(21);
+    let mut chance = Random::new(21);
     for _ in 0..number("SEALANT_FAULTS", 2) {
         let mut server = mysql_to_be_killed();
         let before = server.sql(SUMS).expect("sums");
         kill_after(&mut server, "ALTER TABLESPACE `mysql`", chance.below(400));
-        let ended = Ended::of(&server, "run", &["--purge-binlogs"]);
+        let ended = Ended::run(&server, "run", &["--purge-binlogs"]);
         ended.is_done();
         let calls_it_clear = "SELECT ENCRYPTION = 'N' FROM information_schema.INNODB_TABLESPACES WHERE NAME = 'mysql'";
-        let told = ended.artefacts(false).contains(&"tablespace mysql");
-        assert_eq!(server.value(calls_it_clear).expect("a number") == "1", told, "{}", ended.report["leftovers"]);
+        let reported = ended.artefacts(false).contains(&"tablespace mysql");
+        assert_eq!(server.value(calls_it_clear).expect("a number") == "1", reported, "{}", ended.report["leftovers"]);
         server.stop().expect("it stops");
         server.start().expect("it opens its dictionary");
         assert_eq!(server.sql(SUMS).expect("sums"), before);
@@ -297,7 +297,7 @@ fn when_the_server_is_killed_it_finishes_when_run_again() {
         cut_off += u32::from(!was_through);
         server.start().expect("it starts");
         assert!(!was_through || files_with_marker(server.datadir()).is_empty(), "what was done is not lost");
-        Ended::of(&server, "run", &["--purge-binlogs"]).is_done();
+        Ended::run(&server, "run", &["--purge-binlogs"]).is_done();
         assert_eq!(server.sql(SUMS).expect("sums"), before);
         assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
     }
@@ -308,17 +308,17 @@ fn when_the_server_is_killed_it_finishes_when_run_again() {
 #[test]
 fn killed_while_a_table_with_an_odd_name_is_copied_the_table_is_whole_after_a_restart() {
     let Some(_) = require(Kind::MySql97) else { return };
-    let mut chance = Random::of(43);
+    let mut chance = Random::new(43);
     for _ in 0..number("SEALANT_FAULTS", 2) {
         let mut server = mysql_with_tables();
         let before = server.sql(SUMS).expect("sums");
         kill_after(&mut server, "ALTER TABLE `a-b/c`", chance.below(250));
-        let again = Ended::of(&server, "run", &["--purge-binlogs"]);
+        let again = Ended::run(&server, "run", &["--purge-binlogs"]);
         if again.code != 0 {
             assert!(again.failures().contains("start it, and run this again"), "{}", again.report);
             server.stop().expect("it stops");
             server.start().expect("it starts");
-            Ended::of(&server, "run", &["--purge-binlogs"]).is_done();
+            Ended::run(&server, "run", &["--purge-binlogs"]).is_done();
         }
         assert_eq!(server.sql(SUMS).expect("sums"), before);
         assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
@@ -356,12 +356,12 @@ fn a_clear_mariadb_is_encrypted(kind: Kind) {
     let clear = fs::read(server.datadir().join("shop/t.ibd")).expect("a table");
     let option_file = server.dir().join("my.cnf");
     let added = ["--option-file", option_file.to_str().expect("ASCII")];
-    let planned = Ended::of(&server, "plan", &added);
+    let planned = Ended::run(&server, "plan", &added);
     assert!(planned.steps().contains(&"option file"), "{}", planned.report);
     assert_eq!(fs::read(&option_file).expect("as before"), b"");
-    let gone = Ended::of(&server, "run", &["--option-file", "/nonexistent/my.cnf"]);
+    let gone = Ended::run(&server, "run", &["--option-file", "/nonexistent/my.cnf"]);
     assert!(gone.code == 3 && gone.failures().contains("/nonexistent/my.cnf"), "{}", gone.failures());
-    let ended = Ended::of(&server, "run", &added);
+    let ended = Ended::run(&server, "run", &added);
     assert_eq!(ended.code, 3, "{} {}", ended.stderr, ended.report);
     assert_eq!(ended.failures(), "");
     assert!(ended.artefacts(true).contains(&"innodb_encrypt_log"), "{}", ended.report["leftovers"]);
@@ -373,7 +373,7 @@ fn a_clear_mariadb_is_encrypted(kind: Kind) {
     // As the report says: a restart, and again.
     server.stop().expect("it stops");
     server.start().expect("it starts");
-    Ended::of(&server, "run", &["--purge-binlogs"]).is_done();
+    Ended::run(&server, "run", &["--purge-binlogs"]).is_done();
     only_the_aria_log_is_clear(&server);
     assert_eq!(server.sql(MARIADB_SUMS).expect("sums"), before);
     // A page that the threads have passed over, as they do under load: they call the table done and do not come back.
@@ -384,7 +384,7 @@ fn a_clear_mariadb_is_encrypted(kind: Kind) {
     let audit = Audit::live_with(&server, &["--deep"]);
     let remedy = audit.failure("rest-page-plaintext", "shop/t")["remediation"].as_str().unwrap_or_default().to_owned();
     assert_eq!(remedy, "ALTER TABLE `shop`.`t` FORCE");
-    Ended::of(&server, "run", &[]).is_done();
+    Ended::run(&server, "run", &[]).is_done();
     only_the_aria_log_is_clear(&server);
     assert_eq!(server.sql(MARIADB_SUMS).expect("sums"), before);
 }
@@ -426,7 +426,7 @@ fn a_clear_mariadb_11_8_is_encrypted_in_two_runs_with_a_restart_between() {
 /// MariaDB's background threads go on with what was begun, whoever is killed; the next run does the rest.
 fn a_mariadb_is_killed_while_it_is_encrypted(kind: Kind) {
     let Some(_) = require(kind) else { return };
-    let mut chance = Random::of(47);
+    let mut chance = Random::new(47);
     let all = number("SEALANT_FAULTS", 4);
     for first in (0..all).step_by(4) {
         let mut server = mariadb_with_tables(kind);
@@ -447,10 +447,10 @@ fn a_mariadb_is_killed_while_it_is_encrypted(kind: Kind) {
             }
             assert_eq!(server.sql(MARIADB_SUMS).expect("sums"), before);
         }
-        assert_eq!(Ended::of(&server, "run", &added).failures(), "");
+        assert_eq!(Ended::run(&server, "run", &added).failures(), "");
         server.stop().expect("it stops");
         server.start().expect("it starts");
-        Ended::of(&server, "run", &["--purge-binlogs"]).is_done();
+        Ended::run(&server, "run", &["--purge-binlogs"]).is_done();
         only_the_aria_log_is_clear(&server);
         assert_eq!(server.sql(MARIADB_SUMS).expect("sums"), before);
     }
@@ -470,6 +470,6 @@ fn killed_at_any_moment_a_mariadb_11_8_is_encrypted_by_the_next_runs() {
 fn a_mariadb_without_keys_is_refused() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = Server::builder(Kind::MariaDb1011).start().expect("MariaDB starts");
-    Ended::of(&server, "run", &[]).refuses(1, "no key management plug-in is active");
-    Ended::of(&server, "plan", &[]).refuses(1, "no key management plug-in is active");
+    Ended::run(&server, "run", &[]).refuses(1, "no key management plug-in is active");
+    Ended::run(&server, "plan", &[]).refuses(1, "no key management plug-in is active");
 }

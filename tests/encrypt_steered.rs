@@ -57,7 +57,7 @@ fn a_run_is_paused_resumed_and_canceled_and_the_next_finishes() {
     let child = start(&server, &["--purge-binlogs", "--throttle", "Threads_connected=0"]);
     let waiting = wait_for(&server, "it waits", |state| state["activity"] == "waiting");
     assert!(waiting["why"].as_str().expect("why").contains("Threads_connected is 1"), "{waiting}");
-    let second = Ended::of(&server, "run", &[]);
+    let second = Ended::run(&server, "run", &[]);
     second.refuses(1, "another run is at work");
     assert!(steer(&server, "cancel").status.success());
     let (code, report) = ended(child);
@@ -109,21 +109,21 @@ fn canceled_while_a_table_is_copied_the_table_is_as_before() {
             .expect("a number"),
         "0"
     );
-    Ended::of(&server, "run", &["--purge-binlogs"]).is_done();
+    Ended::run(&server, "run", &["--purge-binlogs"]).is_done();
 }
 
 #[test]
 fn rules_that_cannot_be_kept_are_errors() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = mysql_with_tables();
-    Ended::of(&server, "run", &["--throttle", "No_such_status=1"]).refuses(1, "no status variable No_such_status");
-    Ended::of(&server, "run", &["--method", "rebuild-replica"]).refuses(1, "it is no replica");
+    Ended::run(&server, "run", &["--throttle", "No_such_status=1"]).refuses(1, "no status variable No_such_status");
+    Ended::run(&server, "run", &["--method", "rebuild-replica"]).refuses(1, "it is no replica");
     for wrong in [["--window", "5-6"], ["--throttle", "x"], ["--lock-budget", "0"], ["--replica", "mysql://r@h"]] {
-        assert_eq!(Ended::of(&server, "run", &wrong).code, 2, "{wrong:?}");
+        assert_eq!(Ended::run(&server, "run", &wrong).code, 2, "{wrong:?}");
     }
     // Whatever is too large for the budget is left, and said so, where no tool can be used.
     let all_too_large = ["--lock-budget", "1s", "--method", "auto", "--largest-table", "1"];
-    let ended = Ended::of(&server, "run", &all_too_large);
+    let ended = Ended::run(&server, "run", &all_too_large);
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     let left = |step: &&Value| step["step"] == "table shop.t" && step["state"] == "skipped";
     let steps = ended.report["steps"].as_array().expect("steps");
@@ -150,7 +150,7 @@ fn a_replica_is_rebuilt_while_it_follows_and_nothing_of_it_is_in_its_binary_log(
             }
             written
         });
-        let ended = Ended::of(&replica, "run", &["--method", "rebuild-replica", "--purge-binlogs"]);
+        let ended = Ended::run(&replica, "run", &["--method", "rebuild-replica", "--purge-binlogs"]);
         stop.store(true, Ordering::Relaxed);
         (writer.join().expect("it writes"), ended)
     });
@@ -167,7 +167,7 @@ fn a_replica_is_rebuilt_while_it_follows_and_nothing_of_it_is_in_its_binary_log(
     assert!(events.contains("meanwhile") && !events.contains("ENCRYPTION") && !events.contains("sealant"), "{events}");
     // The source, of which the replica is no lag behind, is done by its own run.
     let url = format!("mysql://root@127.0.0.1:{}", replica.port());
-    Ended::of(&source, "run", &["--purge-binlogs", "--max-lag", "60s", "--replica", &url]).is_done();
+    Ended::run(&source, "run", &["--purge-binlogs", "--max-lag", "60s", "--replica", &url]).is_done();
     assert_eq!(source.sql(SUMS).expect("sums"), before);
 }
 
@@ -226,7 +226,7 @@ fn tables_are_copied_while_clients_write(by: &[&str], call: &str) {
             }
             written
         });
-        let ended = Ended::of(&server, "run", by);
+        let ended = Ended::run(&server, "run", by);
         stop.store(true, Ordering::Relaxed);
         (writer.join().expect("it writes"), ended)
     });
@@ -261,7 +261,7 @@ fn how_far_gh_ost_is_can_be_seen() {
 #[test]
 fn whatever_kills_gh_ost_the_next_run_removes_what_it_left() {
     let (Some(_), true) = (require(Kind::MySql97), gh_ost()) else { return };
-    let mut chance = Random::of(31);
+    let mut chance = Random::new(31);
     for round in 0..number("SEALANT_FAULTS", 3) {
         let mut server = mysql_to_be_killed();
         let before = server.sql(SUMS).expect("sums");
@@ -278,7 +278,7 @@ fn whatever_kills_gh_ost_the_next_run_removes_what_it_left() {
         if round % 3 == 2 {
             server.start().expect("it starts");
         }
-        let again = Ended::of(&server, "run", &BY_GH_OST);
+        let again = Ended::run(&server, "run", &BY_GH_OST);
         again.is_done();
         assert_eq!(again.failures(), "");
         assert_eq!(server.sql(SUMS).expect("sums"), before);

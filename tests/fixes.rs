@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use harness::certs::{Authority, Profile};
 use harness::galera::{SetUp, wait_until_synced};
 use harness::group::{self, Group};
-use harness::{KeyringPlace, Kind, Replication, Server, ServerBuilder, require};
+use harness::{KeyringLocation, Kind, Replication, Server, ServerBuilder, require};
 use serde_json::Value;
 
 use crate::support::Audit;
@@ -58,7 +58,7 @@ const ADVICE: &[(&str, &str, &str)] = &[
 ];
 
 /// The account by which the test goes on is left as it is.
-const OWN_ACCOUNT: &str = "'root'@'localhost'";
+const TEST_ACCOUNT: &str = "'root'@'localhost'";
 
 /// Findings that a fix brings along because it cannot do otherwise: the fixed check, the new one, and why.
 const CONSEQUENCES: &[(&str, &str, &str)] = &[
@@ -136,7 +136,7 @@ struct Remedy {
 }
 
 impl Remedy {
-    fn of(finding: &Value) -> Self {
+    fn new(finding: &Value) -> Self {
         let text = finding["remediation"].as_str().unwrap_or_else(|| panic!("no remedy in {finding}")).to_owned();
         Self { text, steps: finding["remedies"].as_array().expect("a list").clone() }
     }
@@ -175,7 +175,7 @@ fn step(json: &Value) -> Option<Step> {
 
 /// The query for the condition of a step.
 fn condition(json: &Value) -> Option<&'static str> {
-    let (_, query) = CONDITIONS.iter().find(|(words, _)| json["once"] == *words)?;
+    let (_, query) = CONDITIONS.iter().find(|(message, _)| json["once"] == *message)?;
     Some(query)
 }
 
@@ -233,7 +233,7 @@ fn failures(audit: &Audit) -> BTreeMap<Failure, Remedy> {
     };
     // That evidence is incomplete says nothing of the server.
     let failed = all.iter().filter(|finding| finding["status"] == "FAIL" && finding["id"] != "ev-incomplete");
-    failed.map(|finding| ((text(finding, "id"), text(finding, "artefact")), Remedy::of(finding))).collect()
+    failed.map(|finding| ((text(finding, "id"), text(finding, "artefact")), Remedy::new(finding))).collect()
 }
 
 fn failures_of(server: &Server) -> BTreeMap<Failure, Remedy> {
@@ -251,7 +251,7 @@ fn come(before: &BTreeMap<Failure, Remedy>, after: &BTreeMap<Failure, Remedy>, f
 /// What a DBA does not need to carry out, or cannot.
 fn is_advice(failure: &Failure, remedy: &Remedy) -> bool {
     let begins = |begin: &str| remedy.text.starts_with(begin);
-    failure.1 == OWN_ACCOUNT || ADVICE.iter().any(|(id, begin, _)| *id == failure.0 && begins(begin))
+    failure.1 == TEST_ACCOUNT || ADVICE.iter().any(|(id, begin, _)| *id == failure.0 && begins(begin))
 }
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -267,8 +267,8 @@ fn every_fix_of_a_replica_works(mut server: Server, authority: Option<&Path>) ->
     let authority = authority.map(|path| path.display().to_string());
     let fill = |remedy: &str| {
         let remedy = &remedy.replace("/etc/mysql/ca.pem", authority.as_deref().unwrap_or("/etc/mysql/ca.pem"));
-        FILLED.iter().fold(remedy.to_owned(), |text, (place, value)| {
-            text.replace(place, &value.replace("{shm}", &shm.path().display().to_string()))
+        FILLED.iter().fold(remedy.to_owned(), |text, (location, value)| {
+            text.replace(location, &value.replace("{shm}", &shm.path().display().to_string()))
         })
     };
     let mut now = failures_of(&server);
@@ -379,7 +379,7 @@ const OTHER_TABLES: &str = "CREATE TABLE demo.m (id INT) ENGINE=MyISAM; INSERT I
 #[test]
 fn fixes_of_mysql_97() {
     if require(Kind::MySql97).is_some() {
-        every_fix_works(start(weak(Kind::MySql97).keyring(KeyringPlace::Beside).option("--log-raw=1")));
+        every_fix_works(start(weak(Kind::MySql97).keyring(KeyringLocation::Beside).option("--log-raw=1")));
     }
 }
 
@@ -398,7 +398,7 @@ fn fixes_of_other_weaknesses_of_mysql_97() {
         let authority = Authority::create(dir.path()).expect("an authority");
         let files = authority.issue("source", &Profile::default()).expect("a certificate");
         let source = Server::builder(Kind::MySql97).tls(&files).start().expect("it starts");
-        let builder = other(Kind::MySql97).keyring(KeyringPlace::Beside).option("--tls-version=TLSv1.2");
+        let builder = other(Kind::MySql97).keyring(KeyringLocation::Beside).option("--tls-version=TLSv1.2");
         let mut server = builder.option("--log-bin=binlog").start().expect("it starts");
         server.sql(TABLE).expect("made");
         server.sql(OTHER_TABLES).expect("made");
@@ -458,7 +458,7 @@ fn every_fix_of_a_group_works(kind: Kind) {
     let authority = Authority::create(dir.path()).expect("an authority");
     let files = authority.issue("member", &Profile::default()).expect("a certificate");
     let members = Group::new().expect("ports");
-    let builder = Server::builder(kind).by_option_file().tls(&files).keyring(KeyringPlace::Beside);
+    let builder = Server::builder(kind).by_option_file().tls(&files).keyring(KeyringLocation::Beside);
     let weak = ["--loose-group-replication-ssl-mode=DISABLED", "--loose-group-replication-recovery-use-ssl=OFF"];
     let server = members.member(true, builder).options(weak).start().expect("it starts");
     group::begin(&server).expect("a group");

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use harness::{KeyringPlace, Kind, Server, require};
+use harness::{KeyringLocation, Kind, Server, require};
 
 use crate::support::encryption::{Ended, MYSQL_TABLES, SUMS, clear_mysql, comes_to, files_with_marker, start};
 use crate::support::proof::Proof;
@@ -20,17 +20,17 @@ use crate::support::tmpfs::Tmpfs;
 struct Small {
     server: Server,
     disk: Tmpfs,
-    _place: tempfile::TempDir,
+    _directory: tempfile::TempDir,
 }
 
 impl Small {
     /// `None` where this user may not mount, or MySQL is missing.
-    fn of(size: &str) -> Option<Self> {
+    fn with_size(size: &str) -> Option<Self> {
         require(Kind::MySql97)?;
-        let place = tempfile::tempdir().expect("a directory");
-        let disk = Tmpfs::mount(place.path().join("disk"), size)?;
+        let directory = tempfile::tempdir().expect("a directory");
+        let disk = Tmpfs::mount(directory.path().join("disk"), size)?;
         let server = clear_mysql().within(&disk.0).start().expect("MySQL starts");
-        Some(Self { server, disk, _place: place })
+        Some(Self { server, disk, _directory: directory })
     }
 
     /// Without a compressed one: MySQL 9.7.4 ends itself if a page of such a table, as it flushes it, meets a full
@@ -60,24 +60,24 @@ fn fill(directory: &Path, but_for: u64) {
 
 #[test]
 fn tables_that_have_no_room_are_told_and_done_when_there_is() {
-    let Some(at) = Small::of("900M") else { return };
+    let Some(at) = Small::with_size("900M") else { return };
     at.make_tables();
     let before = at.server.sql(SUMS).expect("sums");
     at.fill(40);
-    let elsewhere = tempfile::tempdir().expect("a directory");
-    let ended = Ended::with_state_in(elsewhere.path(), &at.server, "run", &["--purge-binlogs"]);
+    let remote = tempfile::tempdir().expect("a directory");
+    let ended = Ended::with_state_in(remote.path(), &at.server, "run", &["--purge-binlogs"]);
     assert_eq!(ended.code, 3, "{} {}", ended.stderr, ended.report);
     assert!(ended.failures().contains("make room and run it again"), "{}", ended.failures());
     assert_eq!(at.server.sql(SUMS).expect("sums"), before);
     at.make_room();
-    Ended::with_state_in(elsewhere.path(), &at.server, "run", &["--purge-binlogs"]).is_done();
+    Ended::with_state_in(remote.path(), &at.server, "run", &["--purge-binlogs"]).is_done();
     assert_eq!(at.server.sql(SUMS).expect("sums"), before);
     assert_eq!(files_with_marker(at.server.datadir()), Vec::<PathBuf>::new());
 }
 
 #[test]
 fn a_disk_that_fills_up_under_a_copy_costs_nothing_but_time() {
-    let Some(at) = Small::of("900M") else { return };
+    let Some(at) = Small::with_size("900M") else { return };
     at.make_tables();
     let before = at.server.sql(SUMS).expect("sums");
     let mut child = start(&at.server, &["--purge-binlogs"]);
@@ -89,7 +89,7 @@ fn a_disk_that_fills_up_under_a_copy_costs_nothing_but_time() {
     let code = child.wait().expect("it ends").code();
     assert!(matches!(code, Some(0 | 1 | 3)), "{code:?}");
     assert_eq!(at.server.sql(SUMS).expect("sums"), before);
-    Ended::of(&at.server, "run", &["--purge-binlogs"]).is_done();
+    Ended::run(&at.server, "run", &["--purge-binlogs"]).is_done();
     assert_eq!(at.server.sql(SUMS).expect("sums"), before);
     assert_eq!(files_with_marker(at.server.datadir()), Vec::<PathBuf>::new());
 }
@@ -97,17 +97,17 @@ fn a_disk_that_fills_up_under_a_copy_costs_nothing_but_time() {
 #[test]
 fn a_keyring_that_cannot_be_written_is_not_lost_and_a_rerun_rotates() {
     let Some(_) = require(Kind::MySql97) else { return };
-    let place = tempfile::tempdir().expect("a directory");
-    let Some(disk) = Tmpfs::mount(place.path().join("disk"), "64k") else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(disk) = Tmpfs::mount(directory.path().join("disk"), "64k") else { return };
     let keyring = disk.0.join("keyring");
-    let server = encrypting().keyring(KeyringPlace::Path(keyring.clone())).start().expect("MySQL starts");
+    let server = encrypting().keyring(KeyringLocation::Path(keyring.clone())).start().expect("MySQL starts");
     server.sql(TABLES).expect("tables are made");
     up_to_the_end_of_a_block(&server, &keyring);
     fill(&disk.0, 0);
     let at = Rotating::on(server);
     let before = fs::read(&keyring).expect("a keyring");
     at.run("full.age", &["--master-key"]).refused(1, "bytes are free on its disk", "make room");
-    Ended::of(&at.server, "run", &[]).refuses(1, "bytes are free on its disk");
+    Ended::run(&at.server, "run", &[]).refuses(1, "bytes are free on its disk");
     assert!(fs::read(&keyring).expect("a keyring") == before, "it is as it was");
     Proof::mysql(&[at.server.datadir()], Some(&keyring)).is_sound();
     fs::remove_file(disk.0.join("filler")).expect("it was there");

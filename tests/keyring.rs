@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
-use harness::{KeyringPlace, Kind, Server, require};
+use harness::{KeyringLocation, Kind, Server, require};
 use serde_json::Value;
 
 use crate::support::proof::Proof;
@@ -142,11 +142,11 @@ fn a_mysql_that_root_starts_can_write_its_keyring() {
     }
     let mut server =
         Server::builder(Kind::MySql97).option_file("[mysqld]\nuser=nobody").prepare().expect("MySQL is made");
-    let own = |path: &Path| {
+    let current = |path: &Path| {
         let owned = Command::new("chown").args(["-R", &format!("{NOBODY}:{NOBODY}")]).arg(path).status();
         assert!(owned.expect("chown runs").success());
     };
-    own(server.dir());
+    current(server.dir());
     server.start().expect("it starts");
     written(&on(&server, "init", &["--yes"]));
     restart(&mut server);
@@ -195,7 +195,7 @@ fn what_is_there_is_not_overwritten() {
     on(&server, "init", &["--yes", "--keyring-file", "/proc/no/keyring"]).refused(1, "cannot be written", "root");
     assert!(!server.datadir().join("component_keyring_file.cnf").exists() && !manifest.exists());
 
-    let ready = Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).start().expect("MySQL starts");
+    let ready = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).start().expect("MySQL starts");
     on(&ready, "init", &["--yes"]).refused(1, "component_keyring_file is active already", "keyring check");
 }
 
@@ -212,8 +212,8 @@ fn a_server_that_does_not_run_is_set_up_by_its_option_file() {
     fs::write(plugins.join("component_keyring_file.so"), "").expect("written");
     let config = server.dir().join("server.cnf");
     fs::write(&config, format!("[mysqld]\ndatadir={}\n", server.datadir().display())).expect("written");
-    let places = ["--plugin-dir", plugins.to_str().expect("ASCII"), "--daemon-dir", daemon.to_str().expect("ASCII")];
-    written(&end(offline(&config, &[&places[..], &["--yes"]].concat())));
+    let locations = ["--plugin-dir", plugins.to_str().expect("ASCII"), "--daemon-dir", daemon.to_str().expect("ASCII")];
+    written(&end(offline(&config, &[&locations[..], &["--yes"]].concat())));
     let said = |path: &Path| serde_json::from_slice::<Value>(&fs::read(path).expect("read")).expect("JSON");
     assert_eq!(said(&daemon.join("mysqld.my")), serde_json::json!({"read_local_manifest": true}));
     assert_eq!(mode(&daemon.join("mysqld.my")), 0o644);

@@ -45,8 +45,8 @@ fn key<'r>(report: &'r Value, ending: &str) -> &'r Value {
 }
 
 #[track_caller]
-fn files(key: &Value, place: &str) -> u64 {
-    key["used_by"][place]["files"].as_u64().unwrap_or_else(|| panic!("no {place} in {key:#}"))
+fn files(key: &Value, directory: &str) -> u64 {
+    key["used_by"][directory]["files"].as_u64().unwrap_or_else(|| panic!("no {directory} in {key:#}"))
 }
 
 #[test]
@@ -176,8 +176,8 @@ fn mariadb_keys_are_listed_with_all_that_asks_for_them() {
                  INSERT INTO d.two VALUES (1); FLUSH TABLES d.two FOR EXPORT",
             )
             .expect("made");
-        let place = tempfile::tempdir().expect("a directory");
-        let report = sound(&keys(&server, place.path(), &["--record"]));
+        let directory = tempfile::tempdir().expect("a directory");
+        let report = sound(&keys(&server, directory.path(), &["--record"]));
         let (one, two, seven) = (key(&report, "1 version 1"), key(&report, "2 version 1"), key(&report, "7 version 1"));
         assert!(files(one, "redo") == 1 && files(one, "binary-log") >= 1, "{one:#}");
         assert_eq!(files(two, "tablespace"), 1, "{two:#}");
@@ -186,9 +186,9 @@ fn mariadb_keys_are_listed_with_all_that_asks_for_them() {
         assert!(!report.to_string().contains("3550199a"), "no key is said");
 
         // A key file that lacks a key does not open its table.
-        let other = place.path().join("other.txt");
+        let other = directory.path().join("other.txt");
         fs::write(&other, MARIADB_KEYS.lines().next().expect("a line")).expect("written");
-        let ended = keys(&server, place.path(), &["--keyring", other.to_str().expect("ASCII")]);
+        let ended = keys(&server, directory.path(), &["--keyring", other.to_str().expect("ASCII")]);
         assert_eq!(ended.code, Some(3), "{}", ended.stdout);
         assert_eq!(key(&ended.json(), "2 version 1")["held"], false);
 
@@ -197,17 +197,17 @@ fn mariadb_keys_are_listed_with_all_that_asks_for_them() {
         let mariadb_keys = server.sql("SELECT @@file_key_management_filename").expect("a path");
         let mariadb_keys = Path::new(mariadb_keys.trim());
         fs::rename(mariadb_keys, &gone).expect("moved");
-        let ended = keys(&server, place.path(), &[]);
+        let ended = keys(&server, directory.path(), &[]);
         ended.refused(3, "is not held", "do not stop the server: it still has its keys in memory");
         assert_eq!(ended.json()["sound"], false);
         assert_eq!(keyring_check(&server).code, Some(3));
         fs::rename(&gone, mariadb_keys).expect("moved back");
-        sound(&keys(&server, place.path(), &[]));
+        sound(&keys(&server, directory.path(), &[]));
 
         // A directory of another server is refused.
-        let empty = place.path().join("empty");
+        let empty = directory.path().join("empty");
         fs::create_dir(&empty).expect("made");
-        let ended = keys(&server, place.path(), &["--datadir", empty.to_str().expect("ASCII")]);
+        let ended = keys(&server, directory.path(), &["--datadir", empty.to_str().expect("ASCII")]);
         ended.refused(1, "which this server has, is not there", "--datadir");
     }
 }
@@ -216,15 +216,15 @@ fn mariadb_keys_are_listed_with_all_that_asks_for_them() {
 fn servers_without_keys_are_told_so() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = Server::builder(Kind::MySql97).start().expect("MySQL starts");
-    let place = tempfile::tempdir().expect("a directory");
-    let report = sound(&keys(&server, place.path(), &[]));
+    let directory = tempfile::tempdir().expect("a directory");
+    let report = sound(&keys(&server, directory.path(), &[]));
     assert_eq!((&report["back_end"], report["keys"].as_array().map(Vec::len)), (&Value::Null, Some(0)));
     Proof::mysql(&[server.datadir()], None).is_sound();
-    keys(&server, place.path(), &["--backup", "/no/such/directory"]).refused(1, "/no/such/directory", "");
+    keys(&server, directory.path(), &["--backup", "/no/such/directory"]).refused(1, "/no/such/directory", "");
     let empty = tempfile::tempdir().expect("a directory");
     let empty = empty.path().to_str().expect("ASCII");
-    keys(&server, place.path(), &["--backup", empty]).refused(1, "no file of a server here", "");
-    keys(&server, place.path(), &["--forget-backup", "/x"]).refused(2, "--record", "");
+    keys(&server, directory.path(), &["--backup", empty]).refused(1, "no file of a server here", "");
+    keys(&server, directory.path(), &["--forget-backup", "/x"]).refused(2, "--record", "");
 }
 
 /// The audit as root, with this directory of registers.
@@ -234,11 +234,11 @@ fn audit(server: &Server, state: &Path, more: &[&str]) -> Audit {
 
 /// What the one finding of a check says.
 #[track_caller]
-fn says(audit: &Audit, id: &str, status: &str, words: &[&str]) {
+fn says(audit: &Audit, id: &str, status: &str, description: &[&str]) {
     let found = audit.findings(id);
     assert_eq!((found.len(), found[0]["status"].as_str()), (1, Some(status)), "{found:#?}");
     let message = found[0]["message"].as_str().expect("text");
-    assert!(words.iter().all(|word| message.contains(word)), "{words:?} in {message}");
+    assert!(description.iter().all(|word| message.contains(word)), "{description:?} in {message}");
 }
 
 const BACKUP: &str = "key-backup-missing";
@@ -248,7 +248,7 @@ fn the_audit_agrees_with_keys_about_copies_and_dates() {
     let Some(_) = require(Kind::MySql97) else { return };
     let at = Rotating::begin();
     let (state, copy) = (at.path("state"), at.path("k.age"));
-    let said = |words: &[&str], status: &str| says(&audit(&at.server, &state, &[]), BACKUP, status, words);
+    let said = |description: &[&str], status: &str| says(&audit(&at.server, &state, &[]), BACKUP, status, description);
     said(&["there is no register"], "UNKNOWN");
 
     // A rotation leaves a proven copy and a date, for both verbs.

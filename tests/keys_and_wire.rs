@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use harness::certs::{Authority, KeyKind, Profile};
-use harness::{KeyringPlace, Kind, Replication, Server, limit, require, wait_until};
+use harness::{KeyringLocation, Kind, Replication, Server, limit, require, wait_until};
 use serde_json::Value;
 
 use crate::support::Audit;
@@ -34,9 +34,9 @@ fn encrypted_in_the_background(server: &Server) {
     wait_until("mysql.innodb_table_stats is encrypted", limit(60), is_so);
 }
 
-fn encrypted_mysql(place: KeyringPlace) -> Option<Server> {
+fn encrypted_mysql(location: KeyringLocation) -> Option<Server> {
     require(Kind::MySql97)?;
-    let server = Server::builder(Kind::MySql97).keyring(place).start().expect("MySQL 9.7 starts");
+    let server = Server::builder(Kind::MySql97).keyring(location).start().expect("MySQL 9.7 starts");
     flushed(
         &server,
         "demo.t",
@@ -56,7 +56,7 @@ fn from_afar(server: &Server, user: &str, password: &str) -> Audit {
     if ca.exists() {
         arguments.extend(["--tls-ca", ca.to_str().expect("ASCII")]);
     }
-    Audit::of(arguments)
+    Audit::run(arguments)
 }
 
 #[track_caller]
@@ -76,7 +76,7 @@ fn never_fails(audit: &Audit, ids: &[&str]) {
 
 #[test]
 fn a_keyring_that_is_lost_cut_or_exchanged_is_noticed_before_the_restart() {
-    let Some(server) = encrypted_mysql(KeyringPlace::Beside) else { return };
+    let Some(server) = encrypted_mysql(KeyringLocation::Beside) else { return };
     let keyring = server.dir().join("keyring");
     let path = keyring.to_str().expect("ASCII");
     let healthy = fs::read(&keyring).expect("the keyring");
@@ -103,7 +103,7 @@ fn a_keyring_that_is_lost_cut_or_exchanged_is_noticed_before_the_restart() {
 
 #[test]
 fn a_table_from_before_the_rotations_lags_behind() {
-    let Some(server) = encrypted_mysql(KeyringPlace::Beside) else { return };
+    let Some(server) = encrypted_mysql(KeyringLocation::Beside) else { return };
     let table = server.datadir().join("demo/t.ibd");
     let old = fs::read(&table).expect("the table");
     flushed(&server, "demo.t", "ALTER INSTANCE ROTATE INNODB MASTER KEY; ALTER INSTANCE ROTATE INNODB MASTER KEY");
@@ -119,7 +119,7 @@ fn a_table_from_before_the_rotations_lags_behind() {
 
 #[test]
 fn a_copy_of_the_keyring_is_proven_until_the_keys_rotate() {
-    let Some(mut server) = encrypted_mysql(KeyringPlace::Beside) else { return };
+    let Some(mut server) = encrypted_mysql(KeyringLocation::Beside) else { return };
     let (keyring, copy) = (server.dir().join("keyring"), server.dir().join("copy-of-keyring"));
     let (keyring, copy) = (keyring.to_str().expect("ASCII"), copy.to_str().expect("ASCII"));
     let with = |server: &Server, copy: &str| Audit::live_with(server, &["--keyring-copy", copy]);
@@ -150,7 +150,7 @@ fn a_copy_of_the_keyring_is_proven_until_the_keys_rotate() {
 
     server.stop().expect("it stops");
     let datadir = server.datadir().to_str().expect("ASCII");
-    let offline = Audit::of(["--offline", datadir, "--deep", "--keyring-copy", copy]);
+    let offline = Audit::run(["--offline", datadir, "--deep", "--keyring-copy", copy]);
     for id in ["key-backup-missing", "key-cannot-open", "rest-page-damaged"] {
         offline.passes(id);
     }
@@ -191,7 +191,7 @@ fn a_link_to_a_keyring_on_another_device_is_followed() {
     }
     let Some(memory) = in_memory(1) else { return };
     let keys = memory.path().join("keyring");
-    let template = Server::builder(Kind::MySql97).keyring(KeyringPlace::Path(keys.clone()));
+    let template = Server::builder(Kind::MySql97).keyring(KeyringLocation::Path(keys.clone()));
     let mut server = template.start().expect("starts");
     server.stop().expect("stops");
     let link = server.datadir().join("linked");
@@ -220,7 +220,7 @@ fn a_link_to_a_keyring_on_another_device_is_followed() {
 
 #[test]
 fn a_copy_of_the_data_with_its_keys_is_a_fault_wherever_it_lies() {
-    let Some(mut server) = encrypted_mysql(KeyringPlace::InDatadir) else { return };
+    let Some(mut server) = encrypted_mysql(KeyringLocation::InDatadir) else { return };
     server.stop().expect("stops");
     let offline = Audit::offline(server.datadir());
     offline.fails("key-in-backup", "component_keyring_file.keys");
@@ -364,7 +364,7 @@ fn fixes_can_be_pasted_whatever_the_names_are() {
         }
         let builder = Server::builder(kind);
         let (server, encrypted) = if kind == Kind::MySql97 {
-            (builder.keyring(KeyringPlace::Beside).start().expect("starts"), "ENCRYPTION='N'")
+            (builder.keyring(KeyringLocation::Beside).start().expect("starts"), "ENCRYPTION='N'")
         } else {
             // Without TLS, REQUIRE SSL would be printed as a fix that has to wait.
             (builder.mariadb_keys(MARIADB_KEYS).tls(&files).start().expect("starts"), "ENCRYPTED=NO")
@@ -383,8 +383,8 @@ fn fixes_can_be_pasted_whatever_the_names_are() {
         let mut pasted = 0;
         for id in ["tls-user-not-required", "rest-table-plaintext"] {
             for finding in audit.findings(id) {
-                let own = finding["artefact"].as_str().is_some_and(|name| name.starts_with("mysql/"));
-                if finding["status"] == "FAIL" && !own {
+                let current = finding["artefact"].as_str().is_some_and(|name| name.starts_with("mysql/"));
+                if finding["status"] == "FAIL" && !current {
                     let fix = finding["remediation"].as_str().expect("a fix");
                     server.sql(fix).unwrap_or_else(|e| panic!("{id} {}: {fix}: {e}", finding["artefact"]));
                     pasted += 1;
@@ -456,7 +456,7 @@ const NEEDS_MORE: &[&str] = &[
 
 #[test]
 fn from_afar_without_grants_nothing_passes_that_needs_files_or_grants() {
-    let Some(server) = encrypted_mysql(KeyringPlace::Beside) else { return };
+    let Some(server) = encrypted_mysql(KeyringLocation::Beside) else { return };
     server.sql("CREATE USER poor@'%' IDENTIFIED BY 'Poor-1'").expect("a user");
     let audit = from_afar(&server, "poor", "Poor-1");
     never_passes(&audit, NEEDS_MORE);
@@ -481,7 +481,7 @@ fn an_unprivileged_user_of_the_host_gets_unknown_and_no_pass() {
     if !runs_as_root() {
         return;
     }
-    let Some(server) = encrypted_mysql(KeyringPlace::Beside) else { return };
+    let Some(server) = encrypted_mysql(KeyringLocation::Beside) else { return };
     for path in [server.dir(), server.socket()] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755 | 0o022)).expect("opened");
     }
@@ -506,7 +506,7 @@ fn an_unprivileged_user_of_the_host_gets_unknown_and_no_pass() {
 
 fn runs_as_root() -> bool {
     // Only root may become somebody else.
-    fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+    fs::metadata("/proc/self").is_ok_and(|current| std::os::unix::fs::MetadataExt::uid(&current) == 0)
 }
 
 #[test]
@@ -595,11 +595,11 @@ fn clients_in_clear_are_named_and_others_are_not() {
 }
 
 #[test]
-fn settings_that_the_next_start_forgets_are_told() {
+fn settings_that_the_next_start_forgets_are_reported() {
     if require(Kind::MySql97).is_none() || require(Kind::MariaDb1011).is_none() {
         return;
     }
-    let mysql = Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).start().expect("starts");
+    let mysql = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).start().expect("starts");
     mysql
         .sql(
             "SET GLOBAL require_secure_transport=ON; SET GLOBAL tls_version='TLSv1.3'; SET PERSIST binlog_encryption=ON; \

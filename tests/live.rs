@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use harness::certs::{Authority, Profile};
-use harness::{KeyringPlace, Kind, Server, require};
+use harness::{KeyringLocation, Kind, Server, require};
 use serde_json::Value;
 
 use crate::support::encryption::{Ended, MYSQL_TABLES, clear_mysql};
@@ -21,7 +21,7 @@ fn healthy(directory: &Path, keys: &Path) -> Server {
     let authority = Authority::create(directory).expect("an authority");
     let files = authority.issue("db1", &Profile::default()).expect("a certificate");
     let server = Server::builder(Kind::MySql97)
-        .keyring(KeyringPlace::Path(keys.join("keyring")))
+        .keyring(KeyringLocation::Path(keys.join("keyring")))
         .tls(&files)
         .options([
             "--default-table-encryption=ON",
@@ -70,12 +70,12 @@ fn saved_facts_give_the_same_findings_and_drift_shows_what_changed() {
         return;
     }
     let dir = tempfile::tempdir().expect("a directory");
-    let server = Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).start().expect("starts");
+    let server = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).start().expect("starts");
     server.sql("CREATE DATABASE demo; CREATE TABLE demo.t (a INT) ENCRYPTION='Y'").expect("data");
     let (before, after) = (dir.path().join("before.json"), dir.path().join("after.json"));
     let live = Audit::live_with(&server, &["--save", before.to_str().expect("ASCII")]);
     has_its_schema(&serde_json::from_slice(&fs::read(&before).expect("facts")).expect("JSON"), "facts-1");
-    let replayed = Audit::of(["--facts", before.to_str().expect("ASCII")]);
+    let replayed = Audit::run(["--facts", before.to_str().expect("ASCII")]);
     let statuses = |audit: &Audit| -> Vec<String> {
         let all = audit.json["findings"].as_array().expect("a list");
         all.iter().map(|f| format!("{} {} {}", f["id"], f["artefact"], f["status"])).collect()
@@ -95,7 +95,7 @@ fn saved_facts_give_the_same_findings_and_drift_shows_what_changed() {
     assert_eq!(output.status.code(), Some(3));
 
     let with_baseline =
-        Audit::of(["--facts", after.to_str().expect("ASCII"), "--baseline", before.to_str().expect("ASCII")]);
+        Audit::run(["--facts", after.to_str().expect("ASCII"), "--baseline", before.to_str().expect("ASCII")]);
     with_baseline.fails("ev-drift", "opened");
 }
 
@@ -118,7 +118,7 @@ fn a_fleet_reports_every_server_and_those_it_cannot_reach() {
     ]
     .concat();
     fs::write(&fleet, text).expect("written");
-    let audit = Audit::of([Path::new("--fleet"), &fleet]);
+    let audit = Audit::run([Path::new("--fleet"), &fleet]);
     let servers = audit.json["servers"].as_array().expect("a list");
     let named: Vec<_> = servers.iter().map(|s| (s["target"].as_str().unwrap_or(""), s["error"].is_null())).collect();
     assert_eq!(named, [("db1", true), ("db2", true), ("gone", false)]);
@@ -255,7 +255,7 @@ fn all_encrypted_and_the_rest_waived_has_a_green_headline() {
     let save = ["--deep", "--client-name", "localhost", "--save", saved.to_str().expect("ASCII")];
     assert_eq!(Audit::live_with(&server, &save).json["verdict"]["tone"], "bad");
 
-    Ended::of(&server, "run", &["--purge-binlogs"]).is_done();
+    Ended::run(&server, "run", &["--purge-binlogs"]).is_done();
     let audit = Audit::live_with(&server, &save);
     let waivers = dir.path().join("waivers.toml");
     fs::write(&waivers, waivers_for(&audit)).expect("written");
@@ -272,8 +272,8 @@ fn all_encrypted_and_the_rest_waived_has_a_green_headline() {
     has_its_schema(&json, "audit-1");
     assert_eq!(json["verdict"]["tone"], "good", "{}", json["verdict"]);
     let sentence = json["verdict"]["sentence"].as_str().expect("a sentence");
-    let words = "Beyond what is waived, nothing readable was found, neither on the disk nor on the network.";
-    assert_eq!(sentence, words);
+    let message = "Beyond what is waived, nothing readable was found, neither on the disk nor on the network.";
+    assert_eq!(sentence, message);
     assert!(judged("html").contains(&format!("<p class=\"verdict good\">{sentence}</p>")));
     assert!(judged("table").split_whitespace().collect::<Vec<_>>().join(" ").contains(sentence));
     let clear = |row: &&Value| row["artefact"] == "system tablespace (ibdata1)" && row["state"] == "absent";

@@ -13,19 +13,19 @@ use tempfile::TempDir;
 use crate::support::sealant;
 
 /// A MySQL whose account proves itself by the password itself, and files beside it.
-struct Place {
+struct Setup {
     server: Server,
     dir: TempDir,
 }
 
-impl Place {
+impl Setup {
     fn new() -> Option<Self> {
         require(Kind::MySql97)?;
         let server = Server::builder(Kind::MySql97).start().expect("MySQL 9.7 starts");
         server.sql("CREATE USER far@'%' IDENTIFIED WITH caching_sha2_password BY 'Far-secret-1'").expect("made");
-        let place = Self { server, dir: tempfile::tempdir().expect("a directory") };
-        place.file("pw", "Far-secret-1\n");
-        Some(place)
+        let setup = Self { server, dir: tempfile::tempdir().expect("a directory") };
+        setup.file("pw", "Far-secret-1\n");
+        Some(setup)
     }
 
     fn file(&self, name: &str, text: &str) -> PathBuf {
@@ -75,73 +75,73 @@ fn proposed(said: &str) -> String {
 
 #[test]
 fn a_password_is_given_to_a_server_that_is_known() {
-    let Some(place) = Place::new() else { return };
+    let Some(setup) = Setup::new() else { return };
     for verb in [&AUDIT[..], &["keys"], &["encrypt", "plan"], &["rotate", "plan", "--master-key"]] {
-        let refused = place.cold(verb, &[]);
+        let refused = setup.cold(verb, &[]);
         assert_eq!(refused.status.code(), Some(1), "{verb:?}: {}", said(&refused));
         assert!(said(&refused).contains("nothing shows that whoever answers is the server"), "{}", said(&refused));
         assert!(said(&refused).contains("log in through the server's socket"), "{}", said(&refused));
     }
-    let hex = proposed(&said(&place.cold(&AUDIT, &[])));
+    let hex = proposed(&said(&setup.cold(&AUDIT, &[])));
     let [known, other] = [hex.clone(), "0".repeat(64)];
-    for safe in [["--tls-fingerprint", &known], ["--tls-ca", &place.ca()]] {
-        let audit = place.cold(&AUDIT, &safe);
+    for safe in [["--tls-fingerprint", &known], ["--tls-ca", &setup.ca()]] {
+        let audit = setup.cold(&AUDIT, &safe);
         assert_eq!(audit.status.code(), Some(0), "{safe:?}: {}", said(&audit));
     }
-    let risky = place.cold(&AUDIT, &["--insecure-password-to-unverified-server"]);
+    let risky = setup.cold(&AUDIT, &["--insecure-password-to-unverified-server"]);
     assert_eq!(risky.status.code(), Some(0), "{}", said(&risky));
-    let mistaken = place.cold(&AUDIT, &["--tls-fingerprint", &other]);
+    let mistaken = setup.cold(&AUDIT, &["--tls-fingerprint", &other]);
     assert_eq!(mistaken.status.code(), Some(1));
     assert!(said(&mistaken).contains(&format!("its fingerprint is {hex}")), "{}", said(&mistaken));
-    let wrong = place.cold(&AUDIT, &["--tls-fingerprint", "da39a3ee"]);
+    let wrong = setup.cold(&AUDIT, &["--tls-fingerprint", "da39a3ee"]);
     assert_eq!(wrong.status.code(), Some(2), "{}", said(&wrong));
 
-    place.server.sql("FLUSH PRIVILEGES").expect("forgotten");
+    setup.server.sql("FLUSH PRIVILEGES").expect("forgotten");
     let member =
-        format!("[[server]]\nurl = \"{}\"\npassword-file = \"pw\"\ntls-fingerprint = [\"{hex}\"]\n", place.url());
+        format!("[[server]]\nurl = \"{}\"\npassword-file = \"pw\"\ntls-fingerprint = [\"{hex}\"]\n", setup.url());
     let fleet =
-        sealant().args(AUDIT).arg("--fleet").arg(place.file("fleet.toml", &member)).output().expect("it starts");
+        sealant().args(AUDIT).arg("--fleet").arg(setup.file("fleet.toml", &member)).output().expect("it starts");
     assert_eq!(fleet.status.code(), Some(0), "{}", said(&fleet));
 }
 
 #[test]
 fn what_an_option_file_demands_is_done_or_refused() {
-    let Some(place) = Place::new() else { return };
-    let (code, text) = place.with_options("ssl-verify-server-cert");
+    let Some(setup) = Setup::new() else { return };
+    let (code, text) = setup.with_options("ssl-verify-server-cert");
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("nothing shows that whoever answers is the server"), "{text}");
-    let (ca, hex) = (place.ca(), proposed(&text.replace("--tls-ca", "")));
-    let (code, text) = place.with_options(&format!("ssl-ca={ca}"));
+    let (ca, hex) = (setup.ca(), proposed(&text.replace("--tls-ca", "")));
+    let (code, text) = setup.with_options(&format!("ssl-ca={ca}"));
     assert_eq!(code, Some(0), "{text}");
-    let (code, text) = place.with_options(&format!("ssl-ca={ca}\nssl-verify-server-cert=1"));
+    let (code, text) = setup.with_options(&format!("ssl-ca={ca}\nssl-verify-server-cert=1"));
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("server certificate is not for 127.0.0.1"), "{text}");
-    let (code, text) = place.with_options(&format!("ssl-fp={hex}\nssl-verify-server-cert"));
+    let (code, text) = setup.with_options(&format!("ssl-fp={hex}\nssl-verify-server-cert"));
     assert_eq!(code, Some(0), "{text}");
-    let (code, text) = place.with_options(&format!("ssl-ca={ca}\ntls-version=TLSv1.2"));
+    let (code, text) = setup.with_options(&format!("ssl-ca={ca}\ntls-version=TLSv1.2"));
     assert_eq!(code, Some(0), "{text}");
     for refused in ["ssl-crl=/x", "tls-version=TLSv1.1", "ssl-fp=da39a3ee5e6b4b0d3255bfef95601890afd80709"] {
-        let (code, text) = place.with_options(refused);
+        let (code, text) = setup.with_options(refused);
         assert_eq!(code, Some(1), "{text}");
         assert!(text.contains("my.cnf:2: "), "{text}");
     }
     // OpenSSL finds authorities in a directory by names that it makes of their hash.
-    let directory = place.dir.path().join("authorities");
+    let directory = setup.dir.path().join("authorities");
     fs::create_dir(&directory).expect("made");
-    let (code, text) = place.with_options(&format!("ssl-capath={}", directory.display()));
+    let (code, text) = setup.with_options(&format!("ssl-capath={}", directory.display()));
     assert_eq!(code, Some(1), "nobody is trusted: {text}");
     fs::copy(&ca, directory.join("0a1b2c3d.0")).expect("copied");
-    let (code, text) = place.with_options(&format!("ssl-capath={}", directory.display()));
+    let (code, text) = setup.with_options(&format!("ssl-capath={}", directory.display()));
     assert_eq!(code, Some(0), "{text}");
-    let (code, text) = place.with_options(&format!("ssl-ca={ca}\nssl-cipher=AES128-SHA"));
+    let (code, text) = setup.with_options(&format!("ssl-ca={ca}\nssl-cipher=AES128-SHA"));
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("ssl-cipher is not followed"), "{text}");
 }
 
 #[test]
 fn an_audit_that_saw_little_says_so_last() {
-    let Some(place) = Place::new() else { return };
-    let output = place.cold(&AUDIT, &["--tls-ca", &place.ca()]);
+    let Some(setup) = Setup::new() else { return };
+    let output = setup.cold(&AUDIT, &["--tls-ca", &setup.ca()]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let last = text.trim_end().rsplit("\n\n").next().unwrap_or_default().replace('\n', " ");

@@ -23,7 +23,7 @@ struct Judged {
 
 impl Judged {
     #[track_caller]
-    fn of(file: &Path, more: &[&str]) -> Self {
+    fn run(file: &Path, more: &[&str]) -> Self {
         let output =
             sealant().args(["luks", "audit", "--format", "json"]).arg(file).args(more).output().expect("it starts");
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -53,7 +53,7 @@ fn the_contract_for_scripts() {
     let dir = tempfile::tempdir().expect("a directory");
     let backup = unpack(&dir, "rotate-backup");
     let after = unpack(&dir, "rotate-after");
-    let judged = Judged::of(&backup, &["--backup-of", after.to_str().expect("ASCII")]);
+    let judged = Judged::run(&backup, &["--backup-of", after.to_str().expect("ASCII")]);
     assert_eq!(judged.json["schema"], "sealant.luks/1");
     assert_eq!(judged.json["readable"], "yes");
     assert_eq!(judged.codes(), ["backup-stale", "kdf-weak", "key-128", "one-slot"]);
@@ -69,20 +69,20 @@ fn the_contract_for_scripts() {
 fn the_exit_code_follows_the_threshold() {
     let dir = tempfile::tempdir().expect("a directory");
     let good = unpack(&dir, "luks2-good");
-    assert_eq!(Judged::of(&good, &[]).code, 0);
+    assert_eq!(Judged::run(&good, &[]).code, 0);
     let modest = unpack(&dir, "luks2-pbkdf2-1m");
-    assert_eq!(Judged::of(&modest, &[]).code, 0);
-    assert_eq!(Judged::of(&modest, &["--fail-on", "low"]).code, 3);
+    assert_eq!(Judged::run(&modest, &[]).code, 0);
+    assert_eq!(Judged::run(&modest, &["--fail-on", "low"]).code, 3);
     let plain = unpack(&dir, "not-luks-ext4");
-    assert_eq!((Judged::of(&plain, &[]).code, Judged::of(&plain, &["--fail-on", "never"]).code), (3, 0));
-    assert_eq!(Judged::of(&plain, &[]).json["findings"][0]["severity"], "-");
+    assert_eq!((Judged::run(&plain, &[]).code, Judged::run(&plain, &["--fail-on", "never"]).code), (3, 0));
+    assert_eq!(Judged::run(&plain, &[]).json["findings"][0]["severity"], "-");
 }
 
 #[test]
 fn sizes_of_the_disk_count_where_they_are_given() {
     let dir = tempfile::tempdir().expect("a directory");
     let plain_iv = unpack(&dir, "luks1-xts-plain");
-    let has = |more: &[&str], code: &str| Judged::of(&plain_iv, more).codes().contains(&code);
+    let has = |more: &[&str], code: &str| Judged::run(&plain_iv, more).codes().contains(&code);
     assert!(has(&[], "iv-32bit") && !has(&[], "iv-32bit-wrap") && !has(&[], "sector-512"));
     assert!(has(&["--device-bytes", "3298534883328"], "iv-32bit-wrap"));
     // The data begins at 2 MiB: exactly 2^32 sectors do not repeat an IV yet.
@@ -194,7 +194,7 @@ impl Begun {
         let header = desk.path(self.header);
         let dump = Command::new("cryptsetup").args(["luksDump", "--dump-json-metadata"]).arg(&header).output();
         let dump: Value = serde_json::from_slice(&dump.expect("it runs").stdout).expect("cryptsetup reads it");
-        let judged = Judged::of(&header, &[]);
+        let judged = Judged::run(&header, &[]);
         let damage: Vec<_> = judged.codes().into_iter().filter(|code| code.contains("header-")).collect();
         assert!(damage.iter().all(|code| *code == "detached-header"), "{} {at}: {damage:?}", self.arguments);
         let found = &judged.json["header"];
@@ -269,7 +269,7 @@ fn parts_at_work(header: &Path) -> usize {
             .as_array()
             .into_iter()
             .flatten()
-            .any(|own| own.as_str().is_some_and(|own| own.starts_with(flag)))
+            .any(|current| current.as_str().is_some_and(|current| current.starts_with(flag)))
     };
     let segments = json["segments"].as_object().into_iter().flatten().map(|(_, segment)| segment);
     let live: Vec<&Value> = segments.filter(|segment| !flagged(segment, "backup-")).collect();
@@ -292,7 +292,7 @@ fn headers_that_cryptsetup_writes() {
             .output()
             .expect("cryptsetup runs (`make servers` installs it)");
         assert!(made.status.success(), "{parameters}: {}", String::from_utf8_lossy(&made.stderr));
-        let judged = Judged::of(&image, &[]);
+        let judged = Judged::run(&image, &[]);
         let mut wanted = [*wanted, &["kdf-weak", "one-slot"]].concat();
         wanted.sort_unstable();
         assert_eq!(judged.codes(), wanted, "{parameters}: {:#}", judged.json["findings"]);

@@ -80,7 +80,7 @@ fn the_finding_of_cbc_is_of_the_figures_in_the_record() {
 }
 
 #[test]
-fn mistakes_are_told_before_anything_is_measured() {
+fn mistakes_are_reported_before_anything_is_measured() {
     let dir = tempfile::tempdir().expect("room");
     let image = dir.path().join("image");
     std::fs::write(&image, vec![7; 40 << 20]).expect("room");

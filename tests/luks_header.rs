@@ -41,7 +41,7 @@ fn wipe(image: &Path, from: u64, bytes: usize) {
 }
 
 #[test]
-fn a_backup_is_cryptsetups_own_private_and_tied_to_its_volume() {
+fn a_backup_is_as_cryptsetups_private_and_tied_to_its_volume() {
     for kind in ["luks1", "luks2"] {
         let desk = Desk::new();
         let (image, ours, theirs) = (desk.volume("image", kind), desk.path("ours"), desk.path("theirs"));
@@ -64,7 +64,7 @@ fn a_backup_is_cryptsetups_own_private_and_tied_to_its_volume() {
 }
 
 #[test]
-fn a_backup_from_before_a_key_change_is_stale_and_still_opens_with_the_dead_key() {
+fn a_backup_from_before_a_key_change_is_stale_and_opens_with_the_dead_key() {
     let desk = Desk::new();
     let (image, backup) = (desk.volume("image", "luks2"), desk.path("backup"));
     ends(&header(&["backup", text(&image), text(&backup)]), 0);

@@ -89,7 +89,7 @@ fn the_disk_is_read_and_nothing_is_changed() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     let desk = Desk::new();
     let gone = text(&desk.path("gone")).to_owned();
     let file = at_rest(&desk);

@@ -148,7 +148,7 @@ fn power_cut(what: &str) {
 
 #[test]
 #[ignore = "minutes in an emulated machine; `make soak` runs it"]
-fn a_power_cut_half_way_is_resumed() {
+fn a_power_cut_in_the_middle_is_resumed() {
     power_cut("part");
 }
 

@@ -54,9 +54,9 @@ impl Host {
     }
 
     fn args(&self) -> Vec<&str> {
-        let place = ["luks", "key", "rotate", text(&self.image), "--key-file", text(&self.key)];
+        let location = ["luks", "key", "rotate", text(&self.image), "--key-file", text(&self.key)];
         let backups = ["--backups", text(&self.backups), "--pbkdf2-iterations", QUICK, "--yes"];
-        [&place[..], &backups[..]].concat()
+        [&location[..], &backups[..]].concat()
     }
 
     fn rotate(&self) -> Output {
@@ -114,7 +114,7 @@ fn a_rotated_key_opens_and_the_old_one_does_not() {
 }
 
 #[test]
-fn backups_that_the_old_key_still_opens_are_named() {
+fn backups_that_the_old_key_opens_are_named() {
     let host = Host::new("luks2");
     let old = host.backups.join("of-last-year");
     ends(&sealant().args(["luks", "header", "backup", text(&host.image), text(&old)]).output().expect("it starts"), 0);
@@ -242,8 +242,8 @@ fn keys_are_listed_and_added() {
     assert!(ends(&list(&old), 0).contains("k1: opens slot 0"));
     assert!(ends(&list(&new), 3).contains("k2: opens nothing"));
     let add = |by: &Path| {
-        let place = ["luks", "key", "add", text(&host.image), "--key-file", text(by)];
-        let args = [&place[..], &["--new-key-file", text(&new), "--pbkdf2-iterations", QUICK]].concat();
+        let location = ["luks", "key", "add", text(&host.image), "--key-file", text(by)];
+        let args = [&location[..], &["--new-key-file", text(&new), "--pbkdf2-iterations", QUICK]].concat();
         sealant().args(args).output().expect("it starts")
     };
     assert!(ends(&add(&host.desk.key("wrong")), 1).contains("no key slot"));

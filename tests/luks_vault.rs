@@ -149,8 +149,8 @@ fn a_key_comes_from_vault_exactly_or_not_at_all() {
     refused(wrong.ask(&address, "secret/data/disk", &[]), "holds no Vault token");
 
     // Others than the one that the authority vouches for are told nothing.
-    let stranger = Authority::create(&desk.path("stranger")).expect("openssl");
-    for (authority, name) in [(&stranger, "IP:127.0.0.1"), (&authority, "DNS:elsewhere.example")] {
+    let unknown = Authority::create(&desk.path("stranger")).expect("openssl");
+    for (authority, name) in [(&unknown, "IP:127.0.0.1"), (&authority, "DNS:elsewhere.example")] {
         let other = Vault::start(Some(tls(authority, "other", name)));
         let output = client.ask(&format!("https://127.0.0.1:{}", other.port), "secret/data/disk", &["--wait", "3"]);
         refused(output, "certificate");

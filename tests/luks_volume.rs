@@ -109,7 +109,7 @@ fn what_is_not_blank_is_refused_and_left_alone() {
 }
 
 #[test]
-fn mistakes_are_told_before_anything_is_touched() {
+fn mistakes_are_reported_before_anything_is_touched() {
     let blank = Blank::new();
     let missing = blank.format(&["--yes"]);
     assert!(ends(&missing, 1).contains("No such file"), "no key");
@@ -139,7 +139,7 @@ fn mistakes_are_told_before_anything_is_touched() {
 }
 
 #[test]
-fn a_header_is_not_opened_as_its_own_data() {
+fn a_header_is_not_opened_as_data() {
     let desk = Desk::new();
     let (header, data, key) = (desk.path("header"), desk.path("data"), desk.key("k1"));
     File::create(&data).expect("room").set_len(20 << 20).expect("room");

@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use harness::{KeyringPlace, Kind, Server, ServerBuilder, require};
+use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
 use serde_json::Value;
 
 use crate::support::encryption::{Ended, MYSQL_TABLES, SUMS, files_with_marker, holds_marker};
@@ -32,11 +32,11 @@ const TABLES_57: &str = "CREATE DATABASE shop; USE shop;
 const SUMS_57: &str = "CHECKSUM TABLE shop.t, shop.zip, shop.parts, shop.old, `a-b/c`.`it's \"odd\"`, `a-b/c`.`ünï`";
 
 fn server_57() -> ServerBuilder {
-    Server::builder(Kind::MySql57).keyring(KeyringPlace::Beside).option("--log-bin=binlog")
+    Server::builder(Kind::MySql57).keyring(KeyringLocation::Beside).option("--log-bin=binlog")
 }
 
 fn server_80() -> ServerBuilder {
-    Server::builder(Kind::MySql80).keyring(KeyringPlace::Beside).option("--log-bin=binlog")
+    Server::builder(Kind::MySql80).keyring(KeyringLocation::Beside).option("--log-bin=binlog")
 }
 
 fn start(builder: ServerBuilder, tables: &str) -> Server {
@@ -71,7 +71,7 @@ fn the_tables_of_a_5_7_are_encrypted_and_the_rest_is_named() {
     let before = server.sql(&format!("SET NAMES utf8; {SUMS_57}")).expect("sums");
     assert!(!leaks_57(server.datadir()).is_empty());
 
-    let planned = Ended::of(&server, "plan", &[]);
+    let planned = Ended::run(&server, "plan", &[]);
     assert_eq!(planned.code, 0, "{}", planned.stderr);
     for table in ["shop.t", "shop.zip", "shop.parts", "shop.old", "a-b/c.it's \"odd\"", "a-b/c.ünï"] {
         assert!(planned.steps().contains(&format!("table {table}").as_str()), "{table}: {:?}", planned.steps());
@@ -81,7 +81,7 @@ fn the_tables_of_a_5_7_are_encrypted_and_the_rest_is_named() {
     }
 
     let option_file = server.option_file();
-    let ended = Ended::of(&server, "run", &["--option-file", option_file.to_str().expect("ASCII")]);
+    let ended = Ended::run(&server, "run", &["--option-file", option_file.to_str().expect("ASCII")]);
     ended.is_done();
     assert_eq!(server.sql(&format!("SET NAMES utf8; {SUMS_57}")).expect("sums"), before);
     assert_eq!(leaks_57(server.datadir()), Vec::<PathBuf>::new());
@@ -89,7 +89,7 @@ fn the_tables_of_a_5_7_are_encrypted_and_the_rest_is_named() {
     assert!(options.contains("innodb_change_buffering = none"), "{options}");
     assert_eq!(server.value("SELECT @@innodb_max_dirty_pages_pct").expect("a value"), "75.000000");
 
-    let again = Ended::of(&server, "run", &[]);
+    let again = Ended::run(&server, "run", &[]);
     again.is_done();
     assert_eq!(again.steps(), ["keyring"], "{}", again.report);
 }
@@ -99,7 +99,7 @@ fn a_full_text_index_of_5_7_is_said_to_stay_clear() {
     let Some(_) = require(Kind::MySql57) else { return };
     let tables = "CREATE DATABASE d; CREATE TABLE d.words (id INT PRIMARY KEY, b TEXT, FULLTEXT(b))";
     let server = start(server_57(), tables);
-    let ended = Ended::of(&server, "run", &["--option-file", server.option_file().to_str().expect("ASCII")]);
+    let ended = Ended::run(&server, "run", &["--option-file", server.option_file().to_str().expect("ASCII")]);
     ended.is_done();
     let index = |artefact: &&str| artefact.starts_with("d/FTS_");
     assert!(ended.artefacts(false).iter().any(index), "{}", ended.report["leftovers"]);
@@ -111,7 +111,7 @@ fn a_full_text_index_of_5_7_is_said_to_stay_clear() {
 fn without_its_option_file_a_5_7_is_not_done() {
     let Some(_) = require(Kind::MySql57) else { return };
     let server = start(server_57(), "CREATE DATABASE d; CREATE TABLE d.t (id INT)");
-    let ended = Ended::of(&server, "run", &[]);
+    let ended = Ended::run(&server, "run", &[]);
     assert_eq!(ended.artefacts(true), ["innodb_change_buffering"], "{}", ended.report["leftovers"]);
     assert_ne!(ended.code, 0);
 }
@@ -145,10 +145,10 @@ fn keys_of_a_5_7_are_listed_and_rotated() {
 #[test]
 fn an_8_0_is_encrypted_everywhere_with_a_component_and_with_a_plug_in() {
     let Some(_) = require(Kind::MySql80) else { return };
-    for builder in [server_80(), server_80().keyring_plugin(KeyringPlace::Beside)] {
+    for builder in [server_80(), server_80().keyring_plugin(KeyringLocation::Beside)] {
         let server = start(builder.option("--innodb-flush-log-at-trx-commit=2"), MYSQL_TABLES);
         let before = server.sql(&format!("SET NAMES utf8; {SUMS}")).expect("sums");
-        let ended = Ended::of(&server, "run", &["--purge-binlogs"]);
+        let ended = Ended::run(&server, "run", &["--purge-binlogs"]);
         ended.is_done();
         assert_eq!(server.sql(&format!("SET NAMES utf8; {SUMS}")).expect("sums"), before);
         assert_eq!(files_with_marker(server.datadir()), Vec::<PathBuf>::new());
@@ -161,7 +161,7 @@ fn an_8_0_is_encrypted_everywhere_with_a_component_and_with_a_plug_in() {
 fn keys_of_an_8_0_are_rotated() {
     let Some(_) = require(Kind::MySql80) else { return };
     let options = ["--innodb-redo-log-encrypt=ON", "--innodb-undo-log-encrypt=ON", "--binlog-encryption=ON"];
-    for builder in [server_80(), server_80().keyring_plugin(KeyringPlace::Beside)] {
+    for builder in [server_80(), server_80().keyring_plugin(KeyringLocation::Beside)] {
         let builder = builder.options(options).option("--default-table-encryption=ON");
         let at =
             Rotating::on(start(builder, "CREATE DATABASE d; CREATE TABLE d.t (id INT); INSERT INTO d.t VALUES (1)"));
@@ -243,8 +243,8 @@ fn a_directory_moves_under_other_keys_and_its_server_starts_on_it() {
         source.sql("SET GLOBAL innodb_fast_shutdown = 0").expect("set");
         source.stop().expect("it stops");
         let keyring = source.dir().join("keyring");
-        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-        let (into, keys) = (place.path().join("data"), place.path().join("keys"));
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        let (into, keys) = (directory.path().join("data"), directory.path().join("keys"));
         let receiving = Receiving::begin(&into, &["--rekey", keys.to_str().expect("ASCII")]);
         // 5.7 makes a new log where there is none, and its own holds wrapped keys.
         let keys_of_source = ["--keyring", keyring.to_str().expect("ASCII")];
@@ -256,7 +256,7 @@ fn a_directory_moves_under_other_keys_and_its_server_starts_on_it() {
         assert_eq!(code, 0, "{stderr}");
         Proof::mysql(&[&into], Some(&keys)).is_complete();
         let builder = Server::builder(kind).option("--log-bin=binlog").datadir_seed(&into);
-        let server = builder.keyring(KeyringPlace::Path(keys)).start().expect("it starts on what arrived");
+        let server = builder.keyring(KeyringLocation::Path(keys)).start().expect("it starts on what arrived");
         assert_ne!(server.value("SELECT COUNT(*) FROM d.enc").expect("a count"), "0");
         assert_ne!(server.value("SELECT COUNT(*) FROM d.pack").expect("a count"), "0");
     }
@@ -273,7 +273,7 @@ fn directories_are_audited_by_their_bytes() {
         let keyring = server.dir().join("keyring");
         let datadir = server.datadir().to_str().expect("ASCII");
         let more = ["--deep", "--no-host", "--offline", datadir, "--keyring-copy", keyring.to_str().expect("ASCII")];
-        let audit = Audit::of(more);
+        let audit = Audit::run(more);
         audit.fails("rest-table-plaintext", "d/plain.ibd");
         let clear: Vec<&Value> = audit.findings("rest-table-plaintext");
         let accused =
@@ -297,12 +297,12 @@ fn a_mariadb_11_4_is_encrypted_proven_and_audited() {
     server.sql(rows).expect("rows");
     let option_file = server.option_file();
     let more = ["--option-file", option_file.to_str().expect("ASCII"), "--purge-binlogs"];
-    let first = Ended::of(&server, "run", &more);
+    let first = Ended::run(&server, "run", &more);
     assert_eq!(first.failures(), "", "{}", first.stderr);
     server.restart_with(&[]).expect("it starts anew");
-    let planned = Ended::of(&server, "plan", &["--purge-binlogs"]);
+    let planned = Ended::run(&server, "plan", &["--purge-binlogs"]);
     assert!(planned.steps().contains(&"purge binary logs"), "{:?}", planned.steps());
-    Ended::of(&server, "run", &more).is_done();
+    Ended::run(&server, "run", &more).is_done();
     let logs = server.sql("SHOW BINARY LOGS").expect("a list");
     assert!(!logs.contains("mbin.000001") && !logs.contains("mbin.000002"), "{logs}");
     assert_eq!(server.value("SELECT COUNT(*) FROM d.t").expect("a count"), "900");

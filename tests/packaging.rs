@@ -130,7 +130,7 @@ fn units() -> Vec<(String, Vec<(String, String)>)> {
 }
 
 #[test]
-fn units_have_directories_of_their_own_and_sockets_for_a_group() {
+fn units_have_private_directories_and_sockets_for_a_group() {
     let units = units();
     assert_eq!(units.len(), 4);
     for (unit, settings) in &units {
@@ -153,7 +153,8 @@ fn units_have_directories_of_their_own_and_sockets_for_a_group() {
 #[test]
 fn the_near_ends_units_leave_alone_what_is_roots() {
     let Some(machine) = Machine::new() else { return };
-    let packaged = |machine: Machine, file: &str, place: &str| machine.file(&top().join("packaging").join(file), place);
+    let packaged =
+        |machine: Machine, file: &str, location: &str| machine.file(&top().join("packaging").join(file), location);
     let machine = machine.systemd().disk(16).expect("room").program(Path::new(BINARY), "/usr/bin/sealant");
     let machine = [
         ("systemd/sealant-tunnel-near.service", "/etc/systemd/system/sealant-tunnel-near.service"),
@@ -162,7 +163,7 @@ fn the_near_ends_units_leave_alone_what_is_roots() {
         ("examples/tunnel-near.env", "/etc/sealant/tunnel-near.env"),
     ]
     .into_iter()
-    .try_fold(machine.expect("room"), |machine, (file, place)| packaged(machine, file, place));
+    .try_fold(machine.expect("room"), |machine, (file, location)| packaged(machine, file, location));
     let ran = machine.expect("room").run(include_str!("vm/tunnel-near.sh")).expect("it runs");
     assert!(ran.status == 0 && ran.log.ends_with("finished\n"), "{}: {}", ran.status, ran.log);
 }

@@ -101,7 +101,7 @@ fn is(found: &[(String, String, String)], check: &str, expected: &[(&str, &str)]
 }
 
 #[test]
-fn a_killed_5_7_is_healthy_and_its_leak_is_told() {
+fn a_killed_5_7_is_healthy_and_its_leak_is_reported() {
     let directory = data_directory(&FILES_57);
     let found = proof(directory.path(), "percona57-plugin-file");
     found.is_complete();
@@ -123,7 +123,7 @@ fn a_killed_5_7_is_healthy_and_its_leak_is_told() {
 }
 
 #[test]
-fn an_8_0_with_its_own_encryption_is_healthy() {
+fn an_encrypted_8_0_is_healthy() {
     let directory = data_directory(&FILES_80);
     let found = proof(directory.path(), "percona80-plugin-file");
     found.is_complete();
@@ -234,8 +234,8 @@ fn with_another_keyring_nothing_is_damaged_and_nothing_clear() {
 }
 
 #[test]
-fn builds_of_ones_own_are_proven() {
-    for kind in Kind::builds_of_ones_own() {
+fn custom_builds_are_proven() {
+    for kind in Kind::custom_builds() {
         if require(kind).is_none() {
             continue;
         }

@@ -229,16 +229,19 @@ fn verify_names_links_that_lead_out_and_does_not_follow_them() {
         };
         (names("files"), names("errors"), output.status.code())
     };
-    let own = ["m.ibd", "t.ibd", "y.MAD"].map(str::to_owned);
+    let current = ["m.ibd", "t.ibd", "y.MAD"].map(str::to_owned);
     let (files, errors, code) = verify(&[&root]);
-    assert_eq!((files.as_slice(), errors, code), (&own[..], vec!["far.ibd".to_owned(), "moved".to_owned()], Some(1)));
+    assert_eq!(
+        (files.as_slice(), errors, code),
+        (&current[..], vec!["far.ibd".to_owned(), "moved".to_owned()], Some(1))
+    );
     let (files, errors, code) = verify(&[&root, outside.path()]);
     assert_eq!((files.len(), errors.len(), code), (5, 0, Some(4)), "{files:?}");
     // Who names a link means what it leads to.
     let (files, errors, _) = verify(&[&root.join("demo/far.ibd")]);
     assert_eq!((files, errors.len()), (vec!["far.ibd".to_owned()], 0));
     symlink(&root, dir.path().join("link")).expect("linked");
-    assert_eq!(verify(&[&dir.path().join("link")]).0, own);
+    assert_eq!(verify(&[&dir.path().join("link")]).0, current);
 }
 
 #[test]

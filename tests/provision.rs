@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use harness::certs::{Authority, Profile};
-use harness::{KeyringPlace, Kind, Server, ServerBuilder, TlsFiles, limit, require, wait_until};
+use harness::{KeyringLocation, Kind, Server, ServerBuilder, TlsFiles, limit, require, wait_until};
 use tempfile::TempDir;
 
 use crate::support::moving::Receiving;
 use crate::support::sealant;
-use crate::support::still::{Load, Volume, options, prepare};
+use crate::support::unchanged::{Load, Volume, options, prepare};
 
 /// Certificates, passwords and received copies.
 struct Desk {
@@ -97,7 +97,7 @@ fn an_encrypted_mysql_gets_a_replica() {
     let desk = Desk::new();
     let builder = |keyring: &str| {
         let encrypted = ["--innodb-redo-log-encrypt=ON", "--innodb-undo-log-encrypt=ON", "--binlog-encryption=ON"];
-        let keyring = KeyringPlace::Path(desk.path(keyring));
+        let keyring = KeyringLocation::Path(desk.path(keyring));
         Server::builder(Kind::MySql97)
             .options(options(Kind::MySql97))
             .options(encrypted)
@@ -121,7 +121,7 @@ fn an_encrypted_mysql_gets_a_replica() {
     source.sql("FLUSH BINARY LOGS; PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY").expect("purged");
     let later = builder("keyring2").datadir_seed(desk.path("copy")).start().expect("the copy starts");
     refuses(&desk, &source, &later, "has purged the binary logs since the copy");
-    later.sql("CREATE DATABASE of_its_own").expect("written");
+    later.sql("CREATE DATABASE after_join").expect("written");
     refuses(&desk, &source, &later, "has transactions that the source does not have");
     later.sql("RESET BINARY LOGS AND GTIDS").expect("reset");
     refuses(&desk, &source, &later, "there is no position to start from");
@@ -213,11 +213,11 @@ fn a_mariadb_gets_a_replica() {
 
 /// A member of a group of 127.0.0.1.
 fn member(desk: &Desk, port: u16, seeds: &str) -> ServerBuilder {
-    let own = ["--binlog-checksum=NONE", "--report-host=127.0.0.1", "--plugin-load-add=group_replication.so"];
-    let keyring = KeyringPlace::Path(desk.path(&format!("keyring-{port}")));
+    let current = ["--binlog-checksum=NONE", "--report-host=127.0.0.1", "--plugin-load-add=group_replication.so"];
+    let keyring = KeyringLocation::Path(desk.path(&format!("keyring-{port}")));
     let server = Server::builder(Kind::MySql97).options(options(Kind::MySql97)).tls(&desk.tls).keyring(keyring);
     let encrypted = ["--innodb-redo-log-encrypt=ON", "--innodb-undo-log-encrypt=ON", "--binlog-encryption=ON"];
-    server.options(own).options(encrypted).options([
+    server.options(current).options(encrypted).options([
         "--loose-group-replication-group-name=5ea1a1a1-0000-4000-8000-000000000001".to_owned(),
         format!("--loose-group-replication-local-address=127.0.0.1:{port}"),
         format!("--loose-group-replication-group-seeds={seeds}"),

@@ -50,8 +50,8 @@ fn ends(args: &[&str]) -> (Option<i32>, String) {
 }
 
 /// Sends to a receiver that wraps keys anew; both sides' ends.
-fn transfer(source: &Path, into: &Path, own: &Path, more: &[&str]) -> (Output, i32, String) {
-    let receiving = Receiving::begin(into, &["--rekey", text(own)]);
+fn transfer(source: &Path, into: &Path, target_keyring: &Path, more: &[&str]) -> (Output, i32, String) {
+    let receiving = Receiving::begin(into, &["--rekey", text(target_keyring)]);
     let sent = send(source, &receiving.code, more);
     let (code, stderr) = receiving.end();
     (sent, code, stderr)
@@ -61,40 +61,40 @@ fn transfer(source: &Path, into: &Path, own: &Path, more: &[&str]) -> (Output, i
 #[track_caller]
 fn refuses(source: &Path, more: &[&str], reason: &str) {
     let target = directory();
-    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
-    let (sent, code, stderr) = transfer(source, &into, &own, more);
+    let (into, target_keyring) = (target.path().join("into"), target.path().join("keyring"));
+    let (sent, code, stderr) = transfer(source, &into, &target_keyring, more);
     let said = String::from_utf8_lossy(&sent.stderr);
     assert_eq!((sent.status.code(), code), (Some(1), 1), "{said}\n{stderr}");
     assert!(said.contains(reason) && stderr.contains(reason), "{said}\n{stderr}");
-    assert!(!own.exists(), "no key was made");
+    assert!(!target_keyring.exists(), "no key was made");
     assert!(tree(&into).keys().all(|path| path.starts_with(".sealant-staging")));
 }
 
 #[test]
-fn a_server_starts_on_what_arrived_with_its_own_keyring_alone() {
+fn a_server_starts_on_what_arrived_with_only_its_keyring() {
     let Some(_) = require(Kind::MySql97) else { return };
     let (donor, donors_keyring) = donor();
     let target = directory();
-    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
+    let (into, target_keyring) = (target.path().join("into"), target.path().join("keyring"));
     let keys = ["--keyring", text(&donors_keyring), "--compress", "zstd:1"];
-    let (sent, code, stderr) = transfer(donor.datadir(), &into, &own, &keys);
+    let (sent, code, stderr) = transfer(donor.datadir(), &into, &target_keyring, &keys);
     assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
     assert!(stderr.contains("wrapped by INNODBKey-") && stderr.contains("MySQLReplicationKey_"), "{stderr}");
 
     assert!(stderr.contains("-1 and MySQLReplicationKey_"), "{stderr}");
 
     // The joiner's keyring opens all of it, the donor's nothing that is encrypted.
-    Proof::mysql(&[&into], Some(&own)).is_complete();
+    Proof::mysql(&[&into], Some(&target_keyring)).is_complete();
     let with_the_donors = Proof::mysql(&[&into], Some(&donors_keyring));
     for file in ["demo/enc.ibd", "demo/zip.ibd", "general.ibd", "mysql.ibd", "undo_001", "binlog.000001"] {
         assert_eq!(with_the_donors.verdict(file), "missing-key", "{file}");
     }
     let donors_keys = fs::read_to_string(&donors_keyring).expect("a keyring");
-    let own_keys = fs::read_to_string(&own).expect("a keyring");
+    let target_keys = fs::read_to_string(&target_keyring).expect("a keyring");
     let hexadecimal = |text: &str| -> Vec<String> {
         text.split('"').filter(|part| part.len() == 64).map(str::to_ascii_uppercase).collect()
     };
-    let (theirs, ours) = (hexadecimal(&donors_keys), hexadecimal(&own_keys));
+    let (theirs, ours) = (hexadecimal(&donors_keys), hexadecimal(&target_keys));
     assert!(theirs.len() >= 2 && ours.len() == 2);
     assert!(ours.iter().all(|key| !theirs.contains(key)), "a key is in both keyrings");
 
@@ -111,8 +111,8 @@ fn a_server_starts_on_what_arrived_with_its_own_keyring_alone() {
     }
 
     // A real server, with nothing but the joiner's keyring.
-    let own_keys = fs::read(&own).expect("a keyring");
-    let mut joiner = encrypting().datadir_seed(&into).file("keyring", own_keys).start().expect("it starts");
+    let target_keys = fs::read(&target_keyring).expect("a keyring");
+    let mut joiner = encrypting().datadir_seed(&into).file("keyring", target_keys).start().expect("it starts");
     let rows = "SELECT CONCAT_WS(' ', (SELECT COUNT(*) FROM demo.enc), (SELECT COUNT(*) FROM demo.zip),
         (SELECT COUNT(*) FROM demo.inside), (SELECT name FROM demo.enc WHERE id = 7) = REPEAT('row 7 ', 40))";
     assert_eq!(joiner.value(rows).expect("rows"), "800 900 900 1");
@@ -135,10 +135,10 @@ fn what_names_the_donors_keyring_is_written_for_the_joiners() {
     assert!(named.contains(text(&donors_keyring)), "{named}");
     fs::write(at("component_keyring_kmip.cnf"), r#"{"server_addr":"the-donors:5696"}"#).expect("written");
     let target = directory();
-    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
-    let (sent, code, stderr) = transfer(donor.datadir(), &into, &own, &["--keyring", text(&donors_keyring)]);
+    let (into, target_keyring) = (target.path().join("into"), target.path().join("keyring"));
+    let (sent, code, stderr) = transfer(donor.datadir(), &into, &target_keyring, &["--keyring", text(&donors_keyring)]);
     assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
-    let start = format!("component_keyring_file.cnf in the data directory names {} now", text(&own));
+    let start = format!("component_keyring_file.cnf in the data directory names {} now", text(&target_keyring));
     assert!(stderr.contains(&start), "{stderr}");
     assert!(!into.join("component_keyring_kmip.cnf").exists());
     assert_eq!(fs::read(into.join("mysqld.my")).expect("there"), fs::read(at("mysqld.my")).expect("there"));
@@ -152,7 +152,7 @@ fn what_names_the_donors_keyring_is_written_for_the_joiners() {
     assert_eq!(joiner.value(rows).expect("rows"), "800 900");
     let read = joiner
         .value("SELECT STATUS_VALUE FROM performance_schema.keyring_component_status WHERE STATUS_KEY = 'Data_file'");
-    assert_eq!(read.expect("a component"), text(&own));
+    assert_eq!(read.expect("a component"), text(&target_keyring));
     // Without a configuration among the files, what the server needs is said.
     fs::rename(&away, &donors_keyring).expect("ours");
     for name in ["component_keyring_file.cnf", "component_keyring_kmip.cnf"] {
@@ -160,8 +160,8 @@ fn what_names_the_donors_keyring_is_written_for_the_joiners() {
     }
     fs::write(at("mysqld.my"), r#"{"components":"file://component_keyring_kmip"}"#).expect("written");
     let into = target.path().join("other");
-    let (_, code, stderr) = transfer(donor.datadir(), &into, &own, &["--keyring", text(&donors_keyring)]);
-    let start = format!("start the server with component_keyring_file, and \"path\": \"{}\"", text(&own));
+    let (_, code, stderr) = transfer(donor.datadir(), &into, &target_keyring, &["--keyring", text(&donors_keyring)]);
+    let start = format!("start the server with component_keyring_file, and \"path\": \"{}\"", text(&target_keyring));
     assert!(code == 0 && stderr.contains(&start), "{stderr}");
     let components = fs::read_to_string(into.join("mysqld.my")).expect("there");
     assert_eq!(components, "{\"components\":\"file://component_keyring_file\"}\n");
@@ -175,24 +175,24 @@ fn the_keyring_of_a_5_7_directory_is_one_that_5_7_loads() {
     fs::create_dir(source.path().join("demo")).expect("made");
     fs::write(source.path().join("demo/t.ibd"), zstd::decode_all(table.as_slice()).expect("zstd")).expect("written");
     fs::write(source.path().join("demo/t.frm"), [0xfe, 1, 9]).expect("written");
-    let (own, keys) = (target.path().join("keyring"), sample("keyring/synthetic-plugin-file-v1.0"));
+    let (target_keyring, keys) = (target.path().join("keyring"), sample("keyring/synthetic-plugin-file-v1.0"));
     for into in ["one", "other"].map(|name| target.path().join(name)) {
-        let (sent, code, stderr) = transfer(source.path(), &into, &own, &["--keyring", text(&keys)]);
+        let (sent, code, stderr) = transfer(source.path(), &into, &target_keyring, &["--keyring", text(&keys)]);
         assert_eq!((sent.status.code(), code), (Some(0), 0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
-        let start = format!("early-plugin-load=keyring_file.so and keyring_file_data={}", text(&own));
+        let start = format!("early-plugin-load=keyring_file.so and keyring_file_data={}", text(&target_keyring));
         assert!(stderr.contains(&start), "{stderr}");
-        assert!(fs::read(&own).expect("a keyring").starts_with(b"Keyring file version:1.0"));
-        Proof::mysql(&[&into], Some(&own)).is_complete();
+        assert!(fs::read(&target_keyring).expect("a keyring").starts_with(b"Keyring file version:1.0"));
+        Proof::mysql(&[&into], Some(&target_keyring)).is_complete();
         assert_eq!(Proof::mysql(&[&into], Some(&keys)).verdict("demo/t.ibd"), "missing-key");
     }
     // One that 5.7 cannot load is not written to.
-    let (into, own) = (target.path().join("third"), target.path().join("component"));
+    let (into, target_keyring) = (target.path().join("third"), target.path().join("component"));
     let component = br#"{"version":"1.0","elements":[]}"#;
-    fs::write(&own, component).expect("written");
-    let (sent, code, stderr) = transfer(source.path(), &into, &own, &["--keyring", text(&keys)]);
+    fs::write(&target_keyring, component).expect("written");
+    let (sent, code, stderr) = transfer(source.path(), &into, &target_keyring, &["--keyring", text(&keys)]);
     assert_eq!((sent.status.code(), code), (Some(1), 1), "{stderr}");
     assert!(stderr.contains("which MySQL 5.7 does not load"), "{stderr}");
-    assert!(fs::read(&own).expect("there") == component && !into.join("demo").exists());
+    assert!(fs::read(&target_keyring).expect("there") == component && !into.join("demo").exists());
 }
 
 #[test]
@@ -210,11 +210,11 @@ fn keys_that_cannot_be_handed_over_end_the_transfer_before_any_data() {
     fs::copy(&keyring, &inside).expect("copied");
     refuses(donor.datadir(), &["--keyring", text(&keyring)], "leave it out with --exclude");
     let target = directory();
-    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
+    let (into, target_keyring) = (target.path().join("into"), target.path().join("keyring"));
     let keys = ["--keyring", text(&keyring), "--exclude", "keyring-of-the-donor"];
-    let (_, code, stderr) = transfer(donor.datadir(), &into, &own, &keys);
+    let (_, code, stderr) = transfer(donor.datadir(), &into, &target_keyring, &keys);
     assert_eq!(code, 0, "{stderr}");
-    Proof::mysql(&[&into], Some(&own)).is_complete();
+    Proof::mysql(&[&into], Some(&target_keyring)).is_complete();
 }
 
 #[test]
@@ -250,9 +250,9 @@ fn a_transfer_that_was_cut_off_goes_on_with_new_keys_in_every_file() {
     let Some(_) = require(Kind::MySql97) else { return };
     let (donor, keyring) = donor();
     let target = directory();
-    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
+    let (into, target_keyring) = (target.path().join("into"), target.path().join("keyring"));
     // Tries that are cut off: without new keys, then with them.
-    for rekey in [vec![], vec!["--rekey", text(&own)]] {
+    for rekey in [vec![], vec!["--rekey", text(&target_keyring)]] {
         let receiving = Receiving::begin(&into, &rekey);
         let before = journal_bytes(&into);
         let mut sender = support::sealant();
@@ -268,12 +268,12 @@ fn a_transfer_that_was_cut_off_goes_on_with_new_keys_in_every_file() {
     }
     let report = target.path().join("report.json");
     let more = ["--keyring", text(&keyring), "--report", text(&report)];
-    let (sent, code, stderr) = transfer(donor.datadir(), &into, &own, &more);
+    let (sent, code, stderr) = transfer(donor.datadir(), &into, &target_keyring, &more);
     assert_eq!((sent.status.code(), code), (Some(0), 0), "{stderr}");
     let report: serde_json::Value = serde_json::from_slice(&fs::read(report).expect("a report")).expect("JSON");
     assert!(report["kept_bytes"].as_u64().expect("a number") > 5 << 20, "{report}");
     assert!(report["rekeyed_files"].as_u64().expect("a number") >= 8, "{report}");
-    Proof::mysql(&[&into], Some(&own)).is_complete();
+    Proof::mysql(&[&into], Some(&target_keyring)).is_complete();
     assert_eq!(ends(&["verify", "--manifest", text(&into.join("sealant-manifest")), text(&into)]).0, Some(0));
 }
 
@@ -282,13 +282,13 @@ fn the_donors_keys_are_not_taken_for_the_joiners_own() {
     let Some(_) = require(Kind::MySql97) else { return };
     let (donor, donors_keyring) = donor();
     let target = directory();
-    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
-    fs::copy(&donors_keyring, &own).expect("copied");
-    let (_, code, stderr) = transfer(donor.datadir(), &into, &own, &["--keyring", text(&donors_keyring)]);
+    let (into, target_keyring) = (target.path().join("into"), target.path().join("keyring"));
+    fs::copy(&donors_keyring, &target_keyring).expect("copied");
+    let (_, code, stderr) = transfer(donor.datadir(), &into, &target_keyring, &["--keyring", text(&donors_keyring)]);
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(Proof::mysql(&[&into], Some(&donors_keyring)).verdict("demo/enc.ibd"), "missing-key");
     // The next rotation does not fall back to a key that the donor has.
-    let keys = fs::read(&own).expect("a keyring");
+    let keys = fs::read(&target_keyring).expect("a keyring");
     let mut joiner = encrypting().datadir_seed(&into).file("keyring", keys).start().expect("it starts");
     joiner.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("rotated");
     joiner.stop().expect("it stops");
@@ -300,8 +300,8 @@ fn the_donors_keys_are_not_taken_for_the_joiners_own() {
 fn a_commit_that_was_cut_off_is_finished_only_as_it_was_begun() {
     let (source, target) = (directory(), directory());
     fs::write(source.path().join("t.ibd"), b"data").expect("written");
-    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
-    let (_, code, stderr) = transfer(source.path(), &into, &own, &[]);
+    let (into, target_keyring) = (target.path().join("into"), target.path().join("keyring"));
+    let (_, code, stderr) = transfer(source.path(), &into, &target_keyring, &[]);
     assert_eq!(code, 0, "{stderr}");
     // As a kill before the last moves leaves it.
     let staging = into.join(".sealant-staging");
@@ -312,7 +312,8 @@ fn a_commit_that_was_cut_off_is_finished_only_as_it_was_begun() {
         }
         fs::write(staging.join("commit"), mark).expect("written");
     };
-    let finish = || ends(&["receive", "--into", text(&into), "--listen", "127.0.0.1:0", "--rekey", text(&own)]);
+    let finish =
+        || ends(&["receive", "--into", text(&into), "--listen", "127.0.0.1:0", "--rekey", text(&target_keyring)]);
     cut_off("");
     let (code, stderr) = finish();
     assert!(code == Some(1) && stderr.contains("not wrapped by this keyring"), "{stderr}");
@@ -337,26 +338,28 @@ fn what_has_no_wrapped_keys_is_told() {
     // Without anything encrypted there is nothing to do, and no key is made.
     let (source, target) = (directory(), directory());
     fs::write(source.path().join("ibdata1"), b"clear").expect("written");
-    let (into, own) = (target.path().join("into"), target.path().join("keyring"));
-    let (_, code, stderr) = transfer(source.path(), &into, &own, &[]);
+    let (into, target_keyring) = (target.path().join("into"), target.path().join("keyring"));
+    let (_, code, stderr) = transfer(source.path(), &into, &target_keyring, &[]);
     assert_eq!(code, 0, "{stderr}");
     assert!(stderr.contains("nothing was wrapped anew"), "{stderr}");
-    assert!(!own.exists());
+    assert!(!target_keyring.exists());
 }
 
 #[test]
 fn a_keyring_that_cannot_be_used_is_named_before_anyone_sends() {
     let target = directory();
-    let own = target.path().join("keyring");
-    let inside = ends(&["receive", "--into", text(target.path()), "--listen", "127.0.0.1:0", "--rekey", text(&own)]);
+    let target_keyring = target.path().join("keyring");
+    let inside =
+        ends(&["receive", "--into", text(target.path()), "--listen", "127.0.0.1:0", "--rekey", text(&target_keyring)]);
     assert!(inside.0 == Some(1) && inside.1.contains("is inside the target directory"), "{}", inside.1);
     for (content, reason) in [
         (&br#"{"version":"1.0","elements":[{"user":""#[..], "its end is missing"),
         (b"1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n", "a key file of MariaDB"),
     ] {
-        fs::write(&own, content).expect("written");
+        fs::write(&target_keyring, content).expect("written");
         let into = text(target.path()).to_owned() + "/into";
-        let (code, stderr) = ends(&["receive", "--into", &into, "--listen", "127.0.0.1:0", "--rekey", text(&own)]);
+        let (code, stderr) =
+            ends(&["receive", "--into", &into, "--listen", "127.0.0.1:0", "--rekey", text(&target_keyring)]);
         assert_eq!(code, Some(1), "{stderr}");
         assert!(stderr.contains(reason), "{stderr}");
         assert!(!Path::new(&into).exists());

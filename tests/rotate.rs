@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 
-use harness::{KeyringPlace, Kind, Server, require};
+use harness::{KeyringLocation, Kind, Server, require};
 
 use crate::support::Audit;
 use crate::support::chance::number;
@@ -203,7 +203,7 @@ fn missing_privileges_are_named() {
 }
 
 #[test]
-fn servers_that_have_nothing_to_rotate_are_told_what_to_do() {
+fn servers_that_have_nothing_to_rotate_get_advice() {
     if require(Kind::MySql97).is_some() {
         let server = Server::builder(Kind::MySql97).start().expect("MySQL starts");
         let at = Rotating::on(server);
@@ -217,7 +217,7 @@ fn servers_that_have_nothing_to_rotate_are_told_what_to_do() {
         at.server.start().expect("it starts");
         at.run("b.age", &["--master-key"]).refused(1, "is read-only", "\"read_only\": false");
 
-        let server = Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).option("--log-bin=binlog");
+        let server = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).option("--log-bin=binlog");
         let server = server.start().expect("MySQL starts");
         server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT) ENCRYPTION='Y'").expect("made");
         let at = Rotating::on(server);
@@ -233,7 +233,7 @@ fn servers_that_have_nothing_to_rotate_are_told_what_to_do() {
 }
 
 #[test]
-fn a_file_that_the_server_does_not_rewrap_is_told_and_the_run_counts_as_unfinished() {
+fn a_file_that_the_server_does_not_rewrap_is_reported_and_the_run_is_unfinished() {
     let Some(_) = require(Kind::MySql97) else { return };
     let at = Rotating::begin();
     at.server.sql("FLUSH TABLES demo.enc FOR EXPORT").expect("written out");

@@ -82,7 +82,7 @@ fn leftovers(report: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn every_table_of_mysql_gets_a_new_key_of_its_own_while_clients_write() {
+fn every_table_of_mysql_gets_a_new_key_while_clients_write() {
     let Some(_) = require(Kind::MySql97) else { return };
     let at = mysql();
     let sums = at.server.value(SUMS).expect("sums");
@@ -116,7 +116,7 @@ fn every_table_of_mysql_gets_a_new_key_of_its_own_while_clients_write() {
 }
 
 #[test]
-fn a_table_that_stays_locked_is_told_and_done_by_the_next_run() {
+fn a_locked_table_is_reported_and_done_by_the_next_run() {
     let Some(_) = require(Kind::MySql97) else { return };
     let at = mysql();
     let lock = Statements::begin(&at.server, "LOCK TABLES demo.parent READ; DO SLEEP(600)");
@@ -153,7 +153,7 @@ fn a_table_that_stays_locked_is_told_and_done_by_the_next_run() {
 #[test]
 fn killed_at_any_moment_the_same_command_finishes() {
     let Some(_) = require(Kind::MySql97) else { return };
-    let mut random = Random::of(3);
+    let mut random = Random::new(3);
     let mut at = mysql();
     let sums = at.server.value(SUMS).expect("sums");
     let began = Instant::now();
@@ -270,7 +270,7 @@ fn every_table_of_mariadb_moves_to_the_key() {
         assert!(clear.expect("options").to_lowercase().contains("no"));
 
         // Killed on the way back, the same command finishes.
-        let mut random = Random::of(4);
+        let mut random = Random::new(4);
         let mut command = at.command("two.age", &["--mariadb-key-id", "2"]);
         let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
         // A moment for the kill.

@@ -89,7 +89,7 @@ fn a_rerun_finishes(at: &Rotating, backup: &str) -> bool {
 #[test]
 fn killed_at_any_moment_it_loses_nothing_and_a_rerun_finishes() {
     let Some(_) = require(Kind::MySql97) else { return };
-    let mut random = Random::of(1);
+    let mut random = Random::new(1);
     let (at, usual) = begin();
     let _load = Statements::begin(&at.server, "CALL demo.busy()");
     let (mut cut_off, mut resumed) = (0, 0);
@@ -123,7 +123,7 @@ fn println_counts(one: &str, count: u32, other: &str, of_these: u32) {
 #[test]
 fn a_server_that_is_killed_meanwhile_recovers_and_a_rerun_finishes() {
     let Some(_) = require(Kind::MySql97) else { return };
-    let mut random = Random::of(2);
+    let mut random = Random::new(2);
     let (mut at, usual) = begin();
     for round in 0..number("SEALANT_FAULTS", 8).div_ceil(2).max(3) {
         let backup = format!("round{round}.age");

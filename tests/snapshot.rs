@@ -11,12 +11,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use harness::vm::Machine;
-use harness::{KeyringPlace, Kind, Server, ServerBuilder, limit, require, wait_until};
+use harness::{KeyringLocation, Kind, Server, ServerBuilder, limit, require, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::moving::Receiving;
-use crate::support::still::{Load, Volume, assert_whole, options, prepare};
+use crate::support::unchanged::{Load, Volume, assert_whole, options, prepare};
 use crate::support::{is_stopped, sealant};
 
 /// A process to be frozen: it only sleeps.
@@ -225,7 +225,7 @@ fn mariadb_that_works_on_ext4() {
 }
 
 #[test]
-fn a_server_that_cannot_be_followed_is_told_why() {
+fn a_server_that_cannot_be_followed_gets_the_reason() {
     let (Some(_), Some(volume)) = (require(Kind::MySql97), Volume::new("ext4", 1024)) else { return };
     let server = plain(Kind::MySql97).within(volume.path()).start().expect("it starts");
     let socket = server.socket().to_str().expect("ASCII").to_owned();
@@ -241,7 +241,7 @@ fn a_server_that_cannot_be_followed_is_told_why() {
 
 fn encrypted_mysql(keyring: &Path) -> ServerBuilder {
     let encrypted = ["--innodb-redo-log-encrypt=ON", "--innodb-undo-log-encrypt=ON", "--binlog-encryption=ON"];
-    plain(Kind::MySql97).keyring(KeyringPlace::Path(keyring.to_owned())).options(encrypted)
+    plain(Kind::MySql97).keyring(KeyringLocation::Path(keyring.to_owned())).options(encrypted)
 }
 
 #[test]
@@ -393,8 +393,8 @@ fn what_is_not_sound_is_refused_with_the_reason() {
     assert_eq!(snapshot("estimate", datadir, &with_socket)["provider"], "reflink");
     assert!(!server.dir().join(".sealant-snapshots").exists(), "a refusal leaves nothing");
     // Beside a data directory that is a mount point is another file system: the copy goes into it.
-    let place = ["--place", datadir.to_str().expect("ASCII")];
-    let inside = snapshot("create", datadir, &[place, HOWEVER_LONG].concat());
+    let location = ["--place", datadir.to_str().expect("ASCII")];
+    let inside = snapshot("create", datadir, &[location, HOWEVER_LONG].concat());
     assert!(Path::new(inside["root"].as_str().expect("a path")).starts_with(datadir));
     assert!(!server.value("SHOW DATABASES").expect("it answers").contains("sealant"));
     let mut server = server;
@@ -402,8 +402,8 @@ fn what_is_not_sound_is_refused_with_the_reason() {
     server.start().expect("a server recovers from a crash with a copy inside its data directory");
 
     server.stop().expect("it stops");
-    let still = snapshot("estimate", server.datadir(), &[]);
-    assert_eq!((&still["provider"], &still["freeze_ms"]), (&"stopped".into(), &0.0.into()));
+    let estimate = snapshot("estimate", server.datadir(), &[]);
+    assert_eq!((&estimate["provider"], &estimate["freeze_ms"]), (&"stopped".into(), &0.0.into()));
     fs::rename(server.datadir().join("#innodb_redo"), server.dir().join("redo")).expect("moved");
     let half = refused("estimate", server.datadir(), &[]);
     assert!(half.contains("the redo log is not in it"), "{half}");
@@ -418,13 +418,13 @@ fn on_ext4_and_the_like_the_message_says_what_to_do() {
 }
 
 #[test]
-fn logs_that_are_kept_elsewhere_are_in_the_same_copy() {
+fn logs_in_another_directory_are_in_the_same_copy() {
     let (Some(_), Some(volume)) = (require(Kind::MySql97), Volume::new("xfs", 2048)) else { return };
-    let elsewhere = |name: &str| {
+    let remote = |name: &str| {
         let path = volume.directory(name);
         path.to_str().expect("ASCII").to_owned()
     };
-    let (redo, undo, double, logs) = (elsewhere("redo"), elsewhere("undo"), elsewhere("dblwr"), elsewhere("logs"));
+    let (redo, undo, double, logs) = (remote("redo"), remote("undo"), remote("dblwr"), remote("logs"));
     let mut server = plain(Kind::MySql97).within(volume.path()).start().expect("it starts");
     server.stop().expect("it stops");
     let moved = |name: &str, to: &str| {
@@ -537,7 +537,7 @@ fn live_and_a_source_exclude_each_other() {
 
 #[test]
 #[ignore = "takes minutes, the machine being emulated: make soak"]
-fn logical_volumes_in_a_machine_of_their_own() {
+fn logical_volumes_in_a_virtual_machine() {
     let Some(machine) = Machine::new() else { return };
     let machine = machine.memory_mib(1024).limit(limit(900)).disk(900).expect("room");
     let machine = machine.program(Path::new(env!("CARGO_BIN_EXE_sealant")), "/usr/bin/sealant").expect("room");
@@ -779,9 +779,9 @@ fn a_hostile_backup_chooses_neither_options_nor_the_user_that_it_is_prepared_as(
         assert!(fs::read_to_string(root.join("backup-my.cnf")).expect("there").starts_with("[mysqld]\n"));
     }
     // What this host says of its own keys is used.
-    let own = desk.path().join("own.cnf");
-    fs::write(&own, "plugin_load=\n# of this host\n").expect("room");
-    let options = ["--prepare-options", own.to_str().expect("ASCII")];
+    let current = desk.path().join("own.cnf");
+    fs::write(&current, "plugin_load=\n# of this host\n").expect("room");
+    let options = ["--prepare-options", current.to_str().expect("ASCII")];
     let (code, stderr, _) = hostile(&server, desk.path(), ":", &[&named[..], &options].concat());
     assert_eq!(code, 0, "{stderr}");
     assert!(fs::read_to_string(&seen).expect("the program ran").ends_with("# of this host\n"));

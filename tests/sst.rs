@@ -18,7 +18,7 @@ use harness::{Kind, ServerBuilder, TlsFiles, require};
 
 use crate::support::chance::number;
 use crate::support::sst::{
-    ENOUGH_WRITE_SETS, Image, Load, Place, Programs, empty, fails, fill, join, mebibytes, program, same_rows, says,
+    ENOUGH_WRITE_SETS, Image, Load, Programs, Setup, empty, fails, fill, join, mebibytes, program, same_rows, says,
     set_up, until,
 };
 use crate::support::tmpfs::in_memory;
@@ -52,8 +52,8 @@ fn nodes_join_under_load(kind: Kind, encrypted: bool) {
     for round in 0..number("SEALANT_SST_ROUNDS", 1) {
         let load = Load::begin(&cluster.nodes[0], 2);
         // One with nothing, and one with data of another time.
-        for own in [empty as fn(ServerBuilder) -> ServerBuilder, |builder| builder] {
-            let mut node = cluster.prepare(own).expect("a node");
+        for current in [empty as fn(ServerBuilder) -> ServerBuilder, |builder| builder] {
+            let mut node = cluster.prepare(current).expect("a node");
             load.forget();
             let before = load.commits();
             let took = join(&mut node);
@@ -131,30 +131,31 @@ fn certificates_of_the_site() {
         let (ca, cert, key) = (files.ca.display(), files.cert.display(), files.key.display());
         format!("[sst]\ntca={ca}\ntcert={cert}\ntkey={key}\nencrypt=0\n")
     };
-    let Some(mut place) = Place::new(Kind::MariaDb1011) else { return };
-    place.options(&section(&good));
+    let Some(mut setup) = Setup::new(Kind::MariaDb1011) else { return };
+    setup.options(&section(&good));
     // None where the donor has some, one for another name, and a good one.
-    let mut node = place.node(|builder| builder);
+    let mut node = setup.node(|builder| builder);
     fails(&mut node);
-    says(&place.donor().error_log(), "[ERROR] sealant donor", "the joiner shows none");
+    says(&setup.donor().error_log(), "[ERROR] sealant donor", "the joiner shows none");
     let option_file = node.dir().join("my.cnf");
     fs::write(&option_file, section(&other)).expect("an option file");
     let log = fails(&mut node);
     says(&log, "[INFO] sealant joiner", "a connection was rejected (1 so far)");
-    says(&place.donor().error_log(), "[ERROR] sealant donor", "certificate");
+    says(&setup.donor().error_log(), "[ERROR] sealant donor", "certificate");
     // In the data directories of both nodes, where each keeps its own.
-    let [of_donor, of_node] = [place.donor(), &node].map(|node| node.datadir().join("tls"));
+    let [of_donor, of_node] = [setup.donor(), &node].map(|node| node.datadir().join("tls"));
     for directory in [&of_donor, &of_node] {
         fs::create_dir(directory).expect("a directory");
         fs::write(directory.join("whose.txt"), directory.as_os_str().as_encoded_bytes()).expect("room");
     }
-    let own = |name: &str, from: &Path| fs::copy(from, of_node.join(name)).map(|_| of_node.join(name)).expect("copied");
-    let [ca, cert] = [("ca.crt", &good.ca), ("node.crt", &good.cert)].map(|(name, from)| own(name, from));
-    let good = TlsFiles { ca, cert, key: own("node.key", &good.key) };
+    let current =
+        |name: &str, from: &Path| fs::copy(from, of_node.join(name)).map(|_| of_node.join(name)).expect("copied");
+    let [ca, cert] = [("ca.crt", &good.ca), ("node.crt", &good.cert)].map(|(name, from)| current(name, from));
+    let good = TlsFiles { ca, cert, key: current("node.key", &good.key) };
     fs::write(&option_file, section(&good).replace("[sst]", "[SST]")).expect("an option file");
     join(&mut node);
     says(&node.new_log(), "joiner", "certificates of [sst]");
-    same_rows(place.donor(), &node);
+    same_rows(setup.donor(), &node);
     assert!(good.ca.exists() && good.cert.exists() && good.key.exists());
     let whose = fs::read(of_node.join("whose.txt")).expect("a file of its own");
     assert_eq!(whose, of_node.as_os_str().as_encoded_bytes());
@@ -162,10 +163,10 @@ fn certificates_of_the_site() {
 
 #[test]
 fn the_secret_is_on_no_command_line_and_in_no_log() {
-    let Some(mut place) = Place::new(Kind::MariaDb1011) else { return };
-    let mut node = place.node(|builder| builder);
-    place.half_way(&mut node);
-    let donor = program("donor", place.donor().datadir()).expect("a donor");
+    let Some(mut setup) = Setup::new(Kind::MariaDb1011) else { return };
+    let mut node = setup.node(|builder| builder);
+    setup.interrupt(&mut node);
+    let donor = program("donor", setup.donor().datadir()).expect("a donor");
     let environment = fs::read(format!("/proc/{donor}/environ")).expect("ours");
     let mut variables = environment.split(|byte| *byte == 0);
     let auth =
@@ -179,7 +180,7 @@ fn the_secret_is_on_no_command_line_and_in_no_log() {
     assert!(lines.iter().any(|line| line.contains("wsrep_sst_sealant")), "{lines:?}");
     assert!(!lines.iter().any(|line| line.contains(secret)), "{lines:?}");
     wait_until_synced(&node).expect("it joins");
-    for log in [node.new_log(), place.donor().error_log()] {
+    for log in [node.new_log(), setup.donor().error_log()] {
         assert!(log.contains("WSREP_SST: ") && !log.contains(secret), "{log}");
     }
 }
@@ -351,11 +352,11 @@ fn servers_without_rights(system: Option<&str>, option: &str, provider: &str) {
     }
     let programs = Programs::new();
     let mut cluster = set_up(Kind::MariaDb1011, &programs).start(0).expect("no node yet");
-    let place = |builder: ServerBuilder| match &image {
+    let setup = |builder: ServerBuilder| match &image {
         Some(image) => builder.datadir_in(image.path()).user(USER),
         None => builder.user(USER),
     };
-    let mut donor = cluster.prepare(place).expect("a node");
+    let mut donor = cluster.prepare(setup).expect("a node");
     join(&mut donor);
     fill(&donor, mebibytes());
     let load = Load::begin(&donor, 2);

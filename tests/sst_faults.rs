@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::relay::{Break, Relay};
 use crate::support::chance::{Random, number};
 use crate::support::sst::{
-    ENOUGH_WRITE_SETS, Image, Load, Place, Programs, empty, fails, fill, join, mebibytes, program, same_rows, says,
+    ENOUGH_WRITE_SETS, Image, Load, Programs, Setup, empty, fails, fill, join, mebibytes, program, same_rows, says,
     set_up, staged, until,
 };
 use crate::support::tmpfs::Tmpfs;
@@ -31,29 +31,29 @@ fn signal(pid: i32, signal: Signal) {
 
 #[test]
 fn processes_that_are_killed() {
-    let Some(mut place) = Place::new(Kind::MariaDb1011) else { return };
+    let Some(mut setup) = Setup::new(Kind::MariaDb1011) else { return };
 
     // The donor's program. Its server says so.
-    let mut node = place.node(|builder| builder);
-    place.half_way(&mut node);
-    signal(program("donor", place.donor().datadir()).expect("a donor"), Signal::KILL);
+    let mut node = setup.node(|builder| builder);
+    setup.interrupt(&mut node);
+    signal(program("donor", setup.donor().datadir()).expect("a donor"), Signal::KILL);
     assert!(node.wait().is_err());
     says(&node.new_log(), "[ERROR] sealant joiner", "");
-    assert!(place.donor().error_log().contains("wsrep_sst_sealant"), "{}", place.donor().error_log());
-    place.options("[sst]\nrlimit=none\n");
+    assert!(setup.donor().error_log().contains("wsrep_sst_sealant"), "{}", setup.donor().error_log());
+    setup.options("[sst]\nrlimit=none\n");
     fails(&mut node);
-    place.goes_on(&mut node, "[sst] rlimit: not a number");
+    setup.goes_on(&mut node, "[sst] rlimit: not a number");
 
     // The joiner's program.
-    let mut node = place.node(|builder| builder);
-    place.half_way(&mut node);
+    let mut node = setup.node(|builder| builder);
+    setup.interrupt(&mut node);
     signal(program("joiner", node.datadir()).expect("a joiner"), Signal::KILL);
     assert!(node.wait().is_err());
-    place.goes_on(&mut node, "connection");
+    setup.goes_on(&mut node, "connection");
 
     // The joiner's server: nobody tells its program.
-    let mut node = place.node(|builder| builder);
-    place.half_way(&mut node);
+    let mut node = setup.node(|builder| builder);
+    setup.interrupt(&mut node);
     program("joiner", node.datadir()).expect("a joiner");
     signal(node.pid().and_then(|pid| i32::try_from(pid).ok()).expect("a server"), Signal::KILL);
     // Soon, and not when the transfer would have ended: it has not staged all.
@@ -62,18 +62,18 @@ fn processes_that_are_killed() {
     assert!(staged > 8 << 20 && staged < (mebibytes() as u64) << 20, "{staged} bytes are staged");
     assert!(node.wait().is_err());
     says(&node.new_log(), "[ERROR] sealant joiner", "the server is gone");
-    place.goes_on(&mut node, "connection");
+    setup.goes_on(&mut node, "connection");
 
     // The donor's server.
-    let mut node = place.node(|builder| builder);
-    place.half_way(&mut node);
-    signal(place.donor().pid().and_then(|pid| i32::try_from(pid).ok()).expect("a server"), Signal::KILL);
-    until("the donor's program ends", 5, || program("donor", place.donor().datadir()).is_none());
-    says(&place.donor().error_log(), "[ERROR] sealant donor", "the server is gone");
+    let mut node = setup.node(|builder| builder);
+    setup.interrupt(&mut node);
+    signal(setup.donor().pid().and_then(|pid| i32::try_from(pid).ok()).expect("a server"), Signal::KILL);
+    until("the donor's program ends", 5, || program("donor", setup.donor().datadir()).is_none());
+    says(&setup.donor().error_log(), "[ERROR] sealant donor", "the server is gone");
     assert!(node.wait().is_err());
     says(&node.new_log(), "[ERROR] sealant joiner", "");
-    place.restart_donor();
-    place.next_try_works(&mut node);
+    setup.restart_donor();
+    setup.next_try_works(&mut node);
 }
 
 /// What a joiner's program removes and puts in place.
@@ -93,38 +93,38 @@ fn a_joiner_that_is_killed_while_it_replaces_its_data() {
     if Command::new("strace").arg("--version").output().is_err() {
         return leave_out("strace is not installed");
     }
-    let Some(mut place) = Place::new(Kind::MariaDb1011) else { return };
-    let mut node = place.node(|builder| builder);
+    let Some(mut setup) = Setup::new(Kind::MariaDb1011) else { return };
+    let mut node = setup.node(|builder| builder);
     join(&mut node);
     node.stop().expect("it stops");
     // While the first of the old files is removed, and when some of the new ones are in place.
     for (call, name) in [("unlink", "ibdata1"), ("rename", ".sealant_in/bank")] {
-        place.programs.replace(&killed_at(call, &node, name));
+        setup.programs.replace(&killed_at(call, &node, name));
         fs::remove_file(node.datadir().join("grastate.dat")).expect("it was there");
         let log = fails(&mut node);
         assert!(log.contains("are here and verified") && !log.contains("everything is in place"), "{log}");
         assert!(node.datadir().join(".sealant_in").exists());
     }
-    place.programs.restore();
-    place.next_try_works(&mut node);
-    let mut random = Random::of(6);
+    setup.programs.restore();
+    setup.next_try_works(&mut node);
+    let mut random = Random::new(6);
     for _ in 0..number("SEALANT_SST_KILLS", 0) {
         let call = ["unlink", "unlinkat", "rename", "openat"][random.below(4) as usize];
         let above = ["", ".sealant_in/"][random.below(2) as usize];
         let path = format!("{above}{}", DATA[random.below(7) as usize]);
-        place.programs.replace(&killed_at(call, &node, &path));
+        setup.programs.replace(&killed_at(call, &node, &path));
         fs::remove_file(node.datadir().join("grastate.dat")).expect("it was there");
         // Not every call is made for each of them.
         if node.start().is_ok() {
             node.stop().expect("it stops");
         }
-        place.programs.restore();
-        place.next_try_works(&mut node);
+        setup.programs.restore();
+        setup.next_try_works(&mut node);
     }
 }
 
 #[test]
-fn a_donor_whose_program_is_killed_while_it_stands_still() {
+fn a_donor_whose_program_is_killed_while_it_is_blocked() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let Some(image) = Image::mount("xfs", 1024) else { return };
     let programs = Programs::new();
@@ -169,67 +169,67 @@ fn through(port: u16) -> String {
 
 #[test]
 fn what_lies_between_the_nodes_fails() {
-    let Some(mut place) = Place::new(Kind::MariaDb1011) else { return };
+    let Some(mut setup) = Setup::new(Kind::MariaDb1011) else { return };
 
     // A link that is cut.
     let port = harness::free_port().expect("a port");
-    let mut node = place.node(|builder| builder.option(format!("--wsrep-sst-receive-address=127.0.0.1:{port}")));
+    let mut node = setup.node(|builder| builder.option(format!("--wsrep-sst-receive-address=127.0.0.1:{port}")));
     let relay = Relay::start(SocketAddr::from(([127, 0, 0, 1], port)), Break::Cut, 12 << 20);
-    place.donors.replace(&through(relay.port));
+    setup.donors.replace(&through(relay.port));
     says(&fails(&mut node), "[ERROR] sealant joiner", "");
-    place.donors.restore();
-    place.goes_on(&mut node, "");
+    setup.donors.restore();
+    setup.goes_on(&mut node, "");
 
     // A donor that does not know the secret: it fails, and with it the joiner's server.
     let secret = "WSREP_SST_OPT_REMOTE_AUTH=$(echo \"$WSREP_SST_OPT_REMOTE_AUTH\" | sed 's/.....$/aaaaa/')";
-    place.donors.replace(&format!("export {secret}\nexec $REAL \"$@\""));
-    let mut node = place.node(|builder| builder);
+    setup.donors.replace(&format!("export {secret}\nexec $REAL \"$@\""));
+    let mut node = setup.node(|builder| builder);
     says(&fails(&mut node), "[INFO] sealant joiner", "wrong secret");
-    place.donors.restore();
-    place.goes_on(&mut node, "secret is wrong");
+    setup.donors.restore();
+    setup.goes_on(&mut node, "secret is wrong");
 
     // Others who do not know it, and then the donor, who does: they end nothing.
-    let stranger = format!("{secret} $REAL \"$@\" > /dev/null 2>&1");
-    place.donors.replace(&format!("for try in 1 2 3; do {stranger}; done\nexec $REAL \"$@\""));
-    let mut node = place.node(|builder| builder);
+    let unknown = format!("{secret} $REAL \"$@\" > /dev/null 2>&1");
+    setup.donors.replace(&format!("for try in 1 2 3; do {unknown}; done\nexec $REAL \"$@\""));
+    let mut node = setup.node(|builder| builder);
     join(&mut node);
     let log = node.new_log();
     says(&log, "[INFO] sealant joiner", "a connection was rejected (2 so far)");
     assert_eq!(log.matches("wrong secret").count(), 2, "{log}");
-    same_rows(place.donor(), &node);
+    same_rows(setup.donor(), &node);
     node.stop().expect("it stops");
-    place.donors.restore();
+    setup.donors.restore();
 
     // Someone else who answers at the joiner's address.
     let key = "WSREP_SST_OPT_REMOTE_AUTH=$(echo \"$WSREP_SST_OPT_REMOTE_AUTH\" | sed 's/-...../-aaaaa/')";
-    place.donors.replace(&format!("export {key}\nexec $REAL \"$@\""));
-    let mut node = place.node(|builder| builder);
+    setup.donors.replace(&format!("export {key}\nexec $REAL \"$@\""));
+    let mut node = setup.node(|builder| builder);
     fails(&mut node);
-    place.donors.restore();
-    place.goes_on(&mut node, "is not the receiver");
+    setup.donors.restore();
+    setup.goes_on(&mut node, "is not the receiver");
 
     // A donor without the program, and one whose call lost the secret.
-    place.donors.remove();
-    let mut node = place.node(|builder| builder);
+    setup.donors.remove();
+    let mut node = setup.node(|builder| builder);
     fails(&mut node);
-    fs::write(place.donors.path().join("wsrep_sst_sealant"), "").expect("room");
-    place.donors.replace("unset WSREP_SST_OPT_REMOTE_AUTH\nexec $REAL \"$@\"");
+    fs::write(setup.donors.path().join("wsrep_sst_sealant"), "").expect("room");
+    setup.donors.replace("unset WSREP_SST_OPT_REMOTE_AUTH\nexec $REAL \"$@\"");
     fails(&mut node);
-    place.donors.restore();
-    place.goes_on(&mut node, "has no secret of sealant");
+    setup.donors.restore();
+    setup.goes_on(&mut node, "has no secret of sealant");
 }
 
 /// Begins a transfer, and breaks it while the donor's server stands still; the server writes again soon.
 #[track_caller]
-fn silent_under_the_lock(place: &Place, node: &mut Server, fault: impl FnOnce(&Server)) {
-    let before = place.donor().error_log().len();
-    let said = || place.donor().error_log().split_off(before);
+fn silent_under_the_lock(setup: &Setup, node: &mut Server, fault: impl FnOnce(&Server)) {
+    let before = setup.donor().error_log().len();
+    let said = || setup.donor().error_log().split_off(before);
     node.launch().expect("it starts");
     until("the lock", 60, || said().contains("Tables flushed."));
     fault(node);
     let silent = Instant::now();
     let row = "INSERT INTO bank.transfer (a, b, amount) VALUES (3, 3, 0)";
-    place.donor().sql(row).expect("the donor writes");
+    setup.donor().sql(row).expect("the donor writes");
     let held = silent.elapsed();
     assert!(held > Duration::from_secs(5) && held < limit(15), "{held:?}\n{}", said());
     assert!(node.wait().is_err());
@@ -238,33 +238,33 @@ fn silent_under_the_lock(place: &Place, node: &mut Server, fault: impl FnOnce(&S
 
 #[test]
 fn silence_does_not_keep_the_lock() {
-    let Some(mut place) = Place::new(Kind::MariaDb1011) else { return };
+    let Some(mut setup) = Setup::new(Kind::MariaDb1011) else { return };
     let port = harness::free_port().expect("a port");
-    let mut node = place.node(|builder| builder.option(format!("--wsrep-sst-receive-address=127.0.0.1:{port}")));
+    let mut node = setup.node(|builder| builder.option(format!("--wsrep-sst-receive-address=127.0.0.1:{port}")));
     // Enough is left for the lock that something can happen meanwhile.
-    place.options("[sst]\nrlimit=16m\n");
-    let load = Load::begin(place.donor(), 2);
+    setup.options("[sst]\nrlimit=16m\n");
+    let load = Load::begin(setup.donor(), 2);
 
     // A link over which nothing passes any more, and nothing says so.
     let relay = Relay::start(SocketAddr::from(([127, 0, 0, 1], port)), Break::Stall, i64::MAX);
-    place.donors.replace(&through(relay.port));
-    silent_under_the_lock(&place, &mut node, |_| relay.break_now());
-    place.donors.restore();
+    setup.donors.replace(&through(relay.port));
+    silent_under_the_lock(&setup, &mut node, |_| relay.break_now());
+    setup.donors.restore();
 
     // A joiner whose program hangs. The kernel ends it when its server is gone: nobody is left who could continue it.
-    silent_under_the_lock(&place, &mut node, |node| {
+    silent_under_the_lock(&setup, &mut node, |node| {
         signal(program("joiner", node.datadir()).expect("a joiner"), Signal::STOP);
     });
     load.end();
-    place.goes_on(&mut node, "no sign of life");
+    setup.goes_on(&mut node, "no sign of life");
 }
 
 #[test]
 fn a_disk_that_is_full_and_joiners_that_come_together() {
-    let Some(mut place) = Place::new(Kind::MariaDb118) else { return };
+    let Some(mut setup) = Setup::new(Kind::MariaDb118) else { return };
     let room = tempfile::tempdir().expect("a directory");
     if let Some(disk) = Tmpfs::mount(room.path().join("disk"), "400m") {
-        let mut node = place.node(|builder| builder.datadir_in(&disk.0));
+        let mut node = setup.node(|builder| builder.datadir_in(&disk.0));
         let ballast = disk.0.join("ballast");
         let fill = |mebibytes: u64| {
             let file = File::create(&ballast).expect("a file");
@@ -274,7 +274,7 @@ fn a_disk_that_is_full_and_joiners_that_come_together() {
         fill(390).expect("room");
         says(&fails(&mut node), "[ERROR] sealant joiner", "bytes are needed");
         fs::remove_file(&ballast).expect("it was there");
-        place.half_way(&mut node);
+        setup.interrupt(&mut node);
         // The joiner takes room as well: what was free may not be any more.
         until("the disk is full", 5, || {
             let left = rustix::fs::statvfs(&disk.0).expect("a file system");
@@ -285,20 +285,20 @@ fn a_disk_that_is_full_and_joiners_that_come_together() {
         says(&node.new_log(), "[ERROR] sealant joiner", "space");
         assert!(!node.datadir().join(".sealant_in").exists());
         fs::remove_file(&ballast).expect("it was there");
-        place.goes_on(&mut node, "space");
+        setup.goes_on(&mut node, "space");
     }
     // A database on a file system of its own: nothing comes, and nothing that is there goes.
-    let mut node = place.node(|builder| builder);
-    let (own, old) = (node.datadir().join("shop"), node.datadir().join("ibdata1"));
-    fs::create_dir(&own).expect("a directory");
-    if let Some(disk) = Tmpfs::mount(own.join("inner"), "4m") {
+    let mut node = setup.node(|builder| builder);
+    let (current, old) = (node.datadir().join("shop"), node.datadir().join("ibdata1"));
+    fs::create_dir(&current).expect("a directory");
+    if let Some(disk) = Tmpfs::mount(current.join("inner"), "4m") {
         fs::write(&old, "old").expect("a file");
         says(&fails(&mut node), "[ERROR] sealant joiner", "shop/inner: a file system of its own");
         assert_eq!(fs::read_to_string(&old).expect("it is there"), "old");
         drop(disk);
-        place.goes_on(&mut node, "a file system of its own");
+        setup.goes_on(&mut node, "a file system of its own");
     }
-    let mut nodes = [place.node(|builder| builder), place.node(|builder| builder)];
+    let mut nodes = [setup.node(|builder| builder), setup.node(|builder| builder)];
     nodes[0].launch().expect("it starts");
     // Two that enter such a small group in the same moment may split it; in it already, both want its only donor.
     until("the first one wants its state", 20, || nodes[0].error_log().contains("sealant joiner: listening"));
@@ -306,6 +306,6 @@ fn a_disk_that_is_full_and_joiners_that_come_together() {
     for node in &mut nodes {
         node.wait().unwrap_or_else(|error| panic!("{error}"));
         wait_until_synced(node).expect("it is synced");
-        same_rows(place.donor(), node);
+        same_rows(setup.donor(), node);
     }
 }

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use harness::certs::{Authority, Profile};
-use harness::{KeyringPlace, Kind, Server, limit, require, wait_until};
+use harness::{KeyringLocation, Kind, Server, limit, require, wait_until};
 use transfer::hash::Hash;
 
 use crate::support::moving::{Receiving, assert_same, moves, noise, send};
@@ -166,7 +166,7 @@ fn a_source_that_is_an_unfinished_target_is_refused() {
 }
 
 #[test]
-fn keys_that_would_go_along_are_told() {
+fn keys_that_would_be_sent_are_reported() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let [source, into] = ["source", "into"].map(|name| directory.path().join(name));
     fs::create_dir_all(source.join("db")).expect("made");
@@ -197,7 +197,7 @@ fn sites_with_certificates_need_no_code() {
     let other = Authority::create(&directory.path().join("other")).expect("made");
     let named = |name: &str| Profile { common_name: name.to_owned(), ..Profile::default() };
     let [donor, joiner] = ["donor", "joiner"].map(|name| authority.issue(name, &named(name)).expect("issued"));
-    let stranger = other.issue("stranger", &Profile::default()).expect("issued");
+    let unknown = other.issue("stranger", &Profile::default()).expect("issued");
     let source = directory.path().join("source");
     fs::create_dir(&source).expect("made");
     fs::write(source.join("ibdata1"), noise(1, 3 * MIB)).expect("written");
@@ -206,12 +206,12 @@ fn sites_with_certificates_need_no_code() {
         let [cert, key, ca] = files;
         ["--tls-cert".to_owned(), cert, "--tls-key".to_owned(), key, "--tls-ca".to_owned(), ca]
     };
-    let (joiners, donors, strangers) = (options(&joiner), options(&donor), options(&stranger));
+    let (joiners, donors, unknown) = (options(&joiner), options(&donor), options(&unknown));
     let into = directory.path().join("into");
     let receiving = Receiving::begin(&into, &joiners.each_ref().map(String::as_str));
     let port = receiving.code.rsplit(':').next().expect("a port").to_owned();
 
-    let refused = send(&source, &format!("localhost:{port}"), &strangers.each_ref().map(String::as_str));
+    let refused = send(&source, &format!("localhost:{port}"), &unknown.each_ref().map(String::as_str));
     assert_eq!(refused.status.code(), Some(1), "{}", String::from_utf8_lossy(&refused.stderr));
     let expired = Profile { expired: true, ..Profile::default() };
     let expired = options(&authority.issue("expired", &expired).expect("issued"));
@@ -255,7 +255,7 @@ fn encrypted_mysql_tablespaces_compress_and_arrive_as_they_were() {
     let Some(_) = require(Kind::MySql97) else { return };
     let options =
         ["--innodb-redo-log-encrypt=ON", "--innodb-undo-log-encrypt=ON", "--log-bin=binlog", "--binlog-encryption=ON"];
-    let builder = || Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).options(options);
+    let builder = || Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).options(options);
     let mut server = builder().start().expect("MySQL starts");
     let tables = "SET SESSION cte_max_recursion_depth = 40000; CREATE DATABASE demo; USE demo;
         CREATE TABLE enc (id INT PRIMARY KEY, name VARCHAR(600)) ENCRYPTION='Y';
@@ -498,9 +498,9 @@ fn what_would_be_sent_is_shown_as_it_is() {
     let receiving = Receiving::begin(&into, &[]);
     let shown = |more: &[&str]| {
         let output = send(&source, &receiving.code, &[&["--dry-run"], more].concat());
-        let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        assert_eq!(output.status.code(), Some(0), "{}", words(&output.stderr));
-        (words(&output.stdout), words(&output.stderr))
+        let message = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{}", message(&output.stderr));
+        (message(&output.stdout), message(&output.stderr))
     };
     let (list, _) = shown(&[]);
     assert!(list.contains("odd\\u{1b}[2J\\nname") && !list.contains('\x1b'), "{list}");

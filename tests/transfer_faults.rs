@@ -106,7 +106,7 @@ fn tree(root: &Path) -> Tree {
 }
 
 /// Permissions and owner.
-fn dress(path: &Path) -> (u32, u32, u32) {
+fn ownership(path: &Path) -> (u32, u32, u32) {
     let metadata = fs::metadata(path).expect("metadata");
     (metadata.mode() & 0o7777, metadata.uid(), metadata.gid())
 }
@@ -133,7 +133,7 @@ fn assert_same(source: &Path, target: &Path) {
     let names = |tree: &Tree| tree.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&found), names(&expected));
     assert!(target.join("sealant-manifest").exists());
-    assert_eq!(dress(target), dress(source));
+    assert_eq!(ownership(target), ownership(source));
 }
 
 /// A process of ours. None outlives its test.
@@ -191,12 +191,12 @@ impl Running {
 }
 
 /// A directory with a source, a target, and what processes say.
-struct Place {
+struct Setup {
     directory: TempDir,
     target: PathBuf,
 }
 
-impl Place {
+impl Setup {
     fn new() -> Self {
         let directory = TempDir::new().expect("a directory");
         let target = directory.path().join("target");
@@ -205,9 +205,9 @@ impl Place {
     }
 
     fn with_source() -> Self {
-        let place = Self::new();
-        source(&place.source());
-        place
+        let setup = Self::new();
+        source(&setup.source());
+        setup
     }
 
     fn source(&self) -> PathBuf {
@@ -223,13 +223,13 @@ impl Place {
         command.args(["receive", "--listen", "127.0.0.1:0", "--quiet", "--into"]).arg(&self.target).args(args);
         let mut running = Running::start(command.stdout(Stdio::piped()), self.directory.path().join("receive.err"));
         let stdout = running.child.stdout.take().expect("stdout");
-        let (tell, told) = mpsc::channel();
+        let (tell, reported) = mpsc::channel();
         thread::spawn(move || {
             let mut line = String::new();
             let _ = BufReader::new(stdout).read_line(&mut line);
             let _ = tell.send(line);
         });
-        let line = told.recv_timeout(limit(SECONDS)).expect("a line, or the end");
+        let line = reported.recv_timeout(limit(SECONDS)).expect("a line, or the end");
         (running, line.trim().parse().ok())
     }
 
@@ -298,11 +298,11 @@ struct Tally {
 impl Tally {
     /// What is to be true after any fault.
     #[track_caller]
-    fn check(&mut self, place: &Place) {
-        place.assert_old_or_new();
-        let chunks = place.chunks();
+    fn check(&mut self, setup: &Setup) {
+        setup.assert_old_or_new();
+        let chunks = setup.chunks();
         self.moments += 1;
-        match place.resume() {
+        match setup.resume() {
             // Everything was there.
             None => self.kept += 1,
             Some(kept) => {
@@ -327,9 +327,9 @@ fn moments() -> u64 {
 }
 
 /// Waits for a random moment of a transfer: one between two chunks, or soon after the last one.
-fn wait_for_a_moment(random: &mut Random, place: &Place, running: &mut [&mut Running]) {
+fn wait_for_a_moment(random: &mut Random, setup: &Setup, running: &mut [&mut Running]) {
     let chunks = random.below(22);
-    while place.chunks() < chunks && !running.iter_mut().any(|process| process.is_over()) {
+    while setup.chunks() < chunks && !running.iter_mut().any(|process| process.is_over()) {
         thread::sleep(Duration::from_millis(1));
     }
     thread::sleep(Duration::from_micros(random.below(40_000)));
@@ -337,143 +337,143 @@ fn wait_for_a_moment(random: &mut Random, place: &Place, running: &mut [&mut Run
 
 #[test]
 fn a_sender_that_is_killed() {
-    let (mut random, mut tally) = (Random::of(1), Tally::default());
+    let (mut random, mut tally) = (Random::new(1), Tally::default());
     for _ in 0..moments() {
-        let place = Place::with_source();
-        let (mut receiver, code) = place.receive(&[]);
-        let mut sender = place.send(&code.expect("a code"), &["--bwlimit", "30MiB"]);
-        wait_for_a_moment(&mut random, &place, &mut [&mut sender, &mut receiver]);
+        let setup = Setup::with_source();
+        let (mut receiver, code) = setup.receive(&[]);
+        let mut sender = setup.send(&code.expect("a code"), &["--bwlimit", "30MiB"]);
+        wait_for_a_moment(&mut random, &setup, &mut [&mut sender, &mut receiver]);
         sender.kill();
-        end_of(&mut receiver, &place, "");
-        tally.check(&place);
+        end_of(&mut receiver, &setup, "");
+        tally.check(&setup);
     }
 }
 
 #[test]
 fn a_receiver_that_is_killed() {
-    let (mut random, mut tally) = (Random::of(2), Tally::default());
+    let (mut random, mut tally) = (Random::new(2), Tally::default());
     for _ in 0..moments() {
-        let place = Place::with_source();
-        let (mut receiver, code) = place.receive(&[]);
-        let mut sender = place.send(&code.expect("a code"), &["--bwlimit", "30MiB"]);
-        wait_for_a_moment(&mut random, &place, &mut [&mut sender, &mut receiver]);
+        let setup = Setup::with_source();
+        let (mut receiver, code) = setup.receive(&[]);
+        let mut sender = setup.send(&code.expect("a code"), &["--bwlimit", "30MiB"]);
+        wait_for_a_moment(&mut random, &setup, &mut [&mut sender, &mut receiver]);
         receiver.kill();
         if sender.code() != Some(0) {
             sender.failed(1, "");
         }
-        tally.check(&place);
+        tally.check(&setup);
     }
 }
 
 /// Waits for a receiver's end. Before a sender has proven itself, nobody is missed, and it waits on.
 #[track_caller]
-fn end_of(receiver: &mut Running, place: &Place, word: &str) {
-    if !place.target.join(".sealant-staging/journal").exists() && !receiver.is_over() {
+fn end_of(receiver: &mut Running, setup: &Setup, word: &str) {
+    if !setup.target.join(".sealant-staging/journal").exists() && !receiver.is_over() {
         receiver.kill();
     } else if receiver.code() != Some(0) {
         receiver.failed(1, word);
     }
 }
 
-fn a_link_that_breaks(mut random: Random, how: Break, patience: &str) {
+fn a_link_that_breaks(mut random: Random, how: Break, time_limit: &str) {
     let mut tally = Tally::default();
     for _ in 0..moments() {
-        let place = Place::with_source();
-        let (mut receiver, code) = place.receive(&["--timeout", patience]);
+        let setup = Setup::with_source();
+        let (mut receiver, code) = setup.receive(&["--timeout", time_limit]);
         let mut code = code.expect("a code");
         let to = code.sockets().next().expect("an address");
         let relay = Relay::start(to, how, 1 + random.below(10 * MIB as u64) as i64);
         code.port = relay.port;
-        let mut sender = place.send(&code, &["--streams", "2", "--timeout", patience]);
+        let mut sender = setup.send(&code, &["--streams", "2", "--timeout", time_limit]);
         // It is not what ends the other side.
         if sender.code() != Some(0) {
             sender.failed(1, "127.0.0.1");
         }
-        end_of(&mut receiver, &place, "127.0.0.1");
+        end_of(&mut receiver, &setup, "127.0.0.1");
         drop(relay);
-        tally.check(&place);
+        tally.check(&setup);
     }
 }
 
 #[test]
 fn a_link_that_is_cut() {
-    a_link_that_breaks(Random::of(3), Break::Cut, "20s");
+    a_link_that_breaks(Random::new(3), Break::Cut, "20s");
 }
 
 #[test]
 fn a_link_that_stalls() {
-    a_link_that_breaks(Random::of(4), Break::Stall, "2s");
+    a_link_that_breaks(Random::new(4), Break::Stall, "2s");
 }
 
 #[test]
 fn a_disk_that_fills_up() {
-    let mut place = Place::with_source();
-    let path = place.directory.path().join("disk");
+    let mut setup = Setup::with_source();
+    let path = setup.directory.path().join("disk");
     let Some(disk) = Tmpfs::mount(path, "32m") else { return };
-    place.target = disk.0.join("target");
-    let (mut receiver, code) = place.receive(&[]);
-    let mut sender = place.send(&code.expect("a code"), &["--bwlimit", "10MiB"]);
-    until("some chunks", 60, || place.chunks() >= 3);
+    setup.target = disk.0.join("target");
+    let (mut receiver, code) = setup.receive(&[]);
+    let mut sender = setup.send(&code.expect("a code"), &["--bwlimit", "10MiB"]);
+    until("some chunks", 60, || setup.chunks() >= 3);
     let mut ballast = File::create(disk.0.join("ballast")).expect("a file");
     while ballast.write_all(&[1; 4096]).is_ok() {}
     receiver.failed(1, "No space left");
     sender.failed(1, "No space left");
-    place.assert_old_or_new();
-    let (mut receiver, code) = place.receive(&[]);
-    let mut sender = place.send(&code.expect("a code"), &[]);
+    setup.assert_old_or_new();
+    let (mut receiver, code) = setup.receive(&[]);
+    let mut sender = setup.send(&code.expect("a code"), &[]);
     receiver.failed(1, "bytes are needed");
     sender.failed(1, "bytes are needed");
     fs::remove_file(disk.0.join("ballast")).expect("a file");
     drop(ballast);
-    assert!(place.resume().is_some_and(|kept| kept >= MIB as u64));
+    assert!(setup.resume().is_some_and(|kept| kept >= MIB as u64));
 }
 
 #[test]
 fn a_source_that_is_another_at_the_second_try() {
-    let place = Place::new();
+    let setup = Setup::new();
     let mut random = Random(7);
-    let file = |name: &str| place.source().join(name);
+    let file = |name: &str| setup.source().join(name);
     for (name, bytes) in [("large", 10 * MIB), ("small", 2 * MIB)] {
         fs::write(file(name), random.fill(bytes)).expect("a file");
     }
-    let (mut receiver, code) = place.receive(&[]);
-    let mut sender = place.send(&code.expect("a code"), &["--bwlimit", "8MiB"]);
+    let (mut receiver, code) = setup.receive(&[]);
+    let mut sender = setup.send(&code.expect("a code"), &["--bwlimit", "8MiB"]);
     // Both are sent side by side: then all of the small one is there, and not all of the large one.
-    until("some chunks", 60, || place.chunks() >= 7);
+    until("some chunks", 60, || setup.chunks() >= 7);
     sender.kill();
     receiver.failed(1, "");
     let small = File::options().write(true).open(file("small")).expect("a file");
     small.write_all_at(b"new", 2_000_000).expect("bytes");
-    assert!(place.resume().is_some_and(|kept| kept > 0));
+    assert!(setup.resume().is_some_and(|kept| kept > 0));
 }
 
 #[test]
 fn a_sender_that_is_held_back_is_not_missed() {
-    let place = Place::new();
-    fs::write(place.source().join("f"), Random(5).fill(2 * MIB)).expect("a file");
-    let (mut receiver, code) = place.receive(&["--timeout", "2s"]);
-    let mut sender = place.send(&code.expect("a code"), &["--streams", "1", "--bwlimit", "300KiB"]);
+    let setup = Setup::new();
+    fs::write(setup.source().join("f"), Random(5).fill(2 * MIB)).expect("a file");
+    let (mut receiver, code) = setup.receive(&["--timeout", "2s"]);
+    let mut sender = setup.send(&code.expect("a code"), &["--streams", "1", "--bwlimit", "300KiB"]);
     assert_eq!((sender.code(), receiver.code()), (Some(0), Some(0)), "{}{}", sender.said(), receiver.said());
-    assert_same(&place.source(), &place.target);
+    assert_same(&setup.source(), &setup.target);
 }
 
 #[test]
 fn what_an_earlier_try_left_does_not_show_through_holes() {
-    let place = Place::new();
-    let staged = place.target.join(".sealant-staging/files");
+    let setup = Setup::new();
+    let staged = setup.target.join(".sealant-staging/files");
     fs::create_dir_all(&staged).expect("directories");
     // Written, and the journal did not get its record.
     fs::write(staged.join("f"), Random(9).fill(500_000)).expect("a file");
-    let file = File::create(place.source().join("f")).expect("a file");
+    let file = File::create(setup.source().join("f")).expect("a file");
     file.set_len(600_000).expect("a length");
     file.write_all_at(b"end", 590_000).expect("bytes");
-    assert_eq!(place.resume(), Some(0));
+    assert_eq!(setup.resume(), Some(0));
 }
 
 #[test]
 fn directories_that_an_earlier_try_left_may_be_deep() {
-    let place = small();
-    let staging = place.target.join(".sealant-staging");
+    let setup = small();
+    let staging = setup.target.join(".sealant-staging");
     let mut deep = staging.join("files");
     (0..300).for_each(|_| deep.push("d"));
     fs::create_dir_all(&deep).expect("directories");
@@ -481,38 +481,38 @@ fn directories_that_an_earlier_try_left_may_be_deep() {
     fs::set_permissions(&staging, PermissionsExt::from_mode(0o700)).expect("permissions");
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -n 100 && exec \"$0\" \"$@\""]).arg(sealant().get_program());
-    let (mut receiver, code) = place.receive_by(limited, &[]);
-    let mut sender = place.send(&code.expect("a code"), &[]);
+    let (mut receiver, code) = setup.receive_by(limited, &[]);
+    let mut sender = setup.send(&code.expect("a code"), &[]);
     assert_eq!((sender.code(), receiver.code()), (Some(0), Some(0)), "{}{}", sender.said(), receiver.said());
-    assert_same(&place.source(), &place.target);
+    assert_same(&setup.source(), &setup.target);
 }
 
 #[test]
-fn a_commit_that_was_cut_off_goes_on_even_anew() {
-    let place = Place::with_source();
-    place.resume();
-    let staging = place.target.join(".sealant-staging");
+fn an_interrupted_commit_is_resumed_or_repeated() {
+    let setup = Setup::with_source();
+    setup.resume();
+    let staging = setup.target.join(".sealant-staging");
     // Killed at the very end: all that is left is an empty directory.
     fs::create_dir(&staging).expect("a directory");
-    assert_eq!(place.resume(), None);
+    assert_eq!(setup.resume(), None);
     // Killed between the last two steps.
     fs::create_dir_all(staging.join("files")).expect("directories");
-    assert_eq!(place.resume(), None);
+    assert_eq!(setup.resume(), None);
     // Killed between two renames.
-    cut_off(&place, "");
-    let (mut receiver, code) = place.receive(&["--anew"]);
+    cut_off(&setup, "");
+    let (mut receiver, code) = setup.receive(&["--anew"]);
     assert_eq!((receiver.code(), code), (Some(0), None), "{}", receiver.said());
-    assert_same(&place.source(), &place.target);
+    assert_same(&setup.source(), &setup.target);
 }
 
 /// Kills a receiver at the `time`th of its calls of that name; whether it made so many.
-fn is_killed_at(place: &Place, call: &str, time: u32) -> bool {
+fn is_killed_at(setup: &Setup, call: &str, time: u32) -> bool {
     let mut traced = Command::new("strace");
     traced.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e"]);
     traced.arg(format!("inject={call}:signal=KILL:when={time}")).arg(sealant().get_program());
-    let (mut receiver, code) = place.receive_by(traced, &[]);
+    let (mut receiver, code) = setup.receive_by(traced, &[]);
     let Some(code) = code else { return receiver.code() != Some(0) };
-    let mut sender = place.send(&code, &[]);
+    let mut sender = setup.send(&code, &[]);
     let sent = sender.code();
     let received = receiver.code();
     assert!(received != Some(0) || sent == Some(0), "{}", sender.said());
@@ -527,13 +527,13 @@ fn a_receiver_that_is_killed_at_any_call_of_its_commit() {
     // What makes a commit: files are dressed, flushed, marked, moved; then what is left is taken away.
     for call in ["fchmod", "utimensat", "syncfs", "fsync", "renameat", "renameat2", "unlinkat"] {
         for time in 1.. {
-            let place = Place::with_source();
-            if !is_killed_at(&place, call, time) {
+            let setup = Setup::with_source();
+            if !is_killed_at(&setup, call, time) {
                 assert!(time > 1, "{call} is never made");
                 break;
             }
-            place.assert_old_or_new();
-            place.resume();
+            setup.assert_old_or_new();
+            setup.resume();
         }
     }
 }
@@ -551,12 +551,12 @@ fn nothing_is_open_in_the_staging_directory_when_it_is_to_go() {
     if Command::new("strace").arg("--version").output().is_err() {
         return leave_out("strace is not installed");
     }
-    let place = Place::with_source();
-    let staging = place.target.join(".sealant-staging");
+    let setup = Setup::with_source();
+    let staging = setup.target.join(".sealant-staging");
     let mut traced = Command::new("strace");
     // Time to look, before anything is moved.
     traced.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=syncfs", "-e", "inject=syncfs:delay_enter=2000000"]);
-    let (mut receiver, code) = place.receive_by(
+    let (mut receiver, code) = setup.receive_by(
         {
             traced.arg(sealant().get_program());
             traced
@@ -566,7 +566,7 @@ fn nothing_is_open_in_the_staging_directory_when_it_is_to_go() {
     let receiving = receiver.child.id();
     let receiving = fs::read_to_string(format!("/proc/{receiving}/task/{receiving}/children")).expect("children");
     let receiving = receiving.trim().parse().expect("one");
-    let mut sender = place.send(&code.expect("a code"), &[]);
+    let mut sender = setup.send(&code.expect("a code"), &[]);
     until("the transfer", 60, || !open_files(receiving, &staging).is_empty());
     until("the list", 60, || staging.join("sealant-manifest").exists());
     // The list itself may be written this moment.
@@ -576,38 +576,38 @@ fn nothing_is_open_in_the_staging_directory_when_it_is_to_go() {
 }
 
 /// As a kill between two moves of a commit leaves it.
-fn cut_off(place: &Place, mark: &str) {
-    let staging = place.target.join(".sealant-staging");
+fn cut_off(setup: &Setup, mark: &str) {
+    let staging = setup.target.join(".sealant-staging");
     fs::create_dir_all(staging.join("files")).expect("directories");
     for (name, back) in [("ibdata1", "files/ibdata1"), ("db", "files/db"), ("sealant-manifest", "sealant-manifest")] {
-        fs::rename(place.target.join(name), staging.join(back)).expect("a rename");
+        fs::rename(setup.target.join(name), staging.join(back)).expect("a rename");
     }
     fs::write(staging.join("commit"), mark).expect("a mark");
 }
 
 #[test]
 fn what_comes_into_the_target_meanwhile_is_not_written_over() {
-    let place = Place::with_source();
-    let (mut receiver, code) = place.receive(&[]);
-    let mut sender = place.send(&code.expect("a code"), &["--bwlimit", "5MiB"]);
-    until("some chunks", 60, || place.chunks() > 1);
-    let foreign = place.target.join("ibdata1");
+    let setup = Setup::with_source();
+    let (mut receiver, code) = setup.receive(&[]);
+    let mut sender = setup.send(&code.expect("a code"), &["--bwlimit", "5MiB"]);
+    until("some chunks", 60, || setup.chunks() > 1);
+    let foreign = setup.target.join("ibdata1");
     fs::write(&foreign, "of a server that was started there").expect("a file");
     receiver.failed(1, "ibdata1: came into the target while it was filled");
     sender.failed(1, "came into the target");
     assert_eq!(fs::read_to_string(&foreign).expect("still there"), "of a server that was started there");
-    assert!(!place.target.join("db").exists());
+    assert!(!setup.target.join("db").exists());
     fs::remove_file(&foreign).expect("moved away");
-    assert!(place.resume().expect("a transfer") > 0);
+    assert!(setup.resume().expect("a transfer") > 0);
 
     // The same between two moves of a commit.
-    cut_off(&place, "");
-    fs::create_dir_all(place.target.join("db/more")).expect("a directory");
-    let (mut receiver, _) = place.receive(&["--anew"]);
+    cut_off(&setup, "");
+    fs::create_dir_all(setup.target.join("db/more")).expect("a directory");
+    let (mut receiver, _) = setup.receive(&["--anew"]);
     receiver.failed(1, "db: came into the target");
-    assert!(place.target.join("db/more").exists());
-    fs::remove_dir_all(place.target.join("db")).expect("moved away");
-    assert_eq!(place.resume(), None);
+    assert!(setup.target.join("db/more").exists());
+    fs::remove_dir_all(setup.target.join("db")).expect("moved away");
+    assert_eq!(setup.resume(), None);
 }
 
 #[test]
@@ -616,74 +616,74 @@ fn everything_belongs_to_the_owner_that_was_asked_for() {
         leave_out("only root can give files away");
         return;
     }
-    let place = Place::with_source();
-    let (mut receiver, code) = place.receive(&["--owner", "12345:12346"]);
-    let mut sender = place.send(&code.expect("a code"), &[]);
+    let setup = Setup::with_source();
+    let (mut receiver, code) = setup.receive(&["--owner", "12345:12346"]);
+    let mut sender = setup.send(&code.expect("a code"), &[]);
     assert_eq!((sender.code(), receiver.code()), (Some(0), Some(0)), "{}{}", sender.said(), receiver.said());
     let is_theirs = |name: &str| {
-        let metadata = fs::symlink_metadata(place.target.join(name)).expect("metadata");
+        let metadata = fs::symlink_metadata(setup.target.join(name)).expect("metadata");
         (metadata.uid(), metadata.gid()) == (12345, 12346)
     };
     let names = ["", "ibdata1", "db", "db/empty", "db/link", "sealant-manifest"];
     assert!(names.into_iter().all(is_theirs));
-    assert_eq!(dress(&place.target).0, 0o710);
-    let odd = place.target.join(OsStr::from_bytes(b"db/\xff odd\n\x01"));
-    assert_eq!(dress(&odd).0, 0o755, "no program runs as an owner that it was not made for");
+    assert_eq!(ownership(&setup.target).0, 0o710);
+    let odd = setup.target.join(OsStr::from_bytes(b"db/\xff odd\n\x01"));
+    assert_eq!(ownership(&odd).0, 0o755, "no program runs as an owner that it was not made for");
 
     // A run that only finishes gives them to whom the one before did.
-    cut_off(&place, "root 710 0 0\nowner 12345 12346\n");
-    std::os::unix::fs::chown(place.target.join(".sealant-staging/files/db"), Some(0), Some(0)).expect("given back");
-    let (mut receiver, code) = place.receive(&[]);
+    cut_off(&setup, "root 710 0 0\nowner 12345 12346\n");
+    std::os::unix::fs::chown(setup.target.join(".sealant-staging/files/db"), Some(0), Some(0)).expect("given back");
+    let (mut receiver, code) = setup.receive(&[]);
     assert_eq!((receiver.code(), code), (Some(0), None), "{}", receiver.said());
     assert!(names.into_iter().all(is_theirs));
 }
 
 #[test]
-fn an_owner_that_cannot_be_had_is_told_at_the_start() {
+fn an_owner_that_cannot_be_set_is_reported_at_the_start() {
     if !rustix::process::geteuid().is_root() {
         leave_out("only root can become another user");
         return;
     }
-    let place = Place::new();
-    fs::set_permissions(place.directory.path(), PermissionsExt::from_mode(0o777)).expect("permissions");
+    let setup = Setup::new();
+    fs::set_permissions(setup.directory.path(), PermissionsExt::from_mode(0o777)).expect("permissions");
     let mut command = sealant();
-    command.args(["receive", "--listen", "127.0.0.1:0", "--owner", "0:0", "--into"]).arg(&place.target);
+    command.args(["receive", "--listen", "127.0.0.1:0", "--owner", "0:0", "--into"]).arg(&setup.target);
     let mut receiver =
-        Running::start(command.uid(65534).gid(65534).stdout(Stdio::null()), place.directory.path().join("receive.err"));
+        Running::start(command.uid(65534).gid(65534).stdout(Stdio::null()), setup.directory.path().join("receive.err"));
     receiver.failed(1, "files in it cannot be given to 0:0");
 }
 
 #[test]
 fn links_that_somebody_put_into_the_staging_directory_lead_nowhere() {
-    let place = Place::with_source();
-    let outside = place.directory.path().join("outside");
+    let setup = Setup::with_source();
+    let outside = setup.directory.path().join("outside");
     fs::write(&outside, "mine").expect("a file");
-    let files = place.target.join(".sealant-staging/files");
+    let files = setup.target.join(".sealant-staging/files");
     fs::create_dir_all(&files).expect("directories");
     fs::set_permissions(files.parent().expect("staging"), PermissionsExt::from_mode(0o700)).expect("permissions");
     fs::hard_link(&outside, files.join("ibdata1")).expect("a link");
-    place.resume();
+    setup.resume();
     assert_eq!(fs::read_to_string(&outside).expect("a file"), "mine");
 
-    let place = Place::with_source();
-    let staging = place.target.join(".sealant-staging");
+    let setup = Setup::with_source();
+    let staging = setup.target.join(".sealant-staging");
     fs::create_dir_all(&staging).expect("directories");
     fs::set_permissions(&staging, PermissionsExt::from_mode(0o777)).expect("permissions");
-    let (mut receiver, _) = place.receive(&[]);
+    let (mut receiver, _) = setup.receive(&[]);
     receiver.failed(1, "others may write it");
 }
 
 #[test]
 fn a_second_sender_does_not_wait() {
-    let place = Place::with_source();
-    let (mut receiver, code) = place.receive(&[]);
+    let setup = Setup::with_source();
+    let (mut receiver, code) = setup.receive(&[]);
     let code = code.expect("a code");
-    let mut first = place.send(&code, &["--bwlimit", "4MiB"]);
-    until("some chunks", 60, || place.chunks() > 1);
+    let mut first = setup.send(&code, &["--bwlimit", "4MiB"]);
+    until("some chunks", 60, || setup.chunks() > 1);
     // The first one does not get on meanwhile, so that the second one would wait for it.
     first.signal(Signal::STOP);
     let began = Instant::now();
-    let mut second = place.send(&code, &[]);
+    let mut second = setup.send(&code, &[]);
     second.failed(1, "127.0.0.1");
     assert!(began.elapsed() < limit(9), "{:?}: {}", began.elapsed(), second.said());
     assert!(!first.is_over());
@@ -716,7 +716,7 @@ fn list(rogue: &mut Rogue, entries: &[(&[u8], u32, &[u8])]) {
 }
 
 #[test]
-fn lists_of_files_that_lead_elsewhere() {
+fn lists_of_files_outside_the_directory() {
     let huge = [&[0][..], &(i64::MAX as u64).to_be_bytes()].concat();
     let beyond = [&[0][..], &(i64::MAX as u64 + 1).to_be_bytes()].concat();
     let long = [b'n'; 256];
@@ -770,15 +770,15 @@ fn a_list_of_100_000_files_with_a_bad_one_at_its_end() {
 /// Lets a rogue sender loose on a receiver, which has to refuse it, say why, and touch nothing.
 #[track_caller]
 fn refused(word: &str, attack: impl FnOnce(&mut Rogue)) {
-    let place = Place::new();
-    let outside = place.directory.path().join("outside");
+    let setup = Setup::new();
+    let outside = setup.directory.path().join("outside");
     fs::create_dir(&outside).expect("a directory");
-    let (mut receiver, code) = place.receive(&["--timeout", "10s"]);
+    let (mut receiver, code) = setup.receive(&["--timeout", "10s"]);
     let mut rogue = Rogue::pair(&code.expect("a code"));
     attack(&mut rogue);
     receiver.failed(1, word);
-    place.assert_old_or_new();
-    assert!(!place.target.join("sealant-manifest").exists());
+    setup.assert_old_or_new();
+    assert!(!setup.target.join("sealant-manifest").exists());
     assert_eq!(fs::read_dir(&outside).expect("a directory").count(), 0);
     assert!(!Path::new("/tmp/sealant-escaped").exists());
 }
@@ -981,8 +981,8 @@ fn a_sender_that_makes_use_of_all_memory_there_is() {
     const STREAMS: u8 = 64;
     let all = 3 * MIB as u64 - 1;
     let zeros = vec![0; MIB];
-    let place = Place::new();
-    let (mut receiver, code) = place.receive(&["--streams", "64"]);
+    let setup = Setup::new();
+    let (mut receiver, code) = setup.receive(&["--streams", "64"]);
     let mut rogue = Rogue::pair_by(&code.expect("a code"), limit(SECONDS), |mut hello| {
         // The last field is how many connections it wants.
         hello.last_mut().into_iter().for_each(|last| *last = STREAMS);
@@ -1026,11 +1026,11 @@ fn a_sender_that_makes_use_of_all_memory_there_is() {
 
 #[test]
 fn a_finish_that_comes_twice_changes_nothing() {
-    let place = Place::new();
-    let (mut receiver, code) = place.receive(&[]);
+    let setup = Setup::new();
+    let (mut receiver, code) = setup.receive(&[]);
     let mut rogue = Rogue::pair(&code.expect("a code"));
     // One that does not know the token is none of the sender's.
-    let stranger = rogue.data_with([0; 16]);
+    let unknown = rogue.data_with([0; 16]);
     let mut data = offer(&mut rogue);
     send_all(&mut data);
     say_data(&mut data, &Data::End, &[]);
@@ -1038,64 +1038,64 @@ fn a_finish_that_comes_twice_changes_nothing() {
     (0..2).for_each(|_| rogue.say(&Control::Finish { tree: tree_hash() }));
     assert_eq!(receiver.code(), Some(0), "{}", receiver.said());
     for (entry, bytes) in files() {
-        assert!(fs::read(place.target.join(entry.path.as_path())).expect("a file") == bytes);
+        assert!(fs::read(setup.target.join(entry.path.as_path())).expect("a file") == bytes);
     }
-    drop(stranger);
+    drop(unknown);
 }
 
 /// A source of one small file.
-fn small() -> Place {
-    let place = Place::new();
-    fs::write(place.source().join("f"), "contents").expect("a file");
-    place
+fn small() -> Setup {
+    let setup = Setup::new();
+    fs::write(setup.source().join("f"), "contents").expect("a file");
+    setup
 }
 
 #[test]
-fn a_mistyped_code_is_told_as_one() {
-    let place = small();
-    let (mut receiver, code) = place.receive(&[]);
+fn a_mistyped_code_is_reported() {
+    let setup = small();
+    let (mut receiver, code) = setup.receive(&[]);
     let code = code.expect("a code");
     let mut typed = code.to_string();
     let last = if typed.remove(40) == 'a' { 'b' } else { 'a' };
     typed.insert(40, last);
-    place.send_text(&typed, &[]).failed(2, "mistyped");
-    place.send_text(&typed[..50], &[]).failed(2, "cut short");
+    setup.send_text(&typed, &[]).failed(2, "mistyped");
+    setup.send_text(&typed[..50], &[]).failed(2, "cut short");
     // No harm was done.
-    assert_eq!(place.send(&code, &[]).code(), Some(0));
+    assert_eq!(setup.send(&code, &[]).code(), Some(0));
     assert_eq!(receiver.code(), Some(0));
 }
 
 #[test]
 fn a_wrong_secret_burns_the_code() {
-    let place = small();
-    let (mut receiver, code) = place.receive(&[]);
+    let setup = small();
+    let (mut receiver, code) = setup.receive(&[]);
     let code = code.expect("a code");
     let guess = PairingCode { secret: Secret::generate().expect("a secret"), ..code.clone() };
-    place.send(&guess, &[]).failed(1, "secret is wrong");
+    setup.send(&guess, &[]).failed(1, "secret is wrong");
     receiver.failed(1, "the code is void");
-    place.send(&code, &[]).failed(1, "refused");
-    place.assert_old_or_new();
+    setup.send(&code, &[]).failed(1, "refused");
+    setup.assert_old_or_new();
 }
 
 #[test]
 fn a_code_of_another_key_says_so_and_burns_nothing() {
-    let place = small();
-    let (mut receiver, code) = place.receive(&[]);
+    let setup = small();
+    let (mut receiver, code) = setup.receive(&[]);
     let code = code.expect("a code");
     let other = PairingCode { pin: Pin([7; PIN_BYTES]), ..code.clone() };
-    place.send(&other, &[]).failed(1, "is not the receiver that made the pairing code");
-    assert_eq!(place.send(&code, &[]).code(), Some(0));
+    setup.send(&other, &[]).failed(1, "is not the receiver that made the pairing code");
+    assert_eq!(setup.send(&code, &[]).code(), Some(0));
     assert_eq!(receiver.code(), Some(0));
     // Once.
-    place.send(&code, &[]).failed(1, "refused");
+    setup.send(&code, &[]).failed(1, "refused");
 }
 
 #[test]
 fn a_code_expires() {
-    let place = small();
-    let (mut receiver, code) = place.receive(&["--expiry", "1s"]);
+    let setup = small();
+    let (mut receiver, code) = setup.receive(&["--expiry", "1s"]);
     receiver.failed(1, "void");
-    place.send(&code.expect("a code"), &[]).failed(1, "refused");
+    setup.send(&code.expect("a code"), &[]).failed(1, "refused");
 }
 
 /// Connects again and again and says nothing, until told to stop.
@@ -1110,9 +1110,9 @@ fn idle(address: SocketAddr, over: &AtomicBool) {
 #[test]
 fn scanners_neither_burn_the_code_nor_keep_the_sender_out() {
     // Little, so that the data itself takes a small part of the time on any machine.
-    let place = small();
-    fs::write(place.source().join("more"), Random(6).fill(2 * MIB)).expect("a file");
-    let (mut receiver, code) = place.receive(&[]);
+    let setup = small();
+    fs::write(setup.source().join("more"), Random(6).fill(2 * MIB)).expect("a file");
+    let (mut receiver, code) = setup.receive(&[]);
     let code = code.expect("a code");
     let address = code.sockets().next().expect("an address");
     let mut held: Vec<TcpStream> = (0..50).map(|_| TcpStream::connect(address).expect("a connection")).collect();
@@ -1126,7 +1126,7 @@ fn scanners_neither_burn_the_code_nor_keep_the_sender_out() {
     let began = Instant::now();
     thread::scope(|scope| {
         scope.spawn(|| idle(address, &over));
-        let mut sender = place.send(&code, &["--bwlimit", "20MiB"]);
+        let mut sender = setup.send(&code, &["--bwlimit", "20MiB"]);
         let ended = sender.code();
         over.store(true, Ordering::Relaxed);
         assert_eq!(ended, Some(0), "{}", sender.said());
@@ -1134,6 +1134,6 @@ fn scanners_neither_burn_the_code_nor_keep_the_sender_out() {
     assert_eq!(receiver.code(), Some(0), "{}", receiver.said());
     // A stranger has ten seconds, and was not waited for.
     assert!(began.elapsed() < limit(9), "{:?}", began.elapsed());
-    assert_same(&place.source(), &place.target);
+    assert_same(&setup.source(), &setup.target);
     drop((held, anonymous, known));
 }

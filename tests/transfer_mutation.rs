@@ -199,33 +199,33 @@ fn mutate(random: &mut Random, all: &[Vec<u8>], frame: &mut Vec<u8>) {
         return;
     }
     // Most of what is looked at is in front.
-    let place = if random.below(3) > 0 { random.below(length.min(90)) } else { random.below(length) } as usize;
+    let position = if random.below(3) > 0 { random.below(length.min(90)) } else { random.below(length) } as usize;
     match random.below(8) {
-        0..3 => frame[place] ^= 1 << random.below(8),
-        3 => frame[place] = [0, 1, 0x7f, 0x80, 0xff][random.below(5) as usize],
-        4 => frame.truncate(place),
-        5 => frame.extend(random.fill(1 + place % 40)),
+        0..3 => frame[position] ^= 1 << random.below(8),
+        3 => frame[position] = [0, 1, 0x7f, 0x80, 0xff][random.below(5) as usize],
+        4 => frame.truncate(position),
+        5 => frame.extend(random.fill(1 + position % 40)),
         6 => {
-            let end = (place + 1 + random.below(8) as usize).min(frame.len());
-            let other = random.fill(end - place);
-            frame[place..end].copy_from_slice(&other);
+            let end = (position + 1 + random.below(8) as usize).min(frame.len());
+            let other = random.fill(end - position);
+            frame[position..end].copy_from_slice(&other);
         }
         _ => {
             let other = &all[random.below(all.len() as u64) as usize];
-            let place = place.min(other.len());
-            frame.truncate(place);
-            frame.extend(&other[place..]);
+            let position = position.min(other.len());
+            frame.truncate(position);
+            frame.extend(&other[position..]);
         }
     }
 }
 
 /// Where sessions take place, one after the other: a target, and what is beside it.
-struct Place {
+struct Setup {
     directory: TempDir,
     keyring: TempDir,
 }
 
-impl Place {
+impl Setup {
     fn new() -> Self {
         let [directory, keyring] =
             [(); 2].map(|()| tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory"));
@@ -254,13 +254,13 @@ impl Place {
         };
         let receiver = Receiver::bind(settings, &Trust::Pairing).expect("it listens");
         let code = receiver.code().expect("a code").clone();
-        let (tell, told) = mpsc::channel();
+        let (tell, reported) = mpsc::channel();
         let receiving = thread::spawn(move || {
             // One that panics tells nothing.
             let _ = tell.send(receiver.run(&Progress::default()));
         });
         send(&code);
-        let outcome = told.recv_timeout(limit(SECONDS) / 2);
+        let outcome = reported.recv_timeout(limit(SECONDS) / 2);
         assert!(!matches!(outcome, Err(mpsc::RecvTimeoutError::Timeout)), "the receiver hangs");
         assert!(receiving.join().is_ok(), "the receiver panicked");
         outcome.expect("no panic, so it told")
@@ -320,11 +320,11 @@ const DRAINED: u8 = 37;
 
 /// Goes through a script. What was changed before, in this part, may be why an answer does not come.
 fn follow(rogue: &mut Rogue, script: &Script, changed: Option<usize>) {
-    let patience = |is_changed| if is_changed { BRIEF } else { limit(SECONDS) };
+    let time_limit = |is_changed| if is_changed { BRIEF } else { limit(SECONDS) };
     let mut data = None;
     for (at, part) in script.parts.iter().enumerate() {
         if part.is_data && data.is_none() {
-            data = rogue.data_within(patience(changed.is_some_and(|part| part < at)));
+            data = rogue.data_within(time_limit(changed.is_some_and(|part| part < at)));
         }
         let to = match &mut data {
             Some(data) if part.is_data => data,
@@ -334,7 +334,7 @@ fn follow(rogue: &mut Rogue, script: &Script, changed: Option<usize>) {
         say(to, &part.frames);
         part.answer
             .into_iter()
-            .for_each(|answer| wait_for(to, answer, patience(changed.is_some_and(|part| part <= at))));
+            .for_each(|answer| wait_for(to, answer, time_limit(changed.is_some_and(|part| part <= at))));
     }
 }
 
@@ -367,14 +367,14 @@ fn frames_that_a_sender_changes_commit_nothing_else() {
     let frames = number("SEALANT_MUTATIONS", 20_000);
     let (done, sessions, committed) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let worker = &|test| {
-        let (mut random, place) = (Random::of(test), Place::new());
+        let (mut random, position) = (Random::new(test), Setup::new());
         let kinds = [(false, false, false), (false, true, false), (false, false, true), (true, true, false)];
         let scripts = kinds.map(|(long, twice, rekey)| {
             let source = source(long);
             let script = script(&source, twice, rekey);
             // Unchanged, it is committed: the test sees what a receiver takes.
-            let outcome = place.session(rekey, |code| follow(&mut Rogue::pair(code), &script, None));
-            assert!(place.check(&source, &outcome), "{outcome:?}");
+            let outcome = position.session(rekey, |code| follow(&mut Rogue::pair(code), &script, None));
+            assert!(position.check(&source, &outcome), "{outcome:?}");
             let secret = SecretBytes(vec![6; 64].into());
             let all = [script.frames(), vec![control(&Control::Unwrapped { file: 1, secret })]].concat();
             (source, script, all)
@@ -387,14 +387,14 @@ fn frames_that_a_sender_changes_commit_nothing_else() {
             };
             let (other, which, mut count) = changed(&mut random, script, all);
             let is_first = random.below(16) == 0;
-            let outcome = place.session(script.rekey, |code| match is_first {
+            let outcome = position.session(script.rekey, |code| match is_first {
                 true => begin_otherwise(&mut random, code, script, all),
                 false => follow(&mut Rogue::pair(code), &other, Some(which)),
             });
             if is_first {
                 count = 1;
             }
-            committed.fetch_add(u64::from(place.check(source, &outcome)), Ordering::Relaxed);
+            committed.fetch_add(u64::from(position.check(source, &outcome)), Ordering::Relaxed);
             done.fetch_add(count, Ordering::Relaxed);
             sessions.fetch_add(1, Ordering::Relaxed);
         }
@@ -413,11 +413,11 @@ fn frames_that_a_sender_changes_commit_nothing_else() {
 #[test]
 fn bits_that_the_network_flips_end_the_transfer() {
     let flips = number("SEALANT_FLIPS", 400);
-    let (source, place) = (source(true), Place::new());
+    let (source, position) = (source(true), Setup::new());
     let script = script(&source, true, false);
-    let mut random = Random::of(200);
+    let mut random = Random::new(200);
     let through = |flip: &Flip| {
-        place.session(false, |code| {
+        position.session(false, |code| {
             let relayed = PairingCode { port: flip.start(code), ..code.clone() };
             match Rogue::try_pair(&relayed) {
                 Some(mut rogue) => follow(&mut rogue, &script, None),
@@ -426,14 +426,14 @@ fn bits_that_the_network_flips_end_the_transfer() {
             }
         })
     };
-    let none = Flip::of(None);
-    assert!(place.check(&source, &through(&none)));
+    let none = Flip::new(None);
+    assert!(position.check(&source, &through(&none)));
     let bits = none.bits();
     for _ in 0..flips {
         let bit = random.below(bits);
-        let flip = Flip::of(Some(bit));
+        let flip = Flip::new(Some(bit));
         let outcome = through(&flip);
         assert!(flip.happened(), "bit {bit}: {outcome:?}");
-        assert!(!place.check(&source, &outcome), "bit {bit}");
+        assert!(!position.check(&source, &outcome), "bit {bit}");
     }
 }

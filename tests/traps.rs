@@ -8,7 +8,7 @@ use std::fs;
 
 use harness::certs::{Authority, Profile};
 use harness::galera::Cluster;
-use harness::{KeyringPlace, Kind, Replication, Server, limit, require, wait_until};
+use harness::{KeyringLocation, Kind, Replication, Server, limit, require, wait_until};
 
 use crate::support::Audit;
 
@@ -29,7 +29,7 @@ const MARIADB_ALL_ON: [&str; 9] = [
     "--log-bin=mbin",
 ];
 
-fn mysql(keyring: KeyringPlace) -> Option<Server> {
+fn mysql(keyring: KeyringLocation) -> Option<Server> {
     require(Kind::MySql97)?;
     Some(Server::builder(Kind::MySql97).keyring(keyring).start().expect("MySQL 9.7 starts"))
 }
@@ -58,7 +58,7 @@ fn fill(server: &Server, table: &str, options: &str) {
 
 #[test]
 fn trap_01_everything_switched_on_leaves_clear_pages_behind() {
-    let Some(mut server) = mysql(KeyringPlace::Beside) else { return };
+    let Some(mut server) = mysql(KeyringLocation::Beside) else { return };
     fill(&server, "t", "");
     // What has been written twice in clear stays so: with new slots coming and going, whether any of
     // the old ones survives would be chance.
@@ -83,8 +83,8 @@ fn trap_01_everything_switched_on_leaves_clear_pages_behind() {
 }
 
 #[test]
-fn trap_02_a_schema_made_earlier_still_makes_clear_tables() {
-    let Some(server) = mysql(KeyringPlace::Beside) else { return };
+fn trap_02_a_schema_made_earlier_makes_clear_tables() {
+    let Some(server) = mysql(KeyringLocation::Beside) else { return };
     server
         .sql("CREATE DATABASE early; SET PERSIST default_table_encryption=ON; CREATE TABLE early.t (a INT)")
         .expect("the table is made");
@@ -95,7 +95,7 @@ fn trap_02_a_schema_made_earlier_still_makes_clear_tables() {
 
 #[test]
 fn trap_03_redo_encryption_without_keyring_stays_off() {
-    let Some(server) = mysql(KeyringPlace::None) else { return };
+    let Some(server) = mysql(KeyringLocation::None) else { return };
     let _ = server.sql("SET GLOBAL innodb_redo_log_encrypt=ON");
     let audit = Audit::live(&server);
     audit.fails("key-not-loaded", "");
@@ -136,7 +136,7 @@ fn trap_05_mariadb_leaves_aria_myisam_statistics_and_old_logs_in_clear() {
 
 #[test]
 fn trap_06_a_sort_spills_rows_of_an_encrypted_table() {
-    let Some(server) = mysql(KeyringPlace::Beside) else { return };
+    let Some(server) = mysql(KeyringLocation::Beside) else { return };
     fill(&server, "t", "ENCRYPTION='Y'");
     server
         .sql("INSERT INTO demo.t(name) SELECT a.name FROM demo.t a, (SELECT 1 FROM demo.t LIMIT 30) b")
@@ -163,8 +163,8 @@ fn trap_06_a_sort_spills_rows_of_an_encrypted_table() {
 }
 
 #[test]
-fn trap_07_a_server_without_have_ssl_still_has_tls() {
-    let Some(server) = mysql(KeyringPlace::None) else { return };
+fn trap_07_a_server_without_have_ssl_has_tls() {
+    let Some(server) = mysql(KeyringLocation::None) else { return };
     let audit = Audit::live(&server);
     audit.passes("tls-disabled");
     assert_eq!(audit.findings("tls-disabled")[0]["grade"], "wire");
@@ -194,7 +194,7 @@ fn trap_09_socket_ssl_no_is_not_yes() {
 
 #[test]
 fn trap_10_an_active_keyring_component_is_seen() {
-    let Some(server) = mysql(KeyringPlace::Beside) else { return };
+    let Some(server) = mysql(KeyringLocation::Beside) else { return };
     Audit::live(&server).passes("key-not-loaded");
 }
 
@@ -210,7 +210,7 @@ fn trap_11_empty_tables_of_a_server_without_performance_schema_are_no_proof() {
 
 #[test]
 fn trap_12_a_healthy_encrypted_directory_is_healthy() {
-    let Some(mut server) = mysql(KeyringPlace::Beside) else { return };
+    let Some(mut server) = mysql(KeyringLocation::Beside) else { return };
     fill(&server, "t", "ENCRYPTION='Y'");
     server.stop().expect("stops cleanly");
     let audit = Audit::offline(server.datadir());
@@ -222,7 +222,7 @@ fn trap_12_a_healthy_encrypted_directory_is_healthy() {
 
 #[test]
 fn trap_13_relative_certificate_paths_are_below_the_data_directory() {
-    let Some(server) = mysql(KeyringPlace::None) else { return };
+    let Some(server) = mysql(KeyringLocation::None) else { return };
     let audit = Audit::live(&server);
     audit.passes("tls-cert-stale");
 }
@@ -267,7 +267,9 @@ fn trap_17_client_options_that_switch_verification_off() {
 
 #[test]
 fn trap_18_the_replication_password_is_on_disk() {
-    let (Some(source), Some(mut replica)) = (mysql(KeyringPlace::None), mysql(KeyringPlace::None)) else { return };
+    let (Some(source), Some(mut replica)) = (mysql(KeyringLocation::None), mysql(KeyringLocation::None)) else {
+        return;
+    };
     replica.replicate_from(&source, &Replication { tls: true, ..Replication::default() }).expect("replicates");
     Audit::live(&replica).fails("rest-repl-credential-clear", "");
 

@@ -15,7 +15,7 @@ use harness::{Kind, Replication, Server, limit, require};
 use rustix::process::Signal;
 
 use crate::compressed::{Client, Entry, Method};
-use crate::support::tunnel::{Near, Place, driver, eventually, first_byte, free_port, relay_from};
+use crate::support::tunnel::{Near, Setup, driver, eventually, first_byte, free_port, relay_from};
 
 const KINDS: [Kind; 4] = [Kind::MySql97, Kind::MySql80, Kind::MySql57, Kind::MariaDb1011];
 
@@ -25,16 +25,16 @@ struct Site {
     near: Near,
     far: support::tunnel::End,
     far_port: u16,
-    place: Place,
+    setup: Setup,
 }
 
 impl Site {
     fn on(kind: Kind, options: &[&str], near: &[&str]) -> Self {
         let server = Server::builder(kind).options(options.iter().copied()).start().expect("it starts");
-        let (place, port) = (Place::new(), free_port());
-        let far = place.far(&server, port, &["--allow", "app"]);
-        let near = place.near(&[port], near);
-        Self { server, near, far, far_port: port, place }
+        let (setup, port) = (Setup::new(), free_port());
+        let far = setup.far(&server, port, &["--allow", "app"]);
+        let near = setup.near(&[port], near);
+        Self { server, near, far, far_port: port, setup }
     }
 
     fn value(&self, sql: &str) -> String {
@@ -67,7 +67,7 @@ fn everything_a_client_does_passes() {
         assert_eq!(site.value("PREPARE p FROM 'SELECT ? + 1'; SET @a = 41; EXECUTE p USING @a"), "42");
         // Both ways, larger than a packet of the protocol.
         let body = "x".repeat(20 << 20);
-        let file = site.place.path("large.sql");
+        let file = site.setup.path("large.sql");
         fs::write(&file, format!("SELECT SHA2('{body}', 256), LENGTH(REPEAT('y', 20 << 20));")).expect("written");
         for compress in [false, true] {
             let mut client = site.near.client(&site.server, "root", "");
@@ -89,7 +89,7 @@ fn everything_a_client_does_passes() {
 }
 
 fn infile(site: &Site) {
-    let lines = site.place.path("lines");
+    let lines = site.setup.path("lines");
     fs::write(&lines, "one\ntwo\nthree\n").expect("written");
     let load = format!("LOAD DATA LOCAL INFILE '{}' INTO TABLE test_lines.t", lines.display());
     let sql = format!(
@@ -220,7 +220,7 @@ fn drivers_of_other_languages_pass() {
             );
             site.server.sql(&sql).expect("made");
         }
-        let file = site.place.path("lines");
+        let file = site.setup.path("lines");
         fs::write(&file, "a\n".repeat(5000)).expect("written");
         let file = file.to_str().expect("ASCII");
         for (name, more) in [("python", vec![]), ("node", vec!["two", "Pass-two"]), ("go", vec![file])] {
@@ -253,9 +253,10 @@ fn users_change_within_compressed_sessions() {
     for method in [Method::Zlib, Method::Zstd] {
         forget();
         let (mut client, entry) = Client::log_in(site.near.port, "one", "Pass-one", method);
-        assert_eq!(entry, Entry::Told, "{method:?}");
+        assert_eq!(entry, Entry::Report, "{method:?}");
         let large = "SELECT REPEAT('0123456789abcde\n', 20 << 16)";
-        for (user, entry) in [("two", Entry::Told), ("two", Entry::Known), ("one", Entry::Known), ("two", Entry::Known)]
+        for (user, entry) in
+            [("two", Entry::Report), ("two", Entry::Known), ("one", Entry::Known), ("two", Entry::Known)]
         {
             assert!(client.value(large) == "0123456789abcde\n".repeat(20 << 16).as_bytes());
             assert_eq!(client.change_user(user, &format!("Pass-{user}")), entry, "{method:?}");
@@ -266,7 +267,7 @@ fn users_change_within_compressed_sessions() {
         let digest = client.value(&format!("SELECT LENGTH('{body}')"));
         assert_eq!(digest, body.len().to_string().as_bytes());
         forget();
-        assert_eq!(client.change_user("one", "Pass-one"), Entry::Told, "{method:?}");
+        assert_eq!(client.change_user("one", "Pass-one"), Entry::Report, "{method:?}");
         forget();
         assert_eq!(client.change_user("two", "wrong"), Entry::Refused(1045), "{method:?}");
     }
@@ -280,9 +281,9 @@ fn a_replica_follows_through_it() {
         let mut replica = Server::builder(kind).option("--server-id=2").start().expect("it starts");
         replica.replicate_from(&server, &Replication::default()).expect("it follows");
         // By ports at both ends: what the replica takes for a port must not be a socket for the server.
-        let (place, port, address) = (Place::new(), free_port(), format!("127.0.0.1:{}", server.port()));
-        let _far = place.far_of(&address, port, &[]);
-        let near = place.near(&[port], &[]);
+        let (setup, port, address) = (Setup::new(), free_port(), format!("127.0.0.1:{}", server.port()));
+        let _far = setup.far_of(&address, port, &[]);
+        let near = setup.near(&[port], &[]);
         let sql = if matches!(kind, Kind::MySql57 | Kind::MariaDb1011) {
             format!("STOP SLAVE; CHANGE MASTER TO MASTER_PORT={}; START SLAVE", near.port)
         } else {
@@ -331,7 +332,7 @@ fn a_burst_is_served_and_what_waited_in_vain_is_bounded() {
 }
 
 #[test]
-fn the_servers_own_refusals_reach_the_client() {
+fn refusals_of_the_server_reach_the_client() {
     for kind in KINDS {
         let Some(_) = require(kind) else { continue };
         let site = Site::on(kind, &["--max-connections=10"], &[]);
@@ -375,11 +376,11 @@ fn connections_that_wait_in_vain_do_not_block_the_far_end() {
         let Some(_) = require(kind) else { continue };
         let server = Server::builder(kind).option("--max-connect-errors=40").start().expect("it starts");
         server.sql("CREATE USER p@'%'").expect("made");
-        let (place, ports) = (Place::new(), [free_port(), free_port()]);
+        let (setup, ports) = (Setup::new(), [free_port(), free_port()]);
         let by_port = relay_from(BLOCKABLE, server.port()).to_string();
-        let _fars = [place.far(&server, ports[0], &[]), place.far_of(&by_port, ports[1], &[])];
+        let _fars = [setup.far(&server, ports[0], &[]), setup.far_of(&by_port, ports[1], &[])];
         for (port, counted) in ports.into_iter().zip([false, true]) {
-            let near = place.near(&[port], &["--warm-min", "100", "--warm-age", "1s"]);
+            let near = setup.near(&[port], &["--warm-min", "100", "--warm-age", "1s"]);
             let ask = || output(near.client(&server, "p", "").args(["-e", "SELECT 1"]));
             (0..20).for_each(|_| assert!(ask().status.success()));
             if counted {
@@ -395,7 +396,7 @@ fn connections_that_wait_in_vain_do_not_block_the_far_end() {
 }
 
 #[test]
-fn a_blocked_host_is_told_and_served_again() {
+fn a_blocked_host_is_reported_and_served_again() {
     if !is_looked_up_soon() {
         return say_skipped("the resolver does not answer");
     }
@@ -403,9 +404,9 @@ fn a_blocked_host_is_told_and_served_again() {
         let Some(_) = require(kind) else { continue };
         let server = Server::builder(kind).option("--max-connect-errors=3").start().expect("it starts");
         server.sql("CREATE USER p@'%'").expect("made");
-        let (place, port, address) = (Place::new(), free_port(), relay_from(BLOCKABLE, server.port()));
-        let far = place.far_of(&address.to_string(), port, &["--warm-max", "0"]);
-        let near = place.near(&[port], &[]);
+        let (setup, port, address) = (Setup::new(), free_port(), relay_from(BLOCKABLE, server.port()));
+        let far = setup.far_of(&address.to_string(), port, &["--warm-max", "0"]);
+        let near = setup.near(&[port], &[]);
         let ask = || {
             let said = output(near.client(&server, "p", "").args(["-e", "SELECT 1"]));
             (said.status.success(), String::from_utf8_lossy(&said.stderr).into_owned())
@@ -440,9 +441,9 @@ fn fail_to_log_in(server: SocketAddr) {
 fn servers_and_far_ends_may_restart() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut server = Server::builder(Kind::MySql97).start().expect("it starts");
-    let (place, port) = (Place::new(), free_port());
-    let far = place.far(&server, port, &[]);
-    let near = place.near(&[port], &[]);
+    let (setup, port) = (Setup::new(), free_port());
+    let far = setup.far(&server, port, &[]);
+    let near = setup.near(&[port], &[]);
     let ask = |server: &Server| near.said(server, "SELECT 1");
     (0..5).for_each(|_| assert!(ask(&server).0));
     server.stop().expect("it stops");
@@ -455,7 +456,7 @@ fn servers_and_far_ends_may_restart() {
     assert!(eventually(|| !ask(&server).0));
     let (_, said) = ask(&server);
     assert!(said.contains("sealant tunnel"), "{said}");
-    let _far = place.far(&server, port, &[]);
+    let _far = setup.far(&server, port, &[]);
     assert!(eventually(|| ask(&server).0), "{}", near.end.log());
 }
 
@@ -502,12 +503,12 @@ fn numbered() -> [Server; 2] {
 fn who_is_silent_is_left_for_the_next_in_time() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let servers = numbered();
-    let (place, ports) = (Place::new(), [free_port(), free_port()]);
-    let first = place.far(&servers[0], ports[0], &[]);
-    let _second = place.far(&servers[1], ports[1], &[]);
+    let (setup, ports) = (Setup::new(), [free_port(), free_port()]);
+    let first = setup.far(&servers[0], ports[0], &[]);
+    let _second = setup.far(&servers[1], ports[1], &[]);
     // A connection whose greeting is here already would hang with the server, as any that is open.
     let options = ["--health-interval", "1s", "--connect-timeout", "2s", "--wait", "60s", "--warm-max", "0"];
-    let near = place.near(&ports, &options);
+    let near = setup.near(&ports, &options);
     let id = || near.said(&servers[0], "SELECT @@server_id").1.trim().to_owned();
     let server = i32::try_from(servers[0].pid().expect("it runs")).expect("a process id");
     for pid in [first.pid(), server] {
@@ -531,10 +532,10 @@ fn who_is_silent_is_left_for_the_next_in_time() {
 fn far_ends_are_used_in_their_order() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let servers = numbered();
-    let (place, ports) = (Place::new(), [free_port(), free_port()]);
-    let first = place.far(&servers[0], ports[0], &[]);
-    let second = place.far(&servers[1], ports[1], &[]);
-    let near = place.near(&ports, &["--health-interval", "1s"]);
+    let (setup, ports) = (Setup::new(), [free_port(), free_port()]);
+    let first = setup.far(&servers[0], ports[0], &[]);
+    let second = setup.far(&servers[1], ports[1], &[]);
+    let near = setup.near(&ports, &["--health-interval", "1s"]);
     let id = || near.said(&servers[0], "SELECT @@server_id").1.trim().to_owned();
     assert_eq!(id(), "1");
     first.stop();
@@ -542,16 +543,16 @@ fn far_ends_are_used_in_their_order() {
     for _ in 0..10 {
         assert_eq!(id(), "2");
     }
-    let first = place.far(&servers[0], ports[0], &[]);
+    let first = setup.far(&servers[0], ports[0], &[]);
     assert!(eventually(|| id() == "1"), "{}", near.end.log());
     assert!(near.counted("failovers_total") >= 2);
     // One that was away while the other was, too, is known to be back when it is needed.
     first.stop();
     second.stop();
     assert!(eventually(|| id().contains("sealant tunnel")), "{}", near.end.log());
-    let first = place.far(&servers[0], ports[0], &[]);
+    let first = setup.far(&servers[0], ports[0], &[]);
     assert!(eventually(|| id() == "1"), "{}", near.end.log());
-    let _second = place.far(&servers[1], ports[1], &[]);
+    let _second = setup.far(&servers[1], ports[1], &[]);
     // It tries each second what is away; that it has seen this one come back shows nowhere.
     thread::sleep(limit(3));
     let refused = near.counted("clients_refused_total");
@@ -564,7 +565,7 @@ fn far_ends_are_used_in_their_order() {
 fn a_stopping_end_lets_sessions_end() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let site = Site::on(Kind::MariaDb1011, &[], &[]);
-    let Site { server, near, far, place: _place, .. } = site;
+    let Site { server, near, far, setup: _setup, .. } = site;
     let asking = |sql: &'static str| {
         let mut client = near.client(&server, "root", "");
         thread::spawn(move || succeeds(client.args(["-e", sql])))
@@ -578,7 +579,7 @@ fn a_stopping_end_lets_sessions_end() {
     assert_eq!(slow.join().expect("it ends"), "0\t7\n");
     drop((near, server));
 
-    let Site { server, near, far: _far, place: _place, .. } = Site::on(Kind::MariaDb1011, &[], &[]);
+    let Site { server, near, far: _far, setup: _setup, .. } = Site::on(Kind::MariaDb1011, &[], &[]);
     let mut client = near.client(&server, "root", "");
     let slow = thread::spawn(move || succeeds(client.args(["-e", "SELECT SLEEP(6), 8"])));
     waits(&server);
@@ -591,17 +592,17 @@ fn a_stopping_end_lets_sessions_end() {
 }
 
 #[test]
-fn certificates_are_read_again_when_told() {
+fn certificates_are_reloaded_on_a_signal() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let site = Site::on(Kind::MariaDb1011, &[], &[]);
     let ask = || site.near.said(&site.server, "SELECT 1");
     assert!(ask().0);
     // A new certificate for the near end whose name is not on the list: the far end's answer shows that it is used.
-    let dir = site.place.dir();
-    site.place.cert(&["issue", "--dir", dir, "--name", "other"]);
-    let certificate = fs::read(site.place.path("app.pem")).expect("read");
-    let key = fs::read(site.place.path("app.key")).expect("read");
-    fs::copy(site.place.path("other.pem"), site.place.path("app.pem")).expect("copied");
+    let dir = site.setup.dir();
+    site.setup.cert(&["issue", "--dir", dir, "--name", "other"]);
+    let certificate = fs::read(site.setup.path("app.pem")).expect("read");
+    let key = fs::read(site.setup.path("app.key")).expect("read");
+    fs::copy(site.setup.path("other.pem"), site.setup.path("app.pem")).expect("copied");
     site.near.end.signal(Signal::HUP);
     site.near.end.wait_for(&|log| log.contains("the certificates are not changed"));
     assert!(ask().0, "what was in use stays");
@@ -609,14 +610,14 @@ fn certificates_are_read_again_when_told() {
     let busy = thread::spawn(move || succeeds(client.args(["-e", "SELECT SLEEP(6), 9"])));
     let running = "SELECT COUNT(*) FROM information_schema.processlist WHERE INFO LIKE 'SELECT SLEEP%'";
     assert!(eventually(|| site.server.value(running).is_ok_and(|count| count == "1")));
-    fs::copy(site.place.path("other.key"), site.place.path("app.key")).expect("copied");
+    fs::copy(site.setup.path("other.key"), site.setup.path("app.key")).expect("copied");
     site.near.end.signal(Signal::HUP);
     site.near.end.wait_for(&|log| log.contains("certificates are read again"));
     assert_eq!(busy.join().expect("it ends"), "0\t9\n", "a session goes on");
     (0..5).for_each(|_| assert!(!ask().0, "its link does not"));
     assert!(eventually(|| ask().1.contains("other may not connect here")), "{}", ask().1);
-    fs::write(site.place.path("app.pem"), certificate).expect("written");
-    fs::write(site.place.path("app.key"), key).expect("written");
+    fs::write(site.setup.path("app.pem"), certificate).expect("written");
+    fs::write(site.setup.path("app.key"), key).expect("written");
     site.near.end.signal(Signal::HUP);
     assert!(eventually(|| ask().0), "{}", site.near.end.log());
 }
@@ -640,7 +641,7 @@ fn an_audit_by_its_port_knows_that_it_is_not_the_servers() {
         assert!(seen(site.near.port), "{kind:?}");
         assert!(!seen(site.server.port()), "{kind:?}");
         // By the socket, from a host with another name, and from the server's.
-        for (name, elsewhere) in [("app1", true), ("$(hostname)", false)] {
+        for (name, remote) in [("app1", true), ("$(hostname)", false)] {
             let script = format!("hostname \"{name}\" && exec \"$@\"");
             let mut audit = Command::new("unshare");
             audit.args(["--uts", "sh", "-c", &script, "sh", support::sealant().get_program().to_str().expect("ASCII")]);
@@ -650,7 +651,7 @@ fn an_audit_by_its_port_knows_that_it_is_not_the_servers() {
                 return;
             }
             let text = String::from_utf8_lossy(&output(&mut audit).stdout).into_owned();
-            assert_eq!(text.contains("ports of this host are not the server's"), elsewhere, "{kind:?} {name}: {text}");
+            assert_eq!(text.contains("ports of this host are not the server's"), remote, "{kind:?} {name}: {text}");
             assert!(text.contains("\"findings\""), "{text}");
         }
     }
@@ -670,12 +671,12 @@ fn links_do_not_outlive_what_they_were_judged_by() {
 }
 
 #[test]
-fn the_clients_address_and_the_servers_tls_are_shown_as_told() {
+fn the_clients_address_and_the_servers_tls_are_shown_as_configured() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = Server::builder(Kind::MariaDb1011);
-    let place = Place::new();
+    let setup = Setup::new();
     let (certificate, key) =
-        (format!("--ssl-cert={}/far.pem", place.dir()), format!("--ssl-key={}/far.key", place.dir()));
+        (format!("--ssl-cert={}/far.pem", setup.dir()), format!("--ssl-key={}/far.key", setup.dir()));
     let server = server.options(["--proxy-protocol-networks=127.0.0.1", "--skip-name-resolve"]);
     let server = server.options([certificate, key]).start().expect("it starts");
     server.sql("CREATE USER p@'%'").expect("made");
@@ -686,15 +687,15 @@ fn the_clients_address_and_the_servers_tls_are_shown_as_told() {
         let listen = format!("[::1]:{port}");
         let mut args = vec!["--listen", &listen, "--server", &address];
         args.extend(version.iter().flat_map(|version| ["--proxy-protocol", version]));
-        let _far = place.end("far", "far", &args);
-        let near = place.near_of(&format!("[::1]:{port}"), &["--far-name", "far"]);
+        let _far = setup.end("far", "far", &args);
+        let near = setup.near_of(&format!("[::1]:{port}"), &["--far-name", "far"]);
         assert_eq!(user(&near), expected, "{version:?}");
     }
     // What the server offers is shown, unless it is hidden.
     let port = free_port();
-    let _far = place.far(&server, port, &[]);
+    let _far = setup.far(&server, port, &[]);
     for (hidden, more) in [(false, &[][..]), (true, &["--hide-tls"][..])] {
-        let near = place.near(&[port], more);
+        let near = setup.near(&[port], more);
         let mut stream = UnixStream::connect(&near.socket).expect("connected");
         let mut greeting = [0; 128];
         let count = stream.read(&mut greeting).expect("a greeting");
@@ -707,11 +708,11 @@ fn the_clients_address_and_the_servers_tls_are_shown_as_told() {
 }
 
 #[test]
-fn systemd_is_told_and_its_sockets_are_used() {
+fn systemd_is_notified_and_its_sockets_are_used() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let site = Site::on(Kind::MariaDb1011, &[], &[]);
-    let (socket, told) = (site.place.path("activated"), site.place.path("notify"));
-    let notified = std::os::unix::net::UnixDatagram::bind(&told).expect("bound");
+    let (socket, reported) = (site.setup.path("activated"), site.setup.path("notify"));
+    let notified = std::os::unix::net::UnixDatagram::bind(&reported).expect("bound");
     notified.set_read_timeout(Some(limit(20))).expect("set");
     // As systemd does it: the listener is descriptor 3.
     let program = "import os, socket, sys\n\
@@ -719,10 +720,10 @@ fn systemd_is_told_and_its_sockets_are_used() {
                    os.dup2(s.fileno(), 3); os.set_inheritable(3, True); os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid()))\n\
                    os.execv(sys.argv[2], sys.argv[2:])";
     let far = format!("localhost:{}", site.far_port);
-    let near = site.place.command("near", "app", &["--listen", "/nonexistent/unused", "--far", &far]);
+    let near = site.setup.command("near", "app", &["--listen", "/nonexistent/unused", "--far", &far]);
     let mut command = Command::new("python3");
     command.args(["-c", program]).arg(&socket).arg(near.get_program()).args(near.get_args());
-    let mut running = command.env("NOTIFY_SOCKET", &told).spawn().expect("it starts");
+    let mut running = command.env("NOTIFY_SOCKET", &reported).spawn().expect("it starts");
     let mut said = [0; 64];
     let count = notified.recv(&mut said).expect("it tells");
     assert_eq!(&said[..count], b"READY=1");
@@ -741,9 +742,9 @@ fn systemd_is_told_and_its_sockets_are_used() {
 fn a_far_end_without_room_for_more_links_is_not_down() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
-    let (place, port) = (Place::new(), free_port());
-    let _far = place.far(&server, port, &["--max-links", "2"]);
-    let near = place.near(&[port], &["--warm-max", "0", "--wait", "20s"]);
+    let (setup, port) = (Setup::new(), free_port());
+    let _far = setup.far(&server, port, &["--max-links", "2"]);
+    let near = setup.near(&[port], &["--warm-max", "0", "--wait", "20s"]);
     let mut held: Vec<UnixStream> = (0..2).map(|_| UnixStream::connect(&near.socket).expect("connected")).collect();
     held.iter_mut().for_each(|client| assert_eq!(first_byte(client), Some(10)));
     let mut client = near.client(&server, "root", "");
@@ -760,30 +761,30 @@ fn a_far_end_without_room_for_more_links_is_not_down() {
 }
 
 #[test]
-fn who_says_nothing_at_the_door_keeps_nobody_out() {
+fn silent_clients_block_nobody() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
-    let (place, port) = (Place::new(), free_port());
-    let far = place.far(&server, port, &["--handshake-timeout", "60s", "--max-handshakes", "8"]);
+    let (setup, port) = (Setup::new(), free_port());
+    let far = setup.far(&server, port, &["--handshake-timeout", "60s", "--max-handshakes", "8"]);
     let _silent: Vec<TcpStream> =
         (0..50).map(|_| TcpStream::connect(("127.0.0.1", port)).expect("connected")).collect();
-    let near = place.near(&[port], &[]);
+    let near = setup.near(&[port], &[]);
     assert_eq!(near.value(&server, "SELECT 1"), "1", "{}", far.log());
     assert_eq!(near.counted("link_failures_total"), 0, "{}", near.end.log());
 }
 
 #[test]
-fn who_says_little_at_the_door_keeps_nobody_out() {
+fn slow_clients_block_nobody() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
-    let (place, port) = (Place::new(), free_port());
-    let far = place.far(&server, port, &["--handshake-timeout", "60s", "--max-handshakes", "8"]);
+    let (setup, port) = (Setup::new(), free_port());
+    let far = setup.far(&server, port, &["--handshake-timeout", "60s", "--max-handshakes", "8"]);
     let mut slow: Vec<TcpStream> =
         (0..50).map(|_| TcpStream::connect(("127.0.0.1", port)).expect("connected")).collect();
     // The beginning of a record that is never whole.
     let mut say = |byte: u8| slow.iter_mut().for_each(|stream| _ = stream.write_all(&[byte]));
     [0x16, 3, 1, 2, 0, 1].into_iter().for_each(&mut say);
-    let near = place.near(&[port], &[]);
+    let near = setup.near(&[port], &[]);
     assert_eq!(near.value(&server, "SELECT 1"), "1", "{}", far.log());
     say(0);
     assert_eq!(near.value(&server, "SELECT 2"), "2", "{}", far.log());
@@ -795,9 +796,9 @@ fn a_second_order_to_stop_waits_for_nobody() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     // Everybody would wait longer than the test.
     let server = Server::builder(Kind::MariaDb1011).option("--connect-timeout=600").start().expect("it starts");
-    let (place, port) = (Place::new(), free_port());
-    let far = place.far(&server, port, &["--drain", "600s"]);
-    let near = place.near(&[port], &["--drain", "600s"]);
+    let (setup, port) = (Setup::new(), free_port());
+    let far = setup.far(&server, port, &["--drain", "600s"]);
+    let near = setup.near(&[port], &["--drain", "600s"]);
     let mut held = UnixStream::connect(&near.socket).expect("connected");
     assert_eq!(first_byte(&mut held), Some(10));
     for mut end in [near.end, far] {
@@ -854,7 +855,7 @@ fn keys_are_not_left_in_memory_as_files_have_them() {
         assert_eq!(site.value("SELECT 1"), "1");
         end.signal(Signal::HUP);
         end.wait_for(&|log| log.contains("certificates are read again"));
-        let pem = fs::read_to_string(site.place.path(&format!("{name}.key"))).expect("read");
+        let pem = fs::read_to_string(site.setup.path(&format!("{name}.key"))).expect("read");
         let pair = rcgen::KeyPair::from_pem(&pem).expect("a key");
         let scalar = pair.serialized_der().windows(5).position(|bytes| bytes == [2, 1, 1, 4, 32]).expect("a scalar");
         let line = pem.lines().nth(1).expect("a line").as_bytes();
@@ -870,9 +871,9 @@ fn keys_are_not_left_in_memory_as_files_have_them() {
 fn hostile_bytes_at_both_ends_change_nothing() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
-    let (place, port) = (Place::new(), free_port());
-    let far = place.far(&server, port, &["--handshake-timeout", "1s", "--max-handshakes-per-address", "8"]);
-    let near = place.near(&[port], &[]);
+    let (setup, port) = (Setup::new(), free_port());
+    let far = setup.far(&server, port, &["--handshake-timeout", "1s", "--max-handshakes-per-address", "8"]);
+    let near = setup.near(&[port], &[]);
     assert_eq!(near.value(&server, "SELECT 1"), "1");
     let open = far.descriptors();
     let mut hello = vec![0x16, 3, 1, 0x40, 0];

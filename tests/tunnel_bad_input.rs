@@ -18,7 +18,7 @@ use rustix::io::ioctl_fionread;
 use time::OffsetDateTime;
 
 use crate::support::rotation::end;
-use crate::support::tunnel::{Near, Place, eventually, free_port};
+use crate::support::tunnel::{Near, Setup, eventually, free_port};
 
 const DAY: i64 = 86_400;
 
@@ -27,8 +27,8 @@ const NOBODY: u32 = 65_534;
 
 /// An end that does not start: it says why in one line, and what to do in another.
 #[track_caller]
-fn refuses(place: &Place, end_name: &str, name: &str, args: &[&str], reason: &str, hint: &str) {
-    refused(&place.command(end_name, name, args), reason, hint);
+fn refuses(setup: &Setup, end_name: &str, name: &str, args: &[&str], reason: &str, hint: &str) {
+    refused(&setup.command(end_name, name, args), reason, hint);
 }
 
 #[track_caller]
@@ -50,8 +50,8 @@ fn warns(near: &Near, server: &Server, reason: &str, hint: &str) {
 }
 
 /// A certificate of the place's authority for localhost, valid between these seconds from now.
-fn dated(place: &Place, name: &str, from: i64, to: i64) {
-    let read = |file: &str| fs::read_to_string(place.path(file)).expect("read");
+fn dated(setup: &Setup, name: &str, from: i64, to: i64) {
+    let read = |file: &str| fs::read_to_string(setup.path(file)).expect("read");
     let authority = KeyPair::from_pem(&read("ca.key")).expect("a key");
     let issuer = Issuer::from_ca_cert_pem(&read("ca.pem"), authority).expect("an authority");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
@@ -64,9 +64,9 @@ fn dated(place: &Place, name: &str, from: i64, to: i64) {
     parameters.use_authority_key_identifier_extension = true;
     let key = KeyPair::generate().expect("a key");
     let certificate = parameters.signed_by(&key, &issuer).expect("signed");
-    fs::write(place.path(&format!("{name}.pem")), certificate.pem()).expect("written");
-    fs::write(place.path(&format!("{name}.key")), key.serialize_pem()).expect("written");
-    fs::set_permissions(place.path(&format!("{name}.key")), Permissions::from_mode(0o600)).expect("set");
+    fs::write(setup.path(&format!("{name}.pem")), certificate.pem()).expect("written");
+    fs::write(setup.path(&format!("{name}.key")), key.serialize_pem()).expect("written");
+    fs::set_permissions(setup.path(&format!("{name}.key")), Permissions::from_mode(0o600)).expect("set");
 }
 
 /// Whether a statement by that socket succeeds, and what the client says.
@@ -87,74 +87,74 @@ impl Drop for Openssl {
     }
 }
 
-fn openssl(place: &Place, verb: &str, name: &str, args: &[&str]) -> Openssl {
+fn openssl(setup: &Setup, verb: &str, name: &str, args: &[&str]) -> Openssl {
     let mut command = Command::new("openssl");
-    command.args([verb, "-tls1_3", "-quiet"]).args(args).arg("-CAfile").arg(place.path("ca.pem"));
-    command.arg("-cert").arg(place.path(&format!("{name}.pem"))).arg("-key").arg(place.path(&format!("{name}.key")));
+    command.args([verb, "-tls1_3", "-quiet"]).args(args).arg("-CAfile").arg(setup.path("ca.pem"));
+    command.arg("-cert").arg(setup.path(&format!("{name}.pem"))).arg("-key").arg(setup.path(&format!("{name}.key")));
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     Openssl(command.spawn().expect("openssl starts"))
 }
 
 #[test]
-fn certificates_whose_time_is_not_now_are_told_at_both_ends() {
+fn certificates_that_are_not_valid_now_are_reported_at_both_ends() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
-    let (place, port) = (Place::new(), free_port());
-    dated(&place, "future", DAY, 2 * DAY);
-    dated(&place, "past", -2 * DAY, -DAY);
-    let far = place.far(&server, port, &[]);
-    for (name, own, seen) in [
+    let (setup, port) = (Setup::new(), free_port());
+    dated(&setup, "future", DAY, 2 * DAY);
+    dated(&setup, "past", -2 * DAY, -DAY);
+    let far = setup.far(&server, port, &[]);
+    for (name, current, seen) in [
         ("future", "it is not valid yet (it is valid from 20", "its certificate is not valid yet"),
         ("past", "it has expired (it is valid from 20", "its certificate has expired"),
     ] {
         let near = ["--listen", "127.0.0.1:0", "--far", "localhost:1"];
-        refuses(&place, "near", name, &near, own, "is the clock right");
+        refuses(&setup, "near", name, &near, current, "is the clock right");
         let ours = ["--listen", "127.0.0.1:0", "--server", "/nonexistent/s"];
-        refuses(&place, "far", name, &ours, own, "is the clock right");
+        refuses(&setup, "far", name, &ours, current, "is the clock right");
         // An end whose clock differs shows what is wrong here.
-        let _client = openssl(&place, "s_client", name, &["-connect", &format!("127.0.0.1:{port}")]);
+        let _client = openssl(&setup, "s_client", name, &["-connect", &format!("127.0.0.1:{port}")]);
         far.wait_for(&|log| log.contains(seen));
         let port = free_port();
-        let _server = openssl(&place, "s_server", name, &["-accept", &format!("127.0.0.1:{port}")]);
+        let _server = openssl(&setup, "s_server", name, &["-accept", &format!("127.0.0.1:{port}")]);
         assert!(eventually(|| TcpStream::connect(("127.0.0.1", port)).is_ok()));
-        warns(&place.near(&[port], &[]), &server, seen, "clock");
+        warns(&setup.near(&[port], &[]), &server, seen, "clock");
     }
 }
 
 #[test]
-fn certificates_that_end_while_they_are_in_use_are_told() {
+fn certificates_that_expire_while_they_are_in_use_are_reported() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
-    let (place, ports) = (Place::new(), [free_port(), free_port()]);
-    let _far = place.far(&server, ports[0], &[]);
+    let (setup, ports) = (Setup::new(), [free_port(), free_port()]);
+    let _far = setup.far(&server, ports[0], &[]);
     for name in ["far", "app"] {
         let soon = i64::try_from(limit(15).as_secs()).expect("seconds");
-        dated(&place, &format!("{name}-short"), -DAY, soon);
+        dated(&setup, &format!("{name}-short"), -DAY, soon);
     }
     let far = format!("localhost:{}", ports[0]);
-    let socket = place.path("short");
+    let socket = setup.path("short");
     let args = ["--listen", socket.to_str().expect("ASCII"), "--far", &far, "--warm-max", "0"];
-    let near = place.end("near", "app-short", &args);
+    let near = setup.end("near", "app-short", &args);
     let listen = format!("127.0.0.1:{}", ports[1]);
     let address = server.socket().to_str().expect("ASCII").to_owned();
-    let _short = place.end("far", "far-short", &["--listen", &listen, "--server", &address]);
+    let _short = setup.end("far", "far-short", &["--listen", &listen, "--server", &address]);
     let ask = || ask(&server, &socket);
     assert!(ask().0, "{}", near.log());
     assert!(eventually(|| ask().1.contains("it says that our certificate has expired")), "{}", ask().1);
-    warns(&place.near(&[ports[1]], &[]), &server, "its certificate has expired", "sealant cert renew");
+    warns(&setup.near(&[ports[1]], &[]), &server, "its certificate has expired", "sealant cert renew");
 }
 
 #[test]
-fn names_that_nobody_knows_are_told() {
+fn unknown_names_are_reported() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
-    let place = Place::new();
+    let setup = Setup::new();
     let unknown = "nowhere.invalid:3307";
-    let socket = place.path("unknown");
-    let mut command = place.command("near", "app", &["--listen", socket.to_str().expect("ASCII"), "--far", unknown]);
+    let socket = setup.path("unknown");
+    let mut command = setup.command("near", "app", &["--listen", socket.to_str().expect("ASCII"), "--far", unknown]);
     // A resolver that does not answer must not hold the test up.
     command.env("RES_OPTIONS", "timeout:1 attempts:1");
-    let near = place.start("unknown", command);
+    let near = setup.start("unknown", command);
     let log = near.log();
     assert!(log.contains("nowhere.invalid:3307: cannot be resolved"), "{log}");
     assert!(log.contains("does this host's resolver know it"), "{log}");
@@ -163,32 +163,32 @@ fn names_that_nobody_knows_are_told() {
     let resolver = "does this host's resolver know it";
     for args in [["--listen", unknown, "--server", "/x/s"], ["--listen", "127.0.0.1:0", "--server", unknown]] {
         let mut command = Command::new("env");
-        let inner = place.command("far", "far", &args);
+        let inner = setup.command("far", "far", &args);
         command.arg("RES_OPTIONS=timeout:1 attempts:1").arg(inner.get_program()).args(inner.get_args());
         refused(&command, "nowhere.invalid:3307: cannot be resolved", resolver);
     }
     let args = ["--listen", "127.0.0.1:0", "--far", "no name:3307"];
-    refuses(&place, "near", "app", &args, "is no name that a certificate can have", "--far-name");
+    refuses(&setup, "near", "app", &args, "is no name that a certificate can have", "--far-name");
 }
 
 #[test]
-fn what_may_not_be_read_or_written_is_told() {
-    let place = Place::new();
-    let (closed, binary) = (place.path("closed"), place.path("sealant"));
+fn unreadable_and_unwritable_files_are_reported() {
+    let setup = Setup::new();
+    let (closed, binary) = (setup.path("closed"), setup.path("sealant"));
     fs::create_dir(&closed).expect("made");
     let allow = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).expect("set");
     for name in ["far", "app"] {
-        fs::copy(place.path(&format!("{name}.key")), place.path(&format!("{name}-locked.key"))).expect("copied");
-        fs::copy(place.path(&format!("{name}.pem")), place.path(&format!("{name}-locked.pem"))).expect("copied");
-        allow(&place.path(&format!("{name}-locked.key")), 0o000);
+        fs::copy(setup.path(&format!("{name}.key")), setup.path(&format!("{name}-locked.key"))).expect("copied");
+        fs::copy(setup.path(&format!("{name}.pem")), setup.path(&format!("{name}-locked.pem"))).expect("copied");
+        allow(&setup.path(&format!("{name}-locked.key")), 0o000);
     }
     let is_root = rustix::process::geteuid().is_root();
     if is_root {
         fs::copy(env!("CARGO_BIN_EXE_sealant"), &binary).expect("copied");
-        chown(place.path("app.key"), Some(NOBODY), Some(NOBODY)).expect("given");
+        chown(setup.path("app.key"), Some(NOBODY), Some(NOBODY)).expect("given");
     }
     allow(&closed, 0o555);
-    allow(place.0.path(), 0o711);
+    allow(setup.0.path(), 0o711);
     // Root may do everything.
     let as_nobody = |command: &Command| {
         if !is_root {
@@ -203,9 +203,9 @@ fn what_may_not_be_read_or_written_is_told() {
     };
     let says = |command: &Command, reason: &str, hint: &str| refused(&as_nobody(command), reason, hint);
     let socket = format!("{}/s", closed.display());
-    let near = |name: &str, listen: &str| place.command("near", name, &["--listen", listen, "--far", "localhost:1"]);
+    let near = |name: &str, listen: &str| setup.command("near", name, &["--listen", listen, "--far", "localhost:1"]);
     says(&near("app", &socket), "closed/s: cannot listen there: Permission denied", "need root, or a systemd unit");
-    let open = place.path("open");
+    let open = setup.path("open");
     fs::create_dir(&open).expect("made");
     allow(&open, 0o777);
     let socket = format!("{}/s", open.display());
@@ -218,23 +218,23 @@ fn what_may_not_be_read_or_written_is_told() {
         "app-locked.key: cannot be read: Permission denied",
         "has to be able to read it",
     );
-    let far = place.command("far", "far-locked", &["--listen", "127.0.0.1:0", "--server", "/x/s"]);
+    let far = setup.command("far", "far-locked", &["--listen", "127.0.0.1:0", "--server", "/x/s"]);
     says(&far, "far-locked.key: cannot be read: Permission denied", "has to be able to read it");
     let mut init = support::sealant();
     init.args(["cert", "init", "--dir"]).arg(closed.join("ca"));
     says(&init, "closed/ca: cannot be written: Permission denied", "name a directory that this user may write");
     let mut issue = support::sealant();
-    issue.args(["cert", "issue", "--name", "x", "--dir", place.dir()]);
-    allow(&place.path("ca.key"), 0o000);
+    issue.args(["cert", "issue", "--name", "x", "--dir", setup.dir()]);
+    allow(&setup.path("ca.key"), 0o000);
     says(&issue, "ca.key: cannot be read: Permission denied", "as the file's owner or as root");
 }
 
 #[test]
-fn what_is_wrong_is_told_in_one_line_with_a_hint() {
-    let place = Place::new();
-    let dir = place.dir().to_owned();
+fn errors_are_one_line_with_a_hint() {
+    let setup = Setup::new();
+    let dir = setup.dir().to_owned();
     let says = |end: &str, name: &str, args: &[&str], reason: &str, hint: &str| {
-        refuses(&place, end, name, args, reason, hint);
+        refuses(&setup, end, name, args, reason, hint);
     };
     let socket = format!("{dir}/s");
     let near = ["--far", "localhost:1", "--listen"];
@@ -247,53 +247,53 @@ fn what_is_wrong_is_told_in_one_line_with_a_hint() {
     let taken = held.local_addr().expect("an address").to_string();
     says("near", "app", &[&near[..], &[&taken]].concat(), "somebody listens there already", "listen elsewhere");
     says("far", "far", &["--listen", &taken, "--server", "/x/s"], "somebody listens there already", "listen elsewhere");
-    let elsewhere = ["--listen", "127.0.0.1:0", "--server", "192.0.2.1:3306"];
-    says("far", "far", &elsewhere, "in clear text over the network", "--insecure-plaintext-server");
+    let remote_server = ["--listen", "127.0.0.1:0", "--server", "192.0.2.1:3306"];
+    says("far", "far", &remote_server, "in clear text over the network", "--insecure-plaintext-server");
     says("near", "none", &[&near[..], &[&socket]].concat(), "none.pem", "sealant cert issue");
     // Certificates that the other end would refuse are refused here.
-    let authority = Authority::create(&place.path("openssl")).expect("an authority");
+    let authority = Authority::create(&setup.path("openssl")).expect("an authority");
     let expired = authority.issue("expired", &Profile { expired: true, ..Profile::default() }).expect("issued");
-    fs::copy(&expired.cert, place.path("expired.pem")).expect("copied");
-    fs::copy(&expired.key, place.path("expired.key")).expect("copied");
+    fs::copy(&expired.cert, setup.path("expired.pem")).expect("copied");
+    fs::copy(&expired.key, setup.path("expired.key")).expect("copied");
     says("near", "expired", &[&near[..], &[&socket]].concat(), "it has expired", "is the clock right");
-    fs::copy(place.path("far.key"), place.path("swapped.key")).expect("copied");
-    fs::copy(place.path("app.pem"), place.path("swapped.pem")).expect("copied");
+    fs::copy(setup.path("far.key"), setup.path("swapped.key")).expect("copied");
+    fs::copy(setup.path("app.pem"), setup.path("swapped.pem")).expect("copied");
     says("near", "swapped", &[&near[..], &[&socket]].concat(), "is not the key of", "sealant cert issue");
 }
 
 #[test]
-fn far_ends_that_are_not_what_they_should_be_are_told() {
+fn wrong_far_ends_are_reported() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
-    let (place, other) = (Place::new(), Place::new());
+    let (setup, other) = (Setup::new(), Setup::new());
     let (port, foreign) = (free_port(), free_port());
-    let _far = place.far(&server, port, &["--allow", "somebody"]);
+    let _far = setup.far(&server, port, &["--allow", "somebody"]);
     let _foreign = other.far(&server, foreign, &[]);
     let says = |near: &Near, reason: &str, hint: &str| warns(near, &server, reason, hint);
-    says(&place.near(&[free_port()], &[]), "refused", "does `sealant tunnel far` run there");
-    says(&place.near(&[port], &[]), "app may not connect here", "--allow");
-    says(&place.near(&[foreign], &[]), "not of an authority that is trusted here", "of the same authority");
-    says(&place.near(&[port], &["--far-name", "elsewhere"]), "certificate is for another name", "--far-name");
+    says(&setup.near(&[free_port()], &[]), "refused", "does `sealant tunnel far` run there");
+    says(&setup.near(&[port], &[]), "app may not connect here", "--allow");
+    says(&setup.near(&[foreign], &[]), "not of an authority that is trusted here", "of the same authority");
+    says(&setup.near(&[port], &["--far-name", "elsewhere"]), "certificate is for another name", "--far-name");
     // A port of something else.
-    says(&place.near(&[server.port()], &[]), "does not speak TLS", "is it the port of `sealant tunnel far`");
+    says(&setup.near(&[server.port()], &[]), "does not speak TLS", "is it the port of `sealant tunnel far`");
 }
 
 #[test]
 fn near_ends_that_talk_nonsense_do_not_fill_the_log() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = Server::builder(Kind::MariaDb1011).start().expect("it starts");
-    let (place, port) = (Place::new(), free_port());
-    let far = place.far(&server, port, &[]);
+    let (setup, port) = (Setup::new(), free_port());
+    let far = setup.far(&server, port, &[]);
     let connect = format!("127.0.0.1:{port}");
-    let mut guests: Vec<Openssl> =
-        (0..20).map(|_| openssl(&place, "s_client", "app", &["-connect", &connect])).collect();
+    let mut clients: Vec<Openssl> =
+        (0..20).map(|_| openssl(&setup, "s_client", "app", &["-connect", &connect])).collect();
     // A greeting; then another, where none has a place. OpenSSL sends what it reads at once in one record.
     for _ in 0..2 {
-        for guest in &mut guests {
-            guest.0.stdin.as_mut().expect("piped").write_all(&[1, 2]).expect("written");
+        for client in &mut clients {
+            client.0.stdin.as_mut().expect("piped").write_all(&[1, 2]).expect("written");
         }
-        let is_read = |guest: &Openssl| ioctl_fionread(guest.0.stdin.as_ref().expect("piped")).expect("a pipe") == 0;
-        assert!(eventually(|| guests.iter().all(is_read)));
+        let is_read = |client: &Openssl| ioctl_fionread(client.0.stdin.as_ref().expect("piped")).expect("a pipe") == 0;
+        assert!(eventually(|| clients.iter().all(is_read)));
     }
     assert!(eventually(|| far.log().contains("no place here")), "{}", far.log());
     // Little more happens meanwhile.

@@ -13,13 +13,13 @@ use harness::certs::{Authority, Profile};
 use harness::{Kind, Replication, Server, limit, require};
 
 use crate::support::rotation::end;
-use crate::support::tunnel::{End, Near, Place, driver, eventually, free_port};
+use crate::support::tunnel::{End, Near, Setup, driver, eventually, free_port};
 
 const KINDS: [Kind; 2] = [Kind::MySql97, Kind::MariaDb1011];
 
 /// A server that serves the certificate of that name of the place, and takes nobody in the clear.
-fn server(kind: Kind, place: &Place, certificate: &str, options: &[&str]) -> Server {
-    let file = |option: &str, name: &str| format!("--{option}={}", place.path(name).display());
+fn server(kind: Kind, setup: &Setup, certificate: &str, options: &[&str]) -> Server {
+    let file = |option: &str, name: &str| format!("--{option}={}", setup.path(name).display());
     let tls = [
         file("ssl-ca", "ca.pem"),
         file("ssl-cert", &format!("{certificate}.pem")),
@@ -30,11 +30,11 @@ fn server(kind: Kind, place: &Place, certificate: &str, options: &[&str]) -> Ser
 }
 
 /// A tunnel to a port, by TLS that `ca.pem` of the place is asked about.
-fn tunnel(place: &Place, port: u16, far: &[&str], near: &[&str]) -> (End, Near) {
-    let (ca, far_port) = (place.path("ca.pem"), free_port());
+fn tunnel(setup: &Setup, port: u16, far: &[&str], near: &[&str]) -> (End, Near) {
+    let (ca, far_port) = (setup.path("ca.pem"), free_port());
     let trusted = ["--server-tls-ca", ca.to_str().expect("ASCII")];
-    let far = place.far_of(&format!("localhost:{port}"), far_port, &[&trusted, far].concat());
-    let near = place.near(&[far_port], near);
+    let far = setup.far_of(&format!("localhost:{port}"), far_port, &[&trusted, far].concat());
+    let near = setup.near(&[far_port], near);
     (far, near)
 }
 
@@ -49,21 +49,21 @@ fn succeeds(command: &mut Command) -> String {
 fn everything_passes_to_a_server_that_takes_nobody_in_the_clear() {
     for kind in KINDS {
         let Some(_) = require(kind) else { continue };
-        let place = Place::new();
+        let setup = Setup::new();
         for (versions, expected) in [("TLSv1.2,TLSv1.3", "TLSv1.3"), ("TLSv1.2", "TLSv1.2")] {
             let options =
                 [&format!("--tls-version={versions}"), "--local-infile=1", "--log-bin", "--max-allowed-packet=256M"];
-            let server = server(kind, &place, "far", &options);
-            let (far, near) = tunnel(&place, server.port(), &[], &[]);
+            let server = server(kind, &setup, "far", &options);
+            let (far, near) = tunnel(&setup, server.port(), &[], &[]);
             assert!(!far.log().contains("warning"), "{}", far.log());
             assert_eq!(near.value(&server, "SHOW STATUS LIKE 'Ssl_version'"), format!("Ssl_version\t{expected}"));
             accounts(kind, &server, &near);
-            large(&place, &server, &near);
+            large(&setup, &server, &near);
             // MariaDB resumes, too, but does not count it.
             if !kind.is_mariadb() {
                 resumed(&server, &near);
             }
-            drivers(kind, &place, &server, &near);
+            drivers(kind, &setup, &server, &near);
         }
     }
 }
@@ -85,8 +85,8 @@ fn accounts(kind: Kind, server: &Server, near: &Near) {
 }
 
 /// More than a packet of the protocol, both ways, with compression and without.
-fn large(place: &Place, server: &Server, near: &Near) {
-    let file = place.path("large.sql");
+fn large(setup: &Setup, server: &Server, near: &Near) {
+    let file = setup.path("large.sql");
     fs::write(&file, format!("SELECT SHA2('{}', 256), REPEAT('y', 20 << 20);", "x".repeat(20 << 20))).expect("written");
     let expected = server.value("SELECT SHA2(REPEAT('x', 20 << 20), 256)").expect("a value");
     for compress in [None, Some("--compress")] {
@@ -109,8 +109,8 @@ fn resumed(server: &Server, near: &Near) {
     assert!(count >= 8, "{count} of 10");
 }
 
-fn drivers(kind: Kind, place: &Place, server: &Server, near: &Near) {
-    let file = place.path("lines");
+fn drivers(kind: Kind, setup: &Setup, server: &Server, near: &Near) {
+    let file = setup.path("lines");
     fs::write(&file, "a\n".repeat(5000)).expect("written");
     let file = file.to_str().expect("ASCII");
     for (name, more) in [("python", vec![]), ("node", vec!["two", "Pass-two"]), ("go", vec![file])] {
@@ -125,14 +125,14 @@ fn drivers(kind: Kind, place: &Place, server: &Server, near: &Near) {
 fn a_replica_follows_through_it() {
     for kind in KINDS {
         let Some(_) = require(kind) else { continue };
-        let place = Place::new();
+        let setup = Setup::new();
         let source = Server::builder(kind).options(["--log-bin", "--server-id=1"]);
-        let file = |option: &str, name: &str| format!("--{option}={}", place.path(name).display());
+        let file = |option: &str, name: &str| format!("--{option}={}", setup.path(name).display());
         let source = source.options([file("ssl-cert", "far.pem"), file("ssl-key", "far.key")]);
         let source = source.option(file("ssl-ca", "ca.pem")).start().expect("it starts");
         let mut replica = Server::builder(kind).option("--server-id=2").start().expect("it starts");
         replica.replicate_from(&source, &Replication::default()).expect("it follows");
-        let (_far, near) = tunnel(&place, source.port(), &[], &[]);
+        let (_far, near) = tunnel(&setup, source.port(), &[], &[]);
         let sql = if kind.is_mariadb() {
             format!("STOP SLAVE; CHANGE MASTER TO MASTER_PORT={}; START SLAVE", near.port)
         } else {
@@ -149,21 +149,21 @@ fn a_replica_follows_through_it() {
 #[test]
 fn certificates_of_servers_are_judged() {
     let Some(_) = require(Kind::MySql97) else { return };
-    let place = Place::new();
-    let foreign = Authority::create(&place.path("openssl")).expect("an authority");
+    let setup = Setup::new();
+    let foreign = Authority::create(&setup.path("openssl")).expect("an authority");
     for (name, profile) in
         [("foreign", Profile::default()), ("expired", Profile { expired: true, ..Profile::default() })]
     {
         let issued = foreign.issue(name, &profile).expect("issued");
-        fs::copy(&issued.cert, place.path(&format!("{name}.pem"))).expect("copied");
-        fs::copy(&issued.key, place.path(&format!("{name}.key"))).expect("copied");
+        fs::copy(&issued.cert, setup.path(&format!("{name}.pem"))).expect("copied");
+        fs::copy(&issued.key, setup.path(&format!("{name}.key"))).expect("copied");
     }
     let openssl = foreign.certificate();
     let openssl = openssl.to_str().expect("ASCII");
-    place.cert(&["issue", "--dir", place.dir(), "--name", "nameless", "--san", "db.example"]);
-    let server = server(Kind::MySql97, &place, "nameless", &[]);
+    setup.cert(&["issue", "--dir", setup.dir(), "--name", "nameless", "--san", "db.example"]);
+    let server = server(Kind::MySql97, &setup, "nameless", &[]);
     let refused = |server: &Server, far: &[&str], reason: &str| {
-        let (far, near) = tunnel(&place, server.port(), far, &[]);
+        let (far, near) = tunnel(&setup, server.port(), far, &[]);
         assert!(far.log().contains("warning") && far.log().contains(reason), "{}", far.log());
         let (fine, said) = near.said(server, "SELECT 1");
         assert!(!fine && said.contains("ERROR 1158") && said.contains(reason), "{said}");
@@ -171,7 +171,7 @@ fn certificates_of_servers_are_judged() {
         assert!(lines >= 2, "the operator reads it, too: {}", far.log());
     };
     let fine = |server: &Server, far: &[&str]| {
-        let (_far, near) = tunnel(&place, server.port(), far, &[]);
+        let (_far, near) = tunnel(&setup, server.port(), far, &[]);
         assert_eq!(near.value(server, "SELECT 1"), "1");
     };
     refused(&server, &[], "localhost");
@@ -179,30 +179,30 @@ fn certificates_of_servers_are_judged() {
     fine(&server, &["--server-tls-any-name"]);
     let untrusting = |server: &Server| {
         let (at, port) = (format!("localhost:{}", server.port()), free_port());
-        let far = place.far_of(&at, port, &["--server-tls-ca", openssl, "--server-tls-any-name"]);
+        let far = setup.far_of(&at, port, &["--server-tls-ca", openssl, "--server-tls-any-name"]);
         assert!(far.log().contains("not trusted"), "{}", far.log());
-        let (fine, said) = place.near(&[port], &[]).said(server, "SELECT 1");
+        let (fine, said) = setup.near(&[port], &[]).said(server, "SELECT 1");
         assert!(!fine && said.contains("not trusted"), "{said}");
     };
     untrusting(&server);
     let Some(_) = require(Kind::MariaDb1011) else { return };
-    let server = self::server(Kind::MariaDb1011, &place, "expired", &["--server-id=6"]);
+    let server = self::server(Kind::MariaDb1011, &setup, "expired", &["--server-id=6"]);
     let far_port = free_port();
     let at = format!("localhost:{}", server.port());
-    let far = place.far_of(&at, far_port, &["--server-tls-ca", openssl]);
+    let far = setup.far_of(&at, far_port, &["--server-tls-ca", openssl]);
     assert!(far.log().contains("expired"), "{}", far.log());
     // A server that gets a good one needs nothing done here.
-    let near = place.near(&[far_port], &[]);
+    let near = setup.near(&[far_port], &[]);
     let (fine, said) = near.said(&server, "SELECT 1");
     assert!(!fine && said.contains("expired"), "{said}");
     for kind in ["pem", "key"] {
-        fs::copy(place.path(&format!("foreign.{kind}")), place.path(&format!("expired.{kind}"))).expect("copied");
+        fs::copy(setup.path(&format!("foreign.{kind}")), setup.path(&format!("expired.{kind}"))).expect("copied");
     }
     // Near ends with another way use that one meanwhile.
-    let good = self::server(Kind::MariaDb1011, &place, "far", &["--server-id=7"]);
+    let good = self::server(Kind::MariaDb1011, &setup, "far", &["--server-id=7"]);
     let next_port = free_port();
-    let _next = place.far(&good, next_port, &[]);
-    let both = place.near(&[far_port, next_port], &["--health-interval", "1s"]);
+    let _next = setup.far(&good, next_port, &[]);
+    let both = setup.near(&[far_port, next_port], &["--health-interval", "1s"]);
     assert_eq!(both.value(&server, "SELECT @@server_id"), "7", "{}", far.log());
     server.sql("FLUSH SSL").expect("reloaded");
     assert!(eventually(|| near.said(&server, "SELECT 1").0), "{}", far.log());
@@ -213,20 +213,20 @@ fn certificates_of_servers_are_judged() {
 fn nothing_goes_to_a_server_in_the_clear() {
     for kind in KINDS {
         let Some(_) = require(kind) else { continue };
-        let place = Place::new();
+        let setup = Setup::new();
         let without = if kind.is_mariadb() { "--skip-ssl" } else { "--tls-version=" };
         let server = Server::builder(kind).option(without).start().expect("it starts");
-        let (far, near) = tunnel(&place, server.port(), &[], &[]);
+        let (far, near) = tunnel(&setup, server.port(), &[], &[]);
         assert!(far.log().contains("offers no TLS"), "{}", far.log());
         let (fine, said) = near.said(&server, "SELECT 1");
         assert!(!fine && said.contains("offers no TLS"), "{said}");
     }
     // One that offers it, and then speaks on in the clear.
     let Some(_) = require(Kind::MariaDb1011) else { return };
-    let place = Place::new();
-    let real = server(Kind::MariaDb1011, &place, "far", &[]);
+    let setup = Setup::new();
+    let real = server(Kind::MariaDb1011, &setup, "far", &[]);
     let (listener, port) = impostor(real.port());
-    let (_far, near) = tunnel(&place, port, &[], &["--warm-max", "0"]);
+    let (_far, near) = tunnel(&setup, port, &[], &["--warm-max", "0"]);
     let mut client = near.client(&real, "somebody", "Secret-1");
     let said = client.args(["-e", "SELECT 1"]).output().expect("it starts");
     assert!(String::from_utf8_lossy(&said.stderr).contains("sealant tunnel: "), "{said:?}");
@@ -268,9 +268,9 @@ fn impostor(real: u16) -> (thread::JoinHandle<Vec<Vec<u8>>>, u16) {
 #[test]
 fn clients_see_a_server_without_tls() {
     let Some(_) = require(Kind::MySql97) else { return };
-    let place = Place::new();
-    let server = server(Kind::MySql97, &place, "far", &[]);
-    let (_far, near) = tunnel(&place, server.port(), &[], &[]);
+    let setup = Setup::new();
+    let server = server(Kind::MySql97, &setup, "far", &[]);
+    let (_far, near) = tunnel(&setup, server.port(), &[], &[]);
     let mut client = near.client(&server, "root", "");
     let said = client.args(["--ssl-mode=REQUIRED", "-e", "SELECT 1"]).output().expect("it starts");
     assert!(String::from_utf8_lossy(&said.stderr).contains("SSL"), "{said:?}");
@@ -292,16 +292,16 @@ fn clients_see_a_server_without_tls() {
 }
 
 #[test]
-fn options_that_do_not_go_together_are_told() {
-    let place = Place::new();
-    let ca = place.path("ca.pem");
+fn conflicting_options_are_reported() {
+    let setup = Setup::new();
+    let ca = setup.path("ca.pem");
     let says = |args: &[&str], code: i32, reason: &str| {
         let listen = ["--listen", "127.0.0.1:0", "--server-tls-ca"];
         let ca = if args.contains(&"none") { Path::new("/nonexistent/ca.pem") } else { &ca };
         let more: Vec<&str> = args.iter().copied().filter(|arg| *arg != "none").collect();
         let args = [&listen[..], &[ca.to_str().expect("ASCII")], &more].concat();
         let mut command = Command::new("timeout");
-        let inner = place.command("far", "far", &args);
+        let inner = setup.command("far", "far", &args);
         command.arg("20").arg(inner.get_program()).args(inner.get_args());
         let ended = end(command);
         assert!(ended.stderr.contains(reason), "{}", ended.stderr);
@@ -311,7 +311,7 @@ fn options_that_do_not_go_together_are_told() {
     says(&["--server", "db:3306", "--insecure-plaintext-server"], 2, "cannot be used with");
     says(&["--server", "localhost:3306", "none"], 1, "/nonexistent/ca.pem");
     // A server that is not there yet is waited for.
-    let (far, near) = tunnel(&place, free_port(), &[], &[]);
+    let (far, near) = tunnel(&setup, free_port(), &[], &[]);
     assert!(far.log().contains("refused") && far.log().contains("ready"), "{}", far.log());
     assert!(eventually(|| near.counted("far_in_use") <= 1));
 }

@@ -20,7 +20,7 @@ use rustix::process::Signal;
 use server::{Connection, Endpoint, Options, Password, Target};
 
 use crate::support::chance::{Random, number};
-use crate::support::tunnel::{End, Near, Place, eventually, free_port};
+use crate::support::tunnel::{End, Near, Setup, eventually, free_port};
 
 /// Sessions that ask all the time, on each tunnel.
 const CLIENTS: u64 = 3;
@@ -30,7 +30,7 @@ const ROWS: u64 = 2000;
 const GROWTH_KIB: u64 = 16 << 10;
 
 /// One server behind a tunnel of its own.
-struct Way {
+struct Tunnel {
     server: Server,
     id: u64,
     far: Option<End>,
@@ -50,13 +50,13 @@ struct Seen {
 fn nothing_is_mixed_up_and_nothing_grows() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let seconds = number("SEALANT_SOAK_SECONDS", 15);
-    let place = Place::new();
-    let mut ways: Vec<Way> = [1, 2].map(|id| Way::new(&place, id)).into();
+    let setup = Setup::new();
+    let mut tunnels: Vec<Tunnel> = [1, 2].map(|id| Tunnel::new(&setup, id)).into();
     let (stop, seen) = (AtomicBool::new(false), Seen::default());
-    let mut chance = Random::of(7);
+    let mut chance = Random::new(7);
     let (before, faults) = thread::scope(|scope| {
-        for way in &ways {
-            let (socket, id) = (way.near.socket.clone(), way.id);
+        for tunnel in &tunnels {
+            let (socket, id) = (tunnel.near.socket.clone(), tunnel.id);
             for client in 0..CLIENTS {
                 let (socket, stop, seen) = (socket.clone(), &stop, &seen);
                 scope.spawn(move || ask(&socket, id, client, stop, seen));
@@ -66,12 +66,12 @@ fn nothing_is_mixed_up_and_nothing_grows() {
         let _stopped = Stopping(&stop);
         // Until both ends have what they need for so many clients.
         thread::sleep(Duration::from_secs(5));
-        let before: Vec<[u64; 2]> = ways.iter().map(Way::memory_kib).collect();
+        let before: Vec<[u64; 2]> = tunnels.iter().map(Tunnel::memory_kib).collect();
         let began = Instant::now();
         let mut faults = 0;
         while began.elapsed() < Duration::from_secs(seconds) {
-            let way = chance.below(ways.len() as u64);
-            ways[usize::try_from(way).expect("small")].fault(&place, chance.below(6));
+            let tunnel = chance.below(tunnels.len() as u64);
+            tunnels[usize::try_from(tunnel).expect("small")].fault(&setup, chance.below(6));
             faults += 1;
             // A moment for the next fault.
             thread::sleep(Duration::from_millis(500 + chance.below(1500)));
@@ -82,16 +82,16 @@ fn nothing_is_mixed_up_and_nothing_grows() {
         [&seen.answers, &seen.connections, &seen.failures].map(|count| count.load(Ordering::Relaxed));
     assert!(answers > 10 * seconds && connections > 5 * seconds, "{answers} answers of {connections} connections");
     assert!(failures < connections, "{failures} of {connections} connections failed");
-    for (way, before) in ways.iter().zip(before) {
-        assert_eq!(way.near.said(&way.server, "SELECT 1"), (true, "1\n".to_owned()), "{}", way.near.end.log());
-        let now = way.memory_kib();
+    for (tunnel, before) in tunnels.iter().zip(before) {
+        assert_eq!(tunnel.near.said(&tunnel.server, "SELECT 1"), (true, "1\n".to_owned()), "{}", tunnel.near.end.log());
+        let now = tunnel.memory_kib();
         for (now, before) in now.iter().zip(before) {
             assert!(*now < before + GROWTH_KIB, "{now} KiB, {before} KiB before {faults} faults");
         }
         // Links of the last burst may still wait for another; what leaks goes past any such number.
-        let far = way.far.as_ref().expect("it runs");
-        let few = || way.near.end.descriptors() < 150 && far.descriptors() < 150;
-        assert!(eventually(few), "{} and {} descriptors", way.near.end.descriptors(), far.descriptors());
+        let far = tunnel.far.as_ref().expect("it runs");
+        let few = || tunnel.near.end.descriptors() < 150 && far.descriptors() < 150;
+        assert!(eventually(few), "{} and {} descriptors", tunnel.near.end.descriptors(), far.descriptors());
     }
     println!("{seconds} s, {faults} faults: {answers} answers of {connections} connections, {failures} refused");
 }
@@ -105,8 +105,8 @@ impl Drop for Stopping<'_> {
     }
 }
 
-impl Way {
-    fn new(place: &Place, id: u64) -> Self {
+impl Tunnel {
+    fn new(setup: &Setup, id: u64) -> Self {
         let server = Server::builder(Kind::MariaDb1011).option(format!("--server-id={id}")).start().expect("it starts");
         let rows = format!(
             "CREATE DATABASE d; USE d; CREATE TABLE d.t (id INT PRIMARY KEY, v VARCHAR(300)); \
@@ -114,8 +114,8 @@ impl Way {
         );
         server.sql(&rows).expect("filled");
         let far_port = free_port();
-        let far = Some(place.far(&server, far_port, &[]));
-        let near = place.near(&[far_port], &["--warm-min", "2"]);
+        let far = Some(setup.far(&server, far_port, &[]));
+        let near = setup.near(&[far_port], &["--warm-min", "2"]);
         Self { server, id, far, far_port, near }
     }
 
@@ -128,7 +128,7 @@ impl Way {
         })
     }
 
-    fn fault(&mut self, place: &Place, which: u64) {
+    fn fault(&mut self, setup: &Setup, which: u64) {
         match which {
             0 => {
                 self.server.stop().expect("it stops");
@@ -141,10 +141,10 @@ impl Way {
             2 => {
                 // Killed, not asked: sessions are cut.
                 drop(self.far.take());
-                self.far = Some(place.far(&self.server, self.far_port, &[]));
+                self.far = Some(setup.far(&self.server, self.far_port, &[]));
             }
             3 => {
-                ["app", "far"].iter().for_each(|name| place.cert(&["renew", "--dir", place.dir(), "--name", name]));
+                ["app", "far"].iter().for_each(|name| setup.cert(&["renew", "--dir", setup.dir(), "--name", name]));
                 self.near.end.signal(Signal::HUP);
                 self.far.as_ref().expect("it runs").signal(Signal::HUP);
             }
@@ -189,8 +189,8 @@ fn ask(socket: &std::path::Path, id: u64, client: u64, stop: &AtomicBool, seen: 
             assert_eq!(rows.rows.len() as u64, ROWS, "an answer that is cut short passed for whole");
             let ids = (0..rows.rows.len()).map(|row| value(row, "id").parse::<u64>().expect("a number"));
             assert_eq!(ids.sum::<u64>(), sum);
-            let own = format!("{id} ");
-            assert!((0..rows.rows.len()).all(|row| value(row, "v").starts_with(&own)), "rows of another server");
+            let current = format!("{id} ");
+            assert!((0..rows.rows.len()).all(|row| value(row, "v").starts_with(&current)), "rows of another server");
             assert_eq!(value(0, "@@server_id"), id.to_string());
             seen.answers.fetch_add(1, Ordering::Relaxed);
             // Leaves the processors to the tunnel.

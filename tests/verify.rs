@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use harness::{KeyringPlace, Kind, Server, require};
+use harness::{KeyringLocation, Kind, Server, require};
 use serde_json::Value;
 
 use crate::support::schema::has_its_schema;
@@ -27,7 +27,7 @@ struct Proof {
 }
 
 impl Proof {
-    fn of(args: &[&str]) -> Self {
+    fn run(args: &[&str]) -> Self {
         let output = sealant().args(["verify", "--format", "json"]).args(args).output().expect("the binary starts");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         let json = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("no JSON: {e}\n{stderr}"));
@@ -137,7 +137,7 @@ const MYSQL_TABLES: &str = "
 fn mysql() -> Option<Server> {
     require(Kind::MySql97)?;
     let server = Server::builder(Kind::MySql97)
-        .keyring(KeyringPlace::Beside)
+        .keyring(KeyringLocation::Beside)
         .options([
             "--log-bin=binlog",
             "--binlog-encryption=ON",
@@ -156,7 +156,7 @@ fn a_mysql_server_is_proven_stopped_running_and_killed() {
     let Some(mut server) = mysql() else { return };
     let keyring = keyring_file(&server);
     let args = |server: &Server| [text(server.datadir()).to_owned(), "--keyring".to_owned(), text(&keyring).to_owned()];
-    let proof = |server: &Server| Proof::of(&args(server).each_ref().map(String::as_str));
+    let proof = |server: &Server| Proof::run(&args(server).each_ref().map(String::as_str));
 
     let running = proof(&server);
     running.is_sound();
@@ -204,7 +204,7 @@ fn a_server_that_writes_all_the_time_is_not_called_damaged() {
             }
         });
         for _ in 0..6 {
-            let proof = Proof::of(&[text(server.datadir()), "--keyring", text(&keyring)]);
+            let proof = Proof::run(&[text(server.datadir()), "--keyring", text(&keyring)]);
             let wrong: Vec<&Value> = proof
                 .unsound()
                 .into_iter()
@@ -233,18 +233,18 @@ fn a_copy_of_the_keyring_from_before_a_rotation_is_not_enough() {
     fs::copy(&keyring, &copy).expect("copied");
     server.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY; ALTER INSTANCE ROTATE BINLOG MASTER KEY").expect("rotated");
     server.stop().expect("it stops");
-    let old = Proof::of(&[text(server.datadir()), "--keyring", text(&copy)]);
+    let old = Proof::run(&[text(server.datadir()), "--keyring", text(&copy)]);
     assert_eq!(old.code, 3, "{}", old.listing());
     assert_eq!(old.verdict("demo/enc.ibd"), "missing-key");
     let key = &old.file("demo/enc.ibd")["key"];
     assert!(key["server_uuid"].is_string() && key["master_key_id"].is_number(), "{key}");
     assert_eq!(old.verdict("demo/clear.ibd"), "clear", "needs no key");
-    Proof::of(&[text(server.datadir()), "--keyring", text(&keyring)]).is_sound();
+    Proof::run(&[text(server.datadir()), "--keyring", text(&keyring)]).is_sound();
 
-    let keyless = Proof::of(&[text(server.datadir())]);
+    let keyless = Proof::run(&[text(server.datadir())]);
     assert_eq!((keyless.code, keyless.verdict("demo/enc.ibd")), (4, "unverifiable"));
     let other = keyring_of_another_server();
-    let foreign = Proof::of(&[text(server.datadir()), "--keyring", text(&other)]);
+    let foreign = Proof::run(&[text(server.datadir()), "--keyring", text(&other)]);
     assert_eq!(foreign.verdict("demo/enc.ibd"), "missing-key");
 }
 
@@ -272,7 +272,7 @@ fn what_is_called_damaged_the_server_refuses_and_what_is_called_ok_it_reads() {
     for name in ["enc", "clear"] {
         flip(&table(name), 4 * PAGE + 5000);
     }
-    let proof = Proof::of(&[text(server.datadir()), "--keyring", text(&keyring)]);
+    let proof = Proof::run(&[text(server.datadir()), "--keyring", text(&keyring)]);
     assert_eq!(proof.code, 3);
     for (name, check) in [("enc", "opened-checksum"), ("clear", "checksum")] {
         let file = proof.file(&format!("demo/{name}.ibd"));
@@ -321,11 +321,11 @@ fn a_redo_file_cut_between_blocks_is_truncated_by_what_the_next_one_says() {
     assert!(used.len() > 1, "{used:?}");
     let args = [text(server.datadir()), "--keyring", text(&keyring)];
     let name = used[0].file_name().expect("a name").to_str().expect("ASCII").to_owned();
-    assert_ne!(Proof::of(&args).verdict(&name), "truncated");
+    assert_ne!(Proof::run(&args).verdict(&name), "truncated");
     let file = OpenOptions::new().write(true).open(&used[0]).expect("opened");
     let bytes = file.metadata().expect("a length").len();
     file.set_len(bytes / 2 / 512 * 512).expect("cut");
-    let proof = Proof::of(&args);
+    let proof = Proof::run(&args);
     assert_eq!((proof.code, proof.verdict(&name)), (3, "truncated"), "{}", proof.listing());
 }
 
@@ -379,7 +379,7 @@ fn mariadb(kind: Kind, more: &[&str]) -> Option<(Server, PathBuf)> {
 
 fn proven_in_every_state(kind: Kind, more: &[&str]) {
     let Some((mut server, keys)) = mariadb(kind, more) else { return };
-    let proof = |server: &Server| Proof::of(&[text(server.datadir()), "--mariadb-key-file", text(&keys)]);
+    let proof = |server: &Server| Proof::run(&[text(server.datadir()), "--mariadb-key-file", text(&keys)]);
     if more.is_empty() {
         // The older format cannot encrypt spatial indexes.
         server.sql(MARIADB_SPATIAL).expect("a spatial index is made");
@@ -402,11 +402,11 @@ fn proven_in_every_state(kind: Kind, more: &[&str]) {
     server.kill();
     proof(&server).is_sound_but_for_unwritten_files();
 
-    let keyless = Proof::of(&[text(server.datadir())]);
+    let keyless = Proof::run(&[text(server.datadir())]);
     assert_eq!((keyless.code, keyless.verdict("demo/enc.ibd")), (4, "unverifiable"));
     let other = server.dir().join("other-keys");
     fs::write(&other, MARIADB_KEYS.replace('3', "4").replace("44;", "34;")).expect("written");
-    let wrong = Proof::of(&[text(server.datadir()), "--mariadb-key-file", text(&other)]);
+    let wrong = Proof::run(&[text(server.datadir()), "--mariadb-key-file", text(&other)]);
     assert_eq!((wrong.code, wrong.verdict("demo/enc.ibd")), (3, "wrong-key"), "{}", wrong.listing());
     assert_eq!(wrong.verdict("demo/clear.ibd"), "clear");
 }
@@ -439,9 +439,9 @@ fn an_old_mysql_server_is_readable_without_keys() {
              INSERT INTO t VALUES (1, REPEAT('a', 100)), (2, REPEAT('b', 200))",
         )
         .expect("a table is made");
-    Proof::of(&[text(server.datadir())]).is_sound_but_for_unwritten_files();
+    Proof::run(&[text(server.datadir())]).is_sound_but_for_unwritten_files();
     server.stop().expect("it stops");
-    let proof = Proof::of(&[text(server.datadir())]);
+    let proof = Proof::run(&[text(server.datadir())]);
     proof.is_sound();
     assert_eq!(proof.verdict("demo/t.ibd"), "clear");
     assert_eq!(proof.verdict("/ibdata1"), "clear");
@@ -461,7 +461,7 @@ fn innochecksum_agrees_page_by_page() {
     server.stop().expect("it stops");
     let innochecksum = |path: &Path| Command::new(&tool).arg(path).output().expect("it runs").status.success();
     let damaged = |path: &Path| {
-        let proof = Proof::of(&[text(path), "--mariadb-key-file", text(&keys)]);
+        let proof = Proof::run(&[text(path), "--mariadb-key-file", text(&keys)]);
         proof.files()[0]["verdict"] == "damaged"
     };
     for name in ["enc", "enc_k34", "enc_pc", "enc_kb4", "clear", "clear_pc"] {
@@ -472,9 +472,9 @@ fn innochecksum_agrees_page_by_page() {
         let bytes = fs::read(&original).expect("read");
         let used = (3..bytes.len() / page).filter(|number| is_in_use(&bytes, *number));
         // Behind the header, where every checksum of every format looks.
-        let places: Vec<u64> = used.zip([60, 200, 39]).map(|(number, at)| (number * page + at) as u64).collect();
-        assert!(!places.is_empty(), "{name}");
-        for at in places {
+        let locations: Vec<u64> = used.zip([60, 200, 39]).map(|(number, at)| (number * page + at) as u64).collect();
+        assert!(!locations.is_empty(), "{name}");
+        for at in locations {
             fs::copy(&original, &copy).expect("copied");
             flip(&copy, at);
             assert_eq!(damaged(&copy), !innochecksum(&copy), "{name} byte {at}");
@@ -525,16 +525,16 @@ fn a_directory_without_a_file_of_a_server_is_no_success() {
     fs::write(sound.path().join("t.ibd"), bytes).expect("written");
     for nothing in [&empty, &other] {
         for paths in [vec![text(nothing)], vec![text(sound.path()), text(nothing)]] {
-            let proof = Proof::of(&paths);
+            let proof = Proof::run(&paths);
             assert_eq!(proof.code, 4, "{paths:?}: {}", proof.stderr);
-            let words = format!("{}: no file of a server here", nothing.display());
-            assert!(proof.stderr.contains(&words), "{}", proof.stderr);
+            let message = format!("{}: no file of a server here", nothing.display());
+            assert!(proof.stderr.contains(&message), "{}", proof.stderr);
         }
     }
     let link = dir.path().join("link");
     std::os::unix::fs::symlink(sound.path(), &link).expect("linked");
     assert_eq!(
-        Proof::of(&[text(sound.path()), text(&link)]).code,
+        Proof::run(&[text(sound.path()), text(&link)]).code,
         0,
         "a second way to the same files is no second place"
     );

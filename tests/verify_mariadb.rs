@@ -201,7 +201,7 @@ fn findings(file: &Value) -> impl Iterator<Item = &Value> {
 }
 
 #[test]
-fn a_key_that_is_wrong_missing_or_not_given_is_told_apart() {
+fn a_wrong_a_missing_and_an_omitted_key_are_distinguished() {
     let Some(mut server) = server(Kind::MariaDb118, |builder| builder.options(ENCRYPTING)) else { return };
     let tables: String = TABLES.iter().map(|(name, options)| table(name, options)).collect();
     server.sql(&format!("{} {tables}", rows(300))).expect("tables are made");
@@ -240,8 +240,8 @@ fn tablespaces_half_encrypted_or_half_decrypted_are_not_damaged() {
         server.sql(change).expect("it writes");
         server.kill();
         proof(&server).is_sound();
-        let still = format!("--innodb-encrypt-tables={setting}");
-        server.restart_with(&[slow[0], slow[1], &still]).expect("it recovers");
+        let unchanged = format!("--innodb-encrypt-tables={setting}");
+        server.restart_with(&[slow[0], slow[1], &unchanged]).expect("it recovers");
         server.stop().expect("it stops");
         proof(&server).is_complete();
         server.start().expect("it starts");

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use harness::{KeyringPlace, Kind, Server, ServerBuilder, limit, require, wait_until};
+use harness::{KeyringLocation, Kind, Server, ServerBuilder, limit, require, wait_until};
 
 use crate::support::proof::{Proof, Statements, flip, write};
 
@@ -17,7 +17,7 @@ const PAGE: u64 = 16384;
 
 fn server(set_up: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Option<Server> {
     require(Kind::MySql97)?;
-    let builder = Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside);
+    let builder = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside);
     Some(set_up(builder).start().expect("MySQL starts"))
 }
 
@@ -71,17 +71,17 @@ fn a_clear_page_in_a_stopped_servers_encrypted_tablespace_is_damage() {
     server.sql(&format!("{} {tables}", rows(500))).expect("tables are made");
     server.stop().expect("it stops");
     let [encrypted, clear] = ["t", "c"].map(|name| server.datadir().join(format!("demo/{name}.ibd")));
-    let (mut page, mut own) = (vec![0; 16384], vec![0; 16384]);
+    let (mut page, mut current) = (vec![0; 16384], vec![0; 16384]);
     File::open(&clear).unwrap().read_exact_at(&mut page, 5 * PAGE).unwrap();
-    File::open(&encrypted).unwrap().read_exact_at(&mut own, 5 * PAGE).unwrap();
-    page[34..38].copy_from_slice(&own[34..38]);
+    File::open(&encrypted).unwrap().read_exact_at(&mut current, 5 * PAGE).unwrap();
+    page[34..38].copy_from_slice(&current[34..38]);
     write(&encrypted, 5 * PAGE, &page);
-    own[34..38].copy_from_slice(&{
+    current[34..38].copy_from_slice(&{
         let mut space = [0; 4];
         File::open(&clear).unwrap().read_exact_at(&mut space, 38).unwrap();
         space
     });
-    write(&clear, 5 * PAGE, &own);
+    write(&clear, 5 * PAGE, &current);
     let proof = proof(&server);
     for (name, check) in [("demo/t.ibd", "clear-unit"), ("demo/c.ibd", "encrypted-unit")] {
         let file = proof.file(name);

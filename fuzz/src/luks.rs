@@ -1,14 +1,14 @@
 //! What the targets share: a report must be whole whatever the input, and input may be given a right checksum.
 
 use aws_lc_rs::digest;
-use luks::{Circumstances, Readable, Report};
+use luks::{DeviceInfo, Readable, Report};
 
 /// Judges `bytes` with and without a disk around them.
 pub fn judge(bytes: &[u8]) {
     for whole_device in [false, true] {
-        let circumstances =
-            Circumstances { device_bytes: Some(1 << 42), physical_block_bytes: Some(4096), whole_device };
-        let report = luks::audit(&bytes, &circumstances, None).expect("memory can be read");
+        let device =
+            DeviceInfo { device_bytes: Some(1 << 42), physical_block_bytes: Some(4096), whole_device };
+        let report = luks::audit(&bytes, &device, None).expect("memory can be read");
         check(&report);
     }
 }

@@ -29,7 +29,7 @@ pub(crate) enum Entry {
     /// The server knew the password.
     Known,
     /// It wanted all of it, and got it.
-    Told,
+    Report,
     /// An error's number.
     Refused(u16),
 }
@@ -131,7 +131,7 @@ impl Client {
                     let key = self.packet();
                     assert_eq!(key.first(), Some(&1), "a key");
                     self.send(&self.sealed(password, &key[1..]));
-                    entry = Entry::Told;
+                    entry = Entry::Report;
                 }
                 other => panic!("{other:?}"),
             }

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use harness::{KeyringPlace, Kind, Server};
+use harness::{KeyringLocation, Kind, Server};
 
 /// A key file as `file_key_management` wants it: a throw-away key.
 const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
 fn demo(directory: &Path) -> Result<(), Box<dyn std::error::Error>> {
     std::fs::create_dir_all(directory)?;
     println!("Starting MySQL 9.7 with a keyring, and switching encryption on the way most guides say.");
-    let mysql = Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).start()?;
+    let mysql = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).start()?;
     mysql.sql(&orders("ENCRYPTION='N'"))?;
     mysql.sql(
         "SET PERSIST default_table_encryption=ON; ALTER TABLE shop.orders ENCRYPTION='Y'; \

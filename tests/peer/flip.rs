@@ -28,7 +28,7 @@ struct Shared {
 
 impl Flip {
     /// That bit, or none.
-    pub(crate) fn of(bit: Option<u64>) -> Self {
+    pub(crate) fn new(bit: Option<u64>) -> Self {
         Self(Arc::new(Shared {
             wanted: bit,
             passed: AtomicU64::new(0),

@@ -46,7 +46,7 @@ impl Rogue {
     /// The same with something else in place of the first frame.
     pub(crate) fn pair_by(
         code: &PairingCode,
-        patience: Duration,
+        time_limit: Duration,
         change: impl FnOnce(Vec<u8>) -> Vec<u8>,
     ) -> Option<Self> {
         let address = code.sockets().next().expect("an address");
@@ -57,7 +57,7 @@ impl Rogue {
         let mut hello = Vec::new();
         let kind = Control::Hello { version: VERSION, proof, speeds: [1; 3], streams: 2 }.encode(&mut hello);
         say_bytes(&mut control, &change([&frame::header(kind, hello.len())[..], &hello].concat()));
-        control.sock.set_read_timeout(Some(patience)).expect("a time limit");
+        control.sock.set_read_timeout(Some(time_limit)).expect("a time limit");
         let (kind, body) = hear(&mut control)?;
         let Ok(Control::Welcome { token, .. }) = Control::decode(kind, &body) else { return None };
         control.sock.set_read_timeout(Some(harness::limit(SECONDS))).expect("a time limit");
@@ -88,8 +88,8 @@ impl Rogue {
     }
 
     /// The same, if it is answered in time.
-    pub(crate) fn data_within(&self, patience: Duration) -> Option<Tls> {
-        let mut data = connect_within(self.address, &self.config, patience)?;
+    pub(crate) fn data_within(&self, time_limit: Duration) -> Option<Tls> {
+        let mut data = connect_within(self.address, &self.config, time_limit)?;
         say_data(&mut data, &Data::Attach { token: self.token }, &[]);
         hear(&mut data).map(|_| data)
     }
@@ -140,9 +140,9 @@ pub(crate) fn connect(address: SocketAddr, config: &Arc<ClientConfig>) -> Option
     connect_within(address, config, harness::limit(SECONDS))
 }
 
-fn connect_within(address: SocketAddr, config: &Arc<ClientConfig>, patience: Duration) -> Option<Tls> {
+fn connect_within(address: SocketAddr, config: &Arc<ClientConfig>, time_limit: Duration) -> Option<Tls> {
     let socket = TcpStream::connect(address).ok()?;
-    socket.set_read_timeout(Some(patience)).expect("a time limit");
+    socket.set_read_timeout(Some(time_limit)).expect("a time limit");
     socket.set_nodelay(true).expect("an option");
     let name = ServerName::try_from("sealant").expect("a name");
     let mut tls = StreamOwned::new(ClientConnection::new(config.clone(), name).expect("a client"), socket);

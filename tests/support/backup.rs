@@ -14,7 +14,7 @@ const SCHEMAS: [&str; 4] = ["backup-1", "backup-check-1", "backup-list-1", "rest
 
 /// Where backups go, and what opens them.
 pub(crate) struct Backups {
-    place: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 /// How a run ended.
@@ -47,10 +47,10 @@ impl Ran {
 
 impl Backups {
     /// Of a data directory whose keys these lines of the configuration name, with a repository that was made.
-    pub(crate) fn of(datadir: &Path, keys: &str) -> Self {
-        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    pub(crate) fn new(datadir: &Path, keys: &str) -> Self {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
         let identity = agefile::Identity::generate().expect("an identity");
-        let at = |name: &str| place.path().join(name);
+        let at = |name: &str| directory.path().join(name);
         fs::write(at("identity"), format!("{}\n", identity.to_secret_text().as_str())).expect("written");
         let config = format!(
             "[repository]\nurl = {:?}\n[host]\nname = \"db1\"\nsigning_key = {:?}\n[server]\ndatadir = {datadir:?}\n{keys}\n\
@@ -61,7 +61,7 @@ impl Backups {
             at("state"),
         );
         fs::write(at("backup.toml"), config).expect("written");
-        let backups = Self { place };
+        let backups = Self { directory };
         let made = sealant().args(["backup", "init", "--config"]).arg(backups.path("backup.toml")).output();
         let made = made.expect("the binary starts");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
@@ -70,7 +70,7 @@ impl Backups {
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.place.path().join(name)
+        self.directory.path().join(name)
     }
 
     /// An object of the repository.

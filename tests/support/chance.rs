@@ -11,7 +11,7 @@ pub(crate) struct Random(pub(crate) u64);
 impl Random {
     #[allow(clippy::print_stdout, reason = "shown if the test fails")]
     /// Of that test, and of the seed in the environment, so that a failure can be had again.
-    pub(crate) fn of(test: u64) -> Self {
+    pub(crate) fn new(test: u64) -> Self {
         let seed = number("SEALANT_FAULT_SEED", 4);
         println!("SEALANT_FAULT_SEED={seed}");
         Self((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (test << 32))

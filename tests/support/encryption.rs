@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-use harness::{KeyringPlace, Kind, Server, ServerBuilder};
+use harness::{KeyringLocation, Kind, Server, ServerBuilder};
 use serde_json::Value;
 
 use super::schema::has_its_schema;
@@ -44,7 +44,7 @@ pub(crate) const SUMS: &str = "CHECKSUM TABLE shop.t, shop.zip, shop.parts, shop
 
 pub(crate) fn clear_mysql() -> ServerBuilder {
     let options = ["--log-bin=binlog", "--innodb-redo-log-capacity=64M", "--innodb-flush-log-at-trx-commit=2"];
-    Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).options(options)
+    Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).options(options)
 }
 
 /// A MySQL server with tables of all kinds, none of them encrypted.
@@ -76,16 +76,16 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    pub(crate) fn of(server: &Server, verb: &str, more: &[&str]) -> Self {
+    pub(crate) fn run(server: &Server, verb: &str, more: &[&str]) -> Self {
         Self::with_state_in(server.dir(), server, verb, more)
     }
 
     /// A run that keeps its state and log there, and not beside the server.
-    pub(crate) fn with_state_in(place: &Path, server: &Server, verb: &str, more: &[&str]) -> Self {
-        let log = place.join(LOG);
+    pub(crate) fn with_state_in(location: &Path, server: &Server, verb: &str, more: &[&str]) -> Self {
+        let log = location.join(LOG);
         let mut all = arguments(server, verb);
         if verb == "run" {
-            let state = place.to_str().expect("ASCII");
+            let state = location.to_str().expect("ASCII");
             all.extend(["--yes", "--log", log.to_str().expect("ASCII"), "--state-dir", state]);
         }
         all.extend(more);

@@ -11,9 +11,9 @@ pub(crate) mod proof;
 pub(crate) mod rotation;
 pub(crate) mod schema;
 pub(crate) mod sst;
-pub(crate) mod still;
 pub(crate) mod tmpfs;
 pub(crate) mod tunnel;
+pub(crate) mod unchanged;
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -63,7 +63,7 @@ pub(crate) struct Audit {
 
 impl Audit {
     /// `sealant audit … --format json`.
-    pub(crate) fn of<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Self {
+    pub(crate) fn run<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Self {
         let output = sealant().args(["audit", "--format", "json"]).args(args).output().expect("the binary starts");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         let json = serde_json::from_slice(&output.stdout)
@@ -79,12 +79,12 @@ impl Audit {
     /// The same with more options.
     pub(crate) fn live_with(server: &Server, more: &[&str]) -> Self {
         let socket = server.socket().to_str().expect("the harness uses short ASCII paths");
-        Self::of([&["--socket", socket, "--user", "root"], more].concat())
+        Self::run([&["--socket", socket, "--user", "root"], more].concat())
     }
 
     /// The bytes of a directory, every page.
     pub(crate) fn offline(directory: &Path) -> Self {
-        Self::of([OsStr::new("--deep"), OsStr::new("--offline"), directory.as_os_str()])
+        Self::run([OsStr::new("--deep"), OsStr::new("--offline"), directory.as_os_str()])
     }
 
     /// Findings of one check.

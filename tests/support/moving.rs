@@ -61,8 +61,8 @@ pub(crate) fn moves(source: &Path, into: &Path, more: &[&str]) -> serde_json::Va
     let receiving = Receiving::begin(into, &[]);
     assert!(receiving.code.starts_with("sealant1-"), "{}", receiving.code);
     let report = tempfile::NamedTempFile::new().expect("a temporary file");
-    let place = report.path().to_str().expect("ASCII");
-    let sent = send(source, &receiving.code, &[&["--report", place], more].concat());
+    let location = report.path().to_str().expect("ASCII");
+    let sent = send(source, &receiving.code, &[&["--report", location], more].concat());
     let (code, stderr) = receiving.end();
     assert_eq!(sent.status.code(), Some(0), "{}\n{stderr}", String::from_utf8_lossy(&sent.stderr));
     assert_eq!(code, 0, "{stderr}");
@@ -133,11 +133,11 @@ pub(crate) fn assert_same(one: &Path, other: &Path) {
 /// Bytes that do not compress, the same for the same seed.
 pub(crate) fn noise(seed: u64, bytes: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let words = std::iter::repeat_with(|| {
+    let message = std::iter::repeat_with(|| {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
         state.to_le_bytes()
     });
-    words.flatten().take(bytes).collect()
+    message.flatten().take(bytes).collect()
 }

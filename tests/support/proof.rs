@@ -20,15 +20,15 @@ pub(crate) struct Proof {
 impl Proof {
     /// Of files of MySQL.
     pub(crate) fn mysql(paths: &[&Path], keyring: Option<&Path>) -> Self {
-        Self::of(paths, "--keyring", keyring)
+        Self::run(paths, "--keyring", keyring)
     }
 
     /// Of files of MariaDB.
     pub(crate) fn mariadb(paths: &[&Path], key_file: Option<&Path>) -> Self {
-        Self::of(paths, "--mariadb-key-file", key_file)
+        Self::run(paths, "--mariadb-key-file", key_file)
     }
 
-    fn of(paths: &[&Path], option: &str, keys: Option<&Path>) -> Self {
+    fn run(paths: &[&Path], option: &str, keys: Option<&Path>) -> Self {
         let keys = keys.into_iter().flat_map(|keys| [Path::new(option), keys]);
         let args = paths.iter().copied().chain(keys);
         let output = sealant().args(["verify", "--format", "json"]).args(args).output().expect("the binary starts");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use agefile::{Decryptor, Identity};
-use harness::{KeyringPlace, Kind, Server, ServerBuilder};
+use harness::{KeyringLocation, Kind, Server, ServerBuilder};
 use serde_json::Value;
 
 use super::proof::Proof;
@@ -22,7 +22,7 @@ pub(crate) fn encrypting() -> ServerBuilder {
         "--binlog-encryption=ON",
         "--default-table-encryption=ON",
     ];
-    Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).options(options)
+    Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).options(options)
 }
 
 /// Tables, a general tablespace, the dictionary, several binary logs, and a procedure that writes
@@ -54,7 +54,7 @@ DELIMITER ;
 /// A server, and a place for backups and the register.
 pub(crate) struct Rotating {
     pub(crate) server: Server,
-    pub(crate) place: tempfile::TempDir,
+    pub(crate) directory: tempfile::TempDir,
     identity: Identity,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    fn of(output: &Output) -> Self {
+    fn new(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
     }
@@ -102,10 +102,10 @@ impl Ended {
 
 impl Rotating {
     pub(crate) fn on(server: Server) -> Self {
-        let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
         let identity = Identity::generate().expect("an identity");
-        fs::write(place.path().join("identity"), identity.to_secret_text()).expect("written");
-        Self { server, place, identity }
+        fs::write(directory.path().join("identity"), identity.to_secret_text()).expect("written");
+        Self { server, directory, identity }
     }
 
     /// With tables.
@@ -116,7 +116,7 @@ impl Rotating {
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.place.path().join(name)
+        self.directory.path().join(name)
     }
 
     pub(crate) fn keyring(&self) -> PathBuf {
@@ -139,7 +139,7 @@ impl Rotating {
     /// `sealant rotate …` on this server.
     pub(crate) fn bare(&self, args: &[&str]) -> Command {
         let mut command = sealant();
-        command.current_dir(self.place.path()).arg("rotate").args(args);
+        command.current_dir(self.directory.path()).arg("rotate").args(args);
         command.arg("--socket").arg(self.server.socket()).arg("--state-dir").arg(self.path("state"));
         command
     }
@@ -204,17 +204,17 @@ impl Rotating {
 
     /// Names in the place for backups.
     pub(crate) fn left(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.place.path()).expect("a directory");
+        let entries = fs::read_dir(self.directory.path()).expect("a directory");
         let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
-        let own = ["identity", "statements", "state", "decrypted"];
-        let mut left: Vec<String> = names.filter(|name| !own.contains(&name.as_str())).collect();
+        let current = ["identity", "statements", "state", "decrypted"];
+        let mut left: Vec<String> = names.filter(|name| !current.contains(&name.as_str())).collect();
         left.sort();
         left
     }
 }
 
 pub(crate) fn end(mut command: Command) -> Ended {
-    Ended::of(&command.output().expect("the binary starts"))
+    Ended::new(&command.output().expect("the binary starts"))
 }
 
 /// Permissions of a file.

@@ -180,9 +180,9 @@ pub(crate) fn program(role: &str, datadir: &Path) -> Option<i32> {
     fs::read_dir("/proc").expect("/proc").flatten().find_map(|item| {
         let pid = item.file_name().to_str()?.parse().ok()?;
         let line = fs::read(item.path().join("cmdline")).ok()?;
-        let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-        let named = words.first()?.ends_with(b"wsrep_sst_sealant");
-        let has = |word: &str| words.contains(&word.as_bytes());
+        let message: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+        let named = message.first()?.ends_with(b"wsrep_sst_sealant");
+        let has = |word: &str| message.contains(&word.as_bytes());
         (named && has(role) && has(&directory)).then_some(pid)
     })
 }
@@ -258,13 +258,13 @@ pub(crate) fn says(log: &str, side: &str, text: &str) {
 }
 
 /// A cluster of one node, whose programs are its own, and joiners that fail at first.
-pub(crate) struct Place {
+pub(crate) struct Setup {
     pub(crate) programs: Programs,
     pub(crate) donors: Programs,
     cluster: Cluster,
 }
 
-impl Place {
+impl Setup {
     pub(crate) fn new(kind: Kind) -> Option<Self> {
         require(kind)?;
         let (programs, donors) = (Programs::new(), Programs::new());
@@ -293,7 +293,7 @@ impl Place {
 
     /// Launches a node, and waits until part of the data has come.
     #[track_caller]
-    pub(crate) fn half_way(&self, node: &mut Server) {
+    pub(crate) fn interrupt(&self, node: &mut Server) {
         self.options(SLOW);
         node.launch().expect("it starts");
         until("a part of the data", 30, || staged(node.datadir()) > 8 << 20);

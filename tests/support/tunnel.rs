@@ -19,16 +19,16 @@ use super::sealant;
 const SECONDS: u64 = 60;
 
 /// A directory with certificates and sockets; its path is short enough for a socket.
-pub(crate) struct Place(pub(crate) TempDir);
+pub(crate) struct Setup(pub(crate) TempDir);
 
-impl Place {
+impl Setup {
     /// With an authority, and certificates of a near and a far end.
     pub(crate) fn new() -> Self {
-        let place = Self(tempfile::Builder::new().prefix("st").tempdir_in("/tmp").expect("a directory"));
-        place.cert(&["init", "--dir", place.dir()]);
-        place.cert(&["issue", "--dir", place.dir(), "--name", "far", "--san", "localhost"]);
-        place.cert(&["issue", "--dir", place.dir(), "--name", "app"]);
-        place
+        let setup = Self(tempfile::Builder::new().prefix("st").tempdir_in("/tmp").expect("a directory"));
+        setup.cert(&["init", "--dir", setup.dir()]);
+        setup.cert(&["issue", "--dir", setup.dir(), "--name", "far", "--san", "localhost"]);
+        setup.cert(&["issue", "--dir", setup.dir(), "--name", "app"]);
+        setup
     }
 
     pub(crate) fn cert(&self, args: &[&str]) {
@@ -137,8 +137,8 @@ pub(crate) struct End {
 impl End {
     /// Waits until it says that it is ready.
     #[track_caller]
-    fn start(place: &Place, name: &str, mut command: Command) -> Self {
-        let log = place.path(&format!("{name}.log"));
+    fn start(setup: &Setup, name: &str, mut command: Command) -> Self {
+        let log = setup.path(&format!("{name}.log"));
         let file = File::options().create(true).append(true).open(&log).expect("a log");
         let before = fs::read_to_string(&log).expect("a log").matches("ready:").count();
         let child = command.stderr(file).stdout(Stdio::null()).spawn().expect("it starts");

@@ -96,13 +96,13 @@ fn groups(key: &[u8; KEY_BYTES]) -> Zeroizing<[u8; DATA_CHARS]> {
 fn bytes(groups: &[u8]) -> Option<Zeroizing<[u8; KEY_BYTES]>> {
     let mut key = Zeroizing::new([0; KEY_BYTES]);
     let (mut held, mut bits) = (0_u32, 0_u32);
-    let mut places = key.iter_mut();
+    let mut locations = key.iter_mut();
     for group in groups {
         held = (held << 5) | u32::from(*group);
         bits = bits.saturating_add(5);
         if bits >= 8 {
             bits = bits.saturating_sub(8);
-            *places.next()? = u8::try_from(held >> bits).ok()?;
+            *locations.next()? = u8::try_from(held >> bits).ok()?;
             held = low_bits(held, bits);
         }
     }

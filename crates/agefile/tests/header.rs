@@ -25,17 +25,17 @@ fn opened(file: &[u8]) {
     assert_eq!(plain, b"!");
 }
 
-fn own() -> String {
+fn sample_header() -> String {
     stanza(&identity().recipient())
 }
 
 #[test]
 fn a_file_by_the_letter_is_opened() {
-    opened(&file(&own()));
+    opened(&file(&sample_header()));
 }
 
 #[test]
-fn what_is_no_age_file_is_told_apart() {
+fn other_files_are_recognised() {
     let of = |bytes: &[u8]| decrypt(bytes, &[identity()]).1.unwrap_err();
     assert!(matches!(of(b""), Error::NotAge));
     assert!(matches!(of(&[0; 100_000]), Error::NotAge));
@@ -58,8 +58,8 @@ fn stanzas_of_other_types_are_skipped() {
         format!("-> many\n{full}\n{full}\n\n"),
         format!("-> long {}\n{full}\nAA\n", "x".repeat(4000)),
     ] {
-        opened(&file(&format!("{other}{}", own())));
-        opened(&file(&format!("{}{other}", own())));
+        opened(&file(&format!("{other}{}", sample_header())));
+        opened(&file(&format!("{}{other}", sample_header())));
         let (_, read) = decrypt(&file(&other), &[identity()]);
         assert!(matches!(read, Err(Error::NoMatch)), "{read:?}");
     }
@@ -68,10 +68,10 @@ fn stanzas_of_other_types_are_skipped() {
 #[test]
 fn malformed_first_lines_are_refused() {
     for line in ["->  X25519 a", "-> a ", "-> ", "-> a  b", "-> a\tb", "-> a\r", "-> \u{e9}", "-> a\u{7f}", "-> a\0"] {
-        refused(&file(&format!("{}{line}\n\n", own())), 4, HeaderFault::Argument);
+        refused(&file(&format!("{}{line}\n\n", sample_header())), 4, HeaderFault::Argument);
     }
     for line in ["->a", "->", "", " -> a", "=> a", "--", "age-encryption.org/v1"] {
-        refused(&file(&format!("{}{line}\n\n", own())), 4, HeaderFault::Start);
+        refused(&file(&format!("{}{line}\n\n", sample_header())), 4, HeaderFault::Start);
     }
     refused(&file(&format!("-> {}\n\n", "x".repeat(4094))), 2, HeaderFault::LongLine);
 }
@@ -90,11 +90,11 @@ fn malformed_bodies_are_refused() {
         format!("{full}A"),
         format!("{full}AAAA"),
     ] {
-        refused(&file(&format!("-> other\n{body}\n{}", own())), 3, HeaderFault::Body);
+        refused(&file(&format!("-> other\n{body}\n{}", sample_header())), 3, HeaderFault::Body);
     }
     // Without a line shorter than 64 columns the next stanza would belong to the body.
-    refused(&file(&format!("-> other\n{full}\n{}", own())), 4, HeaderFault::Body);
-    refused(&file(&format!("-> other\n{}", own())), 3, HeaderFault::Body);
+    refused(&file(&format!("-> other\n{full}\n{}", sample_header())), 4, HeaderFault::Body);
+    refused(&file(&format!("-> other\n{}", sample_header())), 3, HeaderFault::Body);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn malformed_x25519_stanzas_are_refused() {
 
 #[test]
 fn malformed_macs_are_refused() {
-    let good = with_mac(&format!("{VERSION}{}", own()));
+    let good = with_mac(&format!("{VERSION}{}", sample_header()));
     let good = std::str::from_utf8(&good).unwrap();
     let (before, mac) = good.rsplit_once("--- ").unwrap();
     let mac = mac.trim_end();
@@ -148,8 +148,8 @@ fn malformed_macs_are_refused() {
 #[test]
 fn a_passphrase_stands_alone() {
     let passphrase = "-> scrypt ajMFur+EJLGaohv/dLRGnw 18\n8SHBz/ldWnjyGFQqfjat6uNBarWqqEMDS7W8X7+Xq5Q\n";
-    refused(&file(&format!("{}{passphrase}", own())), 4, HeaderFault::Passphrase);
-    refused(&file(&format!("{passphrase}{}", own())), 2, HeaderFault::Passphrase);
+    refused(&file(&format!("{}{passphrase}", sample_header())), 4, HeaderFault::Passphrase);
+    refused(&file(&format!("{passphrase}{}", sample_header())), 2, HeaderFault::Passphrase);
     refused(&file(&format!("{passphrase}{passphrase}")), 4, HeaderFault::Passphrase);
     assert!(matches!(decrypt(&file(passphrase), &[identity()]).1, Err(Error::NoMatch)));
 }
@@ -157,8 +157,8 @@ fn a_passphrase_stands_alone() {
 #[test]
 fn a_header_that_does_not_end_is_not_read_on() {
     let many = "-> a\n\n".repeat(MAX_RECIPIENTS);
-    refused(&file(&format!("{many}{}", own())), 2 * MAX_RECIPIENTS as u64 + 2, HeaderFault::TooManyStanzas);
-    opened(&file(&format!("{}{}", &many[6..], own())));
+    refused(&file(&format!("{many}{}", sample_header())), 2 * MAX_RECIPIENTS as u64 + 2, HeaderFault::TooManyStanzas);
+    opened(&file(&format!("{}{}", &many[6..], sample_header())));
     let body = format!("{}\n", base64(&[0; 48])).repeat(20_000);
     refused(format!("{VERSION}-> a\n{body}").as_bytes(), 16_134, HeaderFault::Long);
     refused(format!("{VERSION}-> {}", "a".repeat(2_000_000)).as_bytes(), 2, HeaderFault::LongLine);
@@ -166,7 +166,7 @@ fn a_header_that_does_not_end_is_not_read_on() {
 
 #[test]
 fn a_header_that_is_cut_off_is_refused_wherever_that_is() {
-    let header = with_mac(&format!("{VERSION}{}", own()));
+    let header = with_mac(&format!("{VERSION}{}", sample_header()));
     for length in 0..header.len() {
         let (_, read) = decrypt(&header[..length], &[identity()]);
         assert!(
@@ -182,8 +182,8 @@ fn any_identity_of_any_recipient_opens_it() {
     let recipients: Vec<_> = all.iter().map(Identity::recipient).collect();
     let file = encrypt(b"for five", &recipients);
     for identity in all {
-        let stranger = Identity::generate().unwrap();
-        assert_eq!(decrypt(&file, &[stranger, identity]).0, b"for five");
+        let unknown = Identity::generate().unwrap();
+        assert_eq!(decrypt(&file, &[unknown, identity]).0, b"for five");
     }
     let (plain, read) = decrypt(&file, &[Identity::generate().unwrap()]);
     assert!(plain.is_empty() && matches!(read, Err(Error::NoMatch)));

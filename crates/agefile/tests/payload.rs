@@ -71,7 +71,7 @@ fn bytes_behind_the_last_chunk_are_found() {
 }
 
 #[test]
-fn chunks_that_change_places_are_found() {
+fn swapped_chunks_are_found() {
     let [one, two] = [[b'1'; CHUNK_BYTES], [b'2'; CHUNK_BYTES]];
     let mut file = from_chunks(&[(&one, false), (&two, false), (b"f", true)]);
     let first = file.len() - (17 + 2 * (CHUNK_BYTES + 16));

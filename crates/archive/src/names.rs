@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_cannot_lead_elsewhere() {
+    fn a_host_name_cannot_contain_a_path() {
         for bad in ["", ".", "..", "a/b", "-x", "a b", "ä", &"a".repeat(65)] {
             assert!(!is_host(bad), "{bad}");
         }

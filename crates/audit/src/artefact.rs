@@ -129,13 +129,13 @@ impl<'a> Artefacts<'a> {
     #[must_use]
     pub fn written_by_mariadb(&self) -> Option<bool> {
         let families = self.all.iter().filter_map(|artefact| Some(artefact.scan()?.page0.family));
-        let told = families.filter_map(|family| match family {
+        let known = families.filter_map(|family| match family {
             Family::MySql => Some(false),
             Family::MariaDbFullCrc32 | Family::MariaDbLegacy => Some(true),
             Family::Undetermined => None,
         });
         let aria = || self.all.iter().any(|artefact| artefact.kind == Kind::AriaLog).then_some(true);
-        told.into_iter().next().or_else(aria)
+        known.into_iter().next().or_else(aria)
     }
 
     /// Artefacts of a kind.
@@ -269,10 +269,10 @@ impl Artefact<'_> {
     /// Whether it is an internal table of the server in an old engine. Log tables do not count: they contain users'
     /// data.
     #[must_use]
-    pub fn is_servers_own(&self) -> bool {
-        let own = |schema: &str| ["mysql", "performance_schema", "information_schema", "sys"].contains(&schema);
+    pub fn is_system_table(&self) -> bool {
+        let current = |schema: &str| ["mysql", "performance_schema", "information_schema", "sys"].contains(&schema);
         let log = |table: &str| ["general_log", "slow_log"].contains(&table);
-        self.kind == Kind::PlainTable && self.table().is_some_and(|(schema, table)| own(&schema) && !log(&table))
+        self.kind == Kind::PlainTable && self.table().is_some_and(|(schema, table)| current(&schema) && !log(&table))
     }
 
     /// The evidence: the server's row, then the bytes.

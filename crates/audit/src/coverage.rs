@@ -98,7 +98,8 @@ const AT_REST: &[(Kind, &str)] = &[
 /// Builds the map of one server.
 #[must_use]
 pub fn map(facts: &Facts, artefacts: &Artefacts<'_>) -> Vec<Coverage> {
-    let mut rows: Vec<Coverage> = AT_REST.iter().map(|(kind, words)| at_rest(facts, artefacts, *kind, words)).collect();
+    let mut rows: Vec<Coverage> =
+        AT_REST.iter().map(|(kind, message)| at_rest(facts, artefacts, *kind, message)).collect();
     rows.extend(in_flight::rows(facts));
     rows
 }
@@ -115,9 +116,9 @@ struct Tally {
     grade: Option<Grade>,
 }
 
-fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, words: &str) -> Coverage {
+fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, message: &str) -> Coverage {
     let mut tally = Tally::default();
-    let counts = |artefact: &&Artefact<'_>| !artefact.is_public() && !artefact.is_servers_own();
+    let counts = |artefact: &&Artefact<'_>| !artefact.is_public() && !artefact.is_system_table();
     for artefact in artefacts.of_kind(kind).filter(counts) {
         if kind == Kind::SystemTablespace && is_without_rows(facts, artefacts, artefact) {
             tally.without_rows(artefact);
@@ -140,7 +141,7 @@ fn at_rest(facts: &Facts, artefacts: &Artefacts<'_>, kind: Kind, words: &str) ->
     Coverage {
         server: facts.target.clone(),
         place: DataState::AtRest,
-        artefact: words.to_owned(),
+        artefact: message.to_owned(),
         state,
         layer,
         grade,
@@ -274,7 +275,7 @@ impl Tally {
     }
 
     fn detail(&self) -> String {
-        let words = [
+        let message = [
             (self.tde, "encrypted"),
             (self.disk, "on an encrypted disk only"),
             (self.partly, "partly clear"),
@@ -282,7 +283,8 @@ impl Tally {
             (self.empty, "without rows"),
             (self.unknown, "not seen"),
         ];
-        let counts: Vec<String> = words.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        let counts: Vec<String> =
+            message.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
         if counts.is_empty() { "none".to_owned() } else { counts.join(", ") }
     }
 }

@@ -215,7 +215,7 @@ impl Member {
             ca_file: self.tls_ca.clone().or_else(|| common.ca_file.clone()),
             fingerprints: match self.tls_fingerprint.as_slice() {
                 [] => common.fingerprints.clone(),
-                own => own.to_vec(),
+                current => current.to_vec(),
             },
             ..common.clone()
         }
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_says_of_itself_takes_the_place_of_what_is_common() {
+    fn settings_of_a_server_override_common_ones() {
         let fleet = fleet("[[server]]\nurl = \"mysql://db1\"\nuser = \"own\"\npassword-file = \"/pw\"\n").unwrap();
         let member = fleet.server.first().unwrap();
         let common = Login {

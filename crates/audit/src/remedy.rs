@@ -179,9 +179,9 @@ impl Remedy {
 
     /// Whether a step, notes excepted, mentions one of these.
     #[must_use]
-    pub fn asks_for(&self, words: &[&str]) -> bool {
+    pub fn asks_for(&self, message: &[&str]) -> bool {
         let steps = self.steps.iter().filter(|step| !matches!(step.action, Action::Note { .. }));
-        steps.map(ToString::to_string).any(|text| words.iter().any(|word| text.contains(word)))
+        steps.map(ToString::to_string).any(|text| message.iter().any(|word| text.contains(word)))
     }
 
     /// The steps for this server, at this cost.

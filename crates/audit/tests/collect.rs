@@ -9,7 +9,7 @@ use audit::facts::Facts;
 use audit::facts::files::{Content, FileFact, FileFacts};
 use audit::facts::host::Role;
 use audit::facts::sql::Outcome;
-use harness::{KeyringPlace, Kind, Server};
+use harness::{KeyringLocation, Kind, Server};
 use server::{Endpoint, Options, Password, Target, TlsMode};
 
 const PASSWORD: &str = "Correct-Horse-7";
@@ -60,7 +60,7 @@ fn with_pages_on_disk(mut server: Server) -> Server {
 }
 
 fn mysql() -> Server {
-    let server = Server::builder(Kind::MySql97).keyring(KeyringPlace::InDatadir).start().unwrap();
+    let server = Server::builder(Kind::MySql97).keyring(KeyringLocation::InDatadir).start().unwrap();
     let statements = format!(
         "CREATE DATABASE d; CREATE TABLE d.clear (a VARCHAR(100)); INSERT INTO d.clear VALUES ('sealant-row-value');
          CREATE TABLE d.secret (a VARCHAR(100)) ENCRYPTION='Y'; INSERT INTO d.secret VALUES ('sealant-row-value');

@@ -177,8 +177,8 @@ impl Checked {
     }
 
     fn object(&mut self, repository: &Repository, object: &str, expected: Object, depth: &Depth<'_>) {
-        let summed = repository.object(object).and_then(|read| check_sum(object, read, expected));
-        let read = summed.and_then(|()| match depth {
+        let checked = repository.object(object).and_then(|read| check_sum(object, read, expected));
+        let read = checked.and_then(|()| match depth {
             Depth::Data(identities) if object.contains("/packs/") => read_pack(repository, object, identities),
             _ => Ok(()),
         });

@@ -219,7 +219,7 @@ fn secret(path: &Path) -> Result<Zeroizing<[u8; SECRET_BYTES]>, BackupError> {
     aws_lc_rs::rand::fill(made.as_mut()).map_err(|_| BackupError::Randomness)?;
     match files::write_atomic(path, made.as_slice(), files::WriteOptions::SECRET) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        placed => placed.map_err(BackupError::io(path, "cannot be written"))?,
+        installed => installed.map_err(BackupError::io(path, "cannot be written"))?,
     }
     let bytes = fs::read(path).map(Zeroizing::new).map_err(BackupError::io(path, "cannot be read"))?;
     let wrong =

@@ -178,8 +178,8 @@ impl Node {
         let log = self.log();
         // The log of the transfer method names the cause best.
         let of = |text: &str| log.lines().rfind(|line| line.contains(text));
-        let told = of("WSREP_SST: [ERROR]").or_else(|| of("[ERROR]")).unwrap_or_default();
-        Error::Program { program: "mariadbd".to_owned(), reason: format!("{what}: {told}") }
+        let reported = of("WSREP_SST: [ERROR]").or_else(|| of("[ERROR]")).unwrap_or_default();
+        Error::Program { program: "mariadbd".to_owned(), reason: format!("{what}: {reported}") }
     }
 }
 

@@ -72,7 +72,7 @@ impl Environment {
             cpu: field(&cpuinfo, "model name").map(str::to_owned),
             cpu_flags: flags(&cpuinfo),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
-            virtual_machine: words(&cpuinfo).any(|word| word == "hypervisor"),
+            virtual_machine: flags_of(&cpuinfo).any(|word| word == "hypervisor"),
             emulated: field(&cpuinfo, "model name").is_some_and(is_emulated),
             memory_bytes: read("/proc/meminfo").and_then(|text| memory(&text)),
             kernel: read("/proc/sys/kernel/osrelease").map(|text| text.trim().to_owned()),
@@ -101,7 +101,7 @@ fn field<'t>(text: &'t str, name: &str) -> Option<&'t str> {
 }
 
 /// The words of the line `flags`, which ARM calls `Features`.
-fn words(cpuinfo: &str) -> impl Iterator<Item = &str> {
+fn flags_of(cpuinfo: &str) -> impl Iterator<Item = &str> {
     field(cpuinfo, "flags").or_else(|| field(cpuinfo, "Features")).unwrap_or_default().split_whitespace()
 }
 
@@ -111,7 +111,7 @@ fn is_emulated(model: &str) -> bool {
 }
 
 fn flags(cpuinfo: &str) -> Vec<String> {
-    FLAGS.iter().filter(|flag| words(cpuinfo).any(|word| word == **flag)).map(|&flag| flag.to_owned()).collect()
+    FLAGS.iter().filter(|flag| flags_of(cpuinfo).any(|word| word == **flag)).map(|&flag| flag.to_owned()).collect()
 }
 
 fn memory(meminfo: &str) -> Option<u64> {

@@ -179,7 +179,7 @@ pub enum Error {
     },
     /// The running server works in the directory that is copied.
     #[error("{}: the server runs in DIR, which is not still", socket.display())]
-    NotStill {
+    SourceInUse {
         /// Its socket.
         socket: PathBuf,
     },
@@ -224,7 +224,7 @@ impl Error {
             }
             Self::InDataDirectory { .. } => "copies of it cannot be made in itself: give --into a directory elsewhere",
             Self::NoRoom { .. } => "give another directory with --into",
-            Self::NotStill { .. } | Self::OtherData { .. } => {
+            Self::SourceInUse { .. } | Self::OtherData { .. } => {
                 "DIR has to be a still copy or a snapshot of the server's directory"
             }
             _ => return None,

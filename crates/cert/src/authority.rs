@@ -87,7 +87,7 @@ impl Authority {
         }
         let key = PrivateKey::generate(kind)?;
         let subject = subject.map_or_else(default_subject, |subject| Ok(subject.to_owned()))?;
-        let certificate = own(&subject, days, &key)?;
+        let certificate = self_signed(&subject, days, &key)?;
         files.write(&certificate, &key, replace)?;
         Ok(files)
     }
@@ -101,7 +101,7 @@ impl Authority {
         let files = Files::for_authority(directory);
         let (certificate, key) = pair(directory, &files)?;
         let subject = certificate.common_name.map_or_else(default_subject, Ok)?;
-        files.write_certificate(&own(&subject, days, &key)?)?;
+        files.write_certificate(&self_signed(&subject, days, &key)?)?;
         Ok(files)
     }
 
@@ -241,7 +241,7 @@ fn pair(directory: &Path, files: &Files) -> Result<(Certificate, PrivateKey), Er
     }
 }
 
-fn own(subject: &str, days: u32, key: &PrivateKey) -> Result<String, Error> {
+fn self_signed(subject: &str, days: u32, key: &PrivateKey) -> Result<String, Error> {
     let mut params = common(subject, days)?;
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_not_overwritten_unless_told() {
+    fn keys_are_not_overwritten_by_default() {
         let (directory, authority) = authority();
         authority.issue(&order("db1", &[])).unwrap();
         let key = fs::read(directory.path().join("db1.key")).unwrap();

@@ -43,11 +43,11 @@ impl Credentials {
     ///
     /// # Errors
     /// [`Error::Content`] if it cannot be read.
-    pub fn served(place: &Path, chain: Vec<Vec<u8>>, ca: Option<&Path>) -> Result<Self, Error> {
+    pub fn served(location: &Path, chain: Vec<Vec<u8>>, ca: Option<&Path>) -> Result<Self, Error> {
         let described: Result<Vec<_>, _> = chain.iter().map(|der| Certificate::from_der(der)).collect();
-        let described = described.map_err(|error| content(place, &error))?;
+        let described = described.map_err(|error| content(location, &error))?;
         if described.is_empty() {
-            return Err(content(place, &"no certificate was shown"));
+            return Err(content(location, &"no certificate was shown"));
         }
         let authorities = ca.map(|path| {
             let pem = files::read(path)?;

@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_at_a_time_and_one_that_vanished_is_told() {
+    fn one_run_at_a_time_and_a_vanished_run_is_reported() {
         let directory = tempfile::tempdir().unwrap();
         let runs = Runs::below(directory.path());
         let control = begin(&runs).unwrap();

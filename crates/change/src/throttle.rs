@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_that_stands_still_is_too_far_behind() {
+    fn a_stopped_replica_is_too_far_behind() {
         let max = Duration::from_secs(5);
         assert_eq!(exceeds(Some(5), max), None);
         assert!(exceeds(Some(6), max).unwrap().contains("6 s behind"));

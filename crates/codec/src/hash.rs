@@ -158,8 +158,8 @@ impl Tree {
         // The two children of the root are merged differently, and only when no more chunks can
         // follow.
         while node.has_parent_below_root(all) {
-            let Some(place) = self.nodes.iter().position(|other| other.is_left_sibling_of(&node)) else { break };
-            node = merged(node, self.nodes.swap_remove(place));
+            let Some(location) = self.nodes.iter().position(|other| other.is_left_sibling_of(&node)) else { break };
+            node = merged(node, self.nodes.swap_remove(location));
         }
         self.nodes.push(node);
     }
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_count_on_if_their_place_in_the_tree_is_the_same() {
+    fn chunks_are_reused_at_the_same_position_of_the_tree() {
         let one = CHUNK_BYTES as u64;
         for (before, now, chunk, same) in [
             (3 * one, 4 * one, 1, true),

@@ -22,9 +22,9 @@ pub fn group(name: &str) -> Result<u32, String> {
 /// There is none of that name, or a user is given by its number without a group.
 pub fn owner(text: &str) -> Result<(u32, u32), String> {
     let (name, of_group) = text.split_once(':').map_or((text, None), |(user, group)| (user, Some(group)));
-    let (uid, own_gid) = user(name)?;
+    let (uid, primary_gid) = user(name)?;
     let gid = match of_group {
-        None => own_gid.ok_or("a number needs a group: UID:GID")?,
+        None => primary_gid.ok_or("a number needs a group: UID:GID")?,
         Some(name) => group(name)?,
     };
     Ok((uid, gid))

@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_of_reading_gives_the_same_bytes() {
+    fn every_reader_gives_the_same_bytes() {
         let bytes: Vec<u8> = (0..20_000_u32).flat_map(u32::to_le_bytes).collect();
         let file = tempfile::NamedTempFile::new_in(".").unwrap();
         std::fs::write(file.path(), &bytes).unwrap();
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_took_the_place_of_the_file_is_not_opened() {
+    fn a_replacement_of_the_file_is_not_opened() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("table");
         for swap in ["pipe", "link"] {

@@ -67,11 +67,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_the_place_of_a_directory_that_was_made_is_not_given_away() {
+    fn a_replacement_of_the_made_directory_keeps_its_owner() {
         let root = tempfile::tempdir().unwrap();
         let at = |name: &str| root.path().join(name);
-        let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-        let options = WriteOptions { mode: 0o755, owner: Some(own), replace: false };
+        let owner = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let options = WriteOptions { mode: 0o755, owner: Some(owner), replace: false };
         let above = open_directory(CWD, root.path().as_os_str(), OFlags::empty()).unwrap();
         let make = |other: &str| {
             let swap = || {
@@ -95,7 +95,7 @@ mod tests {
         fs::set_permissions(at("open"), Permissions::from_mode(0o711)).unwrap();
         assert_eq!(make("open").unwrap_err().kind(), ErrorKind::AlreadyExists);
         assert_eq!((mode("secret"), mode("full"), mode("open")), (0o700, 0o700, 0o711));
-        if own.0 == 0 {
+        if owner.0 == 0 {
             std::os::unix::fs::chown(at("secret"), Some(65534), None).unwrap();
             assert_eq!(make("secret").unwrap_err().kind(), ErrorKind::AlreadyExists);
         }

@@ -8,7 +8,7 @@ use std::{
 };
 
 /// Where a process reads its own table.
-const OWN: &str = "/proc/self/mountinfo";
+const SELF_MOUNTINFO: &str = "/proc/self/mountinfo";
 
 /// One line of `/proc/PID/mountinfo`. Names are kept byte for byte.
 ///
@@ -78,8 +78,8 @@ impl Mounts {
     ///
     /// # Errors
     /// That of the read.
-    pub fn own() -> io::Result<Self> {
-        Self::read(Path::new(OWN))
+    pub fn of_this_process() -> io::Result<Self> {
+        Self::read(Path::new(SELF_MOUNTINFO))
     }
 
     /// Reads a `mountinfo` file.
@@ -207,7 +207,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), TABLE).unwrap();
         assert_eq!(Mounts::read(file.path()).unwrap(), mounts());
-        assert!(Mounts::own().unwrap().holding(Path::new("/")).is_some());
+        assert!(Mounts::of_this_process().unwrap().holding(Path::new("/")).is_some());
         assert!(Mounts::read(Path::new("/nonexistent")).is_err());
     }
 }

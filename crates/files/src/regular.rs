@@ -44,7 +44,7 @@ impl std::error::Error for NotRegular {}
 impl NotRegular {
     /// Whether this is why something could not be opened.
     #[must_use]
-    pub fn of(error: &io::Error) -> Option<Self> {
+    pub fn in_error(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }
 }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn found(path: &Path, links: Links) -> &'static str {
-        NotRegular::of(&open(path, links).unwrap_err()).unwrap().found
+        NotRegular::in_error(&open(path, links).unwrap_err()).unwrap().found
     }
 
     #[test]

@@ -79,21 +79,21 @@ mod tests {
     #[test]
     fn a_directory_that_others_may_change_is_refused() {
         let above = tempfile::tempdir().unwrap();
-        let own = fs::metadata(above.path()).unwrap().uid();
+        let owner = fs::metadata(above.path()).unwrap().uid();
         let (directory, link) = (above.path().join("run"), above.path().join("link"));
-        make(&directory, 0o755, own).unwrap();
-        make(&directory, 0o755, own).unwrap();
+        make(&directory, 0o755, owner).unwrap();
+        make(&directory, 0o755, owner).unwrap();
         assert_eq!(fs::metadata(&directory).unwrap().mode() & 0o022, 0, "whatever the umask");
         let refused = |path: &Path, owner: u32, why: &str| {
             let error = make(path, 0o755, owner).unwrap_err();
             assert!(error.kind() == ErrorKind::PermissionDenied && error.to_string().contains(why), "{error}");
         };
-        refused(&directory, own + 1, &format!("belongs to user {own}, and has to be root's alone"));
+        refused(&directory, owner + 1, &format!("belongs to user {owner}, and has to be root's alone"));
         for mode in [0o775, 0o757, 0o1777] {
             fs::set_permissions(&directory, fs::Permissions::from_mode(mode)).unwrap();
-            refused(&directory, own, "may be written to by others");
+            refused(&directory, owner, "may be written to by others");
         }
         symlink(above.path(), &link).unwrap();
-        refused(&link, own, "is not a directory");
+        refused(&link, owner, "is not a directory");
     }
 }

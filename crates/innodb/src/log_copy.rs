@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn another_log_in_its_place_ends_it() {
+    fn another_log_under_its_name_ends_it() {
         let mut server = Server::new(1000);
         let mut copy = LogCopy::begin(server.file.as_slice()).unwrap();
         server.file.resize(HEAD_BYTES + 2000, 0);

@@ -23,7 +23,7 @@ fn scan_all(bytes: &[u8]) -> TablespaceScan {
 }
 
 #[test]
-fn zero_length_is_an_error_of_its_own() {
+fn zero_length_is_its_error() {
     let none: &[u8] = &[];
     assert!(matches!(scan(&none, Depth::All, &ScanOptions::default()), Err(ScanError::EmptyFile)));
     assert!(matches!(redo::scan(&none, u64::MAX), Err(ScanError::EmptyFile)));
@@ -229,7 +229,7 @@ fn old_tablespace_without_marks_is_undetermined() {
 }
 
 #[test]
-fn redo_of_no_known_format_is_still_counted() {
+fn redo_of_no_known_format_is_counted() {
     let mut bytes = sample("redo/mysql97-mixed");
     bytes[..2048].fill(0);
     let spare = redo::scan(&bytes, u64::MAX).unwrap();

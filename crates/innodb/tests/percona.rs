@@ -197,7 +197,7 @@ mod temporary_tablespace {
     }
 
     #[test]
-    fn what_an_earlier_use_left_in_place_of_a_record_is_none() {
+    fn remains_of_an_earlier_use_are_no_record() {
         let info = &sample("tablespace/percona57-16k-encrypted.ibd")[INFO..INFO + 115];
         for left in [&[0x5a; 115][..], info] {
             let mut bytes = ibtmp1();
@@ -223,7 +223,7 @@ mod system_tablespace {
     use super::*;
 
     #[test]
-    fn copies_of_its_own_pages_are_opened_with_its_own_key() {
+    fn copies_of_its_pages_are_opened_with_its_key() {
         let bytes = sample("tablespace/percona80-ibdata1-encrypted");
         let report = tablespace(&bytes, &keys_of("percona80-"));
         assert_eq!(report.verdict, Verdict::Ok, "{report:#?}");
@@ -267,7 +267,10 @@ mod parallel_doublewrite {
         assert_eq!((report.verdict, report.units.bad), (Verdict::Clear, 0), "{report:#?}");
         assert_eq!((report.units.clear, report.units.encrypted), (120, 0));
         let listed: Vec<&str> = report.findings.iter().map(|finding| finding.detail.as_str()).collect();
-        assert!(!listed.is_empty() && listed.iter().all(|words| words.contains("encrypted tablespace")), "{listed:?}");
+        assert!(
+            !listed.is_empty() && listed.iter().all(|message| message.contains("encrypted tablespace")),
+            "{listed:?}"
+        );
         let clear = verify_doublewrite(&bytes, None, &Encrypted(Vec::new())).expect("read");
         assert_eq!(clear.findings, []);
     }

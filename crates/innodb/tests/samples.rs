@@ -445,7 +445,7 @@ fn doublewrite_slots_by_tablespace() {
 }
 
 #[test]
-fn doublewrite_page_size_by_trial() {
+fn doublewrite_page_size_is_found() {
     for (name, size) in [("4k", 4096), ("8k", 8192), ("32k", 32768), ("64k", 65536)] {
         let bytes = sample(&format!("tablespace/mysql97-{name}-encrypted.ibd"));
         let found = doublewrite::scan(&bytes, None, u64::MAX).unwrap();
@@ -468,7 +468,7 @@ fn doublewrite_area_inside_the_system_tablespace() {
 }
 
 #[test]
-fn copies_of_both_mariadb_formats_are_told_apart() {
+fn copies_of_both_mariadb_formats_are_distinguished() {
     let mut file = sample("tablespace/mariadb1011-ibdata1-pages0-7");
     file.resize(192 * 16384, 0);
     let full = sample("tablespace/mariadb1011-16k-encrypted.ibd");

@@ -518,11 +518,11 @@ impl KeySource for Keyring {
 /// and is killed.
 #[test]
 fn logs_of_a_live_server_hold_no_false_damage() {
-    use harness::{KeyringPlace, Kind, Server};
+    use harness::{KeyringLocation, Kind, Server};
     if harness::require(Kind::MySql97).is_none() {
         return;
     }
-    let builder = Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).option("--binlog-encryption=ON");
+    let builder = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).option("--binlog-encryption=ON");
     let mut server = builder.start().unwrap();
     let rows = "INSERT INTO w.t(a) SELECT REPEAT('row', 100) FROM information_schema.columns LIMIT 2000";
     server

@@ -101,7 +101,7 @@ fn without_a_key_store_nothing_is_said_of_what_is_encrypted() {
 }
 
 #[test]
-fn a_missing_and_a_wrong_key_are_told_apart() {
+fn a_missing_and_a_wrong_key_are_distinguished() {
     for name in ALL {
         let missing = proof(&log(name), &keys(name).emptied());
         assert_eq!(missing.file.verdict, Verdict::MissingKey, "{name}");
@@ -248,20 +248,20 @@ fn a_log_without_the_block_of_its_checkpoint_is_damaged() {
 
 #[test]
 fn the_header_is_checked() {
-    for (name, places) in [
+    for (name, locations) in [
         (MYSQL, &[0, 3, 9, 20, 500, 508, 513, 1544, 2047][..]),
         (MARIADB_105, &[0, 3, 9, 20, 508, 515, 560, 1536, 1600]),
         (MARIADB_1011, &[0, 3, 9, 20, 80, 500, 508, 4096, 4100, 4159, 8192, 8200]),
         (MARIADB_114, &[0, 3, 9, 20, 80, 500, 508, 4096, 4100, 4159, 8192, 8200]),
     ] {
-        for at in places {
+        for at in locations {
             has(&proof(&flipped(&log(name), *at), &keys(name)), Verdict::Damaged, Check::Header, None);
         }
     }
 }
 
 #[test]
-fn damaged_key_information_is_told_from_a_wrong_key() {
+fn damaged_key_information_is_distinguished_from_a_wrong_key() {
     const INFO: usize = 1072;
     for (at, verdict) in [
         (0, Verdict::BadKeyInfo),
@@ -359,8 +359,8 @@ fn every_mini_transaction_is_checked_without_a_key() {
         let bytes = log(name);
         let all = mini_transactions(&bytes, checkpoint_offset(name));
         for (unit, (at, length)) in all.iter().enumerate().take(all.len() - 1).step_by(11) {
-            for place in [at + 1, at + length / 2, at + length - 13, at + length - 1] {
-                let report = proof(&flipped(&bytes, place), &NoKeys);
+            for location in [at + 1, at + length / 2, at + length - 13, at + length - 1] {
+                let report = proof(&flipped(&bytes, location), &NoKeys);
                 let unit = u64::try_from(unit).expect("small");
                 has(&report, Verdict::Damaged, Check::CiphertextChecksum, Some(unit));
             }

@@ -75,7 +75,7 @@ fn without_keys_encrypted_samples_are_unverifiable_and_clear_ones_clear() {
 }
 
 #[test]
-fn a_key_store_without_the_key_is_told_from_one_with_another_key() {
+fn a_missing_key_is_distinguished_from_another_key() {
     for (name, bytes) in samples("tablespace") {
         let bootstrap = name.contains("default-master-key");
         if expected(&name) != Verdict::Ok || bootstrap {
@@ -154,11 +154,11 @@ fn every_single_flipped_byte_of_a_page_is_noticed() {
             let mut bytes = bytes.clone();
             bytes[at] ^= 0x41;
             let report = verify(&bytes, &keys);
-            let place = at % PAGE;
+            let location = at % PAGE;
             // The older formats cover neither neighbours' control bytes 26 to 33 with their
             // checksum, nor, encrypted, the header that the checksum over ciphertext leaves out.
-            let uncovered = (26..38).contains(&place) && name != MARIADB;
-            assert!(report.verdict == Verdict::Damaged || uncovered, "{name} {place}: {report:#?}");
+            let uncovered = (26..38).contains(&location) && name != MARIADB;
+            assert!(report.verdict == Verdict::Damaged || uncovered, "{name} {location}: {report:#?}");
         }
     }
 }
@@ -244,7 +244,7 @@ fn a_file_cut_off_is_truncated() {
 }
 
 #[test]
-fn damaged_key_information_is_told_from_a_wrong_key() {
+fn damaged_key_information_is_distinguished_from_a_wrong_key() {
     // In the wrapped key: the checksum of page 0 fails too, so that it is damage.
     let report = flipped(MYSQL, 10390 + 60);
     assert_eq!(report.verdict, Verdict::BadKeyInfo, "{report:#?}");

@@ -28,8 +28,8 @@ struct OwnKeys;
 
 impl KeySource for OwnKeys {
     fn mysql(&self, name: &str) -> Option<Zeroizing<[u8; 32]>> {
-        let own = [format!("INNODBKey-{UUID}-7"), format!("MySQLReplicationKey_{UUID}_7")];
-        own.iter().any(|own| own == name).then(|| master().key)
+        let current = [format!("INNODBKey-{UUID}-7"), format!("MySQLReplicationKey_{UUID}_7")];
+        current.iter().any(|current| current == name).then(|| master().key)
     }
 
     fn mysql_numbered(&self, _: MasterKeyId) -> Vec<Zeroizing<[u8; 32]>> {

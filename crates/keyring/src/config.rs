@@ -141,9 +141,9 @@ pub fn manifest_of_file_component(before: &[u8]) -> Option<String> {
     if !names().any(is_other) {
         return None;
     }
-    let own = format!("{FILE}{FILE_COMPONENT}");
-    let others = names().filter(|name| !is_other(name) && *name != own);
-    let components = std::iter::once(own.as_str()).chain(others).collect::<Vec<_>>().join(",");
+    let current = format!("{FILE}{FILE_COMPONENT}");
+    let others = names().filter(|name| !is_other(name) && *name != current);
+    let components = std::iter::once(current.as_str()).chain(others).collect::<Vec<_>>().join(",");
     Some(format!("{}\n", serde_json::json!({ "components": components })))
 }
 
@@ -325,11 +325,11 @@ mod tests {
             let after = manifest_of_file_component(format!(r#"{{"components":"{before}"}}"#).as_bytes())?;
             inspect_manifest(after.as_bytes()).manifest?.components
         };
-        let own = "file://component_keyring_file";
-        assert_eq!(components(own), None);
-        assert_eq!(components("file://component_keyring_kmip").as_deref(), Some(own));
+        let current = "file://component_keyring_file";
+        assert_eq!(components(current), None);
+        assert_eq!(components("file://component_keyring_kmip").as_deref(), Some(current));
         let others = "file://component_x, file://component_keyring_kmip,file://component_keyring_file";
-        assert_eq!(components(others), Some(format!("{own},file://component_x")));
+        assert_eq!(components(others), Some(format!("{current},file://component_x")));
         assert_eq!(manifest_of_file_component(br#"{"read_local_manifest":true}"#), None);
         assert_eq!(manifest_of_file_component(b"{"), None);
     }

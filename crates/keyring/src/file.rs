@@ -27,7 +27,7 @@ const FIRST_BYTES: usize = 64 << 10;
 pub fn read_file(path: &Path) -> Result<Zeroizing<Vec<u8>>, KeyringError> {
     let mut file = match open_pipe(path)? {
         Some(pipe) => pipe,
-        None => regular::open(path, Links::Followed).map_err(|error| match NotRegular::of(&error) {
+        None => regular::open(path, Links::Followed).map_err(|error| match NotRegular::in_error(&error) {
             Some(NotRegular { found }) => KeyringError::NotAFile { found },
             None => error.into(),
         })?,

@@ -84,8 +84,8 @@ mod tests {
         let memory = Locked::new(1).unwrap();
         let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
         let begin = format!("{:x}-", memory.start.as_ptr().addr());
-        let own = maps.lines().skip_while(|line| !line.starts_with(&begin));
-        let flags = own.clone().find(|line| line.starts_with("VmFlags:")).unwrap();
+        let current = maps.lines().skip_while(|line| !line.starts_with(&begin));
+        let flags = current.clone().find(|line| line.starts_with("VmFlags:")).unwrap();
         assert!(flags.contains(" dd"), "not dumped: {flags}");
         assert_eq!(flags.contains(" lo"), memory.is_locked(), "{flags}");
     }

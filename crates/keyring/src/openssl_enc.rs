@@ -328,24 +328,24 @@ mod tests {
     }
 
     #[test]
-    fn what_openssl_sealed_opens_in_its_way_alone() {
-        let ways = VECTORS.map(|(digest, rounds, _)| Derivation { digest, pbkdf2_rounds: NonZeroU32::new(rounds) });
-        for ((.., hex), way) in VECTORS.into_iter().zip(ways) {
+    fn openssl_files_open_with_their_derivation_only() {
+        let variants = VECTORS.map(|(digest, rounds, _)| Derivation { digest, pbkdf2_rounds: NonZeroU32::new(rounds) });
+        for ((.., hex), variant) in VECTORS.into_iter().zip(variants) {
             let bytes = file(hex);
             let file = OpensslFile::new(&bytes, b"secret").unwrap();
-            for other in ways {
+            for other in variants {
                 let clear = file.open(other, |clear| clear.starts_with(b"1;"));
                 assert_eq!(
                     clear.map(|clear| clear.to_vec()),
-                    (other == way).then(|| CLEAR.to_vec()),
-                    "{way:?} {other:?}"
+                    (other == variant).then(|| CLEAR.to_vec()),
+                    "{variant:?} {other:?}"
                 );
             }
         }
     }
 
     #[test]
-    fn the_way_is_found_by_searching() {
+    fn the_derivation_is_found_by_searching() {
         for (digest, rounds, hex) in VECTORS {
             let bytes = file(hex);
             let file = OpensslFile::new(&bytes, b"secret").unwrap();

@@ -194,12 +194,12 @@ mod tests {
     fn keys_are_written_as_the_server_writes_them() {
         let bytes = sample("percona5722-plugin-file-v1.0");
         let server = crate::MysqlKeyring::load(&bytes).unwrap();
-        let mut own = Zeroizing::new(Vec::new());
+        let mut current = Zeroizing::new(Vec::new());
         for entry in crate::inspect(&bytes).unwrap().entries {
             let key = server.get(&entry.id).unwrap();
-            own = with_key(&own, StoreKind::PluginFileV1, &entry.id, key.as_bytes()).unwrap();
+            current = with_key(&current, StoreKind::PluginFileV1, &entry.id, key.as_bytes()).unwrap();
         }
-        assert!(own.as_slice() == bytes, "byte by byte");
+        assert!(current.as_slice() == bytes, "byte by byte");
     }
 
     #[test]

@@ -131,10 +131,10 @@ fn other_files_are_named_in_one_sentence() {
         (b"1;5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a", StoreKind::MariaDbPlain, "MariaDB"),
         (&[&[0, 0, 0, 32][..], &[7; 96]].concat(), StoreKind::CfpExportKey, ".cfp"),
     ];
-    for (bytes, wanted, words) in given {
+    for (bytes, wanted, message) in given {
         let error = MysqlKeyring::load(bytes).unwrap_err();
         assert!(matches!(error, KeyringError::WrongKind { kind } if kind == wanted), "{error:?}");
-        assert!(error.to_string().contains(words), "{error}");
+        assert!(error.to_string().contains(message), "{error}");
     }
     let unknown = MysqlKeyring::load(&[0x8f; 300]).unwrap_err();
     assert!(matches!(unknown, KeyringError::NotRecognised) && unknown.to_string().contains("Enterprise"));
@@ -227,7 +227,7 @@ fn passwords_of_key_files() {
 }
 
 #[test]
-fn a_wrong_password_is_told_after_all_ways_are_tried() {
+fn a_wrong_password_is_reported_after_all_derivations_are_tried() {
     let sealed = sample("keyring/mariadb1011-keyfile.enc");
     assert!(matches!(MariaDbKeys::load(&sealed, Some(b"wrong")), Err(KeyringError::WrongPassword)));
 }

@@ -113,11 +113,11 @@ impl Cipher {
     /// Key bits that protect the data: XTS has two keys of one strength, and neither the key of a MAC nor the
     /// tweak of LRW adds any.
     pub(crate) fn effective_key_bits(&self, key_bytes: u32, mac_key_bytes: u32) -> u32 {
-        let own = key_bytes.saturating_sub(mac_key_bytes.max(self.mac_key_bytes));
+        let current = key_bytes.saturating_sub(mac_key_bytes.max(self.mac_key_bytes));
         let bytes = match self.mode.as_str() {
-            "xts" => own / 2,
-            "lrw" => own.saturating_sub(LRW_TWEAK_BYTES),
-            _ => own,
+            "xts" => current / 2,
+            "lrw" => current.saturating_sub(LRW_TWEAK_BYTES),
+            _ => current,
         };
         bytes.saturating_mul(8)
     }

@@ -44,8 +44,8 @@ fn fields(volume: &Volume) -> BTreeMap<String, String> {
 }
 
 /// Lists of objects go by their `id`, so that a slot that is gone does not shift the others.
-fn flatten(place: String, value: &Value, fields: &mut BTreeMap<String, String>) {
-    let below = |name: &str| if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
+fn flatten(location: String, value: &Value, fields: &mut BTreeMap<String, String>) {
+    let below = |name: &str| if location.is_empty() { name.to_owned() } else { format!("{location}.{name}") };
     match value {
         Value::Object(entries) => entries.iter().for_each(|(name, entry)| flatten(below(name), entry, fields)),
         Value::Array(items) if items.iter().any(Value::is_object) => {
@@ -55,8 +55,8 @@ fn flatten(place: String, value: &Value, fields: &mut BTreeMap<String, String>) 
         }
         Value::Null => {}
         Value::Array(items) if items.is_empty() => {}
-        Value::String(text) => drop(fields.insert(place, text.clone())),
-        other => drop(fields.insert(place, other.to_string())),
+        Value::String(text) => drop(fields.insert(location, text.clone())),
+        other => drop(fields.insert(location, other.to_string())),
     }
 }
 

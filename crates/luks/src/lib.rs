@@ -45,7 +45,7 @@ mod volume;
 
 pub use crate::error::LuksError;
 pub use crate::finding::{Code, Finding, Severity};
-pub use crate::judge::{Circumstances, Relation, Report, SCHEMA, audit, audit_path, compare};
+pub use crate::judge::{DeviceInfo, Relation, Report, SCHEMA, audit, audit_path, compare};
 pub use crate::kdf::Kdf;
 pub use crate::read::{Readable, Reading, read};
 pub use crate::secret::Secret;

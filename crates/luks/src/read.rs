@@ -6,7 +6,7 @@ use crate::bytes::be16;
 use crate::error::LuksError;
 use crate::finding::{Code, Finding};
 use crate::luks1;
-use crate::luks2::{COPY_BYTES, Copy, MAGIC_PRIMARY, Place, State, read_copy};
+use crate::luks2::{COPY_BYTES, Copy, CopyState, MAGIC_PRIMARY, Position, read_copy};
 use crate::volume::Volume;
 use files::{ReadAt, read_bytes};
 
@@ -65,7 +65,7 @@ pub fn read(source: &dyn ReadAt) -> Result<Reading, LuksError> {
         }),
         Some(2) => Ok(pair(source)),
         Some(version) => Ok(match find_secondary(source) {
-            State::Good(second) => {
+            CopyState::Good(second) => {
                 Reading::second(*second, Code::HeaderPrimaryBad, &format!("its version is {version}"))
             }
             _ => {
@@ -76,27 +76,27 @@ pub fn read(source: &dyn ReadAt) -> Result<Reading, LuksError> {
 }
 
 /// The second copy where no first one tells its place.
-fn find_secondary(source: &dyn ReadAt) -> State {
-    let mut best = State::Absent;
+fn find_secondary(source: &dyn ReadAt) -> CopyState {
+    let mut best = CopyState::Absent;
     for offset in COPY_BYTES {
-        let found = read_copy(source, Place::Secondary(offset));
+        let found = read_copy(source, Position::Secondary(offset));
         match (&best, &found) {
-            (_, State::Good(_)) => return found,
-            (State::Absent, _) | (State::Damaged(_), State::Invalid(_)) => best = found,
+            (_, CopyState::Good(_)) => return found,
+            (CopyState::Absent, _) | (CopyState::Damaged(_), CopyState::Invalid(_)) => best = found,
             _ => {}
         }
     }
     best
 }
 
-fn without_primary(second: State) -> Reading {
+fn without_primary(second: CopyState) -> Reading {
     match second {
-        State::Good(second) => Reading::second(*second, Code::HeaderPrimaryMissing, "it has been overwritten"),
-        State::Invalid(why) => Reading::unreadable(Code::HeaderInvalid, format!("second copy: {why}")),
-        State::Damaged(why) => {
+        CopyState::Good(second) => Reading::second(*second, Code::HeaderPrimaryMissing, "it has been overwritten"),
+        CopyState::Invalid(why) => Reading::unreadable(Code::HeaderInvalid, format!("second copy: {why}")),
+        CopyState::Damaged(why) => {
             Reading::unreadable(Code::HeaderBothBad, format!("first copy: overwritten; second copy: {why}"))
         }
-        State::Absent => Reading::unreadable(
+        CopyState::Absent => Reading::unreadable(
             Code::NotLuks,
             "no LUKS header; noise may still be a plain dm-crypt volume, or one with its header elsewhere",
         ),
@@ -105,26 +105,26 @@ fn without_primary(second: State) -> Reading {
 
 /// The copy of a LUKS2 header that counts.
 pub(crate) fn counting_copy(source: &dyn ReadAt) -> Option<Copy> {
-    let State::Good(first) = read_copy(source, Place::Primary) else {
-        let State::Good(second) = find_secondary(source) else { return None };
+    let CopyState::Good(first) = read_copy(source, Position::Primary) else {
+        let CopyState::Good(second) = find_secondary(source) else { return None };
         return Some(*second);
     };
-    match read_copy(source, Place::Secondary(first.bytes)) {
-        State::Good(second) if second.volume.sequence > first.volume.sequence => Some(*second),
+    match read_copy(source, Position::Secondary(first.bytes)) {
+        CopyState::Good(second) if second.volume.sequence > first.volume.sequence => Some(*second),
         _ => Some(*first),
     }
 }
 
 fn pair(source: &dyn ReadAt) -> Reading {
-    let first = read_copy(source, Place::Primary);
+    let first = read_copy(source, Position::Primary);
     let second = match &first {
-        State::Good(copy) => read_copy(source, Place::Secondary(copy.bytes)),
+        CopyState::Good(copy) => read_copy(source, Position::Secondary(copy.bytes)),
         _ => find_secondary(source),
     };
     match (first, second) {
-        (State::Good(first), State::Good(second)) => both(*first, *second),
-        (State::Good(first), second) => Reading::first(*first, &second),
-        (State::Damaged(why) | State::Invalid(why), State::Good(second)) => {
+        (CopyState::Good(first), CopyState::Good(second)) => both(*first, *second),
+        (CopyState::Good(first), second) => Reading::first(*first, &second),
+        (CopyState::Damaged(why) | CopyState::Invalid(why), CopyState::Good(second)) => {
             Reading::second(*second, Code::HeaderPrimaryBad, &why)
         }
         (first, second) => neither(&first, &second),
@@ -147,17 +147,17 @@ fn both(first: Copy, second: Copy) -> Reading {
     Reading { readable, findings: vec![Finding::new(Code::HeaderDiffers, detail)], volume: Some(volume) }
 }
 
-fn neither(first: &State, second: &State) -> Reading {
-    let words = format!("first copy: {}; second copy: {}", words(first), words(second));
-    let invalid = [first, second].iter().any(|state| matches!(state, State::Invalid(_)));
-    Reading::unreadable(if invalid { Code::HeaderInvalid } else { Code::HeaderBothBad }, words)
+fn neither(first: &CopyState, second: &CopyState) -> Reading {
+    let describe = format!("first copy: {}; second copy: {}", describe(first), describe(second));
+    let invalid = [first, second].iter().any(|state| matches!(state, CopyState::Invalid(_)));
+    Reading::unreadable(if invalid { Code::HeaderInvalid } else { Code::HeaderBothBad }, describe)
 }
 
-fn words(state: &State) -> &str {
+fn describe(state: &CopyState) -> &str {
     match state {
-        State::Absent => "not there",
-        State::Damaged(why) | State::Invalid(why) => why,
-        State::Good(_) => "whole",
+        CopyState::Absent => "not there",
+        CopyState::Damaged(why) | CopyState::Invalid(why) => why,
+        CopyState::Good(_) => "whole",
     }
 }
 
@@ -166,8 +166,8 @@ impl Reading {
         Self { readable: Readable::No, findings: vec![Finding::new(code, detail)], volume: None }
     }
 
-    fn first(first: Copy, second: &State) -> Self {
-        let detail = format!("{}; the first copy is whole", words(second));
+    fn first(first: Copy, second: &CopyState) -> Self {
+        let detail = format!("{}; the first copy is whole", describe(second));
         let findings = vec![Finding::new(Code::HeaderSecondaryBad, detail)];
         Self { readable: Readable::Primary, findings, volume: Some(first.volume) }
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, Progress, Reencryption, Version};
 use crate::device::{DeviceError, Host, header_path, uses_of_file};
-use crate::judge::{Circumstances, Relation, audit, compare};
+use crate::judge::{DeviceInfo, Relation, audit, compare};
 use crate::key;
 use crate::read::Readable;
 use crate::secret::Secret;
@@ -119,7 +119,7 @@ impl Reencrypt<'_> {
         }
         let file = open(self.device)?;
         let before = Header::read(&file, self.device)?;
-        let report = audit(&file, &Circumstances::default(), None)
+        let report = audit(&file, &DeviceInfo::default(), None)
             .map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
         if report.findings.iter().any(|finding| finding.code == Code::ReencryptStuck) {
             return refused("was cut off in the last step of a re-encryption; `sealant luks header repair` mends it");

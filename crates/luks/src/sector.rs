@@ -317,9 +317,9 @@ impl Tweaks {
     fn from(first: u128) -> Self {
         let mut next = first;
         let all = [(); CHAINS].map(|()| {
-            let own = next;
-            next = (own << 1) ^ (0u128.wrapping_sub(own >> 127) & 0x87);
-            own
+            let current = next;
+            next = (current << 1) ^ (0u128.wrapping_sub(current >> 127) & 0x87);
+            current
         });
         let half = |tweak: u128| u64::try_from(tweak & u128::from(u64::MAX)).unwrap_or_default();
         Self { low: all.map(half), high: all.map(|tweak| half(tweak >> 64)) }
@@ -406,7 +406,7 @@ impl Iv {
 
     /// The IV of each sector.
     fn all(&self, sectors: &Sectors<'_>) -> Vec<Block> {
-        let mut ivs: Vec<Block> = sectors.numbers().map(|number| Array(self.of(number))).collect();
+        let mut ivs: Vec<Block> = sectors.numbers().map(|number| Array(self.for_sector(number))).collect();
         if let Self::Essiv(cipher) = self {
             cipher.encrypt_blocks(&mut ivs);
         }
@@ -414,7 +414,7 @@ impl Iv {
     }
 
     /// The IV of a sector, in the order of its bytes in memory; before encryption, where it is encrypted.
-    fn of(&self, number: u64) -> [u8; BLOCK_BYTES] {
+    fn for_sector(&self, number: u64) -> [u8; BLOCK_BYTES] {
         match self {
             Self::Null => [0; BLOCK_BYTES],
             Self::Plain => (u128::from(number) & u128::from(u32::MAX)).to_le_bytes(),

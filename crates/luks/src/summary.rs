@@ -97,14 +97,14 @@ enum KdfSummary {
 impl From<&Volume> for HeaderSummary {
     fn from(volume: &Volume) -> Self {
         match volume.format {
-            Format::Luks1 => Self::Luks1(Luks1Summary::of(volume)),
-            Format::Luks2 => Self::Luks2(Luks2Summary::of(volume)),
+            Format::Luks1 => Self::Luks1(Luks1Summary::new(volume)),
+            Format::Luks2 => Self::Luks2(Luks2Summary::new(volume)),
         }
     }
 }
 
 impl Luks1Summary {
-    fn of(volume: &Volume) -> Self {
+    fn new(volume: &Volume) -> Self {
         let data = volume.segments.first();
         let slots = &volume.slots;
         let iterations = |slot: &Slot| match &slot.kdf {
@@ -124,7 +124,7 @@ impl Luks1Summary {
 }
 
 impl Luks2Summary {
-    fn of(volume: &Volume) -> Self {
+    fn new(volume: &Volume) -> Self {
         let backups = volume.segments.iter().filter(|segment| segment.is_backup());
         Self {
             uuid: volume.uuid.clone(),
@@ -132,9 +132,9 @@ impl Luks2Summary {
             subsystem: volume.subsystem.clone(),
             sequence: volume.sequence,
             metadata_bytes: volume.metadata_bytes,
-            segments: volume.live().map(SegmentSummary::of).collect(),
-            backup_segments: backups.map(SegmentSummary::of).collect(),
-            keyslots: volume.slots.iter().map(SlotSummary::of).collect(),
+            segments: volume.live().map(SegmentSummary::new).collect(),
+            backup_segments: backups.map(SegmentSummary::new).collect(),
+            keyslots: volume.slots.iter().map(SlotSummary::new).collect(),
             tokens: volume.tokens.clone(),
             flags: volume.flags.clone(),
             requirements: volume.requirements.clone(),
@@ -143,7 +143,7 @@ impl Luks2Summary {
 }
 
 impl SegmentSummary {
-    fn of(segment: &Segment) -> Self {
+    fn new(segment: &Segment) -> Self {
         Self {
             id: segment.id,
             kind: segment.kind.clone(),
@@ -158,7 +158,7 @@ impl SegmentSummary {
 }
 
 impl SlotSummary {
-    fn of(slot: &Slot) -> Self {
+    fn new(slot: &Slot) -> Self {
         let priority = match (slot.ignored, slot.preferred) {
             (true, _) => "ignore",
             (_, true) => "prefer",
@@ -169,14 +169,14 @@ impl SlotSummary {
             kind: slot.kind.clone(),
             key_bits: slot.key_bytes.saturating_mul(8),
             area_cipher: named(&slot.area_cipher),
-            kdf: slot.kdf.as_ref().map(KdfSummary::of),
+            kdf: slot.kdf.as_ref().map(KdfSummary::new),
             priority,
         }
     }
 }
 
 impl KdfSummary {
-    fn of(kdf: &Kdf) -> Self {
+    fn new(kdf: &Kdf) -> Self {
         match kdf {
             Kdf::Pbkdf2 { hash, iterations } => {
                 Self::Pbkdf2 { kind: "pbkdf2", hash: hash.clone(), iterations: *iterations }

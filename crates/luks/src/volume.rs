@@ -140,7 +140,7 @@ impl Segment {
     /// Whether it carries this flag.
     #[must_use]
     pub fn has_flag(&self, flag: &str) -> bool {
-        self.flags.iter().any(|own| own == flag)
+        self.flags.iter().any(|current| current == flag)
     }
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use aws_lc_rs::digest;
 use common::samples;
-use luks::{Circumstances, Report, audit};
+use luks::{DeviceInfo, Report, audit};
 use serde_json::{Value, json};
 
 /// The JSON of a sample.
@@ -36,7 +36,7 @@ fn copy(magic: &[u8; 6], offset: u64, json: &Value, sequence: u64) -> Vec<u8> {
 }
 
 fn judged(bytes: &[u8]) -> Report {
-    audit(&bytes, &Circumstances::default(), None).expect("memory can be read")
+    audit(&bytes, &DeviceInfo::default(), None).expect("memory can be read")
 }
 
 fn codes(report: &Report) -> Vec<&str> {
@@ -134,7 +134,7 @@ fn parts_of_the_data_may_stand_in_any_order_and_not_in_each_other() {
 }
 
 #[test]
-fn a_huge_cost_is_told_and_not_paid() {
+fn a_huge_cost_is_reported_and_not_computed() {
     let huge = |j: &mut Value| {
         j["keyslots"]["0"]["kdf"]["memory"] = json!(u64::MAX);
         j["keyslots"]["1"]["kdf"]["time"] = json!(4_000_000_000u64);

@@ -5,13 +5,12 @@ mod common;
 use std::time::Instant;
 
 use common::samples;
-use luks::{Circumstances, Code, Readable, Report, audit};
+use luks::{Code, DeviceInfo, Readable, Report, audit};
 use proptest::prelude::*;
 
 fn judged(bytes: &[u8]) -> Report {
-    let circumstances =
-        Circumstances { device_bytes: Some(1 << 43), physical_block_bytes: Some(4096), whole_device: false };
-    audit(&bytes, &circumstances, None).expect("memory can be read")
+    let device = DeviceInfo { device_bytes: Some(1 << 43), physical_block_bytes: Some(4096), whole_device: false };
+    audit(&bytes, &device, None).expect("memory can be read")
 }
 
 /// What holds for every report.
@@ -34,12 +33,12 @@ enum Damage {
 
 fn damage() -> impl Strategy<Value = Damage> {
     // Where the fields are, twice as often.
-    let place = prop_oneof![0..600usize, 4096..6000usize, 16384..17000usize, 20480..22000usize, 0..300_000usize];
+    let location = prop_oneof![0..600usize, 4096..6000usize, 16384..17000usize, 20480..22000usize, 0..300_000usize];
     prop_oneof![
-        (place.clone(), 1..=255u8).prop_map(|(at, mask)| Damage::Flip(at, mask)),
-        place.clone().prop_map(Damage::Cut),
-        (place.clone(), 1..5000usize, any::<u8>()).prop_map(|(at, length, byte)| Damage::Fill(at, length, byte)),
-        (place.clone(), place).prop_map(|(a, b)| Damage::Swap(a, b)),
+        (location.clone(), 1..=255u8).prop_map(|(at, mask)| Damage::Flip(at, mask)),
+        location.clone().prop_map(Damage::Cut),
+        (location.clone(), 1..5000usize, any::<u8>()).prop_map(|(at, length, byte)| Damage::Fill(at, length, byte)),
+        (location.clone(), location).prop_map(|(a, b)| Damage::Swap(a, b)),
     ]
 }
 

@@ -4,16 +4,16 @@
 mod common;
 
 use common::{Sample, padded, samples};
-use luks::{Circumstances, Report, audit};
+use luks::{DeviceInfo, Report, audit};
 use serde_json::Value;
 
 fn judged(sample: &Sample, bytes: &[u8], backup_of: Option<&[u8]>) -> Report {
-    let circumstances = Circumstances {
+    let device = DeviceInfo {
         device_bytes: sample.device_bytes,
         physical_block_bytes: sample.physical_block_bytes,
         whole_device: false,
     };
-    audit(&bytes, &circumstances, backup_of.as_ref().map(|bytes| bytes as &dyn files::ReadAt)).expect(&sample.name)
+    audit(&bytes, &device, backup_of.as_ref().map(|bytes| bytes as &dyn files::ReadAt)).expect(&sample.name)
 }
 
 #[track_caller]
@@ -31,16 +31,16 @@ fn check(sample: &Sample, report: &Report) {
 
 /// Everything that `wanted` says stands in `found` too.
 #[track_caller]
-fn holds(found: &Value, wanted: &Value, place: &str) {
+fn holds(found: &Value, wanted: &Value, location: &str) {
     match wanted {
         Value::Object(fields) => {
-            fields.iter().for_each(|(name, field)| holds(&found[name], field, &format!("{place}.{name}")))
+            fields.iter().for_each(|(name, field)| holds(&found[name], field, &format!("{location}.{name}")))
         }
         Value::Array(items) => {
-            assert_eq!(found.as_array().map(Vec::len), Some(items.len()), "{place}: {found}");
-            items.iter().enumerate().for_each(|(at, item)| holds(&found[at], item, &format!("{place}[{at}]")));
+            assert_eq!(found.as_array().map(Vec::len), Some(items.len()), "{location}: {found}");
+            items.iter().enumerate().for_each(|(at, item)| holds(&found[at], item, &format!("{location}[{at}]")));
         }
-        other => assert_eq!(found, other, "{place}"),
+        other => assert_eq!(found, other, "{location}"),
     }
 }
 
@@ -61,13 +61,13 @@ fn findings_and_fields_are_those_listed() {
 fn a_disk_whose_key_slots_are_zero_is_damaged_though_a_bare_header_is_not() {
     let all = samples();
     let sample = all.iter().find(|sample| sample.name == "luks2-good").expect("the sample");
-    let disk = Circumstances { whole_device: true, ..Circumstances::default() };
+    let disk = DeviceInfo { whole_device: true, ..DeviceInfo::default() };
     let report = audit(&padded(sample), &disk, None).expect("readable");
     assert!(report.findings.iter().any(|finding| finding.code == luks::Code::KeyslotAreaDamaged), "{report:?}");
 }
 
 #[test]
-fn a_backup_of_another_volume_and_a_current_one_are_told_apart() {
+fn a_backup_of_another_volume_and_a_current_one_are_distinguished() {
     let all = samples();
     let named = |name: &str| all.iter().find(|sample| sample.name == name).expect("the sample");
     let codes = |backup: &str, of: &str| -> Vec<String> {
@@ -78,5 +78,5 @@ fn a_backup_of_another_volume_and_a_current_one_are_told_apart() {
     assert_eq!(codes("luks2-good", "luks2-good"), Vec::<String>::new());
     assert_eq!(codes("luks1-slots-full", "luks1-slots-full"), Vec::<String>::new());
     let nothing: Vec<u8> = vec![0; 4096];
-    assert!(audit(&named("luks2-good").bytes, &Circumstances::default(), Some(&nothing)).is_err());
+    assert!(audit(&named("luks2-good").bytes, &DeviceInfo::default(), Some(&nothing)).is_err());
 }

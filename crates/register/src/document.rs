@@ -141,9 +141,9 @@ impl Unfinished {
     /// [`Error::Copy`].
     pub fn may_replace(&self, path: &Path, names: &BTreeSet<String>) -> Result<bool, Error> {
         let Some(found) = sha256_of(path)? else { return Ok(true) };
-        let own = |written: &&Written| written.path == path && written.sha256 == found;
-        let Some(own) = self.backups.iter().find(own) else { return Ok(false) };
-        let mut lost: BTreeSet<&String> = own.keys.difference(names).collect();
+        let current = |written: &&Written| written.path == path && written.sha256 == found;
+        let Some(current) = self.backups.iter().find(current) else { return Ok(false) };
+        let mut lost: BTreeSet<&String> = current.keys.difference(names).collect();
         for other in self.backups.iter().filter(|other| other.path != path && other.path != self.file) {
             if !lost.is_empty() && other.is_unchanged()? {
                 lost.retain(|name| !other.keys.contains(*name));

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_run_at_a_time_and_a_damaged_register_is_told() {
+    fn one_run_at_a_time_and_a_damaged_register_is_reported() {
         let directory = tempfile::tempdir().unwrap();
         let ledger = Ledger::open(directory.path(), "u").unwrap();
         assert!(matches!(Ledger::open(directory.path(), "u"), Err(Error::Busy { .. })));

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn each_version_gets_its_own_words() {
+    fn each_version_gets_its_syntax() {
         assert_eq!(
             all("9.7.4", "MySQL", ""),
             "CHANGE REPLICATION SOURCE TO SOURCE_HOST='db1', SOURCE_PORT=3306, SOURCE_USER='repl', \
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_end_in_each_version_s_own_words() {
+    fn channels_end_in_the_syntax_of_each_version() {
         let ended = |text: &str, channel: &str| {
             let version = ServerVersion::parse(text, VersionHints::default()).unwrap();
             let all = end_channels(&version, &[channel.to_owned()]);

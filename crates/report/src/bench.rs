@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_have_their_own_units() {
+    fn connections_have_units() {
         let mut record = record();
         record.experiments[0].unit = Unit::Connections;
         record.experiments[0].arms.truncate(1);

@@ -89,12 +89,12 @@ pub fn write_encrypt_run(report: &encrypt::Report, out: &mut dyn Write) -> Resul
     let (closable, never): (Vec<_>, Vec<_>) = report.leftovers.iter().cloned().partition(|leftover| leftover.closable);
     leftovers("In clear text still:", &closable, out)?;
     leftovers("Not encrypted by this server:", &never, out)?;
-    let words = if report.done {
+    let message = if report.done {
         "done: every page of every file was read, and all that this server can encrypt is encrypted"
     } else {
         "not done: see above; running it again goes on where this run ended"
     };
-    Ok(writeln!(out, "\n{words}")?)
+    Ok(writeln!(out, "\n{message}")?)
 }
 
 fn leftovers(title: &str, leftovers: &[encrypt::Leftover], out: &mut dyn Write) -> Result<(), Error> {

@@ -48,9 +48,9 @@ pub fn render_check(id: &str, options: &RenderOptions) -> Result<String, Error> 
         ("cost", check.cost),
         ("closed by", check.closed_by.as_str()),
     ];
-    for (label, words) in parts.iter().filter(|(_, words)| !words.is_empty()) {
+    for (label, message) in parts.iter().filter(|(_, message)| !message.is_empty()) {
         text.push('\n');
-        text.push_str(&paragraph(label, words, options));
+        text.push_str(&paragraph(label, message, options));
     }
     text.push_str(&format!("\n{}\n", bold("maps to", options)));
     check.standards.iter().for_each(|standard| text.push_str(&format!("  {standard}\n")));
@@ -69,10 +69,10 @@ pub(crate) fn exposed(check: &Check) -> String {
     }
 }
 
-fn paragraph(label: &str, words: &str, options: &RenderOptions) -> String {
+fn paragraph(label: &str, message: &str, options: &RenderOptions) -> String {
     let head = if label.is_empty() { String::new() } else { format!("{}\n", bold(label, options)) };
     let indent = if label.is_empty() { "" } else { "  " };
-    let lines = wrap(words, options.width.max(40) - indent.len());
+    let lines = wrap(message, options.width.max(40) - indent.len());
     let lines: Vec<String> = lines.iter().map(|line| format!("{indent}{line}\n")).collect();
     format!("{head}{}", lines.concat())
 }
@@ -83,11 +83,11 @@ fn bold(text: &str, options: &RenderOptions) -> String {
 
 /// Ids that share words with `id`, the most similar first.
 fn similar_ids(id: &str) -> Vec<&'static str> {
-    let words: Vec<&str> = id.split(['-', '_', ' ']).filter(|word| !word.is_empty()).collect();
+    let message: Vec<&str> = id.split(['-', '_', ' ']).filter(|word| !word.is_empty()).collect();
     let shared =
-        |check: &Check| check.id.split('-').filter(|part| words.iter().any(|w| w.eq_ignore_ascii_case(part))).count();
+        |check: &Check| check.id.split('-').filter(|part| message.iter().any(|w| w.eq_ignore_ascii_case(part))).count();
     let mut ids: Vec<(usize, &'static str)> = checks::all().map(|check| (shared(check), check.id)).collect();
-    ids.retain(|(shared, _)| *shared > 0 && shared * 2 >= words.len());
+    ids.retain(|(shared, _)| *shared > 0 && shared * 2 >= message.len());
     // Those that are alike keep the order of the list.
     ids.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
     ids.into_iter().take(3).map(|(_, id)| id).collect()

@@ -37,8 +37,8 @@ fn table(drift: &Drift, options: &RenderOptions, out: &mut dyn Write) -> Result<
         ("NO LONGER SEEN", "33", &drift.lost),
         ("FIXED", "32", &drift.fixed),
     ];
-    for (title, ink, changes) in kinds.iter().filter(|(_, _, changes)| !changes.is_empty()) {
-        let title = if options.color { format!("\x1b[1;{ink}m{title}\x1b[0m") } else { (*title).to_owned() };
+    for (title, color_code, changes) in kinds.iter().filter(|(_, _, changes)| !changes.is_empty()) {
+        let title = if options.color { format!("\x1b[1;{color_code}m{title}\x1b[0m") } else { (*title).to_owned() };
         writeln!(out, "{title}")?;
         let limit = if options.verbose { usize::MAX } else { MAX_LISTED };
         changes.iter().take(limit).try_for_each(|change| line(change, options, out))?;
@@ -48,9 +48,9 @@ fn table(drift: &Drift, options: &RenderOptions, out: &mut dyn Write) -> Result<
         }
         writeln!(out)?;
     }
-    let still = count(drift.unchanged, "failure");
+    let frozen = count(drift.unchanged, "failure");
     let [new, worse, lost, fixed] = kinds.map(|(_, _, changes)| changes.len());
-    writeln!(out, "new: {new}, worse: {worse}, no longer seen: {lost}, fixed: {fixed}, unchanged: {still}")?;
+    writeln!(out, "new: {new}, worse: {worse}, no longer seen: {lost}, fixed: {fixed}, unchanged: {frozen}")?;
     Ok(())
 }
 

@@ -34,9 +34,9 @@ pub(crate) struct Leak<'a> {
 
 /// What an attacker at `place` can read, worst first.
 #[must_use]
-pub(crate) fn leaks<'a>(findings: impl Iterator<Item = &'a Finding>, place: DataState) -> Vec<Leak<'a>> {
+pub(crate) fn leaks<'a>(findings: impl Iterator<Item = &'a Finding>, location: DataState) -> Vec<Leak<'a>> {
     let groups = by_check(findings, Status::Fail);
-    let here = groups.iter().filter(|group| concerns(group.id, place));
+    let here = groups.iter().filter(|group| concerns(group.id, location));
     here.map(|group| Leak { id: group.id, severity: group.severity, sentence: sentence(group.id, &group.findings) })
         .collect()
 }
@@ -45,16 +45,16 @@ pub(crate) fn leaks<'a>(findings: impl Iterator<Item = &'a Finding>, place: Data
 const MAX_NAMES: usize = 3;
 
 fn sentence(id: &str, findings: &[&Finding]) -> String {
-    let words =
+    let message =
         row(id).and_then(|check| check.exposes.text()).or_else(|| findings.first().map(|f| title(f))).unwrap_or(id);
-    let words = capital(&visible(words));
+    let message = capital(&visible(message));
     let servers: BTreeSet<&str> = findings.iter().map(|f| f.server.as_str()).collect();
     if servers.len() > 1 {
-        return format!("{words}, on {} servers.", number(servers.len()));
+        return format!("{message}, on {} servers.", number(servers.len()));
     }
     let named = findings.iter().map(|f| f.artefact.as_str()).filter(|name| *name != "server");
     let names = first_names(named, MAX_NAMES);
-    if names.is_empty() { format!("{words}.") } else { format!("{words}: {names}.") }
+    if names.is_empty() { format!("{message}.") } else { format!("{message}: {names}.") }
 }
 
 /// What a failure of the check exposes. An unknown check of another release counts by its area, rather as exposed than
@@ -69,17 +69,17 @@ fn exposes(id: &str) -> Exposes {
 }
 
 /// Whether a failure of the check is relevant at `place`.
-fn concerns(id: &str, place: DataState) -> bool {
-    exposes(id).data_state() == Some(place)
+fn concerns(id: &str, location: DataState) -> bool {
+    exposes(id).data_state() == Some(location)
 }
 
 /// What an attacker can read at one place of one server. Only findings decide: the map also shows clear data where that
 /// was accepted, or where there is nothing to read.
 #[must_use]
-pub(crate) fn at<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, place: DataState) -> Exposure {
-    if opened(findings.clone(), Status::Fail, place) {
+pub(crate) fn at<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, location: DataState) -> Exposure {
+    if opened(findings.clone(), Status::Fail, location) {
         Exposure::Open
-    } else if unjudged(findings, place) {
+    } else if unjudged(findings, location) {
         Exposure::Unseen
     } else {
         Exposure::Closed
@@ -88,20 +88,20 @@ pub(crate) fn at<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, place:
 
 /// Whether something is readable there, but was accepted by a waiver.
 #[must_use]
-pub(crate) fn accepted<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, place: DataState) -> bool {
-    opened(findings, Status::Waived, place)
+pub(crate) fn accepted<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, location: DataState) -> bool {
+    opened(findings, Status::Waived, location)
 }
 
 /// Whether a relevant check has no verdict, or there is no relevant check.
-fn unjudged<'a>(findings: impl Iterator<Item = &'a Finding>, place: DataState) -> bool {
-    let mut here = findings.filter(|f| concerns(&f.id, place)).peekable();
+fn unjudged<'a>(findings: impl Iterator<Item = &'a Finding>, location: DataState) -> bool {
+    let mut here = findings.filter(|f| concerns(&f.id, location)).peekable();
     here.peek().is_none() || here.any(|f| f.status == Status::Unknown)
 }
 
 /// Whether readable keys on the same disk open what is encrypted there.
-fn opened<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, status: Status, place: DataState) -> bool {
+fn opened<'a>(findings: impl Iterator<Item = &'a Finding> + Clone, status: Status, location: DataState) -> bool {
     let here =
-        findings.filter(|f| f.status == status).map(|f| exposes(&f.id)).filter(|e| e.data_state() == Some(place));
+        findings.filter(|f| f.status == status).map(|f| exposes(&f.id)).filter(|e| e.data_state() == Some(location));
     let has = |flaw| here.clone().any(|exposes| matches!(exposes, Exposes::Keys(is, _) if is == flaw));
     let has_keys = has(KeyFlaw::Readable) && has(KeyFlaw::BesideData);
     has_keys || here.clone().any(|exposes| matches!(exposes, Exposes::Data(..)))
@@ -128,9 +128,9 @@ mod tests {
     fn what_exposes_nothing_is_filed_nowhere() {
         for id in ["rest-default-off", "rest-page-damaged", "tls-no-13", "tls-chain-untrusted"] {
             let found = [finding(id, Status::Fail, "server")];
-            for place in [DataState::AtRest, DataState::InFlight] {
-                assert_eq!(leaks(found.iter(), place), [], "{id}");
-                assert_ne!(at(found.iter(), place), Exposure::Open, "{id}");
+            for location in [DataState::AtRest, DataState::InFlight] {
+                assert_eq!(leaks(found.iter(), location), [], "{id}");
+                assert_ne!(at(found.iter(), location), Exposure::Open, "{id}");
             }
         }
     }

@@ -29,10 +29,10 @@ pub(crate) struct Row<'a> {
 /// The combined map of all servers, in the order in which rows first occur.
 #[must_use]
 pub(crate) fn map(outcome: &Outcome) -> Vec<Row<'_>> {
-    let mut places: BTreeMap<(DataState, &str), usize> = BTreeMap::new();
+    let mut locations: BTreeMap<(DataState, &str), usize> = BTreeMap::new();
     let mut merged: Vec<Vec<&Coverage>> = Vec::new();
     for coverage in &outcome.coverage {
-        let place = *places.entry((coverage.place, coverage.artefact.as_str())).or_insert(merged.len());
+        let place = *locations.entry((coverage.place, coverage.artefact.as_str())).or_insert(merged.len());
         match merged.get_mut(place) {
             Some(rows) => rows.push(coverage),
             None => merged.push(vec![coverage]),
@@ -78,15 +78,15 @@ pub(crate) fn combine(states: impl Iterator<Item = CoverageState>) -> CoverageSt
 
 fn tally(same: &[&Coverage]) -> String {
     use CoverageState::{Clear, Encrypted, Partly, Unknown};
-    let words = [Clear, Partly, Encrypted, Unknown].iter().filter_map(|state| {
+    let message = [Clear, Partly, Encrypted, Unknown].iter().filter_map(|state| {
         let servers = same.iter().filter(|c| c.state == *state).count();
         (servers > 0).then(|| format!("{} on {}", labels::short_state(*state), number(servers)))
     });
-    let words: Vec<String> = words.collect();
-    if words.is_empty() {
+    let message: Vec<String> = message.collect();
+    if message.is_empty() {
         "on no server".to_owned()
     } else {
-        format!("{} of {}", words.join(", "), count(same.len(), "server"))
+        format!("{} of {}", message.join(", "), count(same.len(), "server"))
     }
 }
 
@@ -129,9 +129,9 @@ impl ServerResults<'_> {
 pub(crate) fn server_results(outcome: &Outcome) -> Vec<ServerResults<'_>> {
     let new = |server| ServerResults { server, coverage: Vec::new(), findings: Vec::new() };
     let mut all: Vec<ServerResults<'_>> = outcome.servers.iter().map(new).collect();
-    let places: HashMap<&str, usize> =
+    let locations: HashMap<&str, usize> =
         outcome.servers.iter().enumerate().map(|(i, s)| (s.target.as_str(), i)).collect();
-    let place = |target: &str| places.get(target).copied();
+    let place = |target: &str| locations.get(target).copied();
     for coverage in &outcome.coverage {
         if let Some(results) = place(&coverage.server).and_then(|i| all.get_mut(i)) {
             results.coverage.push(coverage);

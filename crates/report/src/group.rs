@@ -46,8 +46,8 @@ pub(crate) fn by_check<'a>(findings: impl Iterator<Item = &'a Finding>, status: 
     let mut groups: Vec<Group<'_>> = Vec::new();
     for finding in findings.filter(|f| f.status == status) {
         let key = (finding.id.as_str(), finding.severity);
-        let place = *places.entry(key).or_insert(groups.len());
-        match groups.get_mut(place) {
+        let location = *places.entry(key).or_insert(groups.len());
+        match groups.get_mut(location) {
             Some(group) => group.findings.push(finding),
             None => groups.push(Group { id: key.0, severity: key.1, findings: vec![finding] }),
         }
@@ -106,8 +106,8 @@ struct Spots<'a> {
 
 impl<'a> Spots<'a> {
     fn add(&mut self, (remedy, is_command): (&'a str, bool), reason: &'a str, server: &'a str) -> &mut BlindSpot<'a> {
-        let place = *self.places.entry(remedy).or_insert(self.all.len());
-        if place == self.all.len() {
+        let location = *self.places.entry(remedy).or_insert(self.all.len());
+        if location == self.all.len() {
             let servers = BTreeSet::new();
             self.all.push(BlindSpot {
                 remedy,
@@ -118,7 +118,7 @@ impl<'a> Spots<'a> {
                 servers,
             });
         }
-        let spot = &mut self.all[place];
+        let spot = &mut self.all[location];
         // Thousands of files may be unreadable for one reason; some examples suffice.
         if spot.reasons.len() < MAX_REASONS && !spot.reasons.contains(&reason) {
             spot.reasons.push(reason);

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn every_link_has_its_place_and_every_id_is_there_once() {
+    fn every_link_has_its_target_and_every_id_is_unique() {
         let page = html(&rich());
         let ids: Vec<&str> = page.split(" id=\"").skip(1).filter_map(|after| after.split('"').next()).collect();
         let unique: std::collections::HashSet<&&str> = ids.iter().collect();

@@ -42,14 +42,14 @@ pub fn write_keys_table(report: &Report, out: &mut dyn Write) -> Result<(), Erro
     if report.unfinished {
         writeln!(out, "a rotation has begun and not ended: run it again")?;
     }
-    let words = if report.sound {
+    let message = if report.sound {
         format!("sound: every key that {} ask for is held, and opens them", files(report.files))
     } else if report.tried {
         "NOT sound: see the lines with MISSING, SHUT and unread".to_owned()
     } else {
         "NOT sound: no key could be read, so none was tried on what asks for it".to_owned()
     };
-    writeln!(out, "{words}")?;
+    writeln!(out, "{message}")?;
     if let Some(remedy) = &report.remedy {
         writeln!(out, "at once: {remedy}")?;
     }
@@ -62,8 +62,8 @@ fn back_end(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
     };
     let kind = match &back_end.storage {
         Storage::File { path } => path.display().to_string(),
-        Storage::Elsewhere { path: Some(path), reason } => format!("{}, not read: {reason}", path.display()),
-        Storage::Elsewhere { path: None, reason } => reason.clone(),
+        Storage::External { path: Some(path), reason } => format!("{}, not read: {reason}", path.display()),
+        Storage::External { path: None, reason } => reason.clone(),
     };
     Ok(writeln!(out, "{}: {}", visible(&back_end.name), visible(&kind))?)
 }

@@ -74,8 +74,8 @@ pub(crate) fn grade(grade: Option<Grade>) -> &'static str {
 
 /// At rest or in flight, as a label.
 #[must_use]
-pub(crate) const fn place_key(place: DataState) -> &'static str {
-    match place {
+pub(crate) const fn data_state_key(location: DataState) -> &'static str {
+    match location {
         DataState::AtRest => "at-rest",
         DataState::InFlight => "in-flight",
     }
@@ -102,7 +102,7 @@ pub(crate) fn sources(scope: Scope) -> (Vec<&'static str>, Vec<&'static str>) {
         (scope.wire, "wire", "wire"),
         (scope.host, "host", "host"),
     ];
-    let used = all.iter().filter(|(open, ..)| *open).map(|(_, words, _)| *words).collect();
+    let used = all.iter().filter(|(open, ..)| *open).map(|(_, message, _)| *message).collect();
     let closed = all.iter().filter(|(open, ..)| !*open).map(|(.., word)| *word).collect();
     (used, closed)
 }

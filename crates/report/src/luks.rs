@@ -6,7 +6,7 @@ use luks::backup::{Check, Manifest};
 use luks::boot::Checked;
 use luks::device::Opened;
 use luks::diff::Difference;
-use luks::plan::{Plan, State};
+use luks::plan::{Plan, Protection};
 use luks::{Finding, Report};
 use serde_json::json;
 
@@ -211,12 +211,12 @@ pub fn write_luks_plan_json(plan: &Plan, out: &mut dyn Write) -> Result<(), Erro
 /// [`Error::Write`].
 pub fn write_luks_plan_table(plan: &Plan, out: &mut dyn Write) -> Result<(), Error> {
     writeln!(out, "{:<10} {:<24} {:<10} {:<40} DISKS", "STATE", "WHAT", "MIB", "WHERE")?;
-    for path in plan.scene.paths.iter().chain(&plan.scene.swaps) {
+    for path in plan.input.paths.iter().chain(&plan.input.swaps) {
         let state = match &path.state {
-            State::Encrypted(_) => "encrypted",
-            State::Plain => "PLAIN",
-            State::Memory => "memory",
-            State::Unknown(_) => "UNKNOWN",
+            Protection::Encrypted(_) => "encrypted",
+            Protection::Plain => "PLAIN",
+            Protection::Memory => "memory",
+            Protection::Unknown(_) => "UNKNOWN",
         };
         let mib = path.bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.div_ceil(1 << 20).to_string());
         writeln!(out, "{state:<10} {:<24} {mib:<10} {:<40} {}", path.role, path.path, path.chain.join(" on "))?;

@@ -58,7 +58,7 @@ fn every_format_has_it() {
 }
 
 #[test]
-fn every_format_with_remedies_has_its_own() {
+fn every_format_shows_its_remedies() {
     for format in
         [Format::Table, Format::Json, Format::Sarif, Format::Junit, Format::Csv, Format::Markdown, Format::Html]
     {
@@ -73,7 +73,7 @@ fn every_format_with_remedies_has_its_own() {
 }
 
 #[test]
-fn the_report_s_sections_are_told_by_the_definition() {
+fn the_definition_decides_the_section_of_the_report() {
     let html = rendered(Format::Html);
     for text in ["What only the newcomer knows", "greets in clear now", "EXAMPLE 1.0", "Why it matters."] {
         assert!(html.contains(text), "{text}");
@@ -85,7 +85,7 @@ fn the_report_s_sections_are_told_by_the_definition() {
 #[test]
 fn it_is_explained() {
     let text = render_check(CHECK.id, &RenderOptions::default()).unwrap();
-    for words in [CHECK.title, "whoever listens on the network", "`sealant cert`", "EXAMPLE 1.0 4.2"] {
-        assert!(text.contains(words), "{words}: {text}");
+    for message in [CHECK.title, "whoever listens on the network", "`sealant cert`", "EXAMPLE 1.0 4.2"] {
+        assert!(text.contains(message), "{message}: {text}");
     }
 }

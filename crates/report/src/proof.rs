@@ -71,11 +71,11 @@ fn findings(file: &FileResult, options: &ProofOptions, out: &mut dyn Write) -> R
     let asked =
         matches!(file.verdict, Verdict::MissingKey | Verdict::WrongKey | Verdict::BadKeyInfo | Verdict::Unverifiable);
     if let Some(key) = file.key.as_ref().filter(|_| asked) {
-        writeln!(out, "    asks for {}", visible(&key_words(key)))?;
+        writeln!(out, "    asks for {}", visible(&key_text(key)))?;
     }
     let shown = if options.verbose { file.findings.len() } else { FINDINGS };
     for finding in file.findings.iter().take(shown) {
-        writeln!(out, "    {}", visible(&finding_words(finding, unit_name(&file.kind))))?;
+        writeln!(out, "    {}", visible(&finding_text(finding, unit_name(&file.kind))))?;
     }
     let hidden = u64::try_from(file.findings.len().saturating_sub(shown)).unwrap_or(0);
     match hidden.saturating_add(file.findings_left_out) {
@@ -95,21 +95,21 @@ fn unit_name(kind: &str) -> &'static str {
     }
 }
 
-fn finding_words(finding: &Finding, unit_name: &str) -> String {
-    let place = match (finding.unit, finding.offset) {
+fn finding_text(finding: &Finding, unit_name: &str) -> String {
+    let location = match (finding.unit, finding.offset) {
         (Some(unit), Some(offset)) => format!("{unit_name} {unit} at byte {offset}: "),
         (None, Some(offset)) => format!("at byte {offset}: "),
         (Some(unit), None) => format!("{unit_name} {unit}: "),
         (None, None) => String::new(),
     };
-    format!("{place}{} ({})", finding.detail, check_name(finding.check))
+    format!("{location}{} ({})", finding.detail, check_name(finding.check))
 }
 
 fn check_name(check: Check) -> String {
     serde_json::to_value(check).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-fn key_words(key: &RequiredKey) -> String {
+fn key_text(key: &RequiredKey) -> String {
     match key {
         RequiredKey::MySql { name, .. } if name.is_empty() => "the public key of bootstrap".to_owned(),
         RequiredKey::MySql { name, .. } | RequiredKey::MysqlBinlog { name } => format!("key {name}"),

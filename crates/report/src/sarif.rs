@@ -203,11 +203,11 @@ fn physical(evidence: &Evidence) -> Option<Value> {
             "region": { "byteOffset": i64::try_from(*offset).ok()?, "byteLength": hex.len() / 2 },
         })),
         Evidence::Option { file, line, .. } if file.starts_with('/') => {
-            let mut place = json!({ "artifactLocation": { "uri": file_uri(file) } });
+            let mut position = json!({ "artifactLocation": { "uri": file_uri(file) } });
             if *line > 0 {
-                place["region"] = json!({ "startLine": line });
+                position["region"] = json!({ "startLine": line });
             }
-            Some(place)
+            Some(position)
         }
         Evidence::Host { source, .. } if source.starts_with('/') => {
             Some(json!({ "artifactLocation": { "uri": file_uri(source) } }))
@@ -237,9 +237,9 @@ fn invocation(outcome: &Outcome) -> Value {
             notes.push(note("error", &format!("{target} could not be audited: {}", visible(error))));
         }
         for gap in &server.gaps {
-            let words =
+            let description =
                 format!("{target}: {} not seen: {}; {}", visible(&gap.what), visible(&gap.why), visible(&gap.remedy));
-            notes.push(note("warning", &words));
+            notes.push(note("warning", &description));
         }
     }
     json!({

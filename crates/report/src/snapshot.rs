@@ -12,12 +12,12 @@ use crate::{Error, json};
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_snapshot_json(still: &SnapshotCopy, out: &mut dyn Write) -> Result<(), Error> {
+pub fn write_snapshot_json(unchanged: &SnapshotCopy, out: &mut dyn Write) -> Result<(), Error> {
     let document = json!({
-        "name": still.name(),
-        "root": still.root(),
-        "provider": still.provider().name(),
-        "freeze_ms": still.frozen().as_secs_f64() * 1000.0,
+        "name": unchanged.name(),
+        "root": unchanged.root(),
+        "provider": unchanged.provider().name(),
+        "freeze_ms": unchanged.frozen().as_secs_f64() * 1000.0,
     });
     json::pretty(&document, out)
 }
@@ -26,8 +26,8 @@ pub fn write_snapshot_json(still: &SnapshotCopy, out: &mut dyn Write) -> Result<
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_snapshot_table(still: &SnapshotCopy, out: &mut dyn Write) -> Result<(), Error> {
-    Ok(writeln!(out, "{}", still.root().display())?)
+pub fn write_snapshot_table(unchanged: &SnapshotCopy, out: &mut dyn Write) -> Result<(), Error> {
+    Ok(writeln!(out, "{}", unchanged.root().display())?)
 }
 
 /// Writes the copies of a data directory, as JSON for scripts.

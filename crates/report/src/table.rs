@@ -317,8 +317,8 @@ impl Table<'_> {
         if more == 0 {
             return Ok(());
         }
-        let words = format!("{indent}{} and {} more (see --format json)", self.paint.ellipsis(), number(more));
-        writeln!(self.out, "{}", self.paint.text(TextStyle::Dim, &words))?;
+        let message = format!("{indent}{} and {} more (see --format json)", self.paint.ellipsis(), number(more));
+        writeln!(self.out, "{}", self.paint.text(TextStyle::Dim, &message))?;
         Ok(())
     }
 

@@ -49,7 +49,9 @@ pub(crate) fn of_server(results: &ServerResults<'_>) -> Verdict {
     let tone = tone(results);
     let mut sentence = both(disk, wire).to_owned();
     let findings = || results.findings.iter().copied();
-    if tone != Tone::Bad && [DataState::AtRest, DataState::InFlight].iter().any(|place| accepted(findings(), *place)) {
+    if tone != Tone::Bad
+        && [DataState::AtRest, DataState::InFlight].iter().any(|location| accepted(findings(), *location))
+    {
         // Every sentence about a server without open failures begins with "Nothing".
         sentence = format!("Beyond what is waived, {}", uncapital(&sentence));
     }
@@ -89,7 +91,7 @@ fn is_weakness(finding: &Finding) -> bool {
 }
 
 fn exposures(results: &ServerResults<'_>) -> (Exposure, Exposure) {
-    let at = |place| exposure::at(results.findings.iter().copied(), place);
+    let at = |location| exposure::at(results.findings.iter().copied(), location);
     (at(DataState::AtRest), at(DataState::InFlight))
 }
 
@@ -177,8 +179,8 @@ mod tests {
         waived.coverage.push(clear());
         let verdict = of_outcome(&waived);
         assert_eq!(verdict.tone, Tone::Good);
-        let words = "Beyond what is waived, nothing readable was found, neither on the disk nor on the network.";
-        assert_eq!(verdict.sentence, words);
+        let message = "Beyond what is waived, nothing readable was found, neither on the disk nor on the network.";
+        assert_eq!(verdict.sentence, message);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use harness::{KeyringPlace, Kind, Server, require};
+use harness::{KeyringLocation, Kind, Server, require};
 
 /// Runs of each measurement.
 const RUNS: usize = 7;
@@ -37,7 +37,7 @@ fn main() {
 
 fn server_with(tables: usize) -> Server {
     let server = Server::builder(Kind::MySql97)
-        .keyring(KeyringPlace::Beside)
+        .keyring(KeyringLocation::Beside)
         .options([
             "--skip-log-bin",
             "--innodb-flush-log-at-trx-commit=0",

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::{KeyringPlace, Kind, Server, require};
+use harness::{KeyringLocation, Kind, Server, require};
 use server::{Connection, Endpoint, Options, Password, Target};
 
 const ROW_BYTES: u64 = 1024;
@@ -46,7 +46,7 @@ fn main() -> Result<(), Failed> {
     let (mib, tables) = (number("SEALANT_BENCH_MIB", 2048)?, number("SEALANT_BENCH_TABLES", 8)?);
     let options =
         ["--innodb-buffer-pool-size=1G", "--innodb-redo-log-capacity=1G", "--log-bin=binlog", "--sync-binlog=0"];
-    let server = Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).options(options).start()?;
+    let server = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).options(options).start()?;
     fill(&server, tables, mib * (1 << 20) / tables / ROW_BYTES)?;
     let gh_ost = Command::new("gh-ost").arg("--version").stdout(Stdio::null()).status().is_ok();
     let arms = [Some(Arm::Shell), Some(Arm::Native), gh_ost.then_some(Arm::GhOst)];

@@ -16,7 +16,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Instant;
 
-use harness::{KeyringPlace, Kind, Server, require};
+use harness::{KeyringLocation, Kind, Server, require};
 use serde_json::Value;
 
 /// Connections that make tables.
@@ -29,7 +29,7 @@ fn main() -> Result<(), Failed> {
     let options = ["--log-bin=binlog", "--binlog-encryption=ON", "--default-table-encryption=ON", "--sync-binlog=0"];
     let speed = ["--innodb-flush-log-at-trx-commit=0", "--innodb-redo-log-capacity=1G"];
     let server =
-        Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).options(options).options(speed).start()?;
+        Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).options(options).options(speed).start()?;
     make(&server, tables)?;
     println!("{tables} encrypted tablespaces");
     let identity = agefile::Identity::generate()?;
@@ -80,10 +80,10 @@ fn rotate(server: &Server, recipient: &str, round: u64) -> Result<(), Failed> {
     }
     let text = fs::read_to_string(&log)?;
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let server_own: f64 = lines.filter_map(|line| line["seconds"].as_f64()).sum();
+    let server_seconds: f64 = lines.filter_map(|line| line["seconds"].as_f64()).sum();
     println!(
-        "rotation {round}: {whole:.1} s, of it the server's own statements {server_own:.1} s, the rest {:.1} s",
-        whole - server_own
+        "rotation {round}: {whole:.1} s, of it the server's own statements {server_seconds:.1} s, the rest {:.1} s",
+        whole - server_seconds
     );
     for step in report["steps"].as_array().into_iter().flatten() {
         println!(

@@ -13,13 +13,13 @@ mod dataset;
 
 use std::error::Error;
 
-use harness::{KeyringPlace, Kind, Server};
+use harness::{KeyringLocation, Kind, Server};
 
 use crate::dataset::{DataSet, Recipe, measure};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let kind = Kind::MySql97;
-    let builder = Server::builder(kind).keyring(KeyringPlace::Beside).options(OPTIONS);
+    let builder = Server::builder(kind).keyring(KeyringLocation::Beside).options(OPTIONS);
     let recipe = Recipe { kind, builder, encryption: ["ENCRYPTION='Y'", "ENCRYPTION='N'"], keys: "keyring" };
     let Some(data) = DataSet::made(recipe) else { return Ok(()) };
     measure(&data, &["--keyring".into(), data.keys().into()], &[])

@@ -150,13 +150,13 @@ impl Bench {
             ("sealant, all cores", "read only, all cores"),
         ]);
         for peer in peers.iter().flatten() {
-            for (threads, words) in [(alone, "1 core"), (together, "all cores")] {
-                let ours = format!("sealant, {words}");
+            for (threads, message) in [(alone, "1 core"), (together, "all cores")] {
+                let ours = format!("sealant, {message}");
                 if threads == alone || peer.has_threads() {
-                    let theirs = format!("{}, {words}", peer.name());
+                    let theirs = format!("{}, {message}", peer.name());
                     experiment = experiment.arm(arms::peer(&theirs, peer, &files, threads));
                 }
-                let theirs = if peer.has_threads() { words } else { "1 core" };
+                let theirs = if peer.has_threads() { message } else { "1 core" };
                 pairs.push((ours, format!("{}, {theirs}", peer.name())));
             }
         }
@@ -213,7 +213,7 @@ impl Bench {
         let keys = self.tables.keys();
         let unit = fs::metadata(&self.tables.mysql_encrypted).map_or(0, |metadata| metadata.len());
         let steps = self.steps(unit);
-        let copies = data::Copies::of(&self.tables.mysql_encrypted, steps.last().copied().unwrap_or(1));
+        let copies = data::Copies::make(&self.tables.mysql_encrypted, steps.last().copied().unwrap_or(1));
         let sets: Vec<Vec<PathBuf>> = steps.iter().map(|count| copies.files[..*count].to_vec()).collect();
         let plans: Vec<Plan> = sets.iter().map(|files| Plan::scan(files)).collect();
         let mut names = Vec::new();

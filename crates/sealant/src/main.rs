@@ -17,8 +17,8 @@ use crate::cli::Cli;
 
 fn main() -> ExitCode {
     forbid_core_dumps();
-    if let Some(words) = as_state_transfer() {
-        return cli::sst::run(words);
+    if let Some(arguments) = as_state_transfer() {
+        return cli::sst::run(arguments);
     }
     match Cli::parse().run() {
         Ok(exit) => exit.into(),
@@ -31,12 +31,12 @@ fn main() -> ExitCode {
 
 /// The arguments, if a server of a cluster started this program by the name of a state transfer.
 fn as_state_transfer() -> Option<Vec<String>> {
-    let mut words = std::env::args_os();
-    let name = words.next()?;
+    let mut arguments = std::env::args_os();
+    let name = arguments.next()?;
     let named = std::path::Path::new(&name).file_name()? == cli::sst::PROGRAM;
     named.then(|| {
         inherited::close();
-        words.map(|word| word.to_string_lossy().into_owned()).collect()
+        arguments.map(|word| word.to_string_lossy().into_owned()).collect()
     })
 }
 

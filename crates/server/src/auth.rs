@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_may_end_with_a_zero_of_its_own() {
+    fn a_challenge_may_end_with_a_zero() {
         let password = Password::new("secret");
         let mut challenge = [7; 33];
         challenge[31] = 0;

@@ -100,8 +100,8 @@ impl FromStr for Target {
             None => (rest, None),
         };
         // The last @ ends the account, so that a password with @ is recognised.
-        let (account, place) = match rest.rsplit_once('@') {
-            Some((account, place)) => (Some(account), place),
+        let (account, location) = match rest.rsplit_once('@') {
+            Some((account, location)) => (Some(account), location),
             None => (None, rest),
         };
         let user = match account {
@@ -111,7 +111,7 @@ impl FromStr for Target {
                 return Err(Error::Url { reason: "it names no user" });
             }
         };
-        let (authority, path) = place.split_once('/').unwrap_or((place, ""));
+        let (authority, path) = location.split_once('/').unwrap_or((location, ""));
         if !path.is_empty() {
             return Err(Error::Url { reason: "a database name has no meaning here" });
         }

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_in_place_of_the_greeting_is_a_refusal() {
+    fn an_error_instead_of_the_greeting_is_a_refusal() {
         let packet = b"\xff\x69\x04Host '10.0.0.1' is blocked";
         assert_eq!(
             parse(packet),

@@ -144,20 +144,20 @@ impl Login {
 
     /// The caller's trust settings replace those of the files.
     fn tls(&self, files: &ClientOptions, endpoint: &Endpoint) -> TlsOptions {
-        let own_trust = self.ca_file.is_some() || !self.fingerprints.is_empty();
-        let trusted = if own_trust { ClientOptions::default() } else { files.clone() };
+        let default_trust = self.ca_file.is_some() || !self.fingerprints.is_empty();
+        let trusted = if default_trust { ClientOptions::default() } else { files.clone() };
         let mut options = TlsOptions {
             mode: None,
             ca_file: self.ca_file.clone().or(trusted.ssl_ca),
             ca_path: trusted.ssl_capath,
-            fingerprints: if own_trust { self.fingerprints.clone() } else { trusted.fingerprints },
+            fingerprints: if default_trust { self.fingerprints.clone() } else { trusted.fingerprints },
             versions: files.tls_versions.clone(),
             cert_file: self.cert_file.clone().or_else(|| files.ssl_cert.clone()),
             key_file: self.key_file.clone().or_else(|| files.ssl_key.clone()),
         };
         let of_files = files
             .mode_for(endpoint, options.has_authority())
-            .filter(|mode| !own_trust || respects_caller(*mode, &options));
+            .filter(|mode| !default_trust || respects_caller(*mode, &options));
         options.mode = self.tls.or(of_files);
         options
     }
@@ -271,8 +271,8 @@ mod tests {
         let endpoint = Endpoint::tcp("db1", 3306);
         let of_files = Login::default().tls(&files(), &endpoint);
         assert_eq!((of_files.mode, of_files.ca_file), (Some(TlsMode::VerifyIdentity), Some("/etc/ca.pem".into())));
-        let own = Login { ca_file: Some("/own.pem".into()), ..Login::default() };
-        assert_eq!(own.tls(&files(), &endpoint).ca_file, Some("/own.pem".into()));
+        let current = Login { ca_file: Some("/own.pem".into()), ..Login::default() };
+        assert_eq!(current.tls(&files(), &endpoint).ca_file, Some("/own.pem".into()));
         let hash = "ab".repeat(32).parse().unwrap();
         let pinned = Login { fingerprints: vec![hash], ..Login::default() };
         let options = pinned.tls(&files(), &endpoint);

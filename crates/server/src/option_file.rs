@@ -486,13 +486,13 @@ impl Raw {
         self.text(path, &text);
         self.open.pop();
 
-        let own_secret = self
+        let password_option = self
             .lines
             .get(before..)
             .unwrap_or_default()
             .iter()
             .any(|line| line.file == path && line.value.is_some() && is_secret(&line.key));
-        if own_secret && mode & 0o077 != 0 {
+        if password_option && mode & 0o077 != 0 {
             self.warnings.push(Warning::ReadableSecret { file: path.to_owned(), mode });
         }
         Ok(())

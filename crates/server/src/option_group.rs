@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_of_programs_and_of_servers_are_told_apart() {
+    fn groups_of_programs_and_of_servers_are_distinguished() {
         for group in ["mysqld", "mysqld-9.7", "mariadbd-10.11", "client-server", "galera"] {
             assert!(is_server(group), "{group}");
         }

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forks_are_told_by_signs_not_by_numbers() {
+    fn forks_are_recognised_by_features_not_by_numbers() {
         use Flavor::{MariaDb, MySql, Percona};
         let cases = [
             ("9.7.4", "MySQL Community Server - GPL", MySql, (9, 7, 4)),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_renamed_mariadb_is_still_mariadb() {
+    fn a_renamed_mariadb_is_recognised() {
         let hints = VersionHints { mariadb_capabilities: true, ..VersionHints::default() };
         let version = ServerVersion::parse("5.7.99-secret", hints).unwrap();
         assert_eq!(version.flavor, Flavor::MariaDb);

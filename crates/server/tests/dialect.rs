@@ -49,7 +49,7 @@ fn row(rows: &Rows, column: &str, value: &str) -> usize {
 
 #[test]
 fn mysql97_answers_everything() {
-    let Some(server) = common::start(Kind::MySql97, |builder| builder.keyring(harness::KeyringPlace::Beside)) else {
+    let Some(server) = common::start(Kind::MySql97, |builder| builder.keyring(harness::KeyringLocation::Beside)) else {
         return;
     };
     server.sql(SAMPLE).unwrap();
@@ -137,16 +137,16 @@ fn mysql97_answers_everything() {
     assert_eq!(histograms.value(0, "table"), Some("clear_rows"));
 
     // The live connections, one of them with TLS.
-    let mut audit = common::open_known(&server, &common::own_ca(&server), "audit", "a").unwrap();
+    let mut audit = common::open_known(&server, &common::generated_ca(&server), "audit", "a").unwrap();
     let suite = audit.tls().unwrap().suite.clone();
     let connections = rows(&mut audit, "connections");
-    let own = row(&connections, "user", "audit");
-    assert_eq!(connections.value(own, "connection_type"), Some("SSL/TLS"));
-    assert_eq!(connections.value(own, "client_name"), Some("sealant"));
+    let current = row(&connections, "user", "audit");
+    assert_eq!(connections.value(current, "connection_type"), Some("SSL/TLS"));
+    assert_eq!(connections.value(current, "client_name"), Some("sealant"));
     let sessions = rows(&mut audit, "session_tls");
-    let own = row(&sessions, "thread_id", connections.value(own, "thread_id").unwrap());
-    assert_eq!(sessions.value(own, "version"), Some("TLSv1.3"));
-    assert_eq!(sessions.value(own, "cipher"), Some(suite.as_str()));
+    let current = row(&sessions, "thread_id", connections.value(current, "thread_id").unwrap());
+    assert_eq!(sessions.value(current, "version"), Some("TLSv1.3"));
+    assert_eq!(sessions.value(current, "cipher"), Some(suite.as_str()));
 
     // With the least privileges only what holds credentials and grants of others stays closed.
     let denied = ask_everything(&mut audit);
@@ -241,9 +241,9 @@ fn mariadb_answers_everything() {
         let mode = TlsMode::Off;
         let mut audit = common::open(common::tcp(&server), "audit", "a", mode).unwrap();
         let connections = rows(&mut audit, "connections");
-        let own = row(&connections, "user", "audit");
-        assert_eq!(connections.value(own, "connection_type"), Some("TCP/IP"));
-        assert_eq!(connections.value(own, "program"), Some("sealant"));
+        let current = row(&connections, "user", "audit");
+        assert_eq!(connections.value(current, "connection_type"), Some("TCP/IP"));
+        assert_eq!(connections.value(current, "program"), Some("sealant"));
         assert_eq!(ask_everything(&mut audit), ["role_edges", "replicas", "histograms"]);
     }
 }
@@ -302,7 +302,7 @@ fn tables_in_the_system_tablespace_are_found_with_and_without_the_shortcut() {
     server.sql("CREATE TABLE shop.`odd-name` (a INT) TABLESPACE=innodb_system").unwrap();
     assert_eq!(rows(&mut root, "system_space_tables").rows.len(), 1);
     // Without SELECT on everything the shortcut does not count, and the whole list is scanned.
-    let mut audit = common::open_known(&server, &common::own_ca(&server), "audit", "a").unwrap();
+    let mut audit = common::open_known(&server, &common::generated_ca(&server), "audit", "a").unwrap();
     assert_eq!(rows(&mut audit, "system_space_tables").rows.len(), 1);
 }
 

@@ -42,7 +42,7 @@ fn say_no_more(stream: &mut TcpStream) {
 }
 
 /// Enough for a peer that gets no processor for a while: what it says counts, not when.
-fn patience() -> Duration {
+fn timeout() -> Duration {
     harness::limit(3)
 }
 
@@ -51,8 +51,8 @@ fn options(mode: TlsMode) -> Options {
         password: Some(Password::new("geheim")),
         tls: TlsOptions { mode: Some(mode), ..TlsOptions::default() },
         allow_plaintext_tcp: true,
-        connect_timeout: patience(),
-        statement_timeout: patience(),
+        connect_timeout: timeout(),
+        statement_timeout: timeout(),
         max_result_bytes: 1 << 20,
         ..Options::default()
     }
@@ -70,7 +70,7 @@ fn connect_within(limit: Duration, endpoint: &Endpoint, mode: TlsMode) -> Result
 }
 
 fn quick() -> ProbeLimits {
-    ProbeLimits { timeout: patience(), ..ProbeLimits::default() }
+    ProbeLimits { timeout: timeout(), ..ProbeLimits::default() }
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn nobody_and_nothing_there() {
 }
 
 #[test]
-fn a_refusal_in_place_of_the_greeting_is_told() {
+fn a_refusal_instead_of_the_greeting_is_reported() {
     let endpoint = fake(|stream| say(stream, &packet(0, b"\xff\x69\x04Host 'x' is blocked")));
     let error = connect(&endpoint, TlsMode::Required).unwrap_err();
     assert!(matches!(error, Error::RefusedBeforeGreeting { code: 1129, .. }), "{error:?}");
@@ -296,7 +296,7 @@ proptest! {
     }
 
     #[test]
-    fn garbage_in_place_of_a_greeting_is_an_error(garbage: Vec<u8>) {
+    fn garbage_instead_of_a_greeting_is_an_error(garbage: Vec<u8>) {
         let endpoint = fake(move |stream| say(stream, &garbage));
         prop_assert!(connect(&endpoint, TlsMode::Required).is_err());
         prop_assert!(!probe::x_protocol(&endpoint, &quick()).reachable);

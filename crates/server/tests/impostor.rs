@@ -13,7 +13,7 @@ use std::{
 };
 
 use common::{
-    open, open_known, options, own_ca,
+    generated_ca, open, open_known, options,
     played::{WITH_TLS, greeting, packet, receive},
     socket, start, tcp,
 };
@@ -143,8 +143,8 @@ fn an_impostor_with_another_certificate_than_the_one_named_hears_no_account() {
 #[test]
 fn a_certificate_without_its_key_is_refused_whoever_is_trusted() {
     let (_directory, files) = certificate();
-    let (_other, own) = certificate();
-    let (cert, key) = (fs::read(&files.cert).unwrap(), fs::read(&own.key).unwrap());
+    let (_other, current) = certificate();
+    let (cert, key) = (fs::read(&files.cert).unwrap(), fs::read(&current.key).unwrap());
     let mut named = options("geheim", TlsMode::Required);
     named.tls.fingerprints = vec![Fingerprint::from_der(&CertificateDer::from_pem_slice(&cert).unwrap())];
     for options in [named, options("geheim", TlsMode::Required), options("geheim", TlsMode::VerifyProof)] {
@@ -195,7 +195,7 @@ fn mysql97_gets_the_password_itself_when_it_is_known() {
 
     named(&server, &certificate, "geheim").unwrap();
     cold();
-    open_known(&server, &own_ca(&server), "full", "geheim").unwrap();
+    open_known(&server, &generated_ca(&server), "full", "geheim").unwrap();
     cold();
     open(socket(&server), "full", "geheim", TlsMode::Off).unwrap();
     // From the server's cache nothing is asked that could be read.
@@ -209,7 +209,7 @@ fn mysql97_gets_the_password_itself_when_it_is_known() {
 #[test]
 fn mariadb118_proves_its_certificate() {
     let (_directory, files) = certificate();
-    let (_other, own) = certificate();
+    let (_other, current) = certificate();
     for (kind, configured) in [(Kind::MariaDb118, false), (Kind::MariaDb118, true), (Kind::MariaDb1011, true)] {
         let set_up = |builder: harness::ServerBuilder| if configured { builder.tls(&files) } else { builder };
         let Some(server) = start(kind, set_up) else { continue };
@@ -242,7 +242,7 @@ fn mariadb118_proves_its_certificate() {
 
         // Somebody between, with a certificate of his own, who passes on all that is said.
         for user in ["native", "ed"] {
-            let relayed = relay(&own, server.port());
+            let relayed = relay(&current, server.port());
             let error = open(relayed, user, "geheim", TlsMode::Required).err();
             match kind {
                 Kind::MariaDb118 => assert!(matches!(error, Some(Error::ProofWrong)), "{user}: {error:?}"),
@@ -253,10 +253,10 @@ fn mariadb118_proves_its_certificate() {
 }
 
 /// Ends TLS with a certificate of its own, and speaks TLS to the server behind.
-fn relay(own: &TlsFiles, port: u16) -> Endpoint {
+fn relay(current: &TlsFiles, port: u16) -> Endpoint {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let chain = vec![CertificateDer::from_pem_slice(&fs::read(&own.cert).unwrap()).unwrap()];
-    let key = PrivateKeyDer::from_pem_slice(&fs::read(&own.key).unwrap()).unwrap();
+    let chain = vec![CertificateDer::from_pem_slice(&fs::read(&current.cert).unwrap()).unwrap()];
+    let key = PrivateKeyDer::from_pem_slice(&fs::read(&current.key).unwrap()).unwrap();
     let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()

@@ -6,7 +6,7 @@ mod common;
 
 use std::{path::Path, time::Duration};
 
-use common::{open, open_known, options, own_ca, root, socket, start, tcp};
+use common::{generated_ca, open, open_known, options, root, socket, start, tcp};
 use harness::{
     Kind, Server,
     certs::{Authority, Profile},
@@ -46,7 +46,7 @@ fn mysql97_plugins_log_in() {
         for _ in 0..2 {
             let connection = match endpoint.is_socket() {
                 true => open(endpoint.clone(), "sha2", "päss", TlsMode::Off),
-                false => open_known(&server, &own_ca(&server), "sha2", "päss"),
+                false => open_known(&server, &generated_ca(&server), "sha2", "päss"),
             };
             let connection = connection.unwrap();
             assert_eq!(connection.greeting().auth_plugin, "caching_sha2_password");
@@ -70,7 +70,7 @@ fn mysql97_plugins_log_in() {
     assert_eq!(plain("nopw", &Password::new("")), PlainLogin::Accepted);
 
     for (user, password) in [("sha2", "wrong"), ("nobody", "x"), ("locked", "x")] {
-        let error = open_known(&server, &own_ca(&server), user, password).unwrap_err();
+        let error = open_known(&server, &generated_ca(&server), user, password).unwrap_err();
         assert!(matches!(error, Error::AccessDenied { .. }), "{user}: {error}");
         assert!(!format!("{error:?}").contains("wrong"));
     }
@@ -87,7 +87,7 @@ fn mysql97_plugins_log_in() {
 fn mysql97_optional_plugins_log_in() {
     let Some(server) = start(Kind::MySql97, |builder| builder) else { return };
     if server.sql("CREATE USER old256@'%' IDENTIFIED WITH sha256_password BY 'p'").is_ok() {
-        let connection = open_known(&server, &own_ca(&server), "old256", "p").unwrap();
+        let connection = open_known(&server, &generated_ca(&server), "old256", "p").unwrap();
         let error = open(tcp(&server), "old256", "p", TlsMode::Required).unwrap_err();
         assert!(matches!(error, Error::UnverifiedServer { .. }), "{error}");
         assert_eq!(current_user(connection), "old256@%");
@@ -126,7 +126,7 @@ fn mysql97_second_factor_that_needs_no_answer_is_met() {
         return;
     }
     assert_eq!(current_user(open(socket(&server), "two", "a", TlsMode::Off).unwrap()), "two@%");
-    let error = open_known(&server, &own_ca(&server), "two", "a").unwrap_err();
+    let error = open_known(&server, &generated_ca(&server), "two", "a").unwrap_err();
     assert!(matches!(error, Error::AccessDenied { .. }), "{error}");
 }
 
@@ -206,16 +206,16 @@ fn mysql97_automatic_certificate_is_verified_by_its_ca() {
     let error = verified(&server, "127.0.0.1", TlsMode::VerifyIdentity, &ca).unwrap_err();
     assert!(matches!(error, Error::NameMismatch { .. }), "{error}");
 
-    let elsewhere = tempfile::tempdir().unwrap();
-    let other = Authority::create(elsewhere.path()).unwrap();
+    let remote = tempfile::tempdir().unwrap();
+    let other = Authority::create(remote.path()).unwrap();
     let error = verified(&server, "127.0.0.1", TlsMode::VerifyCa, &other.certificate()).unwrap_err();
     assert!(matches!(error, Error::CertificateNotTrusted { why: Untrusted::UnknownIssuer }), "{error}");
     assert!(error.hint().unwrap().contains("ca.pem"));
     let error = verified(&server, "127.0.0.1", TlsMode::VerifyCa, Path::new("/none.pem")).unwrap_err();
     assert!(matches!(error, Error::PemFile { .. }), "{error}");
     // The certificate itself may be the thing trusted.
-    let own = server.datadir().join("server-cert.pem");
-    verified(&server, "127.0.0.1", TlsMode::VerifyCa, &own).unwrap();
+    let current = server.datadir().join("server-cert.pem");
+    verified(&server, "127.0.0.1", TlsMode::VerifyCa, &current).unwrap();
 }
 
 #[test]

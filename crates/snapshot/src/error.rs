@@ -300,7 +300,7 @@ pub enum Error {
     },
     /// The directory for copies cannot be used.
     #[error("{}: no copy can be kept there: {source}", path.display())]
-    Place {
+    CopyDirectory {
         /// The directory.
         path: PathBuf,
         /// Error of the operating system.

@@ -63,8 +63,8 @@ impl Size {
     /// Examines all files.
     pub(crate) fn measure(root: &Path, listing: &Listing, external: &[ExternalFiles]) -> Result<Self, Error> {
         let mut files: Vec<PathBuf> = listing.files.iter().map(|path| root.join(path)).collect();
-        for place in external {
-            files.extend(place.files()?.into_iter().map(|file| file.from));
+        for location in external {
+            files.extend(location.files()?.into_iter().map(|file| file.from));
         }
         let mut size = Self { files: files.len() as u64, ..Self::default() };
         for path in files {

@@ -113,11 +113,11 @@ impl Freeze {
     /// [`Error::TooSlow`] or [`Error::Resumed`] if it was not stopped all the time: the copy is not
     /// of one instant.
     pub(crate) fn end(mut self) -> Result<Duration, Error> {
-        let still = self.is_stopped();
+        let copy = self.is_stopped();
         let stood = self.began.elapsed();
         self.thaw();
         let in_time = self.watchdog.finish()?;
-        match still {
+        match copy {
             _ if !in_time || stood > self.limit => Err(self.too_slow()),
             Ok(true) => Ok(stood),
             Ok(false) => Err(Error::Resumed { pid: self.pid }),

@@ -100,21 +100,21 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_releases_the_copy_and_is_told() {
+    fn a_stop_releases_the_copy_and_is_reported() {
         let stop = Arc::new(AtomicBool::new(false));
-        let (sender, told) = channel();
+        let (sender, reported) = channel();
         let held = held(&stop, move || sender.send(()).unwrap());
         assert!(held.root() == Path::new("/data") && held.prove().is_ok());
         stop.store(true, Ordering::Relaxed);
-        told.recv_timeout(Duration::from_secs(10)).unwrap();
+        reported.recv_timeout(Duration::from_secs(10)).unwrap();
         assert!(held.copy.lock().unwrap().is_none());
     }
 
     #[test]
-    fn nothing_is_told_of_one_that_has_gone() {
-        let (stop, (sender, told)) = (Arc::new(AtomicBool::new(false)), channel());
+    fn a_released_copy_is_not_reported() {
+        let (stop, (sender, reported)) = (Arc::new(AtomicBool::new(false)), channel());
         drop(held(&stop, move || sender.send(()).unwrap()));
         stop.store(true, Ordering::Relaxed);
-        assert!(told.recv_timeout(Duration::from_secs(1)).is_err());
+        assert!(reported.recv_timeout(Duration::from_secs(1)).is_err());
     }
 }

@@ -60,7 +60,7 @@ pub struct Options {
     pub max_freeze: Duration,
     /// Directory for the copy, on the file system of the data. By default next to the data
     /// directory, or inside it if it is a mount point.
-    pub place: Option<PathBuf>,
+    pub location: Option<PathBuf>,
     /// The program that resumes the server if this one is killed.
     pub watchdog: Watchdog,
     /// Whether the copy is kept when its [`SnapshotCopy`] is dropped.
@@ -74,7 +74,7 @@ impl Default for Options {
         Self {
             provider: Choice::Auto,
             max_freeze: MAX_FREEZE,
-            place: None,
+            location: None,
             watchdog: Watchdog::default(),
             keep: Keep::WhileInUse,
             account: None,

@@ -30,7 +30,7 @@ pub(crate) fn candidates(datadir: &Path, wanted: Option<&Path>) -> Vec<PathBuf> 
 /// The first candidate into which files of the data directory can be cloned.
 ///
 /// # Errors
-/// [`Error::NoClones`] if the file system cannot clone at all, [`Error::Place`] if no candidate is
+/// [`Error::NoClones`] if the file system cannot clone at all, [`Error::CopyDirectory`] if no candidate is
 /// suitable.
 pub(crate) fn for_clones(datadir: &Path, wanted: Option<&Path>) -> Result<PathBuf, Error> {
     let sample = sample(datadir)?;
@@ -45,7 +45,7 @@ pub(crate) fn for_clones(datadir: &Path, wanted: Option<&Path>) -> Result<PathBu
             Err(error) if is_unsupported(&error) => {
                 last = Some(Error::NoClones { path: datadir.to_owned(), kind: filesystem_name(datadir) });
             }
-            Err(source) => last = Some(Error::Place { path: above.to_owned(), source }),
+            Err(source) => last = Some(Error::CopyDirectory { path: above.to_owned(), source }),
         }
     }
     Err(last.unwrap_or_else(|| Error::NoClones { path: datadir.to_owned(), kind: filesystem_name(datadir) }))
@@ -54,14 +54,14 @@ pub(crate) fn for_clones(datadir: &Path, wanted: Option<&Path>) -> Result<PathBu
 /// The first writable candidate, for copies whose data is elsewhere.
 ///
 /// # Errors
-/// [`Error::Place`] if there is none.
+/// [`Error::CopyDirectory`] if there is none.
 pub(crate) fn writable(datadir: &Path, wanted: Option<&Path>) -> Result<PathBuf, Error> {
     let mut last = None;
     for directory in candidates(datadir, wanted) {
         let above = directory.parent().unwrap_or(datadir);
         match rustix::fs::access(above, Access::WRITE_OK | Access::EXEC_OK) {
             Ok(()) => return Ok(directory),
-            Err(source) => last = Some(Error::Place { path: above.to_owned(), source: source.into() }),
+            Err(source) => last = Some(Error::CopyDirectory { path: above.to_owned(), source: source.into() }),
         }
     }
     Err(last.unwrap_or_else(|| Error::NotADataDir { path: datadir.to_owned() }))
@@ -92,7 +92,7 @@ fn sample(datadir: &Path) -> Result<File, Error> {
 
 /// Creates a directory for one copy, named after the data directory, the time and this process.
 pub(crate) fn make(directory: &Path, datadir: &Path) -> Result<PathBuf, Error> {
-    let failed = |source| Error::Place { path: directory.to_owned(), source };
+    let failed = |source| Error::CopyDirectory { path: directory.to_owned(), source };
     // Owned like the data directory, so that programs of the server's user can use it.
     let owner = fs::metadata(datadir).map(|metadata| (metadata.uid(), metadata.gid())).map_err(failed)?;
     let owner = rustix::process::geteuid().is_root().then_some(owner);
@@ -114,7 +114,7 @@ pub(crate) fn make(directory: &Path, datadir: &Path) -> Result<PathBuf, Error> {
         match files::create_directory(&path, options) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            Err(source) => return Err(Error::Place { path, source }),
+            Err(source) => return Err(Error::CopyDirectory { path, source }),
         }
     }
 }
@@ -145,15 +145,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_in_place_of_the_directory_is_not_followed() {
-        let place = tempfile::tempdir().unwrap();
-        let (datadir, elsewhere) = (place.path().join("data"), place.path().join("elsewhere"));
+    fn a_link_instead_of_the_directory_is_not_followed() {
+        let location = tempfile::tempdir().unwrap();
+        let (datadir, remote) = (location.path().join("data"), location.path().join("elsewhere"));
         fs::create_dir(&datadir).unwrap();
-        fs::create_dir(&elsewhere).unwrap();
+        fs::create_dir(&remote).unwrap();
         let directory = datadir.join(DIRECTORY);
-        std::os::unix::fs::symlink(&elsewhere, &directory).unwrap();
-        assert!(matches!(make(&directory, &datadir), Err(Error::Place { .. })));
-        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+        std::os::unix::fs::symlink(&remote, &directory).unwrap();
+        assert!(matches!(make(&directory, &datadir), Err(Error::CopyDirectory { .. })));
+        assert_eq!(fs::read_dir(&remote).unwrap().count(), 0);
         fs::remove_file(&directory).unwrap();
         assert!(make(&directory, &datadir).unwrap().starts_with(&directory));
     }

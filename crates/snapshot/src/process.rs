@@ -153,10 +153,10 @@ pub fn mapped_for_writing(server: &ServerProcess) -> io::Result<BTreeSet<(OsStri
 
 /// A line of `/proc/PID/maps`: addresses, permissions, offset, device, inode, path. Source: proc_pid_maps(5).
 fn written_mapping(line: &str) -> Option<(OsString, u64)> {
-    let mut words = line.splitn(6, ' ');
-    let permissions = words.nth(1)?;
-    let inode = words.nth(2)?.parse().ok()?;
-    let path = Path::new(words.next()?.trim_start());
+    let mut message = line.splitn(6, ' ');
+    let permissions = message.nth(1)?;
+    let inode = message.nth(2)?.parse().ok()?;
+    let path = Path::new(message.next()?.trim_start());
     let written = permissions.contains('w') && permissions.ends_with('s') && path.is_absolute();
     written.then(|| Some((path.file_name()?.to_owned(), inode)))?
 }
@@ -169,10 +169,10 @@ fn is_for_writing(info: &str) -> bool {
 }
 
 fn processes() -> impl Iterator<Item = Pid> {
-    let own = i32::try_from(std::process::id()).ok();
+    let current = i32::try_from(std::process::id()).ok();
     let items = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = items.filter_map(|item| item.file_name().to_str()?.parse().ok());
-    pids.filter(move |pid| Some(*pid) != own).filter_map(Pid::from_raw)
+    pids.filter(move |pid| Some(*pid) != current).filter_map(Pid::from_raw)
 }
 
 /// The `/proc` directory of a process.
@@ -237,13 +237,13 @@ mod tests {
     fn a_descriptor_for_reading_proves_nothing() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let identity = |file: &File| file.metadata().map(|m| (m.dev(), m.ino())).unwrap();
-        let own = || {
+        let current = || {
             let open = open_files(rustix::process::getpid()).unwrap();
             open.map(|open| open.identity).collect::<Vec<_>>()
         };
-        assert!(own().contains(&identity(file.as_file())));
+        assert!(current().contains(&identity(file.as_file())));
         let other = tempfile::NamedTempFile::new().unwrap().into_temp_path();
         let reading = File::open(&other).unwrap();
-        assert!(!own().contains(&identity(&reading)));
+        assert!(!current().contains(&identity(&reading)));
     }
 }

@@ -98,7 +98,7 @@ pub enum State {
 impl Record {
     pub(crate) fn write(&self, directory: &Path) -> Result<(), Error> {
         let path = directory.join(NAME);
-        let failed = |source: io::Error| Error::Place { path: path.clone(), source };
+        let failed = |source: io::Error| Error::CopyDirectory { path: path.clone(), source };
         let text = serde_json::to_vec_pretty(self).map_err(|error| failed(error.into()))?;
         files::write_atomic(&path, &text, WriteOptions::SECRET.replacing(true)).map_err(failed)
     }
@@ -112,7 +112,7 @@ impl Record {
 /// Lock held by the program that uses a copy; the kernel releases it when the program ends.
 pub(crate) fn lock(directory: &Path) -> Result<File, Error> {
     let path = directory.join(LOCK);
-    let failed = |source| Error::Place { path: path.clone(), source };
+    let failed = |source| Error::CopyDirectory { path: path.clone(), source };
     // The directory belongs to the server's user, who may have put anything there.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let mut options = OpenOptions::new();
@@ -131,9 +131,9 @@ fn is_in_use(directory: &Path) -> bool {
 ///
 /// # Errors
 /// [`Error::Unreadable`] if a directory for copies cannot be read.
-pub fn list(datadir: &DataDir, place: Option<&Path>) -> Result<Vec<Found>, Error> {
+pub fn list(datadir: &DataDir, location: Option<&Path>) -> Result<Vec<Found>, Error> {
     let mut found = Vec::new();
-    for directory in location::candidates(datadir.path(), place) {
+    for directory in location::candidates(datadir.path(), location) {
         let items = match fs::read_dir(&directory) {
             Ok(items) => items,
             Err(error) if error.kind() == ErrorKind::NotFound => continue,

@@ -122,9 +122,9 @@ fn calls(process: Pid) -> Option<Vec<(i64, u64)>> {
 /// A line of `/proc/PID/task/TID/syscall`: number and arguments, `running`, or -1 outside of calls.
 /// Source: proc_pid_syscall(5).
 fn call(text: &str) -> Option<(i64, u64)> {
-    let mut words = text.split_ascii_whitespace();
-    let number = words.next()?.parse().ok().filter(|number| *number >= 0)?;
-    Some((number, u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?))
+    let mut message = text.split_ascii_whitespace();
+    let number = message.next()?.parse().ok().filter(|number| *number >= 0)?;
+    Some((number, u64::from_str_radix(message.next()?.strip_prefix("0x")?, 16).ok()?))
 }
 
 /// Whether `/proc/PID/fdinfo/N` belongs to a blocking descriptor.
@@ -153,8 +153,8 @@ impl Connection {
     /// state, bytes to send and to read, timer, retransmissions, user, timeout, inode; all but the
     /// last four in hexadecimal digits.
     fn parse(line: &str) -> Option<Self> {
-        let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let &[_, local, _, state, queues, _, _, _, _, socket, ..] = words.as_slice() else { return None };
+        let message: Vec<&str> = line.split_ascii_whitespace().collect();
+        let &[_, local, _, state, queues, _, _, _, _, socket, ..] = message.as_slice() else { return None };
         Some(Self {
             local_port: u16::from_str_radix(local.rsplit_once(':')?.1, 16).ok()?,
             state: u8::from_str_radix(state, 16).ok()?,

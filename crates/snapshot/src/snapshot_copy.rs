@@ -162,25 +162,25 @@ pub(crate) struct PendingCopy {
 impl PendingCopy {
     /// Creates a directory for it and writes its record.
     pub(crate) fn begin(
-        place: &Path,
+        location: &Path,
         datadir: &Path,
         root: &Path,
         provider: Provider,
         options: &Options,
     ) -> Result<Self, Error> {
-        Self::begin_in(location::make(place, datadir)?, datadir, root, provider, options)
+        Self::begin_in(location::make(location, datadir)?, datadir, root, provider, options)
     }
 
     /// As [`begin`](Self::begin), for a snapshot that has to be mounted; the data directory is at
     /// `within` in it.
     pub(crate) fn begin_mounted(
-        place: &Path,
+        location: &Path,
         datadir: &Path,
         within: &Path,
         provider: Provider,
         options: &Options,
     ) -> Result<Self, Error> {
-        let directory = location::make(place, datadir)?;
+        let directory = location::make(location, datadir)?;
         let root = mounted::point(directory.file_name().unwrap_or_default()).join(within);
         Self::begin_in(directory, datadir, &root, provider, options)
     }
@@ -202,8 +202,8 @@ impl PendingCopy {
             volumes: Vec::new(),
         };
         let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let own = datadir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let volume_name = format!("sealant{}", name.strip_prefix(&own).unwrap_or("-"));
+        let current = datadir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let volume_name = format!("sealant{}", name.strip_prefix(&current).unwrap_or("-"));
         let mut pending = Self { directory, volume_name, record, lock: None };
         pending.lock = Some(record::lock(&pending.directory)?);
         pending.record.write(&pending.directory)?;

@@ -30,8 +30,8 @@ impl Stall {
     pub(crate) fn watch(datadir: &Path) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let file = file_beside(datadir);
-        let told = Arc::clone(&over);
-        let probe = file.map(|file| thread::spawn(move || longest(&file, &told)));
+        let reported = Arc::clone(&over);
+        let probe = file.map(|file| thread::spawn(move || longest(&file, &reported)));
         Self { over, probe }
     }
 

@@ -49,9 +49,9 @@ impl Load {
         let stop = Arc::new(AtomicBool::new(false));
         let acknowledged: Vec<Arc<AtomicU64>> = (0..writers).map(|_| Arc::default()).collect();
         let mut threads = Vec::new();
-        for (writer, told) in (0..).zip(&acknowledged) {
-            let (stop, told, account) = (Arc::clone(&stop), Arc::clone(told), account(server));
-            threads.push(thread::spawn(move || write(&account, writer, &told, &stop)));
+        for (writer, reported) in (0..).zip(&acknowledged) {
+            let (stop, reported, account) = (Arc::clone(&stop), Arc::clone(reported), account(server));
+            threads.push(thread::spawn(move || write(&account, writer, &reported, &stop)));
         }
         if definitions {
             let (stop, account) = (Arc::clone(&stop), account(server));
@@ -61,7 +61,7 @@ impl Load {
     }
 
     fn acknowledged(&self) -> Vec<u64> {
-        self.acknowledged.iter().map(|told| told.load(Ordering::SeqCst)).collect()
+        self.acknowledged.iter().map(|reported| reported.load(Ordering::SeqCst)).collect()
     }
 
     fn goes_on(&self, by: u64) {
@@ -81,7 +81,7 @@ impl Drop for Load {
 }
 
 /// Moves money, and writes down each transfer that the server says is committed.
-fn write(account: &Account, writer: u64, told: &AtomicU64, stop: &AtomicBool) {
+fn write(account: &Account, writer: u64, reported: &AtomicU64, stop: &AtomicBool) {
     let mut connection = connect(account);
     for seq in 1_u64.. {
         if stop.load(Ordering::SeqCst) {
@@ -99,7 +99,7 @@ fn write(account: &Account, writer: u64, told: &AtomicU64, stop: &AtomicBool) {
         ];
         // A deadlock undoes the transfer.
         if statements.iter().all(|statement| connection.query(statement).is_ok()) {
-            told.store(seq, Ordering::SeqCst);
+            reported.store(seq, Ordering::SeqCst);
         } else {
             let _ = connection.query("ROLLBACK");
         }
@@ -187,14 +187,14 @@ fn copies_hold(builder: ServerBuilder, like: ServerBuilder, definitions: bool) {
             account: Some(account(&server)),
             ..Options::default()
         };
-        let still = take(&datadir, &options).unwrap_or_else(|error| panic!("round {round}: {error}"));
-        let followed = still.followed().expect("it was followed").clone();
+        let copy = take(&datadir, &options).unwrap_or_else(|error| panic!("round {round}: {error}"));
+        let followed = copy.followed().expect("it was followed").clone();
         #[allow(clippy::print_stderr, reason = "the figures of a long test")]
         {
             eprintln!("round {round}: {followed:?}");
         }
         assert_eq!(followed.damaged, []);
-        let copy = like.clone().datadir_seed(still.root()).start();
+        let copy = like.clone().datadir_seed(copy.root()).start();
         let copy = copy.unwrap_or_else(|error| panic!("round {round}: the copy does not start: {error}"));
         check(&copy, &acknowledged, &followed.position);
     }

@@ -65,18 +65,18 @@ impl Arguments {
     ///
     /// # Errors
     /// [`SstError::Arguments`] if the role, the address or the data directory is missing.
-    pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, SstError> {
+    pub fn parse(message: impl IntoIterator<Item = String>) -> Result<Self, SstError> {
         let mut found = ParsedArguments::default();
-        let mut words = words.into_iter().peekable();
-        while let Some(word) = words.next() {
+        let mut message = message.into_iter().peekable();
+        while let Some(word) = message.next() {
             let Some(name) = word.strip_prefix("--") else { continue };
             if name == "mysqld-args" {
-                found.server = words.by_ref().collect();
+                found.server = message.by_ref().collect();
                 break;
             }
             let (name, value) = match name.split_once('=') {
                 Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
-                None => (name.to_owned(), words.next_if(|next| !next.starts_with("--"))),
+                None => (name.to_owned(), message.next_if(|next| !next.starts_with("--"))),
             };
             found.named.push((name.replace('_', "-"), value));
         }

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_secret_comes_either_way() {
+    fn the_secret_comes_from_option_or_environment() {
         let text = "sst_user=u\nsst_password=p\nsst_remote_user=sealant1-a\nsst_remote_password=b\n";
         let of = |environment: Option<&str>, input: &str| {
             remote_auth(environment.map(ToOwned::to_owned), input.as_bytes()).map(|auth| auth.to_string())

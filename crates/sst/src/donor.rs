@@ -196,7 +196,7 @@ impl DonorRun<'_> {
                 return Ok(None);
             }
         };
-        if !self.layout.is_in_one_place() {
+        if !self.layout.is_single_directory() {
             refused("InnoDB or Aria have files outside of the data directory".to_owned());
             return Ok(None);
         }
@@ -299,15 +299,15 @@ impl DonorRun<'_> {
                 return Err(SstError::NotFlushedInTime { seconds: FLUSH_TIMEOUT.as_secs() });
             }
         };
-        let still = Instant::now();
+        let unchanged = Instant::now();
         let plan = with_keepalive(session, || self.plan())??;
         let round = session.round(&plan, None, Source::Static)?;
         self.report.line(format!(
             "while the server stands still: {} looked at, {} sent; {} ms, and {} ms until it stood still",
             size(round.read_bytes),
             size(round.sent_bytes),
-            still.elapsed().as_millis(),
-            (still - asked).as_millis(),
+            unchanged.elapsed().as_millis(),
+            (unchanged - asked).as_millis(),
         ));
         Ok(position)
     }

@@ -75,8 +75,8 @@ impl Options {
     fn check_versions(&self) -> Result<(), SstError> {
         let of_one_version = |group: &str| option_group::of_one_version(self.without_suffix(group)).is_some();
         for entry in self.files.iter().flat_map(|file| &file.entries).filter(|entry| of_one_version(&entry.group)) {
-            let place = LOCATION_OPTIONS.into_iter().find(|place| *place == without_loose_prefix(&entry.key));
-            if let Some(option) = place.filter(|place| self.server(place) != entry.value.text()) {
+            let location = LOCATION_OPTIONS.into_iter().find(|location| *location == without_loose_prefix(&entry.key));
+            if let Some(option) = location.filter(|location| self.server(location) != entry.value.text()) {
                 return Err(SstError::OneVersion { group: entry.group.clone(), option });
             }
         }
@@ -95,14 +95,14 @@ fn without_loose_prefix(name: &str) -> &str {
 }
 
 /// Options with values, after an equals sign or in the next argument.
-fn command_line(words: &[String]) -> Vec<(String, String)> {
-    let mut words = words.iter().peekable();
+fn command_line(message: &[String]) -> Vec<(String, String)> {
+    let mut message = message.iter().peekable();
     let mut options = Vec::new();
-    while let Some(word) = words.next() {
+    while let Some(word) = message.next() {
         let Some(word) = word.strip_prefix("--") else { continue };
         let (name, value) = match word.split_once('=') {
             Some((name, value)) => (name, Some(value)),
-            None => (word, words.next_if(|next| !next.starts_with('-')).map(String::as_str)),
+            None => (word, message.next_if(|next| !next.starts_with('-')).map(String::as_str)),
         };
         let name = name.to_ascii_lowercase().replace('_', "-");
         options.extend(value.map(|value| (without_loose_prefix(&name).to_owned(), value.to_owned())));
@@ -120,8 +120,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("my.cnf");
         fs::write(&file, text).unwrap();
-        let words = format!("--role donor --address h --datadir /d --defaults-file {} {more}", file.display());
-        Options::read(&Arguments::parse(words.split_whitespace().map(str::to_owned)).unwrap())
+        let message = format!("--role donor --address h --datadir /d --defaults-file {} {more}", file.display());
+        Options::read(&Arguments::parse(message.split_whitespace().map(str::to_owned)).unwrap())
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn places_in_groups_of_one_version_are_refused() {
+    fn directories_in_groups_of_one_version_are_refused() {
         for group in ["mariadb-10.11", "Mysqld-10.11", "mariadbd-11.8"] {
             let text = format!("[{group}]\ninnodb-log-group-home-dir=/redo\n");
             assert!(matches!(read(&text, ""), Err(SstError::OneVersion { .. })), "{group}");

@@ -80,7 +80,7 @@ mod tests {
         let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
         std::thread::scope(|scope| {
             let process = i32::try_from(child.id()).ok();
-            let (report_while, told) = channel();
+            let (report_while, reported) = channel();
             for process in [process, None] {
                 let (report_while, pipe) = (report_while.clone(), writer.as_fd());
                 scope.spawn(move || {
@@ -88,12 +88,12 @@ mod tests {
                     report_while.send(process.is_some()).unwrap();
                 });
             }
-            assert_eq!(told.recv_timeout(BRIEF), Err(RecvTimeoutError::Timeout));
+            assert_eq!(reported.recv_timeout(BRIEF), Err(RecvTimeoutError::Timeout));
             child.kill().unwrap();
-            assert_eq!(told.recv_timeout(LONG), Ok(true));
-            assert_eq!(told.recv_timeout(BRIEF), Err(RecvTimeoutError::Timeout));
+            assert_eq!(reported.recv_timeout(LONG), Ok(true));
+            assert_eq!(reported.recv_timeout(BRIEF), Err(RecvTimeoutError::Timeout));
             drop(reader);
-            assert_eq!(told.recv_timeout(LONG), Ok(false));
+            assert_eq!(reported.recv_timeout(LONG), Ok(false));
         });
         child.wait().unwrap();
     }

@@ -17,14 +17,14 @@ impl Position {
     /// Parses `UUID:SEQNO` or `UUID:SEQNO DOMAIN`; `None` if the text has another form.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let mut words = text.split_ascii_whitespace();
-        let state = words.next()?;
-        let domain = words.next().map(str::parse).transpose().ok()?;
+        let mut message = text.split_ascii_whitespace();
+        let state = message.next()?;
+        let domain = message.next().map(str::parse).transpose().ok()?;
         let (uuid, seqno) = state.split_once(':')?;
         let groups =
             uuid.split('-').map(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(group.len()));
         let sound = groups.eq(UUID_GROUPS.map(Some)) && seqno.parse::<i64>().is_ok_and(|number| number >= -1);
-        (sound && words.next().is_none()).then(|| Self { state: state.to_owned(), domain })
+        (sound && message.next().is_none()).then(|| Self { state: state.to_owned(), domain })
     }
 
     /// Sets the domain id.

@@ -55,8 +55,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("my.cnf");
         std::fs::write(&file, section).unwrap();
-        let words = format!("--role joiner --address h --datadir /d --defaults-file {}", file.display());
-        let arguments = Arguments::parse(words.split_whitespace().map(str::to_owned)).unwrap();
+        let message = format!("--role joiner --address h --datadir /d --defaults-file {}", file.display());
+        let arguments = Arguments::parse(message.split_whitespace().map(str::to_owned)).unwrap();
         let said = Mutex::new(String::new());
         let note = |line: &str| said.lock().unwrap().push_str(line);
         let found = certificates(&Options::read(&arguments).unwrap(), &Report(&note));

@@ -7,22 +7,22 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod describe;
 mod handshake;
 mod identity;
 mod key;
 mod keys;
 mod names;
 pub mod record;
-mod words;
 
 pub use crate::{
     config::{SUITES, client_config, provider, server_config},
+    describe::describe,
     handshake::{Handshake, Step},
     identity::{Authorities, Error, Identity},
     key::{private_key, private_key_pem, read_secret},
     keys::RecordKeys,
     names::check_name,
-    words::in_words,
 };
 
 /// Type of a handshake message that gives a ticket for resumption (RFC 8446, appendix B.3).

@@ -92,26 +92,26 @@ fn rate(mut work: impl FnMut(usize)) -> f64 {
     f64::from(chunks) * CHUNK_BYTES as f64 / 1e6 / began.elapsed().as_secs_f64()
 }
 
-fn place(name: &str) -> PathBuf {
+fn sample_path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
 }
 
 fn sample(name: &str) -> Result<Vec<u8>, Failure> {
-    match fs::read(place(name)) {
+    match fs::read(sample_path(name)) {
         Ok(bytes) => Ok(bytes),
-        Err(_) => Ok(zstd::stream::decode_all(fs::File::open(place(&format!("{name}.zst")))?)?),
+        Err(_) => Ok(zstd::stream::decode_all(fs::File::open(sample_path(&format!("{name}.zst")))?)?),
     }
 }
 
 fn mariadb(name: &str) -> Result<Keys, Failure> {
     let mut keys = Keys::default();
-    keys.add_key_file(&place(&format!("keyring/{name}")), None)?;
+    keys.add_key_file(&sample_path(&format!("keyring/{name}")), None)?;
     Ok(keys)
 }
 
 fn mysql() -> Result<Keys, Failure> {
     let mut keys = Keys::default();
-    keys.add_keyring(&place("keyring/mysql97-component-file.json"))?;
+    keys.add_keyring(&sample_path("keyring/mysql97-component-file.json"))?;
     Ok(keys)
 }
 

@@ -129,7 +129,7 @@ pub enum TransferError {
         seconds: u64,
     },
     /// TLS failed: certificates, keys, or modified records.
-    #[error("{peer}: {}", tls13::in_words(source))]
+    #[error("{peer}: {}", tls13::describe(source))]
     Tls {
         /// The peer's address.
         peer: String,

@@ -325,9 +325,9 @@ fn unbase32(text: &str) -> Result<Zeroizing<Vec<u8>>, CodeError> {
     let mut bytes = Zeroizing::new(Vec::new());
     let (mut value, mut bits) = (0_u32, 0_u32);
     for digit in text.chars() {
-        let place = ALPHABET.iter().position(|letter| char::from(*letter) == digit);
-        let place = place.and_then(|place| u32::try_from(place).ok()).ok_or(CodeError::Character(digit))?;
-        value = (value << 5 | place) & 0xffff;
+        let location = ALPHABET.iter().position(|letter| char::from(*letter) == digit);
+        let location = location.and_then(|location| u32::try_from(location).ok()).ok_or(CodeError::Character(digit))?;
+        value = (value << 5 | location) & 0xffff;
         bits += 5;
         if bits >= 8 {
             bits -= 8;
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn every_typing_error_is_told_as_one() {
+    fn every_typing_error_is_reported() {
         let text = code().to_string();
         for at in PREFIX.len()..text.len() {
             for digit in ALPHABET {

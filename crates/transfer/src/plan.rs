@@ -120,13 +120,13 @@ impl Identity {
     /// after 30 s).
     /// yet the bytes: as long as a disk that is asked again, or throttled, may take for it (30 s before Linux asks again).
     fn is_settled(&self, looked: SystemTime) -> bool {
-        const UNDER_WAY: Duration = Duration::from_secs(60);
+        const RECENT: Duration = Duration::from_secs(60);
         let since = |(seconds, nanoseconds): (i64, i64)| {
             let whole = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
             let time = UNIX_EPOCH + whole + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or_default());
             looked.duration_since(time).unwrap_or_default()
         };
-        since(self.modified).min(since(self.changed)) > UNDER_WAY
+        since(self.modified).min(since(self.changed)) > RECENT
     }
 }
 
@@ -546,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_that_could_write_elsewhere_are_refused() {
+    fn lists_that_could_write_outside_are_refused() {
         let link = || Kind::Link { target: b"/etc".to_vec() };
         let file = || Kind::File { bytes: 0 };
         let cases = [
@@ -565,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_in_the_last_minute_may_still_be_under_way() {
+    fn files_written_in_the_last_minute_may_be_changing() {
         let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
         let identity = Identity { device: 1, inode: 2, bytes: 3, modified: (1000, 0), changed: (1000, 500_000_000) };
         assert!(!identity.is_settled(at(1030)));

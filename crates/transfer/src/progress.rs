@@ -109,8 +109,8 @@ impl Progress {
     }
 
     pub(crate) fn set_limit(&self, limit: Limit) {
-        let place = Limit::ALL.iter().position(|other| *other == limit).unwrap_or_default();
-        self.limit.store(place, Ordering::Relaxed);
+        let location = Limit::ALL.iter().position(|other| *other == limit).unwrap_or_default();
+        self.limit.store(location, Ordering::Relaxed);
     }
 
     pub(crate) fn add(counter: &AtomicU64, count: u64) {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_that_is_left_is_told_once_it_can_be_known() {
+    fn the_remaining_time_is_reported_once_it_is_known() {
         let progress = Progress::default();
         assert_eq!(progress.to_string(), "waiting");
         progress.total_bytes.store(100 << 20, Ordering::Relaxed);

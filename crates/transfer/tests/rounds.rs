@@ -238,8 +238,11 @@ fn another_that_answers_at_an_address_of_the_code_does_not_end_the_search() {
             matches!(tried.as_slice(), [TransferError::Tls { .. }, TransferError::NotTheReceiver { .. }]),
             "{tried:?}"
         );
-        let words = refused.to_string();
-        assert!([first, second].iter().all(|address| words.contains(&format!("{address}:{}", code.port))), "{words}");
+        let message = refused.to_string();
+        assert!(
+            [first, second].iter().all(|address| message.contains(&format!("{address}:{}", code.port))),
+            "{message}"
+        );
 
         let receiving = scope.spawn(move || right.wait(|_| {})?.receive(&Progress::default()));
         let everywhere = destination(&[first, second, third]);

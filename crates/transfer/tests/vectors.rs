@@ -52,8 +52,8 @@ fn the_pairing_code_of_the_document_is_ours() {
 
 /// The document says this somewhere.
 #[track_caller]
-fn said(words: &str) {
-    assert!(DOCUMENT.contains(words), "docs/wire-protocol.md does not say: {words}");
+fn said(description: &str) {
+    assert!(DOCUMENT.contains(description), "docs/wire-protocol.md does not say: {description}");
 }
 
 /// A number with commas, as the document writes it.

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_told_from_ports() {
+    fn hosts_and_ports_are_distinguished() {
         assert_eq!(host_and_port("db1:3307"), Ok(("db1", 3307)));
         assert_eq!(host_and_port("[::1]:3306"), Ok(("::1", 3306)));
         for text in ["db1", "::1:3306", "[db1]:1", ":1", "[::1:1"] {

@@ -44,7 +44,7 @@ impl Credentials {
 
     /// Checks locally what the peer would reject.
     fn judge(&self, chain: &[CertificateDer<'static>], purpose: Purpose) -> Result<(), Error> {
-        let refuse = |reason: String| Error::OwnCertificate { path: self.certificate.clone(), reason };
+        let refuse = |reason: String| Error::LocalCertificate { path: self.certificate.clone(), reason };
         let unread = |reason| tls13::Error::Credentials { path: self.ca.clone(), reason };
         let pem = std::fs::read(&self.ca).map_err(|error| unread(error.to_string()))?;
         let trusted = server::certificate::ders_from_pem(&pem).map_err(|error| unread(error.to_string()))?;

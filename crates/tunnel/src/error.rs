@@ -22,7 +22,7 @@ pub enum Error {
     },
     /// This side's own certificate is not valid.
     #[error("{}: {reason}", path.display())]
-    OwnCertificate {
+    LocalCertificate {
         /// Its file.
         path: PathBuf,
         /// Why it is not valid.
@@ -104,7 +104,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The TLS handshake failed.
-    #[error("{peer}: {}", tls13::in_words(source))]
+    #[error("{peer}: {}", tls13::describe(source))]
     Tls {
         /// The peer's address.
         peer: String,
@@ -163,7 +163,7 @@ impl Error {
                 "the user that this runs as has to be able to read it"
             }
             Self::Credentials(_) | Self::KeyMismatch { .. } => "make them with `sealant cert issue`",
-            Self::OwnCertificate { .. } => {
+            Self::LocalCertificate { .. } => {
                 "is the clock right? `sealant cert check` tells more, `sealant cert renew` makes a new one"
             }
             Self::Server(error) => return error.fixed_hint(),

@@ -243,7 +243,8 @@ impl Link {
             match (kind, content.split_first()) {
                 (record::APPLICATION_DATA, Some((kind, payload))) => {
                     self.idle_records = 0;
-                    let kind = Kind::of(*kind).ok_or_else(|| self.protocol("it sent a message of an unknown kind"))?;
+                    let kind =
+                        Kind::from_byte(*kind).ok_or_else(|| self.protocol("it sent a message of an unknown kind"))?;
                     take(kind, payload);
                 }
                 (record::APPLICATION_DATA, None) => self.idle()?,
@@ -346,8 +347,8 @@ impl Link {
     /// Sends the end of the connection to the peer, if it still receives.
     pub(crate) async fn close(mut self) {
         const CLOSE_NOTIFY: [u8; 2] = [1, 0];
-        let told = self.seal(record::ALERT, &CLOSE_NOTIFY);
-        if told.is_ok() {
+        let announced = self.seal(record::ALERT, &CLOSE_NOTIFY);
+        if announced.is_ok() {
             let _ = timeout(Duration::from_secs(1), poll_fn(|cx| self.poll_flush(cx))).await;
         }
         let _ = timeout(Duration::from_secs(1), self.socket.shutdown()).await;

@@ -188,7 +188,7 @@ fn unix(path: &Path, access: SocketAccess) -> Result<Listener, Error> {
     if bytes > LONGEST_PATH_BYTES {
         return Err(Error::PathTooLong { path: path.to_owned(), bytes });
     }
-    make_way(path)?;
+    remove_stale_socket(path)?;
     let failed = |source| Error::Listen { address: path.display().to_string(), source };
     let (socket, file) = bind_closed(path).map_err(failed)?;
     let bound = open_bound(path).map_err(failed)?;
@@ -232,7 +232,7 @@ fn set_mode(held: &OwnedFd, mode: u32) -> io::Result<()> {
 }
 
 /// Removes a socket file on which no process listens.
-fn make_way(path: &Path) -> Result<(), Error> {
+fn remove_stale_socket(path: &Path) -> Result<(), Error> {
     let failed = |source| Error::Listen { address: path.display().to_string(), source };
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_the_place_of_a_socket_that_was_made_is_not_given_away() {
+    fn a_replacement_of_the_made_socket_keeps_its_owner() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         let (_socket, _file) = bind_closed(&at("s")).unwrap();

@@ -60,7 +60,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) fn of(byte: u8) -> Option<Self> {
+    pub(crate) fn from_byte(byte: u8) -> Option<Self> {
         Some(match byte {
             1 => Self::Hello,
             2 => Self::Attach,
@@ -96,8 +96,8 @@ mod tests {
     #[test]
     fn kinds_are_what_they_are_on_the_wire() {
         for byte in 0..=255 {
-            assert!(Kind::of(byte).is_none_or(|kind| kind as u8 == byte));
+            assert!(Kind::from_byte(byte).is_none_or(|kind| kind as u8 == byte));
         }
-        assert_eq!((1..=255).filter_map(Kind::of).count(), 10);
+        assert_eq!((1..=255).filter_map(Kind::from_byte).count(), 10);
     }
 }

@@ -262,7 +262,7 @@ impl<'a> Run<'a> {
         };
         match file.subject {
             Subject::Known(FileKind::Tablespace) => return self.tablespace(index, file, reader, buffer, scratch),
-            Subject::HeadlessTablespace => {
+            Subject::TablespaceWithoutHeader => {
                 let live = self.open_files.has(reader.file());
                 let checkpoint = self.logs.checkpoint(&file.path);
                 let temporary = name(&file.path).starts_with("ibtmp");
@@ -382,13 +382,13 @@ impl<'a> Run<'a> {
             let bytes = self.file(*index).map_or(0, |file| file.bytes);
             bytes.checked_div(u64::from(page0.physical_page_bytes)).unwrap_or(0)
         };
-        let elsewhere = group.system.iter().filter(|other| **other != index).map(pages).fold(0, u64::saturating_add);
+        let remote = group.system.iter().filter(|other| **other != index).map(pages).fold(0, u64::saturating_add);
         if group.system.first() == Some(&index) {
-            return (None, elsewhere);
+            return (None, remote);
         }
         let before = group.system.iter().take_while(|other| **other != index).map(pages).fold(0, u64::saturating_add);
         let first_page = PageNo(u32::try_from(before).unwrap_or(u32::MAX));
-        (Some((Continuation { page0, first_page }, bytes)), elsewhere)
+        (Some((Continuation { page0, first_page }, bytes)), remote)
     }
 
     fn pages(&'a self, shared: &Shared<'a>, first: u64, buffer: &mut Buffer, scratch: &mut Scratch) {

@@ -21,11 +21,11 @@ pub(crate) struct OpenFiles {
 impl OpenFiles {
     /// Collects them from all processes that this user may inspect.
     pub(crate) fn now() -> Self {
-        let own = std::process::id().to_string();
+        let current = std::process::id().to_string();
         let mut files = BTreeSet::new();
         for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
             let name = process.file_name();
-            let is_process = name.to_str().is_some_and(|name| name.parse::<u32>().is_ok() && name != own);
+            let is_process = name.to_str().is_some_and(|name| name.parse::<u32>().is_ok() && name != current);
             if is_process {
                 collect(&process.path(), &mut files);
             }

@@ -28,7 +28,7 @@ pub enum Subject {
     /// A file of a known kind.
     Known(FileKind),
     /// Named like a tablespace, but its first page is not one.
-    HeadlessTablespace,
+    TablespaceWithoutHeader,
     /// Of an unknown kind, although its name or the command line says it should be known.
     Unidentified,
 }
@@ -218,7 +218,7 @@ impl Plan {
             let directory = data_directory(&file.path);
             match file.subject {
                 Subject::Known(FileKind::Redo) => self.groups.entry(directory).or_default().redo.push(index),
-                Subject::Known(FileKind::Tablespace) | Subject::HeadlessTablespace if is_system(&file.path) => {
+                Subject::Known(FileKind::Tablespace) | Subject::TablespaceWithoutHeader if is_system(&file.path) => {
                     self.groups.entry(directory).or_default().system.push(index);
                 }
                 _ => {}
@@ -294,7 +294,7 @@ fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject>
     match kind {
         Some(FileKind::Tablespace) if innodb::tablespace::Page0::parse(head).is_err() => {
             // An empty file is being created.
-            Some(if bytes == 0 { Subject::Unidentified } else { Subject::HeadlessTablespace })
+            Some(if bytes == 0 { Subject::Unidentified } else { Subject::TablespaceWithoutHeader })
         }
         Some(FileKind::Definition | FileKind::ExportMeta | FileKind::CsvMeta | FileKind::MyisamIndex) if !named => None,
         // Tablespaces, also `.ibu` ones, are recognised by name above; a key file has no data.
@@ -346,10 +346,10 @@ mod tests {
         let file = |name: &str, subject| PlannedFile { path: Path::new("/d").join(name), subject, bytes: 1 << 20 };
         let tablespace = Subject::Known(FileKind::Tablespace);
         let names = ["ibdata1", "ibdata10", "ibdata2"];
-        let files = names.map(|name| file(name, Subject::HeadlessTablespace));
+        let files = names.map(|name| file(name, Subject::TablespaceWithoutHeader));
         let mut plan = Plan { files: files.to_vec(), ..Plan::default() };
         plan.group();
-        assert_eq!(plan.files[1].subject, Subject::HeadlessTablespace, "without a first page 0 they are lost");
+        assert_eq!(plan.files[1].subject, Subject::TablespaceWithoutHeader, "without a first page 0 they are lost");
         plan.groups.clear();
         plan.files[0].subject = tablespace;
         plan.group();
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn redo_logs_belong_to_the_directory_above_their_own() {
+    fn redo_logs_belong_to_the_parent_directory() {
         assert_eq!(data_directory(Path::new("d/#innodb_redo/#ib_redo1")), Path::new("d"));
         assert_eq!(data_directory(Path::new("d/ib_logfile0")), Path::new("d"));
         assert_eq!(data_directory(Path::new("ib_logfile0")), Path::new(""));
@@ -368,8 +368,8 @@ mod tests {
     fn a_file_named_by_the_user_is_always_something() {
         assert_eq!(classify(b"text", "notes.txt", true, 4), Some(Subject::Unidentified));
         assert_eq!(classify(b"text", "notes.txt", false, 4), None);
-        assert_eq!(classify(&[7; 4096], "t.ibd", false, 4096), Some(Subject::HeadlessTablespace));
+        assert_eq!(classify(&[7; 4096], "t.ibd", false, 4096), Some(Subject::TablespaceWithoutHeader));
         assert_eq!(classify(&[7; 64], "binlog.000001", false, 64), Some(Subject::Unidentified));
-        assert_eq!(classify(&[7; 4096], "undo_001", false, 4096), Some(Subject::HeadlessTablespace));
+        assert_eq!(classify(&[7; 4096], "undo_001", false, 4096), Some(Subject::TablespaceWithoutHeader));
     }
 }

@@ -34,8 +34,8 @@ pub fn put32(bytes: &mut [u8], at: usize, value: u32) {
 }
 
 fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
-    if let Some(place) = at.checked_add(value.len()).and_then(|end| bytes.get_mut(at..end)) {
-        place.copy_from_slice(value);
+    if let Some(location) = at.checked_add(value.len()).and_then(|end| bytes.get_mut(at..end)) {
+        location.copy_from_slice(value);
     }
 }
 
@@ -82,7 +82,7 @@ pub enum PageSums {
 impl PageSums {
     /// Those of a tablespace.
     #[must_use]
-    pub const fn of(page0: &Page0) -> Self {
+    pub const fn for_page0(page0: &Page0) -> Self {
         match page0.family {
             Family::MariaDbFullCrc32 => Self::FullCrc32,
             _ if page0.flags.is_row_compressed() => Self::Zip,
@@ -106,9 +106,9 @@ pub struct Pages {
 pub fn tablespace(file: &mut [u8], keys: &dyn KeySource, pages: Pages) {
     let Ok(page0) = Page0::parse(file) else { return };
     let page_bytes = page0.physical_page_bytes as usize;
-    let sums = PageSums::of(&page0);
+    let sums = PageSums::for_page0(&page0);
     first_page(file);
-    let sealer = Sealer::of(file, &page0, keys);
+    let sealer = Sealer::new(file, &page0, keys);
     for page in file.chunks_exact_mut(page_bytes).skip(1) {
         if page.iter().all(|byte| *byte == 0) {
             continue;
@@ -126,7 +126,7 @@ pub fn tablespace(file: &mut [u8], keys: &dyn KeySource, pages: Pages) {
 pub fn first_page(file: &mut [u8]) {
     let Ok(page0) = Page0::parse(file) else { return };
     if let Some(first) = file.get_mut(..page0.physical_page_bytes as usize) {
-        clear_page(first, PageSums::of(&page0));
+        clear_page(first, PageSums::for_page0(&page0));
     }
 }
 
@@ -137,7 +137,7 @@ enum Sealer {
 }
 
 impl Sealer {
-    fn of(file: &[u8], page0: &Page0, keys: &dyn KeySource) -> Self {
+    fn new(file: &[u8], page0: &Page0, keys: &dyn KeySource) -> Self {
         let options = Options::new(keys);
         let verifier = TablespaceVerifier::begin(file, &options);
         let mysql = verifier.ok().and_then(|verifier| verifier.owner().key).and_then(|key| key.cipher().ok());
@@ -322,17 +322,17 @@ pub fn mysql_log(log: &mut [u8], keys: &dyn KeySource) {
 pub fn aria_pages(file: &mut [u8], first: u32, keys: &dyn KeySource, mode: PageMode, layout: &AriaLayout<'_>) {
     let page_bytes = layout.table.block_bytes as usize;
     for (number, page) in (first..).zip(file.chunks_exact_mut(page_bytes)) {
-        let Some(place) = layout.of(number, page) else { continue };
+        let Some(location) = layout.page(number, page) else { continue };
         if page.iter().all(|byte| *byte == 0) {
             continue;
         }
         let end = page.len() - 4;
-        let sum = place.checksum(number, page);
+        let sum = location.checksum(number, page);
         put(page, end, &sum.to_le_bytes());
-        let version = place.key_version(page);
+        let version = location.key_version(page);
         let key = layout.record.filter(|_| version != KeyVersion(0)).zip(keys.mariadb(1, version));
         if let Some(pages) = key.and_then(|(record, key)| AriaPages::new(&key, record).ok()) {
-            let _ = pages.seal(mode, &place, number, page);
+            let _ = pages.seal(mode, &location, number, page);
         }
     }
 }
@@ -347,7 +347,7 @@ pub struct AriaLayout<'a> {
 }
 
 impl AriaLayout<'_> {
-    fn of(&self, number: u32, page: &[u8]) -> Option<PageLayout> {
+    fn page(&self, number: u32, page: &[u8]) -> Option<PageLayout> {
         if self.is_index {
             PageLayout::index(page, self.table)
         } else if number.checked_rem(self.bitmap_every) == Some(0) {

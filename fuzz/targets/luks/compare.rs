@@ -2,12 +2,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use luks::Circumstances;
+use luks::DeviceInfo;
 
 fuzz_target!(|input: &[u8]| {
     let (backup, current) = input.split_at(input.len() / 2);
     let (backup, current) = (fuzz::luks::header(backup), fuzz::luks::header(current));
-    if let Ok(report) = luks::audit(&backup, &Circumstances::default(), Some(&current)) {
+    if let Ok(report) = luks::audit(&backup, &DeviceInfo::default(), Some(&current)) {
         let known = report.findings.iter().filter(|finding| finding.code.as_str().starts_with("backup-")).count();
         assert!(known <= 1);
     }

@@ -12,7 +12,7 @@ use crate::{Error, Kind, Server, limit, run};
 
 /// Where MySQL's keyring file is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum KeyringPlace {
+pub enum KeyringLocation {
     /// No keyring: nothing can be encrypted.
     #[default]
     None,
@@ -31,7 +31,7 @@ pub struct ServerBuilder {
     options: Vec<String>,
     init_options: Vec<String>,
     files: Vec<(String, Vec<u8>)>,
-    keyring: KeyringPlace,
+    keyring: KeyringLocation,
     keyring_plugin: bool,
     option_file: String,
     by_file: bool,
@@ -39,7 +39,7 @@ pub struct ServerBuilder {
     empty: bool,
     programs: Option<PathBuf>,
     user: Option<u32>,
-    place: Option<PathBuf>,
+    parent_directory: Option<PathBuf>,
     admin_port: bool,
     base: Option<PathBuf>,
 }
@@ -51,7 +51,7 @@ impl ServerBuilder {
             options: Vec::new(),
             init_options: Vec::new(),
             files: Vec::new(),
-            keyring: KeyringPlace::None,
+            keyring: KeyringLocation::None,
             keyring_plugin: kind == Kind::MySql57,
             option_file: String::new(),
             by_file: false,
@@ -59,7 +59,7 @@ impl ServerBuilder {
             empty: false,
             programs: None,
             user: None,
-            place: None,
+            parent_directory: None,
             admin_port: false,
             base: None,
         }
@@ -114,16 +114,16 @@ impl ServerBuilder {
 
     /// Gives MySQL a keyring: `component_keyring_file`, or in 5.7 the plug-in `keyring_file`.
     #[must_use]
-    pub fn keyring(mut self, place: KeyringPlace) -> Self {
-        self.keyring = place;
+    pub fn keyring(mut self, parent_directory: KeyringLocation) -> Self {
+        self.keyring = parent_directory;
         self
     }
 
     /// Gives MySQL 8.0 its keyring by the plug-in `keyring_file`, as 5.7 always has it.
     #[must_use]
-    pub fn keyring_plugin(mut self, place: KeyringPlace) -> Self {
+    pub fn keyring_plugin(mut self, parent_directory: KeyringLocation) -> Self {
         self.keyring_plugin = true;
-        self.keyring(place)
+        self.keyring(parent_directory)
     }
 
     /// Gives MariaDB a key file in clear, with lines `id;hex`, by
@@ -169,7 +169,7 @@ impl ServerBuilder {
     /// of its own. It is not removed with the server.
     #[must_use]
     pub fn datadir_in(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.place = Some(directory.into());
+        self.parent_directory = Some(directory.into());
         self
     }
 
@@ -226,12 +226,12 @@ impl ServerBuilder {
         let binaries = self.kind.locate()?;
         let dir = self.base.as_deref().map_or_else(new_directory, new_directory_in)?;
         let mut datadir = dir.path().join("data");
-        if let Some(place) = &self.place {
-            let own = place.join(dir.path().file_name().unwrap_or_default());
-            fs::create_dir(&own).map_err(Error::file(&own))?;
-            let elsewhere = own.join("data");
-            std::os::unix::fs::symlink(&elsewhere, &datadir).map_err(Error::file(&datadir))?;
-            datadir = elsewhere;
+        if let Some(parent_directory) = &self.parent_directory {
+            let current = parent_directory.join(dir.path().file_name().unwrap_or_default());
+            fs::create_dir(&current).map_err(Error::file(&current))?;
+            let remote = current.join("data");
+            std::os::unix::fs::symlink(&remote, &datadir).map_err(Error::file(&datadir))?;
+            datadir = remote;
         }
         match &self.seed {
             Some(seed) => template::copy(seed, &datadir)?,
@@ -292,11 +292,11 @@ impl ServerBuilder {
     /// and its settings. A plug-in is chosen by options, which are returned.
     fn write_keyring_config(&self, dir: &Path, datadir: &Path) -> Result<Vec<String>, Error> {
         let keys = match &self.keyring {
-            KeyringPlace::None => return Ok(Vec::new()),
-            KeyringPlace::InDatadir if self.keyring_plugin => datadir.join("keyring"),
-            KeyringPlace::InDatadir => datadir.join("component_keyring_file.keys"),
-            KeyringPlace::Beside => dir.join("keyring"),
-            KeyringPlace::Path(path) => PathBuf::from(expand(&path.to_string_lossy(), dir)),
+            KeyringLocation::None => return Ok(Vec::new()),
+            KeyringLocation::InDatadir if self.keyring_plugin => datadir.join("keyring"),
+            KeyringLocation::InDatadir => datadir.join("component_keyring_file.keys"),
+            KeyringLocation::Beside => dir.join("keyring"),
+            KeyringLocation::Path(path) => PathBuf::from(expand(&path.to_string_lossy(), dir)),
         };
         if self.keyring_plugin {
             let data = format!("--keyring-file-data={}", keys.display());

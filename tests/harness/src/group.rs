@@ -29,12 +29,12 @@ impl Group {
     #[must_use]
     pub fn member(&self, first: bool, builder: ServerBuilder) -> ServerBuilder {
         let [one, other] = self.ports;
-        let own = if first { one } else { other };
+        let current = if first { one } else { other };
         builder
             .options(["--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--log-bin=binlog", "--report-host=127.0.0.1"])
             .option("--plugin-load-add=group_replication.so")
             .option("--loose-group-replication-group-name=7d3ff1a6-25f5-4f0c-9a8e-5ea1a4700001")
-            .option(format!("--loose-group-replication-local-address=127.0.0.1:{own}"))
+            .option(format!("--loose-group-replication-local-address=127.0.0.1:{current}"))
             .option(format!("--loose-group-replication-group-seeds=127.0.0.1:{one},127.0.0.1:{other}"))
             .option("--loose-group-replication-start-on-boot=OFF")
     }

@@ -96,11 +96,11 @@ impl Kind {
     }
 
     /// Kinds that nothing installs: builds that a variable of the environment names.
-    pub fn builds_of_ones_own() -> impl Iterator<Item = Self> {
-        Self::all().filter(|kind| kind.is_build_of_ones_own())
+    pub fn custom_builds() -> impl Iterator<Item = Self> {
+        Self::all().filter(|kind| kind.is_custom_build())
     }
 
-    fn is_build_of_ones_own(self) -> bool {
+    fn is_custom_build(self) -> bool {
         self.line().is_some_and(|line| line.installed.is_none())
     }
 
@@ -139,7 +139,7 @@ impl Kind {
         let version = version(&daemon).ok_or_else(|| missing(&daemon))?;
         let basedir = self.basedir(&daemon);
         let clients = basedir.join("bin");
-        let borrows = matches!(self, Self::MySql56 | Self::MySql57) || self.is_build_of_ones_own();
+        let borrows = matches!(self, Self::MySql56 | Self::MySql57) || self.is_custom_build();
         let borrowed = borrows.then(|| root(Self::MariaDb1011).join("usr/bin"));
         let client = |clients: &Path| first(clients, &["mariadb", "mysql"]);
         let borrowed = || borrowed.as_deref().and_then(client);
@@ -154,9 +154,9 @@ impl Kind {
     }
 
     fn daemon(self) -> PathBuf {
-        let own = self.line().and_then(|line| line.variable).and_then(env::var_os);
+        let current = self.line().and_then(|line| line.variable).and_then(env::var_os);
         let installed = self.line().and_then(|line| line.installed).unwrap_or_default();
-        own.map_or_else(|| root(self).join(installed), PathBuf::from)
+        current.map_or_else(|| root(self).join(installed), PathBuf::from)
     }
 
     /// The directory above `sbin` or `bin`; 5.6 has its daemon in it.

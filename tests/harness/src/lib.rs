@@ -34,7 +34,7 @@ mod server;
 mod template;
 mod wait;
 
-pub use builder::{KeyringPlace, ServerBuilder};
+pub use builder::{KeyringLocation, ServerBuilder};
 pub use certs::TlsFiles;
 pub use command::{run, script};
 pub use error::Error;

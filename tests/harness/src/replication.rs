@@ -42,9 +42,9 @@ impl Server {
              GRANT REPLICATION SLAVE ON *.* TO '{0}'@'%'",
             how.user, how.password
         ))?;
-        let words = self.words();
+        let dialect = self.dialect();
         let clauses = self.clauses(source, how, first);
-        self.sql(&format!("CHANGE {} TO {clauses}; START {}", words.change, words.thread))?;
+        self.sql(&format!("CHANGE {} TO {clauses}; START {}", dialect.change, dialect.thread))?;
         self.wait_for_threads()
     }
 
@@ -53,10 +53,10 @@ impl Server {
     /// # Errors
     /// [`Error::Replication`] if the applier stops, [`Error::TimedOut`].
     pub fn catch_up_with(&self, source: &Self) -> Result<(), Error> {
-        let status = source.sql(source.words().log_status)?;
+        let status = source.sql(source.dialect().log_status)?;
         let mut fields = status.split('\t');
         let (file, position) = (fields.next().unwrap_or(""), fields.next().unwrap_or(""));
-        let wait = self.words().wait;
+        let wait = self.dialect().wait;
         let limit = limit(SECONDS);
         let seconds = limit.as_secs();
         match self.value(&format!("SELECT {wait}('{file}', {position}, {seconds})"))?.as_str() {
@@ -67,7 +67,7 @@ impl Server {
     }
 
     fn clauses(&self, source: &Self, how: &Replication, first_log: &str) -> String {
-        let prefix = self.words().prefix;
+        let prefix = self.dialect().prefix;
         let mut clauses = vec![
             format!("{prefix}_HOST='127.0.0.1'"),
             format!("{prefix}_PORT={}", source.port()),
@@ -99,7 +99,7 @@ impl Server {
 
     /// Lines `name: value`.
     fn replication_status(&self) -> Result<String, Error> {
-        let query = format!("SHOW {} STATUS", self.words().thread);
+        let query = format!("SHOW {} STATUS", self.dialect().thread);
         let mut client = self.client();
         let output = run(client.args(["--vertical", "--column-names"]), query.as_bytes(), limit(SECONDS))?;
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -110,19 +110,19 @@ impl Server {
         Error::Replication(last_error(&status).unwrap_or("not running").to_owned())
     }
 
-    fn words(&self) -> Words {
+    fn dialect(&self) -> Dialect {
         match self.kind() {
             kind if kind.is_mariadb() => MARIADB,
             // Of before 8.0.23, which MariaDB kept.
             Kind::MySql56 | Kind::MySql57 | Kind::Percona57 => MARIADB,
-            Kind::MySql80 => Words { log_status: MARIADB.log_status, ..MYSQL },
+            Kind::MySql80 => Dialect { log_status: MARIADB.log_status, ..MYSQL },
             _ => MYSQL,
         }
     }
 }
 
 /// The statements that the two dialects spell differently.
-struct Words {
+struct Dialect {
     change: &'static str,
     prefix: &'static str,
     thread: &'static str,
@@ -130,7 +130,7 @@ struct Words {
     wait: &'static str,
 }
 
-const MYSQL: Words = Words {
+const MYSQL: Dialect = Dialect {
     change: "REPLICATION SOURCE",
     prefix: "SOURCE",
     thread: "REPLICA",
@@ -138,7 +138,7 @@ const MYSQL: Words = Words {
     wait: "SOURCE_POS_WAIT",
 };
 
-const MARIADB: Words = Words {
+const MARIADB: Dialect = Dialect {
     change: "MASTER",
     prefix: "MASTER",
     thread: "SLAVE",

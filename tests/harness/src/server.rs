@@ -21,7 +21,7 @@ const START_SECONDS: u64 = 90;
 const STOP_SECONDS: u64 = 90;
 const SQL_SECONDS: u64 = 120;
 /// What a server that is gone had started may go on so long: it ends when it sees that.
-const LAST_WORDS_SECONDS: u64 = 10;
+const EXIT_MESSAGE_SECONDS: u64 = 10;
 
 /// A database server of its own, removed with this value.
 ///
@@ -303,8 +303,8 @@ impl Server {
     /// State transfers run programs by name; the server's own come first.
     fn path(&self) -> String {
         let rest = env::var("PATH").unwrap_or_else(|_| "/usr/sbin:/usr/bin:/sbin:/bin".to_owned());
-        let own = self.programs.iter().map(|directory| format!("{}:", directory.display())).collect::<String>();
-        format!("{own}{}:{rest}", self.binaries.basedir.join("bin").display())
+        let current = self.programs.iter().map(|directory| format!("{}:", directory.display())).collect::<String>();
+        format!("{current}{}:{rest}", self.binaries.basedir.join("bin").display())
     }
 
     fn wait_until_ready(&mut self, seen: usize) -> Result<(), Error> {
@@ -318,17 +318,17 @@ impl Server {
             Ok(Some(ended)) => ended,
             Err(_) => format!("no answer within {} s", limit.as_secs()),
         };
-        self.wait_for_last_words();
+        self.wait_for_exit_message();
         self.kill();
         Err(Error::NotStarted { why, log_tail: self.log_tail(seen) })
     }
 
     /// Of what a server that ended had started.
-    fn wait_for_last_words(&mut self) {
+    fn wait_for_exit_message(&mut self) {
         if let Some(daemon) = &mut self.daemon
             && daemon.ended().is_some()
         {
-            daemon.wait_for_group(limit(LAST_WORDS_SECONDS));
+            daemon.wait_for_group(limit(EXIT_MESSAGE_SECONDS));
         }
     }
 

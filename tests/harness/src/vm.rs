@@ -111,12 +111,12 @@ impl Machine {
         self.disks.get(disk).map(PathBuf::as_path)
     }
 
-    /// Puts a copy of `file` at the absolute path `place` in the machine.
+    /// Puts a copy of `file` at the absolute path `guest_path` in the machine.
     ///
     /// # Errors
     /// It cannot be read, or there is no room.
-    pub fn file(self, file: &Path, place: &str) -> Result<Self, Error> {
-        let target = self.place(place)?;
+    pub fn file(self, file: &Path, guest_path: &str) -> Result<Self, Error> {
+        let target = self.guest_path(guest_path)?;
         fs::copy(file, &target).map_err(Error::file(file))?;
         Ok(self)
     }
@@ -125,12 +125,12 @@ impl Machine {
     ///
     /// # Errors
     /// As [`Self::file`].
-    pub fn program(self, file: &Path, place: &str) -> Result<Self, Error> {
-        let target = self.place(place)?;
+    pub fn program(self, file: &Path, guest_path: &str) -> Result<Self, Error> {
+        let target = self.guest_path(guest_path)?;
         let mut strip = Command::new("strip");
         match run(strip.arg("--strip-all").arg("-o").arg(&target).arg(file), b"", limit(60)) {
             Ok(_) => Ok(self),
-            Err(_) => self.file(file, place),
+            Err(_) => self.file(file, guest_path),
         }
     }
 
@@ -144,10 +144,10 @@ impl Machine {
         let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
         // `NAME => PATH (ADDRESS)`; of the interpreter, if it is not the system's, NAME is the path.
         let named = listed.lines().filter_map(|line| line.split_whitespace().find(|word| word.starts_with('/')));
-        let own = |path: &&str| !["/lib", "/usr/"].iter().any(|system| path.starts_with(system));
-        named.filter(own).map(Path::new).chain([program]).try_fold(self, |machine, file| {
-            let place = file.display().to_string();
-            machine.file(file, &place)
+        let current = |path: &&str| !["/lib", "/usr/"].iter().any(|system| path.starts_with(system));
+        named.filter(current).map(Path::new).chain([program]).try_fold(self, |machine, file| {
+            let guest_path = file.display().to_string();
+            machine.file(file, &guest_path)
         })
     }
 
@@ -155,15 +155,15 @@ impl Machine {
     ///
     /// # Errors
     /// As [`Self::file`].
-    pub fn directory(self, from: &Path, place: &Path) -> Result<Self, Error> {
-        let target = self.place(&place.display().to_string())?;
+    pub fn directory(self, from: &Path, guest_path: &Path) -> Result<Self, Error> {
+        let target = self.guest_path(&guest_path.display().to_string())?;
         let mut copy = Command::new("cp");
         run(copy.args(["-rL", "--preserve=mode", "--"]).arg(from).arg(target), b"", limit(120))?;
         Ok(self)
     }
 
-    fn place(&self, place: &str) -> Result<PathBuf, Error> {
-        let target = self.dir.path().join("job").join(place.trim_start_matches('/'));
+    fn guest_path(&self, guest_path: &str) -> Result<PathBuf, Error> {
+        let target = self.dir.path().join("job").join(guest_path.trim_start_matches('/'));
         let parent = target.parent().unwrap_or(&target);
         fs::create_dir_all(parent).map_err(Error::file(parent))?;
         Ok(target)

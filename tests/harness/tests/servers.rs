@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use harness::certs::{Authority, KeyKind, Profile};
 use harness::galera::Cluster;
-use harness::{KeyringPlace, Kind, Replication, Server, free_port, limit, require, wait_until};
+use harness::{KeyringLocation, Kind, Replication, Server, free_port, limit, require, wait_until};
 
 const MARIADB_KEYS: &str = "1;00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n";
 
@@ -28,15 +28,15 @@ fn starts_answers_and_stops(kind: Kind, version: &str) {
 }
 
 #[test]
-fn builds_of_ones_own_start_answer_and_stop() {
-    for kind in Kind::builds_of_ones_own() {
+fn custom_builds_start_answer_and_stop() {
+    for kind in Kind::custom_builds() {
         starts_answers_and_stops(kind, "");
     }
 }
 
 #[test]
 fn a_build_that_is_missing_is_asked_for_by_its_variable() {
-    for missing in Kind::builds_of_ones_own().filter_map(|kind| kind.locate().err()) {
+    for missing in Kind::custom_builds().filter_map(|kind| kind.locate().err()) {
         let message = missing.to_string();
         assert!(message.contains("set SEALANT_"), "{message}");
     }
@@ -79,7 +79,7 @@ fn mariadb_114_starts_answers_and_stops() {
 }
 
 #[test]
-fn two_servers_run_at_once_with_their_own_identity() {
+fn two_servers_run_at_once_with_two_identities() {
     if require(Kind::MySql97).is_none() {
         return;
     }
@@ -240,9 +240,9 @@ fn mysql_97_encrypts_a_table_with_its_keyring() {
     if require(Kind::MySql97).is_none() {
         return;
     }
-    let places = [KeyringPlace::InDatadir, KeyringPlace::Path("{dir}/elsewhere.keys".into())];
-    for (place, file) in places.into_iter().zip(["data/component_keyring_file.keys", "elsewhere.keys"]) {
-        let server = Server::builder(Kind::MySql97).keyring(place).start().unwrap();
+    let locations = [KeyringLocation::InDatadir, KeyringLocation::Path("{dir}/elsewhere.keys".into())];
+    for (location, file) in locations.into_iter().zip(["data/component_keyring_file.keys", "elsewhere.keys"]) {
+        let server = Server::builder(Kind::MySql97).keyring(location).start().unwrap();
         server.sql("CREATE DATABASE d; CREATE TABLE d.t (a INT) ENCRYPTION='Y'").unwrap();
         assert!(server.dir().join(file).exists());
     }

@@ -164,7 +164,7 @@ pub fn byte_evidence(file: &FileFact) -> Vec<Evidence> {
             let by_event =
                 matches!(log.encryption, BinlogEncryption::MariaDb { .. } | BinlogEncryption::Percona { .. });
             let magic = if by_event { "fe62696e" } else { "fd62696e" };
-            vec![at(0, magic.to_owned(), binary_log_words(&log.encryption))]
+            vec![at(0, magic.to_owned(), binary_log_text(&log.encryption))]
         }
         Content::AriaData { scan } => {
             let clear = scan.counts.clear + scan.counts.mislabelled;
@@ -216,7 +216,7 @@ fn doublewrite_evidence(scan: &DoublewriteScan, at: impl Fn(u64, String, String)
     std::iter::once(at(0, String::new(), counts)).chain(clear).collect()
 }
 
-fn binary_log_words(encryption: &BinlogEncryption) -> String {
+fn binary_log_text(encryption: &BinlogEncryption) -> String {
     match encryption {
         BinlogEncryption::Clear => "log in clear".to_owned(),
         BinlogEncryption::MySql { .. } => "magic fd 62 69 6e: encrypted log".to_owned(),

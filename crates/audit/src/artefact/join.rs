@@ -92,8 +92,8 @@ impl<'a> Join<'a> {
             if let Some(last) = self.artefacts.last_mut() {
                 last.tablespace = Some(space);
                 last.datafile = path.cloned();
-                let place = path.map_or(sql.identity.datadir.as_str(), String::as_str);
-                last.disk = last.disk.or_else(|| self.facts.host.as_ref()?.layer_of(place));
+                let location = path.map_or(sql.identity.datadir.as_str(), String::as_str);
+                last.disk = last.disk.or_else(|| self.facts.host.as_ref()?.layer_of(location));
             }
         }
     }

@@ -25,15 +25,15 @@ pub fn offers_tls(facts: &Facts) -> Seen<Attested<bool>> {
     if let Some(port) = port
         && let Some(offers) = port.offers_tls
     {
-        let words = if offers {
+        let message = if offers {
             "the greeting offers TLS (CLIENT_SSL is set)"
         } else {
             "the greeting offers no TLS (CLIENT_SSL is not set)"
         };
-        return Ok(Attested::new(offers, Grade::Wire, seen_at(&port, words)));
+        return Ok(Attested::new(offers, Grade::Wire, seen_at(&port, message)));
     }
     let sql = facts.sql().map_err(|unseen| facts.wire().err().unwrap_or(unseen))?;
-    own_session(sql).or_else(|| channel_enabled(sql)).or_else(|| have_ssl(sql)).ok_or_else(|| Unseen {
+    our_session(sql).or_else(|| channel_enabled(sql)).or_else(|| have_ssl(sql)).ok_or_else(|| Unseen {
         what: "whether the server offers TLS".to_owned(),
         why: "the port was not probed, and neither performance_schema.tls_channel_status nor have_ssl tells".to_owned(),
         remedy: format!(
@@ -43,7 +43,7 @@ pub fn offers_tls(facts: &Facts) -> Seen<Attested<bool>> {
     })
 }
 
-fn own_session(sql: &SqlFacts) -> Option<Attested<bool>> {
+fn our_session(sql: &SqlFacts) -> Option<Attested<bool>> {
     let tls = sql.session.tls.as_ref()?;
     let observation = format!("this audit's own connection uses {tls}");
     Some(Attested::new(true, Grade::Wire, Evidence::Wire { endpoint: sql.session.endpoint.clone(), observation }))
@@ -79,8 +79,8 @@ pub fn takes_plain_text(facts: &Facts) -> Seen<Attested<bool>> {
     };
     let required = sql.variable_on("require_secure_transport") == Ok(true);
     let declared = sql.variable_evidence("require_secure_transport");
-    let seen = |accepted, words: &str| {
-        Attested::new(accepted, Grade::Wire, plain_evidence(facts, words)).and(declared.clone())
+    let seen = |accepted, message: &str| {
+        Attested::new(accepted, Grade::Wire, plain_evidence(facts, message)).and(declared.clone())
     };
     Ok(match tried {
         Some(PlainLogin::Accepted) => seen(true, "succeeded"),

@@ -75,9 +75,9 @@ fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
 /// Provider options with some of them set anew, or taken away where they have no value; the others stay as they are,
 /// in their order.
 #[must_use]
-pub fn with_options(set: &str, anew: &[(&str, Option<&str>)]) -> String {
-    let stays = |(key, _): &(&str, &str)| !anew.iter().any(|(other, _)| key.eq_ignore_ascii_case(other));
-    let wanted = anew.iter().filter_map(|(key, value)| Some((*key, (*value)?)));
+pub fn with_options(set: &str, renewed: &[(&str, Option<&str>)]) -> String {
+    let stays = |(key, _): &(&str, &str)| !renewed.iter().any(|(other, _)| key.eq_ignore_ascii_case(other));
+    let wanted = renewed.iter().filter_map(|(key, value)| Some((*key, (*value)?)));
     let all: Vec<String> =
         pairs(set).filter(stays).chain(wanted).map(|(key, value)| format!("{key}={value}")).collect();
     all.join(";")
@@ -103,10 +103,10 @@ mod tests {
     }
 
     #[test]
-    fn options_that_are_set_stay_when_others_are_set_anew() {
+    fn options_stay_when_others_are_set() {
         let set = "gcache.size = 8M; Socket.SSL=no;; base_dir=/a b;socket.dynamic=true";
-        let anew = [("socket.ssl", Some("yes")), ("socket.dynamic", None), ("socket.ssl_ca", Some("/ca.pem"))];
-        assert_eq!(with_options(set, &anew), "gcache.size=8M;base_dir=/a b;socket.ssl=yes;socket.ssl_ca=/ca.pem");
+        let renewed = [("socket.ssl", Some("yes")), ("socket.dynamic", None), ("socket.ssl_ca", Some("/ca.pem"))];
+        assert_eq!(with_options(set, &renewed), "gcache.size=8M;base_dir=/a b;socket.ssl=yes;socket.ssl_ca=/ca.pem");
         assert_eq!(with_options("", &[("socket.ssl", Some("yes"))]), "socket.ssl=yes");
     }
 }

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_quoted_and_numbers_are_not() {
+    fn text_is_quoted_and_numbers_are_not() {
         assert!(set_variable(sql(&mariadb()), "innodb_encrypt_tables", "FORCE").to_string().starts_with(
             "SET GLOBAL innodb_encrypt_tables = 'FORCE'; and, to keep it, innodb_encrypt_tables = FORCE under"
         ));

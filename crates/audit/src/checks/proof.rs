@@ -10,7 +10,7 @@ pub(super) fn evidence(file: &Unsound) -> Vec<Evidence> {
     if file.findings.is_empty() {
         return vec![bytes(file, None, format!("{}: `sealant verify` says why", file.verdict.name()))];
     }
-    file.findings.iter().map(|finding| bytes(file, finding.offset, words(file, finding))).collect()
+    file.findings.iter().map(|finding| bytes(file, finding.offset, describe(file, finding))).collect()
 }
 
 fn bytes(file: &Unsound, offset: Option<u64>, meaning: String) -> Evidence {
@@ -18,7 +18,7 @@ fn bytes(file: &Unsound, offset: Option<u64>, meaning: String) -> Evidence {
 }
 
 /// The name of the check in the JSON of `sealant verify`.
-fn words(file: &Unsound, finding: &Finding) -> String {
+fn describe(file: &Unsound, finding: &Finding) -> String {
     let check = serde_json::to_value(finding.check).ok();
     let check = check.as_ref().and_then(|name| name.as_str()).unwrap_or("check").to_owned();
     match finding.unit {

@@ -115,14 +115,14 @@ pub(super) fn same_value(a: &str, b: &str) -> bool {
         "OFF" | "0" | "FALSE" | "NO" => Some(false),
         _ => None,
     };
-    let words = |value: &str| {
-        let mut words: Vec<String> = value.split([',', ':']).map(|word| word.trim().to_ascii_lowercase()).collect();
-        words.sort();
-        words
+    let message = |value: &str| {
+        let mut message: Vec<String> = value.split([',', ':']).map(|word| word.trim().to_ascii_lowercase()).collect();
+        message.sort();
+        message
     };
     match (truth(a), truth(b)) {
         (Some(a), Some(b)) => a == b,
-        _ => words(a) == words(b),
+        _ => message(a) == message(b),
     }
 }
 

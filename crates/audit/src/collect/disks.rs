@@ -22,7 +22,7 @@ pub(crate) struct Disks {
     /// The server's mount table.
     mounts: Mounts,
     /// The audit's own mount table, in which the kernel names backing files and upper directories.
-    own_mounts: Mounts,
+    process_mounts: Mounts,
     /// Whether this host is a virtual machine.
     pub(crate) virtual_machine: bool,
 }
@@ -37,13 +37,13 @@ struct Descent {
 impl Disks {
     /// Reads the mount tables; `pid` is the server's process, if known.
     pub(crate) fn read(host: &Host, pid: Option<i32>) -> Self {
-        let own_mounts = Mounts::read(&host.proc.join("self/mountinfo")).unwrap_or_default();
+        let process_mounts = Mounts::read(&host.proc.join("self/mountinfo")).unwrap_or_default();
         let of_server = pid.and_then(|pid| Mounts::read(&host.of_process(pid, "mountinfo")).ok());
         Self {
             host: host.clone(),
             view: pid.map_or_else(View::ours, |pid| View::of_process(host, pid)),
-            mounts: of_server.unwrap_or_else(|| own_mounts.clone()),
-            own_mounts,
+            mounts: of_server.unwrap_or_else(|| process_mounts.clone()),
+            process_mounts,
             virtual_machine: is_virtual_machine(host),
         }
     }
@@ -91,15 +91,15 @@ impl Disks {
         let layer = if kind == "partition" {
             self.of_device_file(Path::new(&name), &mut Descent::default(), 0)
         } else {
-            self.of_own_path(Path::new(&name), &mut Descent::default(), 0)
+            self.process_path(Path::new(&name), &mut Descent::default(), 0)
         };
         Some(Swap { name, layer })
     }
 
     /// A path in the audit's own view: a backing file, an upper directory, a swap file.
-    fn of_own_path(&self, path: &Path, descent: &mut Descent, depth: u32) -> DiskLayer {
+    fn process_path(&self, path: &Path, descent: &mut Descent, depth: u32) -> DiskLayer {
         let resolved = View::ours().resolve(path);
-        match self.own_mounts.holding(&resolved) {
+        match self.process_mounts.holding(&resolved) {
             Some(mount) if depth < MAX_DEPTH => self.of_mount(mount, descent, depth),
             _ => unknown(&format!("what holds {} is not to be seen", path.display())),
         }
@@ -141,7 +141,7 @@ impl Disks {
     fn of_overlay(&self, mount: &Mount, descent: &mut Descent, depth: u32) -> DiskLayer {
         match mount.option("upperdir") {
             Some(upper) if Path::new(&upper).is_dir() => {
-                self.of_own_path(Path::new(&upper), descent, depth.saturating_add(1))
+                self.process_path(Path::new(&upper), descent, depth.saturating_add(1))
             }
             _ => unknown("overlay file system of a container: run on the container's host, or attest it in a waiver"),
         }
@@ -192,7 +192,7 @@ impl Disks {
             return DiskLayer::Memory;
         }
         if let Some(file) = one_line(&device.join("loop/backing_file")) {
-            return self.of_own_path(Path::new(&file), descent, deeper);
+            return self.process_path(Path::new(&file), descent, deeper);
         }
         let slaves: Vec<PathBuf> =
             sorted_entries(&device.join("slaves")).iter().filter_map(|slave| self.block(slave)).collect();
@@ -346,23 +346,23 @@ mod tests {
         }
 
         /// A block device at `devices/WHERE`, with number and name.
-        fn device(self, place: &str, number: &str) -> Self {
-            let path = self.dir.path().join("sys/devices").join(place);
+        fn device(self, location: &str, number: &str) -> Self {
+            let path = self.dir.path().join("sys/devices").join(location);
             fs::create_dir_all(path.join("slaves")).unwrap();
             symlink(&path, self.dir.path().join("sys/dev/block").join(number)).unwrap();
             symlink(&path, self.dir.path().join("sys/class/block").join(path.file_name().unwrap())).unwrap();
             self
         }
 
-        fn file(self, place: &str, text: &str) -> Self {
-            let path = self.dir.path().join("sys/devices").join(place);
+        fn file(self, location: &str, text: &str) -> Self {
+            let path = self.dir.path().join("sys/devices").join(location);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
             self
         }
 
-        fn partition(self, place: &str, number: &str) -> Self {
-            self.device(place, number).file(&format!("{place}/partition"), "1\n")
+        fn partition(self, location: &str, number: &str) -> Self {
+            self.device(location, number).file(&format!("{location}/partition"), "1\n")
         }
 
         fn slave(self, upper: &str, lower: &str) -> Self {
@@ -372,8 +372,10 @@ mod tests {
             self
         }
 
-        fn dm(self, place: &str, number: &str, uuid: &str, name: &str) -> Self {
-            self.device(place, number).file(&format!("{place}/dm/uuid"), uuid).file(&format!("{place}/dm/name"), name)
+        fn dm(self, location: &str, number: &str, uuid: &str, name: &str) -> Self {
+            self.device(location, number)
+                .file(&format!("{location}/dm/uuid"), uuid)
+                .file(&format!("{location}/dm/name"), name)
         }
 
         fn mount(mut self, number: &str, point: &str, fs_type: &str, source: &str) -> Self {
@@ -510,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn file_systems_without_a_disk_are_told_apart() {
+    fn file_systems_without_a_disk_are_recognised() {
         let machine = Machine::new()
             .mount("0:1", "/tmp", "tmpfs", "tmpfs")
             .mount("0:2", "/net", "nfs4", "nas:/x")

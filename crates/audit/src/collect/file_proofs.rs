@@ -57,15 +57,15 @@ impl FileProofRun<'_> {
             KeyCopies::reject_non_copies(&mut copies, self.found, datadir);
             copies
         });
-        let own = deep.then(|| LoadedStores::load(self.found));
-        match (own, copies) {
-            (Some(own), Some(copies)) if !own.is_usable() => {
+        let current = deep.then(|| LoadedStores::load(self.found));
+        match (current, copies) {
+            (Some(current), Some(copies)) if !current.is_usable() => {
                 let of_copies = self.prove(&copies, false, Depth::EveryPage);
-                let stores = own.stores.into_iter().chain(copies.stores).collect();
+                let stores = current.stores.into_iter().chain(copies.stores).collect();
                 (Some(Proof { stores, ..of_copies.clone() }), Some(of_copies))
             }
-            (own, copies) => (
-                own.map(|own| self.prove(&own, true, Depth::EveryPage)),
+            (current, copies) => (
+                current.map(|current| self.prove(&current, true, Depth::EveryPage)),
                 copies.map(|copies| self.prove(&copies, false, self.enough())),
             ),
         }
@@ -77,7 +77,7 @@ impl FileProofRun<'_> {
         if self.files.iter().any(newer) { Depth::EveryPage } else { Depth::FirstPages }
     }
 
-    fn prove(&self, opened: &LoadedStores, own: bool, depth: Depth) -> Proof {
+    fn prove(&self, opened: &LoadedStores, current: bool, depth: Depth) -> Proof {
         let at = Timestamp::now();
         let targets: BTreeMap<PathBuf, &FileFact> = self
             .files
@@ -87,7 +87,7 @@ impl FileProofRun<'_> {
             .collect();
         let mut results = self.run(targets.keys().cloned().collect(), opened, depth);
         if self.live {
-            self.reread_suspects(&mut results, opened, own, depth);
+            self.reread_suspects(&mut results, opened, current, depth);
         }
         let mut proof = Proof {
             at,
@@ -140,14 +140,14 @@ impl FileProofRun<'_> {
     }
 
     /// Reads the few suspicious files again, with the current keys.
-    fn reread_suspects(&self, results: &mut Results, opened: &LoadedStores, own: bool, depth: Depth) {
+    fn reread_suspects(&self, results: &mut Results, opened: &LoadedStores, current: bool, depth: Depth) {
         let suspects: Vec<PathBuf> =
             results.files.iter().filter(|file| is_suspect(file)).map(|file| file.path.clone()).collect();
         if suspects.is_empty() || suspects.len() > MAX_FILES {
             return;
         }
         std::thread::sleep(PAUSE);
-        let fresh = own.then(|| LoadedStores::load(self.found)).filter(LoadedStores::is_usable);
+        let fresh = current.then(|| LoadedStores::load(self.found)).filter(LoadedStores::is_usable);
         let again = self.run(suspects.clone(), fresh.as_ref().unwrap_or(opened), depth);
         results.files.retain(|file| !suspects.contains(&file.path));
         results.files.extend(again.files);
@@ -177,18 +177,19 @@ fn is_locked(file: &FileResult) -> bool {
 /// name.
 fn may_hold_pages(file: &FileFact) -> bool {
     use Role::{BinaryLog, Data, Doublewrite, ExternalData, Redo, RelayLog, Undo};
-    let own = matches!(file.role, Data | Redo | Undo | Doublewrite | BinaryLog | RelayLog | ExternalData);
-    own && match &file.content {
-        Content::Tablespace { .. }
-        | Content::UnidentifiedTablespace { .. }
-        | Content::Redo { .. }
-        | Content::Doublewrite { .. }
-        | Content::BinaryLog { .. }
-        | Content::AriaData { .. }
-        | Content::AriaIndex { .. } => true,
-        Content::Unreadable { .. } | Content::Unknown { .. } => is_named_so(file.base_name()),
-        _ => false,
-    }
+    let current = matches!(file.role, Data | Redo | Undo | Doublewrite | BinaryLog | RelayLog | ExternalData);
+    current
+        && match &file.content {
+            Content::Tablespace { .. }
+            | Content::UnidentifiedTablespace { .. }
+            | Content::Redo { .. }
+            | Content::Doublewrite { .. }
+            | Content::BinaryLog { .. }
+            | Content::AriaData { .. }
+            | Content::AriaIndex { .. } => true,
+            Content::Unreadable { .. } | Content::Unknown { .. } => is_named_so(file.base_name()),
+            _ => false,
+        }
 }
 
 fn is_named_so(name: &str) -> bool {
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_page_is_listed_with_its_place() {
+    fn a_damaged_page_is_listed_with_its_number() {
         let mut table = encrypted();
         table[4 * PAGE + 5000] ^= 4;
         let proof = proven(&table, Some(&keyring()), None).proof.unwrap();
@@ -300,7 +301,7 @@ mod tests {
         assert_eq!(files.proof.unwrap().count(Verdict::Ok), 1);
         let copy = files.copy_proof.unwrap();
         assert_eq!((copy.locked, copy.count(Verdict::MissingKey), copy.every_page), (1, 1, false));
-        assert!(copy.unsound[0].key_words().starts_with("INNODBKey-"), "{copy:?}");
+        assert!(copy.unsound[0].key_text().starts_with("INNODBKey-"), "{copy:?}");
 
         let files = proven(&encrypted(), None, Some(&keyring()));
         let (proof, copy) = (files.proof.unwrap(), files.copy_proof.unwrap());

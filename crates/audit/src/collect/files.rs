@@ -37,7 +37,7 @@ const QUEUE: usize = 256;
 /// Parameters of a walk.
 pub(super) struct Walk<'a> {
     pub(super) view: &'a View,
-    pub(super) places: &'a [ScanRoot],
+    pub(super) scan_roots: &'a [ScanRoot],
     /// Whether every page and block is read.
     pub(super) deep: bool,
     /// The server's user: only its files in a shared temporary directory count.
@@ -86,7 +86,7 @@ pub(super) fn walk(walk: &Walk<'_>) -> Found {
         }
         drop(results);
         let mut lister = Lister { walk, jobs, done, seen: BTreeSet::new(), found: &mut found, bytes: &bytes };
-        walk.places.iter().for_each(|place| lister.place(place));
+        walk.scan_roots.iter().for_each(|scan_root| lister.scan_root(scan_root));
         lister.finish();
     });
     found.bytes_read = bytes.into_inner();
@@ -110,60 +110,64 @@ struct Lister<'a> {
 }
 
 impl Lister<'_> {
-    fn place(&mut self, place: &ScanRoot) {
-        let outcome = match place.extent {
-            Extent::File => self.single(place),
+    fn scan_root(&mut self, scan_root: &ScanRoot) {
+        let outcome = match scan_root.extent {
+            Extent::File => self.single(scan_root),
             // Already walked as part of another tree.
-            _ if self.covered(place) => Ok(()),
-            _ => self.open(place).and_then(|dir| self.directory(place, &Arc::new(dir), Path::new(""), 0)),
+            _ if self.covered(scan_root) => Ok(()),
+            _ => self.open(scan_root).and_then(|dir| self.directory(scan_root, &Arc::new(dir), Path::new(""), 0)),
         };
         // A log that was never enabled has no file; a missing key file is an error.
         let missing = outcome.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-        if missing && place.extent == Extent::File && place.role != Role::Key {
+        if missing && scan_root.extent == Extent::File && scan_root.role != Role::Key {
             return;
         }
         let error = outcome.err().map(|error| error.to_string());
-        let root = Root { path: text(&place.path), role: place.role, via: place.via.clone(), error, missing };
+        let root =
+            Root { path: text(&scan_root.path), role: scan_root.role, via: scan_root.via.clone(), error, missing };
         self.found.roots.push(root);
     }
 
-    fn covered(&self, place: &ScanRoot) -> bool {
-        let is_this = |other: &&ScanRoot| std::ptr::eq::<ScanRoot>(*other, place);
-        let before = self.walk.places.iter().take_while(|other| !is_this(other));
-        before.into_iter().any(|other| other.extent == Extent::Tree && place.path.starts_with(&other.path))
+    fn covered(&self, scan_root: &ScanRoot) -> bool {
+        let is_this = |other: &&ScanRoot| std::ptr::eq::<ScanRoot>(*other, scan_root);
+        let before = self.walk.scan_roots.iter().take_while(|other| !is_this(other));
+        before.into_iter().any(|other| other.extent == Extent::Tree && scan_root.path.starts_with(&other.path))
     }
 
-    fn open(&self, place: &ScanRoot) -> io::Result<OwnedFd> {
-        self.walk.view.open_dir(place.directory())
+    fn open(&self, scan_root: &ScanRoot) -> io::Result<OwnedFd> {
+        self.walk.view.open_dir(scan_root.directory())
     }
 
-    fn single(&mut self, place: &ScanRoot) -> io::Result<()> {
-        if self.seen.contains(&place.path) {
+    fn single(&mut self, scan_root: &ScanRoot) -> io::Result<()> {
+        if self.seen.contains(&scan_root.path) {
             return Ok(());
         }
         // A link to a certificate or log is intended by the operator.
-        let resolved = self.walk.view.resolve(&place.path);
+        let resolved = self.walk.view.resolve(&scan_root.path);
         let (Some(parent), Some(name)) = (resolved.parent(), resolved.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
         let dir = Arc::new(self.walk.view.open_dir(parent)?);
         let stat = statat(&*dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
         if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
-            return self.directory(place, &Arc::new(self.walk.view.open_dir(&resolved)?), Path::new(""), MAX_DEPTH);
+            return self.directory(scan_root, &Arc::new(self.walk.view.open_dir(&resolved)?), Path::new(""), MAX_DEPTH);
         }
-        let below = place.path.file_name().map(PathBuf::from).unwrap_or_default();
-        self.hand_out(place, &dir, name.to_owned(), place.path.clone(), below, stat);
+        let below = scan_root.path.file_name().map(PathBuf::from).unwrap_or_default();
+        self.hand_out(scan_root, &dir, name.to_owned(), scan_root.path.clone(), below, stat);
         Ok(())
     }
 
-    fn directory(&mut self, place: &ScanRoot, dir: &Arc<OwnedFd>, below: &Path, depth: u32) -> io::Result<()> {
+    fn directory(&mut self, scan_root: &ScanRoot, dir: &Arc<OwnedFd>, below: &Path, depth: u32) -> io::Result<()> {
         let stat = rustix::fs::fstat(&**dir)?;
         let device = stat.st_dev;
-        let path =
-            if below.as_os_str().is_empty() { place.directory().to_owned() } else { place.directory().join(below) };
+        let path = if below.as_os_str().is_empty() {
+            scan_root.directory().to_owned()
+        } else {
+            scan_root.directory().join(below)
+        };
         self.found.directories.push(DirectoryFact {
             path: text(&path),
-            role: place.role,
+            role: scan_root.role,
             mode: stat.st_mode & 0o7777,
             uid: stat.st_uid,
             gid: stat.st_gid,
@@ -177,24 +181,36 @@ impl Lister<'_> {
         }
         entries.sort();
         for name in entries {
-            self.entry(place, dir, below.join(&name), name, device, depth);
+            self.entry(scan_root, dir, below.join(&name), name, device, depth);
         }
         Ok(())
     }
 
-    fn entry(&mut self, place: &ScanRoot, dir: &Arc<OwnedFd>, below: PathBuf, name: OsString, device: u64, depth: u32) {
-        let path = if place.extent == Extent::File { place.path.join(&below) } else { place.directory().join(&below) };
-        if !place.claims(&path) && place.extent != Extent::File {
+    fn entry(
+        &mut self,
+        scan_root: &ScanRoot,
+        dir: &Arc<OwnedFd>,
+        below: PathBuf,
+        name: OsString,
+        device: u64,
+        depth: u32,
+    ) {
+        let path = if scan_root.extent == Extent::File {
+            scan_root.path.join(&below)
+        } else {
+            scan_root.directory().join(&below)
+        };
+        if !scan_root.claims(&path) && scan_root.extent != Extent::File {
             return;
         }
         // A file that was removed since the listing does not count.
         let Ok(stat) = statat(&**dir, &name, AtFlags::SYMLINK_NOFOLLOW) else { return };
         let others = self.walk.server_uid.is_some_and(|uid| uid != stat.st_uid);
-        if matches!(place.extent, Extent::OwnPrefixes(_)) && (others || self.walk.server_uid.is_none()) {
+        if matches!(scan_root.extent, Extent::ServerPrefixes(_)) && (others || self.walk.server_uid.is_none()) {
             return;
         }
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
-            self.hand_out(place, dir, name, path, below, stat);
+            self.hand_out(scan_root, dir, name, path, below, stat);
             return;
         }
         if depth >= MAX_DEPTH {
@@ -202,27 +218,28 @@ impl Lister<'_> {
             return;
         }
         if stat.st_dev != device {
-            self.found.mounts.push((path.clone(), place.role));
+            self.found.mounts.push((path.clone(), scan_root.role));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let opened = openat(&**dir, &name, flags, Mode::empty()).map_err(io::Error::from);
-        let walked = opened.and_then(|inner| self.directory(place, &Arc::new(inner), &below, depth.saturating_add(1)));
+        let walked =
+            opened.and_then(|inner| self.directory(scan_root, &Arc::new(inner), &below, depth.saturating_add(1)));
         if let Err(error) = walked {
-            self.unreadable_directory(place, &path, &error);
+            self.unreadable_directory(scan_root, &path, &error);
         }
     }
 
-    fn unreadable_directory(&mut self, place: &ScanRoot, path: &Path, error: &io::Error) {
+    fn unreadable_directory(&mut self, scan_root: &ScanRoot, path: &Path, error: &io::Error) {
         if error.kind() != io::ErrorKind::NotFound {
-            let via = format!("directory in {}", place.via);
+            let via = format!("directory in {}", scan_root.via);
             let error = Some(error.to_string());
-            self.found.roots.push(Root { path: text(path), role: place.role, via, error, missing: false });
+            self.found.roots.push(Root { path: text(path), role: scan_root.role, via, error, missing: false });
         }
     }
 
     fn hand_out(
         &mut self,
-        place: &ScanRoot,
+        scan_root: &ScanRoot,
         dir: &Arc<OwnedFd>,
         name: OsString,
         path: PathBuf,
@@ -237,13 +254,13 @@ impl Lister<'_> {
         }
         // A link that a variable names is read when that variable is processed.
         let link = FileType::from_raw_mode(stat.st_mode) == FileType::Symlink;
-        if link && place.extent != Extent::File && self.is_named(&path) {
+        if link && scan_root.extent != Extent::File && self.is_named(&path) {
             return;
         }
         if !self.seen.insert(path.clone()) {
             return;
         }
-        let claim = self.claim(place, &path);
+        let claim = self.claim(scan_root, &path);
         let (role, log) = (claim.role, claim.log);
         // Readers end after this sender is dropped.
         let _ = self.jobs.send(Job { dir: Arc::clone(dir), name, path, below, role, log, stat });
@@ -251,17 +268,18 @@ impl Lister<'_> {
     }
 
     fn is_named(&self, path: &Path) -> bool {
-        self.walk.places.iter().any(|place| place.extent == Extent::File && place.path == path)
+        self.walk.scan_roots.iter().any(|scan_root| scan_root.extent == Extent::File && scan_root.path == path)
     }
 
     /// The most specific root for a file: one for the file itself, then one by name prefix, then the tree.
     fn claim<'p>(&'p self, found_in: &'p ScanRoot, path: &Path) -> &'p ScanRoot {
-        let rank = |place: &&ScanRoot| match place.extent {
+        let rank = |scan_root: &&ScanRoot| match scan_root.extent {
             Extent::File => 0,
-            Extent::Prefixes(_) | Extent::OwnPrefixes(_) => 1,
+            Extent::Prefixes(_) | Extent::ServerPrefixes(_) => 1,
             Extent::Tree => 2,
         };
-        let claiming = self.walk.places.iter().filter(|place| place.extent != Extent::Tree && place.claims(path));
+        let claiming =
+            self.walk.scan_roots.iter().filter(|scan_root| scan_root.extent != Extent::Tree && scan_root.claims(path));
         claiming.min_by_key(rank).unwrap_or(found_in)
     }
 
@@ -346,7 +364,7 @@ fn content_of(job: &Job, reading: &Reading, bytes: &AtomicU64) -> Option<Content
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         // The name may belong to a pipe by now.
-        Err(error) if NotRegular::of(&error).is_some() => return Some(Content::Special),
+        Err(error) if NotRegular::in_error(&error).is_some() => return Some(Content::Special),
         Err(error) => return Some(Content::Unreadable { why: error.to_string() }),
     };
     let stat = rustix::fs::fstat(&file).ok()?;
@@ -429,16 +447,16 @@ fn continue_system_tablespace(view: &View, files: &mut [FileFact], deep: bool) {
     }
 }
 
-/// Reads unidentified tablespaces again, until `patience` is used up: the first page of a new one is written shortly
+/// Reads unidentified tablespaces again, until `settle_time` is used up: the first page of a new one is written shortly
 /// after its file is created.
-pub(super) fn settle(walk: &Walk<'_>, found: &mut Found, now: i64, patience: Duration) {
+pub(super) fn settle(walk: &Walk<'_>, found: &mut Found, now: i64, settle_time: Duration) {
     const STEP: Duration = Duration::from_millis(250);
     const NEW_SECONDS: i64 = 60;
     let fresh = |file: &FileFact| {
         let unidentified = matches!(file.content, Content::UnidentifiedTablespace { .. });
         unidentified && file.size_bytes > 0 && now.saturating_sub(file.modified) < NEW_SECONDS
     };
-    let mut left = patience;
+    let mut left = settle_time;
     while found.files.iter().any(fresh) && !left.is_zero() {
         std::thread::sleep(STEP);
         left = left.saturating_sub(STEP);
@@ -499,10 +517,10 @@ mod tests {
 
     fn walked(dir: &Path) -> Found {
         let limits = Limits::default();
-        let places = roots::of_directory(dir, Role::Data);
+        let scan_roots = roots::of_directory(dir, Role::Data);
         walk(&Walk {
             view: &View::ours(),
-            places: &places,
+            scan_roots: &scan_roots,
             deep: false,
             server_uid: None,
             limits: &limits,
@@ -550,24 +568,24 @@ mod tests {
     }
 
     #[test]
-    fn places_by_name_decide_the_role() {
+    fn directories_by_name_decide_the_role() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("slow.log"), "hello\n").unwrap();
         fs::write(dir.path().join("bin.000001"), b"\xfebin").unwrap();
-        let mut places = roots::of_directory(dir.path(), Role::Data);
-        let base = places[0].clone();
-        places.push(ScanRoot {
+        let mut scan_roots = roots::of_directory(dir.path(), Role::Data);
+        let base = scan_roots[0].clone();
+        scan_roots.push(ScanRoot {
             path: dir.path().join("slow.log"),
             role: Role::Log,
             log: Some("slow"),
             extent: Extent::File,
             ..base.clone()
         });
-        places.push(ScanRoot { role: Role::BinaryLog, extent: Extent::Prefixes(vec!["bin.".to_owned()]), ..base });
+        scan_roots.push(ScanRoot { role: Role::BinaryLog, extent: Extent::Prefixes(vec!["bin.".to_owned()]), ..base });
         let limits = Limits::default();
         let found = walk(&Walk {
             view: &View::ours(),
-            places: &places,
+            scan_roots: &scan_roots,
             deep: false,
             server_uid: None,
             limits: &limits,

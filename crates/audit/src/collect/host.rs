@@ -14,7 +14,7 @@ use super::roots::{Extent, ScanRoot};
 use super::secret::without_secrets;
 use super::view::{Host, View};
 use crate::facts::files::FileFact;
-use crate::facts::host::{CrypttabEntry, HostFacts, PathOnDisk, Process, Role, SecretPlace};
+use crate::facts::host::{CrypttabEntry, HostFacts, PathOnDisk, Process, Role, SecretLocation};
 use crate::facts::sql::SqlFacts;
 
 /// Maximum size of a history file that is searched.
@@ -27,7 +27,7 @@ pub(super) struct HostSources<'a> {
     pub(super) process: Option<Process>,
     pub(super) sql: Option<&'a SqlFacts>,
     pub(super) datadir: &'a Path,
-    pub(super) places: &'a [ScanRoot],
+    pub(super) scan_roots: &'a [ScanRoot],
     /// The files that were found: for key files, and for directories outside the roots.
     pub(super) files: &'a [FileFact],
     /// Directories on another device than their root.
@@ -73,7 +73,7 @@ pub(super) fn collect(sources: HostSources<'_>) -> HostFacts {
 }
 
 fn paths(sources: &HostSources<'_>, disks: &Disks) -> Vec<PathOnDisk> {
-    let mut wanted = wanted(sources.view, sources.places);
+    let mut wanted = wanted(sources.view, sources.scan_roots);
     let external = sources.files.iter().filter(|file| file.role == Role::ExternalData);
     for parent in external.filter_map(|file| Path::new(&file.path).parent()) {
         wanted.entry((parent.to_owned(), Role::ExternalData)).or_insert_with(|| "data file".to_owned());
@@ -85,19 +85,21 @@ fn paths(sources: &HostSources<'_>, disks: &Disks) -> Vec<PathOnDisk> {
 }
 
 /// The paths whose disks count, and the variable that names each.
-pub(super) fn wanted(view: &View, places: &[ScanRoot]) -> BTreeMap<(PathBuf, Role), String> {
+pub(super) fn wanted(view: &View, scan_roots: &[ScanRoot]) -> BTreeMap<(PathBuf, Role), String> {
     let mut wanted: BTreeMap<(PathBuf, Role), String> = BTreeMap::new();
-    let configures =
-        |place: &&ScanRoot| place.path.extension().is_some_and(|end| end == "cnf" || end == "my" || end == "conf");
-    let matters = |place: &&ScanRoot| place.role != Role::Tls && !(place.role == Role::Key && configures(place));
-    for place in places.iter().filter(matters) {
+    let configures = |scan_root: &&ScanRoot| {
+        scan_root.path.extension().is_some_and(|end| end == "cnf" || end == "my" || end == "conf")
+    };
+    let matters =
+        |scan_root: &&ScanRoot| scan_root.role != Role::Tls && !(scan_root.role == Role::Key && configures(scan_root));
+    for scan_root in scan_roots.iter().filter(matters) {
         // A single file counts with its directory; a key file for itself, to compare devices.
-        let path = match place.extent {
-            Extent::File if place.role != Role::Key => place.directory(),
-            _ => &place.path,
+        let path = match scan_root.extent {
+            Extent::File if scan_root.role != Role::Key => scan_root.directory(),
+            _ => &scan_root.path,
         };
         if view.stat(path).is_ok() {
-            wanted.entry((path.to_owned(), place.role)).or_insert_with(|| place.via.clone());
+            wanted.entry((path.to_owned(), scan_root.role)).or_insert_with(|| scan_root.via.clone());
         }
     }
     wanted
@@ -117,7 +119,7 @@ fn homes(view: &View) -> Vec<PathBuf> {
 }
 
 /// `MYSQL_PWD` in environments and passwords in arguments, of accessible processes.
-fn secrets_of_processes(host: &Host, unseen: &mut Vec<String>) -> Vec<SecretPlace> {
+fn secrets_of_processes(host: &Host, unseen: &mut Vec<String>) -> Vec<SecretLocation> {
     let mut found = Vec::new();
     for pid in process::pids(host) {
         let arguments = process::command_line(host, pid);
@@ -131,10 +133,14 @@ fn secrets_of_processes(host: &Host, unseen: &mut Vec<String>) -> Vec<SecretPlac
         let program = program.trim_end_matches(':').to_owned();
         let place = format!("process {pid} ({program})");
         if has_password_variable(host, pid, unseen) {
-            found.push(SecretPlace { place: place.clone(), kind: "MYSQL_PWD in environment".to_owned(), mode: None });
+            found.push(SecretLocation {
+                place: place.clone(),
+                kind: "MYSQL_PWD in environment".to_owned(),
+                mode: None,
+            });
         }
         if is_database_program(&program) && without_secrets(&arguments).1 {
-            found.push(SecretPlace { place, kind: "password on command line".to_owned(), mode: None });
+            found.push(SecretLocation { place, kind: "password on command line".to_owned(), mode: None });
         }
     }
     found
@@ -179,7 +185,7 @@ fn note(unseen: &mut Vec<String>, path: &Path, error: &std::io::Error) {
     }
 }
 
-fn secrets_in_home(view: &View, home: &Path, unseen: &mut Vec<String>) -> Vec<SecretPlace> {
+fn secrets_in_home(view: &View, home: &Path, unseen: &mut Vec<String>) -> Vec<SecretLocation> {
     let mut found = Vec::new();
     if let Err(error) = view.open_dir(home) {
         note(unseen, home, &error);
@@ -205,15 +211,15 @@ fn secrets_in_home(view: &View, home: &Path, unseen: &mut Vec<String>) -> Vec<Se
     found
 }
 
-fn place(view: &View, path: &Path, kind: &str) -> SecretPlace {
+fn place(view: &View, path: &Path, kind: &str) -> SecretLocation {
     let mode = view.stat(path).ok().map(|stat| stat.st_mode & 0o7777);
-    SecretPlace { place: path.to_string_lossy().into_owned(), kind: kind.to_owned(), mode }
+    SecretLocation { place: path.to_string_lossy().into_owned(), kind: kind.to_owned(), mode }
 }
 
 /// Whether statements in a history set a password. Clients omit most of them, but not all, and older clients none. The
 /// line editor may write a space as `\040`.
 fn shows_password(history: &str) -> bool {
-    let words = [
+    let message = [
         "IDENTIFIED BY '",
         "IDENTIFIED BY \"",
         "PASSWORD('",
@@ -225,7 +231,7 @@ fn shows_password(history: &str) -> bool {
     history.lines().any(|line| {
         let line = line.replace("\\040", " ").to_ascii_uppercase();
         let quoted = line.contains('\'') || line.contains('"');
-        quoted && words.iter().any(|word| line.contains(word)) && !line.contains("IDENTIFIED WITH 'AUTH_SOCKET'")
+        quoted && message.iter().any(|word| line.contains(word)) && !line.contains("IDENTIFIED WITH 'AUTH_SOCKET'")
     })
 }
 
@@ -268,10 +274,10 @@ mod tests {
     fn secrets_of_processes_are_seen_and_not_kept() {
         let dir = tempfile::tempdir().unwrap();
         let add = |pid: &str, cmdline: &str, environ: &str| {
-            let own = dir.path().join(pid);
-            fs::create_dir_all(&own).unwrap();
-            fs::write(own.join("cmdline"), cmdline).unwrap();
-            fs::write(own.join("environ"), environ).unwrap();
+            let current = dir.path().join(pid);
+            fs::create_dir_all(&current).unwrap();
+            fs::write(current.join("cmdline"), cmdline).unwrap();
+            fs::write(current.join("environ"), environ).unwrap();
         };
         add("10", "/usr/bin/mysql\0-phunter2\0", "HOME=/root\0");
         add("11", "/usr/bin/ssh\0-p2222\0", "");
@@ -279,8 +285,8 @@ mod tests {
         add("13", "mysqldump\0--password=xxxxxxx\0", "");
         let host = Host { proc: dir.path().to_owned(), sys: dir.path().to_owned() };
         let found = secrets_of_processes(&host, &mut Vec::new());
-        let places: Vec<&str> = found.iter().map(|secret| secret.place.as_str()).collect();
-        assert_eq!(places, ["process 10 (mysql)", "process 12 (backup.sh)"]);
+        let locations: Vec<&str> = found.iter().map(|secret| secret.place.as_str()).collect();
+        assert_eq!(locations, ["process 10 (mysql)", "process 12 (backup.sh)"]);
         assert!(!format!("{found:?}").contains("hunter2"));
     }
 

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use ::luks::{Circumstances, Code};
+use ::luks::{Code, DeviceInfo};
 
 use super::view::Host;
 use crate::facts::host::{LuksDisk, LuksFinding};
@@ -57,7 +57,7 @@ fn judge(device: &Path, disk: &Path) -> Result<Vec<LuksFinding>, String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", device.display());
     let file = File::open(device).map_err(|error| failed(&error))?;
     let number = |name: &str| line(&disk.join(name))?.parse().ok();
-    let circumstances = Circumstances {
+    let info = DeviceInfo {
         // The kernel counts in units of 512 bytes.
         device_bytes: number("size").map(|sectors: u64| sectors.saturating_mul(512)),
         physical_block_bytes: number("queue/physical_block_size")
@@ -65,7 +65,7 @@ fn judge(device: &Path, disk: &Path) -> Result<Vec<LuksFinding>, String> {
             .and_then(|bytes| u32::try_from(bytes).ok()),
         whole_device: true,
     };
-    let report = ::luks::audit(&file, &circumstances, None).map_err(|error| failed(&error))?;
+    let report = ::luks::audit(&file, &info, None).map_err(|error| failed(&error))?;
     if report.findings.iter().any(|finding| finding.code == Code::NotLuks) {
         return Err(format!("{}: no header there; it lies on another device", device.display()));
     }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_that_cannot_be_read_and_a_header_elsewhere_are_unseen() {
+    fn an_unreadable_disk_and_a_detached_header_are_unseen() {
         assert!(machine(false, None)[0].unseen.as_ref().unwrap().contains("No such file"));
         assert!(machine(false, Some(&[0; 4096]))[0].unseen.as_ref().unwrap().contains("another device"));
     }

@@ -80,7 +80,7 @@ pub struct Limits {
     /// Number of reading threads.
     pub readers: usize,
     /// How long to wait for the first pages of new tablespaces.
-    pub patience: Duration,
+    pub settle_time: Duration,
     /// Limits of a probe of a listener.
     pub probe: ProbeLimits,
 }
@@ -91,7 +91,7 @@ impl Default for Limits {
             special_bytes: 1 << 30,
             files: 2_000_000,
             readers: 2,
-            patience: Duration::from_millis(1500),
+            settle_time: Duration::from_millis(1500),
             probe: ProbeLimits::default(),
         }
     }
@@ -188,9 +188,9 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
     facts.scope = Scope { sql: true, deep: options.deep, ..Scope::default() };
     let host = Host::this();
     let seen = locate(&host, options, &answers);
-    let places = seen.as_ref().map(|seen| places(&host, options, &answers.sql, seen)).unwrap_or_default();
+    let scan_roots = seen.as_ref().map(|seen| scan_roots(&host, options, &answers.sql, seen)).unwrap_or_default();
     let found = match &seen {
-        Ok(seen) if options.files => Some(read_files(&host, options, &answers.sql, seen, &places, copies)),
+        Ok(seen) if options.files => Some(read_files(&host, options, &answers.sql, seen, &scan_roots, copies)),
         _ => None,
     };
     facts.register = options.state_dir.as_deref().map(|state_dir| {
@@ -213,7 +213,7 @@ pub fn live(options: &LiveOptions<'_>) -> Result<Facts, Error> {
                     process: seen.process.clone(),
                     sql: Some(&answers.sql),
                     datadir: &seen.datadir,
-                    places: &places,
+                    scan_roots: &scan_roots,
                     files: read,
                     mounts: found.map_or(&[], |found| &found.mounts),
                     option_files: &options.option_files,
@@ -268,11 +268,11 @@ pub fn offline(dir: &Path, options: &OfflineOptions<'_>) -> Result<Facts, Error>
     facts.client_names.clone_from(&options.client_names);
     facts.scope = Scope { files: true, deep: options.deep, ..Scope::default() };
     let role = if options.backup { Role::Backup } else { Role::Data };
-    let mut places = roots::of_directory(&absolute, role);
-    places.extend(roots::of_backups(&options.backup_dirs));
+    let mut scan_roots = roots::of_directory(&absolute, role);
+    scan_roots.extend(roots::of_backups(&options.backup_dirs));
     let found = files::walk(&Walk {
         view: &view,
-        places: &places,
+        scan_roots: &scan_roots,
         deep: options.deep,
         server_uid: None,
         limits: &options.limits,
@@ -403,16 +403,16 @@ fn given_datadir(
 }
 
 /// The directories and files of the server: named by its variables, and next to its program.
-fn places(host: &Host, options: &LiveOptions<'_>, sql: &SqlFacts, seen: &Seen) -> Vec<roots::ScanRoot> {
+fn scan_roots(host: &Host, options: &LiveOptions<'_>, sql: &SqlFacts, seen: &Seen) -> Vec<roots::ScanRoot> {
     let program =
         seen.process.as_ref().and_then(|process| std::fs::read_link(host.of_process(process.pid, "exe")).ok());
-    let mut places = roots::of_server(sql, &seen.datadir, &options.backup_dirs);
-    places.extend(
+    let mut scan_roots = roots::of_server(sql, &seen.datadir, &options.backup_dirs);
+    scan_roots.extend(
         roots::key_configurations(sql, &seen.datadir, program.as_deref())
             .into_iter()
-            .filter(|place| seen.view.stat(&place.path).is_ok()),
+            .filter(|scan_root| seen.view.stat(&scan_root.path).is_ok()),
     );
-    places
+    scan_roots
 }
 
 fn read_files(
@@ -420,14 +420,14 @@ fn read_files(
     options: &LiveOptions<'_>,
     sql: &SqlFacts,
     seen: &Seen,
-    places: &[roots::ScanRoot],
+    scan_roots: &[roots::ScanRoot],
     copies: Option<LoadedStores>,
 ) -> (FileFacts, Found) {
     let server_uid = seen.process.as_ref().map(|process| process.uid);
     let owner = || seen.view.stat(&seen.datadir).ok().map(|stat| stat.st_uid);
     let walk = Walk {
         view: &seen.view,
-        places,
+        scan_roots,
         deep: options.deep,
         server_uid: server_uid.or_else(owner),
         limits: &options.limits,
@@ -436,7 +436,7 @@ fn read_files(
     let mut found = files::walk(&walk);
     let external = files::named(&walk, &external_files(sql, seen, &found.files));
     found.files.extend(external);
-    files::settle(&walk, &mut found, Timestamp::now().as_second(), options.limits.patience);
+    files::settle(&walk, &mut found, Timestamp::now().as_second(), options.limits.settle_time);
     found.files.sort_by(|a, b| a.path.cmp(&b.path));
     let key_file = page_proofs::KeyFileSettings::by(sql, &seen.view, &seen.datadir);
     let live_stores = live_stores(sql, &seen.datadir);

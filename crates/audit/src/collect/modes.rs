@@ -28,8 +28,8 @@ pub(super) fn collect(sources: &HostSources<'_>, option_files: &[PathBuf]) -> Ve
     if let Some(sql) = sources.sql {
         of_variables(view, sql, sources.datadir, &mut wanted);
     }
-    for place in sources.places.iter().filter(|place| !matches!(place.role, Role::Key | Role::Tls)) {
-        wanted.push((place.directory().to_owned(), "directory", place.via.clone()));
+    for scan_root in sources.scan_roots.iter().filter(|scan_root| !matches!(scan_root.role, Role::Key | Role::Tls)) {
+        wanted.push((scan_root.directory().to_owned(), "directory", scan_root.via.clone()));
     }
     for file in sources.files {
         if let Some(what) = private(file) {
@@ -153,7 +153,7 @@ mod tests {
             process: None,
             sql: made.0.sql.as_ref(),
             datadir: dir.path(),
-            places: &roots::of_directory(dir.path(), Role::Data),
+            scan_roots: &roots::of_directory(dir.path(), Role::Data),
             files: &[],
             mounts: &[],
             option_files: &[],

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use server::option_file::{Entries, OptionFileArguments, Value, Warning};
 
 use super::view::View;
-use crate::facts::host::{OptionEntry, SecretPlace};
+use crate::facts::host::{OptionEntry, SecretLocation};
 
 /// Content of the option files.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     pub(super) entries: Vec<OptionEntry>,
     pub(super) unreadable: Vec<(String, String)>,
-    pub(super) secrets: Vec<SecretPlace>,
+    pub(super) secrets: Vec<SecretLocation>,
     /// Files that were read.
     pub(super) files: Vec<PathBuf>,
 }
@@ -129,7 +129,7 @@ fn password_in(view: &View, file: &Path, done: &mut Read) {
     let place = text(file);
     if done.secrets.iter().all(|known| known.place != place) {
         let mode = view.stat(file).ok().map(|stat| stat.st_mode & 0o7777);
-        done.secrets.push(SecretPlace { place, kind: "password in option file".to_owned(), mode });
+        done.secrets.push(SecretLocation { place, kind: "password in option file".to_owned(), mode });
     }
 }
 
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passwords_are_placed_and_not_kept() {
+    fn passwords_are_located_and_not_kept() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("my.cnf");
         fs::write(&path, "[client]\nuser=a\npassword=hunter2\nskip-ssl\n[mysqld]\nssl-ca = /x\n").unwrap();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_file_is_ours_and_its_absence_is_told() {
+    fn a_named_file_is_ours_and_its_absence_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("client.cnf");
         fs::write(&file, "[client]\nssl-mode=DISABLED\n").unwrap();

@@ -13,7 +13,7 @@ use super::disks::Disks;
 use super::host::wanted;
 use super::roots::{self, ScanRoot};
 use super::view::{Host, View};
-use super::{LiveOptions, locate, places, sql};
+use super::{LiveOptions, locate, scan_roots, sql};
 use crate::Error;
 use crate::facts::host::{DiskLayer, PathOnDisk, Role, Swap};
 
@@ -28,7 +28,7 @@ pub struct Placement {
     /// The data directory.
     pub datadir: PathBuf,
     /// All relevant paths.
-    pub paths: Vec<Placed>,
+    pub paths: Vec<PathUse>,
     /// Active swap areas.
     pub swaps: Vec<Swap>,
     /// Why the swap areas could not be read.
@@ -39,7 +39,7 @@ pub struct Placement {
 
 /// A path, and the data in it.
 #[derive(Debug, Clone)]
-pub struct Placed {
+pub struct PathUse {
     /// The disk below it.
     pub on_disk: PathOnDisk,
     /// Bytes of the server's files there; `None` if they cannot be counted.
@@ -50,8 +50,8 @@ impl Placement {
     /// What a plan for encrypting the server's disk rests on. `disk` is the new disk; `unit` the server's unit, if it is not
     /// the usual one.
     #[must_use]
-    pub fn sources(&self, disk: Option<plan::Disk>, name: String, unit: Option<String>) -> plan::Scene {
-        plan::Scene {
+    pub fn sources(&self, disk: Option<plan::Disk>, name: String, unit: Option<String>) -> plan::PlanInput {
+        plan::PlanInput {
             datadir: self.datadir.to_string_lossy().into_owned(),
             paths: self.paths.iter().map(path).collect(),
             swaps: self.swaps.iter().map(swap).collect(),
@@ -63,8 +63,8 @@ impl Placement {
     }
 }
 
-fn path(placed: &Placed) -> plan::Path {
-    let at = &placed.on_disk;
+fn path(located: &PathUse) -> plan::Path {
+    let at = &located.on_disk;
     plan::Path {
         role: at.role.as_str().to_owned(),
         path: at.resolved.clone(),
@@ -73,7 +73,7 @@ fn path(placed: &Placed) -> plan::Path {
         fs_type: at.fs_type.clone(),
         chain: at.chain.clone(),
         state: state(&at.layer),
-        bytes: placed.bytes,
+        bytes: located.bytes,
     }
 }
 
@@ -90,12 +90,12 @@ fn swap(swap: &Swap) -> plan::Path {
     }
 }
 
-fn state(layer: &DiskLayer) -> plan::State {
+fn state(layer: &DiskLayer) -> plan::Protection {
     match layer {
-        DiskLayer::Encrypted { by } => plan::State::Encrypted(by.clone()),
-        DiskLayer::Plain => plan::State::Plain,
-        DiskLayer::Memory => plan::State::Memory,
-        DiskLayer::Unknown { why } => plan::State::Unknown(why.clone()),
+        DiskLayer::Encrypted { by } => plan::Protection::Encrypted(by.clone()),
+        DiskLayer::Plain => plan::Protection::Plain,
+        DiskLayer::Memory => plan::Protection::Memory,
+        DiskLayer::Unknown { why } => plan::Protection::Unknown(why.clone()),
     }
 }
 
@@ -109,10 +109,10 @@ pub fn of_server(options: &LiveOptions<'_>) -> Result<Placement, Error> {
         path: PathBuf::from(&answers.sql.identity.datadir),
         why: format!("{}; {}", gap.why, gap.remedy),
     })?;
-    let mut places = places(&host, options, &answers.sql, &seen);
-    places.extend(roots::of_external_files(&answers.sql, &seen.datadir));
+    let mut scan_roots = scan_roots(&host, options, &answers.sql, &seen);
+    scan_roots.extend(roots::of_external_files(&answers.sql, &seen.datadir));
     let disks = Disks::read(&host, seen.process.as_ref().map(|process| process.pid));
-    Ok(placement(seen.datadir.clone(), &places, &seen.view, &disks))
+    Ok(placement(seen.datadir.clone(), &scan_roots, &seen.view, &disks))
 }
 
 /// The paths that option files name, for a stopped server.
@@ -141,24 +141,24 @@ pub fn of_option_files(files: &[PathBuf], datadir: Option<&Path>, backup_dirs: &
     let not = |error: std::io::Error| Error::NotADataDirectory { path: datadir.clone(), why: error.to_string() };
     let datadir = fs::canonicalize(&datadir).map_err(not)?;
     View::ours().open_dir(&datadir).map_err(not)?;
-    let places = roots::of_variables(&|name| variables.get(name).map(String::as_str), &[], &datadir, backup_dirs);
+    let scan_roots = roots::of_variables(&|name| variables.get(name).map(String::as_str), &[], &datadir, backup_dirs);
     let disks = Disks::read(&Host::this(), None);
-    Ok(Placement { unread, ..placement(datadir, &places, &View::ours(), &disks) })
+    Ok(Placement { unread, ..placement(datadir, &scan_roots, &View::ours(), &disks) })
 }
 
-fn placement(datadir: PathBuf, places: &[ScanRoot], view: &View, disks: &Disks) -> Placement {
+fn placement(datadir: PathBuf, scan_roots: &[ScanRoot], view: &View, disks: &Disks) -> Placement {
     let bytes_of = |path: &Path, role: Role| {
-        let own: Vec<&ScanRoot> =
-            places.iter().filter(|p| p.role == role && p.directory() == path || p.path == path).collect();
-        bytes(&view.reach(path), &|below: &Path| own.iter().any(|place| place.claims(&path.join(below))))
+        let current: Vec<&ScanRoot> =
+            scan_roots.iter().filter(|p| p.role == role && p.directory() == path || p.path == path).collect();
+        bytes(&view.reach(path), &|below: &Path| current.iter().any(|scan_root| scan_root.claims(&path.join(below))))
     };
-    let placed = |((path, role), via): ((PathBuf, Role), String)| Placed {
+    let located = |((path, role), via): ((PathBuf, Role), String)| PathUse {
         bytes: bytes_of(&path, role),
         on_disk: disks.below(&path, role, &via),
     };
     let swaps = disks.swaps();
     Placement {
-        paths: wanted(view, places).into_iter().map(placed).collect(),
+        paths: wanted(view, scan_roots).into_iter().map(located).collect(),
         swaps_unseen: swaps.as_ref().err().cloned(),
         swaps: swaps.unwrap_or_default(),
         datadir,

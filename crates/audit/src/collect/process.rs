@@ -102,7 +102,10 @@ fn owners_of_listener(host: &Host, address: SocketAddr) -> Vec<i32> {
     if inodes.is_empty() {
         return Vec::new();
     }
-    pids(host).into_iter().filter(|pid| sockets_of(host, *pid).is_ok_and(|own| !own.is_disjoint(&inodes))).collect()
+    pids(host)
+        .into_iter()
+        .filter(|pid| sockets_of(host, *pid).is_ok_and(|current| !current.is_disjoint(&inodes)))
+        .collect()
 }
 
 fn same_ip(a: IpAddr, b: IpAddr) -> bool {
@@ -256,10 +259,10 @@ fn sockets_of(host: &Host, pid: i32) -> std::io::Result<BTreeSet<u64>> {
 
 /// Addresses that a process listens on.
 fn listeners_of(host: &Host, pid: i32) -> Result<Vec<String>, String> {
-    let own = sockets_of(host, pid).map_err(|e| format!("{}: {e}", host.of_process(pid, "fd").display()))?;
+    let current = sockets_of(host, pid).map_err(|e| format!("{}: {e}", host.of_process(pid, "fd").display()))?;
     let listening = listeners(&host.of_process(pid, "net"));
     let addresses: BTreeSet<String> =
-        listening.iter().filter(|l| own.contains(&l.inode)).map(|l| l.address.to_string()).collect();
+        listening.iter().filter(|l| current.contains(&l.inode)).map(|l| l.address.to_string()).collect();
     Ok(addresses.into_iter().collect())
 }
 
@@ -289,11 +292,11 @@ fn listening(line: &str) -> Option<Listening> {
 
 /// The kernel prints an address as 32-bit words in host byte order.
 fn hex_ip(hex: &str) -> Option<IpAddr> {
-    let words: Option<Vec<[u8; 4]>> = (0..hex.len())
+    let message: Option<Vec<[u8; 4]>> = (0..hex.len())
         .step_by(8)
         .map(|at| Some(u32::from_str_radix(hex.get(at..at.saturating_add(8))?, 16).ok()?.to_ne_bytes()))
         .collect();
-    let bytes = words?.concat();
+    let bytes = message?.concat();
     if let Ok(v4) = <[u8; 4]>::try_from(bytes.as_slice()) {
         return Some(Ipv4Addr::from(v4).into());
     }
@@ -311,28 +314,28 @@ mod tests {
     /// A `/proc` with one server, pid 42, that listens on 127.0.0.1:3306 with inode 777.
     fn fake(datadir: &Path) -> (tempfile::TempDir, Host) {
         let dir = tempfile::tempdir().unwrap();
-        let own = dir.path().join("42");
-        fs::create_dir_all(own.join("fd")).unwrap();
-        fs::create_dir_all(own.join("ns")).unwrap();
+        let current = dir.path().join("42");
+        fs::create_dir_all(current.join("fd")).unwrap();
+        fs::create_dir_all(current.join("ns")).unwrap();
         fs::create_dir_all(dir.path().join("self/ns")).unwrap();
         let tcp = "  sl  local_address rem_address   st tx_queue\n   0: 0100007F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   999        0 777 1 0\n";
-        for net in [own.join("net"), dir.path().join("self/net")] {
+        for net in [current.join("net"), dir.path().join("self/net")] {
             fs::create_dir_all(&net).unwrap();
             fs::write(net.join("tcp"), tcp).unwrap();
         }
-        symlink("socket:[777]", own.join("fd/5")).unwrap();
-        symlink(datadir, own.join("cwd")).unwrap();
-        symlink("/", own.join("root")).unwrap();
-        symlink("mnt:[1]", own.join("ns/mnt")).unwrap();
+        symlink("socket:[777]", current.join("fd/5")).unwrap();
+        symlink(datadir, current.join("cwd")).unwrap();
+        symlink("/", current.join("root")).unwrap();
+        symlink("mnt:[1]", current.join("ns/mnt")).unwrap();
         symlink("mnt:[1]", dir.path().join("self/ns/mnt")).unwrap();
-        fs::write(own.join("cmdline"), "/usr/sbin/mysqld\0--wsrep-sst-auth=a:geheim\0").unwrap();
+        fs::write(current.join("cmdline"), "/usr/sbin/mysqld\0--wsrep-sst-auth=a:geheim\0").unwrap();
         fs::write(
-            own.join("status"),
+            current.join("status"),
             "Name:\tmysqld\nUid:\t0\t999\t999\t999\nVmLck:\t      12 kB\nVmSwap:\t       0 kB\n",
         )
         .unwrap();
         let limits = "Limit                     Soft Limit           Hard Limit           Units\nMax core file size        0                    unlimited            bytes\n";
-        fs::write(own.join("limits"), limits).unwrap();
+        fs::write(current.join("limits"), limits).unwrap();
         let host = Host { proc: dir.path().to_owned(), sys: dir.path().to_owned() };
         (dir, host)
     }

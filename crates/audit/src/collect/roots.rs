@@ -15,7 +15,7 @@ pub(super) enum Extent {
     /// Files directly in it whose names have one of these prefixes.
     Prefixes(Vec<String>),
     /// The same, but only files of the server's user: the directory is shared.
-    OwnPrefixes(Vec<String>),
+    ServerPrefixes(Vec<String>),
     /// A single file.
     File,
 }
@@ -51,7 +51,7 @@ impl ScanRoot {
         match &self.extent {
             Extent::Tree => path.starts_with(&self.path),
             Extent::File => path == self.path,
-            Extent::Prefixes(prefixes) | Extent::OwnPrefixes(prefixes) => {
+            Extent::Prefixes(prefixes) | Extent::ServerPrefixes(prefixes) => {
                 path.strip_prefix(&self.path).is_ok_and(|below| begins(below, prefixes))
             }
         }
@@ -75,7 +75,7 @@ pub(super) fn of_variables<'v>(
     datadir: &Path,
     backup_dirs: &[PathBuf],
 ) -> Vec<ScanRoot> {
-    let mut places = vec![ScanRoot::new(datadir.to_owned(), Role::Data, "datadir", Extent::Tree)];
+    let mut roots = vec![ScanRoot::new(datadir.to_owned(), Role::Data, "datadir", Extent::Tree)];
     let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
     let absolute = |value: &str| normal(&datadir.join(value));
     for (name, role, prefixes) in DIRECTORIES {
@@ -83,41 +83,41 @@ pub(super) fn of_variables<'v>(
         for value in variable(name).into_iter().flat_map(|value| value.split(':')) {
             let prefixes = prefixes.iter().map(|prefix| (*prefix).to_owned()).collect();
             let extent = if *role == Role::Temporary && *name != "innodb_temp_tablespaces_dir" {
-                Extent::OwnPrefixes(prefixes)
+                Extent::ServerPrefixes(prefixes)
             } else {
                 Extent::Prefixes(prefixes)
             };
-            places.push(ScanRoot::new(absolute(value), *role, name, extent));
+            roots.push(ScanRoot::new(absolute(value), *role, name, extent));
         }
     }
     for (name, role) in BASENAMES {
         let Some(base) = variable(name).map(absolute) else { continue };
         let (Some(parent), Some(file)) = (base.parent(), base.file_name()) else { continue };
         let prefix = format!("{}.", file.to_string_lossy());
-        places.push(ScanRoot::new(parent.to_owned(), *role, name, Extent::Prefixes(vec![prefix])));
+        roots.push(ScanRoot::new(parent.to_owned(), *role, name, Extent::Prefixes(vec![prefix])));
     }
     for (name, log) in LOGS {
         // `log_error` is `stderr` if the service manager collects it.
         if let Some(value) = variable(name).filter(|value| *value != "stderr") {
-            places.push(ScanRoot { log: Some(log), ..ScanRoot::new(absolute(value), Role::Log, name, Extent::File) });
+            roots.push(ScanRoot { log: Some(log), ..ScanRoot::new(absolute(value), Role::Log, name, Extent::File) });
         }
     }
     for (name, role) in DATA_FILES {
         let Some(value) = variable(name) else { continue };
-        places.push(ScanRoot::new(absolute(value), *role, name, Extent::File));
+        roots.push(ScanRoot::new(absolute(value), *role, name, Extent::File));
     }
     for (role, name) in KEY_FILES.iter().map(|n| (Role::Key, n)).chain(TLS_FILES.iter().map(|n| (Role::Tls, n))) {
         let Some(value) = variable(name).map(|value| value.trim_start_matches("FILE:")) else { continue };
-        places.push(ScanRoot::new(absolute(value), role, name, Extent::File));
+        roots.push(ScanRoot::new(absolute(value), role, name, Extent::File));
     }
     for path in key_stores {
-        places.push(ScanRoot::new(path.clone(), Role::Key, "keyring component's Data_file", Extent::File));
+        roots.push(ScanRoot::new(path.clone(), Role::Key, "keyring component's Data_file", Extent::File));
     }
     if let Some(value) = variable("secure_file_priv").filter(|value| !value.eq_ignore_ascii_case("null")) {
-        places.push(ScanRoot::new(absolute(value), Role::Backup, "secure_file_priv", Extent::Tree));
+        roots.push(ScanRoot::new(absolute(value), Role::Backup, "secure_file_priv", Extent::Tree));
     }
-    places.extend(of_backups(backup_dirs));
-    without_repeats(places)
+    roots.extend(of_backups(backup_dirs));
+    without_repeats(roots)
 }
 
 /// Files next to the program and the plug-ins that name the location of keys, and the copy of a key file that the
@@ -130,25 +130,25 @@ pub(super) fn key_configurations(sql: &SqlFacts, datadir: &Path, program: Option
         "component_keyring_kmip",
     ];
     let file = |path: PathBuf, via: &str| ScanRoot::new(path, Role::Key, via, Extent::File);
-    let mut places = Vec::new();
-    places.extend(program.and_then(Path::parent).map(|dir| file(dir.join("mysqld.my"), "beside the server's program")));
+    let mut roots = Vec::new();
+    roots.extend(program.and_then(Path::parent).map(|dir| file(dir.join("mysqld.my"), "beside the server's program")));
     if let Some(dir) = sql.variable_or_none("plugin_dir").filter(|dir| !dir.is_empty()) {
-        places.extend(
+        roots.extend(
             COMPONENTS.iter().map(|name| file(normal(&datadir.join(dir).join(format!("{name}.cnf"))), "plugin_dir")),
         );
     }
     let plugin = sql.variable_or_none("keyring_file_data").filter(|keys| !keys.is_empty());
     let stores = key_store_files(sql, datadir).into_iter().chain(plugin.map(|keys| normal(&datadir.join(keys))));
-    places.extend(stores.map(|keys| file(PathBuf::from(format!("{}.backup", keys.display())), "beside the key file")));
-    places
+    roots.extend(stores.map(|keys| file(PathBuf::from(format!("{}.backup", keys.display())), "beside the key file")));
+    roots
 }
 
 /// Directories of data files outside the data directory.
 pub(super) fn of_external_files(sql: &SqlFacts, datadir: &Path) -> Vec<ScanRoot> {
     let files = datafiles(sql, datadir).into_iter().filter(|file| !file.starts_with(datadir));
     let parents: std::collections::BTreeSet<PathBuf> = files.filter_map(|f| Some(f.parent()?.to_owned())).collect();
-    let place = |parent| ScanRoot::new(parent, Role::ExternalData, "data file", Extent::Tree);
-    parents.into_iter().map(place).collect()
+    let location = |parent| ScanRoot::new(parent, Role::ExternalData, "data file", Extent::Tree);
+    parents.into_iter().map(location).collect()
 }
 
 /// Directories that the operator named, relative to the working directory.
@@ -240,13 +240,13 @@ pub(super) fn datafiles(sql: &SqlFacts, datadir: &Path) -> Vec<PathBuf> {
 }
 
 /// Without duplicates in path, role and extent.
-fn without_repeats(places: Vec<ScanRoot>) -> Vec<ScanRoot> {
+fn without_repeats(roots: Vec<ScanRoot>) -> Vec<ScanRoot> {
     let mut kept: Vec<ScanRoot> = Vec::new();
     let mut seen = BTreeMap::new();
-    for place in places {
-        let key = (place.path.clone(), place.role, format!("{:?}", place.extent));
+    for location in roots {
+        let key = (location.path.clone(), location.role, format!("{:?}", location.extent));
         if seen.insert(key, ()).is_none() {
-            kept.push(place);
+            kept.push(location);
         }
     }
     kept
@@ -257,12 +257,12 @@ mod tests {
     use super::*;
     use crate::testing::mysql;
 
-    fn places(made: &crate::testing::Made) -> Vec<ScanRoot> {
+    fn roots(made: &crate::testing::Made) -> Vec<ScanRoot> {
         of_server(made.0.sql.as_ref().unwrap(), Path::new("/var/lib/mysql"), &[])
     }
 
-    fn find<'p>(places: &'p [ScanRoot], via: &str) -> &'p ScanRoot {
-        places.iter().find(|place| place.via == via).unwrap()
+    fn find<'p>(roots: &'p [ScanRoot], via: &str) -> &'p ScanRoot {
+        roots.iter().find(|location| location.via == via).unwrap()
     }
 
     #[test]
@@ -271,27 +271,27 @@ mod tests {
             .variable("innodb_undo_directory", "./")
             .variable("ssl_cert", "server-cert.pem")
             .variable("log_error", "./err/../db.err");
-        let places = places(&made);
-        assert_eq!(find(&places, "innodb_undo_directory").path, Path::new("/var/lib/mysql"));
-        assert_eq!(find(&places, "ssl_cert").path, Path::new("/var/lib/mysql/server-cert.pem"));
-        assert_eq!(find(&places, "log_error").path, Path::new("/var/lib/mysql/db.err"));
+        let roots = roots(&made);
+        assert_eq!(find(&roots, "innodb_undo_directory").path, Path::new("/var/lib/mysql"));
+        assert_eq!(find(&roots, "ssl_cert").path, Path::new("/var/lib/mysql/server-cert.pem"));
+        assert_eq!(find(&roots, "log_error").path, Path::new("/var/lib/mysql/db.err"));
     }
 
     #[test]
     fn of_shared_directories_only_the_servers_names_are_taken() {
-        let places = places(&mysql().variable("log_bin_basename", "/var/log/mysql/binlog").variable("tmpdir", "/tmp"));
-        let binlog = find(&places, "log_bin_basename");
+        let roots = roots(&mysql().variable("log_bin_basename", "/var/log/mysql/binlog").variable("tmpdir", "/tmp"));
+        let binlog = find(&roots, "log_bin_basename");
         assert!(binlog.claims(Path::new("/var/log/mysql/binlog.000001")));
         assert!(!binlog.claims(Path::new("/var/log/mysql/error.log")));
-        assert!(matches!(find(&places, "tmpdir").extent, Extent::OwnPrefixes(_)));
+        assert!(matches!(find(&roots, "tmpdir").extent, Extent::ServerPrefixes(_)));
     }
 
     #[test]
     fn a_key_in_a_variable_is_no_path() {
         let made =
             mysql().variable("file_key_management_filekey", "FILE:/etc/mysql/pw").variable("secure_file_priv", "NULL");
-        let places = places(&made);
-        assert_eq!(find(&places, "file_key_management_filekey").path, Path::new("/etc/mysql/pw"));
-        assert!(places.iter().all(|place| place.role != Role::Backup));
+        let roots = roots(&made);
+        assert_eq!(find(&roots, "file_key_management_filekey").path, Path::new("/etc/mysql/pw"));
+        assert!(roots.iter().all(|location| location.role != Role::Backup));
     }
 }

@@ -1,7 +1,7 @@
 //! Recognises secrets by option names, so that facts never contain one.
 
 /// Parts of option names whose values are secret.
-const SECRET_WORDS: &[&str] = &["password", "passwd", "secret", "token", "sst_auth", "passphrase"];
+const SECRET_NAMES: &[&str] = &["password", "passwd", "secret", "token", "sst_auth", "passphrase"];
 
 /// Whether the option `key` (with `-` or `_`) has a secret value. `value` decides if it may be either a secret or its
 /// location.
@@ -14,9 +14,9 @@ pub(crate) fn is_secret(key: &str, value: &str) -> bool {
     // Names such as `password_history` or `validate_password.policy` are rules, not secrets.
     let rule = key.starts_with("validate_password")
         || ["password_", "default_password", "disconnect_on"].iter().any(|p| key.starts_with(p));
-    let place = ["_file", "_path", "_config", "_require_current", "_plugins"].iter().any(|end| key.ends_with(end));
+    let location = ["_file", "_path", "_config", "_require_current", "_plugins"].iter().any(|end| key.ends_with(end));
     let ending = ["_pwd", "encrypt_key"].iter().any(|end| key.ends_with(end));
-    !value.is_empty() && !rule && !place && (ending || SECRET_WORDS.iter().any(|word| key.contains(word)))
+    !value.is_empty() && !rule && !location && (ending || SECRET_NAMES.iter().any(|word| key.contains(word)))
 }
 
 /// Whether a client has overwritten the password in its arguments with `x`.

@@ -197,19 +197,19 @@ mod tests {
     #[test]
     fn the_key_store_itself_and_what_lies_beside_the_data_are_no_copies() {
         let (dir, datadir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let (own, link, copy) = (dir.path().join("own"), dir.path().join("link"), dir.path().join("copy"));
+        let (current, link, copy) = (dir.path().join("own"), dir.path().join("link"), dir.path().join("copy"));
         let inside = datadir.path().join("copy");
-        for path in [&own, &copy, &inside] {
+        for path in [&current, &copy, &inside] {
             fs::write(path, KEYRING).unwrap();
         }
-        std::os::unix::fs::symlink(&own, &link).unwrap();
-        let found = [Store { name: "own".to_owned(), path: own.clone(), family: StoreFamily::MySql }];
+        std::os::unix::fs::symlink(&current, &link).unwrap();
+        let found = [Store { name: "own".to_owned(), path: current.clone(), family: StoreFamily::MySql }];
         let masked = |path: &Path| {
             let mut opened = copies(path).open().unwrap();
             KeyCopies::reject_non_copies(&mut opened, &found, datadir.path());
             opened.stores[0].no_copy.is_some()
         };
-        assert!(masked(&own) && masked(&link) && masked(&inside));
+        assert!(masked(&current) && masked(&link) && masked(&inside));
         assert!(!masked(&copy));
     }
 }

@@ -75,8 +75,8 @@ mod tests {
     fn a_spilled_file_is_seen_without_a_name() {
         let mut spill = tempfile::tempfile_in("/tmp").unwrap();
         spill.write_all(&b"row after row ".repeat(2000)).unwrap();
-        let own = i32::try_from(std::process::id()).unwrap();
-        let found = of_process(&Host::this(), own).unwrap();
+        let current = i32::try_from(std::process::id()).unwrap();
+        let found = of_process(&Host::this(), current).unwrap();
         let spill = found.iter().find(|file| file.size_bytes == 28_000).unwrap();
         assert_eq!((spill.looks_random, spill.clear_offset), (Some(false), Some(0)));
         assert!(spill.name.starts_with("/tmp/"));

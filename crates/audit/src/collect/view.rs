@@ -54,8 +54,8 @@ impl View {
         let namespace = |who: &str| std::fs::read_link(host.proc.join(who).join("ns/mnt"));
         let root = host.of_process(pid, "root");
         let moved = std::fs::read_link(&root).is_ok_and(|path| path != Path::new("/"));
-        let elsewhere = matches!((namespace(&pid.to_string()), namespace("self")), (Ok(a), Ok(b)) if a != b);
-        Self { root: (moved || elsewhere).then_some(root) }
+        let remote = matches!((namespace(&pid.to_string()), namespace("self")), (Ok(a), Ok(b)) if a != b);
+        Self { root: (moved || remote).then_some(root) }
     }
 
     /// The server's root as a path of ours, if it differs from our root.

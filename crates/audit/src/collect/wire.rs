@@ -19,7 +19,7 @@ use crate::facts::wire::{ChainTrust, Listener, WireFacts};
 pub(super) fn probe(options: &LiveOptions<'_>, sql: &SqlFacts, ca_file: Option<PathBuf>) -> Result<WireFacts, Unseen> {
     let here = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let endpoint = &options.target.endpoint;
-    if let Some(unseen) = relay(endpoint, sql).or_else(|| elsewhere(endpoint, sql, here.trim())) {
+    if let Some(unseen) = relay(endpoint, sql).or_else(|| other_host(endpoint, sql, here.trim())) {
         return Err(unseen);
     }
     let limits = options.limits.probe;
@@ -59,7 +59,7 @@ fn relay(endpoint: &Endpoint, sql: &SqlFacts) -> Option<Unseen> {
 
 /// Whether the socket of our connection leads to a server on another host; then the port of that number on this host is
 /// not its own.
-fn elsewhere(endpoint: &Endpoint, sql: &SqlFacts, here: &str) -> Option<Unseen> {
+fn other_host(endpoint: &Endpoint, sql: &SqlFacts, here: &str) -> Option<Unseen> {
     let Endpoint::Socket(_) = endpoint else { return None };
     let there = sql.identity.hostname.as_str();
     let known = !there.is_empty() && !here.is_empty();
@@ -202,9 +202,9 @@ mod tests {
     fn a_socket_of_another_host_says_nothing_of_ports_here() {
         let made = mysql();
         let there = &sql(&made).identity.hostname;
-        assert_eq!((elsewhere(&socket(), sql(&made), there), elsewhere(&socket(), sql(&made), "")), (None, None));
-        assert_eq!(elsewhere(&Endpoint::tcp(there, 3306), sql(&made), "app1"), None);
-        let why = elsewhere(&socket(), sql(&made), "app1").unwrap().why;
+        assert_eq!((other_host(&socket(), sql(&made), there), other_host(&socket(), sql(&made), "")), (None, None));
+        assert_eq!(other_host(&Endpoint::tcp(there, 3306), sql(&made), "app1"), None);
+        let why = other_host(&socket(), sql(&made), "app1").unwrap().why;
         assert!(why.contains("its host is db1, and this is app1"), "{why}");
     }
 

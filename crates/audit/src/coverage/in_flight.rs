@@ -226,8 +226,8 @@ fn group_replication(facts: &Facts) -> ChannelRow {
     let (Some(messages_clear), Some(recovery_tls)) = (group.messages_clear(), group.recovery_tls) else {
         return ChannelRow::unknown("the group's settings were not shown");
     };
-    let words = |clear: bool| if clear { "in clear" } else { "over TLS" };
-    let detail = format!("messages {}, recovery {}", words(messages_clear), words(!recovery_tls));
+    let message = |clear: bool| if clear { "in clear" } else { "over TLS" };
+    let detail = format!("messages {}, recovery {}", message(messages_clear), message(!recovery_tls));
     let clear = u64::from(messages_clear) + u64::from(!recovery_tls);
     ChannelRow::of_many(2 - clear, clear, Grade::Declared, detail)
 }

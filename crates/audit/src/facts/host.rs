@@ -23,7 +23,7 @@ pub struct HostFacts {
     /// Option files that exist and could not be read, with the reason.
     pub unreadable_options: Vec<(String, String)>,
     /// Places outside option files that hold a password in clear.
-    pub secrets: Vec<SecretPlace>,
+    pub secrets: Vec<SecretLocation>,
     /// Places where a credential may lie that could not be read, such as `/proc/7/environ`.
     #[serde(default)]
     pub secrets_unseen: Vec<String>,
@@ -230,7 +230,7 @@ pub struct OptionEntry {
 
 /// A place that holds a credential in clear.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SecretPlace {
+pub struct SecretLocation {
     /// File, or `process PID (name)`.
     pub place: String,
     /// `password in option file`, `MYSQL_PWD in environment`, `password on command line`, `client history`, `login path (obfuscated only)`.

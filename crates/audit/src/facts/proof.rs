@@ -105,7 +105,7 @@ impl Proof {
 impl Unsound {
     /// The key that it needs, for an operator.
     #[must_use]
-    pub fn key_words(&self) -> String {
+    pub fn key_text(&self) -> String {
         match &self.key {
             Some(RequiredKey::MySql { name, .. } | RequiredKey::MysqlBinlog { name }) if !name.is_empty() => {
                 name.clone()

@@ -356,8 +356,8 @@ impl<'a> Account<'a> {
     #[must_use]
     pub fn internal(&self) -> bool {
         // An account of the same name at another host is not internal, and suspicious.
-        let own = ["mysql.sys", "mysql.session", "mysql.infoschema", "mariadb.sys"];
-        self.host == "localhost" && own.contains(&self.user)
+        let current = ["mysql.sys", "mysql.session", "mysql.infoschema", "mariadb.sys"];
+        self.host == "localhost" && current.contains(&self.user)
     }
 }
 

@@ -116,7 +116,7 @@ impl<'f> Fetch<'f> {
             }
             let end = at.saturating_add(length as u64);
             clear(&file, at, length as u64)
-                .map_err(BackupError::io(&self.staging.place(&stored.entry.path), "cannot be written"))?;
+                .map_err(BackupError::io(&self.staging.path_of(&stored.entry.path), "cannot be written"))?;
             missing.push((at, end));
         }
         Ok(missing)
@@ -213,7 +213,7 @@ impl<'w> Writer<'w> {
         let bytes =
             data.get(from..end).ok_or(BackupError::Archive(ArchiveError::Pack("a frame is shorter than its parts")))?;
         let written = file.write_all_at(bytes, run.at);
-        written.map_err(BackupError::io(&fetch.staging.place(&stored.entry.path), "cannot be written"))?;
+        written.map_err(BackupError::io(&fetch.staging.path_of(&stored.entry.path), "cannot be written"))?;
         fetch.progress.written_bytes.fetch_add(run.bytes, Ordering::Relaxed);
         Ok(())
     }

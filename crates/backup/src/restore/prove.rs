@@ -58,7 +58,7 @@ fn compare(
     buffer: &mut Buffer,
     progress: &Progress,
 ) -> Result<(), BackupError> {
-    let path = staging.place(&stored.entry.path);
+    let path = staging.path_of(&stored.entry.path);
     let file = staging.open_file(parents, &stored.entry.path)?;
     file.sync_all().map_err(BackupError::io(&path, "cannot be written to disk"))?;
     // Drop the page cache, so that the file is read from disk.

@@ -112,14 +112,14 @@ impl<'r> Worker<'r> {
         let hashes: Vec<u64> = bytes.chunks(file.unit_bytes).map(|unit| self.hash(unit)).collect();
         let before = self.before(file, first, hashes.len());
         let runs = self.runs_before(file);
-        let places = (0_u64..).map(|unit| at.saturating_add(unit.saturating_mul(file.unit_bytes as u64)));
-        for (index, (unit, place)) in bytes.chunks(file.unit_bytes).zip(places).enumerate() {
+        let locations = (0_u64..).map(|unit| at.saturating_add(unit.saturating_mul(file.unit_bytes as u64)));
+        for (index, (unit, location)) in bytes.chunks(file.unit_bytes).zip(locations).enumerate() {
             let hash = hashes.get(index).copied().unwrap_or(0);
             let is_same = before.get(index) == Some(&hash);
-            if hash == 0 || (is_same && keep(runs, place, unit.len() as u64, kept)) {
+            if hash == 0 || (is_same && keep(runs, location, unit.len() as u64, kept)) {
                 continue;
             }
-            self.frames.add(place, unit)?;
+            self.frames.add(location, unit)?;
         }
         self.write(file, first, &hashes)?;
         let progress = self.run.progress;

@@ -35,14 +35,14 @@ fn checked<'a>(
     copy: impl Fn(&Site<'a>) -> Result<f64, Error> + 'a,
     fault: impl Fn(&Path) -> Result<Option<String>, Error> + 'a,
 ) -> Arm<'a> {
-    let own = name.clone();
+    let current = name.clone();
     Arm::self_timed(name, move || {
         site.scratch.empty()?;
         cache::warm(&source.files())?;
-        let seconds = copy(&site).map_err(|error| Error::Work { arm: own.clone(), reason: error.to_string() })?;
+        let seconds = copy(&site).map_err(|error| Error::Work { arm: current.clone(), reason: error.to_string() })?;
         let target = site.scratch.target();
         match fault(&target)? {
-            Some(what) => Err(Error::Work { arm: own.clone(), reason: format!("{what}; does the source change?") }),
+            Some(what) => Err(Error::Work { arm: current.clone(), reason: format!("{what}; does the source change?") }),
             None => Ok(Work { amount: Tree::scan(&target)?.bytes(), seconds: Some(seconds), detail: None }),
         }
     })

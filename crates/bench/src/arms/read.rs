@@ -70,8 +70,8 @@ fn read_by_many(file: &File, path: &Path, threads: NonZeroUsize) -> Result<u64, 
     };
     let done = thread::scope(|scope| {
         let others: Vec<_> = (1..threads.get()).map(|_| scope.spawn(work)).collect();
-        let own = work();
-        others.into_iter().fold(own, |done, other| other.join().unwrap_or(Ok(())).and(done))
+        let current = work();
+        others.into_iter().fold(current, |done, other| other.join().unwrap_or(Ok(())).and(done))
     });
     done.map_err(Error::file(path))?;
     Ok(bytes.into_inner())

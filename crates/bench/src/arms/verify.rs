@@ -10,15 +10,15 @@ use crate::{Arm, Error};
 /// Verifies all files of `plan` with `jobs` threads. Every run must have the same result.
 pub fn verify<'a>(name: impl Into<String>, plan: &'a Plan, keys: &'a Keys, jobs: NonZeroUsize) -> Arm<'a> {
     let name = name.into();
-    let own = name.clone();
+    let current = name.clone();
     let mut before: Option<(Option<Verdict>, Units)> = None;
     Arm::new(name, move || {
         let report = ::verify::run(plan, keys, &Settings { jobs, depth: Depth::EveryPage, progress: &|_| {} });
-        let found = judged(&report, &own)?;
+        let found = judged(&report, &current)?;
         if *before.get_or_insert(found) != found {
             let reason =
                 "its result differs from that of the run before; is a server running on these files?".to_owned();
-            return Err(Error::Work { arm: own.clone(), reason });
+            return Err(Error::Work { arm: current.clone(), reason });
         }
         Ok(report.summary.bytes)
     })

@@ -121,11 +121,11 @@ impl Namespace {
             let _ = BufReader::new(output).read_line(&mut line);
         }
         if line.trim() != "there" {
-            let mut words = String::new();
+            let mut message = String::new();
             if let Some(errors) = namespace.holder.stderr.take() {
-                let _ = BufReader::new(errors).read_line(&mut words);
+                let _ = BufReader::new(errors).read_line(&mut message);
             }
-            return Err(refused(words.trim()));
+            return Err(refused(message.trim()));
         }
         Ok(namespace)
     }

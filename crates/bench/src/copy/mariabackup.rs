@@ -95,8 +95,8 @@ pub(super) fn tls(site: &Site<'_>) -> Result<f64, Error> {
     pack.args(server.options(&directory));
     unpack.args(["-x", "-C"]).arg(site.target());
     let whole = |near: &Pipeline| match near.last_line_of_first() {
-        words if words.ends_with("completed OK!") => Ok(()),
-        words => Err(failed(&format!("ended without `completed OK!`: {words}"))),
+        message if message.ends_with("completed OK!") => Ok(()),
+        message => Err(failed(&format!("ended without `completed OK!`: {message}"))),
     };
     pipe(site, &Wire::tls(site)?, vec![pack], vec![unpack], whole)
 }
@@ -119,16 +119,16 @@ mod tests {
     }
 
     #[test]
-    fn a_server_with_other_tablespaces_is_told_from_one_with_the_same() {
+    fn a_server_with_other_tablespaces_is_recognised() {
         let dir = tempfile::tempdir().unwrap();
         let of = |name: &str, files: &[(&str, usize)]| tree(&dir.path().join(name), files);
         let server = serving(of("server", &[("db/t.ibd", 1000), ("ib_logfile0", 500)]));
-        let still = |name: &str, files: &[(&str, usize)]| server.difference(&of(name, files));
-        assert_eq!(still("same", &[("db/t.ibd", 990), ("mysql-bin.000001", 9)]), None);
-        let more = still("more", &[("db/t.ibd", 1000), ("db/u.ibd", 1)]);
+        let unchanged = |name: &str, files: &[(&str, usize)]| server.difference(&of(name, files));
+        assert_eq!(unchanged("same", &[("db/t.ibd", 990), ("mysql-bin.000001", 9)]), None);
+        let more = unchanged("more", &[("db/t.ibd", 1000), ("db/u.ibd", 1)]);
         assert_eq!(more.as_deref(), Some("the server does not have db/u.ibd"));
-        assert_eq!(still("none", &[("x", 1)]).as_deref(), Some("only the server has db/t.ibd"));
-        let sizes = still("less", &[("db/t.ibd", 900)]);
+        assert_eq!(unchanged("none", &[("x", 1)]).as_deref(), Some("only the server has db/t.ibd"));
+        let sizes = unchanged("less", &[("db/t.ibd", 900)]);
         assert_eq!(sizes.as_deref(), Some("tablespaces of the server take 1000 bytes, those of the directory 900"));
     }
 

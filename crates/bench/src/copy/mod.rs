@@ -126,6 +126,6 @@ fn version(program: &'static str) -> Option<String> {
     let output = Command::new(program).arg(option).stdin(Stdio::null()).output().ok()?;
     // mariadb-backup prints it to stderr.
     let output = if output.stdout.is_empty() { &output.stderr } else { &output.stdout };
-    let words = String::from_utf8_lossy(output).into_owned();
-    Some(peer::version(&words).to_owned()).filter(|version| !version.is_empty())
+    let message = String::from_utf8_lossy(output).into_owned();
+    Some(peer::version(&message).to_owned()).filter(|version| !version.is_empty())
 }

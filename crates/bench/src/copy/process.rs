@@ -122,8 +122,8 @@ impl Stage {
         let program = name_of(&command);
         let errors = memfd_create("errors", MemfdFlags::CLOEXEC).map(File::from);
         let errors = errors.map_err(|errno| failed(&program, errno.to_string()))?;
-        let own = errors.try_clone().map_err(|e| failed(&program, e.to_string()))?;
-        let child = command.stdin(input).stdout(output).stderr(own).spawn();
+        let current = errors.try_clone().map_err(|e| failed(&program, e.to_string()))?;
+        let child = command.stdin(input).stdout(output).stderr(current).spawn();
         let child = child.map_err(|e| failed(&program, e.to_string()))?;
         Ok(Self { program, child, status: None, errors })
     }
@@ -141,8 +141,8 @@ impl Stage {
             self.status = self.child.try_wait().ok().flatten();
         }
         let status = self.status.filter(|status| !status.success())?;
-        let words = self.last_line();
-        let reason = if words.is_empty() { status.to_string() } else { format!("{words} ({status})") };
+        let message = self.last_line();
+        let reason = if message.is_empty() { status.to_string() } else { format!("{message} ({status})") };
         Some(failed(&self.program, reason))
     }
 
@@ -200,14 +200,14 @@ mod tests {
     }
 
     #[test]
-    fn the_cause_of_a_failure_is_told_and_not_its_consequence() {
+    fn the_cause_of_a_failure_is_reported_and_not_its_consequence() {
         let commands = vec![sh("yes; echo broken pipe >&2; exit 1"), sh("echo first >&2; echo disk full >&2; exit 2")];
         let error = Pipeline::start(commands).unwrap().finish().unwrap_err();
         assert_eq!(error.to_string(), "sh: disk full (exit status: 2)");
     }
 
     #[test]
-    fn of_both_sides_the_one_that_failed_first_is_told() {
+    fn the_side_that_failed_first_is_reported() {
         let both = |near: [&str; 2], far: &str| {
             let mut far = Pipeline::start(vec![sh(far)]).unwrap();
             far.stages[0].wait().unwrap();
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_still_runs_ends_with_the_pipeline() {
+    fn remaining_processes_end_with_the_pipeline() {
         let pipeline = Pipeline::start(vec![sh("exec sleep 1000")]).unwrap();
         let process = pipeline.stages[0].child.id();
         drop(pipeline);

@@ -57,8 +57,8 @@ fn each(files: &[&Path], copy: impl Fn(&Path) -> Result<(), Error> + Sync) -> Re
     };
     thread::scope(|scope| {
         let others: Vec<_> = (1..PROCESSES).map(|_| scope.spawn(work)).collect();
-        let own = work();
-        others.into_iter().fold(own, |done, other| other.join().unwrap_or(Ok(())).and(done))
+        let current = work();
+        others.into_iter().fold(current, |done, other| other.join().unwrap_or(Ok(())).and(done))
     })
 }
 

@@ -59,8 +59,8 @@ fn attach(image: &Path, options: &[&str]) -> Result<PathBuf, Error> {
 }
 
 fn losetup(args: &[&OsStr]) -> Result<String, Error> {
-    let place = process::find_admin("losetup").unwrap_or_else(|| PathBuf::from("losetup"));
-    let output = program::succeed(Command::new(place).args(args))?;
+    let location = process::find_admin("losetup").unwrap_or_else(|| PathBuf::from("losetup"));
+    let output = program::succeed(Command::new(location).args(args))?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

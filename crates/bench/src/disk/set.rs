@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_by_words() {
+    fn sets_by_name() {
         assert_eq!(CipherSet::parse_all("2014").unwrap().len(), 8);
         let [set] = CipherSet::parse_all("aes-cbc-essiv:sha256:256").unwrap().try_into().unwrap();
         assert_eq!((set.to_string().as_str(), set.data_key_bits()), ("aes-cbc-essiv:sha256 256", 256));

@@ -117,19 +117,19 @@ impl Refusal {
 }
 
 /// One line of cryptsetup's message, preceded by the known cause.
-fn reason(set: &CipherSet, words: &str) -> String {
+fn reason(set: &CipherSet, text: &str) -> String {
     const MAX_CHARS: usize = 120;
     // The lines after it say that the kernel rejected the request.
     let is_noise =
         |line: &&str| line.contains("device-mapper") || line.starts_with("Failed to setup dm-crypt key mapping");
-    let line = words.split("; ").find(|line| !is_noise(line));
+    let line = text.split("; ").find(|line| !is_noise(line));
     let message = line.map(|line| line.split(" (check syslog").next().unwrap_or(line).trim_end_matches('.'));
     let message = message.map(|line| line.chars().take(MAX_CHARS).collect::<String>());
     match (set.fault(), message) {
         (Some(fault), Some(line)) => format!("{fault}; cryptsetup: {line}"),
         (Some(fault), None) => fault.to_owned(),
         (None, Some(line)) => format!("cryptsetup: {line}"),
-        (None, None) => format!("cryptsetup: {words}"),
+        (None, None) => format!("cryptsetup: {text}"),
     }
 }
 
@@ -138,12 +138,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_has_the_fault_and_one_line_of_words() {
+    fn a_refusal_has_the_fault_and_one_line_of_text() {
         let [set] = CipherSet::parse_all("aes-ecb-plain:128").unwrap().try_into().unwrap();
-        let words = "device-mapper: reload ioctl on x failed: Invalid argument; Check that kernel supports aes-ecb-plain \
+        let text = "device-mapper: reload ioctl on x failed: Invalid argument; Check that kernel supports aes-ecb-plain \
                      cipher (check syslog for more info).";
         let wanted = "ECB has no IV, and one is named; cryptsetup: Check that kernel supports aes-ecb-plain cipher";
-        assert_eq!(reason(&set, words), wanted);
+        assert_eq!(reason(&set, text), wanted);
         assert_eq!(reason(&CipherSet::of_today()[0], "No."), "cryptsetup: No");
         let absent = "Cannot initialize device-mapper. Is dm_mod kernel module loaded?";
         assert_eq!(reason(&set, absent), "ECB has no IV, and one is named");

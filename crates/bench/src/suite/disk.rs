@@ -14,7 +14,7 @@ use std::{
 use luks::{cryptsetup::Cryptsetup, sector::SectorCipher};
 
 pub use self::site::Site;
-use super::{Gathered, Outcome, Watch};
+use super::{Collected, Outcome, Watch};
 use crate::{
     Arm, Environment, Error, Experiment, Program, Scratch, Settings, Subject,
     disk::{CipherDirection, CipherSet, Disk, Pattern, Refusal, TestVolume, sectors},
@@ -82,21 +82,21 @@ impl Suite<'_> {
     /// # Errors
     /// [`Error`]: a program could not be run, or it was interrupted.
     pub fn run(&self, environment: Environment, watch: &Watch<'_>) -> Result<Outcome, Error> {
-        let mut gathered = Gathered { notes: machine_notes(&environment), ..Gathered::default() };
-        let before = gathered.notes.len();
-        self.processor(&mut gathered, watch)?;
-        self.disk(&mut gathered, watch)?;
-        gathered.programs = self.programs();
-        if let Some(finding) = finding::of_cbc(&self.sets, &gathered.experiments) {
-            gathered.notes.insert(before, finding);
+        let mut collected = Collected { notes: machine_notes(&environment), ..Collected::default() };
+        let before = collected.notes.len();
+        self.processor(&mut collected, watch)?;
+        self.disk(&mut collected, watch)?;
+        collected.programs = self.programs();
+        if let Some(finding) = finding::of_cbc(&self.sets, &collected.experiments) {
+            collected.notes.insert(before, finding);
         }
-        Ok(gathered.finish(environment, Subject::default()))
+        Ok(collected.finish(environment, Subject::default()))
     }
 
     /// Sectors in memory.
-    fn processor(&self, gathered: &mut Gathered, watch: &Watch<'_>) -> Result<(), Error> {
+    fn processor(&self, collected: &mut Collected, watch: &Watch<'_>) -> Result<(), Error> {
         let (ciphers, left_out) = self.ciphers();
-        gathered.notes.extend(left_out);
+        collected.notes.extend(left_out);
         let pairs = pairs(&ciphers);
         let settings = Settings { warm_up: true, ..self.settings };
         for (direction, verb) in [(CipherDirection::Encrypt, "encrypt"), (CipherDirection::Decrypt, "decrypt")] {
@@ -106,7 +106,7 @@ impl Suite<'_> {
                     ciphers.iter().map(|(set, cipher)| sectors(set.to_string(), cipher, size, direction, self.span));
                 let name = format!("{verb} {bytes}-byte sectors in memory, one core");
                 let experiment = Experiment::new(name).block_bytes(bytes.into()).arms(arms);
-                gathered.run(experiment, &settings, &pairs, watch)?;
+                collected.run(experiment, &settings, &pairs, watch)?;
             }
         }
         Ok(())
@@ -126,21 +126,21 @@ impl Suite<'_> {
     }
 
     /// The disk, if there is one, and which sets can be formatted at all.
-    fn disk(&self, gathered: &mut Gathered, watch: &Watch<'_>) -> Result<(), Error> {
+    fn disk(&self, collected: &mut Collected, watch: &Watch<'_>) -> Result<(), Error> {
         let Some(cryptsetup) = &self.cryptsetup else {
-            gathered.missing.push("cryptsetup (which sets it still formats is not told)".to_owned());
+            collected.missing.push("cryptsetup (which sets it still formats is not told)".to_owned());
             return Ok(());
         };
         let scratch = Scratch::below(&std::env::temp_dir())?;
         match &self.site {
-            Some(site) if site.has_device_mapper => return self.volumes(site, cryptsetup, &scratch, gathered, watch),
+            Some(site) if site.has_device_mapper => return self.volumes(site, cryptsetup, &scratch, collected, watch),
             Some(site) => {
                 let name = site.named.display();
-                gathered.missing.push(format!("device-mapper: nothing was measured on {name}, nor written to it"));
+                collected.missing.push(format!("device-mapper: nothing was measured on {name}, nor written to it"));
             }
-            None => gathered.notes.push("no disk was measured: --on DISK".to_owned()),
+            None => collected.notes.push("no disk was measured: --on DISK".to_owned()),
         }
-        self.format_image(cryptsetup, &scratch, gathered, watch)
+        self.format_image(cryptsetup, &scratch, collected, watch)
     }
 
     /// Without a disk: an image tells which sets cryptsetup refuses. What it refuses because there is no device-mapper
@@ -149,7 +149,7 @@ impl Suite<'_> {
         &self,
         cryptsetup: &Cryptsetup,
         scratch: &Scratch,
-        gathered: &mut Gathered,
+        collected: &mut Collected,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
         let image = scratch.path().join("image");
@@ -157,7 +157,7 @@ impl Suite<'_> {
         let faulty: Vec<&CipherSet> = self.sets.iter().filter(|set| set.fault().is_some()).collect();
         let sectors = self.sector_bytes.get(..1).unwrap_or_default();
         let (_, refused) = self.make(&faulty, sectors, cryptsetup, &image, scratch, watch)?;
-        gathered.notes.extend(refusals(&refused));
+        collected.notes.extend(refusals(&refused));
         Ok(())
     }
 
@@ -197,14 +197,14 @@ impl Suite<'_> {
         site: &Site,
         cryptsetup: &Cryptsetup,
         scratch: &Scratch,
-        gathered: &mut Gathered,
+        collected: &mut Collected,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
         let disk = Disk::open(&site.named)?;
         let sets: Vec<&CipherSet> = self.sets.iter().collect();
         let (volumes, refused) = self.make(&sets, self.sector_bytes, cryptsetup, disk.path(), scratch, watch)?;
-        gathered.notes.extend(refusals(&refused));
-        gathered.notes.push(site.note(&disk));
+        collected.notes.extend(refusals(&refused));
+        collected.notes.push(site.note(&disk));
         let pairs: Vec<(String, String)> = volumes.iter().map(|(name, _)| (name.clone(), PLAIN.to_owned())).collect();
         let settings = Settings { warm_up: false, ..self.settings };
         for &pattern in &self.patterns {
@@ -214,7 +214,7 @@ impl Suite<'_> {
             });
             let name = format!("disk: {}", pattern.title());
             let experiment = Experiment::new(name).arm(plain).arms(arms).before_each(|| self.go_on());
-            gathered.run(experiment, &settings, &pairs, watch)?;
+            collected.run(experiment, &settings, &pairs, watch)?;
         }
         Ok(())
     }
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_once_for_all_sizes() {
+    fn a_refusal_is_reported_once_for_all_sizes() {
         let refusal = |set: &str, sector_bytes| Refusal { set: set.to_owned(), sector_bytes, reason: "no".to_owned() };
         let notes = refusals(&[refusal("a", 512), refusal("a", 4096), refusal("b", 512)]);
         assert_eq!(notes, ["a cannot be formatted: no", "b cannot be formatted: no"]);

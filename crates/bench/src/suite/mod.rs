@@ -31,7 +31,7 @@ pub struct Outcome {
 
 /// What has been measured so far.
 #[derive(Debug, Default)]
-struct Gathered {
+struct Collected {
     samples: Vec<Sample>,
     experiments: Vec<ExperimentRecord>,
     opinions: Vec<Opinion>,
@@ -40,7 +40,7 @@ struct Gathered {
     notes: Vec<String>,
 }
 
-impl Gathered {
+impl Collected {
     /// Runs an experiment and keeps its samples, with the ratios of these pairs of arms.
     fn run(
         &mut self,

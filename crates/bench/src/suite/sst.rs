@@ -13,7 +13,7 @@ use cert::KeyType;
 use snapshot::DataDir;
 use verify::size;
 
-use super::{Gathered, Outcome, Watch, authority, issue};
+use super::{Collected, Outcome, Watch, authority, issue};
 use crate::{Environment, Error, Installation, Node, Sample, Samples, Scratch, Subject, Tree, Unit, Writer};
 
 /// Names of the experiments.
@@ -106,7 +106,7 @@ impl Suite<'_> {
             options: option_file(&tools.path().join("ca"))?,
             bytes: tree.bytes(),
         };
-        let mut gathered = Gathered::default();
+        let mut collected = Collected::default();
         for into in self.into {
             watch(&format!("a donor below {}", into.display()));
             let mut donor = cluster.donor(into, self.datadir)?;
@@ -114,14 +114,14 @@ impl Suite<'_> {
                 for (position, method) in self.order(round).into_iter().enumerate() {
                     watch(&format!("round {}, {}", round.saturating_add(1), donor.arm(method)));
                     let joined = cluster.join(&mut donor, method)?;
-                    gathered.samples.extend(cluster.samples(&donor.arm(method), &joined, round, position));
+                    collected.samples.extend(cluster.samples(&donor.arm(method), &joined, round, position));
                 }
             }
             donor.end()?;
         }
-        self.judge(&mut gathered, &tree);
+        self.judge(&mut collected, &tree);
         let files = u64::try_from(tree.files().len()).unwrap_or(u64::MAX);
-        Ok(gathered.finish(environment, Subject { files, bytes: tree.bytes(), ..Subject::default() }))
+        Ok(collected.finish(environment, Subject { files, bytes: tree.bytes(), ..Subject::default() }))
     }
 
     /// First to last, then last to first, so that none always runs behind the same other one.
@@ -142,18 +142,18 @@ impl Suite<'_> {
     }
 
     /// The experiments that there are samples of, and the conditions.
-    fn judge(&self, gathered: &mut Gathered, tree: &Tree) {
-        let samples = &gathered.samples;
+    fn judge(&self, collected: &mut Collected, tree: &Tree) {
+        let samples = &collected.samples;
         let known = [JOINED, STALLED, STOOD, ESTIMATED].into_iter();
         let known = known.filter(|name| samples.iter().any(|sample| sample.experiment == *name));
         let of = |name| Samples::from_samples(name, Unit::Bytes, self.rounds.get(), samples).record(&[]);
-        gathered.experiments = known.map(of).collect();
-        gathered.notes.push(format!(
+        collected.experiments = known.map(of).collect();
+        collected.notes.push(format!(
             "donor and joiners ran on this machine, over loopback; a client committed on the donor all the time; {} of \
              data",
             size(tree.bytes())
         ));
-        gathered.notes.push("rsync sends clear text, mariabackup and sealant verify both sides".to_owned());
+        collected.notes.push("rsync sends clear text, mariabackup and sealant verify both sides".to_owned());
     }
 }
 
@@ -229,7 +229,7 @@ impl Cluster {
         let (longest, _) = donor.writer.take();
         joiner.stop()?;
         fs::remove_dir_all(&directory).map_err(Error::file(&directory))?;
-        let stood = donor.node.log().get(said..).and_then(stood_still);
+        let stood = donor.node.log().get(said..).and_then(blocked_time);
         Ok(Joined { took, longest, stood, estimated })
     }
 
@@ -274,9 +274,9 @@ fn option_file(directory: &Path) -> Result<String, Error> {
 }
 
 /// How long the server stood still by the last line of the donor's program that tells.
-fn stood_still(log: &str) -> Option<Duration> {
+fn blocked_time(log: &str) -> Option<Duration> {
     let milliseconds = |text: &str| text.split(" ms").next()?.rsplit(' ').next()?.parse::<f64>().ok();
-    let mut told = log.lines().filter(|line| line.contains("sealant donor: ")).filter_map(|line| {
+    let mut reported = log.lines().filter(|line| line.contains("sealant donor: ")).filter_map(|line| {
         // Its clients wait from the moment that it is asked.
         let by_lock = || {
             let (during, before) = line.split_once("stands still: ")?.1.split_once("; ")?.1.split_once(" ms, and ")?;
@@ -284,7 +284,7 @@ fn stood_still(log: &str) -> Option<Duration> {
         };
         line.split_once("stood still for ").and_then(|(_, time)| milliseconds(time)).or_else(by_lock)
     });
-    told.next_back().and_then(|milliseconds| Duration::try_from_secs_f64(milliseconds / 1e3).ok())
+    reported.next_back().and_then(|milliseconds| Duration::try_from_secs_f64(milliseconds / 1e3).ok())
 }
 
 #[cfg(test)]
@@ -313,9 +313,9 @@ mod tests {
     }
 
     #[test]
-    fn the_donor_tells_how_long_it_stood_still() {
+    fn the_donor_reports_how_long_it_was_blocked() {
         let of = |text: &str| {
-            stood_still(&format!("2026-11-22 11:37 0 [Note] WSREP: x\nWSREP_SST: [INFO] sealant {text}\n"))
+            blocked_time(&format!("2026-11-22 11:37 0 [Note] WSREP: x\nWSREP_SST: [INFO] sealant {text}\n"))
         };
         let snapshot = "donor: a snapshot by reflink; the server stood still for 37.2 ms (20261122 11:37:25.242)";
         assert_eq!(of(snapshot), Some(Duration::from_micros(37_200)));

@@ -11,7 +11,7 @@ use std::{
 use cert::KeyType;
 
 use self::network::{Network, PLAIN, TUNNEL};
-use super::{Gathered, Outcome, Watch, authority, issue};
+use super::{Collected, Outcome, Watch, authority, issue};
 use crate::{
     Arm, Certificates, Daemon, Environment, Error, Experiment, KeyPairFiles, Oltp, Program, Route, Scratch, Settings,
     Subject, Unit,
@@ -57,15 +57,15 @@ impl Suite<'_> {
         let scratch = Scratch::below(self.into)?;
         watch("starting a server");
         let site = Site::new(self, &scratch)?;
-        let mut gathered = Gathered::default();
-        site.measure(&mut gathered, watch)?;
-        gathered.missing.sort();
-        gathered.missing.dedup();
-        gathered.notes.push(PUBLISHED.to_owned());
+        let mut collected = Collected::default();
+        site.measure(&mut collected, watch)?;
+        collected.missing.sort();
+        collected.missing.dedup();
+        collected.notes.push(PUBLISHED.to_owned());
         let version = site.daemon.version();
         let family = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
-        gathered.programs.push(Program { name: family.to_owned(), version: Some(version.to_owned()) });
-        Ok(gathered.finish(environment, Subject::default()))
+        collected.programs.push(Program { name: family.to_owned(), version: Some(version.to_owned()) });
+        Ok(collected.finish(environment, Subject::default()))
     }
 
     fn server(&self) -> Result<PathBuf, Error> {
@@ -99,9 +99,9 @@ impl<'a> Site<'a> {
         let server = suite.server()?;
         let directory = scratch.path();
         let (certificates, pairs) = certificates(&directory.join("certificates"))?;
-        let place = directory.join("server");
-        std::fs::create_dir(&place).map_err(Error::file(&place))?;
-        let daemon = Daemon::start(&server, &place, &certificates.ca, &certificates.far)?;
+        let location = directory.join("server");
+        std::fs::create_dir(&location).map_err(Error::file(&location))?;
+        let daemon = Daemon::start(&server, &location, &certificates.ca, &certificates.far)?;
         let oltp = suite.oltp.map(Oltp::new).transpose()?;
         if let Some(oltp) = &oltp {
             oltp.prepare(daemon.address())?;
@@ -109,25 +109,25 @@ impl<'a> Site<'a> {
         Ok(Self { suite, directory, certificates, pairs, daemon, oltp, client: client_program(&server) })
     }
 
-    fn measure(&self, gathered: &mut Gathered, watch: &Watch<'_>) -> Result<(), Error> {
+    fn measure(&self, collected: &mut Collected, watch: &Watch<'_>) -> Result<(), Error> {
         let span = self.suite.span;
         for &round_trip in self.suite.round_trips {
-            let network = Network::new(self, round_trip, &mut gathered.missing)?;
-            let routes = network.connection_routes(self, &mut gathered.missing)?;
+            let network = Network::new(self, round_trip, &mut collected.missing)?;
+            let routes = network.connection_routes(self, &mut collected.missing)?;
             let connecting = network.experiment("connections, one after the other", Unit::Connections);
-            self.run(connecting, routes, |route| crate::connections(route, span), gathered, watch)?;
+            self.run(connecting, routes, |route| crate::connections(route, span), collected, watch)?;
             let asking = network.experiment("SELECT 1 on an open connection", Unit::Queries);
-            self.run(asking, network.query_routes(self)?, |route| crate::queries(route, span), gathered, watch)?;
+            self.run(asking, network.query_routes(self)?, |route| crate::queries(route, span), collected, watch)?;
             for &bytes in self.suite.sizes.iter().filter(|_| round_trip == 0) {
                 let reading = Experiment::new(format!("results of {}", decimal(bytes)));
                 let results = |route| crate::results(route, span, bytes);
-                self.run(reading, network.query_routes(self)?, results, gathered, watch)?;
+                self.run(reading, network.query_routes(self)?, results, collected, watch)?;
             }
             if let Some(oltp) = &self.oltp {
                 let name = format!("oltp_read_write of {} clients", self.suite.oltp.unwrap_or_default());
                 let trade = |route: Route<'_>| oltp.arm(route.name, route.address, span);
                 let trading = network.experiment(&name, Unit::Transactions);
-                self.run(trading, network.clear_routes(self), trade, gathered, watch)?;
+                self.run(trading, network.clear_routes(self), trade, collected, watch)?;
             }
         }
         Ok(())
@@ -139,13 +139,13 @@ impl<'a> Site<'a> {
         experiment: Experiment<'w>,
         routes: Vec<Route<'w>>,
         arm: impl Fn(Route<'w>) -> Arm<'w>,
-        gathered: &mut Gathered,
+        collected: &mut Collected,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
         let names: Vec<String> = routes.iter().map(|route| route.name.clone()).collect();
         // Each arm warms itself up.
         let settings = Settings { warm_up: false, ..self.suite.settings };
-        gathered.run(experiment.arms(routes.into_iter().map(arm)), &settings, &pairs(&names), watch)
+        collected.run(experiment.arms(routes.into_iter().map(arm)), &settings, &pairs(&names), watch)
     }
 }
 

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use server::{Flavor, Identity};
 use verify::size;
 
-use super::{Gathered, Outcome, Watch};
+use super::{Collected, Outcome, Watch};
 use crate::{
     COPY_PEERS, CopyPeer, Environment, Error, Experiment, Link, Ours, Rate, RunningServer, Scratch, Settings, Site,
     Subject, Tree, arms, copy::NEEDS_SERVER, programs_of,
@@ -74,7 +74,7 @@ impl Served {
         let tree = Tree::scan(&identity.datadir)
             .map_err(|source| Error::ServerUnread { socket: socket.clone(), source: Box::new(source) })?;
         if tree.root() == directory.root() {
-            return Err(Error::NotStill { socket });
+            return Err(Error::SourceInUse { socket });
         }
         let server = RunningServer { socket, user, defaults_file, tree };
         match server.difference(directory) {
@@ -124,14 +124,14 @@ impl Suite<'_> {
         let server = served.map(|served| &served.server);
         let site = Site { tree, scratch: &scratch, server, link: &link, without_aes: false };
         let Peers { there, missing } = peers;
-        let mut gathered = Gathered { missing, programs: programs_of(&there), ..Gathered::default() };
-        gathered.run(self.experiment(site, &there), &self.settings, &self.pairs(&there), watch)?;
+        let mut collected = Collected { missing, programs: programs_of(&there), ..Collected::default() };
+        collected.run(self.experiment(site, &there), &self.settings, &self.pairs(&there), watch)?;
         let sent = self.sent(&scratch);
-        gathered.notes.extend(sent.iter().map(|(name, sent)| sent.note(name)));
-        gathered.notes.extend(disk_notes(&environment, scratch.path(), &there));
+        collected.notes.extend(sent.iter().map(|(name, sent)| sent.note(name)));
+        collected.notes.extend(disk_notes(&environment, scratch.path(), &there));
         if let Some(served) = served {
-            let notes = self.server_notes(served, &there, &gathered);
-            gathered.notes.extend(notes);
+            let notes = self.server_notes(served, &there, &collected);
+            collected.notes.extend(notes);
         }
         let subject = Subject {
             files: u64::try_from(tree.files().len()).unwrap_or(u64::MAX),
@@ -139,7 +139,7 @@ impl Suite<'_> {
             opened_bytes: sent.first().map_or(0, |(_, sent)| sent.opened_bytes),
             ..Subject::default()
         };
-        Ok(gathered.finish(environment, subject))
+        Ok(collected.finish(environment, subject))
     }
 
     fn scratch(&self, tree: &Tree) -> Result<Scratch, Error> {
@@ -219,10 +219,10 @@ impl Suite<'_> {
     }
 
     /// What of a backup is not what the others do.
-    fn server_notes(&self, served: &Served, peers: &[&'static CopyPeer], gathered: &Gathered) -> Vec<String> {
+    fn server_notes(&self, served: &Served, peers: &[&'static CopyPeer], collected: &Collected) -> Vec<String> {
         let arms = self.peer_arms(peers).into_iter().filter(|(_, peer, _)| peer.from_server).map(|(name, ..)| name);
         let note = |name: String| {
-            let sample = gathered.samples.iter().find(|sample| sample.arm == name)?;
+            let sample = collected.samples.iter().find(|sample| sample.arm == name)?;
             let (bytes, version) = (size(sample.amount), &served.version);
             Some(format!(
                 "{name} copied {bytes} from a running {version}, with only what is new of its redo log and no binary \

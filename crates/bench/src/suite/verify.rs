@@ -9,7 +9,7 @@ use std::{
 use innodb::verify::{RequiredKey, Verdict};
 use verify::{Depth, FileResult, Keys, Plan, Report};
 
-use super::{Gathered, Outcome, Watch};
+use super::{Collected, Outcome, Watch};
 use crate::{Environment, Error, Experiment, Peer, PeerKind, Settings, Subject, arms, drop_cache, residency};
 
 /// Other programs are timed on files of at least so many bytes: on smaller ones their start would be most of it.
@@ -46,7 +46,7 @@ impl Suite<'_> {
         let plan = Plan::scan(self.paths);
         watch("reading the files");
         let report = self.first_run(&plan)?;
-        let mut measuring = Measuring { suite: self, plan, report, watch, gathered: Gathered::default() };
+        let mut measuring = Measuring { suite: self, plan, report, watch, collected: Collected::default() };
         if self.cold {
             measuring.cold()?
         } else {
@@ -54,7 +54,7 @@ impl Suite<'_> {
         }
         measuring.note();
         let subject = measuring.subject();
-        Ok(measuring.gathered.finish(environment, subject))
+        Ok(measuring.collected.finish(environment, subject))
     }
 
     /// Tells what is sound, and reads the files into the page cache unless they are to be measured from disk.
@@ -103,7 +103,7 @@ struct Measuring<'a> {
     /// What a first run said.
     report: Report,
     watch: &'a Watch<'a>,
-    gathered: Gathered,
+    collected: Collected,
 }
 
 impl Measuring<'_> {
@@ -121,7 +121,7 @@ impl Measuring<'_> {
             }
             pairs.push((ours, reading));
         }
-        self.gathered.run(experiment, &self.suite.settings, &pairs, self.watch)?;
+        self.collected.run(experiment, &self.suite.settings, &pairs, self.watch)?;
         self.suite.peers()?.iter().try_for_each(|peer| self.against(peer))
     }
 
@@ -144,7 +144,7 @@ impl Measuring<'_> {
             }
             pairs.push((ours, theirs));
         }
-        self.gathered.run(experiment, &self.suite.settings, &pairs, self.watch)
+        self.collected.run(experiment, &self.suite.settings, &pairs, self.watch)
     }
 
     /// Asks another program about every file; those that its time can be compared on.
@@ -153,7 +153,7 @@ impl Measuring<'_> {
         for (group, files) in self.groups() {
             (self.watch)(&format!("asking {}", peer.name()));
             let (opinion, calls_sound) = peer.opinion(group, &files)?;
-            self.gathered.opinions.push(opinion);
+            self.collected.opinions.push(opinion);
             read_whole.extend(if peer.stops_at_fault() { calls_sound } else { files });
         }
         Ok(read_whole.into_iter().filter(|path| self.is_large(path)).collect())
@@ -178,7 +178,7 @@ impl Measuring<'_> {
                 pairs.push((ours.clone(), theirs));
             }
         }
-        self.gathered.run(experiment, &self.suite.settings, &pairs, self.watch)
+        self.collected.run(experiment, &self.suite.settings, &pairs, self.watch)
     }
 
     fn files(&self, wanted: impl Fn(&FileResult) -> bool) -> Vec<PathBuf> {
@@ -226,7 +226,7 @@ impl Measuring<'_> {
     /// What a reader has to know of the files.
     fn note(&mut self) {
         let unsound = self.subject().unsound;
-        let notes = &mut self.gathered.notes;
+        let notes = &mut self.collected.notes;
         if unsound > 0 {
             notes.push(format!("not proven sound, as `sealant verify` tells: {unsound} of the files"));
         }

@@ -292,9 +292,9 @@ fn plugin_of(greeting: &[u8]) -> io::Result<Vec<u8>> {
 /// The server's error message: after the mark and the number, `#` and five characters of state, then text.
 fn refusal(packet: &[u8]) -> io::Error {
     match packet {
-        [ERROR, _, _, words @ ..] => {
-            let words = if words.first() == Some(&b'#') { words.get(6..).unwrap_or_default() } else { words };
-            io::Error::other(String::from_utf8_lossy(words).into_owned())
+        [ERROR, _, _, message @ ..] => {
+            let message = if message.first() == Some(&b'#') { message.get(6..).unwrap_or_default() } else { message };
+            io::Error::other(String::from_utf8_lossy(message).into_owned())
         }
         _ => malformed("an answer that a MySQL server does not give"),
     }
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_in_the_servers_words() {
+    fn a_refusal_quotes_the_servers_message() {
         let error = plugin_of(b"\xff\x10\x04Too many connections").unwrap_err();
         assert_eq!(error.to_string(), "Too many connections");
         assert_eq!(refusal(b"\xff\x15\x04#28000Access denied").to_string(), "Access denied");

@@ -168,9 +168,9 @@ fn version_of(server: &Path) -> Result<String, Error> {
 fn installation(server: &Path, directory: &Path) -> Vec<String> {
     let base = server.ancestors().nth(2).unwrap_or_else(|| Path::new("/usr"));
     let mut options = vec![option("basedir", base), option("datadir", &directory.join("data"))];
-    options.extend(messages(base).map(|place| option("lc-messages-dir", &place)));
-    let plugins = ["lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin"].map(|place| base.join(place));
-    options.extend(plugins.iter().find(|place| place.is_dir()).map(|place| option("plugin-dir", place)));
+    options.extend(messages(base).map(|location| option("lc-messages-dir", &location)));
+    let plugins = ["lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin"].map(|location| base.join(location));
+    options.extend(plugins.iter().find(|location| location.is_dir()).map(|location| option("plugin-dir", location)));
     if rustix::process::geteuid().is_root() {
         options.push("--user=root".to_owned());
     }
@@ -178,7 +178,10 @@ fn installation(server: &Path, directory: &Path) -> Vec<String> {
 }
 
 fn messages(base: &Path) -> Option<PathBuf> {
-    ["share/mariadb", "share/mysql", "share"].map(|place| base.join(place)).into_iter().find(|place| place.is_dir())
+    ["share/mariadb", "share/mysql", "share"]
+        .map(|location| base.join(location))
+        .into_iter()
+        .find(|location| location.is_dir())
 }
 
 fn option(name: &str, path: &Path) -> String {
@@ -200,8 +203,8 @@ fn create(server: &Path, installation: &[String], mariadb: bool) -> Result<(), E
     if output.status.success() {
         return Ok(());
     }
-    let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(failed(server, first_error(&words).unwrap_or("cannot create its system tables")))
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(failed(server, first_error(&message).unwrap_or("cannot create its system tables")))
 }
 
 /// The SQL that creates MariaDB's system tables, as `mariadb-install-db` passes it to `--bootstrap`.

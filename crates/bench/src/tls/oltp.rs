@@ -75,8 +75,8 @@ impl Oltp {
         if ended.status.success() {
             return Ok(stdout);
         }
-        let words = stdout.lines().find(|line| line.contains("FATAL")).unwrap_or("it failed").trim().to_owned();
-        Err(Error::Program { program: self.program.display().to_string(), reason: words })
+        let message = stdout.lines().find(|line| line.contains("FATAL")).unwrap_or("it failed").trim().to_owned();
+        Err(Error::Program { program: self.program.display().to_string(), reason: message })
     }
 }
 

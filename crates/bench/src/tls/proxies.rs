@@ -70,9 +70,9 @@ impl Starting<'_> {
         while !listens(process, port) {
             let ended = self.children.first_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)));
             if ended || begin.elapsed() > START_LIMIT {
-                let words = fs::read(&log).unwrap_or_default();
-                let words = String::from_utf8_lossy(&words).into_owned();
-                return Err(failed(words.lines().last().unwrap_or("does not listen").to_owned()));
+                let message = fs::read(&log).unwrap_or_default();
+                let message = String::from_utf8_lossy(&message).into_owned();
+                return Err(failed(message.lines().last().unwrap_or("does not listen").to_owned()));
             }
             thread::sleep(POLL_INTERVAL);
         }
@@ -163,10 +163,10 @@ pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -
     let found = |name: &str| process::find(name).ok_or_else(|| absent(name));
     let (ssh, keygen) = (found("ssh")?, found("ssh-keygen")?);
     let sshd = found("sshd").or_else(|_| found("/usr/sbin/sshd"))?;
-    let place = |name: &str| directory.join(name);
+    let location = |name: &str| directory.join(name);
     for name in ["ssh-host", "ssh-user"] {
-        if !place(name).exists() {
-            output(Command::new(&keygen).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(place(name)))?;
+        if !location(name).exists() {
+            output(Command::new(&keygen).args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(location(name)))?;
         }
     }
     let mut starting = Starting { directory, children: Vec::new() };
@@ -174,25 +174,26 @@ pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -
     let configuration = format!(
         "Port {far}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
          PidFile none\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nAllowTcpForwarding local\n",
-        place("ssh-host").display(),
-        place("ssh-user.pub").display(),
+        location("ssh-host").display(),
+        location("ssh-user.pub").display(),
     );
-    fs::write(place("sshd.conf"), configuration).map_err(Error::file(place("sshd.conf")))?;
+    fs::write(location("sshd.conf"), configuration).map_err(Error::file(location("sshd.conf")))?;
     let mut command = killed_with_parent(&sshd);
-    command.args(["-D", "-e", "-f"]).arg(place("sshd.conf"));
+    command.args(["-D", "-e", "-f"]).arg(location("sshd.conf"));
     starting.start("sshd", &sshd, command, far)?;
     let (through, relay) = network(far, round_trip)?;
-    let host = place("ssh-host.pub");
+    let host = location("ssh-host.pub");
     let host = fs::read_to_string(&host).map_err(Error::file(&host))?;
-    fs::write(place("ssh-known"), format!("[127.0.0.1]:{through} {host}")).map_err(Error::file(place("ssh-known")))?;
-    fs::set_permissions(place("ssh-user"), fs::Permissions::from_mode(0o600))
-        .map_err(Error::file(place("ssh-user")))?;
+    fs::write(location("ssh-known"), format!("[127.0.0.1]:{through} {host}"))
+        .map_err(Error::file(location("ssh-known")))?;
+    fs::set_permissions(location("ssh-user"), fs::Permissions::from_mode(0o600))
+        .map_err(Error::file(location("ssh-user")))?;
     let user = output(Command::new("id").arg("-un"))?;
     let user = String::from_utf8_lossy(&user.stdout).trim().to_owned();
     let mut command = killed_with_parent(&ssh);
     command.args(["-F", "none", "-N", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"]);
     command.args(["-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=yes", "-o"]);
-    command.arg(format!("UserKnownHostsFile={}", place("ssh-known").display())).arg("-i").arg(place("ssh-user"));
+    command.arg(format!("UserKnownHostsFile={}", location("ssh-known").display())).arg("-i").arg(location("ssh-user"));
     command.args(["-L", &format!("{}:{server}", local(near)), "-p", &through.to_string()]);
     command.arg(format!("{user}@127.0.0.1"));
     starting.start("ssh", &ssh, command, near)?;

@@ -274,9 +274,9 @@ pub(super) fn key_stores(session: &mut Session<'_>, server: &str, options: &Opti
     let password = variable(session, "file_key_management_filekey")?;
     let password = password.as_deref().and_then(|key| key.strip_prefix("FILE:")).map(PathBuf::from);
     let store = |file: PathBuf| KeyStore::MariaDb { file, password: password.clone() };
-    let own = file.into_iter().map(|file| (store(file), false));
+    let current = file.into_iter().map(|file| (store(file), false));
     let copies = options.keyring_copies.iter().map(|file| (store(file.clone()), true));
-    Ok((own.chain(copies).collect(), datadir))
+    Ok((current.chain(copies).collect(), datadir))
 }
 
 fn variable(session: &mut Session<'_>, name: &str) -> Result<Option<String>, Error> {

@@ -213,22 +213,22 @@ pub type Progress<'p> = dyn Fn(&str) + 'p;
 /// # Errors
 /// [`Error`] if the server does not answer, or cannot encrypt.
 pub fn plan(
-    place: &ServerAccess,
+    access: &ServerAccess,
     options: &Options,
     log: &StatementLog,
     progress: &Progress<'_>,
 ) -> Result<Plan, Error> {
     progress("asking the server");
-    let mut session = Session::open(&place.target, &place.connect, log, options.lock_wait)?;
+    let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
     if options.option_file.is_some() && session.identity().flavor() != Flavor::MariaDb && mysql::keeps_all(&session) {
         let reason = "MySQL keeps its settings by SET PERSIST; leave --option-file out".to_owned();
-        return Err(Error::Unsupported { server: place.target.to_string(), reason });
+        return Err(Error::Unsupported { server: access.target.to_string(), reason });
     }
-    schemas_exist(&mut session, place, options)?;
-    let scan = Scan::quick(place, options, progress)?;
+    schemas_exist(&mut session, access, options)?;
+    let scan = Scan::quick(access, options, progress)?;
     let steps = match session.identity().flavor() {
         Flavor::MariaDb => mariadb::steps(&mut session, options, &scan)?,
-        _ => mysql::steps(&mut session, place, options, &scan)?,
+        _ => mysql::steps(&mut session, access, options, &scan)?,
     };
     let version = session.identity().version.to_string();
     let mut leftovers: Vec<_> = scan.leftovers().into_iter().filter(|leftover| !leftover.closable).collect();
@@ -242,7 +242,7 @@ pub fn plan(
     let identity =
         known.server_uuid.clone().unwrap_or_else(|| format!("{} {}", known.hostname, known.datadir.display()));
     let room = room(&options.datadir_of(&session), &steps);
-    Ok(Plan { server: place.target.to_string(), version, identity, steps, leftovers, room })
+    Ok(Plan { server: access.target.to_string(), version, identity, steps, leftovers, room })
 }
 
 /// Disk space for the largest table that is copied.
@@ -258,9 +258,9 @@ fn room(datadir: &Path, steps: &[Step<Action>]) -> Option<Room> {
 ///
 /// # Errors
 /// Those that [`Plan::run`] would return.
-pub fn may_begin(place: &ServerAccess, options: &Options, log: &StatementLog) -> Result<(), Error> {
-    let mut session = Session::open(&place.target, &place.connect, log, options.lock_wait)?;
-    prove_keyrings(&mut session, &place.target.to_string(), options).map(drop)
+pub fn may_begin(access: &ServerAccess, options: &Options, log: &StatementLog) -> Result<(), Error> {
+    let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
+    prove_keyrings(&mut session, &access.target.to_string(), options).map(drop)
 }
 
 fn key_stores(session: &mut Session<'_>, server: &str, options: &Options) -> Result<KeyStores, Error> {
@@ -311,15 +311,15 @@ impl Plan {
     /// [`Error`] if the keyring is not proven, the server is gone, or the log cannot be written.
     pub fn run(
         &self,
-        place: &ServerAccess,
+        access: &ServerAccess,
         options: &Options,
         log: &StatementLog,
         control: &Control,
         progress: &Progress<'_>,
     ) -> Result<Report, Error> {
-        let mut result = self.run_steps(place, options, log, control, progress);
+        let mut result = self.run_steps(access, options, log, control, progress);
         if control.must_restore_super_read_only() {
-            result = read_only::put_back(place, options, log, control).and(result);
+            result = read_only::put_back(access, options, log, control).and(result);
         }
         match &result {
             Ok(report) if report.canceled => control.finish(Activity::Canceled, None)?,
@@ -332,20 +332,20 @@ impl Plan {
 
     fn run_steps(
         &self,
-        place: &ServerAccess,
+        access: &ServerAccess,
         options: &Options,
         log: &StatementLog,
         control: &Control,
         progress: &Progress<'_>,
     ) -> Result<Report, Error> {
-        let mut session = Session::open(&place.target, &place.connect, log, options.lock_wait)?;
+        let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
         // A replica without a keyring would stop at these statements.
         session.query("SET SESSION sql_log_bin = OFF")?;
         let within = |text: &str| {
             progress(text);
             control.set_progress(text);
         };
-        let mut run = Run { session, place, options, control, progress: &within, steps: Vec::new(), keyring: None };
+        let mut run = Run { session, access, options, control, progress: &within, steps: Vec::new(), keyring: None };
         let total = self.steps.iter().map(|step| step.bytes).sum();
         control.update(|state| (state.steps, state.bytes_total) = (self.steps.len(), total))?;
         for (number, step) in self.steps.iter().enumerate() {
@@ -387,7 +387,7 @@ impl Plan {
 /// A run in progress.
 struct Run<'r> {
     session: Session<'r>,
-    place: &'r ServerAccess,
+    access: &'r ServerAccess,
     options: &'r Options,
     control: &'r Control,
     progress: &'r Progress<'r>,
@@ -430,7 +430,7 @@ impl Run<'_> {
         if scratch::exists(&mut self.session)? || !self.is_mariadb() && undo::exists(&mut self.session)? {
             self.step(&Step::quiet("tidy up", tidy, Action::CleanUp))?;
         }
-        let leftovers = Scan::quick(self.place, self.options, self.progress)?.leftovers();
+        let leftovers = Scan::quick(self.access, self.options, self.progress)?.leftovers();
         Ok(Report { steps: self.steps, leftovers, keyring: self.keyring, canceled: true, ..plan.report() })
     }
 
@@ -500,8 +500,8 @@ impl Run<'_> {
             How::Online(tool) => {
                 let job = online::Job {
                     tool,
-                    target: &self.place.target,
-                    connect: &self.place.connect,
+                    target: &self.access.target,
+                    connect: &self.access.connect,
                     throttle: &self.options.throttle,
                     replicated: self.options.replicated,
                     lock_wait: self.options.lock_wait.wait,
@@ -528,7 +528,7 @@ impl Run<'_> {
     }
 
     fn prove_keyring(&mut self) -> Result<Outcome, Error> {
-        self.keyring = prove_keyrings(&mut self.session, &self.place.target.to_string(), self.options)?;
+        self.keyring = prove_keyrings(&mut self.session, &self.access.target.to_string(), self.options)?;
         Ok(match self.keyring {
             Some(_) => Outcome::Done,
             None => Outcome::Skipped { reason: "the keys are in no file yet that could be proven".to_owned() },
@@ -538,7 +538,7 @@ impl Run<'_> {
     /// This run may have generated the keyring's first key: the keyring must open everything now, and older copies may
     /// not.
     fn prove_again(&mut self, leftovers: &mut Vec<Leftover>) -> Result<Option<Opened>, Error> {
-        let (stores, datadir) = key_stores(&mut self.session, &self.place.target.to_string(), self.options)?;
+        let (stores, datadir) = key_stores(&mut self.session, &self.access.target.to_string(), self.options)?;
         let mut after = None;
         for (store, is_copy) in stores {
             match prove(&datadir, &store) {
@@ -559,7 +559,7 @@ impl Run<'_> {
     /// Reads every page, and rewrites what still has clear text.
     fn rescan_and_rewrite(&mut self) -> Result<Scan, Error> {
         self.wait_for_relay_logs()?;
-        let mut scan = Scan::deep(self.place, self.options, self.progress)?;
+        let mut scan = Scan::deep(self.access, self.options, self.progress)?;
         let mut in_vain = 0;
         let renewals = if self.options.policy == Policy::Tables { MAX_RENEWALS_WITH_CLEAR_LOGS } else { MAX_RENEWALS };
         for _ in 0..renewals {
@@ -578,7 +578,7 @@ impl Run<'_> {
                 (self.progress)(&step.what);
                 self.wait_and_do(step)?;
             }
-            let renewed = Scan::deep(self.place, self.options, self.progress)?;
+            let renewed = Scan::deep(self.access, self.options, self.progress)?;
             in_vain = if renewed.same_doublewrite_slots(&scan) { in_vain + 1 } else { 0 };
             scan = renewed;
         }
@@ -604,7 +604,7 @@ impl Run<'_> {
         }
         let (began, mut flushed) = (Instant::now(), false);
         while began.elapsed() < RELAY_TIMEOUT && !self.control.requests().cancel() {
-            if !Scan::quick(self.place, self.options, self.progress)?.failed(audit::checks::RELAYLOG_PLAINTEXT.id) {
+            if !Scan::quick(self.access, self.options, self.progress)?.failed(audit::checks::RELAYLOG_PLAINTEXT.id) {
                 break;
             }
             if !flushed {
@@ -635,11 +635,11 @@ impl Run<'_> {
     }
 }
 
-fn schemas_exist(session: &mut Session<'_>, place: &ServerAccess, options: &Options) -> Result<(), Error> {
+fn schemas_exist(session: &mut Session<'_>, access: &ServerAccess, options: &Options) -> Result<(), Error> {
     for name in &options.schemas {
         let sql = "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = ";
         if session.value(&format!("{sql}{}", quote::text(name)))?.as_deref() == Some("0") {
-            return Err(Error::NoSuchSchema { server: place.target.to_string(), name: name.clone() });
+            return Err(Error::NoSuchSchema { server: access.target.to_string(), name: name.clone() });
         }
     }
     Ok(())

@@ -16,7 +16,7 @@ use crate::{Blocks, Error, KeyStore, KeyringStatus, Session, Step, online::Table
 
 pub(super) fn steps(
     session: &mut Session<'_>,
-    place: &ServerAccess,
+    access: &ServerAccess,
     options: &Options,
     scan: &Scan,
 ) -> Result<Vec<Step<Action>>, Error> {
@@ -49,7 +49,7 @@ pub(super) fn steps(
     }
     if tables {
         steps.extend(tablespace_steps(session, options, &clear)?);
-        steps.extend(table_steps(session, place, options, &clear)?);
+        steps.extend(table_steps(session, access, options, &clear)?);
     }
     if logs {
         let renewals = renewals(session, scan)?;
@@ -230,18 +230,18 @@ pub(super) fn misreported(session: &mut Session<'_>, options: &Options) -> Resul
 
 fn table_steps(
     session: &mut Session<'_>,
-    place: &ServerAccess,
+    access: &ServerAccess,
     options: &Options,
     clear: &Clear,
 ) -> Result<Vec<Step<Action>>, Error> {
-    let chooser = Chooser::new(session, options, &place.connect)?;
+    let chooser = Chooser::new(session, options, &access.connect)?;
     let mut steps = Vec::new();
     for table in clear.tables.iter().filter(|table| wanted(options, &table.schema)) {
         let moved = if table.in_system { "TABLESPACE = innodb_file_per_table, " } else { "" };
         // No release supports ALGORITHM=INPLACE or LOCK=NONE for it.
         let sql = format!("ALTER TABLE {} {moved}ENCRYPTION = 'Y', LOCK = SHARED", table.quoted());
         let how = chooser.choose(session, table)?;
-        let (way, blocks) = match &how {
+        let (variant, blocks) = match &how {
             How::Copy => ("by a copy".to_owned(), Blocks::Writes),
             How::Online(tool) => (format!("by {}", tool.tool.program()), Blocks::Moment),
             How::Leave(_) => ("later".to_owned(), Blocks::Nothing),
@@ -249,7 +249,7 @@ fn table_steps(
         let name = Table { schema: table.schema.clone(), name: table.table.clone() };
         steps.push(Step {
             id: format!("table {}.{}", table.schema, table.table),
-            what: format!("encrypt the table {}.{} {way}", table.schema, table.table),
+            what: format!("encrypt the table {}.{} {variant}", table.schema, table.table),
             blocks,
             bytes: table.bytes,
             action: Action::Table(TableChange { table: name, sql, bytes: table.bytes, how }),
@@ -265,7 +265,7 @@ pub(super) fn key_stores(session: &mut Session<'_>, server: &str, options: &Opti
         return Err(Error::ReadOnlyKeyring { server: server.to_owned(), keyring: status.name });
     }
     let datadir = options.datadir_of(session);
-    let own = status.file.into_iter().map(|path| (KeyStore::MySql(path), false));
+    let current = status.file.into_iter().map(|path| (KeyStore::MySql(path), false));
     let copies = options.keyring_copies.iter().map(|path| (KeyStore::MySql(path.clone()), true));
-    Ok((own.chain(copies).collect(), datadir))
+    Ok((current.chain(copies).collect(), datadir))
 }

@@ -25,12 +25,12 @@ pub(super) fn lift(session: &mut Session<'_>, control: &Control, executed: &mut 
 }
 
 pub(super) fn put_back(
-    place: &ServerAccess,
+    access: &ServerAccess,
     options: &Options,
     log: &StatementLog,
     control: &Control,
 ) -> Result<(), Error> {
-    let mut session = Session::open(&place.target, &place.connect, log, options.lock_wait)?;
+    let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
     session.change("SET GLOBAL super_read_only = ON")?;
     control.update(|state| state.super_read_only = false)
 }

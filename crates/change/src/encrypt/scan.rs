@@ -24,23 +24,23 @@ pub(super) struct Scan {
 
 impl Scan {
     /// Reads samples of each file.
-    pub(super) fn quick(place: &ServerAccess, options: &Options, progress: &Progress<'_>) -> Result<Self, Error> {
-        Self::run(place, options, false, progress)
+    pub(super) fn quick(location: &ServerAccess, options: &Options, progress: &Progress<'_>) -> Result<Self, Error> {
+        Self::run(location, options, false, progress)
     }
 
     /// Reads every page of every file.
-    pub(super) fn deep(place: &ServerAccess, options: &Options, progress: &Progress<'_>) -> Result<Self, Error> {
-        Self::run(place, options, true, progress)
+    pub(super) fn deep(location: &ServerAccess, options: &Options, progress: &Progress<'_>) -> Result<Self, Error> {
+        Self::run(location, options, true, progress)
     }
 
-    fn run(place: &ServerAccess, options: &Options, deep: bool, progress: &Progress<'_>) -> Result<Self, Error> {
+    fn run(location: &ServerAccess, options: &Options, deep: bool, progress: &Progress<'_>) -> Result<Self, Error> {
         let show = |at: collect::Progress| progress(&format!("{}: {}, {} MiB read", at.step, at.files, at.bytes >> 20));
         let options = LiveOptions {
             datadir: options.datadir.clone(),
             deep,
             wire: false,
             progress: Some(&show),
-            ..LiveOptions::new(place.target.clone(), place.connect.clone())
+            ..LiveOptions::new(location.target.clone(), location.connect.clone())
         };
         let facts = collect::live(&options)?;
         let findings = judge(&facts, &Rules::default(), Timestamp::now()).findings;

@@ -90,7 +90,8 @@ pub fn check(
     log: &StatementLog,
 ) -> Result<CheckReport, Error> {
     let mut session = Session::open(target, options, log, LockWait::default())?;
-    let datadir = data_files::places(&mut session, request.datadir.as_deref())?.into_iter().next().unwrap_or_default();
+    let datadir =
+        data_files::directories(&mut session, request.datadir.as_deref())?.into_iter().next().unwrap_or_default();
     let version = session.identity().version.to_string();
     let mut look = Checker { session, request, datadir, items: Vec::new() };
     look.all()?;
@@ -118,7 +119,7 @@ impl Checker<'_, '_> {
             self.add("opens", CheckState::Skipped, "the keys are in no file that could be tried", "");
             return Ok(());
         };
-        self.place(store.path());
+        self.location(store.path());
         self.modes(&store);
         match awaits_first_key(&mut self.session, &self.datadir, &store) {
             Ok(true) => {
@@ -183,7 +184,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn place(&mut self, keyring: &Path) {
+    fn location(&mut self, keyring: &Path) {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let inside = real(keyring).starts_with(real(&self.datadir));
         let (state, detail) = if inside {
@@ -203,15 +204,15 @@ impl Checker<'_, '_> {
             paths.push(password.clone());
         }
         let faults: Vec<(String, Severity)> = paths.iter().flat_map(|path| faults(path, owner)).collect();
-        let words = faults.iter().map(|(words, _)| words.as_str()).collect::<Vec<_>>().join("; ");
+        let message = faults.iter().map(|(message, _)| message.as_str()).collect::<Vec<_>>().join("; ");
         let remedy = "chmod 0600 the files, 0700 their directory, and chown both to the server's user";
         match faults.iter().map(|(_, severity)| *severity).max() {
             None => self.add("modes", CheckState::Ok, "only the server's user reads the keys", ""),
             Some(Severity::Medium) => {
-                let detail = format!("{words}, which is its owner's own; 0600 keeps it from everybody");
+                let detail = format!("{message}, which is its owner's own; 0600 keeps it from everybody");
                 self.add("modes", CheckState::Ok, &detail, "");
             }
-            Some(_) => self.add("modes", CheckState::Failed, &words, remedy),
+            Some(_) => self.add("modes", CheckState::Failed, &message, remedy),
         }
     }
 
@@ -252,8 +253,8 @@ fn faults(path: &Path, server: Option<u32>) -> Vec<(String, Severity)> {
         secret: true,
     };
     let mode = access.mode;
-    let words = |(words, severity)| (format!("{} {words} (mode {mode:04o})", path.display()), severity);
-    access.faults(server).into_iter().map(words).collect()
+    let message = |(message, severity)| (format!("{} {message} (mode {mode:04o})", path.display()), severity);
+    access.faults(server).into_iter().map(message).collect()
 }
 
 fn behind(store: &KeyStore, key: &str) -> Error {

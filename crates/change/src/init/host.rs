@@ -39,7 +39,7 @@ pub(super) struct Host {
     pub(super) plugin_dir: PathBuf,
     pub(super) daemon_dir: Option<PathBuf>,
     /// Option files that the running server reads; `None` if unknown.
-    pub(super) told: Option<OptionFileArguments>,
+    pub(super) arguments_read: Option<OptionFileArguments>,
 }
 
 impl Host {
@@ -60,8 +60,8 @@ impl Host {
             let reason = "has no keyring components, which came with 8.0.24".to_owned();
             return Err(crate::Error::Unsupported { server, reason }.into());
         }
-        let places = data_files::places(&mut session, request.datadir.as_deref())?;
-        let datadir = plain(&places.into_iter().next().unwrap_or_default());
+        let directories = data_files::directories(&mut session, request.datadir.as_deref())?;
+        let datadir = plain(&directories.into_iter().next().unwrap_or_default());
         let owner = owner(&datadir)?;
         let asked = |session: &mut Session<'_>, sql: &str| session.value(sql).ok().flatten().map(PathBuf::from);
         let basedir = asked(&mut session, "SELECT @@GLOBAL.basedir");
@@ -71,8 +71,9 @@ impl Host {
         let process = process(&identity);
         let running = process.as_deref().and_then(program_dir);
         let daemon_dir = request.daemon_dir.clone().or(running).or_else(|| daemon(basedir.as_deref()));
-        let told = process.as_deref().and_then(arguments).map(|arguments| OptionFileArguments::parse(&arguments));
-        Ok(Self { flavor: identity.flavor(), datadir, owner, plugin_dir, daemon_dir, told })
+        let arguments_read =
+            process.as_deref().and_then(arguments).map(|arguments| OptionFileArguments::parse(&arguments));
+        Ok(Self { flavor: identity.flavor(), datadir, owner, plugin_dir, daemon_dir, arguments_read })
     }
 
     /// Reads the option file of a stopped server.
@@ -94,7 +95,7 @@ impl Host {
             plugin_dir,
             daemon_dir: request.daemon_dir.clone().or_else(|| daemon(basedir.as_deref())),
             datadir,
-            told: None,
+            arguments_read: None,
         })
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn parts(
     let known = read(&password)?;
     let part = Part::secret(password.clone(), "password of the key file", 0o600, owner);
     parts.push((part.there(known.is_some()), Action::Password));
-    let there = is_own(keys, known.as_ref().map(|bytes| bytes.as_slice()))?;
+    let there = is_our_key_file(keys, known.as_ref().map(|bytes| bytes.as_slice()))?;
     let what = format!("{} random keys, encrypted with the password", request.keys);
     let part = Part::secret(keys.to_owned(), &what, 0o600, owner);
     parts.push((part.there(there), Action::Keys { keys: request.keys, password: password.clone() }));
@@ -70,7 +70,7 @@ pub(super) fn parts(
 }
 
 /// Whether a key file exists that the password opens: left by an interrupted run.
-fn is_own(keys: &Path, password: Option<&[u8]>) -> Result<bool, Error> {
+fn is_our_key_file(keys: &Path, password: Option<&[u8]>) -> Result<bool, Error> {
     let Some(bytes) = read(keys)? else { return Ok(false) };
     let opened = password
         .is_some_and(|password| MariaDbKeys::load_derived(&bytes, Some(password), Derivation::default()).is_ok());
@@ -87,8 +87,8 @@ struct OptionSite {
 
 impl OptionSite {
     fn find(host: &Host, request: &Request) -> Result<Self, Error> {
-        let told = host.told.clone().unwrap_or_default();
-        let group = format!("mariadb{}", told.suffix.as_deref().unwrap_or_default());
+        let arguments_read = host.arguments_read.clone().unwrap_or_default();
+        let group = format!("mariadb{}", arguments_read.suffix.as_deref().unwrap_or_default());
         if let Some(config) = &request.config {
             let absolute = std::path::absolute(config);
             let path = absolute.map_err(|source| Error::Look { path: config.clone(), source })?;
@@ -96,14 +96,14 @@ impl OptionSite {
         }
         let unknown =
             |reason: &str| Error::NotFound { server: host.datadir.display().to_string(), reason: reason.to_owned() };
-        if host.told.is_none() {
+        if host.arguments_read.is_none() {
             return Err(unknown("which option file the server reads cannot be found out: name it with --config"));
         }
-        if told.none {
+        if arguments_read.none {
             return Err(unknown("the server was started with --no-defaults, and reads no option file"));
         }
-        let shared = told.suffix.is_none();
-        match told.only.or(told.extra) {
+        let shared = arguments_read.suffix.is_none();
+        match arguments_read.only.or(arguments_read.extra) {
             // The server has changed its working directory since it started.
             Some(path) if path.is_relative() => {
                 Err(unknown("the server was started with a relative path of its option file: name that with --config"))

@@ -39,14 +39,14 @@ pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, 
         path: keyring.to_owned(),
         reason: "has a name that is no text, which the configuration cannot hold".to_owned(),
     })?;
-    let own = Some(host.owner);
+    let current = Some(host.owner);
     let parts = vec![
         directory(keyring, host.owner, &host.datadir)?,
         empty(keyring, host.owner)?,
         file(
             host.datadir.join(&config),
             "where this server's keyring is",
-            (0o640, own),
+            (0o640, current),
             &json!({"path": path, "read_only": false}),
         )?,
         file(
@@ -58,7 +58,7 @@ pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, 
         file(
             host.datadir.join(MANIFEST),
             "load the keyring component",
-            (0o640, own),
+            (0o640, current),
             &json!({"components": format!("file://{COMPONENT}")}),
         )?,
         file(
@@ -80,8 +80,8 @@ fn empty(keyring: &Path, owner: (u32, u32)) -> Result<(Part, Action), Error> {
         Err(source) => return Err(Error::Look { path: keyring.to_owned(), source }),
         Ok(metadata) => metadata,
     };
-    let own = metadata.is_file() && metadata.len() == 0 && (metadata.uid(), metadata.gid()) == owner;
-    if own && metadata.mode() & 0o7777 == part.mode {
+    let current = metadata.is_file() && metadata.len() == 0 && (metadata.uid(), metadata.gid()) == owner;
+    if current && metadata.mode() & 0o7777 == part.mode {
         return Ok((part.there(true), Action::Empty));
     }
     Err(Error::KeysExist { path: keyring.to_owned() })

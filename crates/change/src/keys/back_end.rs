@@ -39,7 +39,7 @@ pub enum Storage {
         path: PathBuf,
     },
     /// A service, whose key names the server reports; or an unreadable file.
-    Elsewhere {
+    External {
         /// Path, if it is a file.
         #[serde(skip_serializing_if = "Option::is_none")]
         path: Option<PathBuf>,
@@ -72,11 +72,11 @@ impl Holding {
         }
         let Some(status) = KeyringStatus::query(session)? else { return Ok(Self::none()) };
         let store = given.map(Path::to_owned).or(status.file).map(KeyStore::MySql);
-        let before = in_memory(session).ok().map(own);
+        let before = in_memory(session).ok().map(without_markers);
         let mut holding = Self::read(status.name, status.read_only, store, before)?;
         if holding.has_lost_keys() {
             // The server may have removed binary log keys since.
-            holding.in_memory = in_memory(session).ok().map(own);
+            holding.in_memory = in_memory(session).ok().map(without_markers);
         }
         Ok(holding)
     }
@@ -109,7 +109,7 @@ impl Holding {
     ) -> Result<Self, Error> {
         let keys = Keys::default();
         let Some(store) = store else {
-            let storage = Storage::Elsewhere { path: None, reason: "it keeps its keys in no file".to_owned() };
+            let storage = Storage::External { path: None, reason: "it keeps its keys in no file".to_owned() };
             let back_end = Some(BackEnd { name, storage, read_only });
             let held = in_memory.clone().filter(|names| names.iter().all(|name| !is_cut_off(name)));
             return Ok(Self { back_end, held, in_memory, keys, fingerprints: Fingerprints::new(), readable: false });
@@ -119,12 +119,19 @@ impl Holding {
             Ok(copy) => {
                 let back_end = Some(BackEnd { name, storage: Storage::File { path }, read_only });
                 let (keys, fingerprints) = (copy.keys()?, copy.fingerprints());
-                Ok(Self { back_end, held: Some(own(copy.names())), in_memory, keys, fingerprints, readable: true })
+                Ok(Self {
+                    back_end,
+                    held: Some(without_markers(copy.names())),
+                    in_memory,
+                    keys,
+                    fingerprints,
+                    readable: true,
+                })
             }
             Err(error) => {
                 // A missing file has no keys, whatever the running server has in memory.
                 let readable = holds_nothing(&error, &path);
-                let storage = Storage::Elsewhere { path: Some(path), reason: error.to_string() };
+                let storage = Storage::External { path: Some(path), reason: error.to_string() };
                 let back_end = Some(BackEnd { name, storage, read_only });
                 let (held, fingerprints) = (readable.then(BTreeSet::new), Fingerprints::new());
                 Ok(Self { back_end, held, in_memory, keys, fingerprints, readable })
@@ -150,6 +157,6 @@ fn holds_nothing(error: &Error, file: &Path) -> bool {
     matches!(error, Error::Keyring { path, source: KeyringError::NotFound | KeyringError::Empty } if path == file)
 }
 
-fn own(names: BTreeSet<String>) -> BTreeSet<String> {
+fn without_markers(names: BTreeSet<String>) -> BTreeSet<String> {
     names.into_iter().filter(|name| KeyName::parse(name) != KeyName::ReplicationMarker).collect()
 }

@@ -166,10 +166,10 @@ fn rank(name: &str) -> Rank {
 fn newest<'n>(sorted: &[(Rank, &'n String)], holding: &Holding, server_uuid: &str) -> Vec<&'n String> {
     let held = |name: &String| holding.held.as_ref().is_none_or(|held| held.contains(name));
     let last = |kind: KeyUse| {
-        let own = |(rank, name): &&(Rank, &'n String)| {
+        let current = |(rank, name): &&(Rank, &'n String)| {
             rank.0 == kind && rank.1.eq_ignore_ascii_case(server_uuid) && held(name)
         };
-        sorted.iter().filter(own).max_by_key(|(rank, _)| rank.2).map(|(_, name)| *name)
+        sorted.iter().filter(current).max_by_key(|(rank, _)| rank.2).map(|(_, name)| *name)
     };
     [KeyUse::InnodbMaster, KeyUse::BinaryLog].into_iter().filter_map(last).collect()
 }

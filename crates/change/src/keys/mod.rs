@@ -102,12 +102,12 @@ pub fn inspect(
     let server = target.to_string();
     show("asking the server");
     let mut session = Session::open(target, options, log, LockWait::default())?;
-    let places = data_files::places(&mut session, request.datadir.as_deref())?;
+    let directories = data_files::directories(&mut session, request.datadir.as_deref())?;
     let identity = session.identity().clone();
     let known = register::server_name(&identity);
     let holding = Holding::query(&mut session, request.keyring.as_deref())?;
     show("reading the headers of the server's files");
-    let needs = KeyNeeds::by_server(&mut session, &places, &holding)?;
+    let needs = KeyNeeds::by_server(&mut session, &directories, &holding)?;
     let mut register = Ledger::read_unlocked(&request.state_dir, &known)?.unwrap_or_else(|| Register::new(&known));
     let mut unread = needs.unread.clone();
     for backup in &request.backups {
@@ -131,7 +131,7 @@ pub fn inspect(
         server,
         version: identity.version.to_string(),
         server_uuid: identity.server_uuid,
-        datadir: places.first().cloned().unwrap_or_default(),
+        datadir: directories.first().cloned().unwrap_or_default(),
         back_end: holding.back_end,
         register: register::path(&request.state_dir, &known),
         last_rotated: register.last_rotated,
@@ -149,20 +149,20 @@ pub fn inspect(
 /// The next step if a key is missing or could not be tested.
 fn remedy(holding: &Holding, tried: bool, keys: &[KeyEntry]) -> Option<String> {
     let lost = keys.iter().any(|key| key.is_missing() || key.used_by.values().any(|uses| uses.shut > 0));
-    let words = match holding.back_end.as_ref().map(|back_end| &back_end.storage) {
+    let message = match holding.back_end.as_ref().map(|back_end| &back_end.storage) {
         _ if lost => LOST,
         _ if tried => return None,
         None => {
             "the server runs without its keys: put its keyring back and restart it; its error log says why it has none"
         }
-        Some(Storage::Elsewhere { path: None, .. }) => {
+        Some(Storage::External { path: None, .. }) => {
             "nothing was opened with keys that are in a service: give a copy of them in a file with --keyring"
         }
         Some(_) => {
             "run as the server's user or as root; if the file is damaged, do not stop the server, and restore it"
         }
     };
-    Some(words.to_owned())
+    Some(message.to_owned())
 }
 
 /// Records the result. Another run may have written the register since it was read.

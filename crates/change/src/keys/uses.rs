@@ -74,10 +74,14 @@ pub(super) struct KeyNeeds {
 
 impl KeyNeeds {
     /// From the files of a running server.
-    pub(super) fn by_server(session: &mut Session<'_>, places: &[PathBuf], holding: &Holding) -> Result<Self, Error> {
+    pub(super) fn by_server(
+        session: &mut Session<'_>,
+        locations: &[PathBuf],
+        holding: &Holding,
+    ) -> Result<Self, Error> {
         let relay = session.query("SHOW GLOBAL VARIABLES LIKE 'relay_log_basename'")?;
         let relay = relay.value(0, "Value").and_then(|base| Path::new(base).file_name()?.to_str().map(str::to_owned));
-        Ok(Self::by_files(&Plan::scan_server(places), holding, relay.as_deref()))
+        Ok(Self::by_files(&Plan::scan_server(locations), holding, relay.as_deref()))
     }
 
     /// From the files of a backup directory. A directory without such files is an error: it may be the wrong one or not

@@ -52,8 +52,8 @@ pub(crate) fn unsupported_reason(
             ),
         ),
     ];
-    let own = is_noted(session, table);
-    for (why, sql) in rules.into_iter().filter(|(why, _)| !own || *why != BESIDE) {
+    let current = is_noted(session, table);
+    for (why, sql) in rules.into_iter().filter(|(why, _)| !current || *why != BESIDE) {
         if session.value(&sql)?.is_some_and(|count| count != "0") {
             return Ok(Some(why.to_owned()));
         }

@@ -37,11 +37,11 @@ impl Recipients {
     /// # Errors
     /// [`Error::Recipient`].
     pub fn add_file(&mut self, path: &Path) -> Result<(), Error> {
-        let place = || path.display().to_string();
-        let bytes =
-            keyring::read_file(path).map_err(|error| Error::Recipient { place: place(), reason: error.to_string() })?;
+        let location = || path.display().to_string();
+        let bytes = keyring::read_file(path)
+            .map_err(|error| Error::Recipient { location: location(), reason: error.to_string() })?;
         let text = std::str::from_utf8(&bytes)
-            .map_err(|_| Error::Recipient { place: place(), reason: "no text".to_owned() })?;
+            .map_err(|_| Error::Recipient { location: location(), reason: "no text".to_owned() })?;
         for (number, line) in (1_u64..).zip(text.lines().map(str::trim)) {
             if !line.is_empty() && !line.starts_with('#') {
                 self.add(line, || format!("{} line {number}", path.display()))?;
@@ -50,8 +50,8 @@ impl Recipients {
         Ok(())
     }
 
-    fn add(&mut self, text: &str, place: impl Fn() -> String) -> Result<(), Error> {
-        let refuse = |reason: &str| Error::Recipient { place: place(), reason: reason.to_owned() };
+    fn add(&mut self, text: &str, location: impl Fn() -> String) -> Result<(), Error> {
+        let refuse = |reason: &str| Error::Recipient { location: location(), reason: reason.to_owned() };
         let recipient = text.parse().map_err(|error| match error {
             KeyError::Secret => refuse(&error.to_string()),
             error => refuse(&format!("no X25519 recipient of age: {error}")),
@@ -152,7 +152,7 @@ pub(super) fn resumed(unfinished: Option<&Unfinished>, file: &Path) -> Result<Op
 }
 
 /// Writes a file atomically and durably, readable only by its owner.
-pub(super) fn place(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Error> {
+pub(super) fn install(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Error> {
     files::write_atomic(path, bytes, WriteOptions::SECRET.replacing(replace)).map_err(|source| match source.kind() {
         ErrorKind::AlreadyExists => Error::BackupExists { path: path.to_owned() },
         _ => Error::Backup { path: path.to_owned(), source },
@@ -184,7 +184,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("backup");
         let identity = Identity::generate().unwrap();
-        place(&path, &recipients(&identity).seal(b"keys").unwrap(), false).unwrap();
+        install(&path, &recipients(&identity).seal(b"keys").unwrap(), false).unwrap();
         assert_eq!(Identities(vec![identity]).open(&path).unwrap().as_slice(), b"keys");
         assert!(Identities(vec![Identity::generate().unwrap()]).open(&path).is_err());
     }

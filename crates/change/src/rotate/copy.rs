@@ -150,17 +150,17 @@ impl KeyringCopy {
     /// Whether this copy has every key of `other`, with the same bytes.
     pub(crate) fn includes(&self, other: &Self) -> bool {
         match (&self.parsed, &other.parsed) {
-            (ParsedKeys::MySql(own), ParsedKeys::MySql(other)) => {
+            (ParsedKeys::MySql(current), ParsedKeys::MySql(other)) => {
                 let same = |(name, key): (&str, &keyring::Key)| {
-                    own.get(name).is_some_and(|own| own.as_bytes() == key.as_bytes())
+                    current.get(name).is_some_and(|current| current.as_bytes() == key.as_bytes())
                 };
                 other.iter().all(same)
             }
-            (ParsedKeys::MariaDb(own, _), ParsedKeys::MariaDb(other, _)) => {
+            (ParsedKeys::MariaDb(current, _), ParsedKeys::MariaDb(other, _)) => {
                 let bytes = |keys: &MariaDbKeys, (id, version)| {
                     keys.get(id, version).map(|key| Zeroizing::new(key.as_bytes().to_vec()))
                 };
-                other.ids().all(|id| bytes(own, id) == bytes(other, id))
+                other.ids().all(|id| bytes(current, id) == bytes(other, id))
             }
             _ => false,
         }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_key_is_the_servers_own() {
+    fn the_newest_key_belongs_to_the_server() {
         let copy = copy(&[
             ("INNODBKey-u-9", "aa"),
             ("INNODBKey-u-10", "ab"),

@@ -26,7 +26,7 @@ const HEAD_BYTES: usize = 65536;
 ///
 /// # Errors
 /// [`Error::OtherDatadir`] if the directory belongs to another server: proving its files would be useless.
-pub(crate) fn places(session: &mut Session<'_>, given: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn directories(session: &mut Session<'_>, given: Option<&Path>) -> Result<Vec<PathBuf>, Error> {
     let home = session.identity().datadir.clone();
     let datadir = given.unwrap_or(&home).to_owned();
     let mariadb = session.identity().flavor() == Flavor::MariaDb;

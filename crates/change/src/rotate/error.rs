@@ -130,10 +130,10 @@ pub enum Error {
         reason: String,
     },
     /// A recipient is not valid.
-    #[error("{place}: {reason}")]
+    #[error("{location}: {reason}")]
     Recipient {
         /// Where it was given.
-        place: String,
+        location: String,
         /// What is wrong with it.
         reason: String,
     },

@@ -84,8 +84,8 @@ pub(super) struct FileScan {
 
 impl FileScan {
     /// Proves that only the keys of `copy` suffice to open every encrypted file in `places`.
-    pub(super) fn prove(places: &[PathBuf], copy: &KeyringCopy) -> Result<Self, Error> {
-        let mut seen = Self { files: look(places, copy)? };
+    pub(super) fn prove(locations: &[PathBuf], copy: &KeyringCopy) -> Result<Self, Error> {
+        let mut seen = Self { files: look(locations, copy)? };
         for attempt in 0..TRIES {
             let shut: Vec<PathBuf> = seen.shut().map(|file| file.path.clone()).collect();
             if shut.is_empty() {
@@ -123,7 +123,7 @@ impl FileScan {
     }
 
     pub(super) fn rescan(&mut self, paths: &[PathBuf], copy: &KeyringCopy) -> Result<(), Error> {
-        let wider: Vec<PathBuf> = paths.iter().map(|path| self.place_of(path)).collect();
+        let wider: Vec<PathBuf> = paths.iter().map(|path| self.location_of(path)).collect();
         for path in paths {
             self.files.remove(path);
         }
@@ -133,7 +133,7 @@ impl FileScan {
     }
 
     /// The redo log is one log in several files, of which the newest names the key.
-    fn place_of(&self, path: &Path) -> PathBuf {
+    fn location_of(&self, path: &Path) -> PathBuf {
         let redo = self.files.get(path).is_some_and(|file| file.kind == "redo");
         let directory = path.parent().filter(|directory| directory.ends_with("#innodb_redo"));
         directory.filter(|_| redo).unwrap_or(path).to_owned()
@@ -220,11 +220,11 @@ impl FileScan {
     }
 }
 
-fn look(places: &[PathBuf], copy: &KeyringCopy) -> Result<BTreeMap<PathBuf, FileResult>, Error> {
+fn look(locations: &[PathBuf], copy: &KeyringCopy) -> Result<BTreeMap<PathBuf, FileResult>, Error> {
     let keys = copy.keys()?;
     let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let settings = Settings { jobs, depth: Depth::FirstPages, progress: &|_| {} };
-    let report = verify::run(&Plan::scan_server(places), &keys, &settings);
+    let report = verify::run(&Plan::scan_server(locations), &keys, &settings);
     // A file that the server dropped meanwhile does not count.
     if let Some(unread) = report.errors.into_iter().find(|unread| unread.path.symlink_metadata().is_ok()) {
         return Err(Error::Unread { path: unread.path, reason: unread.reason });

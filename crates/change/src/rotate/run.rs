@@ -227,7 +227,7 @@ impl<'r, 'l> Run<'r, 'l> {
         for _ in 0..PROOFS {
             site::is_current(&mut self.session, &copy)?;
             self.refuse_overwriting(&copy)?;
-            let proven = FileScan::prove(&self.site.places, &copy);
+            let proven = FileScan::prove(&self.site.directories, &copy);
             let now = KeyringCopy::read(&self.site.store)?;
             let unchanged = now.is_same(&copy);
             match proven {
@@ -256,7 +256,7 @@ impl<'r, 'l> Run<'r, 'l> {
     fn back_up_before(&mut self, report: &mut Report) -> StepResult {
         let Some((copy, seen)) = self.before.take() else { return Ok(Outcome::Done) };
         self.begin_register(&copy, &seen);
-        let path = self.place_before(&copy)?;
+        let path = self.earlier_path(&copy)?;
         report.backup_before = Some(self.write(&path, &copy)?);
         self.before = Some((copy, seen));
         Ok(Outcome::Done)
@@ -264,8 +264,8 @@ impl<'r, 'l> Run<'r, 'l> {
 
     /// Records the start of the run; a resumed run keeps its earlier record.
     fn begin_register(&mut self, copy: &KeyringCopy, seen: &FileScan) {
-        let own = |file: &&FileResult| matches!(file.tablespace.as_deref(), Some("file-per-table" | "undo"));
-        let fingerprints = || data_keys::of_all(seen.tablespaces().filter(own).map(|file| file.path.as_path()));
+        let current = |file: &&FileResult| matches!(file.tablespace.as_deref(), Some("file-per-table" | "undo"));
+        let fingerprints = || data_keys::of_all(seen.tablespaces().filter(current).map(|file| file.path.as_path()));
         let data_keys = if self.request.data_keys { fingerprints() } else { Fingerprints::new() };
         let uuid = &self.site.server_uuid;
         let begun = self.resumed.clone().unwrap_or_else(|| Unfinished {
@@ -280,7 +280,7 @@ impl<'r, 'l> Run<'r, 'l> {
     }
 
     /// `FILE.before`, or with a number if that file is not this run's or has other keys.
-    fn place_before(&self, copy: &KeyringCopy) -> Result<PathBuf, Error> {
+    fn earlier_path(&self, copy: &KeyringCopy) -> Result<PathBuf, Error> {
         let names = copy.names();
         let mut number = 1;
         loop {
@@ -314,7 +314,7 @@ impl<'r, 'l> Run<'r, 'l> {
         }
         self.ledger.save()?;
         let replace = path.symlink_metadata().is_ok();
-        backup::place(path, &sealed, replace)?;
+        backup::install(path, &sealed, replace)?;
         if sha256_of(path)?.as_ref() != Some(&sha256) {
             return Err(refuse("does not hold what was written".to_owned()));
         }
@@ -338,7 +338,7 @@ impl<'r, 'l> Run<'r, 'l> {
             run.backups.push(Written { path: path.clone(), sha256: sha256.clone(), keys: BTreeSet::new() });
         }
         self.ledger.save()?;
-        backup::place(&path, &sealed, path.symlink_metadata().is_ok())?;
+        backup::install(&path, &sealed, path.symlink_metadata().is_ok())?;
         if sha256_of(&path)? != Some(sha256) {
             return Err(Error::Age { path, reason: "does not hold what was written".to_owned() });
         }
@@ -429,7 +429,7 @@ impl<'r, 'l> Run<'r, 'l> {
             let wanted = self.wanted(&copy)?;
             let settle_timeout =
                 if self.failed { self.request.settle_timeout.min(RERUN_TIMEOUT) } else { self.request.settle_timeout };
-            let proven = FileScan::prove(&self.site.places, &copy).and_then(|mut seen| {
+            let proven = FileScan::prove(&self.site.directories, &copy).and_then(|mut seen| {
                 seen.wait_until_settled(&wanted, &copy, &mut self.session, settle_timeout)?;
                 Ok(seen)
             });

@@ -26,7 +26,7 @@ pub(super) struct Site {
     /// Path of the keyring.
     pub(super) store: KeyStore,
     /// The data directory first, then paths outside it.
-    pub(super) places: Vec<PathBuf>,
+    pub(super) directories: Vec<PathBuf>,
 }
 
 impl Site {
@@ -49,27 +49,27 @@ impl Site {
             return Err(Error::RedoInClear { server: server.to_owned() });
         }
         let server_uuid = register::server_name(session.identity());
-        let places = data_files::places(session, request.datadir.as_deref())?;
+        let directories = data_files::directories(session, request.datadir.as_deref())?;
         let keyring = keyring_file(&status, request)?;
         has_room(&keyring)?;
         let store = KeyStore::MySql(keyring);
-        Ok(Self { server: server.to_owned(), server_uuid, store, places })
+        Ok(Self { server: server.to_owned(), server_uuid, store, directories })
     }
 
     /// Path of the data directory on this host.
     pub(super) fn datadir(&self) -> &Path {
-        self.places.first().map_or_else(|| Path::new("/"), PathBuf::as_path)
+        self.directories.first().map_or_else(|| Path::new("/"), PathBuf::as_path)
     }
 
     fn query_mariadb(session: &mut Session<'_>, server: &str, request: &Request) -> Result<Self, Error> {
         let plugin = KeyManagement::query(session)?;
         let plugin = plugin.ok_or_else(|| crate::Error::NoKeyManagement { server: server.to_owned() })?;
         let server_uuid = register::server_name(session.identity());
-        let places = data_files::places(session, request.datadir.as_deref())?;
+        let directories = data_files::directories(session, request.datadir.as_deref())?;
         let file = request.keyring.clone().or(plugin.file);
         let file = file.ok_or(Error::KeyringNotAFile { keyring: plugin.name })?;
         let store = KeyStore::MariaDb { file, password: plugin.password };
-        Ok(Self { server: server.to_owned(), server_uuid, store, places })
+        Ok(Self { server: server.to_owned(), server_uuid, store, directories })
     }
 }
 

@@ -174,11 +174,11 @@ pub(super) fn called_encrypted(session: &mut Session<'_>, datadir: &Path) -> Res
     Ok((0..spaces.rows.len()).filter_map(|row| path(&spaces, row, [&home, datadir])).collect())
 }
 
-fn add(sizes: &mut Sizes, table: &(String, String), spaces: &Rows, row: usize, places: [&Path; 2]) {
+fn add(sizes: &mut Sizes, table: &(String, String), spaces: &Rows, row: usize, locations: [&Path; 2]) {
     let (bytes, files) = sizes.entry(table.clone()).or_default();
     let more = spaces.value(row, "bytes").and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
     *bytes = bytes.saturating_add(more);
-    files.extend(path(spaces, row, places));
+    files.extend(path(spaces, row, locations));
 }
 
 /// Path of a tablespace's file on this host; most are relative to the data directory.

@@ -32,7 +32,7 @@ pub enum Error {
     },
     /// A TLS variable of the server names no file.
     #[error("{server}: {variable} names no file, and it cannot be set while the server runs")]
-    NoPlace {
+    MissingVariable {
         /// The server.
         server: String,
         /// Name of the variable.
@@ -123,7 +123,7 @@ impl Error {
             Self::Certificate(error) => return error.hint().map(str::to_owned),
             Self::Refused { .. } => "issue another with `sealant cert issue` or `sealant cert renew`".to_owned(),
             Self::Privilege { account, missing } => format!("GRANT {missing} TO {account}"),
-            Self::NoPlace { .. } => {
+            Self::MissingVariable { .. } => {
                 "name the files in the server's option file (ssl_cert, ssl_key, ssl_ca), put the certificate there and \
                  restart the server once; later certificates need no restart"
                     .to_owned()

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_found_on_the_way_and_at_its_end() {
+    fn links_are_found_in_all_parts_of_a_path() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().canonicalize().unwrap().join(name);
         fs::create_dir(at("real")).unwrap();

@@ -35,7 +35,7 @@ impl Site {
     pub(super) fn query(session: &mut Session<'_>, target: &Target, request: &Request) -> Result<Self, Error> {
         let server = target.to_string();
         let reload = reload(session, &server)?;
-        let needed = |variable| Error::NoPlace { server: server.clone(), variable };
+        let needed = |variable| Error::MissingVariable { server: server.clone(), variable };
         let mut named = |variable| origin::file(session, &server, variable);
         let certificate = named("ssl_cert")?.ok_or_else(|| needed("ssl_cert"))?;
         let key = named("ssl_key")?.ok_or_else(|| needed("ssl_key"))?;

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_longest_file_is_no_place_to_panic() {
+    fn the_end_of_the_longest_file_does_not_panic() {
         let cipher = cipher_of(&log("7"));
         open_and_seal(&cipher, u64::MAX - 10, &[1; 100]);
         open_and_seal(&cipher, 0, &[]);

@@ -184,9 +184,9 @@ mod tests {
         for (mut log, keys, mode) in logs() {
             let key = EventsKey::from_log(&log, &keys).unwrap();
             let (from, events) = (sealed_from(&log), key.events(mode).unwrap());
-            let places = events_of(&log);
-            assert_eq!(events.open_run(from as u64, &mut log[from..]), places.last().unwrap().1 - from);
-            places.iter().for_each(|(at, _)| log[at + 13..at + 17].fill(0));
+            let locations = events_of(&log);
+            assert_eq!(events.open_run(from as u64, &mut log[from..]), locations.last().unwrap().1 - from);
+            locations.iter().for_each(|(at, _)| log[at + 13..at + 17].fill(0));
             events.seal_run(from as u64, &mut log[from..]);
             let cut = from + 30;
             let (opened, payload) = open_and_seal(&cipher_of(&log, &keys), cut as u64, &log[cut..]);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn places_made_to_have_a_length_are_not_tried_for_ever() {
+    fn forged_lengths_are_not_tried_for_ever() {
         for (log, keys, mode) in logs() {
             let cipher = cipher_of(&log, &keys);
             let (from, offset) = (sealed_from(&log), 1 << 20);
@@ -288,8 +288,8 @@ mod tests {
         ) {
             let mut at = 0;
             for length in lengths {
-                let Some(place) = bytes.get_mut(at + 9..at + 13) else { break };
-                place.copy_from_slice(&length.to_le_bytes());
+                let Some(location) = bytes.get_mut(at + 9..at + 13) else { break };
+                location.copy_from_slice(&length.to_le_bytes());
                 at += length as usize;
             }
             let mode = if ctr { EventMode::Ctr } else { EventMode::Cbc };

@@ -84,16 +84,16 @@ impl Form {
     pub(super) fn write(self, marks: &[Mark], out: &mut [u8]) {
         match self {
             Self::Pages => {
-                for (mark, place) in marks.iter().zip(out.chunks_exact_mut(5)) {
+                for (mark, location) in marks.iter().zip(out.chunks_exact_mut(5)) {
                     let (kind, end) = fields_of(*mark);
-                    let [one, four @ ..] = place else { continue };
+                    let [one, four @ ..] = location else { continue };
                     *one = kind;
                     four.copy_from_slice(&end.to_be_bytes());
                 }
             }
             Self::Bits => {
                 for (eight, byte) in marks.chunks(8).zip(out) {
-                    let bits = eight.iter().enumerate().map(|(place, mark)| bit(*mark != Mark::AsItIs, place));
+                    let bits = eight.iter().enumerate().map(|(location, mark)| bit(*mark != Mark::AsItIs, location));
                     *byte = bits.fold(0, |all, bit| all | bit);
                 }
             }
@@ -102,8 +102,8 @@ impl Form {
                     Mark::Part(part) => [part.from, part.end],
                     _ => [0, 0],
                 });
-                for (number, place) in parts.zip(out.chunks_exact_mut(4)) {
-                    place.copy_from_slice(&number.to_be_bytes());
+                for (number, location) in parts.zip(out.chunks_exact_mut(4)) {
+                    location.copy_from_slice(&number.to_be_bytes());
                 }
             }
         }
@@ -135,8 +135,8 @@ impl Form {
     }
 }
 
-const fn bit(set: bool, place: usize) -> u8 {
-    if set { 0x80 >> place } else { 0 }
+const fn bit(set: bool, location: usize) -> u8 {
+    if set { 0x80 >> location } else { 0 }
 }
 
 fn fields_of(mark: Mark) -> (u8, u32) {
@@ -144,8 +144,8 @@ fn fields_of(mark: Mark) -> (u8, u32) {
         Mark::AsItIs => (AS_IT_IS, 0),
         Mark::Opened | Mark::Part(_) => (OPENED, 0),
         Mark::MySql(sealed) => {
-            let place = MYSQL_TYPES.iter().position(|kind| *kind == sealed.page_type).unwrap_or_default();
-            (u8::try_from(place + 1).unwrap_or_default(), u32::try_from(sealed.end).unwrap_or_default())
+            let location = MYSQL_TYPES.iter().position(|kind| *kind == sealed.page_type).unwrap_or_default();
+            (u8::try_from(location + 1).unwrap_or_default(), u32::try_from(sealed.end).unwrap_or_default())
         }
     }
 }
@@ -155,8 +155,8 @@ fn mark_of(kind: u8, end: u32) -> Result<Mark, Malformed> {
         AS_IT_IS => Ok(Mark::AsItIs),
         OPENED => Ok(Mark::Opened),
         kind => {
-            let place = usize::from(kind).checked_sub(1).ok_or(Malformed)?;
-            let page_type = *MYSQL_TYPES.get(place).ok_or(Malformed)?;
+            let location = usize::from(kind).checked_sub(1).ok_or(Malformed)?;
+            let page_type = *MYSQL_TYPES.get(location).ok_or(Malformed)?;
             Ok(Mark::MySql(Sealed { page_type, end: usize::try_from(end).map_err(|_| Malformed)? }))
         }
     }

@@ -117,7 +117,7 @@ mod tests {
     }
 
     /// Offsets of encrypted blocks; in the header the bit of the mark has another meaning.
-    fn places(log: &[u8]) -> Vec<usize> {
+    fn offsets(log: &[u8]) -> Vec<usize> {
         let blocks = log.chunks(BLOCK_BYTES).enumerate().skip(4);
         blocks.filter(|(_, block)| is_encrypted(block)).map(|(number, _)| number * BLOCK_BYTES).collect()
     }
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn what_ends_inside_a_block_travels_too() {
         let log = log();
-        let last = *places(&log).last().unwrap();
+        let last = *offsets(&log).last().unwrap();
         let cipher = cipher_of(&log);
         assert_eq!(open_and_seal(&cipher, 0, &log[..last + 511]).0, ENCRYPTED - 1);
         assert_eq!(open_and_seal(&cipher, 0, &[]).0, 0);
@@ -154,10 +154,10 @@ mod tests {
     #[test]
     fn damaged_blocks_travel_as_they_are() {
         let mut log = log();
-        let places = places(&log);
-        assert_eq!(places.len(), ENCRYPTED);
+        let offsets = offsets(&log);
+        assert_eq!(offsets.len(), ENCRYPTED);
         let cipher = cipher_of(&log);
-        for (at, damaged) in [(places[0] + 100, 1), (places[20] + 511, 2), (places[69], 3)] {
+        for (at, damaged) in [(offsets[0] + 100, 1), (offsets[20] + 511, 2), (offsets[69], 3)] {
             log[at] ^= 1;
             assert_eq!(open_and_seal(&cipher, 0, &log).0, ENCRYPTED - damaged);
         }

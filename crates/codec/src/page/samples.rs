@@ -11,14 +11,14 @@ use zeroize::Zeroizing;
 
 use super::{OpenedChunk, SpaceCipher};
 
-fn place(name: &str) -> PathBuf {
+fn sample_path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name)
 }
 
 /// A sample, decompressed if it is stored compressed.
 pub(super) fn sample(name: &str) -> Vec<u8> {
-    fs::read(place(name)).unwrap_or_else(|_| {
-        let packed = fs::File::open(place(&format!("{name}.zst"))).unwrap();
+    fs::read(sample_path(name)).unwrap_or_else(|_| {
+        let packed = fs::File::open(sample_path(&format!("{name}.zst"))).unwrap();
         let mut bytes = Vec::new();
         zstd::stream::copy_decode(packed, &mut bytes).unwrap();
         bytes
@@ -28,14 +28,14 @@ pub(super) fn sample(name: &str) -> Vec<u8> {
 /// The keyring of MySQL's samples.
 pub(super) fn keys() -> Keys {
     let mut keys = Keys::default();
-    keys.add_keyring(&place("keyring/mysql97-component-file.json")).unwrap();
+    keys.add_keyring(&sample_path("keyring/mysql97-component-file.json")).unwrap();
     keys
 }
 
 /// Keys of a key file of MariaDB's samples.
 pub(super) fn mariadb_keys(name: &str) -> Keys {
     let mut keys = Keys::default();
-    keys.add_key_file(&place(&format!("keyring/{name}")), None).unwrap();
+    keys.add_key_file(&sample_path(&format!("keyring/{name}")), None).unwrap();
     keys
 }
 

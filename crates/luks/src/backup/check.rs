@@ -45,7 +45,7 @@ impl Check {
         let header = Header::read(&open(backup)?, backup)?;
         let manifest = Manifest::beside(backup)?;
         let relation = compare(&header.volume, &volume_at(device)?);
-        Ok(Self::of(backup, relation, manifest.map(|manifest| manifest.describes(&header))))
+        Ok(Self::from_relation(backup, relation, manifest.map(|manifest| manifest.describes(&header))))
     }
 
     /// Tries a key on both.
@@ -64,7 +64,7 @@ impl Check {
         self.verdict == CURRENT && self.as_saved != Some(false)
     }
 
-    fn of(backup: &Path, relation: Relation, as_saved: Option<bool>) -> Self {
+    fn from_relation(backup: &Path, relation: Relation, as_saved: Option<bool>) -> Self {
         let (verdict, only_backup, only_volume) = match relation {
             Relation::Current => (CURRENT, Vec::new(), Vec::new()),
             Relation::Stale { only_backup, only_volume } => ("stale", only_backup, only_volume),
@@ -93,12 +93,15 @@ mod tests {
 
     #[test]
     fn only_a_current_backup_that_is_what_was_saved_is_good() {
-        assert!(Check::of(Path::new("b"), Relation::Current, None).is_good());
-        assert!(Check::of(Path::new("b"), Relation::Current, Some(true)).is_good());
-        assert!(!Check::of(Path::new("b"), Relation::Current, Some(false)).is_good());
-        let stale =
-            Check::of(Path::new("b"), Relation::Stale { only_backup: vec![1], only_volume: Vec::new() }, Some(true));
+        assert!(Check::from_relation(Path::new("b"), Relation::Current, None).is_good());
+        assert!(Check::from_relation(Path::new("b"), Relation::Current, Some(true)).is_good());
+        assert!(!Check::from_relation(Path::new("b"), Relation::Current, Some(false)).is_good());
+        let stale = Check::from_relation(
+            Path::new("b"),
+            Relation::Stale { only_backup: vec![1], only_volume: Vec::new() },
+            Some(true),
+        );
         assert!(!stale.is_good() && stale.verdict == "stale" && stale.only_backup == [1]);
-        assert!(!Check::of(Path::new("b"), Relation::OtherVolumeKey, None).is_good());
+        assert!(!Check::from_relation(Path::new("b"), Relation::OtherVolumeKey, None).is_good());
     }
 }

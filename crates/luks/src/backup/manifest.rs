@@ -45,7 +45,7 @@ pub struct SlotMark {
 }
 
 impl Manifest {
-    pub(super) fn of(header: &Header) -> Self {
+    pub(super) fn new(header: &Header) -> Self {
         let Header { volume, bytes, .. } = header;
         Self {
             schema: SCHEMA.to_owned(),

@@ -189,7 +189,7 @@ impl Header {
     /// # Errors
     /// [`BackupError::Io`], also if a file is in the way.
     pub fn save(&self, path: &Path) -> Result<Manifest, BackupError> {
-        let manifest = Manifest::of(self);
+        let manifest = Manifest::new(self);
         files::write_atomic(path, &self.bytes, WriteOptions::SECRET).map_err(BackupError::io(path))?;
         let beside = Manifest::path(path);
         files::write_atomic(&beside, &manifest.to_json(), WriteOptions::SECRET).map_err(BackupError::io(&beside))?;

@@ -85,17 +85,17 @@ impl Repair {
     /// # Errors
     /// [`BackupError`].
     pub fn run(&self, cryptsetup: &Cryptsetup, key: &Secret, save: &Path) -> Result<Restored, BackupError> {
-        let mut trial = save.as_os_str().to_owned();
-        trial.push(".trial");
-        let trial = PathBuf::from(trial);
+        let mut probe = save.as_os_str().to_owned();
+        probe.push(".trial");
+        let probe = PathBuf::from(probe);
         // Left by a run that was killed.
-        match std::fs::remove_file(&trial) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(BackupError::io(&trial)(error)),
+        match std::fs::remove_file(&probe) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(BackupError::io(&probe)(error)),
             _ => {}
         }
-        files::write_atomic(&trial, &self.repaired.bytes, WriteOptions::SECRET).map_err(BackupError::io(&trial))?;
-        let opens = cryptsetup.opens(&trial, key, None);
-        std::fs::remove_file(&trial).map_err(BackupError::io(&trial))?;
+        files::write_atomic(&probe, &self.repaired.bytes, WriteOptions::SECRET).map_err(BackupError::io(&probe))?;
+        let opens = cryptsetup.opens(&probe, key, None);
+        std::fs::remove_file(&probe).map_err(BackupError::io(&probe))?;
         if opens?.is_none() {
             let why = format!("the key does not open {} as it would be; nothing was changed", self.device.display());
             return Err(BackupError::Refused(why));
@@ -206,6 +206,6 @@ fn drop_where(object: &mut Value, is: impl Fn(&str, &Value) -> bool) -> Option<V
 }
 
 fn drop_names(list: &mut Value, names: &[String]) -> Option<()> {
-    list.as_array_mut()?.retain(|name| !name.as_str().is_some_and(|name| names.iter().any(|own| own == name)));
+    list.as_array_mut()?.retain(|name| !name.as_str().is_some_and(|name| names.iter().any(|current| current == name)));
     Some(())
 }

@@ -79,7 +79,7 @@ pub fn check(
     let mount = line_of(&text, Lines::Fstab(name));
     found.note("boot-fstab", mount.is_some(), "fstab mounts it", format!("{}: no line for {name}", fstab.display()));
     let directory = mount.and_then(|line| line.split_whitespace().nth(1));
-    let directory: Option<PathBuf> = directory.map(|own| Path::new(own).components().collect());
+    let directory: Option<PathBuf> = directory.map(|current| Path::new(current).components().collect());
     if let Some(options_of_mount) = mount.and_then(|line| line.split_whitespace().nth(3)) {
         options(&mut found, "fstab", options_of_mount, &["nofail"]);
     }
@@ -110,7 +110,7 @@ pub fn check(
 
 fn options(found: &mut Checked, table: &str, options: &str, wanted: &[&str]) {
     for option in wanted {
-        let there = options.split(',').any(|own| own == *option);
+        let there = options.split(',').any(|current| current == *option);
         let wrong = format!("{table}: {option} is missing: without the key the host may not boot");
         found.note("boot-options", there, format!("{table} has {option}"), wrong);
     }
@@ -181,7 +181,7 @@ fn generated(
     let scratch = scratch().map_err(DeviceError::io(&std::env::temp_dir()))?;
     let into = |file: &str| scratch.path().join(file);
     for generator in ["systemd-cryptsetup-generator", "systemd-fstab-generator"] {
-        let program = GENERATORS.iter().map(|place| Path::new(place).join(generator)).find(|path| path.exists());
+        let program = GENERATORS.iter().map(|location| Path::new(location).join(generator)).find(|path| path.exists());
         let ran = program.is_some_and(|program| generate(&program, crypttab, fstab, scratch.path(), LIMIT));
         let wrong = format!("{generator} is not there, or fails on these tables, or takes too long");
         found.note("boot-generator", ran, format!("{generator} takes the tables"), wrong);
@@ -257,7 +257,7 @@ fn hidden(found: &mut Checked, directory: &Path) {
 fn state(found: &mut Checked, unit: &str, name: &str, directory: &Path) {
     let property = |unit: &str, name: &str| show(unit, name).unwrap_or_default();
     let mount = format!("{}.mount", escaped(&directory.to_string_lossy()));
-    let requires = property(unit, "Requires").split_whitespace().any(|own| own == mount);
+    let requires = property(unit, "Requires").split_whitespace().any(|current| current == mount);
     let wrong = format!("{unit}: systemd does not know that it requires {mount}; `systemctl daemon-reload`");
     found.note("boot-unit", requires, format!("systemd knows that {unit} requires {mount}"), wrong);
     let enabled = property(unit, "UnitFileState");

@@ -56,7 +56,7 @@ pub struct Boot {
     /// Units that need it, such as `mariadb.service`.
     pub units: Vec<String>,
     /// Seconds that the device may take to appear.
-    pub patience: u32,
+    pub timeout: u32,
     /// Encrypt without work queues.
     pub no_queues: bool,
     /// Let TRIM through.
@@ -117,7 +117,7 @@ impl Boot {
             self.name,
             self.mount_point().display(),
             self.file_system.as_str(),
-            self.patience
+            self.timeout
         )
     }
 
@@ -146,12 +146,12 @@ impl Boot {
              [Install]\nRequiredBy=systemd-cryptsetup@{instance}.service\n",
             socket_path(name).display()
         );
-        let words: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
+        let message: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
         let service = format!(
             "# Made by `sealant luks boot install`.\n[Unit]\nDescription=Key of the volume {name}\nDefaultDependencies=no\n\n\
              [Service]\nExecStart={} luks key serve {}\nStandardOutput=socket\nStandardError=journal\n",
             program.display(),
-            words.join(" ")
+            message.join(" ")
         );
         let [socket, instances] = key_unit_names(name);
         Some([(socket, listener), (instances, service)])
@@ -207,7 +207,7 @@ impl Boot {
         let Some(mount) = host.mounted_at(&directory) else { return Ok(false) };
         let uuid = format!("-{}-", self.uuid.replace('-', ""));
         let ours = Block::mapped(host, &self.name).is_some_and(|block| {
-            block.number == mount.device && block.mapper_uuid().is_some_and(|own| own.contains(&uuid))
+            block.number == mount.device && block.mapper_uuid().is_some_and(|current| current.contains(&uuid))
         });
         if ours {
             return Ok(true);
@@ -247,7 +247,7 @@ impl Boot {
     pub fn guard(&self, host: &Host) -> Result<Guard, DeviceError> {
         let directory = self.mount_point();
         let guarded = guard(host, &directory)?;
-        still_empty(&directory)?;
+        check_empty(&directory)?;
         Ok(guarded)
     }
 }
@@ -272,7 +272,7 @@ fn is_this_system(root: &Path) -> bool {
 }
 
 /// An immutable directory keeps what came before the flag.
-fn still_empty(directory: &Path) -> Result<(), DeviceError> {
+fn check_empty(directory: &Path) -> Result<(), DeviceError> {
     let io = || DeviceError::io(directory);
     let Some(entry) = fs::read_dir(directory).map_err(io())?.next() else { return Ok(()) };
     let name = entry.map_err(io())?.file_name();
@@ -393,7 +393,7 @@ mod tests {
             file_system: FileSystem::Ext4,
             key: KeySource::File(PathBuf::from("/etc/sealant/mysqldata.key")),
             units: vec!["mariadb.service".to_owned()],
-            patience: 60,
+            timeout: 60,
             no_queues: true,
             discards: false,
         }
@@ -534,11 +534,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_came_before_the_flag_is_told() {
+    fn a_file_that_came_before_the_flag_is_reported() {
         let directory = tempfile::tempdir().unwrap();
-        still_empty(directory.path()).unwrap();
+        check_empty(directory.path()).unwrap();
         fs::write(directory.path().join("ibdata1"), "").unwrap();
-        assert!(still_empty(directory.path()).unwrap_err().to_string().contains("ibdata1 came while"));
+        assert!(check_empty(directory.path()).unwrap_err().to_string().contains("ibdata1 came while"));
     }
 
     #[test]

@@ -44,9 +44,9 @@ impl Lines<'_> {
     fn is_ours(self, line: &str) -> bool {
         let fields: Vec<&str> = line.split_whitespace().collect();
         match (self, fields.as_slice()) {
-            (Self::Crypttab(name), [own, device, _, options]) => {
+            (Self::Crypttab(name), [current, device, _, options]) => {
                 let rest = options.strip_prefix("luks,nofail,headless").map(|rest| rest.trim_end_matches(",discard"));
-                *own == name
+                *current == name
                     && device.starts_with("UUID=")
                     && rest.is_some_and(|rest| ["", ",no-read-workqueue,no-write-workqueue"].contains(&rest))
             }

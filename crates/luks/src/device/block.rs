@@ -24,7 +24,7 @@ impl Block {
     ///
     /// # Errors
     /// The path cannot be looked at.
-    pub fn of(host: &Host, path: &Path) -> io::Result<Option<Self>> {
+    pub fn find(host: &Host, path: &Path) -> io::Result<Option<Self>> {
         let metadata = fs::metadata(path)?;
         if !metadata.file_type().is_block_device() {
             return Ok(None);
@@ -92,7 +92,7 @@ impl Block {
     /// A number of its queue, such as `rotational`; a partition has its queue in the disk's directory.
     #[must_use]
     pub fn queue(&self, name: &str) -> Option<u64> {
-        let of = |place: &str| self.attribute(&format!("{place}queue/{name}"));
+        let of = |location: &str| self.attribute(&format!("{location}queue/{name}"));
         of("").or_else(|| of("../"))?.parse().ok()
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{DeviceError, Host, Use, header_path, system, uses};
 use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, Format, Mapping};
-use crate::judge::{Circumstances, audit};
+use crate::judge::{DeviceInfo, audit};
 use crate::read::Readable;
 use crate::secret::Secret;
 use crate::{Code, Severity};
@@ -165,7 +165,7 @@ impl Creation<'_> {
         if header.readable != Readable::Yes || !volume.segments.first().as_ref().is_some_and(wanted) {
             return Err(DeviceError::not_proven(self.device, "its header is not the one that was asked for"));
         }
-        let report = audit(&file, &Circumstances::default(), None)
+        let report = audit(&file, &DeviceInfo::default(), None)
             .map_err(|error| DeviceError::not_proven(self.device, error.to_string()))?;
         // A random key needs no costly derivation; everything else that weighs is a fault of ours.
         let grave = |finding: &&crate::Finding| {

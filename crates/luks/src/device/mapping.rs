@@ -8,7 +8,7 @@ use files::{WriteOptions, runtime};
 use super::{Block, DeviceError, Host};
 use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, CryptsetupError, Mapping, Status};
-use crate::judge::{Circumstances, audit};
+use crate::judge::{DeviceInfo, audit};
 use crate::secret::Secret;
 use crate::volume::Volume;
 use crate::{Code, Severity};
@@ -97,7 +97,7 @@ impl Opening<'_> {
     /// One damaged copy of the header is no reason to refuse: a power cut leaves that, and cryptsetup restores it from
     /// the other. `strict` does not let it pass.
     fn check(&self) -> Result<(), DeviceError> {
-        let report = audit(&open(self.device)?, &Circumstances::default(), None)
+        let report = audit(&open(self.device)?, &DeviceInfo::default(), None)
             .map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
         let stuck = report.findings.iter().any(|finding| finding.code == Code::ReencryptStuck);
         if stuck {
@@ -117,7 +117,7 @@ impl Opening<'_> {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(DeviceError::io(&path)(error)),
             _ => {}
         }
-        let report = audit(&header.bytes(), &Circumstances::default(), None)
+        let report = audit(&header.bytes(), &DeviceInfo::default(), None)
             .map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
         let grave = |finding: &&crate::Finding| {
             matches!(finding.severity, Severity::High | Severity::Critical) && finding.code != Code::KdfWeak
@@ -144,7 +144,7 @@ impl Opening<'_> {
         {
             return Err(not_proven("has another cipher or other sectors in the kernel than its header says"));
         }
-        let has = |flag: &str| status.flags.iter().any(|own| own == flag);
+        let has = |flag: &str| status.flags.iter().any(|current| current == flag);
         if self.mapping.no_queues && !(has("no_read_workqueue") && has("no_write_workqueue")) {
             return Err(not_proven("was to be opened without work queues, and has them"));
         }

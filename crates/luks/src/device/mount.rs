@@ -102,12 +102,12 @@ pub fn guard(host: &Host, directory: &Path) -> Result<Guard, DeviceError> {
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => return Ok(Guard::Permissions),
         Err(error) => return Err(io()(error.into())),
     }
-    let trial = ".sealant-trial";
-    match mkdirat(&handle, trial, Mode::RWXU) {
+    let probe = ".sealant-trial";
+    match mkdirat(&handle, probe, Mode::RWXU) {
         Err(Errno::PERM | Errno::ACCESS) => Ok(Guard::Immutable),
         Err(error) => Err(io()(error.into())),
         Ok(()) => {
-            let _ = unlinkat(&handle, trial, AtFlags::REMOVEDIR);
+            let _ = unlinkat(&handle, probe, AtFlags::REMOVEDIR);
             Err(DeviceError::not_proven(directory, "is immutable, and yet a directory could be made in it"))
         }
     }

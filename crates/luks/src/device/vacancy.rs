@@ -99,7 +99,7 @@ pub fn uses(host: &Host, path: &Path, unknown_data: bool) -> Result<Vec<Use>, De
         return Ok(vec![Use::NotADisk]);
     }
     let mut found = Vec::new();
-    if let Some(block) = Block::of(host, path).map_err(io())? {
+    if let Some(block) = Block::find(host, path).map_err(io())? {
         found.extend(in_use(host, &block));
         // The kernel itself refuses where something has it: a mount, swap, an array, a volume.
         let exclusive = i32::try_from((OFlags::EXCL | OFlags::NONBLOCK).bits()).unwrap_or_default();
@@ -128,13 +128,13 @@ pub fn uses(host: &Host, path: &Path, unknown_data: bool) -> Result<Vec<Use>, De
 /// devices in front of it, on which a volume may be in use.
 #[must_use]
 pub fn uses_of_file(host: &Host, path: &Path) -> Vec<Use> {
-    let Ok(own) = fs::metadata(path) else { return Vec::new() };
-    let mut found = open_by(host, &own);
-    if own.file_type().is_file() {
+    let Ok(current) = fs::metadata(path) else { return Vec::new() };
+    let mut found = open_by(host, &current);
+    if current.file_type().is_file() {
         let loops = fs::read_dir(host.sys.join("class/block")).into_iter().flatten().flatten();
         let is_ours = |directory: &Path| {
             let backing = fs::read_to_string(directory.join("loop/backing_file")).unwrap_or_default();
-            fs::metadata(backing.trim_end_matches('\n')).is_ok_and(|backing| is_same(&own, &backing))
+            fs::metadata(backing.trim_end_matches('\n')).is_ok_and(|backing| is_same(&current, &backing))
         };
         let ours = loops.filter(|entry| is_ours(&entry.path()));
         found.extend(ours.map(|entry| Use::Loop(entry.file_name().to_string_lossy().into_owned())));
@@ -157,13 +157,13 @@ fn in_use(host: &Host, block: &Block) -> Vec<Use> {
     let parts = partitions.iter().filter_map(|name| Block::by_name(host, name));
     let numbers: Vec<Block> = std::iter::once(block.clone()).chain(parts).collect();
     let mounts = host.mounts();
-    let of_disk = mounts.iter().filter(|mount| numbers.iter().any(|own| own.number == mount.device));
+    let of_disk = mounts.iter().filter(|mount| numbers.iter().any(|current| current.number == mount.device));
     found.extend(of_disk.map(|mount| Use::Mounted(mount.point.clone())));
     let swaps = fs::read_to_string(host.proc.join("swaps")).unwrap_or_default();
     let swap = |line: &str| {
         let name = line.split_whitespace().next().and_then(|path| fs::canonicalize(path).ok());
         let name = name.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-        numbers.iter().any(|own| Some(&own.name) == name.as_ref())
+        numbers.iter().any(|current| Some(&current.name) == name.as_ref())
     };
     if swaps.lines().skip(1).any(swap) {
         found.push(Use::Swap);
@@ -179,9 +179,9 @@ fn in_use(host: &Host, block: &Block) -> Vec<Use> {
 }
 
 /// Other processes with an open descriptor of it.
-fn open_by(host: &Host, own: &Metadata) -> Vec<Use> {
-    let own_pid = std::process::id().to_string();
-    let is_pid = |name: &OsStr| name != own_pid.as_str() && name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+fn open_by(host: &Host, current: &Metadata) -> Vec<Use> {
+    let this_pid = std::process::id().to_string();
+    let is_pid = |name: &OsStr| name != this_pid.as_str() && name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
     let processes = fs::read_dir(&host.proc).into_iter().flatten().flatten();
     let mut found = Vec::new();
     for process in processes.filter(|entry| is_pid(&entry.file_name())) {
@@ -189,7 +189,7 @@ fn open_by(host: &Host, own: &Metadata) -> Vec<Use> {
         // Others than files have names like `pipe:[7]`.
         let is_file = |path: &Path| fs::read_link(path).is_ok_and(|target| target.is_absolute());
         let mut files = descriptors.map(|entry| entry.path()).filter(|path| is_file(path));
-        if files.any(|path| fs::metadata(path).is_ok_and(|other| is_same(own, &other))) {
+        if files.any(|path| fs::metadata(path).is_ok_and(|other| is_same(current, &other))) {
             let program = fs::read_to_string(process.path().join("comm")).unwrap_or_default().trim().to_owned();
             found.push(Use::OpenBy { pid: process.file_name().to_string_lossy().into_owned(), program });
         }
@@ -199,14 +199,14 @@ fn open_by(host: &Host, own: &Metadata) -> Vec<Use> {
 
 /// Lines of `fstab` and `crypttab` that name it, by whatever link.
 fn named(host: &Host, path: &Path) -> Vec<Use> {
-    let Ok(own) = fs::metadata(path) else { return Vec::new() };
+    let Ok(current) = fs::metadata(path) else { return Vec::new() };
     let mut found = Vec::new();
     for (name, field) in [("fstab", 0), ("crypttab", 1)] {
         let file = host.etc.join(name);
         let text = fs::read_to_string(&file).unwrap_or_default();
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with('#')) {
             let device = line.split_whitespace().nth(field).and_then(device_of);
-            if device.is_some_and(|device| fs::metadata(device).is_ok_and(|device| is_same(&own, &device))) {
+            if device.is_some_and(|device| fs::metadata(device).is_ok_and(|device| is_same(&current, &device))) {
                 found.push(Use::Named { file: file.clone(), line: number.saturating_add(1) });
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Circumstances, Places};
+use super::{Details, DeviceInfo};
 use crate::cipher::{Cipher, mac_key_bytes};
 use crate::finding::{Code, Finding};
 use crate::volume::{Format, Segment, Volume};
@@ -30,15 +30,15 @@ const ADVICE: &[(Code, &str)] = &[
 ];
 
 /// Judges every part of the data that is encrypted.
-pub(super) fn judge(volume: &Volume, circumstances: &Circumstances) -> Vec<Finding> {
-    let mut found: BTreeMap<Code, Places> = BTreeMap::new();
+pub(super) fn judge(volume: &Volume, device: &DeviceInfo) -> Vec<Finding> {
+    let mut found: BTreeMap<Code, Details> = BTreeMap::new();
     for segment in judged(volume) {
-        for (code, place) in segment_findings(volume, segment, circumstances) {
-            found.entry(code).or_insert_with(|| Places::new(code)).add(place);
+        for (code, detail) in segment_findings(volume, segment, device) {
+            found.entry(code).or_insert_with(|| Details::new(code)).add(detail);
         }
     }
-    let advice = |code: Code| ADVICE.iter().find(|(own, _)| *own == code).map_or("", |(_, advice)| advice);
-    found.into_iter().filter_map(|(code, places)| places.finding(advice(code))).collect()
+    let advice = |code: Code| ADVICE.iter().find(|(current, _)| *current == code).map_or("", |(_, advice)| advice);
+    found.into_iter().filter_map(|(code, details)| details.finding(advice(code))).collect()
 }
 
 /// The data as it lies there. A first encryption that has not yet begun is judged by what it will be.
@@ -51,7 +51,7 @@ fn judged(volume: &Volume) -> Vec<&Segment> {
     volume.segments.iter().filter(|segment| segment.is_crypt() && segment.has_flag("backup-final")).collect()
 }
 
-fn segment_findings(volume: &Volume, segment: &Segment, circumstances: &Circumstances) -> Vec<(Code, String)> {
+fn segment_findings(volume: &Volume, segment: &Segment, device: &DeviceInfo) -> Vec<(Code, String)> {
     let cipher = Cipher::parse(&segment.cipher);
     let mut found = Vec::new();
     if let Some(integrity) = &segment.integrity {
@@ -69,7 +69,7 @@ fn segment_findings(volume: &Volume, segment: &Segment, circumstances: &Circumst
     let named = |code| (code, segment.cipher.clone());
     found.extend(mode(&cipher).map(named));
     if cipher.iv() == "plain" && !cipher.is_mode("ecb") {
-        found.push(iv_32bit(segment, circumstances));
+        found.push(iv_32bit(segment, device));
     }
     if !cipher.is_aes() {
         found.push((Code::CipherUnusual, format!("{} ({})", segment.cipher, cipher.algorithm())));
@@ -77,7 +77,7 @@ fn segment_findings(volume: &Volume, segment: &Segment, circumstances: &Circumst
     if key_bytes(volume, segment).any(|bytes| is_128(&cipher, segment, bytes)) {
         found.push((Code::Key128, format!("{} with 128 effective key bits", segment.cipher)));
     }
-    let blocks = circumstances.physical_block_bytes.filter(|bytes| segment.sector_bytes == 512 && *bytes >= 4096);
+    let blocks = device.physical_block_bytes.filter(|bytes| segment.sector_bytes == 512 && *bytes >= 4096);
     found.extend(blocks.map(|bytes| (Code::Sector512, format!("512-byte sectors on blocks of {bytes} bytes"))));
     found
 }
@@ -90,8 +90,8 @@ fn mode(cipher: &Cipher) -> Option<Code> {
     of_mode.into_iter().find(|(mode, _)| cipher.is_mode(mode)).map(|(_, code)| code)
 }
 
-fn iv_32bit(segment: &Segment, circumstances: &Circumstances) -> (Code, String) {
-    let rest = circumstances.device_bytes.map(|bytes| bytes.saturating_sub(segment.offset));
+fn iv_32bit(segment: &Segment, device: &DeviceInfo) -> (Code, String) {
+    let rest = device.device_bytes.map(|bytes| bytes.saturating_sub(segment.offset));
     match segment.size.or(rest).filter(|bytes| *bytes > IV_32BIT_BYTES) {
         Some(bytes) => (Code::Iv32BitWrap, format!("{} over {bytes} bytes", segment.cipher)),
         None => (Code::Iv32Bit, segment.cipher.clone()),

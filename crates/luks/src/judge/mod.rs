@@ -28,7 +28,7 @@ pub const SCHEMA: &str = "sealant.luks/1";
 
 /// What is known of the disk besides the header.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Circumstances {
+pub struct DeviceInfo {
     /// Bytes of the disk that the header is on, or is supposed to be on.
     pub device_bytes: Option<u64>,
     /// Bytes of its physical blocks.
@@ -38,10 +38,10 @@ pub struct Circumstances {
     pub whole_device: bool,
 }
 
-impl Circumstances {
+impl DeviceInfo {
     /// What the system knows of a device; of a file it knows nothing that counts.
     #[must_use]
-    pub fn of(file: &File) -> Self {
+    pub fn of_file(file: &File) -> Self {
         let Some(metadata) = file.metadata().ok().filter(|metadata| metadata.file_type().is_block_device()) else {
             return Self::default();
         };
@@ -78,11 +78,7 @@ pub struct Report {
 ///
 /// # Errors
 /// [`LuksError::Read`]; [`LuksError::NothingToCompare`] if `backup_of` has no header that can be read.
-pub fn audit(
-    source: &dyn ReadAt,
-    circumstances: &Circumstances,
-    backup_of: Option<&dyn ReadAt>,
-) -> Result<Report, LuksError> {
+pub fn audit(source: &dyn ReadAt, device: &DeviceInfo, backup_of: Option<&dyn ReadAt>) -> Result<Report, LuksError> {
     let current = backup_of.map(read).transpose()?;
     let reading = read(source)?;
     let Reading { readable, mut findings, volume } = reading;
@@ -99,8 +95,8 @@ pub fn audit(
         findings.extend(volume.as_ref().and_then(|backup| compare(backup, current).finding()));
     }
     if let Some(volume) = &volume {
-        let stored = circumstances.whole_device || material::is_stored(source, volume)?;
-        findings.extend(judge(volume, circumstances));
+        let stored = device.whole_device || material::is_stored(source, volume)?;
+        findings.extend(judge(volume, device));
         if stored {
             findings.extend(slots::damaged(source, volume)?);
         }
@@ -118,16 +114,16 @@ pub fn audit(
 ///
 /// # Errors
 /// [`BackupError`] with the path that it is about.
-pub fn audit_path(path: &Path, told: &Circumstances, backup_of: Option<&Path>) -> Result<Report, BackupError> {
+pub fn audit_path(path: &Path, reported: &DeviceInfo, backup_of: Option<&Path>) -> Result<Report, BackupError> {
     let file = open(path)?;
     let volume = backup_of.map(open).transpose()?;
-    let known = Circumstances::of(&file);
-    let circumstances = Circumstances {
-        device_bytes: told.device_bytes.or(known.device_bytes),
-        physical_block_bytes: told.physical_block_bytes.or(known.physical_block_bytes),
+    let known = DeviceInfo::of_file(&file);
+    let device = DeviceInfo {
+        device_bytes: reported.device_bytes.or(known.device_bytes),
+        physical_block_bytes: reported.physical_block_bytes.or(known.physical_block_bytes),
         ..known
     };
-    audit(&file, &circumstances, volume.as_ref().map(|file| file as &dyn ReadAt)).map_err(|error| {
+    audit(&file, &device, volume.as_ref().map(|file| file as &dyn ReadAt)).map_err(|error| {
         let of_backup = matches!(error, LuksError::NothingToCompare(_));
         let path = backup_of.filter(|_| of_backup).unwrap_or(path);
         BackupError::Io { path: path.to_owned(), source: std::io::Error::other(error) }
@@ -139,28 +135,28 @@ fn nothing(findings: &[Finding]) -> LuksError {
 }
 
 /// What the header says of itself.
-fn judge(volume: &Volume, circumstances: &Circumstances) -> Vec<Finding> {
-    [cipher::judge(volume, circumstances), slots::judge(volume), state::judge(volume)].concat()
+fn judge(volume: &Volume, device: &DeviceInfo) -> Vec<Finding> {
+    [cipher::judge(volume, device), slots::judge(volume), state::judge(volume)].concat()
 }
 
 /// Collects the places of one code into one finding.
-struct Places(Code, Vec<String>);
+struct Details(Code, Vec<String>);
 
-impl Places {
+impl Details {
     fn new(code: Code) -> Self {
         Self(code, Vec::new())
     }
 
-    fn add(&mut self, place: String) {
-        if !self.1.contains(&place) {
-            self.1.push(place);
+    fn add(&mut self, detail: String) {
+        if !self.1.contains(&detail) {
+            self.1.push(detail);
         }
     }
 
     /// The finding, with `advice` behind the places.
     fn finding(self, advice: &str) -> Option<Finding> {
-        let places = self.1.join("; ");
-        let detail = if advice.is_empty() { places } else { format!("{places}: {advice}") };
+        let details = self.1.join("; ");
+        let detail = if advice.is_empty() { details } else { format!("{details}: {advice}") };
         (!self.1.is_empty()).then(|| Finding::new(self.0, detail))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Places;
+use super::Details;
 use crate::cipher::Cipher;
 use crate::error::LuksError;
 use crate::finding::{Code, Finding};
@@ -19,7 +19,7 @@ pub(super) fn judge(volume: &Volume) -> Vec<Finding> {
 }
 
 fn derivations(volume: &Volume, keys: &[&Slot]) -> Vec<Finding> {
-    let (mut weak, mut pbkdf2) = (Places::new(Code::KdfWeak), Places::new(Code::KdfPbkdf2));
+    let (mut weak, mut pbkdf2) = (Details::new(Code::KdfWeak), Details::new(Code::KdfPbkdf2));
     for slot in keys {
         let Some(kdf) = &slot.kdf else { continue };
         if let Some(why) = kdf.weakness() {
@@ -35,15 +35,15 @@ fn derivations(volume: &Volume, keys: &[&Slot]) -> Vec<Finding> {
 }
 
 fn hashes(volume: &Volume, keys: &[&Slot]) -> Vec<Finding> {
-    let (mut sha1, mut legacy) = (Places::new(Code::HashSha1), Places::new(Code::HashLegacy));
-    let mut note = |hash: &str, place: String| {
+    let (mut sha1, mut legacy) = (Details::new(Code::HashSha1), Details::new(Code::HashLegacy));
+    let mut note = |hash: &str, detail: String| {
         if hash == "sha1" {
-            sha1.add(place);
+            sha1.add(detail);
         } else if ["ripemd160", "rmd160", "whirlpool", "wp512", "wp384", "wp256"]
             .iter()
             .any(|old| hash.starts_with(old))
         {
-            legacy.add(format!("{place} ({hash})"));
+            legacy.add(format!("{detail} ({hash})"));
         }
     };
     for slot in keys {
@@ -63,7 +63,7 @@ fn hashes(volume: &Volume, keys: &[&Slot]) -> Vec<Finding> {
 /// Oddities of single slots.
 fn single(volume: &Volume, keys: &[&Slot]) -> Vec<Finding> {
     let (mut null, mut ignored, mut unbound) =
-        (Places::new(Code::KeyslotNull), Places::new(Code::SlotIgnored), Places::new(Code::UnboundSlot));
+        (Details::new(Code::KeyslotNull), Details::new(Code::SlotIgnored), Details::new(Code::UnboundSlot));
     for slot in keys {
         let name = format!("slot {}", slot.id);
         // A LUKS1 slot uses the cipher of the data, which is judged there.
@@ -125,13 +125,13 @@ fn has_crypt(volume: &Volume) -> bool {
 
 /// Slots whose material was overwritten.
 pub(super) fn damaged(source: &dyn ReadAt, volume: &Volume) -> Result<Option<Finding>, LuksError> {
-    let mut places = Places::new(Code::KeyslotAreaDamaged);
+    let mut details = Details::new(Code::KeyslotAreaDamaged);
     for slot in volume.slots.iter().filter(|slot| slot.holds_key()) {
         if let Some(damage) = material::damage(source, slot)? {
-            places.add(format!("slot {}: {} blocks of 512 bytes from byte {}", slot.id, damage.blocks, damage.first));
+            details.add(format!("slot {}: {} blocks of 512 bytes from byte {}", slot.id, damage.blocks, damage.first));
         }
     }
-    Ok(places.finding("no noise, so overwritten: this slot opens no more"))
+    Ok(details.finding("no noise, so overwritten: this slot opens no more"))
 }
 
 /// What asks for more than a machine may have; nothing here computes it.

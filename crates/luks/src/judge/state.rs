@@ -1,6 +1,6 @@
 //! Format, flags, and what is unfinished.
 
-use super::Places;
+use super::Details;
 use crate::finding::{Code, Finding};
 use crate::volume::{Format, Segment, Volume, is_reencryption};
 
@@ -24,13 +24,13 @@ pub(super) fn judge(volume: &Volume) -> Vec<Finding> {
 }
 
 fn tokens(volume: &Volume) -> Option<Finding> {
-    let mut places = Places::new(Code::Tokens);
-    volume.tokens.iter().for_each(|token| places.add(token.clone()));
-    places.finding("")
+    let mut details = Details::new(Code::Tokens);
+    volume.tokens.iter().for_each(|token| details.add(token.clone()));
+    details.finding("")
 }
 
 fn has_flag(volume: &Volume, flag: &str) -> bool {
-    volume.flags.iter().any(|own| own == flag)
+    volume.flags.iter().any(|current| current == flag)
 }
 
 fn discards(volume: &Volume) -> Option<Finding> {
@@ -89,7 +89,7 @@ fn missing_key(volume: &Volume) -> Option<u32> {
 }
 
 fn requirements(volume: &Volume) -> Option<Finding> {
-    let mut places = Places::new(Code::RequirementUnknown);
-    volume.requirements.iter().filter(|name| !is_reencryption(name)).for_each(|name| places.add(name.clone()));
-    places.finding("leave the header alone: a program that does not know this may destroy it")
+    let mut details = Details::new(Code::RequirementUnknown);
+    volume.requirements.iter().filter(|name| !is_reencryption(name)).for_each(|name| details.add(name.clone()));
+    details.finding("leave the header alone: a program that does not know this may destroy it")
 }

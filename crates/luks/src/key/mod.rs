@@ -58,7 +58,7 @@ pub enum KeyError {
     },
     /// The old key opens the volume although its slots were removed.
     #[error("{device}: the old key still opens slot {slot}; both keys are kept", device = .device.display())]
-    StillOpens {
+    OldKeyOpens {
         /// The volume.
         device: PathBuf,
         /// The slot.

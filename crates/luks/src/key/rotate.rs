@@ -155,17 +155,17 @@ impl Rotation<'_> {
         if key.bytes() == old.bytes() {
             return Err(self.refused("the old key and the new one are the same"));
         }
-        let own = self.opens(&key)?.ok_or_else(|| self.wrong(&store.key))?;
+        let ours = self.opens(&key)?.ok_or_else(|| self.wrong(&store.key))?;
         let volume = changeable(self.device)?;
         // One of priority `ignore` opens only when it is named.
-        for slot in volume.slots.iter().filter(|slot| slot.holds_key() && slot.id != own) {
+        for slot in volume.slots.iter().filter(|slot| slot.holds_key() && slot.id != ours) {
             if self.cryptsetup.opens(self.device, &old, Some(slot.id))?.is_some() {
                 self.cryptsetup.kill_slot(self.device, slot.id, &key)?;
                 did(Step::Killed, Some(slot.id), None)?;
             }
         }
         if let Some(slot) = self.opens(&old)? {
-            return Err(KeyError::StillOpens { device: self.device.to_owned(), slot });
+            return Err(KeyError::OldKeyOpens { device: self.device.to_owned(), slot });
         }
         self.opens(&key)?.ok_or_else(|| self.wrong(&store.key))?;
         did(Step::Refused, None, None)

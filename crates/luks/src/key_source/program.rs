@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    fn of(script: &str, limit: Duration) -> Result<Secret, SourceError> {
+    fn run(script: &str, limit: Duration) -> Result<Secret, SourceError> {
         let directory = tempfile::tempdir().unwrap();
         let program = directory.path().join("fetch-key");
         harness::script(&program, script).unwrap();
@@ -65,24 +65,24 @@ mod tests {
 
     #[test]
     fn its_output_is_the_key() {
-        assert_eq!(of("printf 'a b\\n'", Duration::from_secs(10)).unwrap().bytes(), b"a b\n");
+        assert_eq!(run("printf 'a b\\n'", Duration::from_secs(10)).unwrap().bytes(), b"a b\n");
     }
 
     #[test]
     fn it_is_run_again_after_a_failure() {
         let script = "test -e \"$0.once\" && exec echo key; touch \"$0.once\"; exit 1";
-        assert_eq!(of(script, Duration::from_secs(20)).unwrap().bytes(), b"key\n");
+        assert_eq!(run(script, Duration::from_secs(20)).unwrap().bytes(), b"key\n");
     }
 
     #[test]
     fn one_that_hangs_or_fails_gives_no_key() {
         for script in ["exec sleep 60", "echo key; exit 1"] {
             let began = Instant::now();
-            let error = of(script, Duration::from_millis(300)).unwrap_err();
+            let error = run(script, Duration::from_millis(300)).unwrap_err();
             assert!(matches!(error, SourceError::ProgramFailed { .. }), "{script}: {error}");
             assert!(began.elapsed() < Duration::from_secs(30), "{script}");
         }
-        let error = of("exit 0", Duration::from_millis(300)).unwrap_err();
+        let error = run("exit 0", Duration::from_millis(300)).unwrap_err();
         assert!(error.to_string().ends_with("the key is empty"), "{error}");
     }
 }

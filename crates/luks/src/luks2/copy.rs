@@ -36,14 +36,14 @@ const CHECKSUM_BYTES: usize = 64;
 
 /// Which copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Position {
     /// At the start of the device.
     Primary,
     /// At this offset, which is also its size.
     Secondary(u64),
 }
 
-impl Place {
+impl Position {
     fn offset(self) -> u64 {
         match self {
             Self::Primary => 0,
@@ -58,7 +58,7 @@ impl Place {
 
 /// What was found at a place.
 #[derive(Debug)]
-pub(crate) enum State {
+pub(crate) enum CopyState {
     /// No magic.
     Absent,
     /// The magic and something that is not what was written.
@@ -90,20 +90,20 @@ impl Copy {
 }
 
 /// Looks at one place. What cannot be read counts as damaged: there is another copy.
-pub(crate) fn read_copy(source: &dyn ReadAt, place: Place) -> State {
-    match read_whole(source, place) {
+pub(crate) fn read_copy(source: &dyn ReadAt, position: Position) -> CopyState {
+    match read_whole(source, position) {
         Ok(Ok(bytes)) => parse(&bytes),
         Ok(Err(state)) => state,
-        Err(error) => State::Damaged(format!("it cannot be read: {error}")),
+        Err(error) => CopyState::Damaged(format!("it cannot be read: {error}")),
     }
 }
 
 /// The whole copy if its magic, version, place and size are right.
-fn read_whole(source: &dyn ReadAt, place: Place) -> io::Result<Result<Vec<u8>, State>> {
-    let damaged = |why: String| Ok(Err(State::Damaged(why)));
-    let start = read_bytes(source, place.offset(), BINARY_BYTES)?;
-    if !start.starts_with(&place.magic()) {
-        return Ok(Err(State::Absent));
+fn read_whole(source: &dyn ReadAt, position: Position) -> io::Result<Result<Vec<u8>, CopyState>> {
+    let damaged = |why: String| Ok(Err(CopyState::Damaged(why)));
+    let start = read_bytes(source, position.offset(), BINARY_BYTES)?;
+    if !start.starts_with(&position.magic()) {
+        return Ok(Err(CopyState::Absent));
     }
     let (Some(version), Some(size), Some(offset)) = (be16(&start, 6), be64(&start, 8), be64(&start, 256)) else {
         return damaged(format!("it ends after {} bytes", start.len()));
@@ -111,30 +111,30 @@ fn read_whole(source: &dyn ReadAt, place: Place) -> io::Result<Result<Vec<u8>, S
     if version != 2 {
         return damaged(format!("its version is {version}"));
     }
-    let in_place = place == Place::Primary || size == place.offset();
+    let position_fits = position == Position::Primary || size == position.offset();
     let known =
         COPY_BYTES.first().is_some_and(|least| size >= *least) && COPY_BYTES.last().is_some_and(|most| size <= *most);
-    let Some(length) = usize::try_from(size).ok().filter(|_| known && in_place) else {
+    let Some(length) = usize::try_from(size).ok().filter(|_| known && position_fits) else {
         return damaged(format!("its size field says {size}"));
     };
-    if offset != place.offset() {
+    if offset != position.offset() {
         return damaged(format!("it says that it lies at byte {offset}"));
     }
-    let bytes = read_bytes(source, place.offset(), length)?;
+    let bytes = read_bytes(source, position.offset(), length)?;
     if bytes.len() < length {
         return damaged(format!("it ends after {} of {length} bytes", bytes.len()));
     }
     Ok(Ok(bytes))
 }
 
-fn parse(bytes: &[u8]) -> State {
+fn parse(bytes: &[u8]) -> CopyState {
     match checked(bytes) {
-        Err(why) => State::Damaged(why),
+        Err(why) => CopyState::Damaged(why),
         Ok((json, value)) => match interpret(bytes, value) {
-            Err(why) => State::Invalid(why),
+            Err(why) => CopyState::Invalid(why),
             Ok(volume) => {
                 let binary = bytes.get(..BINARY_BYTES).unwrap_or_default().to_vec();
-                State::Good(Box::new(Copy {
+                CopyState::Good(Box::new(Copy {
                     bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
                     json,
                     binary,
@@ -174,23 +174,23 @@ fn check_sum(bytes: &[u8]) -> Result<(), String> {
 /// the JSON has no room.
 pub(crate) fn make_copies(of: &Copy, json: &Value, sequence: u64) -> Option<[Vec<u8>; 2]> {
     let json = json.to_string();
-    let primary = make_copy(of, Place::Primary, &json, sequence)?;
-    Some([primary, make_copy(of, Place::Secondary(of.bytes), &json, sequence)?])
+    let primary = make_copy(of, Position::Primary, &json, sequence)?;
+    Some([primary, make_copy(of, Position::Secondary(of.bytes), &json, sequence)?])
 }
 
-fn make_copy(of: &Copy, place: Place, json: &str, sequence: u64) -> Option<Vec<u8>> {
+fn make_copy(of: &Copy, position: Position, json: &str, sequence: u64) -> Option<Vec<u8>> {
     let mut bytes = of.binary.clone();
     bytes.resize(usize::try_from(of.bytes).ok()?, 0);
     let mut put = |at: usize, field: &[u8]| {
         bytes.get_mut(at..)?.get_mut(..field.len())?.copy_from_slice(field);
         Some(())
     };
-    put(0, &place.magic())?;
+    put(0, &position.magic())?;
     put(16, &sequence.to_be_bytes())?;
     let mut salt = [0; 64];
     rand::fill(&mut salt).ok()?;
     put(104, &salt)?;
-    put(256, &place.offset().to_be_bytes())?;
+    put(256, &position.offset().to_be_bytes())?;
     put(CHECKSUM_AT, &[0; CHECKSUM_BYTES])?;
     // A zero has to stand behind the JSON.
     let json = [json.as_bytes(), &[0]].concat();

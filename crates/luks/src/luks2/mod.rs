@@ -4,7 +4,7 @@ pub(crate) mod copy;
 mod metadata;
 mod validity;
 
-pub(crate) use copy::{Copy, MAGIC_PRIMARY, Place, State, make_copies, read_copy};
+pub(crate) use copy::{Copy, CopyState, MAGIC_PRIMARY, Position, make_copies, read_copy};
 
 /// Sizes that a copy can have, which are also the places of the second copy.
 pub(crate) const COPY_BYTES: [u64; 9] =

@@ -195,7 +195,7 @@ fn check_reencryption(metadata: &Metadata) -> Validity {
         let direction = matches!(slot.direction.as_deref(), Some("forward" | "backward"));
         ensure(mode && direction && slot.key_size == 1, || "its slot of a re-encryption cannot be".to_owned())?;
         let flagged =
-            |flag: &str| metadata.segments.values().any(|segment| segment.flags.iter().any(|own| own == flag));
+            |flag: &str| metadata.segments.values().any(|segment| segment.flags.iter().any(|current| current == flag));
         ensure(flagged("backup-final") && flagged("backup-previous"), || {
             "a segment of its re-encryption is missing".to_owned()
         })?;

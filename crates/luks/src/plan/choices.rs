@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Scene;
+use super::PlanInput;
 
 /// A parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -17,19 +17,19 @@ pub struct Choice {
 
 /// Every parameter of the volume, its mount and its start at boot.
 #[must_use]
-pub fn choices(scene: &Scene) -> Vec<Choice> {
+pub fn choices(input: &PlanInput) -> Vec<Choice> {
     let choice = |what, value: &str, why: &str| Choice { what, value: value.to_owned(), why: why.to_owned() };
     vec![
-        cipher(scene),
+        cipher(input),
         choice("key", "512 bits", "XTS takes two keys: this is AES-256"),
-        sector(scene),
+        sector(input),
         choice(
             "key derivation",
             "PBKDF2 with 1000 iterations for the machine's key, Argon2id for the recovery passphrase",
             "a random key of 64 bytes cannot be guessed, however cheap a guess; a passphrase can",
         ),
-        queues(scene),
-        discards(scene),
+        queues(input),
+        discards(input),
         choice(
             "crypttab options",
             "luks,nofail,headless",
@@ -43,8 +43,8 @@ pub fn choices(scene: &Scene) -> Vec<Choice> {
     ]
 }
 
-fn cipher(scene: &Scene) -> Choice {
-    let why = if scene.machine.aes_instructions {
+fn cipher(input: &PlanInput) -> Choice {
+    let why = if input.machine.aes_instructions {
         "the processor has AES instructions, and XTS runs in parallel: several GB/s on a core, where CBC encrypts at a quarter \
          of that; `plain64` never repeats, unlike `plain` above 2 TiB"
     } else {
@@ -54,8 +54,8 @@ fn cipher(scene: &Scene) -> Choice {
     Choice { what: "cipher", value: "aes-xts-plain64".to_owned(), why: why.to_owned() }
 }
 
-fn sector(scene: &Scene) -> Choice {
-    let physical = scene.disk.as_ref().and_then(|disk| disk.physical_block_bytes);
+fn sector(input: &PlanInput) -> Choice {
+    let physical = input.disk.as_ref().and_then(|disk| disk.physical_block_bytes);
     let why = match physical {
         Some(4096..) => {
             "as the disk's physical blocks and the blocks of the file system: an eighth of the requests of 512"
@@ -69,8 +69,8 @@ fn sector(scene: &Scene) -> Choice {
     Choice { what: "sector", value: "4096 bytes".to_owned(), why: why.to_owned() }
 }
 
-fn queues(scene: &Scene) -> Choice {
-    let (value, why) = match scene.disk.as_ref().and_then(|disk| disk.rotational) {
+fn queues(input: &PlanInput) -> Choice {
+    let (value, why) = match input.disk.as_ref().and_then(|disk| disk.rotational) {
         Some(true) => ("on", "the disk rotates, and the queues sort what is written"),
         Some(false) => ("off", "the disk does not rotate: the queues only add latency"),
         None => (
@@ -81,8 +81,8 @@ fn queues(scene: &Scene) -> Choice {
     Choice { what: "work queues", value: value.to_owned(), why: why.to_owned() }
 }
 
-fn discards(scene: &Scene) -> Choice {
-    let why = match scene.disk.as_ref().and_then(|disk| disk.discards) {
+fn discards(input: &PlanInput) -> Choice {
+    let why = match input.disk.as_ref().and_then(|disk| disk.discards) {
         Some(false) => "the disk takes none",
         _ => "TRIM shows an attacker which blocks are in use; allow it if the disk's wear or speed needs it",
     };

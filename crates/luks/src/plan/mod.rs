@@ -15,7 +15,7 @@ pub use steps::{Step, steps};
 /// What a path's disk does for secrecy today.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+pub enum Protection {
     /// Encrypted by this layer.
     Encrypted(String),
     /// In clear: every layer down to hardware was seen.
@@ -42,7 +42,7 @@ pub struct Path {
     /// Block devices from the file system down.
     pub chain: Vec<String>,
     /// What they do for secrecy.
-    pub state: State,
+    pub state: Protection,
     /// Bytes of the server's files there; none if not counted.
     pub bytes: Option<u64>,
 }
@@ -82,7 +82,7 @@ impl Disk {
     /// [`DeviceError`] if it cannot be looked at.
     pub fn read(host: &Host, device: &std::path::Path) -> Result<Self, DeviceError> {
         let obstacles = uses(host, device, true)?.iter().map(ToString::to_string).collect();
-        let block = Block::of(host, device).ok().flatten();
+        let block = Block::find(host, device).ok().flatten();
         let queue = |name: &str| block.as_ref().and_then(|block| block.queue(name));
         let file_bytes = || std::fs::metadata(device).map(|metadata| metadata.len()).unwrap_or_default();
         Ok(Self {
@@ -126,13 +126,13 @@ pub fn usual_unit(datadir: &std::path::Path) -> &'static str {
     if datadir.join("aria_log_control").exists() {
         return "mariadb.service";
     }
-    let is_installed = |name: &&str| UNITS.iter().any(|place| std::path::Path::new(place).join(name).exists());
+    let is_installed = |name: &&str| UNITS.iter().any(|location| std::path::Path::new(location).join(name).exists());
     ["mysql.service", "mysqld.service"].into_iter().find(is_installed).unwrap_or("mysql.service")
 }
 
 /// All that a plan rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Scene {
+pub struct PlanInput {
     /// The data directory.
     pub datadir: String,
     /// Paths of the server.
@@ -154,7 +154,7 @@ pub struct Scene {
 pub struct Plan {
     /// What was seen.
     #[serde(flatten)]
-    pub scene: Scene,
+    pub input: PlanInput,
     /// Parameters, each with its reason.
     pub choices: Vec<Choice>,
     /// What to do, in this order; empty if the data directory is encrypted.
@@ -171,24 +171,24 @@ const ROOM: u64 = 64 << 20;
 impl Plan {
     /// Decides.
     #[must_use]
-    pub fn new(scene: Scene) -> Self {
-        let plain: Vec<&Path> = scene.plain().collect();
+    pub fn new(input: PlanInput) -> Self {
+        let plain: Vec<&Path> = input.plain().collect();
         let bytes = plain.iter().filter_map(|path| path.bytes).fold(0_u64, u64::saturating_add);
         // A tenth for the file system's own, and a quarter to grow.
         let needed_bytes = bytes.saturating_add(bytes / 10).saturating_add(bytes / 4).saturating_add(ROOM);
-        let (choices, remarks) = (choices(&scene), remarks(&scene, needed_bytes));
-        let steps = if plain.is_empty() { Vec::new() } else { steps(&scene) };
-        Self { choices, steps, needed_bytes, remarks, scene }
+        let (choices, remarks) = (choices(&input), remarks(&input, needed_bytes));
+        let steps = if plain.is_empty() { Vec::new() } else { steps(&input) };
+        Self { choices, steps, needed_bytes, remarks, input }
     }
 
     /// Whether every path that can be told is encrypted or in memory.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.scene.plain().chain(self.scene.plain_swaps()).next().is_none()
+        self.input.plain().chain(self.input.plain_swaps()).next().is_none()
     }
 }
 
-impl Scene {
+impl PlanInput {
     /// Paths in clear, and those of which it cannot be told.
     pub fn plain(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().filter(|path| is_open(&path.state))
@@ -196,7 +196,7 @@ impl Scene {
 
     /// Whether the data directory is a mount point: it cannot be moved then.
     #[must_use]
-    pub fn has_own_mount(&self) -> bool {
+    pub fn is_mount_point(&self) -> bool {
         self.paths.iter().any(|path| path.path == self.datadir && path.mount == self.datadir)
     }
 
@@ -206,32 +206,32 @@ impl Scene {
     }
 }
 
-fn is_open(state: &State) -> bool {
-    matches!(state, State::Plain | State::Unknown(_))
+fn is_open(state: &Protection) -> bool {
+    matches!(state, Protection::Plain | Protection::Unknown(_))
 }
 
-fn remarks(scene: &Scene, needed_bytes: u64) -> Vec<String> {
+fn remarks(input: &PlanInput, needed_bytes: u64) -> Vec<String> {
     let mut remarks = Vec::new();
-    let inside = |path: &&Path| std::path::Path::new(&path.path).starts_with(&scene.datadir);
-    for path in scene.plain().filter(|path| !inside(path)) {
+    let inside = |path: &&Path| std::path::Path::new(&path.path).starts_with(&input.datadir);
+    for path in input.plain().filter(|path| !inside(path)) {
         remarks.push(format!(
             "{} {} ({}) lies outside the data directory: move it into the volume and set {}, or encrypt its disk too",
             path.role, path.path, path.via, path.via
         ));
     }
-    for swap in scene.plain_swaps() {
+    for swap in input.plain_swaps() {
         remarks.push(format!(
             "swap {} is not known to be encrypted: pages of the server and its keys reach it; `swapoff` it, or give it a \
              crypttab line with `/dev/urandom` as the key and the option `swap`",
             swap.path
         ));
     }
-    for path in scene.paths.iter().chain(&scene.swaps) {
-        if let State::Unknown(why) = &path.state {
+    for path in input.paths.iter().chain(&input.swaps) {
+        if let Protection::Unknown(why) = &path.state {
             remarks.push(format!("{} {}: {why}", path.role, path.path));
         }
     }
-    if let Some(disk) = &scene.disk {
+    if let Some(disk) = &input.disk {
         remarks.extend(
             disk.obstacles.iter().map(|why| format!("{} {why}: `sealant luks format` refuses it", disk.device)),
         );
@@ -239,7 +239,7 @@ fn remarks(scene: &Scene, needed_bytes: u64) -> Vec<String> {
             remarks.push(format!("{} has {} bytes, too few", disk.device, disk.bytes));
         }
     }
-    if scene.machine.cryptsetup.is_none() {
+    if input.machine.cryptsetup.is_none() {
         remarks.push("cryptsetup is not installed: package cryptsetup-bin (Debian, Ubuntu) or cryptsetup".to_owned());
     }
     remarks.push(
@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_machine_is_read_from_the_kernels_words() {
+    fn the_machine_is_read_from_proc() {
         let machine = Machine::parse("flags\t\t: fpu aes\n", "MemTotal:       2048 kB\nMemFree: 1 kB\n", None);
         assert!(machine.aes_instructions && machine.memory_kib == 2048);
         assert!(Machine::parse("Features\t: fp asimd aes\n", "", None).aes_instructions);
@@ -268,8 +268,8 @@ mod tests {
         assert_eq!(usual_unit(datadir.path()), "mariadb.service");
     }
 
-    fn scene(state: State) -> Scene {
-        let path = |role: &str, path: &str, state: &State| Path {
+    fn input(state: Protection) -> PlanInput {
+        let path = |role: &str, path: &str, state: &Protection| Path {
             role: role.to_owned(),
             path: path.to_owned(),
             via: "datadir".to_owned(),
@@ -279,7 +279,7 @@ mod tests {
             state: state.clone(),
             bytes: Some(1 << 30),
         };
-        Scene {
+        PlanInput {
             datadir: "/var/lib/mysql".to_owned(),
             paths: vec![
                 path("data directory", "/var/lib/mysql", &state),
@@ -306,49 +306,53 @@ mod tests {
 
     #[test]
     fn a_plain_server_gets_steps_room_and_remarks() {
-        let plan = Plan::new(scene(State::Plain));
+        let plan = Plan::new(input(Protection::Plain));
         assert!(!plan.is_done() && !plan.steps.is_empty());
         assert!(plan.needed_bytes > 2 << 30 && plan.needed_bytes < 4 << 30);
         assert!(plan.remarks[0].contains("/logs") && plan.remarks[0].contains("outside"), "{:?}", plan.remarks);
     }
 
     #[test]
-    fn a_data_directory_with_a_mount_of_its_own_is_not_moved() {
-        let commands = |scene| {
-            let steps = Plan::new(scene).steps;
+    fn a_data_directory_that_is_a_mount_point_is_not_moved() {
+        let commands = |input| {
+            let steps = Plan::new(input).steps;
             steps.into_iter().filter_map(|step| step.command).collect::<Vec<_>>().join("\n")
         };
-        let mut scene = scene(State::Plain);
-        assert!(commands(scene.clone()).contains("mv /var/lib/mysql"));
-        scene.paths[0].mount = scene.datadir.clone();
-        let own = commands(scene);
-        assert!(!own.contains("mv /") && own.contains("umount /var/lib/mysql && sealant luks mount"), "{own}");
+        let mut input = input(Protection::Plain);
+        assert!(commands(input.clone()).contains("mv /var/lib/mysql"));
+        input.paths[0].mount = input.datadir.clone();
+        let commands_of_mount = commands(input);
+        assert!(
+            !commands_of_mount.contains("mv /")
+                && commands_of_mount.contains("umount /var/lib/mysql && sealant luks mount"),
+            "{commands_of_mount}"
+        );
     }
 
     #[test]
     fn an_encrypted_server_needs_nothing() {
-        let plan = Plan::new(scene(State::Encrypted("dm-crypt LUKS2 data".to_owned())));
+        let plan = Plan::new(input(Protection::Encrypted("dm-crypt LUKS2 data".to_owned())));
         assert!(plan.is_done() && plan.steps.is_empty());
     }
 
     #[test]
     fn queues_depend_on_the_disk_and_the_cipher_on_the_processor() {
-        let mut scene = scene(State::Plain);
-        assert_eq!(choice(&Plan::new(scene.clone()), "work queues"), "off");
-        scene.disk.as_mut().unwrap().rotational = Some(true);
-        scene.machine.aes_instructions = false;
-        let plan = Plan::new(scene);
+        let mut input = input(Protection::Plain);
+        assert_eq!(choice(&Plan::new(input.clone()), "work queues"), "off");
+        input.disk.as_mut().unwrap().rotational = Some(true);
+        input.machine.aes_instructions = false;
+        let plan = Plan::new(input);
         assert_eq!(choice(&plan, "work queues"), "on");
         assert_eq!(choice(&plan, "cipher"), "aes-xts-plain64", "Adiantum is wide-block: a torn sector is all noise");
     }
 
     #[test]
     fn a_disk_that_is_in_use_or_too_small_is_said_so() {
-        let mut scene = scene(State::Plain);
-        let disk = scene.disk.as_mut().unwrap();
+        let mut input = input(Protection::Plain);
+        let disk = input.disk.as_mut().unwrap();
         disk.obstacles.push("is mounted at /mnt".to_owned());
         disk.bytes = 1 << 30;
-        let plan = Plan::new(scene);
+        let plan = Plan::new(input);
         assert!(plan.remarks.iter().any(|remark| remark.contains("is mounted at /mnt")));
         assert!(plan.remarks.iter().any(|remark| remark.contains("too few")));
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Scene;
+use super::PlanInput;
 
 /// A step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -18,14 +18,14 @@ const BYTES_PER_SECOND: u64 = 100 << 20;
 
 /// The steps to a new volume with a verified copy of the data. The old disk stays as it is until the end.
 #[must_use]
-pub fn steps(scene: &Scene) -> Vec<Step> {
-    let device = scene.disk.as_ref().map_or("DISK", |disk| disk.device.as_str());
-    let rotates = scene.disk.as_ref().and_then(|disk| disk.rotational) == Some(true);
-    let (name, unit, datadir) = (&scene.name, &scene.unit, word(&scene.datadir));
+pub fn steps(input: &PlanInput) -> Vec<Step> {
+    let device = input.disk.as_ref().map_or("DISK", |disk| disk.device.as_str());
+    let rotates = input.disk.as_ref().and_then(|disk| disk.rotational) == Some(true);
+    let (name, unit, datadir) = (&input.name, &input.unit, word(&input.datadir));
     let key = format!("/etc/sealant/{name}.key");
     let rotational = if rotates { " --rotational" } else { "" };
     let queues = if rotates { "" } else { " --no-queues --persistent" };
-    let bytes: u64 = scene.plain().filter_map(|path| path.bytes).fold(0, u64::saturating_add);
+    let bytes: u64 = input.plain().filter_map(|path| path.bytes).fold(0, u64::saturating_add);
     let minutes = bytes.div_ceil(BYTES_PER_SECOND).div_ceil(60);
     let step = |what: &str, command: String| Step { what: what.to_owned(), command: Some(command) };
     vec![
@@ -59,7 +59,7 @@ pub fn steps(scene: &Scene) -> Vec<Step> {
                 "rmdir /mnt/{name}/lost+found; cp -a {datadir}/. /mnt/{name}/ && diff -r --no-dereference {datadir} /mnt/{name}"
             ),
         ),
-        in_place(scene),
+        in_place(input),
         step(
             "let it come back at every boot, and the server only with it",
             format!(
@@ -70,7 +70,7 @@ pub fn steps(scene: &Scene) -> Vec<Step> {
         step("prove it from the bytes", "sealant audit".to_owned()),
         step("prove the start at boot, then reboot", format!("sealant luks boot check --name {name} --unit {unit}")),
         Step {
-            what: if scene.has_own_mount() {
+            what: if input.is_mount_point() {
                 "when all of that is proven: overwrite the disk that the old data is on".to_owned()
             } else {
                 format!("when all of that is proven: destroy {datadir}.plain, and overwrite the disk it was on")
@@ -82,12 +82,12 @@ pub fn steps(scene: &Scene) -> Vec<Step> {
 
 /// The volume comes where the data was. A directory that something is mounted on cannot be moved (EBUSY), and its line in
 /// fstab would bring the old data back at the next boot.
-fn in_place(scene: &Scene) -> Step {
-    let (name, datadir) = (&scene.name, word(&scene.datadir));
-    let aside = word(&format!("{}.plain", scene.datadir));
+fn in_place(input: &PlanInput) -> Step {
+    let (name, datadir) = (&input.name, word(&input.datadir));
+    let aside = word(&format!("{}.plain", input.datadir));
     let off = format!("umount /mnt/{name} && chattr -i /mnt/{name}");
     let on = format!("sealant luks mount {name} {datadir}");
-    if scene.has_own_mount() {
+    if input.is_mount_point() {
         return Step {
             what: format!(
                 "put the volume in the place of the old data, which has a mount of its own: take its line out of \

@@ -197,13 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_has_numbers_of_its_own() {
+    fn a_tag_has_separate_numbers() {
         assert!(!set("A:t:1").is_subset_of(&set("A:1-9")));
         assert!(set("A:t:1").is_subset_of(&set("A:1-9:t:1-2")));
     }
 
     #[test]
-    fn what_is_missing_is_told() {
+    fn missing_transactions_are_listed() {
         assert_eq!(set("A:1-9,B:1").without(&set("A:3-4:8")), set("A:1-2:5-7:9,B:1"));
         assert!(set("A:3").without(&set("A:1-9")).is_empty());
     }

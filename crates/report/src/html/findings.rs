@@ -74,7 +74,7 @@ pub(super) fn severity_sections(outcome: &Outcome) -> Vec<SeveritySection<'_>> {
         title: capital(severity.as_str()),
         entries: of(*severity),
     });
-    severity_sections.filter(|chapter| !chapter.entries.is_empty()).collect()
+    severity_sections.filter(|section| !section.entries.is_empty()).collect()
 }
 
 impl<'a> Entry<'a> {

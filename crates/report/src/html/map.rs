@@ -143,15 +143,15 @@ impl Subject<'_> {
     fn narrow(&self) -> Picture {
         const WIDTH: u32 = 360;
         const TRUNK: u32 = 8;
-        let ways: Vec<&Row<'_>> = self.left.iter().chain(&self.right).copied().collect();
-        let count = u32::try_from(ways.len()).unwrap_or(0);
+        let variants: Vec<&Row<'_>> = self.left.iter().chain(&self.right).copied().collect();
+        let count = u32::try_from(variants.len()).unwrap_or(0);
         let server = Area::new(0, count * (BOX_HEIGHT + GAP) + 18, WIDTH, 76);
         let mut picture = self.picture("narrow", WIDTH, server);
-        for (i, row) in (0_u32..).zip(&ways) {
+        for (i, row) in (0_u32..).zip(&variants) {
             let area = Area::new(24, i * (BOX_HEIGHT + GAP), WIDTH - 24, BOX_HEIGHT);
             picture.add(row, area, Some(format!("M{} {}H{TRUNK}", area.x, area.middle_y())));
         }
-        picture.trunk = ways.first().map(|_| format!("M{TRUNK} {}V{}", BOX_HEIGHT / 2, server.y));
+        picture.trunk = variants.first().map(|_| format!("M{TRUNK} {}V{}", BOX_HEIGHT / 2, server.y));
         picture.disk(&self.rest, Area::new(0, server.bottom() + 36, WIDTH, 0), 1);
         picture
     }
@@ -173,12 +173,12 @@ impl Subject<'_> {
     }
 
     fn description(&self) -> String {
-        let words = |rows: &[&Row<'_>]| {
+        let message = |rows: &[&Row<'_>]| {
             let each = rows.iter().map(|row| format!("{}: {}", visible(row.artefact), labels::state(row.state)));
             each.collect::<Vec<String>>().join("; ")
         };
-        let ways: Vec<&Row<'_>> = self.left.iter().chain(&self.right).copied().collect();
-        format!("On the network: {}. On the disk: {}.", words(&ways), words(&self.rest))
+        let variants: Vec<&Row<'_>> = self.left.iter().chain(&self.right).copied().collect();
+        format!("On the network: {}. On the disk: {}.", message(&variants), message(&self.rest))
     }
 }
 
@@ -304,8 +304,8 @@ mod tests {
     fn the_description_names_every_box() {
         for picture in pictures() {
             for row in rich().coverage.iter().filter(|c| c.state != CoverageState::Absent) {
-                let words = format!("{}: {}", row.artefact, labels::state(row.state));
-                assert!(picture.description.contains(&words), "{words}");
+                let message = format!("{}: {}", row.artefact, labels::state(row.state));
+                assert!(picture.description.contains(&message), "{message}");
             }
         }
     }

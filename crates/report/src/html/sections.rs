@@ -150,7 +150,7 @@ pub(super) fn documents(outcome: &Outcome) -> Vec<Document<'_>> {
         documents.entry(requirement.document).or_default().push(Item {
             item: Escaped(requirement.item),
             class: status_class(requirement.status),
-            status: status_words(requirement.status),
+            status: status_text(requirement.status),
             checks: checks.collect(),
         });
     }
@@ -168,7 +168,7 @@ const fn status_class(status: Status) -> &'static str {
     }
 }
 
-const fn status_words(status: Status) -> &'static str {
+const fn status_text(status: Status) -> &'static str {
     match status {
         Status::Pass => "met, as far as checked",
         Status::Fail => "gap",
@@ -305,7 +305,7 @@ mod tests {
     use crate::testing::{finding, outcome_of, rich};
 
     #[test]
-    fn who_breaks_is_told_from_live_sessions_and_accounts() {
+    fn live_sessions_and_accounts_show_who_breaks() {
         let outcome = rich();
         let breaks = Breaks::new(&outcome);
         let seen: Vec<_> = breaks.rows.iter().map(|row| (row.who.0, row.why)).collect();

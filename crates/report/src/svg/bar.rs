@@ -83,8 +83,8 @@ impl BarChart {
 impl Row {
     fn new(index: u32, bar: Bar, most: f64) -> Self {
         let y = TOP + index * ROW + (ROW - BAR) / 2;
-        let end = place(bar.figure.estimate, most);
-        let high = place(bar.figure.high, most);
+        let end = x_position(bar.figure.estimate, most);
+        let high = x_position(bar.figure.high, most);
         Self {
             class: if bar.ours { "ours" } else { "peer" },
             label: bar.label,
@@ -93,7 +93,7 @@ impl Row {
             y,
             middle: y + BAR / 2,
             length: end - LABELS,
-            low: place(bar.figure.low, most),
+            low: x_position(bar.figure.low, most),
             high,
             text_x: end.max(high) + 8,
         }
@@ -101,7 +101,7 @@ impl Row {
 }
 
 /// Position of a figure on the axis.
-fn place(figure: f64, most: f64) -> u32 {
+fn x_position(figure: f64, most: f64) -> u32 {
     let room = f64::from(WIDTH - LABELS - TEXT);
     let share = if most > 0.0 { (figure / most).clamp(0.0, 1.0) } else { 0.0 };
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and the width")]
@@ -123,7 +123,7 @@ fn ticks(step: f64, most: f64) -> Vec<Tick> {
     (0..=10_u32)
         .map(|count| f64::from(count) * step)
         .take_while(|at| *at <= most)
-        .map(|at| Tick { x: place(at, most), label: format!("{at:.decimals$}") })
+        .map(|at| Tick { x: x_position(at, most), label: format!("{at:.decimals$}") })
         .collect()
 }
 

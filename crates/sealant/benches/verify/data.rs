@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use harness::{KeyringPlace, Kind, Server, require};
+use harness::{KeyringLocation, Kind, Server, require};
 use verify::Keys;
 
 /// An encrypted and a clear table of each server, with their keys.
@@ -85,7 +85,7 @@ impl Tables {
     }
 
     fn make(&self, mib: u64) {
-        let mysql = Server::builder(Kind::MySql97).keyring(KeyringPlace::Beside).options(OPTIONS);
+        let mysql = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).options(OPTIONS);
         let mut mysql = mysql.options(["--skip-log-bin", "--innodb-redo-log-capacity=256M"]).start().expect("MySQL");
         fill(&mysql, mib, ["ENCRYPTION='Y'", "ENCRYPTION='N'"]);
         mysql.stop().expect("stopped");
@@ -149,7 +149,7 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    pub(crate) fn of(file: &Path, count: usize) -> Self {
+    pub(crate) fn make(file: &Path, count: usize) -> Self {
         let directory = file.with_file_name("copies");
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir(&directory).expect("a directory");

@@ -115,7 +115,7 @@ impl Script {
 
 /// What is told of a long run.
 #[derive(Debug, Args)]
-pub(crate) struct Told {
+pub(crate) struct Reporting {
     #[command(flatten)]
     pub(crate) script: Script,
     /// No status line on stderr
@@ -123,7 +123,7 @@ pub(crate) struct Told {
     quiet: bool,
 }
 
-impl Told {
+impl Reporting {
     /// The line that says how far it is.
     pub(crate) fn status(&self) -> StatusLine {
         StatusLine::new(self.quiet || self.script.json)

@@ -120,6 +120,6 @@ impl BenchVerify {
 }
 
 /// The path of this program, which is measured by starting it.
-fn own_program() -> Result<PathBuf, Failure> {
+fn current_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| Failure::new(format!("the path of this program: {error}")))
 }

@@ -184,22 +184,22 @@ impl Encrypt {
 
 impl Common {
     fn show_plan(&self) -> Result<Exit, Failure> {
-        let place = self.place()?;
-        let plan = self.plan(&place)?;
+        let access = self.access()?;
+        let plan = self.plan(&access)?;
         self.write(&plan.report(), write_encrypt_plan)?;
         // What is planned is worth to be read; that a run would refuse it has to be told.
-        may_begin(&place, &self.options()?, &not_logged(&place.target)?)?;
+        may_begin(&access, &self.options()?, &not_logged(&access.target)?)?;
         Ok(Exit::Clean)
     }
 
     /// Nothing is changed, so nothing is logged.
-    fn plan(&self, place: &ServerAccess) -> Result<Plan, Failure> {
-        let log = not_logged(&place.target)?;
+    fn plan(&self, access: &ServerAccess) -> Result<Plan, Failure> {
+        let log = not_logged(&access.target)?;
         let status = StatusLine::new(self.output.quiet);
-        Ok(plan(place, &self.options()?, &log, &|text| status.show(text))?)
+        Ok(plan(access, &self.options()?, &log, &|text| status.show(text))?)
     }
 
-    fn place(&self) -> Result<ServerAccess, Failure> {
+    fn access(&self) -> Result<ServerAccess, Failure> {
         let (target, connect) = self.server.connection()?;
         Ok(ServerAccess { target, connect })
     }
@@ -245,18 +245,18 @@ impl ThrottleArgs {
 
 impl Run {
     fn run(&self) -> Result<Exit, Failure> {
-        let place = self.common.place()?;
-        let plan = self.common.plan(&place)?;
+        let access = self.common.access()?;
+        let plan = self.common.plan(&access)?;
         if !self.consent.yes {
             let text = &|out: &mut dyn Write| write_encrypt_plan(&plan.report(), out).map_err(std::io::Error::from);
             confirm("encrypt plan", text)?;
         }
-        let log = open_log(&self.log.log, &place.target)?;
+        let log = open_log(&self.log.log, &access.target)?;
         let runs = Runs::below(&state_dir(self.state_dir.clone())?);
-        let server = place.target.to_string();
+        let server = access.target.to_string();
         let control = Control::begin(&runs, &plan.identity, &server, &self.log.log, ended_by_signals()?)?;
         let status = StatusLine::new(self.common.output.quiet);
-        let report = plan.run(&place, &self.common.options()?, &log, &control, &|text| status.show(text));
+        let report = plan.run(&access, &self.common.options()?, &log, &control, &|text| status.show(text));
         status.clear();
         let report = report?;
         self.common.write(&report, write_encrypt_run)?;

@@ -53,11 +53,11 @@ pub(crate) struct Receive {
     #[arg(long, value_name = "KEYRING|CONFIG")]
     rekey: Option<PathBuf>,
     /// Go on with a transfer that was cut off; this is what happens anyway if the target holds one
-    #[arg(long, conflicts_with = "anew")]
+    #[arg(long, conflicts_with = "restart")]
     resume: bool,
     /// Take away what a transfer that was cut off left, and begin anew
-    #[arg(long)]
-    anew: bool,
+    #[arg(long = "anew")]
+    restart: bool,
     #[command(flatten)]
     preparing: Preparing,
     /// Wait so long for the sender
@@ -139,7 +139,7 @@ impl Receive {
             timeout: self.timeout,
             owner: self.owner,
             allow: self.allow.clone(),
-            restart: self.anew,
+            restart: self.restart,
             rekey: self.rekey.as_ref().map(open).transpose()?,
         })
     }

@@ -12,7 +12,7 @@ use archive::Digest;
 use clap::Args;
 use report::{restore_messages, restore_progress};
 
-use super::backup::Told;
+use super::backup::Reporting;
 use super::verify::{KeyStores, forbid_dumps};
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, say};
@@ -58,7 +58,7 @@ pub(crate) struct Restore {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     streams: u16,
     #[command(flatten)]
-    told: Told,
+    reporting: Reporting,
 }
 
 const EXAMPLES: &str = "\
@@ -97,10 +97,10 @@ impl Restore {
         };
         let (began, progress) = (Instant::now(), Progress::default());
         let work = || restore(&repository, &opened, &options, &progress);
-        let restored = self.told.status().watch(|| restore_progress(&progress), work)?;
+        let restored = self.reporting.status().watch(|| restore_progress(&progress), work)?;
         let seconds = began.elapsed().as_secs_f64();
         say(&restore_messages(&self.into, &opened, &restored, seconds));
-        self.told.script.write(&RestoreReport::new(&opened, &restored, &progress, seconds))?;
+        self.reporting.script.write(&RestoreReport::new(&opened, &restored, &progress, seconds))?;
         Ok(match restored.pages.bad {
             1.. => Exit::Findings,
             _ if restored.is_complete(&opened) => Exit::Clean,

@@ -52,7 +52,7 @@ pub(crate) struct Send {
     /// or - to read it from standard input, where other users of this host cannot see it; HOST:PORT with
     /// certificates
     #[arg(value_names = ["SOURCE", "CODE|HOST:PORT"], num_args = 1..=2, required = true)]
-    places: Vec<OsString>,
+    operands: Vec<OsString>,
     #[command(flatten)]
     running: Live,
     /// Connections that carry data at the same time
@@ -128,8 +128,8 @@ impl Send {
     pub(crate) fn run(mut self) -> Result<Exit, Failure> {
         forbid_dumps();
         self.following.check()?;
-        let to = self.places.pop().unwrap_or_default();
-        match (self.places.pop(), self.running.live) {
+        let to = self.operands.pop().unwrap_or_default();
+        match (self.operands.pop(), self.running.live) {
             (Some(source), false) => {
                 check_source(Path::new(&source))?;
                 ::transfer::tls::speed::prepare();

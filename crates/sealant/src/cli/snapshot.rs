@@ -129,13 +129,13 @@ impl Create {
     fn run(&self) -> Result<Exit, Failure> {
         let datadir = self.source.datadir()?;
         let options = self.freezing.options(&self.source, Keep::UntilDiscarded)?;
-        let still = take(&datadir, &options)?;
-        if still.name().is_none() {
+        let copy = take(&datadir, &options)?;
+        if copy.name().is_none() {
             info("no server runs on it, so the data directory is still by itself; nothing was copied");
             return Ok(Exit::Clean);
         }
-        info(&format!("taken by {}; {}", still.provider(), still.effect()));
-        self.render.write(&still, write_snapshot_json, write_snapshot_table)?;
+        info(&format!("taken by {}; {}", copy.provider(), copy.effect()));
+        self.render.write(&copy, write_snapshot_json, write_snapshot_table)?;
         Ok(Exit::Clean)
     }
 }
@@ -143,7 +143,7 @@ impl Create {
 impl List {
     fn run(&self) -> Result<Exit, Failure> {
         let datadir = self.source.datadir()?;
-        let found = list(&datadir, self.source.place.as_deref())?;
+        let found = list(&datadir, self.source.location.as_deref())?;
         self.render.write(found.as_slice(), write_snapshots_json, write_snapshots_table)?;
         Ok(Exit::Clean)
     }
@@ -152,7 +152,7 @@ impl List {
 impl Drop {
     fn run(&self) -> Result<Exit, Failure> {
         let datadir = self.source.datadir()?;
-        let found = list(&datadir, self.source.place.as_deref())?;
+        let found = list(&datadir, self.source.location.as_deref())?;
         for copy in select(&datadir, &found, &self.names, self.stale)? {
             discard(copy)?;
             info(&format!("dropped {}", copy.name));

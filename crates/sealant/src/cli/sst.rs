@@ -20,13 +20,13 @@ pub(crate) const PROGRAM: &str = "wsrep_sst_sealant";
 #[command(disable_help_flag = true)]
 pub(crate) struct Sst {
     /// As the server gives them
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    words: Vec<String>,
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORDS")]
+    arguments_given: Vec<String>,
 }
 
 impl Sst {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
-        match run(self.words) {
+        match run(self.arguments_given) {
             ExitCode::SUCCESS => Ok(Exit::Clean),
             // The reason is in the log already.
             _ => Ok(Exit::Failed),
@@ -35,8 +35,8 @@ impl Sst {
 }
 
 /// Does what the server asks for; the words are those behind the program's name.
-pub(crate) fn run(words: impl IntoIterator<Item = String>) -> ExitCode {
-    let arguments = match Arguments::parse(words) {
+pub(crate) fn run(arguments_given: impl IntoIterator<Item = String>) -> ExitCode {
+    let arguments = match Arguments::parse(arguments_given) {
         Ok(arguments) => arguments,
         Err(error) => {
             log("ERROR", "sealant", &error.to_string());

@@ -3,8 +3,8 @@
 use super::{
     ENTRY, Entry,
     mysql::{
-        BINARY_LOG_COLUMNS, ENCRYPTION_REQUESTED, OTHER_ENGINES, OWN_HOST, PLUGINS, REPLICA_COLUMNS, SESSION, STATUS,
-        VARIABLE_COLUMNS, client_attributes,
+        ACCOUNT_HOST, BINARY_LOG_COLUMNS, ENCRYPTION_REQUESTED, OTHER_ENGINES, PLUGINS, REPLICA_COLUMNS, SESSION,
+        STATUS, VARIABLE_COLUMNS, client_attributes,
     },
 };
 
@@ -52,7 +52,7 @@ pub(super) const QUERIES: &[Entry] = &[
     Entry { name: "status", sql: STATUS, columns: VARIABLE_COLUMNS, ..ENTRY },
     Entry { name: "grants", sql: "SHOW GRANTS", columns: &[("#1", "grant")], ..ENTRY },
     Entry { name: "session", sql: SESSION, ..ENTRY },
-    OWN_HOST,
+    ACCOUNT_HOST,
     Entry { name: "plugins", sql: PLUGINS, ..ENTRY },
     // The second SELECT: tablespaces that only the encryption view has.
     Entry {

@@ -50,7 +50,7 @@ pub(super) const SESSION: &str = "SELECT CURRENT_USER() AS `current_user`, USER(
      @@version_comment AS `version_comment`";
 
 /// Client address of this session with its port; none for a socket. Everybody may see their own session.
-pub(super) const OWN_HOST: Entry = Entry {
+pub(super) const ACCOUNT_HOST: Entry = Entry {
     name: "own_host",
     sql: "SELECT HOST AS `host` FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()",
     optional: true,
@@ -80,7 +80,7 @@ pub(super) const QUERIES: &[Entry] = &[
     Entry { name: "status", sql: STATUS, columns: VARIABLE_COLUMNS, ..ENTRY },
     Entry { name: "grants", sql: "SHOW GRANTS", columns: &[("#1", "grant")], ..ENTRY },
     Entry { name: "session", sql: SESSION, ..ENTRY },
-    OWN_HOST,
+    ACCOUNT_HOST,
     Entry { name: "plugins", sql: PLUGINS, ..ENTRY },
     Entry {
         name: "components",

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_capability_is_readable() {
+    fn our_capability_is_readable() {
         let (head, body) = SET_TLS.split_at(5);
         assert_eq!(usize::from(head[0]), body.len() + 1);
         // CapabilitiesSet wraps Capabilities in field 1, so unwrap once.

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn old_versions_are_offered_only_their_own_suites() {
+    fn old_versions_are_offered_only_their_suites() {
         assert!(candidates(TlsVersion::Tls10).any(|id| id == 0x002f));
         assert!(!candidates(TlsVersion::Tls10).any(|id| id == 0xc02f));
         assert!(candidates(TlsVersion::Tls13).all(|id| id >> 8 == 0x13));

@@ -45,7 +45,7 @@ pub(crate) fn open_known(server: &Server, ca: &Path, user: &str, password: &str)
 }
 
 /// The authority that MySQL makes for itself.
-pub(crate) fn own_ca(server: &Server) -> std::path::PathBuf {
+pub(crate) fn generated_ca(server: &Server) -> std::path::PathBuf {
     server.datadir().join("ca.pem")
 }
 

@@ -13,7 +13,7 @@ use std::{
 use files::regular::{self, Links};
 
 pub use self::options::OPTIONS;
-use self::options::write_anew;
+use self::options::replace;
 use crate::backup::{Program, reason_in};
 
 /// Where such a program writes down how far a backup is; `mariadb_backup_` since MariaDB 11.
@@ -164,7 +164,7 @@ impl Preparation<'_> {
     fn prepare(&self, user: Option<User>) -> Result<(), Reason> {
         // The program works in that directory.
         let directory = &fs::canonicalize(self.directory).map_err(Reason::io(self.directory))?;
-        write_anew(directory, self.options, user)?;
+        replace(directory, self.options, user)?;
         let path = self.path.unwrap_or_else(|| Path::new(self.program.file()));
         let mut command = command(path).map_err(Reason::io(path))?;
         command.arg("--prepare").arg(format!("--target-dir={}", directory.display()));
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_fails_or_prepares_nothing_is_told() {
+    fn a_program_that_fails_or_prepares_nothing_is_reported() {
         let directory = tempfile::tempdir().unwrap();
         let program = directory.path().join("program");
         fs::write(directory.path().join(OPTIONS), "innodb_page_size=4096\n").unwrap();

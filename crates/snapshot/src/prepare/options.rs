@@ -52,22 +52,22 @@ const KNOWN: [(&str, Form); 19] = [
 ];
 
 /// Writes the option file of a backup anew; what `own` says, a file of this host, stands behind.
-pub(super) fn write_anew(backup: &Path, own: Option<&Path>, owner: Option<(u32, u32)>) -> Result<(), Reason> {
+pub(super) fn replace(backup: &Path, current: Option<&Path>, owner: Option<(u32, u32)>) -> Result<(), Reason> {
     let path = backup.join(OPTIONS);
     let text = regular::read(&path, Links::Refused, MAX_BYTES).map_err(Reason::io(&path))?;
-    let mut anew = anew(&text).map_err(|option| Reason::Option { path: path.clone(), option })?;
-    if let Some(own) = own {
-        let own = regular::read(own, Links::Followed, MAX_BYTES).map_err(Reason::io(own))?;
-        anew.extend(own);
+    let mut rewritten = rewritten(&text).map_err(|option| Reason::Option { path: path.clone(), option })?;
+    if let Some(current) = current {
+        let current = regular::read(current, Links::Followed, MAX_BYTES).map_err(Reason::io(current))?;
+        rewritten.extend(current);
     }
     let options = WriteOptions { mode: 0o600, owner, replace: true };
-    files::write_atomic(&path, &anew, options).map_err(Reason::io(&path))
+    files::write_atomic(&path, &rewritten, options).map_err(Reason::io(&path))
 }
 
 /// The known options of a text; the name of one whose value is of no form that it can have.
-fn anew(text: &[u8]) -> Result<Vec<u8>, &'static str> {
+fn rewritten(text: &[u8]) -> Result<Vec<u8>, &'static str> {
     let text = String::from_utf8_lossy(text);
-    let mut anew = "[mysqld]\n".to_owned();
+    let mut rewritten = "[mysqld]\n".to_owned();
     for (name, value) in text.lines().filter_map(|line| line.split_once('=')) {
         let (name, value) = (name.trim().replace('-', "_"), value.trim());
         let known = KNOWN.into_iter().find(|(known, _)| *known == name);
@@ -77,9 +77,9 @@ fn anew(text: &[u8]) -> Result<Vec<u8>, &'static str> {
             return Err(name);
         }
         // Writing to a string does not fail.
-        let _ = writeln!(anew, "{name}={value}");
+        let _ = writeln!(rewritten, "{name}={value}");
     }
-    Ok(anew.into_bytes())
+    Ok(rewritten.into_bytes())
 }
 
 impl Form {
@@ -113,7 +113,7 @@ mod tests {
     const READ_AT_ONCE: usize = 511;
 
     fn text(of: &str) -> String {
-        String::from_utf8(anew(of.as_bytes()).unwrap()).unwrap()
+        String::from_utf8(rewritten(of.as_bytes()).unwrap()).unwrap()
     }
 
     #[test]
@@ -159,30 +159,30 @@ mod tests {
             ("innodb_encrypt_log", "ON\rplugin_load=x"),
             ("server_uuid", "/etc/x"),
         ] {
-            assert_eq!(anew(format!("{name}={value}\n").as_bytes()), Err(name), "{value}");
+            assert_eq!(rewritten(format!("{name}={value}\n").as_bytes()), Err(name), "{value}");
         }
         let long = format!("innodb_checksum_algorithm={}plugin_load=x", "x".repeat(READ_AT_ONCE));
-        assert_eq!(anew(long.as_bytes()), Err("innodb_checksum_algorithm"));
+        assert_eq!(rewritten(long.as_bytes()), Err("innodb_checksum_algorithm"));
         // All of it looks well, and to the program it ends with an option of its own.
         let many = format!("innodb_data_file_path={}", "ibdata1:12M;".repeat(50));
         let long = format!("{}a:{}:move-back", &many[..READ_AT_ONCE - 11], "1".repeat(8));
         assert!(long.is_char_boundary(READ_AT_ONCE) && long.len() > READ_AT_ONCE);
-        assert_eq!(anew(long.as_bytes()), Err("innodb_data_file_path"));
+        assert_eq!(rewritten(long.as_bytes()), Err("innodb_data_file_path"));
     }
 
     #[test]
-    fn the_file_is_replaced_and_a_link_in_its_place_is_not_followed() {
+    fn the_file_is_replaced_and_a_link_is_not_followed() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(OPTIONS);
-        let own = directory.path().join("own.cnf");
-        std::fs::write(&own, "plugin_load=file_key_management\n").unwrap();
+        let current = directory.path().join("own.cnf");
+        std::fs::write(&current, "plugin_load=file_key_management\n").unwrap();
         std::fs::write(&path, "plugin_load=x\ninnodb_page_size=4096\n").unwrap();
-        write_anew(directory.path(), Some(&own), None).unwrap();
-        let anew = "[mysqld]\ninnodb_page_size=4096\nplugin_load=file_key_management\n";
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), anew);
+        replace(directory.path(), Some(&current), None).unwrap();
+        let rewritten = "[mysqld]\ninnodb_page_size=4096\nplugin_load=file_key_management\n";
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), rewritten);
         std::fs::remove_file(&path).unwrap();
-        std::os::unix::fs::symlink(&own, &path).unwrap();
-        assert!(write_anew(directory.path(), None, None).unwrap_err().to_string().contains("a symbolic link"));
-        assert_eq!(std::fs::read_to_string(&own).unwrap(), "plugin_load=file_key_management\n");
+        std::os::unix::fs::symlink(&current, &path).unwrap();
+        assert!(replace(directory.path(), None, None).unwrap_err().to_string().contains("a symbolic link"));
+        assert_eq!(std::fs::read_to_string(&current).unwrap(), "plugin_load=file_key_management\n");
     }
 }

@@ -32,7 +32,7 @@ const TOP: u64 = 256;
 const NAME: &str = "subvolume";
 
 impl Driver for Btrfs {
-    fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
+    fn location(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
         let datadir = source.datadir.path();
         let is_btrfs = rustix::fs::statfs(datadir).is_ok_and(|statfs| statfs.f_type == BTRFS);
         if !is_btrfs {
@@ -40,7 +40,7 @@ impl Driver for Btrfs {
         }
         one_subvolume(source)?;
         may_take(datadir)?;
-        location::for_clones(datadir, options.place.as_deref())
+        location::for_clones(datadir, options.location.as_deref())
     }
 
     fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<SnapshotCopy, Error> {
@@ -48,7 +48,7 @@ impl Driver for Btrfs {
         let subvolume = subvolume_of(datadir)?;
         let below = datadir.strip_prefix(&subvolume).unwrap_or_else(|_| Path::new(""));
         let root = Path::new(NAME).join(below);
-        let pending = PendingCopy::begin(&prepared.place, datadir, &root, prepared.provider, options)?;
+        let pending = PendingCopy::begin(&prepared.location, datadir, &root, prepared.provider, options)?;
         let failed = |source| Error::Copy { path: subvolume.clone(), source };
         let (from, to) = (File::open(&subvolume), File::open(pending.directory()));
         let (from, to) = (from.map_err(failed)?, to.map_err(failed)?);
@@ -101,7 +101,7 @@ fn may_take(datadir: &Path) -> Result<(), Error> {
     if fs::metadata(&subvolume).map_err(unreadable)?.uid() != user.as_raw() {
         return Err(Error::NotItsOwner { path: subvolume });
     }
-    let mounts = Mounts::own().map_err(unreadable)?;
+    let mounts = Mounts::of_this_process().map_err(unreadable)?;
     let allowed = mounts.holding(datadir).is_some_and(|mount| mount.has_option("user_subvol_rm_allowed"));
     if allowed || subvolume == datadir { Ok(()) } else { Err(Error::NotRemovable { path: subvolume }) }
 }
@@ -122,8 +122,8 @@ fn subvolume_of(datadir: &Path) -> Result<PathBuf, Error> {
 fn one_subvolume(source: &Source<'_>) -> Result<(), Error> {
     let datadir = source.datadir.path();
     let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev());
-    let own = device(datadir).map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
-    let other_device = |path: &&PathBuf| device(&datadir.join(path)).is_ok_and(|device| device != own);
+    let current = device(datadir).map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
+    let other_device = |path: &&PathBuf| device(&datadir.join(path)).is_ok_and(|device| device != current);
     if let Some(path) =
         source.listing.directories.iter().find(other_device).or_else(|| source.listing.external_links.first())
     {

@@ -23,8 +23,8 @@ pub(super) fn nothing_outside(source: &Source<'_>) -> Result<(), Error> {
 pub(super) fn one_file_system(source: &Source<'_>) -> Result<(), Error> {
     let datadir = source.datadir.path();
     let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev());
-    let own = device(datadir).map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
-    let other_device = |path: &&PathBuf| device(&datadir.join(path)).is_ok_and(|device| device != own);
+    let current = device(datadir).map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
+    let other_device = |path: &&PathBuf| device(&datadir.join(path)).is_ok_and(|device| device != current);
     match source.listing.directories.iter().find(other_device) {
         Some(path) => Err(Error::TwoFileSystems { path: datadir.join(path) }),
         None => Ok(()),
@@ -35,7 +35,7 @@ pub(super) fn one_file_system(source: &Source<'_>) -> Result<(), Error> {
 /// be mounted from the same file system, but inodes keep their numbers in a snapshot.
 pub(super) fn check_mounts(datadir: &Path, copy: &Path, directories: &[PathBuf]) -> Result<(), Error> {
     let inode = |path: PathBuf| fs::metadata(path).map(|metadata| metadata.ino());
-    let mounts = Mounts::own().map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
+    let mounts = Mounts::of_this_process().map_err(|source| Error::Unreadable { path: datadir.to_owned(), source })?;
     for directory in std::iter::once(Path::new("")).chain(directories.iter().map(PathBuf::as_path)) {
         match (inode(datadir.join(directory)), inode(copy.join(directory))) {
             (Ok(live), Ok(copied)) if live == copied => {}
@@ -56,7 +56,7 @@ fn was_recreated(datadir: &Path, directory: &Path, mounts: &Mounts) -> bool {
     let device = |path: &Path| fs::symlink_metadata(path).map(|metadata| metadata.dev()).ok();
     let above = path.ancestors().take_while(|above| *above != datadir);
     let mut mounted = above.map(|above| mounts.below(above).any(|mount| mount.point == above));
-    device(&path).is_some_and(|own| device(datadir) == Some(own)) && !mounted.any(|is| is)
+    device(&path).is_some_and(|current| device(datadir) == Some(current)) && !mounted.any(|is| is)
 }
 
 #[cfg(test)]
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_mounted_is_told_from_what_was_made_again() {
+    fn a_mounted_directory_is_distinguished_from_a_new_one() {
         let directory = tempfile::tempdir().unwrap();
         let datadir = directory.path();
         fs::create_dir_all(datadir.join("db/inner")).unwrap();

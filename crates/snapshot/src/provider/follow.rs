@@ -21,30 +21,30 @@ use crate::{
 pub(super) struct Follow;
 
 impl Driver for Follow {
-    fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
+    fn location(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
         let datadir = source.datadir.path();
         let account = options.account.as_ref().ok_or(FollowError::NoAccount)?;
         if source.server.is_none() {
             return Err(FollowError::NotRunning { path: datadir.to_owned() }.into());
         }
         follow::check_supported(account)?;
-        let place = location::writable(datadir, options.place.as_deref())?;
-        follow::check_room(place.parent().unwrap_or(datadir), bytes_of(source))?;
-        Ok(place)
+        let location = location::writable(datadir, options.location.as_deref())?;
+        follow::check_room(location.parent().unwrap_or(datadir), bytes_of(source))?;
+        Ok(location)
     }
 
     fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<SnapshotCopy, Error> {
         let account = options.account.as_ref().ok_or(FollowError::NoAccount)?;
         let from = prepared.source.datadir.path();
-        let pending = PendingCopy::begin(&prepared.place, from, Path::new("data"), Provider::Follow, options)?;
+        let pending = PendingCopy::begin(&prepared.location, from, Path::new("data"), Provider::Follow, options)?;
         let to = pending.root().to_owned();
         fs::create_dir(&to).map_err(FollowError::file(&to))?;
         let followed = follow::copy(from, &prepared.source.external, account, &to)?;
         // Directories that the server has made since are not in the copy.
         let listing = Listing { directories: Listing::scan(&to)?.directories, ..Listing::scan(from)? };
         copy_attributes(from, &to, &Cloned { listing, files: Vec::new(), indexes: Vec::new() })?;
-        let still = pending.finish(followed.commits_waited, options.keep)?;
-        Ok(still.with_followed(followed))
+        let copy = pending.finish(followed.commits_waited, options.keep)?;
+        Ok(copy.with_followed(followed))
     }
 
     fn remove(&self, _: &Path, _: &[String]) -> Result<(), Error> {

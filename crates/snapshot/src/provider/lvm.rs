@@ -36,7 +36,7 @@ const TAG: &str = "sealant";
 const MIN_SHARE: u64 = 20;
 
 impl Driver for Lvm {
-    fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
+    fn location(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
         let datadir = source.datadir.path();
         let device = device_of(datadir)?;
         mount_option(&device.kind)
@@ -46,7 +46,7 @@ impl Driver for Lvm {
         mounted::needs_root("lvm")?;
         let tools = Tools::default();
         Volume::volume_of_device(&tools, &device.number)?.snapshot_bytes()?;
-        location::writable(datadir, options.place.as_deref())
+        location::writable(datadir, options.location.as_deref())
     }
 
     fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<SnapshotCopy, Error> {
@@ -55,7 +55,7 @@ impl Driver for Lvm {
         let device = device_of(datadir)?;
         let origin = Volume::volume_of_device(&tools, &device.number)?;
         let mut pending =
-            PendingCopy::begin_mounted(&prepared.place, datadir, &device.within, prepared.provider, options)?;
+            PendingCopy::begin_mounted(&prepared.location, datadir, &device.within, prepared.provider, options)?;
         let name = format!("{}/{}", origin.group, pending.volume_name());
         pending.record_volumes(vec![name.clone()])?;
         // Dirty pages written now need not be written during the freeze.
@@ -110,7 +110,8 @@ struct Device {
 }
 
 fn device_of(datadir: &Path) -> Result<Device, Error> {
-    let mounts = Mounts::own().map_err(|source| Error::Unreadable { path: "/proc/self/mountinfo".into(), source })?;
+    let mounts = Mounts::of_this_process()
+        .map_err(|source| Error::Unreadable { path: "/proc/self/mountinfo".into(), source })?;
     let not_lvm = || Error::NotLvm { path: datadir.to_owned() };
     let mount = mounts.holding(datadir).ok_or_else(not_lvm)?;
     let uuid = std::fs::read_to_string(format!("/sys/dev/block/{}/dm/uuid", mount.device)).unwrap_or_default();

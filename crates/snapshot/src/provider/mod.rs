@@ -79,7 +79,7 @@ pub enum Choice {
 /// Implementation of a provider; one file each.
 pub(crate) trait Driver: Sync {
     /// Directory for the copy, or the reason why the provider cannot be used.
-    fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error>;
+    fn location(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error>;
     /// Makes the copy.
     fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<SnapshotCopy, Error>;
     /// Removes the parts of a copy that [`std::fs::remove_dir_all`] cannot remove: mounts and
@@ -182,7 +182,7 @@ pub(crate) struct Prepared<'d> {
     pub(crate) provider: Provider,
     pub(crate) estimate: Estimate,
     /// Directory for the copy.
-    pub(crate) place: PathBuf,
+    pub(crate) location: PathBuf,
 }
 
 /// Selects the provider.
@@ -212,17 +212,17 @@ pub(crate) fn choose<'d>(datadir: &'d DataDir, options: &Options) -> Result<Prep
     let source = Source { datadir, server, listing, external };
     let mut refused = Vec::new();
     for provider in tried {
-        let found = provider.driver().place(&source, options).and_then(|place| {
+        let found = provider.driver().location(&source, options).and_then(|location| {
             let costs = match provider {
                 // The directory for copies may not exist yet.
-                Provider::Reflink => place.parent().and_then(Costs::measured_in),
+                Provider::Reflink => location.parent().and_then(Costs::measured_in),
                 _ => None,
             };
             let estimate = size.estimate(provider, &costs.unwrap_or(USUAL), source.server.is_some());
-            within(&estimate, options).map(|()| (place, estimate))
+            within(&estimate, options).map(|()| (location, estimate))
         });
         match found {
-            Ok((place, estimate)) => return Ok(Prepared { source, provider, estimate, place }),
+            Ok((location, estimate)) => return Ok(Prepared { source, provider, estimate, location }),
             // Only of interest if this provider was requested.
             Err(Error::Runs { .. } | Error::NotBtrfs { .. } | Error::NotZfs { .. } | Error::NotLvm { .. })
                 if options.provider == Choice::Auto => {}

@@ -28,7 +28,7 @@ pub(super) fn needs_root(provider: &'static str) -> Result<(), Error> {
 pub(super) fn mount(tools: &Tools, kind: &str, option: &str, source: &str, point: &Path) -> Result<(), Error> {
     let directory = runtime::private_directory(SNAPSHOTS);
     let made = directory.and_then(|_| fs::DirBuilder::new().recursive(true).mode(0o700).create(point));
-    made.map_err(|source| Error::Place { path: point.to_owned(), source })?;
+    made.map_err(|source| Error::CopyDirectory { path: point.to_owned(), source })?;
     mount_at(tools, kind, option, source, point)
 }
 
@@ -42,22 +42,22 @@ pub(super) fn mount_at(tools: &Tools, kind: &str, option: &str, source: &str, po
 
 /// Unmounts a device everywhere.
 pub(super) fn unmount_device(tools: &Tools, number: &str) -> Result<(), Error> {
-    unmount(tools, own_mounts()?.of_device(number).map(|mount| mount.point.clone()))
+    unmount(tools, process_mounts()?.of_device(number).map(|mount| mount.point.clone()))
 }
 
 /// Unmounts everything that is mounted for a copy.
 pub(super) fn unmount_all(tools: &Tools, point: &Path) -> Result<(), Error> {
-    unmount(tools, own_mounts()?.below(point).map(|mount| mount.point.clone()))
+    unmount(tools, process_mounts()?.below(point).map(|mount| mount.point.clone()))
 }
 
-fn own_mounts() -> Result<Mounts, Error> {
-    Mounts::own().map_err(|source| Error::Unreadable { path: "/proc/self/mountinfo".into(), source })
+fn process_mounts() -> Result<Mounts, Error> {
+    Mounts::of_this_process().map_err(|source| Error::Unreadable { path: "/proc/self/mountinfo".into(), source })
 }
 
 fn unmount(tools: &Tools, points: impl Iterator<Item = PathBuf>) -> Result<(), Error> {
     points.into_iter().try_for_each(|point| match tools.run("umount", [&point]) {
         // LVM's daemon unmounts a snapshot that ran full.
-        Err(_) if own_mounts()?.below(&point).next().is_none() => Ok(()),
+        Err(_) if process_mounts()?.below(&point).next().is_none() => Ok(()),
         done => done.map(drop),
     })
 }

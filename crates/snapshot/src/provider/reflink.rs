@@ -25,13 +25,13 @@ use crate::{
 pub(super) struct Reflink;
 
 impl Driver for Reflink {
-    fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
-        location::for_clones(source.datadir.path(), options.place.as_deref())
+    fn location(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
+        location::for_clones(source.datadir.path(), options.location.as_deref())
     }
 
     fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<SnapshotCopy, Error> {
         let from = prepared.source.datadir.path();
-        let pending = PendingCopy::begin(&prepared.place, from, Path::new("data"), prepared.provider, options)?;
+        let pending = PendingCopy::begin(&prepared.location, from, Path::new("data"), prepared.provider, options)?;
         let to = pending.root().to_owned();
         make_directories(&to, &prepared.source.listing)?;
         super::write_out(from, &prepared.source.listing);

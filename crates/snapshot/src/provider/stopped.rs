@@ -8,7 +8,7 @@ use crate::{Options, error::Error, snapshot_copy::SnapshotCopy};
 pub(super) struct Stopped;
 
 impl Driver for Stopped {
-    fn place(&self, source: &Source<'_>, _: &Options) -> Result<PathBuf, Error> {
+    fn location(&self, source: &Source<'_>, _: &Options) -> Result<PathBuf, Error> {
         let path = source.datadir.path().to_owned();
         match &source.server {
             Some(server) => Err(Error::Runs { pid: server.pid, path }),

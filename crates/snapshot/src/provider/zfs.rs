@@ -26,7 +26,7 @@ use crate::{
 pub(super) struct Zfs;
 
 impl Driver for Zfs {
-    fn place(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
+    fn location(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
         let datadir = source.datadir.path();
         let is_zfs = rustix::fs::statfs(datadir).is_ok_and(|statfs| statfs.f_type == ZFS);
         if !is_zfs {
@@ -35,7 +35,7 @@ impl Driver for Zfs {
         nothing_outside(source)?;
         data_sets(&mounts()?, datadir, &source.listing)?;
         mounted::needs_root("zfs")?;
-        location::writable(datadir, options.place.as_deref())
+        location::writable(datadir, options.location.as_deref())
     }
 
     fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<SnapshotCopy, Error> {
@@ -43,7 +43,7 @@ impl Driver for Zfs {
         let tools = Tools::default();
         let sets = data_sets(&mounts()?, datadir, &prepared.source.listing)?;
         let within = sets.first().map(|set| set.within.clone()).unwrap_or_default();
-        let mut pending = PendingCopy::begin_mounted(&prepared.place, datadir, &within, prepared.provider, options)?;
+        let mut pending = PendingCopy::begin_mounted(&prepared.location, datadir, &within, prepared.provider, options)?;
         let names: Vec<String> = sets.iter().map(|set| format!("{}@{}", set.name, pending.volume_name())).collect();
         pending.record_volumes(names.clone())?;
         super::write_out(datadir, &prepared.source.listing);
@@ -73,15 +73,15 @@ struct DataSet {
 }
 
 fn mounts() -> Result<Mounts, Error> {
-    Mounts::own().map_err(|source| Error::Unreadable { path: "/proc/self/mountinfo".into(), source })
+    Mounts::of_this_process().map_err(|source| Error::Unreadable { path: "/proc/self/mountinfo".into(), source })
 }
 
 /// The data set of the data directory, and those mounted inside it.
 fn data_sets(mounts: &Mounts, datadir: &Path, listing: &Listing) -> Result<Vec<DataSet>, Error> {
     let otherwise = |path: &Path| Error::TwoFileSystems { path: path.to_owned() };
-    let own = mounts.holding(datadir).ok_or_else(|| otherwise(datadir))?;
+    let current = mounts.holding(datadir).ok_or_else(|| otherwise(datadir))?;
     let pool = |name: &str| name.split('/').next().unwrap_or_default().to_owned();
-    let mut sets = vec![DataSet { name: own.source.clone(), within: own.within(datadir) }];
+    let mut sets = vec![DataSet { name: current.source.clone(), within: current.within(datadir) }];
     for directory in &listing.directories {
         let path = datadir.join(directory);
         let mount = mounts.holding(&path).ok_or_else(|| otherwise(&path))?;
@@ -90,10 +90,10 @@ fn data_sets(mounts: &Mounts, datadir: &Path, listing: &Listing) -> Result<Vec<D
         }
         // Only whole data sets can be mounted in the same place as their snapshots.
         let whole = mount.point == path && mount.within(&path) == Path::new("");
-        if mount.kind != "zfs" || pool(&mount.source) != pool(&own.source) || !whole {
+        if mount.kind != "zfs" || pool(&mount.source) != pool(&current.source) || !whole {
             return Err(otherwise(&path));
         }
-        sets.push(DataSet { name: mount.source.clone(), within: own.within(datadir).join(directory) });
+        sets.push(DataSet { name: mount.source.clone(), within: current.within(datadir).join(directory) });
     }
     Ok(sets)
 }

@@ -34,7 +34,7 @@ impl Layout {
         let binlog = binlog.filter(|log| names.contains(&Path::new(log)));
         // Servers do not create the directory of their binary log.
         let logs = self.binlog.iter().chain(&self.binlog_index).filter_map(|log| log.parent());
-        for directory in self.locations.iter().map(|place| place.directory.as_path()).chain(logs) {
+        for directory in self.locations.iter().map(|location| location.directory.as_path()).chain(logs) {
             fs::create_dir_all(directory).map_err(SstError::file(directory, "cannot be made"))?;
         }
         self.remove_old()?;
@@ -47,7 +47,7 @@ impl Layout {
             let to = match (binlog, &self.binlog) {
                 // A database can have any name.
                 _ if is_directory(&from) => &self.datadir,
-                (Some(log), Some(own)) if name == log => own.parent().unwrap_or(&self.datadir),
+                (Some(log), Some(current)) if name == log => current.parent().unwrap_or(&self.datadir),
                 _ => self.directory_for(name),
             };
             touched.insert(to);
@@ -66,8 +66,8 @@ impl Layout {
 
     /// The joiner's index of binary logs lists only the received log.
     fn write_index(&self, name: &str) -> Result<(), SstError> {
-        let (Some(own), Some(index)) = (&self.binlog, &self.binlog_index) else { return Ok(()) };
-        let log = own.with_file_name(name);
+        let (Some(current), Some(index)) = (&self.binlog, &self.binlog_index) else { return Ok(()) };
+        let log = current.with_file_name(name);
         // As servers write it: relative to the data directory for files below it.
         let line = match log.strip_prefix(&self.datadir) {
             Ok(below) => format!("./{}\n", below.display()),
@@ -79,8 +79,8 @@ impl Layout {
 
     /// The directory that a file belongs to.
     fn directory_for(&self, name: &OsStr) -> &Path {
-        let place = self.locations.iter().find(|place| matches(&place.names, name));
-        place.map_or(&self.datadir, |place| &place.directory)
+        let location = self.locations.iter().find(|location| matches(&location.names, name));
+        location.map_or(&self.datadir, |location| &location.directory)
     }
 
     /// Checks that all old data can be removed: of a mount point only the content could be removed,
@@ -89,7 +89,7 @@ impl Layout {
     /// # Errors
     /// [`SstError::Outside`] names a mount point.
     pub(crate) fn check_replaceable(&self) -> Result<(), SstError> {
-        let mounted = files::mounts::Mounts::own();
+        let mounted = files::mounts::Mounts::of_this_process();
         let mounted = mounted.map_err(SstError::file("/proc/self/mountinfo", "cannot be read"))?;
         for path in self.old()? {
             let other = device(&path) != device(&self.datadir);
@@ -106,7 +106,8 @@ impl Layout {
     /// The old data, without files of the node itself.
     fn old(&self) -> Result<Vec<PathBuf>, SstError> {
         let data = DATA.iter().chain(&OLD).filter_map(|name| Pattern::new(name).ok());
-        let data: Vec<Pattern> = data.chain(self.locations.iter().flat_map(|place| place.names.clone())).collect();
+        let data: Vec<Pattern> =
+            data.chain(self.locations.iter().flat_map(|location| location.names.clone())).collect();
         let mut old = Vec::new();
         for path in list(&self.datadir)? {
             let name = path.file_name().unwrap_or_default();
@@ -124,14 +125,14 @@ impl Layout {
     fn remove_old(&self) -> Result<(), SstError> {
         self.check_replaceable()?;
         self.old()?.iter().try_for_each(|path| remove_tree(path))?;
-        for place in self.external_locations() {
-            remove_matching(&place.directory, &place.names)?;
+        for location in self.external_locations() {
+            remove_matching(&location.directory, &location.names)?;
         }
         self.remove_binlogs()
     }
 
     pub(super) fn is_node_directory(&self, path: &Path) -> bool {
-        let locations = self.locations.iter().map(|place| &place.directory);
+        let locations = self.locations.iter().map(|location| &location.directory);
         locations.chain(&self.node_directories).any(|node_directories| node_directories.starts_with(path))
     }
 
@@ -156,8 +157,8 @@ impl Layout {
         if !is_directory(from) || !is_directory(to) {
             return move_file(from, to);
         }
-        let is_location = self.locations.iter().any(|place| place.directory == to);
-        if self.node_directories.iter().any(|own| own == to) && !is_location && !is_database(from) {
+        let is_location = self.locations.iter().any(|location| location.directory == to);
+        if self.node_directories.iter().any(|current| current == to) && !is_location && !is_database(from) {
             return fs::remove_dir_all(from);
         }
         for item in fs::read_dir(from)? {
@@ -170,7 +171,7 @@ impl Layout {
 
     /// Locations outside of the data directory.
     fn external_locations(&self) -> impl Iterator<Item = &FileLocation> {
-        self.locations.iter().filter(|place| place.directory != self.datadir)
+        self.locations.iter().filter(|location| location.directory != self.datadir)
     }
 }
 

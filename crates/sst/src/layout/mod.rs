@@ -71,12 +71,12 @@ impl Layout {
             }
             system.extend((!name.is_empty()).then(|| Pattern::new(&Pattern::escape(name)).ok()).flatten());
         }
-        let place = |name: &str, names: Vec<Pattern>| FileLocation { directory: directory(name), names };
+        let location = |name: &str, names: Vec<Pattern>| FileLocation { directory: directory(name), names };
         let locations = vec![
-            place("innodb-data-home-dir", system),
-            place("innodb-log-group-home-dir", patterns(&["ib_logfile[0-9]*"])),
-            place("innodb-undo-directory", patterns(&["undo[0-9]*"])),
-            place("aria-log-dir-path", patterns(&["aria_log_control", "aria_log.[0-9]*"])),
+            location("innodb-data-home-dir", system),
+            location("innodb-log-group-home-dir", patterns(&["ib_logfile[0-9]*"])),
+            location("innodb-undo-directory", patterns(&["undo[0-9]*"])),
+            location("aria-log-dir-path", patterns(&["aria_log_control", "aria_log.[0-9]*"])),
         ];
         let binlog = arguments.binlog.as_ref().map(|binlog| datadir.join(binlog));
         let index = arguments.binlog_index.clone().or_else(|| {
@@ -104,15 +104,15 @@ impl Layout {
 
     /// Whether everything is in the data directory, so that a copy of it is complete.
     #[must_use]
-    pub fn is_in_one_place(&self) -> bool {
+    pub fn is_single_directory(&self) -> bool {
         let binlog = self.binlog.as_ref().is_none_or(|binlog| binlog.starts_with(&self.datadir));
-        binlog && self.locations.iter().all(|place| place.directory.starts_with(&self.datadir))
+        binlog && self.locations.iter().all(|location| location.directory.starts_with(&self.datadir))
     }
 
     /// Checks that the top of `path` has all required files: otherwise old files would be mixed
     /// with new ones.
     fn check_complete(&self, path: &Path, names: &[&Path]) -> Result<(), SstError> {
-        let system = self.locations.first().map(|place| place.names.as_slice()).unwrap_or_default();
+        let system = self.locations.first().map(|location| location.names.as_slice()).unwrap_or_default();
         let is_system = |name: &&Path| matches(system, name.as_os_str());
         // MySQL's redo log is a directory.
         let is_redo = |name: &&Path| *name == Path::new("ib_logfile0") || name.starts_with("#innodb_redo");

@@ -62,15 +62,15 @@ pub(super) fn directories(options: &Options, datadir: &Path, binlog: Option<&Pat
     let files = files.chain(PROVIDER_FILES.iter().filter_map(|name| provider(name)));
     let files = files.map(|file| datadir.join(file.strip_prefix("FILE:").unwrap_or(file)));
     let above = files.chain(binlog.map(Path::to_path_buf)).filter_map(|file| Some(file.parent()?.to_path_buf()));
-    let own = named.map(|directory| datadir.join(directory)).chain(above).filter(|own| !is_database(own));
+    let current = named.map(|directory| datadir.join(directory)).chain(above).filter(|current| !is_database(current));
     let temporary = TEMPORARY.map(|name| options.directory(name, datadir));
     // A directory with certificates and without tables belongs to the node even if no option names
     // it.
     let certificates = list(datadir).unwrap_or_default().into_iter().filter(|path| holds(path, &CERTIFICATES));
     let certificates = certificates.filter(|path| !is_database(path));
     // For a link in the data directory, both the link and its target belong to the node.
-    let all = own.chain(temporary).chain(certificates).flat_map(|own| [resolved(&own), own]);
-    all.filter(|own| resolved(own) != datadir).collect()
+    let all = current.chain(temporary).chain(certificates).flat_map(|current| [resolved(&current), current]);
+    all.filter(|current| resolved(current) != datadir).collect()
 }
 
 /// Whether a directory contains tables.

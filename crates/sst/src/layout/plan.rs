@@ -78,14 +78,14 @@ impl Layout {
         let mut include: Vec<Pattern> = DATA.iter().chain(more).copied().chain(["*/*"]).filter_map(pattern).collect();
         let mut exclude: Vec<Pattern> = LEFT_OUT.iter().copied().filter_map(pattern).collect();
         let mut others = Vec::new();
-        for place in &self.locations {
-            match place.directory.strip_prefix(&self.datadir) {
-                Ok(below) if below.as_os_str().is_empty() => include.extend(place.names.iter().cloned()),
+        for location in &self.locations {
+            match location.directory.strip_prefix(&self.datadir) {
+                Ok(below) if below.as_os_str().is_empty() => include.extend(location.names.iter().cloned()),
                 Ok(below) => {
-                    exclude.extend(place.names.iter().filter_map(|name| below_of(below, name.as_str())));
-                    others.push((root.join(below), &place.names));
+                    exclude.extend(location.names.iter().filter_map(|name| below_of(below, name.as_str())));
+                    others.push((root.join(below), &location.names));
                 }
-                Err(_) => others.push((place.directory.clone(), &place.names)),
+                Err(_) => others.push((location.directory.clone(), &location.names)),
             }
         }
         // The temporary tablespace is next to the system tablespace; a table of the same name is in
@@ -119,8 +119,11 @@ impl Layout {
             return Err(SstError::Outside { path: path.clone(), reason });
         }
         // A link at the top of the data directory is not sent.
-        let is_own = |path: &Path| self.is_node_directory(&self.datadir.join(path.file_name().unwrap_or_default()));
-        if let Some(path) = list(root)?.into_iter().find(|path| path.is_symlink() && path.is_dir() && !is_own(path)) {
+        let is_nodes_data =
+            |path: &Path| self.is_node_directory(&self.datadir.join(path.file_name().unwrap_or_default()));
+        if let Some(path) =
+            list(root)?.into_iter().find(|path| path.is_symlink() && path.is_dir() && !is_nodes_data(path))
+        {
             let reason = "a database behind a link, which would not be sent";
             return Err(SstError::Outside { path, reason });
         }

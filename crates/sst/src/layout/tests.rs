@@ -8,11 +8,11 @@ fn layout(datadir: &Path, more: &str) -> Layout {
     let file = datadir.with_extension("cnf");
     fs::write(&file, "").unwrap();
     let (datadir, file) = (datadir.display(), file.display());
-    let words = format!(
+    let message = format!(
         "--role joiner --address h --datadir {datadir}/ --defaults-file {file} --binlog bin --binlog-index \
          bin.index --mysqld-args {more}"
     );
-    let arguments = Arguments::parse(words.split_whitespace().map(str::to_owned)).unwrap();
+    let arguments = Arguments::parse(message.split_whitespace().map(str::to_owned)).unwrap();
     Layout::new(&arguments, &Options::read(&arguments).unwrap()).unwrap()
 }
 
@@ -68,7 +68,7 @@ fn the_data_goes_and_the_node_stays() {
 
 #[test]
 fn directories_of_the_node_stay_and_do_not_go() {
-    const OWN: [&str; 9] = [
+    const NODE_DATA: [&str; 9] = [
         "cache/galera.cache",
         "certificates/client.pem",
         "home/gvwstate.dat",
@@ -81,7 +81,7 @@ fn directories_of_the_node_stay_and_do_not_go() {
     ];
     let directory = tempfile::tempdir().unwrap();
     let datadir = directory.path().join("data");
-    fill(&datadir, &OWN);
+    fill(&datadir, &NODE_DATA);
     fill(&datadir, &DATA);
     // A database is data, whatever else is in it.
     fill(&datadir, &["mysql/slow.log"]);
@@ -104,13 +104,13 @@ fn directories_of_the_node_stay_and_do_not_go() {
     fill(&datadir, &[".sealant_in/tls/node.key", ".sealant_in/tls/other.key", ".sealant_in/run/t.ibd"]);
     layout.replace(None).unwrap();
     assert_eq!(fs::read_to_string(datadir.join("tls/node.key")).unwrap(), "tls/node.key");
-    let mut expected = [&OWN[..], &DATA, &["run/t.ibd"]].concat();
+    let mut expected = [&NODE_DATA[..], &DATA, &["run/t.ibd"]].concat();
     expected.sort_by_key(|name| Path::new(name).to_path_buf());
     assert_eq!(files(&datadir), expected);
 }
 
 #[test]
-fn a_link_to_the_nodes_own_stays() {
+fn a_link_to_the_nodes_data_stays() {
     let directory = tempfile::tempdir().unwrap();
     let (datadir, keys) = (directory.path().join("data"), directory.path().join("keys"));
     fill(&datadir, &DATA);
@@ -126,7 +126,7 @@ fn a_link_to_the_nodes_own_stays() {
 }
 
 #[test]
-fn places_of_their_own_are_found_and_filled() {
+fn separate_directories_are_found_and_filled() {
     let directory = tempfile::tempdir().unwrap();
     let [donor, joiner, redo] = ["donor", "joiner", "redo"].map(|name| directory.path().join(name));
     fill(&redo, &["ib_logfile0", "something"]);
@@ -210,7 +210,7 @@ fn a_copy_of_one_instant_has_the_log_that_decides() {
 }
 
 #[test]
-fn data_that_lies_elsewhere_is_refused() {
+fn data_outside_the_data_directory_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let datadir = directory.path().join("data");
     fill(&datadir, &["db/t.isl", "ibdata1", "ib_logfile0"]);

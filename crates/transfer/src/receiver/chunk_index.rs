@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_still_part_of_a_file_counts_on() {
+    fn chunks_of_the_current_file_are_kept() {
         let before = [entry("gone", MIB), entry("grows", 3 * MIB), entry("one", MIB), entry("shrinks", 3 * MIB)];
         let chunk_index = chunk_index(&before);
         for (file, chunks) in [(0, 0..1), (1, 0..3), (2, 0..1), (3, 0..3)] {

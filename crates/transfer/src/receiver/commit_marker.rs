@@ -58,14 +58,15 @@ impl CommitMarker {
                 mark.notes.push(note.to_owned());
                 continue;
             }
-            let mut words = line.split(' ');
-            match words.next()? {
+            let mut message = line.split(' ');
+            match message.next()? {
                 ROOT => {
-                    let mode = u32::from_str_radix(words.next()?, 8).ok()?;
-                    mark.root = Some(Root { mode, uid: words.next()?.parse().ok()?, gid: words.next()?.parse().ok()? });
+                    let mode = u32::from_str_radix(message.next()?, 8).ok()?;
+                    mark.root =
+                        Some(Root { mode, uid: message.next()?.parse().ok()?, gid: message.next()?.parse().ok()? });
                 }
                 OWNER => {
-                    mark.owner = Some(Owner { uid: words.next()?.parse().ok()?, gid: words.next()?.parse().ok()? })
+                    mark.owner = Some(Owner { uid: message.next()?.parse().ok()?, gid: message.next()?.parse().ok()? })
                 }
                 REKEYED => {
                     let names = lines.by_ref().filter(|name| !name.is_empty());
@@ -73,7 +74,7 @@ impl CommitMarker {
                 }
                 _ => return None,
             }
-            if words.next().is_some() {
+            if message.next().is_some() {
                 return None;
             }
         }

@@ -24,7 +24,7 @@ const MAX_BYTES: u64 = 64 << 10;
 /// directory now names the receiver's keyring.
 pub(super) fn write_configuration(
     staging: &Staging,
-    own: &WritableKeyring,
+    keyring: &WritableKeyring,
     written: &mut Manifest,
 ) -> Result<bool, TransferError> {
     let mut named = false;
@@ -39,7 +39,7 @@ pub(super) fn write_configuration(
             }
             Some(KeyringConfigFile::Configuration) => {
                 named = true;
-                Some(configuration(own)?)
+                Some(configuration(keyring)?)
             }
             Some(KeyringConfigFile::Manifest) => manifest_of_file_component(&staging.read(&entry.path, MAX_BYTES)?),
         };
@@ -61,8 +61,8 @@ fn names_keyring(entry: &Entry) -> Option<KeyringConfigFile> {
     KeyringConfigFile::from_name(name)
 }
 
-fn configuration(own: &WritableKeyring) -> Result<String, TransferError> {
-    let unusable = |source: KeyringError| TransferError::Keyring { path: own.path().to_owned(), source };
-    let path = std::path::absolute(own.path()).map_err(|error| unusable(error.into()))?;
+fn configuration(keyring: &WritableKeyring) -> Result<String, TransferError> {
+    let unusable = |source: KeyringError| TransferError::Keyring { path: keyring.path().to_owned(), source };
+    let path = std::path::absolute(keyring.path()).map_err(|error| unusable(error.into()))?;
     configuration_of(&path).ok_or_else(|| unusable(std::io::Error::from(std::io::ErrorKind::InvalidFilename).into()))
 }

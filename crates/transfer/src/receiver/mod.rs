@@ -202,8 +202,8 @@ impl Receiver {
     /// # Errors
     /// [`TransferError`] if the target or the address cannot be used.
     pub fn bind(settings: ReceiveSettings, trust: &Trust) -> Result<Self, TransferError> {
-        if let Some(own) = &settings.rekey {
-            rekey::check_location(own, &settings.into)?;
+        if let Some(current) = &settings.rekey {
+            rekey::check_location(current, &settings.into)?;
         }
         let staging = Staging::open(&settings.into, settings.owner)?;
         // An interrupted commit has already moved files: it can only be completed.
@@ -273,11 +273,11 @@ impl Receiver {
 
     /// Keys of a committed transfer can no longer be wrapped: check that it was done.
     fn check_committed_keys(&self) -> Result<(), TransferError> {
-        let (Some(own), Some(mark)) = (&self.settings.rekey, self.staging.mark()?) else {
+        let (Some(current), Some(mark)) = (&self.settings.rekey, self.staging.mark()?) else {
             return Ok(());
         };
         let otherwise = || TransferError::CommittedOtherwise { path: self.settings.into.clone() };
-        rekey::check_names(own, &mark.master_keys.ok_or_else(otherwise)?, otherwise)
+        rekey::check_names(current, &mark.master_keys.ok_or_else(otherwise)?, otherwise)
     }
 
     fn serve(
@@ -302,7 +302,7 @@ impl Receiver {
         }
         control.send(&Control::Ready { rekey: self.settings.rekey.is_some() })?;
         let rekeying = match &self.settings.rekey {
-            Some(own) => Some(Rekeying::agree(control, own, &entries)?),
+            Some(current) => Some(Rekeying::agree(control, current, &entries)?),
             None => None,
         };
         for (file, run) in chunk_index.runs() {
@@ -324,17 +324,17 @@ impl Receiver {
         let came = self.receive(control, &receiving, token, streams, &data)?;
         let tree = came.tree();
         let (manifest, rekeyed) = match (&receiving.rekeying, &self.settings.rekey) {
-            (Some(rekeying), Some(own)) => {
+            (Some(rekeying), Some(current)) => {
                 let written = rekeying.manifest(came, &receiving.round().chunk_index);
                 let mut written = written.map_err(self.staging.hashes_failed())?;
-                let named = keyring_config::write_configuration(&self.staging, own, &mut written)?;
-                (written, Some(rekeying.summary(own, named)))
+                let named = keyring_config::write_configuration(&self.staging, current, &mut written)?;
+                (written, Some(rekeying.summary(current, named)))
             }
             _ => (came, None),
         };
         let names = rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.as_slice());
-        if let (Some(own), Some(names)) = (&self.settings.rekey, names) {
-            rekey::check_names(own, names, || TransferError::KeysLost { path: own.path().to_owned() })?;
+        if let (Some(current), Some(names)) = (&self.settings.rekey, names) {
+            rekey::check_names(current, names, || TransferError::KeysLost { path: current.path().to_owned() })?;
         }
         let (root, master_keys) = (Some(receiving.round().root), names.map(<[String]>::to_vec));
         let notes = receiving.notes.into_inner().unwrap_or_else(PoisonError::into_inner);

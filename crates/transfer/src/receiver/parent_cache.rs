@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_entry_is_found_in_its_own_directory() {
+    fn each_entry_is_found_in_its_directory() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("a/b")).unwrap();
         for (name, content) in [("f", "1"), ("a/f", "22"), ("a/b/f", "333")] {

@@ -86,14 +86,14 @@ impl Rekeying {
     /// Receives the sender's keys, and generates the master keys for them.
     pub(super) fn agree(
         control: &mut ControlChannel,
-        own: &WritableKeyring,
+        target_keyring: &WritableKeyring,
         entries: &[Entry],
     ) -> Result<Self, TransferError> {
         let secrets = secrets(control, entries)?;
         let (mut names, loaded_by) = (Vec::new(), loaded_by(entries));
         let mut master = |purpose, wanted: fn(&Secret) -> bool| {
             let needed = secrets.values().any(wanted);
-            needed.then(|| add(own, purpose, loaded_by, &mut names)).transpose()
+            needed.then(|| add(target_keyring, purpose, loaded_by, &mut names)).transpose()
         };
         let innodb = master(Purpose::Innodb, |secret| matches!(secret, Secret::Space(_)))?;
         let replication = master(Purpose::Replication, |secret| matches!(secret, Secret::Password(_)))?;
@@ -144,8 +144,8 @@ impl Rekeying {
         Ok(came)
     }
 
-    pub(super) fn summary(&self, own: &WritableKeyring, is_named: bool) -> Rekeyed {
-        let (files, master_keys, keyring) = (self.secrets.len(), self.names.clone(), own.path().to_owned());
+    pub(super) fn summary(&self, target_keyring: &WritableKeyring, is_named: bool) -> Rekeyed {
+        let (files, master_keys, keyring) = (self.secrets.len(), self.names.clone(), target_keyring.path().to_owned());
         Rekeyed { files, master_keys, keyring, loaded_by: self.loaded_by, is_named }
     }
 }
@@ -171,24 +171,25 @@ pub(super) fn forget_first_chunks(
 }
 
 /// Checks that the keyring is outside of the target, where a received file could replace it.
-pub(super) fn check_location(own: &WritableKeyring, into: &Path) -> Result<(), TransferError> {
+pub(super) fn check_location(target_keyring: &WritableKeyring, into: &Path) -> Result<(), TransferError> {
     let absolute = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
-    let name = own.path().file_name().unwrap_or_default();
-    match (absolute(own.directory()), absolute(into)) {
+    let name = target_keyring.path().file_name().unwrap_or_default();
+    match (absolute(target_keyring.directory()), absolute(into)) {
         (Ok(parent), Ok(into)) if !parent.join(name).starts_with(&into) => Ok(()),
-        _ => Err(TransferError::KeyringInside { path: own.path().to_owned() }),
+        _ => Err(TransferError::KeyringInside { path: target_keyring.path().to_owned() }),
     }
 }
 
 /// Checks that the keyring has keys of these names.
 pub(super) fn check_names(
-    own: &WritableKeyring,
+    target_keyring: &WritableKeyring,
     names: &[String],
     missing: impl Fn() -> TransferError,
 ) -> Result<(), TransferError> {
     for name in names {
-        let found = own.has(name);
-        let found = found.map_err(|source| TransferError::Keyring { path: own.path().to_owned(), source })?;
+        let found = target_keyring.has(name);
+        let found =
+            found.map_err(|source| TransferError::Keyring { path: target_keyring.path().to_owned(), source })?;
         if !found {
             return Err(missing());
         }
@@ -230,13 +231,13 @@ fn loaded_by(entries: &[Entry]) -> LoadedBy {
 
 /// Adds a master key to the keyring, and its name to `names`.
 fn add(
-    own: &WritableKeyring,
+    target_keyring: &WritableKeyring,
     purpose: Purpose,
     loaded_by: LoadedBy,
     names: &mut Vec<String>,
 ) -> Result<MasterKey, TransferError> {
-    let unusable = |source: KeyringError| TransferError::Keyring { path: own.path().to_owned(), source };
-    let AddedKey { name, server_uuid, number, key } = own.add(purpose, loaded_by).map_err(unusable)?;
+    let unusable = |source: KeyringError| TransferError::Keyring { path: target_keyring.path().to_owned(), source };
+    let AddedKey { name, server_uuid, number, key } = target_keyring.add(purpose, loaded_by).map_err(unusable)?;
     names.push(name);
     let key: &[u8; 32] = key.as_bytes().try_into().map_err(|_| unusable(KeyringError::Cipher))?;
     Ok(MasterKey { server_uuid, number, key: Zeroizing::new(*key) })

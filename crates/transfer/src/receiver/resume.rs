@@ -113,7 +113,7 @@ mod tests {
     use crate::{hash::Hash, path::RelativePath};
 
     #[test]
-    fn runs_of_chunks_are_told_together_and_small_files_first() {
+    fn runs_of_chunks_are_sent_together_and_small_files_first() {
         let entry = |path: &[u8], chunks: u64| Entry {
             path: RelativePath::parse(path).unwrap(),
             kind: Kind::File { bytes: chunks * CHUNK_BYTES as u64 },
@@ -129,8 +129,8 @@ mod tests {
             chunk_index.add_existing(0, chunk, hash(chunk as u8)).unwrap();
         }
         chunk_index.add_existing(1, 2, hash(9)).unwrap();
-        let told: Vec<_> = messages(&entries, &chunk_index).map(Result::unwrap).collect();
-        let seen: Vec<_> = told
+        let reported: Vec<_> = messages(&entries, &chunk_index).map(Result::unwrap).collect();
+        let seen: Vec<_> = reported
             .iter()
             .map(|message| match message {
                 Control::Have { file, first, hashes } => (*file, *first, hashes.len(), hashes[0]),

@@ -141,11 +141,11 @@ impl Staging {
 
     /// Changes the owner of a test file: otherwise a failure would only show at the end.
     fn check_owner(&self, owner: Owner) -> Result<(), TransferError> {
-        const TRIAL: &str = "trial";
+        const PROBE: &str = "trial";
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let (uid, gid) = owner.ids();
-        let given = openat(&self.staging, TRIAL, flags, PRIVATE_FILE).and_then(|trial| fchown(trial, uid, gid));
-        let removed = self.forget(&[TRIAL]);
+        let given = openat(&self.staging, PROBE, flags, PRIVATE_FILE).and_then(|probe| fchown(probe, uid, gid));
+        let removed = self.forget(&[PROBE]);
         given.and(removed).map_err(|error| TransferError::Owner {
             path: self.path.clone(),
             uid: owner.uid,
@@ -211,7 +211,7 @@ impl Staging {
     }
 
     /// Final path of an entry.
-    pub fn place(&self, path: &RelativePath) -> PathBuf {
+    pub fn path_of(&self, path: &RelativePath) -> PathBuf {
         self.path.join(path.as_path())
     }
 
@@ -500,7 +500,7 @@ impl Staging {
     /// Completes the commit as its marker says, and removes the staging directory. May be repeated.
     pub fn finish(&self, manifest: &Manifest) -> Result<(), TransferError> {
         if let Some(mark) = self.mark()? {
-            self.put_in_place(manifest, &mark)?;
+            self.install(manifest, &mark)?;
         }
         let removed = unlinkat(&self.staging, FILES, AtFlags::REMOVEDIR)
             .and_then(|()| self.forget(&[JOURNAL, SCRATCH, COMMIT_PART, COMMIT]))
@@ -509,7 +509,7 @@ impl Staging {
         removed.map_err(|error| self.failed("the staging directory cannot be removed")(error.into()))
     }
 
-    fn put_in_place(&self, manifest: &Manifest, mark: &CommitMarker) -> Result<(), TransferError> {
+    fn install(&self, manifest: &Manifest, mark: &CommitMarker) -> Result<(), TransferError> {
         let moving = self.failed("what was received cannot be moved into place");
         for entry in names(&self.files).map_err(&moving)? {
             self.move_in(&self.files, &entry)?;

@@ -92,8 +92,8 @@ impl<'r> Stream<'r> {
                 }
                 Data::HashQuery { file, first, count } => {
                     drained = false;
-                    let told = self.answer_hash_query(file, first, count, &peer)?;
-                    self.channel.send(&Data::Hashes { hashes: &told })?;
+                    let reported = self.answer_hash_query(file, first, count, &peer)?;
+                    self.channel.send(&Data::Hashes { hashes: &reported })?;
                 }
                 Data::Ping => {}
                 Data::End => {
@@ -132,7 +132,7 @@ impl<'r> Stream<'r> {
         let decoded = self.worker.decode(chunk, length);
         let (bytes, spare) = decoded.ok_or_else(|| TransferError::protocol(peer, "a chunk that cannot be decoded"))?;
         if chunk_hash(file_bytes, chunk.number, bytes) != chunk.hash {
-            let path = self.receiving.staging.place(&entry.path);
+            let path = self.receiving.staging.path_of(&entry.path);
             return Err(TransferError::Damaged { path, chunk: chunk.number });
         }
         // Added before it is written: of two copies received at once, the other one could end up on
@@ -146,7 +146,7 @@ impl<'r> Stream<'r> {
         }
         let rewrapped = match &self.receiving.rekeying {
             Some(rekeying) if chunk.number == 0 => {
-                let path = || self.receiving.staging.place(&entry.path);
+                let path = || self.receiving.staging.path_of(&entry.path);
                 rekeying.first_chunk(number, path, file_bytes, bytes, spare)?
             }
             _ => false,
@@ -168,7 +168,7 @@ impl<'r> Stream<'r> {
         let note = || self.receiving.journal.add(&entry.path, chunk.number, chunk.hash);
         let noted = written.and_then(|()| if rewrapped { Ok(()) } else { note() });
         noted.map_err(|source| TransferError::Target {
-            path: self.receiving.staging.place(&entry.path),
+            path: self.receiving.staging.path_of(&entry.path),
             doing: "cannot be written",
             source,
         })?;

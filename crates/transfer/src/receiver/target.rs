@@ -88,7 +88,7 @@ impl TargetFile {
         if comes_whole {
             let sized = file.set_len(bytes);
             sized.map_err(|source| TransferError::Target {
-                path: staging.place(&entry.path),
+                path: staging.path_of(&entry.path),
                 doing: "cannot be made",
                 source,
             })?;

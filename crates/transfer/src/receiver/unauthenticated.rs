@@ -42,8 +42,9 @@ impl UnauthenticatedPeers {
             let of = |from| connections.iter().filter(|connections| connections.from == from).count();
             // Of addresses with equally many, the one with the oldest connection.
             let most = connections.iter().rev().map(|connections| connections.from).max_by_key(|from| of(*from));
-            let place = connections.iter().position(|connections| Some(connections.from) == most).unwrap_or_default();
-            disconnect(connections.remove(place));
+            let location =
+                connections.iter().position(|connections| Some(connections.from) == most).unwrap_or_default();
+            disconnect(connections.remove(location));
         }
         connections.push(Connection { number, since: Instant::now(), from, socket });
         Some(PeerGuard { of: self, number })
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_takes_the_place_of_the_oldest() {
+    fn the_newest_replaces_the_oldest() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let peers = UnauthenticatedPeers::default();
         let connect = || {

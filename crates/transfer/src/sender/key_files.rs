@@ -29,9 +29,9 @@ impl KeyFile {
     /// Keys beside the data open it wherever it lies: a sentence that says so, and how to leave it out.
     #[must_use]
     pub fn warning(&self, plan: &Plan) -> String {
-        let place = plan.root.join(self.path.as_path());
+        let location = plan.root.join(self.path.as_path());
         let pattern = Pattern::escape(&self.path.to_string());
-        format!("{}: goes along, and is {}; --exclude '{pattern}' leaves it out", place.display(), self.holds)
+        format!("{}: goes along, and is {}; --exclude '{pattern}' leaves it out", location.display(), self.holds)
     }
 }
 

@@ -46,8 +46,8 @@ impl PeerFile {
 
     /// Hash of the receiver's chunk, if known.
     fn hash(&self, chunk: u64) -> Option<Hash> {
-        let place = self.hashes.binary_search_by_key(&chunk, |(chunk, _)| *chunk).ok()?;
-        self.hashes.get(place).map(|(_, hash)| *hash)
+        let location = self.hashes.binary_search_by_key(&chunk, |(chunk, _)| *chunk).ok()?;
+        self.hashes.get(location).map(|(_, hash)| *hash)
     }
 
     /// Whether the receiver certainly has this chunk of the file, which now has `bytes`.

@@ -180,7 +180,7 @@ mod tests {
     use crate::plan::Selection;
 
     #[test]
-    fn a_key_that_the_receiver_would_refuse_is_told_before_any_data() {
+    fn a_key_that_the_receiver_would_refuse_is_reported_before_any_data() {
         let directory = tempfile::tempdir().unwrap();
         let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/tablespace");
         for (sample, refused) in [("synthetic-lCA-serverid951.ibd.zst", true), ("synthetic-lCB.ibd.zst", false)] {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_stopping_does_not_clear_is_told_apart() {
+    fn a_log_that_stopping_does_not_clear_is_recognised() {
         assert!(bringing_back(Some(Lsn(8192))).contains("send again"));
         assert!(bringing_back(None).contains("--exclude 'ib_logfile*'"));
     }

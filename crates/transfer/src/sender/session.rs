@@ -225,11 +225,11 @@ impl<'s> Session<'s> {
     }
 
     fn try_round(&mut self, plan: &Plan, keys: Option<&dyn KeySource>, source: Source) -> Result<Round, TransferError> {
-        let still = source == Source::Static;
+        let unchanged = source == Source::Static;
         if self.rounds == 0 {
             self.progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
         }
-        if self.offer(plan, !still)? {
+        if self.offer(plan, !unchanged)? {
             self.rekeyed = Some(rekey::send_keys(plan, keys, &mut self.control)?);
             self.control.restart_timeout();
         }
@@ -245,12 +245,12 @@ impl<'s> Session<'s> {
         let queue = Queue::new(plan, |number| is_stale(&number));
         let stale = plan.entries.iter().enumerate().filter(|(number, _)| is_stale(number));
         let read_bytes = stale.clone().filter_map(|(_, planned)| planned.file_bytes()).sum();
-        let hash_collector = if still { HashCollector::default() } else { HashCollector::for_round(known.room()) };
+        let hash_collector = if unchanged { HashCollector::default() } else { HashCollector::for_round(known.room()) };
         for (number, planned) in stale {
             known.take_tree(planned).into_iter().for_each(|tree| hash_collector.continue_file(number, tree));
         }
         let known_of: Vec<_> = plan.entries.iter().map(|planned| known.file(planned)).collect();
-        if still {
+        if unchanged {
             for (number, file) in known_of.iter().enumerate().filter(|(number, _)| !is_stale(number)) {
                 file.and_then(PeerFile::whole).into_iter().for_each(|hash| hash_collector.add_file(number, hash));
             }
@@ -275,7 +275,7 @@ impl<'s> Session<'s> {
         let channels = std::mem::take(&mut self.channels);
         self.channels = send_all(&sending, channels, &mut self.control)?;
         let round = Round { read_bytes, sent_bytes: sending.sent_bytes.load(Ordering::Relaxed) };
-        if still {
+        if unchanged {
             let entries = plan.entries.iter().map(|planned| planned.entry.clone());
             self.manifest = Some(sending.hash_collector.manifest(entries).ok_or(TransferError::Stopped)?);
             plan.check_unchanged()?;

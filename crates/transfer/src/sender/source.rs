@@ -56,7 +56,7 @@ impl<'p> SourceFile<'p> {
             return Ok(Self { planned, bytes, path, from: From::Memory(chunks) });
         }
         // A link or a pipe that replaced the file is neither followed nor waited for.
-        let file = regular::open(&path, Links::Refused).map_err(|source| match NotRegular::of(&source) {
+        let file = regular::open(&path, Links::Refused).map_err(|source| match NotRegular::in_error(&source) {
             Some(_) => TransferError::Changed { path: path.clone(), change: OTHER_FILE },
             None => TransferError::Source { path: path.clone(), source },
         })?;
@@ -211,7 +211,7 @@ fn segments(file: &File, from: u64, end: u64) -> io::Result<Vec<Segment>> {
             Err(Errno::NXIO) => end,
             Err(error) => return Err(error.into()),
         };
-        let relative = |place: u64| u32::try_from(place - from).unwrap_or_default();
+        let relative = |location: u64| u32::try_from(location - from).unwrap_or_default();
         // In a file in use this part may just have become a hole.
         if hole > data {
             segments.push(Segment { from: relative(data), bytes: relative(hole) - relative(data) });

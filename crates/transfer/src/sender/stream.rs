@@ -80,8 +80,8 @@ impl<'s> Stream<'s> {
     }
 
     fn try_part(&mut self, part: &Part) -> Result<(), TransferError> {
-        let still = self.sending.source == Source::Static;
-        let open = if still { SourceFile::open } else { SourceFile::open_in_use };
+        let unchanged = self.sending.source == Source::Static;
+        let open = if unchanged { SourceFile::open } else { SourceFile::open_in_use };
         let source = open(self.sending.plan, part.file)?;
         self.query_hashes(part, source.bytes())?;
         for chunk in part.chunks.clone() {
@@ -89,7 +89,7 @@ impl<'s> Stream<'s> {
             let hash = self.chunk(&source, part.file, chunk)?;
             self.sending.hash_collector.add(part.file, source.bytes(), chunk, hash);
         }
-        if still { source.check() } else { Ok(()) }
+        if unchanged { source.check() } else { Ok(()) }
     }
 
     /// Queries the hashes of the receiver's chunks of a part, if they are not known here.

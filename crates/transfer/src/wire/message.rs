@@ -248,8 +248,8 @@ impl Codec {
     const ALL: [Self; 6] = [Self::Raw, Self::Zeros, Self::Lz4, Self::Zstd, Self::PagesLz4, Self::PagesZstd];
 
     fn number(self) -> u8 {
-        let place = Self::ALL.iter().position(|codec| *codec == self);
-        place.and_then(|place| u8::try_from(place).ok()).unwrap_or_default()
+        let location = Self::ALL.iter().position(|codec| *codec == self);
+        location.and_then(|location| u8::try_from(location).ok()).unwrap_or_default()
     }
 }
 
@@ -490,7 +490,7 @@ impl<'b> Data<'b> {
             kind::HASH_QUERY => {
                 Self::HashQuery { file: fields.u32()?, first: fields.u64()?, count: asked(fields.u16()?)? }
             }
-            kind::HASHES => Self::Hashes { hashes: told(fields.rest())? },
+            kind::HASHES => Self::Hashes { hashes: whole_hashes(fields.rest())? },
             _ => return Err(Malformed),
         };
         fields.end()?;
@@ -502,7 +502,7 @@ fn asked(count: u16) -> Result<u16, Malformed> {
     if (1..=MAX_QUERIED_HASHES).contains(&usize::from(count)) { Ok(count) } else { Err(Malformed) }
 }
 
-fn told(hashes: &[u8]) -> Result<&[u8], Malformed> {
+fn whole_hashes(hashes: &[u8]) -> Result<&[u8], Malformed> {
     let (all, rest) = hashes.as_chunks::<HASH_BYTES>();
     if rest.is_empty() && (1..=MAX_QUERIED_HASHES).contains(&all.len()) { Ok(hashes) } else { Err(Malformed) }
 }

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_nothing_makes_way_and_nobody_else_does() {
+    fn only_silent_clients_are_dropped() {
         let admission = Admission::new(100, 3, 2);
         let address = |last: u8| IpAddr::from([192, 0, 2, last]);
         let mut silent = [1, 1, 2].map(|last| admission.admit(address(last)).unwrap());
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_longer_than_a_handshake_makes_way() {
+    fn clients_slower_than_a_handshake_are_dropped() {
         let admission = Admission::new(100, 3, 2);
         let address = |last: u8| IpAddr::from([192, 0, 2, last]);
         let mut slow = [1, 1, 2].map(|last| speaking(&admission, address(last)).unwrap());

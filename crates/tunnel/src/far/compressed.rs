@@ -135,7 +135,7 @@ impl Stream {
     fn follow(&mut self, mut bytes: &[u8]) -> Option<Packet> {
         let mut last = None;
         while !bytes.is_empty() {
-            let known = Header::of(&self.kept);
+            let known = Header::parse(&self.kept);
             let wanted = if known.is_some() { self.left } else { HEADER_BYTES.saturating_sub(self.kept.len()) };
             let (part, rest) = bytes.split_at(wanted.min(bytes.len()));
             if known.is_none_or(|header| header.number == 0 && header.length <= LONGEST_BYTES) {
@@ -143,7 +143,7 @@ impl Stream {
             }
             self.left = match known {
                 Some(_) => self.left.saturating_sub(part.len()),
-                None => Header::of(&self.kept).map_or(0, |header| header.length),
+                None => Header::parse(&self.kept).map_or(0, |header| header.length),
             };
             let ends = self.left == 0 && self.kept.len() >= HEADER_BYTES;
             last = ends.then(|| Packet(std::mem::take(&mut self.kept).into()));
@@ -154,7 +154,7 @@ impl Stream {
 
     /// The next held packet.
     fn next(&mut self) -> Next {
-        let Some(header) = Header::of(&self.held) else { return Next::Incomplete };
+        let Some(header) = Header::parse(&self.held) else { return Next::Incomplete };
         let end = HEADER_BYTES.saturating_add(header.length);
         match self.held.get(..end) {
             _ if header.length > LONGEST_BYTES => Next::Unknown,
@@ -188,7 +188,7 @@ struct Header {
 }
 
 impl Header {
-    fn of(bytes: &[u8]) -> Option<Self> {
+    fn parse(bytes: &[u8]) -> Option<Self> {
         let [a, b, c, number, d, e, f] = *bytes.first_chunk::<HEADER_BYTES>()?;
         Some(Self { length: length([a, b, c]), number, before: length([d, e, f]) })
     }
@@ -203,12 +203,12 @@ struct Packet(Zeroizing<Vec<u8>>);
 
 impl Packet {
     fn number(&self) -> u8 {
-        Header::of(&self.0).map_or(0, |header| header.number)
+        Header::parse(&self.0).map_or(0, |header| header.number)
     }
 
     /// Header and body, if the packet is not too long for a log-in.
     fn parts(&self) -> Option<(Header, &[u8])> {
-        let header = Header::of(&self.0).filter(|header| header.before <= LONGEST_BYTES)?;
+        let header = Header::parse(&self.0).filter(|header| header.before <= LONGEST_BYTES)?;
         let body = self.0.get(HEADER_BYTES..).filter(|body| body.len() == header.length)?;
         Some((header, body))
     }

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_cannot_be_served_are_told_apart() {
+    fn clients_that_cannot_be_served_are_distinguished() {
         let fails = |bytes: &[u8]| Beginning::default().take(bytes).unwrap_err();
         assert_eq!(fails(&login(0x00ff_aa8d)), LoginRefused::Encrypts);
         assert_eq!(fails(&login(0x0000_0085)), LoginRefused::Unknown);

@@ -131,7 +131,7 @@ pub(crate) struct Shared {
     /// Notifies links of reloaded certificates.
     reloaded: watch::Sender<()>,
     /// Whether the last TLS handshake with the server failed.
-    unfit: Arc<AtomicBool>,
+    handshake_failed: Arc<AtomicBool>,
     password_key: Arc<PasswordKey>,
     link_failures: Arc<RateLimitedLog>,
     server_failures: Arc<RateLimitedLog>,
@@ -160,7 +160,7 @@ impl Far {
         let admission = Admission::new(options.max_links, options.max_handshakes, options.max_handshakes_per_address);
         let most_ahead = most_ahead(&options);
         let counters = Arc::new(Counters::default());
-        let (reloaded, unfit) = (watch::channel(()).0, Arc::default());
+        let (reloaded, handshake_failed) = (watch::channel(()).0, Arc::default());
         let password_key = Arc::default();
         if let ServerAddress::Socket(_) = options.server {
             prepare(&password_key);
@@ -175,7 +175,7 @@ impl Far {
             stop,
             stop_sender,
             reloaded,
-            unfit,
+            handshake_failed,
             password_key,
             link_failures: RateLimitedLog::new(&log),
             server_failures: RateLimitedLog::new(&log),
@@ -194,7 +194,7 @@ impl Far {
     pub async fn try_server(&self) -> Option<String> {
         let tried = tokio::time::timeout(CONNECT_TIMEOUT, session::try_server(&self.shared)).await;
         let failure = tried.unwrap_or_else(|_| Err(format!("{}: does not answer", self.shared.options.server))).err();
-        self.shared.unfit.store(failure.is_some(), Relaxed);
+        self.shared.handshake_failed.store(failure.is_some(), Relaxed);
         failure
     }
 
@@ -228,11 +228,13 @@ fn prepare(key: &Arc<PasswordKey>) {
 impl Shared {
     fn reload(&self) {
         // Both or none: a partial reload would be reported as none.
-        let read =
-            self.config.read().and_then(|own| Ok((own, self.to_server.as_ref().map(Reloadable::read).transpose()?)));
+        let read = self
+            .config
+            .read()
+            .and_then(|credentials| Ok((credentials, self.to_server.as_ref().map(Reloadable::read).transpose()?)));
         match read {
-            Ok((own, to_server)) => {
-                self.config.set(own);
+            Ok((credentials, to_server)) => {
+                self.config.set(credentials);
                 if let (Some(reloadable), Some(config)) = (&self.to_server, to_server) {
                     reloadable.set(config);
                 }

@@ -402,7 +402,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_change_of_user_is_a_log_in_of_its_own() {
+    fn a_change_of_user_is_another_login() {
         let key = Arc::new(PasswordKey::default());
         let mut sides = Sides { login: Login::new(Arc::clone(&key)), piece: 1000 };
         sides.server(&greeting());

@@ -48,7 +48,7 @@ pub(super) struct Security {
     /// Name of the server in messages.
     pub(super) server: String,
     /// Whether the last handshake failed.
-    pub(super) unfit: Arc<AtomicBool>,
+    pub(super) handshake_failed: Arc<AtomicBool>,
     pub(super) log: Arc<Log>,
 }
 
@@ -133,8 +133,8 @@ impl Secure {
                 }
                 Ok(count)
             }
-            Err(unfit) => {
-                self.refuse(&unfit.to_string());
+            Err(handshake_failed) => {
+                self.refuse(&handshake_failed.to_string());
                 Err(io::ErrorKind::BrokenPipe.into())
             }
         }
@@ -144,11 +144,11 @@ impl Secure {
     fn poll_secured(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Stage::Securing(securing) = &mut self.stage {
             let secured = ready!(securing.as_mut().poll(cx));
-            self.security.unfit.store(secured.is_err(), Relaxed);
+            self.security.handshake_failed.store(secured.is_err(), Relaxed);
             match secured {
                 Ok(session) => self.stage = Stage::Secured(Box::new(session)),
                 Err(error) => {
-                    let why = format!("{}: {}", self.security.server, words(&error));
+                    let why = format!("{}: {}", self.security.server, describe(&error));
                     (self.security.log)(&why);
                     self.refuse(&why);
                 }
@@ -174,7 +174,7 @@ impl Security {
             TlsConnector::from(Arc::clone(&self.config)).connect(self.name.clone(), stream).await
         };
         let tls = timeout(self.limit, securing).await.map_err(|_| late())??;
-        still_valid(tls.get_ref().1)?;
+        check_expiry(tls.get_ref().1)?;
         let from_client = FromClient::after(&opening);
         let from_server = FromServer::default();
         Ok(Session { tls, to_server: opening.login, from_client, from_server, closing: false })
@@ -182,7 +182,7 @@ impl Security {
 }
 
 /// A resumed session has the certificate of the earlier one, which TLS does not check again.
-fn still_valid(connection: &ClientConnection) -> io::Result<()> {
+fn check_expiry(connection: &ClientConnection) -> io::Result<()> {
     if connection.handshake_kind() != Some(HandshakeKind::Resumed) {
         return Ok(());
     }
@@ -196,7 +196,7 @@ fn still_valid(connection: &ClientConnection) -> io::Result<()> {
 }
 
 /// Describes a problem of the server in the same words as the other verbs.
-pub(super) fn words(error: &io::Error) -> String {
+pub(super) fn describe(error: &io::Error) -> String {
     match error.get_ref().and_then(|cause| cause.downcast_ref()) {
         Some(cause) => server::connect::tls_failure(cause).to_string(),
         None => error.to_string(),
@@ -320,7 +320,7 @@ impl AsyncWrite for Secure {
 pub(crate) async fn secure_of(stream: TcpStream, config: Arc<ClientConfig>) -> io::Result<Secure> {
     let name = server::connect::server_name("");
     let log: Arc<Log> = Arc::new(|_| {});
-    let (limit, unfit) = (Duration::from_secs(5), Arc::default());
-    let security = Security { config, name, limit, server: "it".to_owned(), unfit, log };
+    let (limit, handshake_failed) = (Duration::from_secs(5), Arc::default());
+    let security = Security { config, name, limit, server: "it".to_owned(), handshake_failed, log };
     Secure::greeted(stream, security).await
 }

@@ -247,9 +247,9 @@ async fn connect_socket(path: &Path) -> io::Result<Wire> {
 /// Connects to the server for a client. TLS starts only with the client's log-in, so after a failed
 /// handshake it is tested in advance: near ends then hear of the failure and use another far end.
 async fn fetch(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::Result<Local> {
-    if shared.to_server.is_some() && shared.unfit.load(Relaxed) {
+    if shared.to_server.is_some() && shared.handshake_failed.load(Relaxed) {
         try_server(shared).await.map_err(io::Error::other)?;
-        shared.unfit.store(false, Relaxed);
+        shared.handshake_failed.store(false, Relaxed);
     }
     connect(shared, address, here).await
 }
@@ -312,7 +312,7 @@ fn security(shared: &Shared, address: &str) -> Option<Security> {
         name: server::connect::server_name(tls.name.as_deref().unwrap_or(host)),
         limit: shared.options.connect_timeout,
         server: address.to_owned(),
-        unfit: Arc::clone(&shared.unfit),
+        handshake_failed: Arc::clone(&shared.handshake_failed),
         log: Arc::clone(&shared.log),
     })
 }
@@ -320,7 +320,7 @@ fn security(shared: &Shared, address: &str) -> Option<Security> {
 /// Tests whether the server can be reached, including TLS. A plaintext server is not connected to:
 /// it would count an aborted connection, and there is no certificate to check.
 pub(super) async fn try_server(shared: &Shared) -> Result<(), String> {
-    let failed = |error: &io::Error| format!("{}: {}", shared.options.server, secure::words(error));
+    let failed = |error: &io::Error| format!("{}: {}", shared.options.server, secure::describe(error));
     if let ServerAddress::Socket(path) = &shared.options.server {
         return std::fs::metadata(path).map(drop).map_err(|error| failed(&error));
     }

@@ -198,11 +198,11 @@ impl Pool {
         count(&self.counters().clients_refused_total);
         let packet = greeting::refusal(0, &format!("sealant tunnel: {reason}"));
         tokio::spawn(async move {
-            let told = async {
+            let announced = async {
                 client.write_all(&packet).await?;
                 client.shutdown().await
             };
-            let _ = timeout(Duration::from_secs(2), told).await;
+            let _ = timeout(Duration::from_secs(2), announced).await;
         });
     }
 
@@ -277,10 +277,10 @@ impl Pool {
         if have >= keep {
             return Next::Close;
         }
-        let (tell, told) = oneshot::channel();
+        let (tell, announced) = oneshot::channel();
         state.idle.push(Waiting { far: made.far, tell });
         pool.show(&state);
-        Next::Rest(told)
+        Next::Rest(announced)
     }
 
     /// A server connection is ready.
@@ -297,10 +297,10 @@ impl Pool {
         if !state.wants(made) {
             return Ready::Recycle;
         }
-        let (tell, told) = oneshot::channel();
+        let (tell, announced) = oneshot::channel();
         state.warm.push_back(Waiting { far: made.far, tell });
         pool.show(&state);
-        Ready::Rest(told)
+        Ready::Rest(announced)
     }
 
     /// The server sent an error in place of its greeting; returns the client that gets it.
@@ -356,17 +356,17 @@ impl Pool {
     }
 
     /// Stores a far end's maximum number of ready server connections.
-    pub(super) fn told(&self, far: usize, most_ahead: u16) {
+    pub(super) fn set_most_ahead(&self, far: usize, most_ahead: u16) {
         if let Some(known) = self.lock().fars.get_mut(far) {
             known.most_ahead = Some(usize::from(most_ahead));
         }
     }
 
-    /// A session has ended; `told`: its end was announced.
-    pub(super) fn ended(&self, told: bool) {
+    /// A session has ended; `announced`: its end was announced.
+    pub(super) fn ended(&self, announced: bool) {
         let mut state = self.lock();
         state.in_session = state.in_session.saturating_sub(1);
-        state.ending = state.ending.saturating_sub(usize::from(told));
+        state.ending = state.ending.saturating_sub(usize::from(announced));
     }
 
     /// A far end failed: switches to the next one, or notifies clients. If it currently serves
@@ -559,8 +559,8 @@ impl State {
     /// The client that has waited longest and is still connected: serving another one would waste a
     /// server connection.
     fn next_client(&mut self) -> Option<Local> {
-        let still_here = std::iter::from_fn(|| self.clients.pop_front());
-        still_here.map(|client| client.stream).find(|client| !client.has_gone())
+        let connected = std::iter::from_fn(|| self.clients.pop_front());
+        connected.map(|client| client.stream).find(|client| !client.has_gone())
     }
 
     /// Number of links believed to be alive.

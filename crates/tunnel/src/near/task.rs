@@ -111,7 +111,7 @@ async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
         Kind::Hello => {
             let other = "it speaks another version of the tunnel's protocol";
             let ahead = message::welcomed(&answer.payload).ok_or_else(|| link.protocol(other))?;
-            pool.told(far, ahead);
+            pool.set_most_ahead(far, ahead);
             Ok(link)
         }
         Kind::Refused => Err(Error::Refused { peer, reason: message::text(&answer.payload) }),
@@ -134,9 +134,9 @@ async fn serve(pool: &Arc<Pool>, made: Made, link: &mut Link) -> Result<(), Erro
                 match Pool::next(pool, made) {
                     Next::Close => return Ok(()),
                     Next::Attach => {}
-                    Next::Rest(told) => {
+                    Next::Rest(order_receiver) => {
                         used = true;
-                        match rest(link, told).await? {
+                        match rest(link, order_receiver).await? {
                             Order::Attach => {}
                             Order::Serve(client) => Pool::take_back(pool, client),
                             Order::Close => return Ok(()),
@@ -170,12 +170,12 @@ async fn serve(pool: &Arc<Pool>, made: Made, link: &mut Link) -> Result<(), Erro
 }
 
 /// Waits for an order, and checks with pings that the far end is alive.
-async fn rest(link: &mut Link, mut told: oneshot::Receiver<Order>) -> Result<Order, Error> {
+async fn rest(link: &mut Link, mut order_receiver: oneshot::Receiver<Order>) -> Result<Order, Error> {
     let mut asked = false;
     loop {
         let message = tokio::select! {
             biased;
-            order = &mut told => return Ok(order.unwrap_or(Order::Close)),
+            order = &mut order_receiver => return Ok(order.unwrap_or(Order::Close)),
             message = link.receive() => message,
             () = sleep(PING_EVERY) => {
                 if asked {
@@ -183,10 +183,10 @@ async fn rest(link: &mut Link, mut told: oneshot::Receiver<Order>) -> Result<Ord
                 } else {
                     asked = true;
                     if let Err(error) = link.send(Kind::Ping, &[]).await {
-                        told.close();
+                        order_receiver.close();
                         // An order that arrived at this moment fails with the link and is counted
                         // there.
-                        return told.try_recv().map_err(|_| error);
+                        return order_receiver.try_recv().map_err(|_| error);
                     }
                     continue;
                 }
@@ -195,9 +195,9 @@ async fn rest(link: &mut Link, mut told: oneshot::Receiver<Order>) -> Result<Ord
         match message.map(|message| message.kind) {
             Ok(Kind::Pong) => asked = false,
             other => {
-                told.close();
+                order_receiver.close();
                 // An order that arrived at this moment is not lost.
-                return match (told.try_recv(), other) {
+                return match (order_receiver.try_recv(), other) {
                     (Ok(order), _) => Ok(order),
                     (_, Err(error)) => Err(error),
                     (_, Ok(_)) => Ok(Order::Close),
@@ -286,15 +286,15 @@ async fn session(
     match Pool::attached(pool, made, took) {
         Ready::Serve(client) => relay(pool, made, link, client, first).await,
         Ready::Recycle => recycle(pool, link).await,
-        Ready::Rest(mut told) => {
+        Ready::Rest(mut order_receiver) => {
             link.rest();
             let order = tokio::select! {
                 biased;
-                order = &mut told => order.unwrap_or(Order::Close),
+                order = &mut order_receiver => order.unwrap_or(Order::Close),
                 // The server, or the far end, has closed.
                 message = link.receive() => {
-                    told.close();
-                    match (told.try_recv(), message) {
+                    order_receiver.close();
+                    match (order_receiver.try_recv(), message) {
                         (Ok(Order::Serve(client)), message) => {
                             pool.ended(false);
                             Pool::take_back(pool, client);
@@ -310,8 +310,8 @@ async fn session(
                     Order::Close
                 }
                 () = sleep(pool.shared().options.warm_age) => {
-                    told.close();
-                    told.try_recv().unwrap_or(Order::Close)
+                    order_receiver.close();
+                    order_receiver.try_recv().unwrap_or(Order::Close)
                 }
             };
             match order {
@@ -337,10 +337,10 @@ async fn relay(
 ) -> Result<Option<Instant>, Error> {
     let counters = pool.counters();
     count(&counters.sessions_total);
-    let told = OnceLock::new();
+    let announced = OnceLock::new();
     let ending = || {
         let again = pool.ending(made);
-        told.set(again.then(Instant::now)).is_ok() && again
+        announced.set(again.then(Instant::now)).is_ok() && again
     };
     let ended = {
         let _counted = Counted::new(&counters.sessions);
@@ -349,7 +349,7 @@ async fn relay(
     };
     // A client that is still connected must not wait for data that will not arrive.
     drop(client);
-    let asked = told.get().copied();
+    let asked = announced.get().copied();
     pool.ended(asked.is_some());
     match ended {
         Ok(_) => Ok(asked.flatten()),

@@ -52,10 +52,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             .fix(Remedy::statement(format!("ALTER USER {name} REQUIRE SSL"))),
         );
     }
-    let words =
+    let message =
         format!("{} of {} accounts use such a plug-in, and none of them without TLS", cleartext.len(), accounts.len());
     verdict.pass_if_clean(
-        Ruling::pass("server", Grade::Reported, words)
+        Ruling::pass("server", Grade::Reported, message)
             .evidence(sql.evidence("accounts", format!("{} accounts that can log in", accounts.len()))),
     );
     Ok(verdict)

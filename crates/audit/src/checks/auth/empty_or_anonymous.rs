@@ -33,9 +33,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             verdict.push(ruling.evidence(account_evidence(sql, account)));
         }
     }
-    let words = format!("every one of {} accounts has a name and a credential", accounts.len());
+    let message = format!("every one of {} accounts has a name and a credential", accounts.len());
     verdict.pass_if_clean(
-        Ruling::pass("server", Grade::Reported, words)
+        Ruling::pass("server", Grade::Reported, message)
             .evidence(sql.evidence("accounts", format!("{} accounts that can log in", accounts.len()))),
     );
     Ok(verdict)
@@ -104,9 +104,9 @@ mod tests {
         let role = alice_but(&[("empty_credential", "Y"), ("is_role", "Y"), ("plugin", "")]);
         let locked = alice_but(&[("empty_credential", "Y"), ("locked", "Y")]);
         let named = [("user", "mariadb.sys"), ("plugin", ""), ("empty_credential", "Y")];
-        let own = alice_but(&[&named[..], &[("host", "localhost")]].concat());
+        let current = alice_but(&[&named[..], &[("host", "localhost")]].concat());
         assert_eq!(with(mariadb(), &[&alice_but(&named)]).statuses(&CHECK), [Fail]);
-        assert_eq!(with(mariadb(), &[&role, &locked, &own, &ALICE]).statuses(&CHECK), [Pass]);
+        assert_eq!(with(mariadb(), &[&role, &locked, &current, &ALICE]).statuses(&CHECK), [Pass]);
     }
 
     #[test]

@@ -47,8 +47,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let (sql, everybody) = all_accounts(cx)?;
     let (_, accounts) = logins(cx)?;
     let admins = administrators(sql, &everybody);
-    let own = own_powers(sql, &everybody)?;
-    let powers = powers(sql, &everybody, &own);
+    let current = privileges_of(sql, &everybody)?;
+    let powers = powers(sql, &everybody, &current);
     let mut verdict = Verdict::new();
     let mut expected = 0_usize;
     for account in &accounts {
@@ -57,20 +57,22 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             // Whether an administrator may connect from another host is checked by `auth-root-remote`.
             expected = expected.saturating_add(1);
         } else if let Some(powers) = powers.get(&key) {
-            verdict.push(too_powerful(sql, account, powers, &own));
+            verdict.push(too_powerful(sql, account, powers, &current));
         }
     }
-    let words = format!("only administrators have such privileges ({expected} of {} accounts)", accounts.len());
-    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, &words).evidence(sql.evidence("accounts", words)));
+    let description = format!("only administrators have such privileges ({expected} of {} accounts)", accounts.len());
+    verdict.pass_if_clean(
+        Ruling::pass("server", Grade::Reported, &description).evidence(sql.evidence("accounts", description)),
+    );
     Ok(verdict)
 }
 
 /// Privileges of each account, its own and through roles.
-fn powers<'a>(sql: &SqlFacts, accounts: &[Account<'_>], own: &Powers<'a>) -> Powers<'a> {
-    let names: BTreeSet<&str> = own.values().flatten().copied().collect();
+fn powers<'a>(sql: &SqlFacts, accounts: &[Account<'_>], current: &Powers<'a>) -> Powers<'a> {
+    let names: BTreeSet<&str> = current.values().flatten().copied().collect();
     let mut powers = Powers::new();
     for name in names {
-        let having = own.iter().filter(|(_, list)| list.contains(name)).map(|(key, _)| key.clone());
+        let having = current.iter().filter(|(_, list)| list.contains(name)).map(|(key, _)| key.clone());
         for key in spread(sql, accounts, having.collect()) {
             powers.entry(key).or_default().insert(name);
         }
@@ -78,7 +80,7 @@ fn powers<'a>(sql: &SqlFacts, accounts: &[Account<'_>], own: &Powers<'a>) -> Pow
     powers
 }
 
-fn own_powers<'a>(sql: &'a SqlFacts, accounts: &[Account<'_>]) -> Seen<Powers<'a>> {
+fn privileges_of<'a>(sql: &'a SqlFacts, accounts: &[Account<'_>]) -> Seen<Powers<'a>> {
     let mut powers = Powers::new();
     for account in accounts.iter().filter(|account| account.file) {
         powers.entry(key_of(account.user, account.host)).or_default().insert("FILE");
@@ -93,11 +95,11 @@ fn own_powers<'a>(sql: &'a SqlFacts, accounts: &[Account<'_>]) -> Seen<Powers<'a
     Ok(powers)
 }
 
-fn too_powerful(sql: &SqlFacts, account: &Account<'_>, powers: &BTreeSet<&str>, own: &Powers<'_>) -> Ruling {
+fn too_powerful(sql: &SqlFacts, account: &Account<'_>, powers: &BTreeSet<&str>, current: &Powers<'_>) -> Ruling {
     let name = account.quoted();
     let list = powers.iter().copied().collect::<Vec<_>>().join(", ");
     let from = if from_here_only(sql, account) { "this host" } else { "other hosts" };
-    let by_itself = own.get(&key_of(account.user, account.host)).is_some_and(|own| own.is_superset(powers));
+    let by_itself = current.get(&key_of(account.user, account.host)).is_some_and(|current| current.is_superset(powers));
     let (how, fix) = if by_itself {
         ("", Remedy::statement(format!("REVOKE {list} ON *.* FROM {name}")))
     } else {

@@ -108,9 +108,13 @@ fn administrators(sql: &SqlFacts, accounts: &[Account<'_>]) -> HashSet<Key> {
 /// Accounts for which `own` holds by their own grants or through roles.
 ///
 /// Without roles, or if they are unknown, only own grants count.
-pub(super) fn holders(sql: &SqlFacts, accounts: &[Account<'_>], own: impl Fn(&Account<'_>) -> bool) -> HashSet<Key> {
-    let own = accounts.iter().filter(|account| own(account));
-    spread(sql, accounts, own.map(|account| key_of(account.user, account.host)).collect())
+pub(super) fn holders(
+    sql: &SqlFacts,
+    accounts: &[Account<'_>],
+    current: impl Fn(&Account<'_>) -> bool,
+) -> HashSet<Key> {
+    let current = accounts.iter().filter(|account| current(account));
+    spread(sql, accounts, current.map(|account| key_of(account.user, account.host)).collect())
 }
 
 /// These accounts and roles, and everyone who may activate one of the roles.

@@ -52,8 +52,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             ruling.evidence(sql.evidence("role_edges", format!("{name} may take on a role of an administrator")))
         });
     }
-    let words = format!("{local} administrators, each bound to this host");
-    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, &words).evidence(sql.evidence("accounts", words)));
+    let text = format!("{local} administrators, each bound to this host");
+    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, &text).evidence(sql.evidence("accounts", text)));
     Ok(verdict)
 }
 

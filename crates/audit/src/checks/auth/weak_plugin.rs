@@ -134,14 +134,14 @@ mod tests {
     fn a_fresh_mariadbs_root_is_not_accused() {
         let root = alice_but(&[("user", "root"), ("plugin", "mysql_native_password,unix_socket")]);
         assert_eq!(with(mariadb(), &[&root]).statuses(&CHECK), [Unknown]);
-        let told = |unusable| {
+        let reported = |unusable| {
             let columns: Vec<&str> =
                 super::super::tests::COLUMNS.iter().copied().chain(["unusable_credential"]).collect();
             let row: Vec<&str> = root.iter().copied().chain([unusable]).collect();
             mariadb().answer("accounts", &columns, &[&row]).statuses(&CHECK)
         };
-        assert_eq!(told("Y"), [Pass]);
-        assert_eq!(told("N"), [Fail]);
+        assert_eq!(reported("Y"), [Pass]);
+        assert_eq!(reported("N"), [Fail]);
     }
 
     #[test]

@@ -37,8 +37,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
                 .fix(Remedy::statement(format!("RENAME USER {name} TO {}", account.quoted_at("NETWORK.%")))),
         );
     }
-    let words = format!("none of {} accounts accepts every host", accounts.len());
-    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, &words).evidence(sql.evidence("accounts", words)));
+    let message = format!("none of {} accounts accepts every host", accounts.len());
+    verdict
+        .pass_if_clean(Ruling::pass("server", Grade::Reported, &message).evidence(sql.evidence("accounts", message)));
     Ok(verdict)
 }
 

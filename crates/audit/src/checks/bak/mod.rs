@@ -40,13 +40,14 @@ fn part_of(artefact: &Artefact<'_>) -> Option<Part> {
 }
 
 /// A clear file fails, unless its disk is encrypted.
-fn clear(cx: &Context<'_>, artefact: &Artefact<'_>, words: &str, fix: impl Into<Remedy>) -> Ruling {
+fn clear(cx: &Context<'_>, artefact: &Artefact<'_>, message: &str, fix: impl Into<Remedy>) -> Ruling {
     let ruling = match artefact.disk_encryption() {
         Some(layer) => {
-            let words = format!("{} {words}, covered by the disk only ({layer}); see PCI DSS 3.5.1.2", artefact.name);
-            Ruling::pass(&artefact.name, Grade::Bytes, words).severity(Severity::Info)
+            let message =
+                format!("{} {message}, covered by the disk only ({layer}); see PCI DSS 3.5.1.2", artefact.name);
+            Ruling::pass(&artefact.name, Grade::Bytes, message).severity(Severity::Info)
         }
-        None => Ruling::fail(&artefact.name, Grade::Bytes, format!("{} {words}", artefact.name)).fix(fix),
+        None => Ruling::fail(&artefact.name, Grade::Bytes, format!("{} {message}", artefact.name)).fix(fix),
     };
     quote(cx, artefact).into_iter().fold(ruling, Ruling::evidence)
 }

@@ -56,9 +56,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             verdict.push(clear(cx, artefact, "is clear beside encrypted tables", CHECK.fix));
         }
     }
-    let words =
+    let message =
         format!("{} encrypted tables, and none of the {} logs beside them is clear", tables.len(), companions.len());
-    let pass = Ruling::pass("server", Grade::Bytes, words);
+    let pass = Ruling::pass("server", Grade::Bytes, message);
     let evidence = companions.iter().take(5).flat_map(|artefact| quote(cx, artefact));
     verdict.pass_if_clean(evidence.fold(pass, Ruling::evidence));
     Ok(verdict)

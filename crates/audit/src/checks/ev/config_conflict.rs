@@ -54,9 +54,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             remedy: "run on the server's host as a user who can read the option files".to_owned(),
         });
     }
-    let words = format!("{compared} settings of the option files are as the server runs");
-    verdict
-        .pass_if_clean(Ruling::pass("server", Grade::Declared, &*words).evidence(sql.evidence("variables", &*words)));
+    let message = format!("{compared} settings of the option files are as the server runs");
+    verdict.pass_if_clean(
+        Ruling::pass("server", Grade::Declared, &*message).evidence(sql.evidence("variables", &*message)),
+    );
     Ok(verdict)
 }
 

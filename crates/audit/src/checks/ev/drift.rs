@@ -43,11 +43,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     for (word, changes) in [("new", &drift.new), ("worse", &drift.worse), ("no longer seen", &drift.lost)] {
         changes.iter().for_each(|change| verdict.push(changed(word, change, baseline)));
     }
-    let words =
+    let text =
         format!("{} failures as before, {} fixed, since {}", drift.unchanged, drift.fixed.len(), baseline.collected_at);
     if verdict.is_empty() {
         let fixed = drift.fixed.iter().map(|change| evidence(change, baseline));
-        verdict.push(fixed.fold(Ruling::pass("server", Grade::Reported, words), Ruling::evidence));
+        verdict.push(fixed.fold(Ruling::pass("server", Grade::Reported, text), Ruling::evidence));
     }
     Ok(verdict)
 }

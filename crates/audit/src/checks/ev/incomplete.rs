@@ -57,8 +57,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     for (thing, missing) in &missing {
         verdict.push(missing.ruling(thing));
     }
-    let words = format!("all {} results of the other checks rest on evidence", cx.findings.len());
-    verdict.pass_if_clean(Ruling::pass("audit", Grade::Reported, words));
+    let text = format!("all {} results of the other checks rest on evidence", cx.findings.len());
+    verdict.pass_if_clean(Ruling::pass("audit", Grade::Reported, text));
     Ok(verdict)
 }
 

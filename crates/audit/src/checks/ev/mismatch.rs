@@ -51,8 +51,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if pairs > 0 {
         evidence.extend(transport::compared(cx));
     }
-    let words = format!("{compared} statements of the server agree with bytes and wire");
-    verdict.pass_if_clean(evidence.into_iter().fold(Ruling::pass("server", grade, words), Ruling::evidence));
+    let text = format!("{compared} statements of the server agree with bytes and wire");
+    verdict.pass_if_clean(evidence.into_iter().fold(Ruling::pass("server", grade, text), Ruling::evidence));
     Ok(verdict)
 }
 
@@ -80,7 +80,7 @@ const SWITCHES: &[(&str, &[Kind], &str)] = &[
 /// Compares each enabled variable with its files; returns the number of files compared.
 fn switches(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
     let mut compared = 0_usize;
-    for (name, kinds, words) in SWITCHES {
+    for (name, kinds, text) in SWITCHES {
         if !sql.variable_or_none(name).is_some_and(is_on) {
             continue;
         }
@@ -90,7 +90,7 @@ fn switches(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
         compared = compared.saturating_add(usize::from(seen().next().is_some()));
         if let Some(first) = clear.first() {
             let message = format!(
-                "{name} is ON, and {} of {} {words} are clear, such as {}",
+                "{name} is ON, and {} of {} {text} are clear, such as {}",
                 clear.len(),
                 seen().count(),
                 first.name
@@ -107,8 +107,8 @@ fn temporary_files(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> u
     let all_on = TEMPORARY_FILE_SWITCHES.iter().filter_map(|name| sql.variable_or_none(name)).all(is_on);
     let promised = all_on && sql.variable_or_none("encrypt_tmp_files").is_some();
     let Some(files) = cx.facts.files.as_ref().filter(|_| promised) else { return 0 };
-    let told: Vec<_> = files.unlinked.iter().filter(|file| file.looks_random.is_some()).collect();
-    if let Some(clear) = told.iter().find(|file| file.looks_random == Some(false)) {
+    let known: Vec<_> = files.unlinked.iter().filter(|file| file.looks_random.is_some()).collect();
+    if let Some(clear) = known.iter().find(|file| file.looks_random == Some(false)) {
         let message = format!("encrypt_tmp_files is ON, and {} (once {}) is clear", clear.path, clear.name);
         verdict.push(
             Ruling::fail("encrypt_tmp_files", Grade::Bytes, message)
@@ -121,7 +121,7 @@ fn temporary_files(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> u
                 }),
         );
     }
-    usize::from(!told.is_empty())
+    usize::from(!known.is_empty())
 }
 
 fn nothing_to_compare(cx: &Context<'_>) -> Unseen {

@@ -37,7 +37,7 @@ enum Origin {
     /// Persisted, or the default.
     Kept,
     /// Unknown.
-    Untold,
+    Unknown,
 }
 
 /// Effect of the next start on a value that was set at run time.
@@ -61,23 +61,23 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         match origin(sql, name) {
             Origin::Kept => kept = kept.saturating_add(1),
             // Without a known default, only a switch that is off by default shows that somebody set it.
-            Origin::Untold if !default_off => {}
-            Origin::Runtime | Origin::Untold => match next_start(cx, sql, name, value) {
+            Origin::Unknown if !default_off => {}
+            Origin::Runtime | Origin::Unknown => match next_start(cx, sql, name, value) {
                 Next::Keeps => kept = kept.saturating_add(1),
                 Next::Loses => verdict.push(lost(sql, name, value)),
                 Next::Unknown(unseen) => verdict.unseen(*name, unseen),
             },
         }
     }
-    let words = if kept == 0 {
+    let message = if kept == 0 {
         "no protective setting is on that could be lost".to_owned()
     } else {
         format!("{kept} protective settings survive a restart")
     };
-    let told = sql.rows("variable_sources").is_ok();
-    let evidence = sql.evidence(if told { "variable_sources" } else { "variables" }, &*words);
+    let reported = sql.rows("variable_sources").is_ok();
+    let evidence = sql.evidence(if reported { "variable_sources" } else { "variables" }, &*message);
     verdict.pass_if_clean(
-        Ruling::pass("server", if told { Grade::Reported } else { Grade::Declared }, &*words).evidence(evidence),
+        Ruling::pass("server", if reported { Grade::Reported } else { Grade::Declared }, &*message).evidence(evidence),
     );
     Ok(verdict)
 }
@@ -91,15 +91,15 @@ fn is_default(sql: &SqlFacts, name: &str, value: &str) -> bool {
 }
 
 fn origin(sql: &SqlFacts, name: &str) -> Origin {
-    let Ok(rows) = sql.rows("variable_sources") else { return Origin::Untold };
+    let Ok(rows) = sql.rows("variable_sources") else { return Origin::Unknown };
     let Some(row) = rows.iter().find(|row| row.text("name").eq_ignore_ascii_case(name)) else {
         // The result omits compiled-in values; if it has no rows, it shows nothing.
-        return if rows.is_empty() { Origin::Untold } else { Origin::Kept };
+        return if rows.is_empty() { Origin::Unknown } else { Origin::Kept };
     };
     match row.text("source").to_ascii_uppercase().as_str() {
         // MySQL's word, MariaDB's word.
         "DYNAMIC" | "SQL" => Origin::Runtime,
-        "" => Origin::Untold,
+        "" => Origin::Unknown,
         _ => Origin::Kept,
     }
 }

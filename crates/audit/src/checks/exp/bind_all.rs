@@ -70,10 +70,10 @@ fn by_listeners(process: &Process, sql: Option<&SqlFacts>) -> Verdict {
             _ => ruling,
         });
     }
-    let words = process.listeners.join(", ");
+    let message = process.listeners.join(", ");
     verdict.pass_if_clean(
-        Ruling::pass("server", Grade::Wire, format!("every listener is bound to an address: {words}"))
-            .evidence(Evidence::Host { source: source(), observation: words }),
+        Ruling::pass("server", Grade::Wire, format!("every listener is bound to an address: {message}"))
+            .evidence(Evidence::Host { source: source(), observation: message }),
     );
     verdict
 }
@@ -136,10 +136,10 @@ fn by_variables(sql: &SqlFacts) -> Seen<Verdict> {
             bound.push(format!("{variable} = {value}"));
         }
     }
-    let words = bound.join(", ");
+    let message = bound.join(", ");
     verdict.pass_if_clean(
-        Ruling::pass("server", Grade::Declared, format!("every port is bound to an address: {words}"))
-            .evidence(sql.evidence("variables", words)),
+        Ruling::pass("server", Grade::Declared, format!("every port is bound to an address: {message}"))
+            .evidence(sql.evidence("variables", message)),
     );
     Ok(verdict)
 }
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn x_protocol_has_a_bind_of_its_own() {
+    fn x_protocol_has_another_bind_address() {
         let made = mysql().variable("bind_address", "127.0.0.1").variable("mysqlx_bind_address", "*");
         let found = made.judge(&CHECK);
         assert_eq!((found.len(), found[0].status, found[0].artefact.as_str()), (1, Fail, "X Protocol"));

@@ -44,8 +44,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     });
     let (who, seen) = match able {
         Ok(able) if able.is_empty() => {
-            let words = "secure_file_priv is empty, and no account that can log in has FILE";
-            let pass = Ruling::pass("secure_file_priv", Grade::Reported, words);
+            let text = "secure_file_priv is empty, and no account that can log in has FILE";
+            let pass = Ruling::pass("secure_file_priv", Grade::Reported, text);
             return Ok(Verdict::one(pass.evidence(shown).evidence(sql.evidence("accounts", "no account with FILE"))));
         }
         Ok(able) => (format!("accounts with FILE: {}", able.join(", ")), Grade::Reported),

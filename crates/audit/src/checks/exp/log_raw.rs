@@ -52,10 +52,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         ));
     }
     if start_is_known(host) {
-        let words = "neither the command line nor an option file asks for log_raw";
+        let message = "neither the command line nor an option file asks for log_raw";
         let evidence =
-            Evidence::Host { source: "command line and option files".to_owned(), observation: words.to_owned() };
-        return Ok(Verdict::one(Ruling::pass("log_raw", Grade::Declared, words).evidence(evidence)));
+            Evidence::Host { source: "command line and option files".to_owned(), observation: message.to_owned() };
+        return Ok(Verdict::one(Ruling::pass("log_raw", Grade::Declared, message).evidence(evidence)));
     }
     Err(Unseen {
         what: "log_raw".to_owned(),

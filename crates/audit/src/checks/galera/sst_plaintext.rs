@@ -65,7 +65,7 @@ mod tests {
     use crate::testing::mariadb;
 
     #[test]
-    fn backup_scripts_are_clear_unless_told_otherwise() {
+    fn backup_scripts_are_clear_by_default() {
         type Lines = &'static [(&'static str, &'static str, &'static str)];
         let cases: &[(Lines, _)] = &[
             (&[], Fail),

@@ -31,15 +31,15 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let transfer = transfer(cx.facts, &node)?;
     let artefact = format!("state transfer ({})", node.sst_method);
-    let fail = |words: &str| {
-        let ruling = Ruling::fail(&artefact, Grade::Declared, format!("{words}: {}", transfer.why));
+    let fail = |message: &str| {
+        let ruling = Ruling::fail(&artefact, Grade::Declared, format!("{message}: {}", transfer.why));
         match (transfer.security, node.sst_method) {
             // The switch of the finding that says so is this one's remedy, too.
             (Security::Clear, _) => ruling.fix(sst_plaintext::fix(cx.facts, sql, &node)),
             (_, method) => ruling.fix(verify_transfers(cx.facts, sql, method)),
         }
     };
-    let pass = |words: &str| Ruling::pass(&artefact, Grade::Declared, format!("{words}: {}", transfer.why));
+    let pass = |message: &str| Ruling::pass(&artefact, Grade::Declared, format!("{message}: {}", transfer.why));
     let ruling = match transfer.security {
         Security::Clear => fail("nothing tells a node from anybody else"),
         Security::SharedKey => fail("whoever reads the error log or the process list has the key"),

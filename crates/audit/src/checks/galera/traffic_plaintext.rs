@@ -70,14 +70,14 @@ fn fix(facts: &Facts, node: &Galera<'_>, sql: &SqlFacts) -> Remedy {
         advice::set_at_start(sql, "pxc_encrypt_cluster_traffic", "ON")
     } else {
         let [ca, cert, key] = certificates(sql).map(Some);
-        let anew = [
+        let renewed = [
             ("socket.ssl", Some("yes")),
             ("socket.ssl_ca", ca),
             ("socket.ssl_cert", cert),
             ("socket.ssl_key", key),
             ("socket.dynamic", None),
         ];
-        set_provider_options(facts, sql, &anew)
+        set_provider_options(facts, sql, &renewed)
     };
     set.note("on every node, with certificates of one authority; the cluster is stopped, then started anew")
 }

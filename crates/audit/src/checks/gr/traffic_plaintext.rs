@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_is_judged_by_its_switch() {
+    fn each_channel_is_judged_by_its_switch() {
         assert_eq!(with("REQUIRED", "ON").statuses(&CHECK), [Pass, Pass]);
         assert_eq!(with("DISABLED", "ON").statuses(&CHECK), [Fail, Pass]);
         let found = with("VERIFY_IDENTITY", "OFF").judge(&CHECK);

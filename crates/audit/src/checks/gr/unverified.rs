@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fix_names_the_authority_and_starts_the_group_anew() {
+    fn a_fix_names_the_authority_and_restarts_the_group() {
         let fixes = |made: Made| -> Vec<String> {
             made.judge(&CHECK).into_iter().map(|finding| finding.remediation.unwrap()).collect()
         };
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn clear_ways_are_another_checks_matter() {
+    fn clear_channels_belong_to_another_check() {
         assert_eq!(with("DISABLED", "OFF", "OFF").statuses(&CHECK), [NotApplicable]);
         assert_eq!(mysql().answer("plugins", &["name", "status", "type"], &[]).statuses(&CHECK), [NotApplicable]);
     }

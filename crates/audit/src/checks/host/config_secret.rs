@@ -2,7 +2,7 @@
 
 use super::{observed, servers_host};
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::host::{HostFacts, OptionEntry, SecretPlace};
+use crate::facts::host::{HostFacts, OptionEntry, SecretLocation};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
@@ -39,11 +39,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         verdict.push(in_option_file(host, entry));
         named.push(entry.file.as_str());
     }
-    let places = host
+    let locations = host
         .secrets
         .iter()
         .filter(|place| !(place.kind.contains("option file") && named.contains(&place.place.as_str())));
-    places.for_each(|place| verdict.push(in_place(place)));
+    locations.for_each(|place| verdict.push(in_place(place)));
     host.unreadable_options.iter().for_each(|(file, why)| verdict.unseen(file, unseen(file, why)));
     if let Some(first) = host.secrets_unseen.first() {
         let why = format!("{} places could not be read, {first} among them", host.secrets_unseen.len());
@@ -57,9 +57,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         );
     }
     let files: std::collections::BTreeSet<&str> = host.options.iter().map(|entry| entry.file.as_str()).collect();
-    let words = format!("no password in {} option files, environments, command lines and histories", files.len());
+    let text = format!("no password in {} option files, environments, command lines and histories", files.len());
     let evidence = files.iter().map(|file| observed(*file, "no password"));
-    verdict.pass_if_clean(evidence.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence));
+    verdict.pass_if_clean(evidence.fold(Ruling::pass("server", Grade::Bytes, text), Ruling::evidence));
     Ok(verdict)
 }
 
@@ -73,9 +73,9 @@ fn in_option_file(host: &HostFacts, entry: &OptionEntry) -> Ruling {
     let mode = host.modes.iter().find(|mode| mode.path == entry.file).and_then(|mode| mode.mode);
     let known = host.secrets.iter().find(|place| place.place == entry.file).and_then(|place| place.mode);
     let mode = mode.or(known);
-    let words =
+    let text =
         format!("{} line {} holds a password in clear ([{}] {})", entry.file, entry.line, entry.group, entry.key);
-    let ruling = Ruling::fail(&entry.file, Grade::Bytes, words).severity(severity(mode)).evidence(Evidence::Option {
+    let ruling = Ruling::fail(&entry.file, Grade::Bytes, text).severity(severity(mode)).evidence(Evidence::Option {
         file: entry.file.clone(),
         line: entry.line,
         setting: format!("{} (value left out)", entry.key),
@@ -98,7 +98,7 @@ const fn severity(mode: Option<u32>) -> Severity {
     }
 }
 
-fn in_place(place: &SecretPlace) -> Ruling {
+fn in_place(place: &SecretLocation) -> Ruling {
     let obfuscated = place.kind.contains("obfuscated");
     let private = place.mode.is_some_and(|mode| mode & 0o077 == 0);
     let severity = match (obfuscated, private) {
@@ -139,7 +139,8 @@ mod tests {
     }
 
     fn place(kind: &str, mode: Option<u32>) -> Made {
-        mysql().host(|host| host.secrets.push(SecretPlace { place: "/root/x".to_owned(), kind: kind.to_owned(), mode }))
+        mysql()
+            .host(|host| host.secrets.push(SecretLocation { place: "/root/x".to_owned(), kind: kind.to_owned(), mode }))
     }
 
     #[test]
@@ -158,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn other_places_fail_by_mode_and_kind() {
+    fn other_locations_fail_by_mode_and_kind() {
         assert_eq!(place("MYSQL_PWD in environment", None).judge(&CHECK)[0].severity, Severity::High);
         assert_eq!(place("client history", Some(0o600)).judge(&CHECK)[0].severity, Severity::Medium);
         assert_eq!(place("login path (obfuscated only)", Some(0o644)).statuses(&CHECK), [Fail]);

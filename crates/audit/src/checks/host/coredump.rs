@@ -82,12 +82,12 @@ fn would_dump(facts: &Facts) -> Ruling {
     }
     let pool_left_out =
         facts.sql.as_ref().is_some_and(|sql| sql.variable_on("innodb_buffer_pool_in_core_file") == Ok(false));
-    let (words, severity) = if pool_left_out {
+    let (message, severity) = if pool_left_out {
         ("core_file is ON: a crash writes keys and passwords in memory to disk; pages are left out", Severity::Low)
     } else {
         ("core_file is ON: a crash writes decrypted pages and keys to disk", Severity::Medium)
     };
-    let ruling = Ruling::fail("core_file", Grade::Declared, words).severity(severity);
+    let ruling = Ruling::fail("core_file", Grade::Declared, message).severity(severity);
     let ruling = evidence(facts).into_iter().fold(ruling, Ruling::evidence);
     match &facts.sql {
         Some(sql) => ruling.fix(fix(sql, pool_left_out)),
@@ -105,8 +105,8 @@ fn evidence(facts: &Facts) -> Vec<Evidence> {
     if let Some(host) = &facts.host {
         let limit = host.process.as_ref().and_then(|process| process.core_limit);
         evidence.extend(limit.map(|bytes| {
-            let words = if bytes == u64::MAX { "unlimited".to_owned() } else { bytes.to_string() };
-            observed("/proc/PID/limits", format!("Max core file size: {words}"))
+            let message = if bytes == u64::MAX { "unlimited".to_owned() } else { bytes.to_string() };
+            observed("/proc/PID/limits", format!("Max core file size: {message}"))
         }));
         evidence.extend(host.core_pattern.as_ref().map(|pattern| observed("kernel.core_pattern", pattern)));
     }
@@ -115,8 +115,8 @@ fn evidence(facts: &Facts) -> Vec<Evidence> {
 
 fn pass(facts: &Facts) -> Ruling {
     let seen = facts.files.as_ref().is_some_and(|files| files.data_seen() && files.unwalked_data().next().is_none());
-    let words = if seen { "core_file is OFF, and no core dump was found" } else { "core_file is OFF" };
-    let ruling = Ruling::pass("server", Grade::Declared, words);
+    let message = if seen { "core_file is OFF, and no core dump was found" } else { "core_file is OFF" };
+    let ruling = Ruling::pass("server", Grade::Declared, message);
     evidence(facts).into_iter().fold(ruling, Ruling::evidence)
 }
 
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn not_told_is_unknown() {
+    fn missing_input_is_unknown() {
         assert_eq!(mysql().statuses(&CHECK), [Unknown]);
         assert_eq!(Made::nothing().statuses(&CHECK), [Unknown]);
     }

@@ -38,8 +38,8 @@ const PATHS: usize = 200;
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let files = cx.facts.files()?;
     let mut verdict = Verdict::new();
-    let places = cx.facts.sql.is_none().then(|| directories_with_data(files));
-    let is_servers = |path: &str| places.as_ref().is_none_or(|places| below_one_of(places, Path::new(path)));
+    let locations = cx.facts.sql.is_none().then(|| directories_with_data(files));
+    let is_servers = |path: &str| locations.as_ref().is_none_or(|locations| below_one_of(locations, Path::new(path)));
     let open = files.directories.iter().filter(|directory| is_open(directory) && is_servers(&directory.path));
     open.for_each(|directory| verdict.push(open_directory(directory)));
     let open = files.files.iter().filter(|file| holds_data(file) && file.mode & 0o006 != 0);
@@ -66,17 +66,17 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     if files.data_seen() {
         let data = files.files.iter().filter(|file| holds_data(file)).count();
-        let words = format!("none of {data} files with data can be read by every user of the host");
+        let message = format!("none of {data} files with data can be read by every user of the host");
         let roots = files.roots.iter().map(|root| observed(&root.path, "modes of all files and directories below"));
-        verdict.pass_if_clean(roots.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence));
+        verdict.pass_if_clean(roots.fold(Ruling::pass("server", Grade::Bytes, message), Ruling::evidence));
     }
     Ok(verdict)
 }
 
 /// Directories that belong to the server; `/tmp`, `/var/log` and the operator's own are accessible on purpose.
 fn is_open(directory: &DirectoryFact) -> bool {
-    let own = !matches!(directory.role, Role::Temporary | Role::Log | Role::Backup | Role::Key);
-    own && directory.mode & 0o006 != 0
+    let current = !matches!(directory.role, Role::Temporary | Role::Log | Role::Backup | Role::Key);
+    current && directory.mode & 0o006 != 0
 }
 
 /// Directories with files of a server. Without a server to ask, one that a link leads to may belong to anybody.
@@ -85,8 +85,8 @@ fn directories_with_data(files: &FileFacts) -> BTreeSet<&Path> {
     of_server.filter_map(|file| Path::new(&file.path).parent()).collect()
 }
 
-fn below_one_of(places: &BTreeSet<&Path>, path: &Path) -> bool {
-    path.ancestors().any(|above| places.contains(above))
+fn below_one_of(locations: &BTreeSet<&Path>, path: &Path) -> bool {
+    path.ancestors().any(|above| locations.contains(above))
 }
 
 /// Files that may contain rows. Links always have the mode 0777 on Linux, which permits nothing.
@@ -111,8 +111,8 @@ fn open_directory(directory: &DirectoryFact) -> Ruling {
     let can = if writable { "change" } else { "list" };
     let severity = if writable { Severity::High } else { Severity::Medium };
     let path = directory.path.trim_end_matches('/');
-    let words = format!("every user of the host can {can} {path} (mode {:04o})", directory.mode & 0o7777);
-    Ruling::fail(path, Grade::Bytes, words)
+    let message = format!("every user of the host can {can} {path} (mode {:04o})", directory.mode & 0o7777);
+    Ruling::fail(path, Grade::Bytes, message)
         .severity(severity)
         .evidence(observed(
             path,
@@ -123,8 +123,8 @@ fn open_directory(directory: &DirectoryFact) -> Ruling {
 
 fn open_file(files: &FileFacts, file: &FileFact) -> Ruling {
     let can = if file.mode & 0o002 != 0 { "write" } else { "read" };
-    let words = format!("every user of the host can {can} {} (mode {:04o})", file.path, file.mode & 0o7777);
-    let ruling = Ruling::fail(&file.name, Grade::Bytes, words)
+    let message = format!("every user of the host can {can} {} (mode {:04o})", file.path, file.mode & 0o7777);
+    let ruling = Ruling::fail(&file.name, Grade::Bytes, message)
         .evidence(observed(&file.path, format!("mode {:04o}, uid {}, gid {}", file.mode & 0o7777, file.uid, file.gid)))
         .fix(Remedy::command(format!("chmod o-rwx {}", word(&file.path))));
     match closed_above(files, file) {
@@ -148,9 +148,10 @@ fn many_more(files: &FileFacts, more: &[&FileFact]) -> Ruling {
     let paths: Vec<String> = named.iter().map(|file| word(&file.path)).collect();
     let close = Remedy::command(format!("chmod o-rwx {}", paths.join(" ")));
     let fix = if rest.is_empty() { close } else { close.and(format!("then audit again for {} more", rest.len())) };
-    let words = format!("{count} more files are open to every user of the host");
+    let message = format!("{count} more files are open to every user of the host");
     let seen = named.iter().take(3).map(|file| observed(&file.path, format!("mode {:04o}", file.mode & 0o7777)));
-    let ruling = seen.fold(Ruling::fail(format!("{count} more files"), Grade::Bytes, words), Ruling::evidence).fix(fix);
+    let ruling =
+        seen.fold(Ruling::fail(format!("{count} more files"), Grade::Bytes, message), Ruling::evidence).fix(fix);
     let closed = more.iter().all(|file| closed_above(files, file).is_some());
     if closed { ruling.severity(Severity::Low) } else { ruling }
 }
@@ -167,8 +168,8 @@ fn foreign_files<'f>(facts: &Facts, files: &'f FileFacts) -> Vec<(&'f FileFact, 
 }
 
 fn foreign(file: &FileFact, owner: u32) -> Ruling {
-    let words = format!("{} belongs to uid {}, not to the server's user (uid {owner})", file.path, file.uid);
-    Ruling::fail(&file.name, Grade::Bytes, words)
+    let message = format!("{} belongs to uid {}, not to the server's user (uid {owner})", file.path, file.uid);
+    Ruling::fail(&file.name, Grade::Bytes, message)
         .severity(Severity::Medium)
         .evidence(observed(&file.path, format!("mode {:04o}, uid {}", file.mode & 0o7777, file.uid)))
         .fix(Remedy::command(format!("chown {owner} {}", word(&file.path))))
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn links_have_no_mode_of_their_own() {
+    fn modes_of_links_are_ignored() {
         let link = Content::Link { target: "/elsewhere/t.ibd".to_owned() };
         let made = Made::nothing().file("demo/t.ibd", link).last_file(|file| file.mode = 0o777);
         assert_eq!(made.file("demo/u.ibd", tablespace("plain", 0, 4)).statuses(&CHECK), [Pass]);

@@ -54,13 +54,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         .flat_map(|kind| cx.artefacts.of_kind(*kind))
         .filter(|artefact| artefact.disk_encryption().is_some() && !artefact.is_public())
         .collect();
-    let told: Vec<_> = relevant.iter().filter_map(|artefact| Some((*artefact, artefact.state()?))).collect();
-    if told.is_empty() {
+    let reported: Vec<_> = relevant.iter().filter_map(|artefact| Some((*artefact, artefact.state()?))).collect();
+    if reported.is_empty() {
         cx.facts.files()?;
         return Ok(Verdict::new());
     }
-    let grade = told.iter().map(|(_, (_, grade))| *grade).min().unwrap_or(Grade::Declared);
-    let clear: Vec<&Artefact<'_>> = told
+    let grade = reported.iter().map(|(_, (_, grade))| *grade).min().unwrap_or(Grade::Declared);
+    let clear: Vec<&Artefact<'_>> = reported
         .iter()
         .filter(|(_, (state, _))| matches!(state, State::Clear | State::Partly))
         .map(|(artefact, _)| *artefact)

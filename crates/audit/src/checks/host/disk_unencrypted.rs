@@ -51,17 +51,17 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         }
     }
     if !paths.is_empty() {
-        let words = format!("all {} paths lie on encrypted disks or in memory", paths.len());
+        let text = format!("all {} paths lie on encrypted disks or in memory", paths.len());
         let evidence = host.paths.iter().map(|path| observed(&path.path, layer(path)));
-        verdict.pass_if_clean(evidence.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence));
+        verdict.pass_if_clean(evidence.fold(Ruling::pass("server", Grade::Bytes, text), Ruling::evidence));
     }
     Ok(verdict)
 }
 
 /// `data directory (datadir)` for each use of a path.
 fn uses_of(uses: &[&PathOnDisk]) -> String {
-    let words: Vec<String> = uses.iter().map(|path| format!("{} ({})", path.role.as_str(), path.via)).collect();
-    words.join(", ")
+    let text: Vec<String> = uses.iter().map(|path| format!("{} ({})", path.role.as_str(), path.via)).collect();
+    text.join(", ")
 }
 
 fn layer(path: &PathOnDisk) -> String {
@@ -75,9 +75,9 @@ fn layer(path: &PathOnDisk) -> String {
 }
 
 fn failure(path: &str, uses: &[&PathOnDisk]) -> Ruling {
-    let words = format!("{path}, {}, lies on a disk without encryption", uses_of(uses));
+    let text = format!("{path}, {}, lies on a disk without encryption", uses_of(uses));
     let evidence = uses.first().map(|first| observed(path, layer(first)));
-    evidence.into_iter().fold(Ruling::fail(path, Grade::Bytes, words), Ruling::evidence)
+    evidence.into_iter().fold(Ruling::fail(path, Grade::Bytes, text), Ruling::evidence)
 }
 
 fn unknown(path: &str, uses: &[&PathOnDisk], why: &str) -> Ruling {

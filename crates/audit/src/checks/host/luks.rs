@@ -34,7 +34,7 @@ impl Kind {
         if damage { Self::Damaged } else { Self::Weak }
     }
 
-    const fn words(self) -> &'static str {
+    const fn label(self) -> &'static str {
         match self {
             Self::Weak => "has weak parameters",
             Self::Damaged => "is damaged or unfinished",
@@ -63,9 +63,9 @@ pub(super) fn judge(cx: &Context<'_>, kind: Kind) -> Seen<Verdict> {
             None => {}
         }
     }
-    let words = format!("none of {} LUKS volumes below the server {}", disks.len(), kind.words());
+    let label = format!("none of {} LUKS volumes below the server {}", disks.len(), kind.label());
     let evidence = disks.iter().map(|disk| observed(&disk.device, "header read"));
-    verdict.pass_if_clean(evidence.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence));
+    verdict.pass_if_clean(evidence.fold(Ruling::pass("server", Grade::Bytes, label), Ruling::evidence));
     Ok(verdict)
 }
 
@@ -83,9 +83,9 @@ fn counts(finding: &LuksFinding, kind: Kind) -> bool {
 
 fn failure(disk: &LuksDisk, found: &[&LuksFinding], kind: Kind) -> Ruling {
     let codes: Vec<&str> = found.iter().map(|finding| finding.code.as_str()).collect();
-    let words = format!("LUKS volume {} on {} {}: {}", disk.name, disk.device, kind.words(), codes.join(", "));
+    let label = format!("LUKS volume {} on {} {}: {}", disk.name, disk.device, kind.label(), codes.join(", "));
     let evidence = found.iter().map(|f| observed(&disk.device, format!("{} ({}): {}", f.code, f.severity, f.detail)));
-    evidence.fold(Ruling::fail(&disk.name, Grade::Bytes, words), Ruling::evidence)
+    evidence.fold(Ruling::fail(&disk.name, Grade::Bytes, label), Ruling::evidence)
 }
 
 fn unseen(disk: &LuksDisk, why: &str) -> Unseen {

@@ -42,9 +42,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             _ => {}
         }
     }
-    let words = format!("none of {} disks in /etc/crypttab has a key file on a plain disk", entries.len());
+    let message = format!("none of {} disks in /etc/crypttab has a key file on a plain disk", entries.len());
     verdict.pass_if_clean(
-        Ruling::pass("server", Grade::Bytes, words).evidence(observed("/etc/crypttab", "no key file on a plain disk")),
+        Ruling::pass("server", Grade::Bytes, message)
+            .evidence(observed("/etc/crypttab", "no key file on a plain disk")),
     );
     Ok(verdict)
 }

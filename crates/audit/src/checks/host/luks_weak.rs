@@ -78,9 +78,8 @@ mod tests {
     fn an_unread_header_is_unknown_and_no_volume_not_applicable() {
         assert_eq!(both(&|| on(disk(Vec::new(), Some("/dev/sda: Permission denied")))), (vec![Unknown], vec![Unknown]));
         assert_eq!(both(&|| mysql().host(|host: &mut HostFacts| host.luks = None)), (vec![Unknown], vec![Unknown]));
-        let elsewhere =
-            || mysql().host(|host| host.luks = Some(vec![disk(vec![found("cipher-ecb", "critical")], None)]));
-        assert_eq!(both(&elsewhere), (vec![NotApplicable], vec![NotApplicable]));
+        let remote = || mysql().host(|host| host.luks = Some(vec![disk(vec![found("cipher-ecb", "critical")], None)]));
+        assert_eq!(both(&remote), (vec![NotApplicable], vec![NotApplicable]));
     }
 
     #[test]

@@ -49,13 +49,13 @@ fn ruling(process: &Process, others: Option<&[String]>) -> Ruling {
     let (family, strange): (Vec<&str>, Vec<&str>) =
         others.iter().map(String::as_str).partition(|name| FAMILY.iter().any(|known| name.starts_with(known)));
     if !strange.is_empty() {
-        let words = format!("other programs run as the server's user: {}", strange.join(", "));
+        let text = format!("other programs run as the server's user: {}", strange.join(", "));
         let fix = format!("give {} another user than the server's (uid {})", strange.join(", "), process.uid);
-        return Ruling::fail("server", Grade::Bytes, words).severity(Severity::Medium).fix(fix);
+        return Ruling::fail("server", Grade::Bytes, text).severity(Severity::Medium).fix(fix);
     }
     let shared = if family.is_empty() { String::new() } else { format!(", shared with {}", family.join(", ")) };
-    let words = format!("the server runs as uid {}, not as root{shared}", process.uid);
-    Ruling::pass("server", Grade::Bytes, words)
+    let text = format!("the server runs as uid {}, not as root{shared}", process.uid);
+    Ruling::pass("server", Grade::Bytes, text)
 }
 
 fn status(process: &Process) -> crate::finding::Evidence {

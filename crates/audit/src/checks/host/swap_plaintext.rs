@@ -42,9 +42,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::one(pass(host)));
     }
     if let Some(kib) = locked(cx.facts, host) {
-        let words = format!("swap is in clear, and the server has locked {kib} KiB of its memory");
+        let message = format!("swap is in clear, and the server has locked {kib} KiB of its memory");
         return Ok(Verdict::one(
-            Ruling::pass("server", Grade::Bytes, words)
+            Ruling::pass("server", Grade::Bytes, message)
                 .evidence(observed("/proc/PID/status", format!("VmLck: {kib} kB"))),
         ));
     }
@@ -54,13 +54,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 fn pass(host: &HostFacts) -> Ruling {
-    let words = if host.swaps.is_empty() { "there is no swap" } else { "swap is encrypted or in memory" };
+    let message = if host.swaps.is_empty() { "there is no swap" } else { "swap is encrypted or in memory" };
     let listed = if host.swaps.is_empty() {
         "empty".to_owned()
     } else {
         host.swaps.iter().map(|swap| format!("{}: {:?}", swap.name, swap.layer)).collect::<Vec<_>>().join("; ")
     };
-    Ruling::pass("server", Grade::Bytes, words).evidence(observed("/proc/swaps", listed))
+    Ruling::pass("server", Grade::Bytes, message).evidence(observed("/proc/swaps", listed))
 }
 
 /// The locked memory, if the server locks all of its memory and the kernel confirms it.
@@ -90,11 +90,11 @@ fn exposed(host: &HostFacts, swap: &Swap) -> Ruling {
         return Ruling::unseen(&swap.name, unseen).evidence(observed("/proc/swaps", &swap.name));
     }
     let swapped = host.process.as_ref().and_then(|process| process.swapped_kib).unwrap_or(0);
-    let words = format!(
+    let message = format!(
         "swap {} is in clear, and the server's memory is not locked; {swapped} KiB of it are swapped out",
         swap.name
     );
-    Ruling::fail(&swap.name, Grade::Bytes, words)
+    Ruling::fail(&swap.name, Grade::Bytes, message)
         .evidence(observed("/proc/swaps", format!("{} on a plain disk", swap.name)))
 }
 

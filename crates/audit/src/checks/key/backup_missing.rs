@@ -97,7 +97,7 @@ fn not_enough(proof: &Proof) -> Ruling {
     let locked: Vec<&Unsound> = proof.unsound.iter().filter(|file| file.locked).collect();
     let mut by_key: BTreeMap<String, Vec<&Unsound>> = BTreeMap::new();
     for file in &locked {
-        by_key.entry(file.key_words()).or_default().push(file);
+        by_key.entry(file.key_text()).or_default().push(file);
     }
     let keys: Vec<String> = by_key.iter().take(MAX_NAMES).map(|(key, files)| missing(key, files)).collect();
     let more = by_key.len().saturating_sub(keys.len());
@@ -272,8 +272,8 @@ mod tests {
         let found = Made::nothing().file("component_keyring_file", json(&[1])).judge(&CHECK);
         assert_eq!(found[0].status, Unknown);
         let remedy = found[0].remediation.as_ref().unwrap();
-        for way in ["[[waiver]]", "sealant verify DIR --keyring COPY", "--keyring-copy", "--key-file-copy"] {
-            assert!(remedy.contains(way), "{remedy}");
+        for variant in ["[[waiver]]", "sealant verify DIR --keyring COPY", "--keyring-copy", "--key-file-copy"] {
+            assert!(remedy.contains(variant), "{remedy}");
         }
         let made = with_plugins(mariadb(), &[["aws_key_management", "ENCRYPTION"]]);
         assert_eq!(made.statuses(&CHECK), [Unknown]);

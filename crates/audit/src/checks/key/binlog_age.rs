@@ -83,10 +83,10 @@ fn in_keyring(cx: &Context<'_>) -> Option<(u32, Evidence)> {
         _ => None,
     });
     let newest = numbers.max()?;
-    let words = format!("newest MySQLReplicationKey_… is {newest}");
+    let message = format!("newest MySQLReplicationKey_… is {newest}");
     let evidence = match super::live_stores(cx).find(|(_, store)| !store.replication_keys.is_empty()) {
-        Some((file, _)) => Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning: words },
-        None => cx.facts.sql.as_ref().map(|sql| sql.evidence("keyring_keys", words))?,
+        Some((file, _)) => Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning: message },
+        None => cx.facts.sql.as_ref().map(|sql| sql.evidence("keyring_keys", message))?,
     };
     Some((newest, evidence))
 }

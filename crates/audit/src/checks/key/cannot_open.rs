@@ -71,9 +71,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 /// The result of `--deep` with the server's own keys: none if a KMS or Vault has the keys, or none were found.
 fn proof<'a>(cx: &'a Context<'_>) -> Option<&'a Proof> {
-    let elsewhere = |sql| keyring(sql).is_ok_and(|keyring| keyring.is_some_and(|keyring| !keyring.is_local_file()));
+    let remote = |sql| keyring(sql).is_ok_and(|keyring| keyring.is_some_and(|keyring| !keyring.is_local_file()));
     let proof = cx.facts.files.as_ref()?.proof.as_ref()?;
-    (proof.usable().next().is_some() && !cx.facts.sql.as_ref().is_some_and(elsewhere)).then_some(proof)
+    (proof.usable().next().is_some() && !cx.facts.sql.as_ref().is_some_and(remote)).then_some(proof)
 }
 
 /// Maximum number of files reported individually.
@@ -93,9 +93,9 @@ fn by_proof(cx: &Context<'_>, proof: &Proof) -> Seen<Verdict> {
     if verdict.is_empty() && opened == 0 {
         return if is_mariadb(cx) { mariadb(cx) } else { nothing_wrapped(cx) };
     }
-    let words = format!("{} opens each of {opened} encrypted files, every page of them", proof.store_names());
+    let description = format!("{} opens each of {opened} encrypted files, every page of them", proof.store_names());
     let stores = live_stores(cx).map(|(file, store)| store_evidence(file, store));
-    verdict.pass_if_clean(stores.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence));
+    verdict.pass_if_clean(stores.fold(Ruling::pass("server", Grade::Bytes, description), Ruling::evidence));
     Ok(verdict)
 }
 
@@ -103,12 +103,12 @@ fn by_proof(cx: &Context<'_>, proof: &Proof) -> Seen<Verdict> {
 fn refused(proof: &Proof, verdict: &mut Verdict) {
     let all = proof.locked.saturating_add(proof.count(Proven::BadKeyInfo));
     let listed = proof.unsound.iter().filter(|file| file.locked || file.verdict == Proven::BadKeyInfo).take(MAX_LISTED);
-    let mut told = 0_u64;
+    let mut reported = 0_u64;
     for file in listed {
         verdict.push(refusal(proof, file));
-        told = told.saturating_add(1);
+        reported = reported.saturating_add(1);
     }
-    let left = all.saturating_sub(told);
+    let left = all.saturating_sub(reported);
     if left > 0 {
         let stores = proof.store_names();
         let message = format!("{left} more files are not opened by {stores}");
@@ -120,7 +120,7 @@ fn refused(proof: &Proof, verdict: &mut Verdict) {
 
 /// A file that no known key opens.
 fn refusal(proof: &Proof, file: &Unsound) -> Ruling {
-    let (key, stores) = (file.key_words(), proof.store_names());
+    let (key, stores) = (file.key_text(), proof.store_names());
     let (message, fix) = match file.verdict {
         Proven::BadKeyInfo => (
             format!("the information about the key of {} is damaged: no key can open it", file.name),
@@ -291,8 +291,8 @@ impl Counts {
         if self.blind > 0 {
             verdict.unseen("tablespaces", no_keys(cx, self.blind));
         }
-        let words = format!("the key file opens each of {} tablespaces and logs", self.proven);
-        let pass = Ruling::pass("server", Grade::Bytes, words);
+        let description = format!("the key file opens each of {} tablespaces and logs", self.proven);
+        let pass = Ruling::pass("server", Grade::Bytes, description);
         let stores = live_stores(cx).map(|(file, store)| store_evidence(file, store));
         verdict.pass_if_clean(stores.fold(pass, Ruling::evidence));
         Ok(verdict)
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_of_percona_5_7_needs_a_key_of_its_own_name() {
+    fn a_log_of_percona_5_7_needs_the_key_it_names() {
         let encryption = BinlogEncryption::Percona { scheme: 1, key_version: innodb::KeyVersion(0) };
         let log = innodb::binlog::BinlogHead { encryption, server_version: None, created: None, file_bytes: 9 };
         let made = || mysql().file("binlog.000001", Content::BinaryLog { log: log.clone(), events: None });
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_decides_and_a_name_alone_is_unknown() {
+    fn decryption_decides_and_a_name_alone_is_unknown() {
         assert_eq!(proven(Some(true)).statuses(&CHECK), [Pass]);
         assert_eq!(proven(Some(false)).statuses(&CHECK), [Fail]);
         assert_eq!(proven(None).statuses(&CHECK), [Unknown]);

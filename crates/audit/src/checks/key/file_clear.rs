@@ -3,7 +3,7 @@
 use keyring::StoreSummary;
 
 use super::{
-    can_encrypt, is_filled, is_mariadb, key_path, keyring, kind_words, live_stores, path_evidence, store_evidence,
+    can_encrypt, is_filled, is_mariadb, key_path, keyring, kind_text, live_stores, path_evidence, store_evidence,
 };
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
@@ -45,15 +45,15 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 fn by_bytes(cx: &Context<'_>, file: &FileFact, store: &StoreSummary) -> Ruling {
-    let words = kind_words(store.kind);
+    let message = kind_text(store.kind);
     if store.readable_without_password && is_filled(store) {
         let damaged = if store.damage.is_empty() { "" } else { "damaged " };
-        Ruling::fail(&file.path, Grade::Bytes, format!("{} is a {damaged}{words}", file.path))
+        Ruling::fail(&file.path, Grade::Bytes, format!("{} is a {damaged}{message}", file.path))
             .fix(fix(is_mariadb(cx), &file.path))
     } else if store.readable_without_password {
         Ruling::pass(&file.path, Grade::Bytes, format!("{} holds no key", file.path))
     } else {
-        Ruling::pass(&file.path, Grade::Bytes, format!("{} is a {words}", file.path))
+        Ruling::pass(&file.path, Grade::Bytes, format!("{} is a {message}", file.path))
     }
     .evidence(store_evidence(file, store))
 }
@@ -134,9 +134,9 @@ mod tests {
 
     #[test]
     fn a_password_protected_key_file_passes_where_keys_belong() {
-        let salted =
+        let encrypted =
             Content::KeyStore { summary: inspect(b"Salted__\0\x01\x02\x03\x04\x05\x06\x07abcdefgh01234567").unwrap() };
-        let mut made = mariadb().file("keys.enc", salted);
+        let mut made = mariadb().file("keys.enc", encrypted);
         made.0.files.as_mut().unwrap().files[0].role = Role::Key;
         assert_eq!(made.statuses(&CHECK), [Pass]);
     }

@@ -69,8 +69,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if verdict.is_empty() && sound.is_empty() {
         return no_file(cx);
     }
-    let words = format!("{} key files and their configuration are the server's alone", sound.len());
-    verdict.pass_if_clean(sound.into_iter().fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence));
+    let message = format!("{} key files and their configuration are the server's alone", sound.len());
+    verdict.pass_if_clean(sound.into_iter().fold(Ruling::pass("server", Grade::Bytes, message), Ruling::evidence));
     Ok(verdict)
 }
 
@@ -112,8 +112,8 @@ fn no_file(cx: &Context<'_>) -> Seen<Verdict> {
 fn rule(cx: &Context<'_>, file: &Access<'_>) -> Option<Ruling> {
     let faults = faults(cx, file);
     let worst = faults.iter().map(|(_, severity)| *severity).max()?;
-    let words: Vec<&str> = faults.iter().map(|(word, _)| *word).collect();
-    let ruling = Ruling::fail(file.path, Grade::Bytes, format!("{} {}", file.path, words.join(", ")));
+    let message: Vec<&str> = faults.iter().map(|(word, _)| *word).collect();
+    let ruling = Ruling::fail(file.path, Grade::Bytes, format!("{} {}", file.path, message.join(", ")));
     Some(ruling.severity(worst).fix(Remedy::command(file.fix(cx))).evidence(file.evidence()))
 }
 
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_strangers_and_open_directories_fail() {
+    fn access_lists_other_owners_and_open_directories_fail() {
         assert_eq!(with(FileMode { acl: true, ..key_file(0o600, 999) }).statuses(&CHECK), [Fail]);
         assert_eq!(with(FileMode { directory_mode: Some(0o777), ..key_file(0o600, 999) }).statuses(&CHECK), [Fail]);
         assert_eq!(with(FileMode { directory_mode: Some(0o1777), ..key_file(0o600, 999) }).statuses(&CHECK), [Pass]);

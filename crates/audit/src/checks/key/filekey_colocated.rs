@@ -94,8 +94,8 @@ fn beside(cx: &Context<'_>, sql: &SqlFacts, password_path: &str) -> Seen<Ruling>
         return Ok(Ruling::fail(password_path, Grade::Declared, message).evidence(evidence));
     }
     let host = cx.facts.host()?;
-    let place = |path: &str| host.paths.iter().find(|place| place.path == path);
-    match (place(&key), place(password_path)) {
+    let location = |path: &str| host.paths.iter().find(|location| location.path == path);
+    match (location(&key), location(password_path)) {
         (Some(a), Some(b)) if together(a, b) => {
             let message = format!("{password_path} lies on the same disk as {key} ({})", a.device);
             Ok(Ruling::fail(password_path, Grade::Bytes, message).evidence(evidence))
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_is_unknown_from_afar() {
+    fn a_remote_directory_is_unknown() {
         assert_eq!(with("FILE:/root/password").statuses(&CHECK), [Unknown]);
         assert_eq!(with("").statuses(&CHECK), [NotApplicable]);
         assert_eq!(mysql().statuses(&CHECK), [NotApplicable]);

@@ -29,10 +29,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if spaces.is_empty() {
         return nothing_wrapped(cx);
     }
-    let (own, evidence) = own_uuid(cx)?;
+    let (current, evidence) = uuid_of_server(cx)?;
     let mut verdict = Verdict::new();
     for space in &spaces {
-        let Some(uuid) = space.uuid.filter(|uuid| !uuid.eq_ignore_ascii_case(&own)) else { continue };
+        let Some(uuid) = space.uuid.filter(|uuid| !uuid.eq_ignore_ascii_case(&current)) else { continue };
         let message = format!("{} is wrapped by a key of server {uuid}", space.name);
         verdict.push(
             Ruling::fail(space.name, Grade::Bytes, message)
@@ -41,12 +41,12 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
                 .fix(Remedy::statement("ALTER INSTANCE ROTATE INNODB MASTER KEY").note("on this server")),
         );
     }
-    let words = format!("{} tablespaces and logs are wrapped by this server's own keys", spaces.len());
-    verdict.pass_if_clean(Ruling::pass("server", Grade::Bytes, words).evidence(evidence));
+    let text = format!("{} tablespaces and logs are wrapped by this server's own keys", spaces.len());
+    verdict.pass_if_clean(Ruling::pass("server", Grade::Bytes, text).evidence(evidence));
     Ok(verdict)
 }
 
-fn own_uuid(cx: &Context<'_>) -> Seen<(String, Evidence)> {
+fn uuid_of_server(cx: &Context<'_>) -> Seen<(String, Evidence)> {
     if let Some(uuid) = cx.facts.sql.as_ref().and_then(|sql| sql.identity.server_uuid.clone()) {
         let evidence = Evidence::Query { sql: "SELECT @@server_uuid".to_owned(), answer: uuid.clone() };
         return Ok((uuid, evidence));
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn offline_auto_cnf_tells_the_own_uuid() {
+    fn auto_cnf_gives_the_uuid_offline() {
         let mut made = Made::nothing().file("demo/a.ibd", space(1, OTHER));
         assert_eq!(made.statuses(&CHECK), [Unknown]);
         made.0.files.as_mut().unwrap().server_uuid = Some(UUID.to_owned());

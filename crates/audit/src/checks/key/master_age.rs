@@ -47,8 +47,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if let Some((log, rotation)) = newest_rotation(cx) {
         let age = days(i64::from(rotation.timestamp));
         if age <= limit {
-            let words = format!("the master key was rotated {age} days ago");
-            return Ok(Verdict::one(Ruling::pass("master key", Grade::Bytes, words).evidence(rotated(log, rotation))));
+            let text = format!("the master key was rotated {age} days ago");
+            return Ok(Verdict::one(Ruling::pass("master key", Grade::Bytes, text).evidence(rotated(log, rotation))));
         }
     }
     // `sealant rotate` keeps the statement out of the binary log, because replicas have their own keys.
@@ -58,22 +58,22 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if let Some((log, rotation)) = newest_rotation(cx) {
         let age = days(i64::from(rotation.timestamp));
         if gapless(cx) {
-            let words = format!("the master key was last rotated {age} days ago, the policy allows {limit}");
-            return Ok(Verdict::one(too_old(words).evidence(rotated(log, rotation))));
+            let text = format!("the master key was last rotated {age} days ago, the policy allows {limit}");
+            return Ok(Verdict::one(too_old(text).evidence(rotated(log, rotation))));
         }
     }
     if let Some((file, age)) = oldest_write(cx).map(|file| (file, days(file.modified))).filter(|(_, age)| *age > limit)
     {
-        let words = format!(
+        let text = format!(
             "{} was last written {age} days ago, so the master key is no younger; the policy allows {limit}",
             file.name
         );
         let seen =
             Evidence::Host { source: file.path.clone(), observation: format!("last change {}", moment(file.modified)) };
-        return Ok(Verdict::one(too_old(words).evidence(seen)));
+        return Ok(Verdict::one(too_old(text).evidence(seen)));
     }
     if let Some(since) = first_event(cx).filter(|since| gapless(cx) && days(i64::from(*since)) > limit) {
-        let words = format!(
+        let text = format!(
             "no rotation in the binary logs since {}, the policy allows {limit} days",
             moment(i64::from(since))
         );
@@ -83,7 +83,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             hex: String::new(),
             meaning: format!("{} binary logs read to their end, no rotation in them", logs(cx).count()),
         });
-        let ruling = too_old(words);
+        let ruling = too_old(text);
         return Ok(Verdict::one(seen.into_iter().fold(ruling, Ruling::evidence)));
     }
     Err(Unseen {
@@ -106,18 +106,18 @@ fn by_register(cx: &Context<'_>, limit: i64, days: &dyn Fn(i64) -> i64) -> Optio
     let latest = known.keys().all(|number| *number <= newest);
     let in_place = known.get(&newest).is_none_or(|key| key.rotated.is_none());
     if let Some(at) = register.last_rotated.get("master_key").filter(|at| latest && in_place && age(**at) <= limit) {
-        let words = format!("the master key was rotated {} days ago, by the register {}", age(*at), register.path);
+        let text = format!("the master key was rotated {} days ago, by the register {}", age(*at), register.path);
         let seen = seen(format!("last rotation of the master key at {at:.0}"));
-        return Some(Ruling::pass("master key", Grade::Bytes, words).evidence(seen));
+        return Some(Ruling::pass("master key", Grade::Bytes, text).evidence(seen));
     }
     let first_seen = known.get(&newest)?.first_seen.filter(|at| age(*at) > limit)?;
-    let words = format!(
+    let text = format!(
         "the master key was there {} days ago, by the register {}; the policy allows {limit}",
         age(first_seen),
         register.path
     );
     let seen = seen(format!("key number {newest} was first seen at {first_seen:.0}"));
-    Some(too_old(words).evidence(seen))
+    Some(too_old(text).evidence(seen))
 }
 
 /// Why the register has no date.
@@ -149,8 +149,8 @@ fn server_keys<'a>(cx: &Context<'_>, register: &'a RegisterFacts) -> impl Iterat
     })
 }
 
-fn too_old(words: String) -> Ruling {
-    Ruling::fail("master key", Grade::Bytes, words).fix(Remedy::statement(CHECK.fix))
+fn too_old(text: String) -> Ruling {
+    Ruling::fail("master key", Grade::Bytes, text).fix(Remedy::statement(CHECK.fix))
 }
 
 fn not_concerned(cx: &Context<'_>) -> Seen<Option<Verdict>> {

@@ -167,10 +167,10 @@ fn path_evidence(sql: &SqlFacts, path: &str, source: &'static str) -> Evidence {
 fn live_stores<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact, &'a StoreSummary)> {
     let known = cx.facts.sql.as_ref().and_then(key_path).map(|(path, _)| path);
     stores(cx).filter(move |(file, summary)| {
-        let placed = file.role == Role::Key || known.as_deref() == Some(file.path.as_str());
+        let located = file.role == Role::Key || known.as_deref() == Some(file.path.as_str());
         file.role != Role::Backup
             && !file.base_name().ends_with(".backup")
-            && (placed || !matches!(summary.kind, StoreKind::OpensslSalted))
+            && (located || !matches!(summary.kind, StoreKind::OpensslSalted))
     })
 }
 
@@ -194,7 +194,7 @@ const fn holds_keys(summary: &StoreSummary) -> bool {
 }
 
 /// Description of a kind of key file.
-const fn kind_words(kind: StoreKind) -> &'static str {
+const fn kind_text(kind: StoreKind) -> &'static str {
     match kind {
         StoreKind::ComponentFile => "JSON keyring with clear keys",
         StoreKind::PluginFileV1 | StoreKind::PluginFileV2 => "keyring_file keyring, obfuscated with a public constant",
@@ -211,7 +211,7 @@ fn store_evidence(file: &FileFact, summary: &StoreSummary) -> Evidence {
         path: file.path.clone(),
         offset: 0,
         hex: String::new(),
-        meaning: format!("{}, {} keys", kind_words(summary.kind), summary.entries.len()),
+        meaning: format!("{}, {} keys", kind_text(summary.kind), summary.entries.len()),
     }
 }
 

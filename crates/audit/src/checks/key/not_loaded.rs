@@ -98,29 +98,29 @@ fn absence(sql: &SqlFacts) -> Evidence {
 
 /// What is requested, or encrypted already.
 fn wanted(cx: &Context<'_>, sql: &SqlFacts) -> (Vec<String>, Vec<Evidence>) {
-    let (mut words, mut evidence) = (Vec::new(), Vec::new());
+    let (mut description, mut evidence) = (Vec::new(), Vec::new());
     for name in REQUESTS {
         let value = sql.variable_or_none(name).unwrap_or("");
         let asks =
             is_on(value) || value.eq_ignore_ascii_case("FORCE") || value.eq_ignore_ascii_case("ONLINE_TO_KEYRING");
         if asks {
-            words.push(format!("{name} = {value}"));
+            description.push(format!("{name} = {value}"));
             evidence.push(sql.variable_evidence(name));
         }
     }
     let requested = sql.rows("encrypted_tables_requested").unwrap_or_default();
     let requested = requested.iter().filter(|row| asks_for_encryption(row.text("options"))).count();
     if requested > 0 {
-        words.push(format!("{requested} tables with the option"));
+        description.push(format!("{requested} tables with the option"));
         evidence.push(sql.evidence("encrypted_tables_requested", format!("{requested} tables")));
     }
     let encrypted = |state| matches!(state, State::Encrypted | State::Partly);
     let mut present = cx.artefacts.iter().filter(|a| a.bytes.is_some_and(encrypted));
     if let Some(first) = present.next() {
-        words.push(format!("{} encrypted files", present.count().saturating_add(1)));
+        description.push(format!("{} encrypted files", present.count().saturating_add(1)));
         evidence.extend(first.evidence(cx.facts));
     }
-    (words, evidence)
+    (description, evidence)
 }
 
 fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
@@ -138,14 +138,14 @@ fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
             .and(Remedy::option_file("mariadb", lines).then_restart())
             .note("better: hashicorp_key_management or aws_key_management; copy the key file to another machine");
     }
-    let words = if sql.mysql_since(8, 0, 24) {
+    let description = if sql.mysql_since(8, 0, 24) {
         "write {\"components\": \"file://component_keyring_file\"} (better: a KMS or Vault component) to mysqld.my beside \
          mysqld and the component's .cnf to plugin_dir, then restart"
     } else {
         "early-plugin-load = keyring_file.so (better: keyring_okv, keyring_vault) and keyring_file_data = FILE under [mysqld] \
          of the option file, then restart"
     };
-    words.into()
+    description.into()
 }
 
 #[cfg(test)]

@@ -135,7 +135,7 @@ mod tests {
     use crate::testing::{Made, mariadb, mysql};
 
     #[test]
-    fn a_retired_key_is_told_and_a_single_one_passes() {
+    fn a_retired_key_is_reported_and_a_single_one_passes() {
         let found = mysql().file("component_keyring_file", json(&[1, 2])).judge(&CHECK);
         assert_eq!((found.len(), found[0].status, found[0].severity), (1, Fail, Severity::Info));
         assert!(found[0].artefact.ends_with("-1"));

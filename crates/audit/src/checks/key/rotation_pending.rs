@@ -48,9 +48,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("no tablespace is encrypted with a key of MariaDB"));
     }
     let grade = if by_rows > 0 { Grade::Reported } else { Grade::Bytes };
-    let words = format!("{seen} tablespaces are each on one key version");
+    let description = format!("{seen} tablespaces are each on one key version");
     let evidence = match &cx.facts.sql {
-        Some(sql) if by_rows > 0 => vec![sql.evidence("tablespaces", &*words)],
+        Some(sql) if by_rows > 0 => vec![sql.evidence("tablespaces", &*description)],
         _ => cx
             .facts
             .files
@@ -61,7 +61,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             .flat_map(byte_evidence)
             .collect(),
     };
-    let pass = Ruling::pass("server", grade, words);
+    let pass = Ruling::pass("server", grade, description);
     verdict.pass_if_clean(evidence.into_iter().fold(pass, Ruling::evidence));
     Ok(verdict)
 }

@@ -39,7 +39,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     for path in key_paths(cx) {
         let judged = |file: &FileFact| file.path == path && data_directory(cx, followed(cx, &file.path)).is_some();
         if !live_stores(cx).any(|(file, _)| judged(file)) {
-            match by_place(cx, &path) {
+            match by_disk(cx, &path) {
                 Ok(ruling) => verdict.push(ruling),
                 Err(unseen) => verdict.unseen(&path, unseen),
             }
@@ -57,9 +57,9 @@ fn key_paths(cx: &Context<'_>) -> Vec<String> {
     };
     let keys = host.filter(is_key);
     let mut paths: Vec<String> = keys.map(|path| path.path.clone()).collect();
-    let told = cx.facts.sql.as_ref().and_then(key_path).map(|(path, _)| path);
-    if let Some(told) = told.filter(|_| paths.is_empty()) {
-        paths.push(told);
+    let reported = cx.facts.sql.as_ref().and_then(key_path).map(|(path, _)| path);
+    if let Some(reported) = reported.filter(|_| paths.is_empty()) {
+        paths.push(reported);
     }
     paths
 }
@@ -88,25 +88,28 @@ fn no_file(cx: &Context<'_>) -> Seen<Verdict> {
 
 /// The data directory that contains `path`, if any.
 fn data_directory<'a>(cx: &'a Context<'_>, path: &str) -> Option<&'a str> {
-    let told = cx.facts.sql.iter().map(|sql| sql.identity.datadir.as_str());
+    let reported = cx.facts.sql.iter().map(|sql| sql.identity.datadir.as_str());
     let roots = cx.facts.files.iter().flat_map(|files| &files.roots).filter(|root| root.role == Role::Data);
-    let mut directories = told.chain(roots.map(|root| root.path.as_str())).filter(|dir| !dir.is_empty());
+    let mut directories = reported.chain(roots.map(|root| root.path.as_str())).filter(|dir| !dir.is_empty());
     directories.find(|dir| Path::new(path).starts_with(dir))
 }
 
 /// A key file's path with links resolved, if the host facts have it: a link can lead out of the data directory.
 fn followed<'a>(cx: &'a Context<'_>, path: &'a str) -> &'a str {
-    let place = cx.facts.host.as_ref().and_then(|host| place(host, path, Role::Key));
-    place.filter(|place| place.path == path && !place.resolved.is_empty()).map_or(path, |place| &place.resolved)
+    let path_on_disk = cx.facts.host.as_ref().and_then(|host| path_on_disk(host, path, Role::Key));
+    path_on_disk
+        .filter(|path_on_disk| path_on_disk.path == path && !path_on_disk.resolved.is_empty())
+        .map_or(path, |path_on_disk| &path_on_disk.resolved)
 }
 
-fn by_place(cx: &Context<'_>, path: &str) -> Seen<Ruling> {
+fn by_disk(cx: &Context<'_>, path: &str) -> Seen<Ruling> {
     if let Some(directory) = data_directory(cx, followed(cx, path)) {
         let ruling = Ruling::fail(path, Grade::Reported, format!("{path} lies in the data directory {directory}"));
         return Ok(with_source(cx, path, ruling));
     }
     let host = cx.facts.host()?;
-    let (Some(key), Some(data)) = (place(host, path, Role::Key), host.paths.iter().find(|p| p.role == Role::Data))
+    let (Some(key), Some(data)) =
+        (path_on_disk(host, path, Role::Key), host.paths.iter().find(|p| p.role == Role::Data))
     else {
         return Err(Unseen {
             what: format!("device of {path}"),
@@ -114,22 +117,23 @@ fn by_place(cx: &Context<'_>, path: &str) -> Seen<Ruling> {
             remedy: "run on the server's host as root, or as the server's user".to_owned(),
         });
     };
-    let evidence = |place: &PathOnDisk| Evidence::Host {
-        source: place.path.clone(),
+    let evidence = |path_on_disk: &PathOnDisk| Evidence::Host {
+        source: path_on_disk.path.clone(),
         observation: format!(
             "{} on {}, device {} ({})",
-            place.fs_type,
-            place.mount_point,
-            place.device,
-            place.chain.join(" > ")
+            path_on_disk.fs_type,
+            path_on_disk.mount_point,
+            path_on_disk.device,
+            path_on_disk.chain.join(" > ")
         ),
     };
     Ok(compare(path, key, data)?.evidence(evidence(key)).evidence(evidence(data)))
 }
 
-fn place<'a>(host: &'a HostFacts, path: &str, role: Role) -> Option<&'a PathOnDisk> {
-    let same = |place: &PathOnDisk| Path::new(path).starts_with(&place.path) || place.resolved == path;
-    host.paths.iter().find(|place| place.role == role && same(place))
+fn path_on_disk<'a>(host: &'a HostFacts, path: &str, role: Role) -> Option<&'a PathOnDisk> {
+    let same =
+        |path_on_disk: &PathOnDisk| Path::new(path).starts_with(&path_on_disk.path) || path_on_disk.resolved == path;
+    host.paths.iter().find(|path_on_disk| path_on_disk.role == role && same(path_on_disk))
 }
 
 fn compare(path: &str, key: &PathOnDisk, data: &PathOnDisk) -> Seen<Ruling> {
@@ -161,7 +165,7 @@ fn compare(path: &str, key: &PathOnDisk, data: &PathOnDisk) -> Seen<Ruling> {
 
 fn with_source(cx: &Context<'_>, path: &str, ruling: Ruling) -> Ruling {
     match cx.facts.sql.as_ref().and_then(|sql| Some((sql, key_path(sql)?))) {
-        Some((sql, (told, source))) => ruling.evidence(path_evidence(sql, &told, source)),
+        Some((sql, (reported, source))) => ruling.evidence(path_evidence(sql, &reported, source)),
         None => ruling.evidence(Evidence::Host { source: path.to_owned(), observation: "key file".to_owned() }),
     }
 }
@@ -187,7 +191,7 @@ mod tests {
         }
     }
 
-    fn placed(key: PathOnDisk) -> Made {
+    fn located(key: PathOnDisk) -> Made {
         let data = on("/var/lib/mysql", Role::Data, "8:1", &["sda1", "sda"]);
         with_component(mysql(), "Active", "/keys/k").host(|host| host.paths = vec![data, key])
     }
@@ -201,12 +205,12 @@ mod tests {
 
     #[test]
     fn devices_decide_outside_of_it() {
-        assert_eq!(placed(on("/keys/k", Role::Key, "8:1", &["sda1", "sda"])).statuses(&CHECK), [Fail]);
-        assert_eq!(placed(on("/keys/k", Role::Key, "8:2", &["sda2", "sda"])).statuses(&CHECK), [Fail]);
-        assert_eq!(placed(on("/keys/k", Role::Key, "8:17", &["sdb1", "sdb"])).statuses(&CHECK), [Pass]);
-        assert_eq!(placed(on("/keys/k", Role::Key, "0:40", &[])).statuses(&CHECK), [Unknown]);
+        assert_eq!(located(on("/keys/k", Role::Key, "8:1", &["sda1", "sda"])).statuses(&CHECK), [Fail]);
+        assert_eq!(located(on("/keys/k", Role::Key, "8:2", &["sda2", "sda"])).statuses(&CHECK), [Fail]);
+        assert_eq!(located(on("/keys/k", Role::Key, "8:17", &["sdb1", "sdb"])).statuses(&CHECK), [Pass]);
+        assert_eq!(located(on("/keys/k", Role::Key, "0:40", &[])).statuses(&CHECK), [Unknown]);
         let memory = PathOnDisk { layer: DiskLayer::Memory, ..on("/keys/k", Role::Key, "0:40", &[]) };
-        assert_eq!(placed(memory).statuses(&CHECK), [Pass]);
+        assert_eq!(located(memory).statuses(&CHECK), [Pass]);
     }
 
     #[test]

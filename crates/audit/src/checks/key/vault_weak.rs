@@ -53,7 +53,7 @@ fn configurations<'a>(cx: &'a Context<'_>) -> impl Iterator<Item = (&'a FileFact
 }
 
 fn by_file(file: &FileFact, store: &StoreSummary) -> Ruling {
-    let mut faults: Vec<&str> = store.vault.iter().flat_map(|vault| &vault.issues).filter_map(words).collect();
+    let mut faults: Vec<&str> = store.vault.iter().flat_map(|vault| &vault.issues).filter_map(describe).collect();
     if file.mode & 0o077 != 0 && store.readable_without_password {
         faults.push("others than its owner may read the token");
     }
@@ -79,7 +79,7 @@ fn by_file(file: &FileFact, store: &StoreSummary) -> Ruling {
 }
 
 /// The plug-in needs a token in the file; the file's mode decides.
-const fn words(issue: &VaultIssue) -> Option<&'static str> {
+const fn describe(issue: &VaultIssue) -> Option<&'static str> {
     match issue {
         VaultIssue::PlainHttp => Some("keys and token cross the network in clear (no https)"),
         VaultIssue::NoCa => Some("no CA file: the Vault's identity is not checked against yours"),

@@ -57,9 +57,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         }
     }
     let keys: Vec<String> = newest.iter().map(|(uuid, id)| format!("{id} of {uuid}")).collect();
-    let words =
+    let text =
         format!("{} tablespaces and logs are wrapped by the newest key known: {}", spaces.len(), keys.join(", "));
-    let pass = Ruling::pass("server", Grade::Bytes, words);
+    let pass = Ruling::pass("server", Grade::Bytes, text);
     verdict.pass_if_clean(spaces.iter().take(3).map(Wrapped::evidence).fold(pass, Ruling::evidence));
     Ok(verdict)
 }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn temporary_tablespaces_are_not_wrapped_anew() {
+    fn temporary_tablespaces_are_not_rewrapped() {
         let Content::Tablespace { mut scan } = space(1, UUID) else { panic!("a tablespace") };
         scan.page0.kind = TablespaceKind::SessionTemporary;
         let temporary = Content::Tablespace { scan };

@@ -52,8 +52,8 @@ fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
             .fix(verified_tls(sql, channel))
     } else {
         // Source: sql/rpl_replica.cc, connect_to_master(): a CA alone means VERIFY_CA.
-        let words = format!("{name} checks the authority of {source}, not its name");
-        Ruling::fail(&name, Grade::Reported, words).severity(Severity::Low).fix(verified_tls(sql, channel))
+        let message = format!("{name} checks the authority of {source}, not its name");
+        Ruling::fail(&name, Grade::Reported, message).severity(Severity::Low).fix(verified_tls(sql, channel))
     };
     ruling.evidence(quote(sql, channel))
 }

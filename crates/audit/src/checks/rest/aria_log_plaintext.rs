@@ -1,6 +1,6 @@
 //! `rest-aria-log-plaintext`.
 
-use super::{OWN_SCHEMAS, Terms, all_seen, data_seen, judge_all};
+use super::{SYSTEM_SCHEMAS, Terms, all_seen, data_seen, judge_all};
 use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::{Seen, Unseen};
@@ -61,8 +61,9 @@ fn none_found(cx: &Context<'_>) -> Seen<Verdict> {
 
 /// Whether users have Aria tables, according to the files.
 fn has_files_of_users(cx: &Context<'_>) -> Option<bool> {
-    let own = |table: &Artefact<'_>| table.table().is_some_and(|(schema, _)| OWN_SCHEMAS.contains(&schema.as_str()));
-    all_seen(cx).then(|| cx.artefacts.of_kind(Kind::AriaTable).any(|table| !own(table)))
+    let current =
+        |table: &Artefact<'_>| table.table().is_some_and(|(schema, _)| SYSTEM_SCHEMAS.contains(&schema.as_str()));
+    all_seen(cx).then(|| cx.artefacts.of_kind(Kind::AriaTable).any(|table| !current(table)))
 }
 
 #[cfg(test)]

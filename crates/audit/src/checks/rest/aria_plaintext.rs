@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    OWN_SCHEMAS, Terms, all_seen, data_seen, hidden_tables, judge_all, sees_all_tables, unless_unwalked, unwalked,
+    SYSTEM_SCHEMAS, Terms, all_seen, data_seen, hidden_tables, judge_all, sees_all_tables, unless_unwalked, unwalked,
 };
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -72,10 +72,10 @@ fn unwritten(cx: &Context<'_>, sql: &SqlFacts) -> Vec<Ruling> {
     if sql.variable_on("aria_encrypt_tables") != Ok(false) {
         return Vec::new();
     }
-    let told =
+    let reported =
         |table: &&Artefact<'_>| matches!(table.state(), Some((State::Clear | State::Partly | State::Encrypted, _)));
     let seen: HashSet<(String, String)> =
-        cx.artefacts.of_kind(Kind::AriaTable).filter(told).filter_map(Artefact::table).collect();
+        cx.artefacts.of_kind(Kind::AriaTable).filter(reported).filter_map(Artefact::table).collect();
     let tables = users_tables(sql).unwrap_or_default();
     let unseen = tables.into_iter().filter(|table| !seen.contains(table));
     switched_off(sql, unseen.map(|(schema, table)| format!("{schema}.{table}")).collect())
@@ -85,7 +85,7 @@ fn unwritten(cx: &Context<'_>, sql: &SqlFacts) -> Vec<Ruling> {
 fn users_tables(sql: &SqlFacts) -> Seen<Vec<(String, String)>> {
     let rows = sql.rows("tables")?;
     let aria = rows.iter().filter(|row| row.text("engine").eq_ignore_ascii_case("Aria"));
-    let users = aria.filter(|row| !OWN_SCHEMAS.contains(&row.text("schema")));
+    let users = aria.filter(|row| !SYSTEM_SCHEMAS.contains(&row.text("schema")));
     Ok(users.map(|row| (row.text("schema").to_owned(), row.text("table").to_owned())).collect())
 }
 
@@ -93,10 +93,12 @@ fn by_list(sql: &SqlFacts) -> Seen<Vec<Ruling>> {
     let tables: Vec<String> =
         users_tables(sql)?.into_iter().map(|(schema, table)| format!("{schema}.{table}")).collect();
     if !sql.variable_on("aria_encrypt_tables")? {
-        let own_only = tables.is_empty();
-        let named = if own_only { vec!["aria_encrypt_tables".to_owned()] } else { tables };
+        let system_only = tables.is_empty();
+        let named = if system_only { vec!["aria_encrypt_tables".to_owned()] } else { tables };
         let rulings = switched_off(sql, named).into_iter();
-        return Ok(rulings.map(|ruling| if own_only { ruling.severity(Severity::Medium) } else { ruling }).collect());
+        return Ok(rulings
+            .map(|ruling| if system_only { ruling.severity(Severity::Medium) } else { ruling })
+            .collect());
     }
     if tables.is_empty() && !sees_all_tables(sql) {
         return Err(hidden_tables(sql));

@@ -34,8 +34,8 @@ pub(super) const SWITCHES: [&str; 2] = ["binlog_encryption", "encrypt_binlog"];
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix(cx, sql));
     let terms = Terms { noun: "binary logs", severity: &|_| None, fix: &|_| fix() };
-    let told = cx.artefacts.of_kind(Kind::BinaryLog).filter(|log| log.file.is_some() || log.reported.is_some());
-    let mut verdict = judge_all(cx, told, &terms);
+    let known = cx.artefacts.of_kind(Kind::BinaryLog).filter(|log| log.file.is_some() || log.reported.is_some());
+    let mut verdict = judge_all(cx, known, &terms);
     let Some(sql) = &cx.facts.sql else { return without_server(cx, verdict) };
     if !verdict.is_empty() {
         return Ok(verdict);

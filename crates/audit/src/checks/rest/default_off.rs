@@ -47,8 +47,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
                 .fix(fix(sql, name))
         }
         _ if sql.is_mariadb() => {
-            let words = format!("{name} is {value}, not FORCE: whoever writes ENCRYPTED=NO creates a clear table");
-            Ruling::fail(name, Grade::Declared, words).severity(Severity::Low).fix(fix(sql, name))
+            let message = format!("{name} is {value}, not FORCE: whoever writes ENCRYPTED=NO creates a clear table");
+            Ruling::fail(name, Grade::Declared, message).severity(Severity::Low).fix(fix(sql, name))
         }
         _ => Ruling::pass("server", Grade::Declared, format!("{name} is {value}")),
     };

@@ -129,19 +129,19 @@ fn copies<'c>(buffer: &Artefact<'_>, spaces: &HashMap<SpaceId, &'c Artefact<'c>>
 }
 
 fn failure(buffer: &Artefact<'_>, copies: &Copies<'_>) -> Ruling {
-    let mut words = Vec::new();
+    let mut text = Vec::new();
     if copies.encrypted > 0 {
         let names = listed(copies.names.iter().copied());
-        words.push(format!("{} clear pages with rows of encrypted tablespaces ({names})", copies.encrypted));
+        text.push(format!("{} clear pages with rows of encrypted tablespaces ({names})", copies.encrypted));
     }
     if copies.gone > 0 {
-        words.push(format!("{} clear pages with rows of tablespaces that exist no more", copies.gone));
+        text.push(format!("{} clear pages with rows of tablespaces that exist no more", copies.gone));
     }
     if copies.clear > 0 {
-        words.push(format!("{} of tablespaces that are clear themselves, which is no news", copies.clear));
+        text.push(format!("{} of tablespaces that are clear themselves, which is no news", copies.clear));
     }
-    let words = format!("{} holds {}", buffer.name, words.join(", "));
-    with_evidence(Ruling::fail(&buffer.name, Grade::Bytes, words), evidence(buffer))
+    let text = format!("{} holds {}", buffer.name, text.join(", "));
+    with_evidence(Ruling::fail(&buffer.name, Grade::Bytes, text), evidence(buffer))
 }
 
 fn pass(cx: &Context<'_>, seen: &Copies<'_>) -> Ruling {
@@ -151,9 +151,9 @@ fn pass(cx: &Context<'_>, seen: &Copies<'_>) -> Ruling {
         String::new()
     };
     let slots: u64 = buffers(cx).filter_map(|buffer| buffer.page_copies()).map(|copies| copies.slots).sum();
-    let words = format!("none of {slots} slots read holds a clear page with rows of an encrypted tablespace{news}");
+    let text = format!("none of {slots} slots read holds a clear page with rows of an encrypted tablespace{news}");
     let evidence = buffers(cx).next().map(evidence).unwrap_or_default();
-    with_evidence(Ruling::pass("server", Grade::Bytes, words), evidence)
+    with_evidence(Ruling::pass("server", Grade::Bytes, text), evidence)
 }
 
 fn evidence(buffer: &Artefact<'_>) -> Vec<Evidence> {

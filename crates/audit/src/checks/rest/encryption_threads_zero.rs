@@ -63,17 +63,17 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 fn no_threads(cx: &Context<'_>, sql: &SqlFacts, clear: &[&Artefact<'_>]) -> Ruling {
-    let words = match clear {
+    let text = match clear {
         [] => format!("{THREADS} is 0: tablespaces that are clear stay so"),
         clear => format!("{THREADS} is 0: {} tablespaces stay clear: {}", clear.len(), names(clear)),
     };
-    failure(cx, THREADS, words, clear).fix(set_variable(sql, THREADS, "4"))
+    failure(cx, THREADS, text, clear).fix(set_variable(sql, THREADS, "4"))
 }
 
-fn failure(cx: &Context<'_>, artefact: &str, words: String, clear: &[&Artefact<'_>]) -> Ruling {
+fn failure(cx: &Context<'_>, artefact: &str, text: String, clear: &[&Artefact<'_>]) -> Ruling {
     let grade = clear.iter().filter_map(|space| space.state()).map(|(_, grade)| grade).max().unwrap_or(Grade::Declared);
     let evidence = clear.iter().take(3).flat_map(|space| space.evidence(cx.facts)).collect();
-    with_evidence(Ruling::fail(artefact, grade, words), evidence)
+    with_evidence(Ruling::fail(artefact, grade, text), evidence)
 }
 
 fn clear_spaces<'c>(cx: &'c Context<'_>) -> Vec<&'c Artefact<'c>> {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    OWN_SCHEMAS, all_seen, cannot_encrypt_tables, covered_by_disk, hidden_tables, sees_all_tables, unread, unwalked,
+    SYSTEM_SCHEMAS, all_seen, cannot_encrypt_tables, covered_by_disk, hidden_tables, sees_all_tables, unread, unwalked,
     with_evidence,
 };
 use crate::artefact::{Artefact, Kind, State};
@@ -49,7 +49,8 @@ const OTHERS: [&str; 10] = [
 ];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    let files: Vec<&Artefact<'_>> = cx.artefacts.of_kind(Kind::PlainTable).filter(|file| !is_own(file)).collect();
+    let files: Vec<&Artefact<'_>> =
+        cx.artefacts.of_kind(Kind::PlainTable).filter(|file| !is_system_table(file)).collect();
     let mut verdict = Verdict::new();
     let (disk, open): (Vec<_>, Vec<_>) = files.iter().copied().partition(|file| file.disk_encryption().is_some());
     open.into_iter().filter(|file| file.bytes == Some(State::Clear)).for_each(|file| verdict.push(of_file(cx, file)));
@@ -61,8 +62,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         by_list(sql, &seen).into_iter().for_each(|ruling| verdict.push(ruling));
     }
     if !verdict.has_failed() {
-        let untold: Vec<&Artefact<'_>> = files.into_iter().filter(|file| file.state().is_none()).collect();
-        unread(&untold).into_iter().for_each(|ruling| verdict.push(ruling));
+        let unlisted: Vec<&Artefact<'_>> = files.into_iter().filter(|file| file.state().is_none()).collect();
+        unread(&unlisted).into_iter().for_each(|ruling| verdict.push(ruling));
     }
     finish(cx, verdict)
 }
@@ -95,8 +96,8 @@ fn finish(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
 }
 
 /// The server's own tables; log tables have their own check.
-fn is_own(file: &Artefact<'_>) -> bool {
-    file.table().is_some_and(|(schema, _)| OWN_SCHEMAS.contains(&schema.as_str()))
+fn is_system_table(file: &Artefact<'_>) -> bool {
+    file.table().is_some_and(|(schema, _)| SYSTEM_SCHEMAS.contains(&schema.as_str()))
 }
 
 fn of_file(cx: &Context<'_>, file: &Artefact<'_>) -> Ruling {
@@ -115,17 +116,17 @@ fn by_list(sql: &SqlFacts, seen: &HashSet<(String, String)>) -> Vec<Ruling> {
     let rows = sql.rows("tables").unwrap_or_default();
     let wanted = |row: &&Row<'_>| {
         let engine = row.text("engine");
-        let own = OWN_SCHEMAS.iter().any(|own| row.text("schema").eq_ignore_ascii_case(own));
+        let current = SYSTEM_SCHEMAS.iter().any(|current| row.text("schema").eq_ignore_ascii_case(current));
         let known = seen.contains(&(row.text("schema").to_owned(), row.text("table").to_owned()));
-        !own && !known && !engine.is_empty() && !OTHERS.iter().any(|other| engine.eq_ignore_ascii_case(other))
+        !current && !known && !engine.is_empty() && !OTHERS.iter().any(|other| engine.eq_ignore_ascii_case(other))
     };
     rows.iter().filter(wanted).map(|row| listed(sql, row)).collect()
 }
 
 fn listed(sql: &SqlFacts, row: &Row<'_>) -> Ruling {
     let (schema, table, engine) = (row.text("schema"), row.text("table"), row.text("engine"));
-    let elsewhere = ["FEDERATED", "SPIDER", "CONNECT", "S3"].iter().any(|remote| engine.eq_ignore_ascii_case(remote));
-    let why = if elsewhere { "which keeps rows where this audit cannot see them" } else { "which cannot encrypt" };
+    let outside = ["FEDERATED", "SPIDER", "CONNECT", "S3"].iter().any(|remote| engine.eq_ignore_ascii_case(remote));
+    let why = if outside { "which keeps rows where this audit cannot see them" } else { "which cannot encrypt" };
     Ruling::fail(format!("{schema}.{table}"), Grade::Reported, format!("{schema}.{table} uses {engine}, {why}"))
         .evidence(sql.evidence("tables", format!("{schema}.{table}: ENGINE = {engine}")))
         .fix(convert(Some(sql), schema, table, sql.is_mariadb()))
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_own_tables_do_not_count() {
+    fn system_tables_do_not_count() {
         let made = mysql()
             .answer("tables", COLUMNS, &[&["mysql", "general_log", "CSV"]])
             .file("mysql/general_log.CSV", Content::PlainTable { engine: "CSV".to_owned() });

@@ -87,10 +87,10 @@ fn root_unseen(root: &Root) -> Unseen {
 }
 
 fn pass(files: &FileFacts) -> Ruling {
-    let words = format!("none of {} files is an export key", files.files.len());
+    let message = format!("none of {} files is an export key", files.files.len());
     let walked = files.roots.iter().filter(|root| root.error.is_none());
     let evidence = walked.map(|root| Evidence::Host { source: root.path.clone(), observation: "walked".to_owned() });
-    evidence.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence)
+    evidence.fold(Ruling::pass("server", Grade::Bytes, message), Ruling::evidence)
 }
 
 #[cfg(test)]

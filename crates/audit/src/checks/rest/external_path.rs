@@ -32,7 +32,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         ));
     };
     let mut verdict = Verdict::new();
-    for path in elsewhere(host) {
+    for path in outside_datadir(host) {
         match &path.layer {
             DiskLayer::Plain => verdict.push(failure(path, by)),
             DiskLayer::Unknown { why } => verdict.unseen(&path.path, unseen(path, why)),
@@ -51,7 +51,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 /// Keys have their own checks.
-fn elsewhere(host: &HostFacts) -> impl Iterator<Item = &PathOnDisk> {
+fn outside_datadir(host: &HostFacts) -> impl Iterator<Item = &PathOnDisk> {
     host.paths.iter().filter(|path| !matches!(path.role, Role::Data | Role::Key))
 }
 
@@ -72,14 +72,14 @@ fn unseen(path: &PathOnDisk, why: &str) -> Unseen {
 }
 
 fn failure(path: &PathOnDisk, by: &str) -> Ruling {
-    let words = format!(
+    let message = format!(
         "{} ({}, {}) lies on a plain disk; the data directory is protected by {by}",
         path.path,
         path.role.as_str(),
         path.via
     );
     let observation = format!("mounted at {} on {}: no encryption", path.mount_point, path.chain.join(" on "));
-    Ruling::fail(&path.path, Grade::Bytes, words)
+    Ruling::fail(&path.path, Grade::Bytes, message)
         .evidence(Evidence::Host { source: path.path.clone(), observation })
         .fix(format!("move {} onto the encrypted mount and set {} to the new place", path.path, path.via))
 }

@@ -74,13 +74,13 @@ fn written(facts: &Facts, sql: &SqlFacts) -> Ruling {
     let raw = sql.variable_on("log_raw") == Ok(true);
     let file = to_file(&output).then(|| log_file(facts, sql)).flatten();
     let artefact = file.map_or_else(|| name(sql, &output), |file| file.path.clone());
-    let words =
+    let message =
         format!("the general log is on and goes to {output}: every statement is written to {artefact} in clear");
     let ruling = match (file.and_then(|file| disk_layer(facts, file)), raw) {
         (Some(layer), false) => return covered(&artefact, &layer, sql),
-        (_, true) => Ruling::fail(&artefact, Grade::Declared, format!("{words}, passwords included (log_raw)"))
+        (_, true) => Ruling::fail(&artefact, Grade::Declared, format!("{message}, passwords included (log_raw)"))
             .severity(Severity::Critical),
-        _ => Ruling::fail(&artefact, Grade::Declared, words),
+        _ => Ruling::fail(&artefact, Grade::Declared, message),
     };
     let variables = ["general_log", "log_output", "general_log_file", "log_raw"];
     let evidence = variables.iter().filter(|name| sql.variable(name).is_ok()).map(|name| sql.variable_evidence(name));
@@ -105,9 +105,9 @@ fn switch_off(facts: &Facts, sql: &SqlFacts) -> Remedy {
 }
 
 fn covered(artefact: &str, layer: &str, sql: &SqlFacts) -> Ruling {
-    let words =
+    let message =
         format!("the general log is on, its file in clear and covered by the disk only ({layer}), see PCI DSS 3.5.1.2");
-    Ruling::pass(artefact, Grade::Declared, words)
+    Ruling::pass(artefact, Grade::Declared, message)
         .severity(Severity::Info)
         .evidence(sql.variable_evidence("general_log"))
 }
@@ -173,9 +173,9 @@ fn disk_layer(facts: &Facts, file: &FileFact) -> Option<String> {
 
 fn pass(sql: &SqlFacts) -> Ruling {
     let off = sql.variable_on("general_log") == Ok(false);
-    let words =
+    let message =
         if off { "the general log is off" } else { "the general log is on and goes nowhere (log_output = NONE)" };
-    Ruling::pass("server", Grade::Declared, words)
+    Ruling::pass("server", Grade::Declared, message)
         .evidence(sql.variable_evidence("general_log"))
         .evidence(sql.variable_evidence("log_output"))
 }
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_file_still_fails() {
+    fn an_old_file_fails() {
         let made = mysql().variable("general_log", "OFF").file("db1.log", general());
         assert_eq!(made.judge(&CHECK)[0].grade, Some(Grade::Bytes));
         assert_eq!(Made::nothing().file("db1.log", general()).statuses(&CHECK), [Fail]);

@@ -68,8 +68,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 fn failure(cx: &Context<'_>, file: &Artefact<'_>, scan: &TablespaceScan) -> Ruling {
-    let words = format!("{} holds in clear: {}", file.name, contents(cx.facts, scan).join(", "));
-    let ruling = Ruling::fail(&file.name, Grade::Bytes, words).fix(fix(cx, scan));
+    let description = format!("{} holds in clear: {}", file.name, contents(cx.facts, scan).join(", "));
+    let ruling = Ruling::fail(&file.name, Grade::Bytes, description).fix(fix(cx, scan));
     let ruling = with_evidence(ruling, file.evidence(cx.facts));
     match &cx.facts.sql {
         Some(sql) => ruling.evidence(sql.variable_evidence("innodb_change_buffering")),
@@ -113,10 +113,10 @@ fn move_out(sql: &SqlFacts, names: &[&str]) -> Remedy {
         };
         return tables.iter().map(alter).reduce(Remedy::and).unwrap_or_default();
     }
-    let own = set_variable(sql, "innodb_file_per_table", "ON");
+    let current = set_variable(sql, "innodb_file_per_table", "ON");
     let encrypted = if sql.mysql_since(5, 7, 11) { " ENCRYPTION='Y'" } else { "" };
     let alter = tables.iter().map(|table| Remedy::statement(format!("ALTER TABLE {table} ENGINE=InnoDB{encrypted}")));
-    alter.fold(own, Remedy::and)
+    alter.fold(current, Remedy::and)
 }
 
 fn new_tables_inside(sql: &SqlFacts) -> Option<Ruling> {
@@ -149,13 +149,13 @@ fn pass(cx: &Context<'_>, file: &Artefact<'_>) -> Ruling {
     } else {
         format!("a sample of {read} of {all} pages was read, --deep reads all")
     };
-    let mut words =
+    let mut description =
         format!("{} cannot be encrypted and holds no table, undo or change buffer entry: {extent}", file.name);
     let buffering = cx.facts.sql.as_ref().and_then(|sql| sql.variable_or_none("innodb_change_buffering"));
     if buffering.is_some_and(is_switched_on) {
-        words.push_str("; innodb_change_buffering is not none, so that keys of indexes can come to lie there");
+        description.push_str("; innodb_change_buffering is not none, so that keys of indexes can come to lie there");
     }
-    with_evidence(Ruling::pass(&file.name, Grade::Bytes, words).severity(Severity::Info), file.evidence(cx.facts))
+    with_evidence(Ruling::pass(&file.name, Grade::Bytes, description).severity(Severity::Info), file.evidence(cx.facts))
 }
 
 fn or_unseen(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {

@@ -49,9 +49,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(verdict);
     }
     if !seen.is_empty() {
-        let words = "neither mysql.general_log nor mysql.slow_log holds a row";
+        let message = "neither mysql.general_log nor mysql.slow_log holds a row";
         let evidence = seen.into_iter().map(size);
-        return Ok(Verdict::one(evidence.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence)));
+        return Ok(Verdict::one(evidence.fold(Ruling::pass("server", Grade::Bytes, message), Ruling::evidence)));
     }
     unwalked(cx).map_or(Ok(()), Err)?;
     if holds_schema(cx.facts) {

@@ -45,7 +45,7 @@ checks! {
 }
 
 /// Schemas that exist on every server.
-pub(super) const OWN_SCHEMAS: [&str; 4] = ["mysql", "information_schema", "performance_schema", "sys"];
+pub(super) const SYSTEM_SCHEMAS: [&str; 4] = ["mysql", "information_schema", "performance_schema", "sys"];
 
 /// Maximum number of artefacts with the same result that are reported individually.
 const MAX_LISTED: usize = 20;
@@ -134,15 +134,15 @@ impl<'c> Tally<'c> {
             verdict.push(ruling);
         }
         // If there are only spare files besides what the disk covers, no second verdict is needed.
-        let told = self.disk.is_empty() || self.encrypted > 0;
-        if let (Some(grade), Some(example), true) = (self.grade, self.example, told) {
-            let ruling = Ruling::pass("server", grade, self.words(noun));
+        let reported = self.disk.is_empty() || self.encrypted > 0;
+        if let (Some(grade), Some(example), true) = (self.grade, self.example, reported) {
+            let ruling = Ruling::pass("server", grade, self.summary(noun));
             verdict.pass_if_clean(with_evidence(ruling, example.evidence(cx.facts)));
         }
         verdict
     }
 
-    fn words(&self, noun: &str) -> String {
+    fn summary(&self, noun: &str) -> String {
         let pages = match (self.pages_read, self.pages) {
             (_, 0) => String::new(),
             (read, all) if read == all => format!("; all {all} pages or blocks were read"),
@@ -159,9 +159,9 @@ pub(super) fn covered_by_disk(cx: &Context<'_>, artefacts: &[&Artefact<'_>]) -> 
     let grade = artefacts.iter().filter_map(|a| a.state()).map(|(_, grade)| grade).min()?;
     let layer = first.disk_encryption().unwrap_or("an encrypted disk");
     let names = listed(artefacts.iter().map(|artefact| artefact.name.as_str()));
-    let words = format!("clear, covered by the disk only ({layer}), see PCI DSS 3.5.1.2: {names}");
+    let summary = format!("clear, covered by the disk only ({layer}), see PCI DSS 3.5.1.2: {names}");
     let artefact = if artefacts.len() == 1 { first.name.as_str() } else { "server" };
-    Some(with_evidence(Ruling::pass(artefact, grade, words).severity(Severity::Info), first.evidence(cx.facts)))
+    Some(with_evidence(Ruling::pass(artefact, grade, summary).severity(Severity::Info), first.evidence(cx.facts)))
 }
 
 /// An UNKNOWN for each artefact without a state; a common one for many.
@@ -182,12 +182,12 @@ pub(super) fn unread(artefacts: &[&Artefact<'_>]) -> Vec<Ruling> {
 
 /// Why an artefact has no state.
 fn unread_one(artefact: &Artefact<'_>) -> Unseen {
-    let untold = || "its bytes were not read and the server does not tell".to_owned();
+    let unlisted = || "its bytes were not read and the server does not tell".to_owned();
     let remedy = match artefact.file {
         Some(file) => format!("look at {} as a user who can read it", file.path),
         None => "run as a user who can read its file, or grant PROCESS to the audit account".to_owned(),
     };
-    Unseen { what: artefact.name.clone(), why: artefact.why_unknown().unwrap_or_else(untold), remedy }
+    Unseen { what: artefact.name.clone(), why: artefact.why_unknown().unwrap_or_else(unlisted), remedy }
 }
 
 /// The names, truncated if there are many.
@@ -270,7 +270,7 @@ pub(super) fn written_by_mysql_8(cx: &Context<'_>) -> bool {
 }
 
 /// Why a part of a data directory shows nothing.
-pub(super) fn elsewhere(what: &str) -> Unseen {
+pub(super) fn not_listed(what: &str) -> Unseen {
     Unseen {
         what: what.to_owned(),
         why: "MySQL 8.0 or newer wrote the files that were read, and has one that was not among them".to_owned(),

@@ -1,6 +1,6 @@
 //! `rest-mysql-ibd-plaintext`.
 
-use super::{Terms, elsewhere, judge_all, mariadb, or_none_of_it, written_by_mysql_8};
+use super::{Terms, judge_all, mariadb, not_listed, or_none_of_it, written_by_mysql_8};
 use crate::artefact::Kind;
 use crate::check::{Check, Context, Verdict};
 use crate::facts::Seen;
@@ -48,7 +48,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(verdict);
     }
     if verdict.is_empty() && written_by_mysql_8(cx) {
-        return Err(elsewhere("mysql.ibd"));
+        return Err(not_listed("mysql.ibd"));
     }
     or_none_of_it(cx, verdict, "mysql.ibd")
 }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_too_old_to_encrypt_it_is_told_to_upgrade() {
+    fn a_server_too_old_to_encrypt_it_gets_the_advice_to_upgrade() {
         let old = Made::server("8.0.13", "MySQL Community Server - GPL");
         let found =
             old.answer("tablespaces", TABLESPACE_COLUMNS, &[&["4294967294", "mysql", "General", "N"]]).judge(&CHECK);

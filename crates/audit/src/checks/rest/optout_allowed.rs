@@ -32,8 +32,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("only MySQL 8.0.16 and newer have this check"));
     }
     if !sql.variable_on(NAME)? {
-        let words = format!("{NAME} is OFF: whoever may create tables may create clear ones");
-        let ruling = Ruling::fail(NAME, Grade::Declared, words).evidence(sql.variable_evidence(NAME));
+        let message = format!("{NAME} is OFF: whoever may create tables may create clear ones");
+        let ruling = Ruling::fail(NAME, Grade::Declared, message).evidence(sql.variable_evidence(NAME));
         return Ok(Verdict::one(ruling.fix(set_variable(sql, NAME, "ON"))));
     }
     let grants = sql.rows("dynamic_grants").unwrap_or_default();

@@ -75,10 +75,10 @@ fn one(file: &Unsound) -> Ruling {
 }
 
 /// Damaged files that are not reported individually.
-fn rest(proof: &Proof, more: &[&Unsound], told: usize, verdict: &mut Verdict) {
+fn rest(proof: &Proof, more: &[&Unsound], reported: usize, verdict: &mut Verdict) {
     let damage = [Proven::Damaged, Proven::Truncated, Proven::BadKeyInfo];
     let all = damage.iter().fold(0, |sum: u64, verdict| sum.saturating_add(proof.count(*verdict)));
-    let left = all.saturating_sub(u64::try_from(told).unwrap_or(u64::MAX));
+    let left = all.saturating_sub(u64::try_from(reported).unwrap_or(u64::MAX));
     if left == 0 {
         return;
     }
@@ -134,7 +134,7 @@ fn open(proof: &Proof, verdict: &mut Verdict) {
 
 fn pass(proof: &Proof) -> Ruling {
     let units = &proof.units;
-    let words = format!(
+    let text = format!(
         "{} files, {} pages, blocks and events: each was read and opened, and every checksum and place holds",
         proof.files(),
         units.total
@@ -145,7 +145,7 @@ fn pass(proof: &Proof) -> Ruling {
     };
     let observation = format!("{} encrypted, {} clear, {} empty; {stores}", units.encrypted, units.clear, units.empty);
     let seen = Evidence::Host { source: format!("sealant verify, {:.0}", proof.at), observation };
-    Ruling::pass("server", Grade::Bytes, words).evidence(seen)
+    Ruling::pass("server", Grade::Bytes, text).evidence(seen)
 }
 
 /// Without `--deep`, checksums were not verified.
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_page_fails_with_its_place() {
+    fn a_damaged_page_fails_with_its_number() {
         let found = with(proof(3, vec![damaged("demo/t.ibd")])).judge(&CHECK);
         assert_eq!((found.len(), found[0].status, found[0].artefact.as_str()), (1, Fail, "demo/t.ibd"));
         assert!(found[0].message.starts_with("1 of 7 pages"), "{}", found[0].message);

@@ -73,7 +73,7 @@ fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
     let counts = space.scan().map(|scan| scan.counts).unwrap_or_default();
     let promised = space.promise().is_some_and(|promise| promise != Promise::None);
     let called = promised || space.reported == Some(State::Encrypted);
-    let mut words = format!(
+    let mut text = format!(
         "{} is {}, and {} of {} pages read hold data in clear",
         space.name,
         if called { "called encrypted" } else { "encrypted in part" },
@@ -81,9 +81,9 @@ fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
         counts.scanned
     );
     if counts.mislabelled > 0 {
-        words.push_str(&format!("; {} of them are marked encrypted", counts.mislabelled));
+        text.push_str(&format!("; {} of them are marked encrypted", counts.mislabelled));
     }
-    let ruling = Ruling::fail(&space.name, Grade::Bytes, words).fix(fix(cx, space));
+    let ruling = Ruling::fail(&space.name, Grade::Bytes, text).fix(fix(cx, space));
     with_evidence(ruling, space.evidence(cx.facts))
 }
 
@@ -106,9 +106,9 @@ fn pass(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Ruling {
     } else {
         format!("a sample of {read} of {all} pages was read, --deep reads all")
     };
-    let words = format!("{} encrypted tablespaces hold no data in clear: {extent}", spaces.len());
+    let text = format!("{} encrypted tablespaces hold no data in clear: {extent}", spaces.len());
     let evidence = spaces.first().map(|space| space.evidence(cx.facts)).unwrap_or_default();
-    with_evidence(Ruling::pass("server", Grade::Bytes, words), evidence)
+    with_evidence(Ruling::pass("server", Grade::Bytes, text), evidence)
 }
 
 fn none_encrypted(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Seen<Verdict> {

@@ -36,16 +36,16 @@ const SWITCHES: [&str; 2] = ["innodb_redo_log_encrypt", "innodb_encrypt_log"];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     // On MySQL the variable proves nothing about a file whose blocks were not read.
-    let (told, untold): (Vec<_>, Vec<_>) = cx
+    let (reported, unlisted): (Vec<_>, Vec<_>) = cx
         .artefacts
         .of_kind(Kind::Redo)
         .filter(|log| log.file.is_some())
         .partition(|log| log.bytes.is_some() || super::mariadb(cx) == Some(true));
     let terms = Terms { noun: "redo log files", severity: &|_| None, fix: &|_| fix(cx) };
     // Spare files may never have been used, but every log has at least one block.
-    let used = told.iter().any(|log| log.state().is_none_or(|(state, _)| state != State::Empty));
-    let mut verdict = judge_all(cx, told.into_iter().filter(|_| used), &terms);
-    unread(&untold).into_iter().for_each(|ruling| verdict.push(ruling));
+    let used = reported.iter().any(|log| log.state().is_none_or(|(state, _)| state != State::Empty));
+    let mut verdict = judge_all(cx, reported.into_iter().filter(|_| used), &terms);
+    unread(&unlisted).into_iter().for_each(|ruling| verdict.push(ruling));
     match &cx.facts.sql {
         Some(sql) if verdict.is_empty() => verdict.push(by_switch(sql)),
         Some(sql) if !verdict.has_failed() => switched_off(cx, sql).into_iter().for_each(|ruling| verdict.push(ruling)),
@@ -82,8 +82,8 @@ fn by_switch(sql: &SqlFacts) -> Ruling {
         // A server of that version has the variable: if it is not shown, it is unknown.
         None if sql.mysql_since(8, 0, 1) || sql.mariadb_since(10, 1, 3) => Ruling::unseen("redo log", no_file()),
         None => {
-            let words = format!("{} cannot encrypt its redo log", sql.identity.version);
-            Ruling::fail("redo log", Grade::Declared, words)
+            let message = format!("{} cannot encrypt its redo log", sql.identity.version);
+            Ruling::fail("redo log", Grade::Declared, message)
                 .evidence(sql.variable_evidence(SWITCHES[usize::from(sql.is_mariadb())]))
                 .fix("upgrade, or move the redo log onto an encrypted disk (innodb_log_group_home_dir)")
         }
@@ -110,7 +110,7 @@ fn switch_on(sql: &SqlFacts) -> Remedy {
     }
     let on = setting(&sql.identity.version, "innodb_redo_log_encrypt", "ON").statement;
     let on = Remedy::statement(on).and(at_start());
-    if sql.mysql_since(8, 0, 30) { on.and(write_anew(sql)) } else { on }
+    if sql.mysql_since(8, 0, 30) { on.and(rewrite(sql)) } else { on }
 }
 
 /// Confirmed on MySQL 9.7: with the variable only from SET PERSIST, what recovery, purge and the dictionary write at
@@ -120,7 +120,7 @@ fn at_start() -> Remedy {
 }
 
 /// Statements that make the server recreate the log's files, MySQL 8.0.30 and newer.
-fn write_anew(sql: &SqlFacts) -> Remedy {
+fn rewrite(sql: &SqlFacts) -> Remedy {
     const USUAL: u64 = 100 << 20;
     let name = "innodb_redo_log_capacity";
     let now = sql.variable_or_none(name).and_then(|value| value.parse().ok()).unwrap_or(USUAL);
@@ -148,9 +148,9 @@ fn fix(cx: &Context<'_>) -> Remedy {
         Some((_, value)) if !is_switched_on(value) => switch_on(sql),
         Some(_) if sql.mysql_since(8, 0, 30) => {
             if is_persisted(sql) {
-                at_start().and(write_anew(sql))
+                at_start().and(rewrite(sql))
             } else {
-                write_anew(sql)
+                rewrite(sql)
             }
         }
         Some(_) => {

@@ -53,13 +53,15 @@ fn no_file(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Verdict> {
             Ok(Verdict::not_applicable("this server is no replica and has no relay log"))
         }
         Ok(_) => Ok(Verdict::one(by_switch(sql, "relay logs"))),
-        Err(_) if places_seen(cx) => Ok(Verdict::not_applicable("no relay log lies in the directories that were read")),
+        Err(_) if directories_seen(cx) => {
+            Ok(Verdict::not_applicable("no relay log lies in the directories that were read"))
+        }
         Err(unseen) => Err(unseen),
     }
 }
 
 /// Whether all directories of relay logs were read.
-fn places_seen(cx: &Context<'_>) -> bool {
+fn directories_seen(cx: &Context<'_>) -> bool {
     let mut unseen = cx.facts.files.iter().flat_map(FileFacts::unseen_roots);
     data_seen(cx) && !unseen.any(|root| root.role == Role::RelayLog)
 }
@@ -98,7 +100,7 @@ mod tests {
     use crate::testing::{Made, binary_log, mysql};
 
     #[test]
-    fn files_are_told_from_binary_logs_by_name_and_place() {
+    fn relay_logs_are_recognised_by_name_and_directory() {
         let made =
             Made::nothing().file("db1-relay-bin.000002", binary_log(true)).file("binlog.000001", binary_log(false));
         let found = made.judge(&CHECK);
@@ -118,9 +120,9 @@ mod tests {
                 &[&["east", "10.0.0.1", state]],
             )
         };
-        let anew = "STOP REPLICA SQL_THREAD FOR CHANNEL 'east'; START REPLICA SQL_THREAD FOR CHANNEL 'east'";
+        let renewed = "STOP REPLICA SQL_THREAD FOR CHANNEL 'east'; START REPLICA SQL_THREAD FOR CHANNEL 'east'";
         let fix = log(channel("ON"), "db1-relay-bin-east.000002");
-        assert!(fix.contains(&format!("FLUSH RELAY LOGS; FLUSH RELAY LOGS; {anew} -- ")), "{fix}");
+        assert!(fix.contains(&format!("FLUSH RELAY LOGS; FLUSH RELAY LOGS; {renewed} -- ")), "{fix}");
         assert!(!log(channel("OFF"), "db1-relay-bin-east.000002").contains("START REPLICA"));
         let fix = log(channel("ON"), "db1-relay-bin-group_replication_applier.000002");
         assert!(fix.contains("RESET REPLICA FOR CHANNEL 'group_replication_applier'"), "{fix}");

@@ -158,12 +158,12 @@ fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Seen
             Ruling::pass(artefact, grade, format!("the password of {user} lies in {}, which is encrypted", holder.name))
         }
         (State::Encrypted, _, Some(redo)) => {
-            let words = format!(
+            let message = format!(
                 "the password of {user} is encrypted in {}, but was written through the redo log, which is clear ({})",
                 holder.name, redo.name
             );
             with_evidence(
-                Ruling::fail(artefact, redo.state().map_or(grade, |(_, grade)| grade), words),
+                Ruling::fail(artefact, redo.state().map_or(grade, |(_, grade)| grade), message),
                 redo.evidence(cx.facts),
             )
             .severity(Severity::Medium)
@@ -176,9 +176,9 @@ fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Seen
 
 /// `mysql.ibd`, or the table's own tablespace before MySQL 8.0.
 fn holder<'c>(cx: &'c Context<'_>) -> Option<&'c Artefact<'c>> {
-    let own = |table: &&Artefact<'_>| table.table() == Some(("mysql".to_owned(), "slave_master_info".to_owned()));
-    let own_table = cx.artefacts.of_kind(Kind::Table).find(own);
-    own_table.or_else(|| cx.artefacts.of_kind(Kind::MysqlTablespace).next()).filter(|holder| holder.state().is_some())
+    let current = |table: &&Artefact<'_>| table.table() == Some(("mysql".to_owned(), "slave_master_info".to_owned()));
+    let info_table = cx.artefacts.of_kind(Kind::Table).find(current);
+    info_table.or_else(|| cx.artefacts.of_kind(Kind::MysqlTablespace).next()).filter(|holder| holder.state().is_some())
 }
 
 fn clear_redo<'c>(cx: &'c Context<'_>) -> Option<&'c Artefact<'c>> {
@@ -197,8 +197,8 @@ fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict
     let dictionary = cx.artefacts.of_kind(Kind::MysqlTablespace).next();
     match dictionary {
         Some(holder) if holder.state().is_some_and(|(state, _)| state == State::Encrypted) => {
-            let words = "no master.info holds a password, and mysql.ibd is encrypted";
-            verdict.push(with_evidence(Ruling::pass("server", Grade::Bytes, words), holder.evidence(cx.facts)));
+            let message = "no master.info holds a password, and mysql.ibd is encrypted";
+            verdict.push(with_evidence(Ruling::pass("server", Grade::Bytes, message), holder.evidence(cx.facts)));
         }
         None if data_seen(cx) && files.is_empty() && super::mariadb(cx) == Some(true) => {
             *verdict = Verdict::not_applicable("no master.info lies there: this server was no replica");

@@ -1,6 +1,6 @@
 //! `rest-schema-default-no`.
 
-use super::{OWN_SCHEMAS, hidden_tables, sees_all_tables};
+use super::{SYSTEM_SCHEMAS, hidden_tables, sees_all_tables};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::identifier;
 use crate::facts::Seen;
@@ -33,8 +33,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("only MySQL 8.0.16 and newer have a default by schema"));
     }
     let rows = sql.rows("schemas")?;
-    let own = |row: &&Row<'_>| OWN_SCHEMAS.iter().any(|own| row.text("schema").eq_ignore_ascii_case(own));
-    let schemas: Vec<&Row<'_>> = rows.iter().filter(|row| !own(row)).collect();
+    let current =
+        |row: &&Row<'_>| SYSTEM_SCHEMAS.iter().any(|current| row.text("schema").eq_ignore_ascii_case(current));
+    let schemas: Vec<&Row<'_>> = rows.iter().filter(|row| !current(row)).collect();
     let mut verdict = Verdict::new();
     schemas
         .iter()

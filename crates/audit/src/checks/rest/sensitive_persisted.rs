@@ -46,13 +46,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let closed = closed_file(cx);
     if super::data_seen(cx) && closed.is_none() {
-        let words = if persisted.is_empty() {
+        let message = if persisted.is_empty() {
             "there is no mysqld-auto.cnf"
         } else {
             "mysqld-auto.cnf keeps no sensitive value in clear"
         };
         let evidence = persisted.iter().map(|(file, _)| seen(file, "no sensitive variable in clear"));
-        return Ok(Verdict::one(evidence.fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence)));
+        return Ok(Verdict::one(evidence.fold(Ruling::pass("server", Grade::Bytes, message), Ruling::evidence)));
     }
     if let (None, Some((file, why))) = (&cx.facts.sql, closed) {
         return Err(Unseen {

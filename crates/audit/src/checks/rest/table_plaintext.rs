@@ -49,8 +49,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 /// The server's own tables contain names and counts; those with credentials are as severe as users' tables.
 fn severity(table: &Artefact<'_>) -> Option<Severity> {
     let (schema, name) = table.table()?;
-    let own = schema == "mysql" && !["slave_master_info", "servers"].contains(&name.as_str());
-    own.then_some(Severity::Low)
+    let current = schema == "mysql" && !["slave_master_info", "servers"].contains(&name.as_str());
+    current.then_some(Severity::Low)
 }
 
 /// The command that encrypts a table.
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn another_tablespace_in_its_place_is_not_it() {
+    fn another_tablespace_under_its_name_is_not_it() {
         let made = mysql()
             .answer("tablespaces", TABLESPACE_COLUMNS, &[&["9", "demo/t", "Single", "N"]])
             .file("demo/t.ibd", tablespace("encrypted", 4, 0));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn mariadb_without_threads_is_told_so() {
+    fn mariadb_without_threads_is_reported() {
         let made = mariadb().variable("innodb_encrypt_tables", "ON").variable("innodb_encryption_threads", "0").answer(
             "tablespaces",
             TABLESPACE_COLUMNS,
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_too_old_are_told_to_upgrade() {
+    fn servers_too_old_get_the_advice_to_upgrade() {
         let old = Made::server("5.6.24", "Source distribution");
         let found = old.answer("tablespaces", TABLESPACE_COLUMNS, &[&["7", "demo/t", "Single", "N"]]).judge(&CHECK);
         assert!(found[0].remediation.as_ref().unwrap().contains("upgrade"));

@@ -98,11 +98,11 @@ fn by_switch(sql: &SqlFacts) -> Option<Ruling> {
         }
         None => {
             sql.variable("innodb_temp_data_file_path").ok()?;
-            let words = format!(
+            let message = format!(
                 "{} cannot encrypt temporary tablespaces; no page with rows was seen at this moment",
                 sql.identity.version
             );
-            Ruling::fail("ibtmp1", Grade::Declared, words)
+            Ruling::fail("ibtmp1", Grade::Declared, message)
                 .severity(Severity::Low)
                 .evidence(sql.variable_evidence("innodb_temp_data_file_path"))
                 .fix(fix(Some(sql)))

@@ -69,8 +69,8 @@ fn named_files<'c>(cx: &'c Context<'_>) -> impl Iterator<Item = &'c Artefact<'c>
 
 fn named_failure(facts: &Facts, file: &Artefact<'_>) -> Ruling {
     let bytes = file.file.map_or(0, |file| file.size_bytes);
-    let words = format!("{} in a temporary directory, {bytes} bytes, is in clear", file.name);
-    let ruling = Ruling::fail(&file.name, Grade::Bytes, words);
+    let text = format!("{} in a temporary directory, {bytes} bytes, is in clear", file.name);
+    let ruling = Ruling::fail(&file.name, Grade::Bytes, text);
     with_evidence(ruling, file.evidence(facts)).fix(facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), fix))
 }
 
@@ -107,8 +107,8 @@ fn safe(facts: &Facts, layer: &DiskLayer) -> bool {
 }
 
 fn failure(facts: &Facts, file: &UnlinkedFile) -> Ruling {
-    let words = format!("{} ({}), {} bytes, is clear text", file.name, file.path, file.size_bytes);
-    let ruling = Ruling::fail(&file.name, Grade::Bytes, words).evidence(Evidence::Bytes {
+    let text = format!("{} ({}), {} bytes, is clear text", file.name, file.path, file.size_bytes);
+    let ruling = Ruling::fail(&file.name, Grade::Bytes, text).evidence(Evidence::Bytes {
         path: file.path.clone(),
         offset: file.clear_offset.unwrap_or(0),
         hex: String::new(),
@@ -146,13 +146,13 @@ fn protected(facts: &Facts) -> bool {
 
 fn by_disk(facts: &Facts) -> Ruling {
     let paths = temporary(facts);
-    let words = format!(
+    let text = format!(
         "temporary files lie on an encrypted disk or in memory: {}",
         listed(paths.iter().map(|p| p.path.as_str()))
     );
     let observed =
         |path: &&PathOnDisk| Evidence::Host { source: path.path.clone(), observation: format!("{:?}", path.layer) };
-    paths.iter().map(observed).fold(Ruling::pass("server", Grade::Bytes, words), Ruling::evidence)
+    paths.iter().map(observed).fold(Ruling::pass("server", Grade::Bytes, text), Ruling::evidence)
 }
 
 fn by_switches(facts: &Facts, sql: &SqlFacts) -> Ruling {
@@ -163,18 +163,18 @@ fn by_switches(facts: &Facts, sql: &SqlFacts) -> Ruling {
         _ => "unlinked files were not looked at".to_owned(),
     };
     let names: Vec<&str> = known_switches(sql).map(|(name, _)| name).collect();
-    let words = format!("ON: {}; {sampled}", names.join(", "));
+    let text = format!("ON: {}; {sampled}", names.join(", "));
     let evidence = names.iter().map(|name| sql.variable_evidence(name));
-    evidence.fold(Ruling::pass("server", Grade::Declared, words), Ruling::evidence)
+    evidence.fold(Ruling::pass("server", Grade::Declared, text), Ruling::evidence)
 }
 
 /// The server cannot encrypt them, and none is clear at present: the disk decides.
 fn cannot_encrypt(facts: &Facts, sql: &SqlFacts) -> Ruling {
     let plain: Vec<&PathOnDisk> = temporary(facts).into_iter().filter(|path| path.layer == DiskLayer::Plain).collect();
     if let Some(first) = plain.first() {
-        let words =
+        let text =
             format!("{} cannot encrypt temporary files, and {} lies on a plain disk", sql.identity.version, first.path);
-        return Ruling::fail(&first.path, Grade::Declared, words)
+        return Ruling::fail(&first.path, Grade::Declared, text)
             .evidence(Evidence::Host {
                 source: first.path.clone(),
                 observation: format!("no encryption below ({})", first.chain.join(" on ")),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn percona_has_switches_of_its_own() {
+    fn percona_has_other_switches() {
         let made = |files: &str, changes: &str| {
             let percona = Made::server("8.0.27-18", "Percona Server (GPL), Release 18, Revision 24801e21b45");
             percona.variable("encrypt_tmp_files", files).variable("innodb_encrypt_online_alter_logs", changes)

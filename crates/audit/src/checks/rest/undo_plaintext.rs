@@ -1,7 +1,7 @@
 //! `rest-undo-plaintext`.
 
 use super::{
-    Terms, convert_in_background, elsewhere, judge_all, listed, mariadb, or_none_of_it, unless_hidden,
+    Terms, convert_in_background, judge_all, listed, mariadb, not_listed, or_none_of_it, unless_hidden,
     written_by_mysql_8,
 };
 use crate::artefact::{Artefact, Kind, State};
@@ -33,11 +33,11 @@ pub const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    let (untold, spaces): (Vec<_>, Vec<_>) = cx.artefacts.of_kind(Kind::Undo).partition(|space| only_said(cx, space));
+    let (unlisted, spaces): (Vec<_>, Vec<_>) = cx.artefacts.of_kind(Kind::Undo).partition(|space| only_said(cx, space));
     let terms = Terms { noun: "undo tablespaces", severity: &|_| None, fix: &|space| fix(cx, space) };
     let mut verdict = unless_hidden(cx, judge_all(cx, spaces.into_iter(), &terms));
-    if !untold.is_empty() {
-        verdict = verdict.but_unseen("server", pages_unseen(&untold));
+    if !unlisted.is_empty() {
+        verdict = verdict.but_unseen("server", pages_unseen(&unlisted));
     }
     if !verdict.has_failed()
         && let Some(sql) = switched_off(cx)
@@ -45,7 +45,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         verdict.push(new_pages_are_clear(sql));
     }
     if verdict.is_empty() && cx.facts.sql.is_none() && written_by_mysql_8(cx) {
-        return Err(elsewhere("undo_001"));
+        return Err(not_listed("undo_001"));
     }
     or_none_of_it(cx, verdict, "undo tablespace of its own; undo in ibdata1 is judged by rest-ibdata1-exposed")
 }

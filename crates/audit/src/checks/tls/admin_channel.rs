@@ -38,9 +38,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("admin_address is empty: there is no administrative port"));
     }
     let enabled = channel_enabled(sql);
-    let own = enabled.unwrap_or_else(|| path_of(sql, "admin_ssl_cert").is_some());
+    let current = enabled.unwrap_or_else(|| path_of(sql, "admin_ssl_cert").is_some());
     let grade = if enabled.is_some() { Grade::Reported } else { Grade::Declared };
-    let ruling = if own {
+    let ruling = if current {
         Ruling::pass("admin port", grade, "the administrative port has TLS settings of its own")
     } else {
         Ruling::fail("admin port", grade, "the administrative port falls back to the main port's TLS settings").fix(
@@ -73,7 +73,7 @@ mod tests {
     use crate::testing::{Made, mariadb, mysql};
 
     #[test]
-    fn own_settings_pass_and_fallback_fails() {
+    fn dedicated_settings_pass_and_fallback_fails() {
         let admin = || mysql().variable("admin_address", "10.0.0.5");
         let columns = ["channel", "property", "value"];
         let with = |value: &str| {

@@ -48,13 +48,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             verdict.unseen(&root.path, unseen_root(root));
         }
         if files.data_seen() {
-            let words = format!("no authority's key below {}", looked_at(files).join(", "));
+            let message = format!("no authority's key below {}", looked_at(files).join(", "));
             let searched = files.roots.iter().filter(|root| root.error.is_none() && root.role == Role::Data);
             let evidence = searched.take(3).map(|root| Evidence::Host {
                 source: root.path.clone(),
                 observation: format!("{} files, none an authority's key", files.files.len()),
             });
-            let pass = Ruling::pass("server", Grade::Bytes, words);
+            let pass = Ruling::pass("server", Grade::Bytes, message);
             verdict.pass_if_clean(evidence.fold(pass, Ruling::evidence));
         }
     }
@@ -62,13 +62,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 fn in_file(file: &FileFact, encrypted: bool) -> Ruling {
-    let (words, severity) = if encrypted {
+    let (message, severity) = if encrypted {
         ("holds an authority's private key, protected by a passphrase only", Severity::Medium)
     } else {
         ("holds an authority's private key in clear", Severity::High)
     };
     let observation = format!("PEM private key, mode {:04o}, passphrase: {encrypted}", file.mode & 0o7777);
-    Ruling::fail(&file.name, Grade::Bytes, format!("{} {words}", file.path))
+    Ruling::fail(&file.name, Grade::Bytes, format!("{} {message}", file.path))
         .severity(severity)
         .evidence(Evidence::Host { source: file.path.clone(), observation })
         .fix(remove(&file.path))
@@ -89,8 +89,8 @@ fn remove(path: &str) -> String {
 /// `my_ca_private.pem`.
 fn is_authority_key(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let mut words = name.split(|c: char| !c.is_ascii_alphabetic());
-    words.any(|word| {
+    let mut message = name.split(|c: char| !c.is_ascii_alphabetic());
+    message.any(|word| {
         ["ca", "cakey", "cakeys", "rootca", "myca", "authority"].contains(&word) || word.ends_with("rootca")
     })
 }

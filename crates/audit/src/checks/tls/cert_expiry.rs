@@ -35,20 +35,20 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let found = certificates::all(cx.facts);
     let mut verdict = Verdict::new();
     for found in &found {
-        if let Some((severity, words)) = trouble(cx, found.certificate.not_before, found.certificate.not_after) {
-            let words = format!("{}: the certificate {} {words}", found.artefact, found.certificate.subject);
-            let ruling = Ruling::fail(&found.artefact, found.grade, words).severity(severity);
+        if let Some((severity, message)) = trouble(cx, found.certificate.not_before, found.certificate.not_after) {
+            let message = format!("{}: the certificate {} {message}", found.artefact, found.certificate.subject);
+            let ruling = Ruling::fail(&found.artefact, found.grade, message).severity(severity);
             verdict.push(ruling.evidence(found.evidence.clone()).fix(fix(cx, found)));
         }
     }
     // Files alone do not show the certificate in use: it may be elsewhere.
     if let Some(served) = found.iter().find(|found| found.purpose == Use::Server) {
-        let words = format!(
+        let message = format!(
             "certificates seen: {}, the first to end on {}",
             found.len(),
             first_end(&found, served.certificate)
         );
-        verdict.pass_if_clean(Ruling::pass("server", served.grade, words).evidence(served.evidence.clone()));
+        verdict.pass_if_clean(Ruling::pass("server", served.grade, message).evidence(served.evidence.clone()));
     } else if let Some(none) = without_tls(cx) {
         return Ok(if verdict.is_empty() { none } else { verdict });
     } else {
@@ -97,8 +97,8 @@ fn status_ruling(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Ruling> {
         remedy: "give a TCP address that reaches the server".to_owned(),
     })?;
     let ruling = match trouble(cx, Timestamp::MIN, until) {
-        Some((severity, words)) => {
-            Ruling::fail("main port", Grade::Reported, format!("the server's certificate {words}")).severity(severity)
+        Some((severity, message)) => {
+            Ruling::fail("main port", Grade::Reported, format!("the server's certificate {message}")).severity(severity)
         }
         None => Ruling::pass("main port", Grade::Reported, format!("the server's certificate is valid until {until}")),
     };
@@ -117,8 +117,8 @@ fn end_by_status(sql: &SqlFacts) -> Option<(&'static str, String)> {
 
 /// OpenSSL's text form, `Aug  1 12:00:00 2033 GMT`.
 pub(super) fn openssl_time(text: &str) -> Option<Timestamp> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let [month, day, time, year, "GMT"] = words.as_slice() else { return None };
+    let message: Vec<&str> = text.split_whitespace().collect();
+    let [month, day, time, year, "GMT"] = message.as_slice() else { return None };
     let text = format!("{month} {day:0>2} {time} {year}");
     let time = DateTime::strptime("%b %d %H:%M:%S %Y", text).ok()?;
     time.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp())

@@ -43,7 +43,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 fn ruling(cx: &Context<'_>, found: &Found<'_>) -> Ruling {
     let certificate = found.certificate;
     let fail =
-        |words: String| Ruling::fail(&found.artefact, found.grade, words).fix(fix(cx)).evidence(found.evidence.clone());
+        |text: String| Ruling::fail(&found.artefact, found.grade, text).fix(fix(cx)).evidence(found.evidence.clone());
     if certificate.san_dns.is_empty() && certificate.san_ip.is_empty() {
         return fail(format!("{}: {} has no subject alternative name", found.artefact, certificate.subject));
     }
@@ -53,18 +53,18 @@ fn ruling(cx: &Context<'_>, found: &Found<'_>) -> Ruling {
     if !missing.is_empty() {
         return fail(format!("{}: the certificate is for {names}, clients use {}", found.artefact, missing.join(", ")));
     }
-    let used = if cx.facts.client_names.is_empty() { own_names(cx.facts) } else { cx.facts.client_names.clone() };
+    let used = if cx.facts.client_names.is_empty() { host_names(cx.facts) } else { cx.facts.client_names.clone() };
     match used.iter().find(|name| certificate.names_host(name)) {
         Some(name) => {
-            let words = format!("{}: the certificate is for {names}, {name} included", found.artefact);
-            Ruling::pass(&found.artefact, found.grade, words).evidence(found.evidence.clone())
+            let text = format!("{}: the certificate is for {names}, {name} included", found.artefact);
+            Ruling::pass(&found.artefact, found.grade, text).evidence(found.evidence.clone())
         }
         None => Ruling::unseen(&found.artefact, no_name(&names)).evidence(found.evidence.clone()),
     }
 }
 
 /// Host names that clients probably use: that of our own connection, and the host's.
-fn own_names(facts: &Facts) -> Vec<String> {
+fn host_names(facts: &Facts) -> Vec<String> {
     let Some(sql) = &facts.sql else { return Vec::new() };
     let host = sql.session.endpoint.rsplit_once(':').map(|(host, _)| host.trim_matches(['[', ']']).to_owned());
     [host, Some(sql.identity.hostname.clone())].into_iter().flatten().filter(|name| !name.is_empty()).collect()
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn without_names_the_hosts_own_may_settle_it() {
+    fn without_names_the_host_name_may_decide() {
         assert_eq!(sending(certificate(), &[]).statuses(&CHECK), [Unknown]);
         let mut made = sending(certificate(), &[]);
         made.0.sql.as_mut().unwrap().identity.hostname = "db.example".to_owned();

@@ -62,12 +62,12 @@ fn no_file(sql: &SqlFacts) -> Verdict {
 
 /// The variable of a port's certificate: its own, or that of the main port.
 fn variable_of(sql: &SqlFacts, port: &str) -> &'static str {
-    let own = match port {
+    let current = match port {
         "admin port" => "admin_ssl_cert",
         "X port" => "mysqlx_ssl_cert",
         _ => "ssl_cert",
     };
-    if path_of(sql, own).is_some() { own } else { "ssl_cert" }
+    if path_of(sql, current).is_some() { current } else { "ssl_cert" }
 }
 
 fn port_ruling(cx: &Context<'_>, sql: &SqlFacts, port: &Port<'_>) -> Seen<Ruling> {

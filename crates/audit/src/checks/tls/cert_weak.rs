@@ -35,16 +35,16 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     for found in &found {
         let faults = faults(cx.policy, found);
         if !faults.is_empty() {
-            let words = format!("{}: {} has {}", found.artefact, found.certificate.subject, faults.join(", "));
-            let ruling = Ruling::fail(&found.artefact, found.grade, words).evidence(found.evidence.clone());
+            let message = format!("{}: {} has {}", found.artefact, found.certificate.subject, faults.join(", "));
+            let ruling = Ruling::fail(&found.artefact, found.grade, message).evidence(found.evidence.clone());
             verdict.push(ruling.fix(Remedy::advice(CHECK.fix).then(reload(cx.facts.sql.as_ref()))));
         }
     }
     match of_server(cx.facts) {
         Ok(served) => {
-            let words = format!("certificates seen: {}, all with sound keys and signatures", found.len());
+            let message = format!("certificates seen: {}, all with sound keys and signatures", found.len());
             let pass = served.iter().fold(None, |pass: Option<Ruling>, served| {
-                let ruling = pass.unwrap_or_else(|| Ruling::pass("server", served.grade, &words));
+                let ruling = pass.unwrap_or_else(|| Ruling::pass("server", served.grade, &message));
                 Some(ruling.evidence(served.evidence.clone()))
             });
             pass.into_iter().for_each(|pass| verdict.pass_if_clean(pass));

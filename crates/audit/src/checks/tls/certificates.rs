@@ -86,8 +86,8 @@ fn sent(facts: &Facts) -> Vec<Found<'_>> {
     let mut found = Vec::new();
     for port in facts.wire.iter().flat_map(|wire| wire.ports()) {
         let Some(tls) = port.tls else { continue };
-        for (place, certificate) in tls.certificates.iter().enumerate() {
-            let leaf = place == 0;
+        for (location, certificate) in tls.certificates.iter().enumerate() {
+            let leaf = location == 0;
             let artefact = if leaf { port.name.to_owned() } else { format!("{}: {}", port.name, certificate.subject) };
             let observation = format!("sent: {}", describe(certificate));
             let evidence = Evidence::Wire { endpoint: port.endpoint.to_owned(), observation };
@@ -106,12 +106,12 @@ fn in_file<'a>(facts: &Facts, file: &'a FileFact) -> Vec<Found<'a>> {
         .sql
         .as_ref()
         .is_some_and(|sql| served.iter().any(|name| path_of(sql, name).as_deref() == Some(&file.path)));
-    let one = |(place, certificate): (usize, &'a Certificate)| Found {
+    let one = |(location, certificate): (usize, &'a Certificate)| Found {
         artefact: if several { format!("{}: {}", file.name, certificate.subject) } else { file.name.clone() },
         certificate,
         grade: Grade::Bytes,
         evidence: Evidence::Host { source: file.path.clone(), observation: describe(certificate) },
-        purpose: match (named && place == 0, certificate.is_ca) {
+        purpose: match (named && location == 0, certificate.is_ca) {
             (true, _) => Use::Server,
             (false, true) => Use::Authority,
             (false, false) => Use::Other,

@@ -70,8 +70,8 @@ fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
     let seen = |probe: &VersionProbe| seen_at(port, format!("{} accepted: {}", probe.version, suite_names(probe)));
     let accepted = || versions.iter().filter(|probe| !probe.suites.is_empty()).map(seen);
     if versions.iter().all(|probe| probe.complete) && accepted().next().is_some() {
-        let words = format!("{} accepts only suites with forward secrecy and authenticated encryption", port.name);
-        return accepted().fold(Ruling::pass(port.name, Grade::Wire, words), Ruling::evidence);
+        let message = format!("{} accepts only suites with forward secrecy and authenticated encryption", port.name);
+        return accepted().fold(Ruling::pass(port.name, Grade::Wire, message), Ruling::evidence);
     }
     let unseen = Unseen {
         what: format!("the suites of the {}", port.name),

@@ -180,11 +180,11 @@ fn verified(entry: &OptionEntry, last: &[&(&OptionEntry, Setting<'_>)]) -> bool 
 
 fn ruling(cx: &Context<'_>, entry: &OptionEntry, why: String, severity: Severity) -> Ruling {
     let artefact = format!("{} [{}] {}", entry.file, entry.group, entry.key);
-    let words = format!("{}:{} [{}]: {} {why}", entry.file, entry.line, entry.group, line(entry));
+    let message = format!("{}:{} [{}]: {} {why}", entry.file, entry.line, entry.group, line(entry));
     let mariadb = entry.group.contains("mariadb") || cx.facts.sql.as_ref().is_some_and(SqlFacts::is_mariadb);
     let instead =
         if mariadb { "ssl-verify-server-cert and ssl-ca=FILE" } else { "ssl-mode=VERIFY_IDENTITY and ssl-ca=FILE" };
-    Ruling::fail(artefact, Grade::Declared, words).severity(severity).evidence(quote(entry)).fix(format!(
+    Ruling::fail(artefact, Grade::Declared, message).severity(severity).evidence(quote(entry)).fix(format!(
         "in {} line {}: replace {} by {instead}",
         entry.file,
         entry.line,

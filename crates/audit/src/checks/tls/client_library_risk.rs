@@ -77,12 +77,14 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
                 .fix(format!("upgrade {} to {major}.{minor}.{patch} or later", risk.name)),
         );
     }
-    let told = remote.iter().filter(|client| !client.client.is_empty()).count();
-    let words = format!(
-        "{told} of {} clients on the network tell their library, and none is known to be at risk",
+    let reported = remote.iter().filter(|client| !client.client.is_empty()).count();
+    let message = format!(
+        "{reported} of {} clients on the network tell their library, and none is known to be at risk",
         remote.len()
     );
-    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, &words).evidence(sql.evidence("connections", words)));
+    verdict.pass_if_clean(
+        Ruling::pass("server", Grade::Reported, &message).evidence(sql.evidence("connections", message)),
+    );
     Ok(verdict)
 }
 

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_tls_connection_proves_it() {
+    fn our_tls_connection_proves_it() {
         let mut made = mysql();
         made.0.sql.as_mut().unwrap().session.tls = Some("TLSv1.3 TLS_AES_256_GCM_SHA384".to_owned());
         assert_eq!(made.statuses(&CHECK), [Pass]);

@@ -143,11 +143,11 @@ fn server_uid(facts: &Facts) -> Option<u32> {
 
 /// A file that only the server itself can have written.
 fn written(facts: &Facts) -> Option<&FileFact> {
-    let own = |file: &&FileFact| {
+    let current = |file: &&FileFact| {
         file.role == Role::Data
             && matches!(file.content, Content::Tablespace { .. } | Content::Redo { .. } | Content::AriaLog)
     };
-    facts.files.as_ref()?.files.iter().find(own)
+    facts.files.as_ref()?.files.iter().find(current)
 }
 
 fn unread(mode: &FileMode) -> Unseen {

@@ -33,7 +33,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let sql = cx.facts.sql()?;
     let connections = connections(sql)?;
-    let ours = own_connection(sql, &connections);
+    let ours = our_connection(sql, &connections);
     let mut clear: BTreeMap<String, Vec<&Connection<'_>>> = BTreeMap::new();
     for connection in
         connections.iter().filter(|c| c.clear() && !c.is_dump() && is_client(c) && Some(c.thread_id) != ours)
@@ -44,8 +44,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     for (who, connections) in &clear {
         verdict.push(ruling(sql, who, connections));
     }
-    let words = format!("connections at this moment: {}, none of them in clear", connections.len());
-    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, &words).evidence(sql.evidence("connections", words)));
+    let text = format!("connections at this moment: {}, none of them in clear", connections.len());
+    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, &text).evidence(sql.evidence("connections", text)));
     Ok(verdict)
 }
 
@@ -55,7 +55,7 @@ fn is_client(connection: &Connection<'_>) -> bool {
 }
 
 /// The audit's own thread: the one of its account and host that executes a query now.
-fn own_connection<'a>(sql: &SqlFacts, connections: &[Connection<'a>]) -> Option<&'a str> {
+fn our_connection<'a>(sql: &SqlFacts, connections: &[Connection<'a>]) -> Option<&'a str> {
     let rows = sql.rows("session").ok()?;
     let ours = rows.first()?.get("session_user")?;
     connections.iter().find(|c| c.who() == ours && c.command == "Query").map(|c| c.thread_id)
@@ -66,10 +66,10 @@ fn ruling(sql: &SqlFacts, who: &str, connections: &[&Connection<'_>]) -> Ruling 
     drivers.sort();
     drivers.dedup();
     let drivers = drivers.join(", ");
-    let words = format!("{who}: connected in clear {} times ({drivers})", connections.len());
+    let text = format!("{who}: connected in clear {} times ({drivers})", connections.len());
     let threads: Vec<&str> = connections.iter().take(10).map(|connection| connection.thread_id).collect();
     let answer = format!("{who}: connection_type = TCP/IP, {drivers}, threads {}", threads.join(", "));
-    Ruling::fail(who, Grade::Reported, words)
+    Ruling::fail(who, Grade::Reported, text)
         .evidence(sql.evidence("connections", answer))
         .fix(format!("give {who} TLS in its client ({drivers}): {}", client_option(connections)))
 }
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_connection_and_replicas_are_not_clients() {
+    fn our_connection_and_replicas_are_not_clients() {
         let ours: &[&str] = &["42", "audit", "127.0.0.1", "Query", "TCP/IP", "", "", "sealant"];
         let dump: &[&str] = &["8", "repl", "10.0.0.2:1", "Binlog Dump GTID", "TCP/IP", "", "", ""];
         let made = with(mysql(), &[TLS, ours, dump]).answer("session", &["session_user"], &[&["audit@127.0.0.1"]]);

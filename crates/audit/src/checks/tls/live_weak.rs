@@ -50,9 +50,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
                 .evidence(sql.evidence("session_tls", answer)),
         );
     }
-    let words =
+    let message =
         format!("{} sessions with TLS at this moment, all of TLS 1.2 or later with good suites", sessions.len());
-    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, &words).evidence(sql.evidence("session_tls", words)));
+    verdict.pass_if_clean(
+        Ruling::pass("server", Grade::Reported, &message).evidence(sql.evidence("session_tls", message)),
+    );
     Ok(verdict)
 }
 

@@ -36,14 +36,14 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let said = takes_plain_text(cx.facts)?;
     let ruling = if said.value {
-        Ruling::fail("main port", said.grade, words(cx)).fix(fix(cx.facts.sql.as_ref()))
+        Ruling::fail("main port", said.grade, describe(cx)).fix(fix(cx.facts.sql.as_ref()))
     } else {
         Ruling::pass("main port", said.grade, "connections in clear are refused")
     };
     Ok(Verdict::one(said.evidence.into_iter().fold(ruling, Ruling::evidence)))
 }
 
-fn words(cx: &Context<'_>) -> String {
+fn describe(cx: &Context<'_>) -> String {
     match cx.facts.sql.as_ref() {
         Some(sql) if sql.variable_or_none("require_secure_transport").is_none() => {
             format!(
@@ -100,9 +100,9 @@ mod tests {
 
     #[test]
     fn a_refusal_of_one_account_is_not_one_of_all() {
-        let own_require =
+        let required_by =
             tried(mysql().variable("require_secure_transport", "OFF"), PlainLogin::RefusedTransport(3159));
-        assert_eq!(own_require.statuses(&CHECK), [Fail]);
+        assert_eq!(required_by.statuses(&CHECK), [Fail]);
         let refused = tried(mysql().variable("require_secure_transport", "ON"), PlainLogin::RefusedTransport(3159));
         assert_eq!(refused.judge(&CHECK)[0].grade, Some(Grade::Wire));
         let maria = tried(mariadb().variable("require_secure_transport", "ON"), PlainLogin::Denied(1045));

@@ -33,10 +33,11 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     match channels(sql) {
         Ok(channels) => {
             for channel in channels.iter().filter(|channel| channel.fetches_key && !channel.tls) {
-                let words = format!("{} to {} fetches the password key in clear", channel.artefact(), channel.source());
+                let message =
+                    format!("{} to {} fetches the password key in clear", channel.artefact(), channel.source());
                 let answer = format!("{}: get_public_key = YES, ssl_allowed = NO", channel.artefact());
                 verdict.push(
-                    Ruling::fail(channel.artefact(), Grade::Reported, words)
+                    Ruling::fail(channel.artefact(), Grade::Reported, message)
                         .evidence(sql.evidence("replica_channels", answer))
                         .fix(crate::checks::repl::change(sql, channel.name, &["SSL=1", "GET_PUBLIC_KEY=0"])),
                 );
@@ -73,7 +74,7 @@ fn tls_forced(cx: &Context<'_>, group: &str) -> bool {
 
 fn client(entry: &OptionEntry) -> Ruling {
     let artefact = format!("{} [{}] {}", entry.file, entry.group, entry.key);
-    let words = format!(
+    let message = format!(
         "{}:{} [{}]: clients fetch the password key from whoever answers in clear",
         entry.file, entry.line, entry.group
     );
@@ -82,7 +83,7 @@ fn client(entry: &OptionEntry) -> Ruling {
         line: entry.line,
         setting: format!("[{}] get-server-public-key", entry.group),
     };
-    Ruling::fail(artefact, Grade::Declared, words).evidence(evidence).fix(format!(
+    Ruling::fail(artefact, Grade::Declared, message).evidence(evidence).fix(format!(
         "in {} line {}: remove get-server-public-key and set ssl-mode=VERIFY_IDENTITY",
         entry.file, entry.line
     ))

@@ -49,9 +49,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
                 .fix(require(sql, &name, "SSL")),
         );
     }
-    let words = format!("{} remote accounts, each of which must use TLS", remote.len());
+    let message = format!("{} remote accounts, each of which must use TLS", remote.len());
     let answer = format!("{} accounts that can log in, {} of them from other hosts", accounts.len(), remote.len());
-    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, words).evidence(sql.evidence("accounts", answer)));
+    verdict.pass_if_clean(Ruling::pass("server", Grade::Reported, message).evidence(sql.evidence("accounts", answer)));
     Ok(verdict)
 }
 

@@ -59,13 +59,13 @@ fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
     let taken: Vec<&str> = OLD.iter().filter(|v| accepts(port, **v) == Some(true)).map(|v| v.name()).collect();
     let evidence = seen_at(port, port.tls.map_or_else(String::new, |tls| versions_seen(&tls.versions)));
     if !taken.is_empty() {
-        let words = format!("{} accepts {}", port.name, taken.join(", "));
-        return Ruling::fail(port.name, Grade::Wire, words).evidence(evidence).fix(fix(cx, port.name));
+        let text = format!("{} accepts {}", port.name, taken.join(", "));
+        return Ruling::fail(port.name, Grade::Wire, text).evidence(evidence).fix(fix(cx, port.name));
     }
     // SSL 3.0 was removed from every library long ago, so its refusal need not be observed.
     if OLD.iter().skip(1).all(|version| accepts(port, *version) == Some(false)) {
-        let words = format!("{} refuses everything before TLS 1.2", port.name);
-        return Ruling::pass(port.name, Grade::Wire, words).evidence(evidence);
+        let text = format!("{} refuses everything before TLS 1.2", port.name);
+        return Ruling::pass(port.name, Grade::Wire, text).evidence(evidence);
     }
     let declared = cx.facts.sql().and_then(|sql| by_variable(sql, port.name));
     declared.unwrap_or_else(|unseen| Ruling::unseen(port.name, unseen)).evidence(evidence)

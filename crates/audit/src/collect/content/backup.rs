@@ -262,8 +262,8 @@ fn is_sql(head: &[u8]) -> bool {
         "SET @",
         "SET NAMES ",
     ];
-    let begins = |line: &str, words: &[&str]| {
-        words.iter().any(|word| line.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)))
+    let begins = |line: &str, message: &[&str]| {
+        message.iter().any(|word| line.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)))
     };
     text.lines().take(60).any(|line| begins(line, &tools) || begins(line, &statements))
 }

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unknown_bytes_are_told_from_cipher_text() {
+    fn unknown_bytes_are_distinguished_from_cipher_text() {
         let noise: Vec<u8> = (0_u32..4096).map(|i| (i.wrapping_mul(2_654_435_761) >> 13).to_le_bytes()[0]).collect();
         let zeros = vec![0; 4096];
         assert!(matches!(recognised("x", Role::Data, &zeros), Content::Unknown { looks_random: None }));

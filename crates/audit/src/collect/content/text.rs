@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn logs_are_told_by_their_lines() {
+    fn logs_are_recognised_by_their_lines() {
         assert_eq!(
             log_of("/usr/sbin/mysqld, Version: 9.7.4. started with:\nTime                 Id Command    Argument\n"),
             "general"

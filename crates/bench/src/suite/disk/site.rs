@@ -45,7 +45,7 @@ impl Site {
             (None, None) if has_device_mapper => return Err(Error::NoFio),
             (None, None) => PathBuf::from("fio"),
         };
-        let block = Block::of(&host, named).ok().flatten();
+        let block = Block::find(&host, named).ok().flatten();
         let file_bytes = || metadata(named).map(|metadata| metadata.len()).unwrap_or_default();
         let bytes = block.as_ref().map_or_else(file_bytes, Block::bytes);
         Ok(Self { named: named.to_owned(), fio: FioLoad { program, span }, has_device_mapper, bytes })
@@ -53,7 +53,7 @@ impl Site {
 
     /// What the disk is.
     pub(super) fn note(&self, disk: &Disk) -> String {
-        let block = Block::of(&Host::this(), disk.path()).ok().flatten();
+        let block = Block::find(&Host::this(), disk.path()).ok().flatten();
         let queue = |name: &str| block.as_ref().and_then(|block| block.queue(name));
         let kind = match (disk.is_loop(), queue("rotational")) {
             (true, _) => "a file behind a loop device, whose file system is measured too",

@@ -10,7 +10,7 @@ use clap::Args;
 use jiff::Timestamp;
 use report::{backup_messages, backup_progress};
 
-use super::{Configured, Told};
+use super::{Configured, Reporting};
 use crate::cli::encrypt::ended_by_signals;
 use crate::cli::snapshot::held;
 use crate::cli::verify::forbid_dumps;
@@ -34,7 +34,7 @@ pub(crate) struct Run {
     #[arg(long)]
     require_complete: bool,
     #[command(flatten)]
-    told: Told,
+    reporting: Reporting,
 }
 
 const EXAMPLES: &str = "\
@@ -60,21 +60,21 @@ impl Run {
         // Before the server is asked to stand still.
         config.signing_key()?;
         let (began, stop) = (Instant::now(), ended_by_signals()?);
-        let still = take(&config)?;
-        let provider = still.provider();
+        let copy = take(&config)?;
+        let provider = copy.provider();
         match provider {
             Provider::Stopped => info("no server runs on it, so the data directory itself is read"),
-            provider => info(&format!("copy taken by {provider}; {}", still.effect())),
+            provider => info(&format!("copy taken by {provider}; {}", copy.effect())),
         }
-        let (held, provider) = (held(still, stop), provider.to_string());
+        let (held, provider) = (held(copy, stop), provider.to_string());
         let prove = || held.prove().map_err(|error| BackupError::Void(error.to_string()));
         let source = Source { root: held.root(), provider: &provider, instant: Timestamp::now(), prove: &prove };
         let progress = Progress::default();
         let work = || run(&config, &repository, &source, self.full, &progress);
-        let made = self.told.status().watch(|| backup_progress(&progress), work)?;
+        let made = self.reporting.status().watch(|| backup_progress(&progress), work)?;
         let seconds = began.elapsed().as_secs_f64();
         say(&backup_messages(&made, seconds));
-        self.told.script.write(&RunReport::new(&made, seconds, &progress))?;
+        self.reporting.script.write(&RunReport::new(&made, seconds, &progress))?;
         let pages = made.receipt.pages;
         Ok(match (pages.damaged, pages.unproven) {
             (1.., _) => Exit::Findings,

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use ::bench::suite::sst::{self, Suite};
 use clap::{Args, ValueEnum};
 
+use super::current_program;
 use super::output::Output;
-use super::own_program;
 use crate::cli::sst::PROGRAM;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
@@ -73,7 +73,7 @@ impl BenchSst {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let methods: Vec<sst::Method> = self.methods.iter().map(|&method| method.into()).collect();
         let suite = Suite {
-            program: own_program()?,
+            program: current_program()?,
             program_name: PROGRAM,
             datadir: &self.datadir,
             into: &self.into,

@@ -6,9 +6,9 @@ use std::time::Duration;
 use ::bench::suite::tls::Suite;
 use clap::Args;
 
+use super::current_program;
 use super::effort::Effort;
 use super::output::Output;
-use super::own_program;
 use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
@@ -73,7 +73,7 @@ impl BenchTls {
         self.output.check()?;
         let into = self.into.clone().unwrap_or_else(std::env::temp_dir);
         let suite = Suite {
-            program: own_program()?,
+            program: current_program()?,
             server: self.server_program.as_deref(),
             round_trips: &self.round_trips,
             sizes: &self.sizes,

@@ -11,8 +11,8 @@ use ::transfer::codec::effort::Compression;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
+use super::current_program;
 use super::output::Output;
-use super::own_program;
 use super::server::ServerOptions;
 use crate::cli::transfer::check_source;
 use crate::cli::value;
@@ -97,7 +97,7 @@ impl BenchTransfer {
         self.check()?;
         let into = self.into.clone().unwrap_or_else(std::env::temp_dir);
         let suite = Suite {
-            program: own_program()?,
+            program: current_program()?,
             source: &self.source,
             into: &into,
             peers: &self.peers,

@@ -54,7 +54,7 @@ pub(super) struct Check {
 }
 
 /// How long a server may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Check {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
@@ -91,7 +91,7 @@ impl Check {
             return Ok(criteria.directory(directory)?);
         }
         if let Some(endpoint) = &self.endpoint {
-            let chain = server::probe::served(endpoint, None, PATIENCE);
+            let chain = server::probe::served(endpoint, None, TIMEOUT);
             let chain =
                 chain.map_err(|error| Failure { error: format!("{endpoint}: {error}"), ..Failure::from(error) })?;
             return Ok(criteria.served(endpoint.to_string().as_ref(), chain, self.ca.as_deref())?);

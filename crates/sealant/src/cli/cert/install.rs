@@ -57,7 +57,7 @@ pub(super) struct Install {
 }
 
 /// For the handshakes from outside.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Install {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
@@ -94,7 +94,7 @@ impl Install {
             hosts: self.host.clone(),
             outside: self.outside.clone(),
             skip_checks: self.skip_checks,
-            timeout: PATIENCE,
+            timeout: TIMEOUT,
         }
     }
 

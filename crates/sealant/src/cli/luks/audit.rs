@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ::audit::finding::Severity;
 use clap::Args;
-use luks::{Circumstances, Report};
+use luks::{DeviceInfo, Report};
 use report::{Format, write_luks_json, write_luks_table};
 
 use crate::cli::audit::FailOn;
@@ -56,12 +56,12 @@ const EXITS: exit::Codes = &[
 
 impl Audit {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
-        let told = Circumstances {
+        let reported = DeviceInfo {
             device_bytes: self.device_bytes,
             physical_block_bytes: self.physical_block_bytes,
-            ..Circumstances::default()
+            ..DeviceInfo::default()
         };
-        let report = luks::audit_path(&self.file, &told, self.backup_of.as_deref())?;
+        let report = luks::audit_path(&self.file, &reported, self.backup_of.as_deref())?;
         let name = self.file.display().to_string();
         file::to_stdout(&|out| {
             let written = match self.render.format() {

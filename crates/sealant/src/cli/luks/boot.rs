@@ -68,8 +68,13 @@ struct Install {
     #[arg(long, value_enum, value_name = "KIND", default_value_t = System::Ext4)]
     filesystem: System,
     /// Seconds that the volume may take to appear. Short limits leave a server down without a word on a slow day
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(30..))]
-    patience: u32,
+    #[arg(
+        long = "patience",
+        value_name = "SECONDS",
+        default_value_t = 60,
+        value_parser = clap::value_parser!(u32).range(30..)
+    )]
+    timeout: u32,
     /// The disk rotates: leave the work queues on
     #[arg(long)]
     rotational: bool,
@@ -77,13 +82,13 @@ struct Install {
     #[arg(long)]
     allow_discards: bool,
     #[command(flatten)]
-    place: Place,
+    target: TargetSystem,
     #[command(flatten)]
     consent: Consent,
 }
 
 #[derive(Debug, Args)]
-struct Place {
+struct TargetSystem {
     /// Work on the system below this directory, such as an image that is mounted there
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
@@ -120,17 +125,17 @@ impl Install {
             },
             key: self.key()?,
             units: self.unit.clone(),
-            patience: self.patience,
+            timeout: self.timeout,
             no_queues: !self.rotational,
             discards: self.allow_discards,
         };
-        let edits = wanted.edits(&self.place.root)?;
+        let edits = wanted.edits(&self.target.root)?;
         let host = Host::this();
-        wanted.check_mount(&self.place.root, &host)?;
+        wanted.check_mount(&self.target.root, &host)?;
         if !go(&edits, &self.consent)? {
             return Ok(Exit::Clean);
         }
-        if wanted.install(&self.place.root, &host, &edits)? == Some(Guard::Permissions) {
+        if wanted.install(&self.target.root, &host, &edits)? == Some(Guard::Permissions) {
             warning(&format!(
                 "{}: its file system has no immutable flag; as root, a server could still write there in plain",
                 self.directory.display()
@@ -179,7 +184,7 @@ struct Check {
     #[arg(long, value_name = "UNIT", required = true)]
     unit: Vec<String>,
     #[command(flatten)]
-    place: Place,
+    target: TargetSystem,
     #[command(flatten)]
     render: Render,
 }
@@ -198,7 +203,7 @@ const CHECK_EXITS: exit::Codes = &[
 impl Check {
     fn run(&self) -> Result<Exit, Failure> {
         let (cryptsetup, host) = (Cryptsetup::find()?, Host::this());
-        let checked = check(&cryptsetup, &host, &self.place.root, &self.name, &self.unit)?;
+        let checked = check(&cryptsetup, &host, &self.target.root, &self.name, &self.unit)?;
         self.render.write(&checked, write_luks_boot_json, write_luks_boot_table)?;
         Ok(if checked.faults.is_empty() { Exit::Clean } else { Exit::Findings })
     }
@@ -212,7 +217,7 @@ struct Remove {
     #[arg(long)]
     name: String,
     #[command(flatten)]
-    place: Place,
+    target: TargetSystem,
     #[command(flatten)]
     consent: Consent,
 }
@@ -229,7 +234,7 @@ const REMOVE_EXITS: exit::Codes = &[
 
 impl Remove {
     fn run(&self) -> Result<Exit, Failure> {
-        let removal = removal(&self.place.root, &self.name)?;
+        let removal = removal(&self.target.root, &self.name)?;
         for (table, line) in &removal.foreign {
             warning(&format!("{}: `{line}` stays: `boot install` did not write it so", table.display()));
         }
@@ -239,7 +244,7 @@ impl Remove {
         if !go(&removal.edits, &self.consent)? {
             return Ok(Exit::Clean);
         }
-        removal.run(&self.place.root, &self.name)?;
+        removal.run(&self.target.root, &self.name)?;
         hint("the mount point stays immutable; `chattr -i` opens it");
         Ok(Exit::Clean)
     }

@@ -113,9 +113,9 @@ impl FormatVolume {
         }
         let key = if self.make_key { key::make(&self.key_file)? } else { read(&self.key_file)? };
         let say = |text: String| to_stdout(&|out| writeln!(out, "{text}"));
-        let mut told = Ok(());
-        let created = creation.run(&key, &mut |text| told = say(text))?;
-        told?;
+        let mut reported = Ok(());
+        let created = creation.run(&key, &mut |text| reported = say(text))?;
+        reported?;
         say(format!("{}: LUKS2 volume {}", self.device.display(), created.uuid))?;
         hint("without its key and its header the data is gone: keep copies of both elsewhere");
         Ok(Exit::Clean)

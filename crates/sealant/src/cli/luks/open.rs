@@ -111,12 +111,12 @@ impl Mount {
         let mounting = Mounting { host: &host, name: &self.name, directory: &self.directory, options: &self.options };
         let guard = mounting.run()?;
         let directory = self.directory.display();
-        let words = match guard {
+        let text = match guard {
             None => "is mounted already",
             Some(Guard::Immutable) => "mounted; the directory below is immutable",
             Some(Guard::Permissions) => "mounted; the directory below is closed to all but root",
         };
-        to_stdout(&|out| writeln!(out, "{directory}: /dev/mapper/{} {words}", self.name))?;
+        to_stdout(&|out| writeln!(out, "{directory}: /dev/mapper/{} {text}", self.name))?;
         if guard == Some(Guard::Permissions) {
             warning(&format!(
                 "{directory}: its file system has no immutable flag; as root, a server could still write there in plain"

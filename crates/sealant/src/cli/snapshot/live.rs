@@ -28,8 +28,8 @@ pub(crate) struct Live {
     server: Named,
     /// Where the copy is kept meanwhile, on the file system of the data
     /// [default: beside the data directory, or in it if its file system begins there]
-    #[arg(long, value_name = "DIR")]
-    place: Option<PathBuf>,
+    #[arg(long = "place", value_name = "DIR")]
+    location: Option<PathBuf>,
     #[command(flatten)]
     freezing: Freezing,
     /// Option file with the account for mariabackup or xtrabackup (--provider mariabackup)
@@ -58,21 +58,21 @@ impl Live {
 
     fn source(&self) -> Result<Source, Failure> {
         let datadir = self.datadir.clone().ok_or_else(|| Failure::usage("--live needs --datadir"))?;
-        Ok(Source { datadir, server: self.server.clone(), place: self.place.clone() })
+        Ok(Source { datadir, server: self.server.clone(), location: self.location.clone() })
     }
 
     /// Takes the copy.
     pub(crate) fn take(&self) -> Result<Held, Failure> {
         let source = self.source()?;
         let stop = ended_by_signals()?;
-        let still = take(&source.datadir()?, &self.freezing.options(&source, Keep::WhileInUse)?)?;
-        match still.provider() {
+        let copy = take(&source.datadir()?, &self.freezing.options(&source, Keep::WhileInUse)?)?;
+        match copy.provider() {
             Provider::Stopped => info("no server runs on it, so the data directory itself is sent"),
             provider => {
-                info(&format!("copy taken by {provider}; {}", still.effect()));
+                info(&format!("copy taken by {provider}; {}", copy.effect()));
             }
         }
-        Ok(held(still, stop))
+        Ok(held(copy, stop))
     }
 
     /// What of the copy does not go.
@@ -84,9 +84,9 @@ impl Live {
 }
 
 /// Holds a copy. A signal releases it and ends the program: other threads wait for the network.
-pub(crate) fn held(still: SnapshotCopy, stop: Arc<AtomicBool>) -> Held {
+pub(crate) fn held(copy: SnapshotCopy, stop: Arc<AtomicBool>) -> Held {
     let kept = |error: &Error| warning(&format!("{error}; `sealant snapshot drop` removes it"));
-    Held::new(still, stop, Listener { stopped: Box::new(end), kept: Arc::new(kept) })
+    Held::new(copy, stop, Listener { stopped: Box::new(end), kept: Arc::new(kept) })
 }
 
 #[allow(clippy::exit, reason = "other threads wait for the network; a signal ends them all")]

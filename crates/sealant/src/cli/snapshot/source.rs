@@ -20,8 +20,8 @@ pub(crate) struct Source {
     pub(crate) server: Named,
     /// Where copies are kept: a directory on the file system of the data
     /// [default: beside the data directory, or in it if its file system begins there]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) place: Option<PathBuf>,
+    #[arg(long = "place", value_name = "DIR")]
+    pub(crate) location: Option<PathBuf>,
 }
 
 /// How its server is known.
@@ -65,7 +65,7 @@ impl Freezing {
         Ok(Options {
             provider: self.provider,
             max_freeze: self.max_freeze,
-            place: source.place.clone(),
+            location: source.location.clone(),
             keep,
             account: self.account(&source.server)?,
             ..Options::default()

@@ -104,8 +104,8 @@ impl Open {
         if let Some(path) = self.files.keys().next().filter(|_| ended) {
             return Err(unsound(path, "the stream ended in the middle of it"));
         }
-        let under_way = self.files.iter_mut().filter_map(|(path, file)| part(path, file, false));
-        collected.extend(under_way.filter(|part| !part.chunks.is_empty()));
+        let pending = self.files.iter_mut().filter_map(|(path, file)| part(path, file, false));
+        collected.extend(pending.filter(|part| !part.chunks.is_empty()));
         Ok(if ended && collected.is_empty() { None } else { Some(collected) })
     }
 

@@ -121,7 +121,7 @@ fn theirs_to_ours(theirs: &mut Theirs, ours: &mut DataChannel, length: usize) {
 }
 
 #[test]
-fn each_suite_carries_all_lengths_both_ways() {
+fn each_suite_carries_all_lengths_in_both_directions() {
     for suite in 0..NAMES.len() {
         for we_send in [true, false] {
             let (mut ours, mut theirs) = pair(suite, we_send);
@@ -265,7 +265,7 @@ fn other_things_of_tls_are_refused() {
 }
 
 #[test]
-fn a_close_is_told_from_a_failure() {
+fn a_close_is_distinguished_from_a_failure() {
     let (mut ours, mut theirs) = pair(2, false);
     theirs.conn.send_close_notify();
     theirs.flush().unwrap();

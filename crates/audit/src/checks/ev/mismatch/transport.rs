@@ -31,11 +31,11 @@ pub(super) fn compared(cx: &Context<'_>) -> Option<Evidence> {
     let offers = listener.probe.greeting.as_ref()?.offers_tls;
     let accepted: Vec<String> =
         listener.probe.tls.iter().flat_map(|tls| tls.accepted()).map(|v| v.to_string()).collect();
-    let words = format!(
+    let description = format!(
         "offers TLS: {offers}; accepts {}",
         if accepted.is_empty() { "none".to_owned() } else { accepted.join(", ") }
     );
-    Some(seen(&listener.endpoint, words))
+    Some(seen(&listener.endpoint, description))
 }
 
 /// A comparison, with the contradiction if there is one.

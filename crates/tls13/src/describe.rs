@@ -2,9 +2,9 @@
 
 /// What rustls says of the other side, in the words of whoever has to mend it.
 #[must_use]
-pub fn in_words(error: &rustls::Error) -> String {
+pub fn describe(error: &rustls::Error) -> String {
     use rustls::{AlertDescription as A, CertificateError as C, Error as E};
-    let words = match error {
+    let text = match error {
         E::InvalidCertificate(C::Expired | C::ExpiredContext { .. }) => "its certificate has expired",
         E::InvalidCertificate(C::NotValidYet | C::NotValidYetContext { .. }) => "its certificate is not valid yet",
         E::InvalidCertificate(C::UnknownIssuer) => "its certificate is not of an authority that is trusted here",
@@ -27,7 +27,7 @@ pub fn in_words(error: &rustls::Error) -> String {
         E::NoCertificatesPresented => "it showed no certificate",
         other => return format!("TLS: {other}"),
     };
-    words.to_owned()
+    text.to_owned()
 }
 
 /// rustls gives names as `DnsName("db1.example")` and `IpAddress(192.0.2.1)`.
@@ -47,9 +47,9 @@ mod tests {
         let expected = ServerName::try_from("db1.example").unwrap().to_owned();
         let presented = ["DnsName(\"db2.example\")", "IpAddress(192.0.2.1)"].map(str::to_owned).to_vec();
         let other = Error::InvalidCertificate(CertificateError::NotValidForNameContext { expected, presented });
-        assert_eq!(in_words(&other), "its certificate is for another name: db2.example, 192.0.2.1, not db1.example");
+        assert_eq!(describe(&other), "its certificate is for another name: db2.example, 192.0.2.1, not db1.example");
         let refused = Error::AlertReceived(AlertDescription::BadCertificate);
-        assert_eq!(in_words(&refused), "it does not accept our certificate");
-        assert_eq!(in_words(&Error::HandshakeNotComplete), "TLS: handshake not complete");
+        assert_eq!(describe(&refused), "it does not accept our certificate");
+        assert_eq!(describe(&Error::HandshakeNotComplete), "TLS: handshake not complete");
     }
 }

@@ -140,7 +140,7 @@ impl Writer {
         let mut client = client.spawn().expect("the client starts");
         let (mut input, output) = (client.stdin.take().expect("piped"), client.stdout.take().expect("piped"));
         let acknowledged = Arc::new(AtomicU64::new(0));
-        let (stop, told) = (Arc::clone(stop), Arc::clone(&acknowledged));
+        let (stop, reported) = (Arc::clone(stop), Arc::clone(&acknowledged));
         let feeding = thread::spawn(move || {
             for seq in 1_u64.. {
                 let (from, to) = (seq.wrapping_mul(7919 + number * 31) % ACCOUNTS + 1, seq % ACCOUNTS + 1);
@@ -160,7 +160,7 @@ impl Writer {
         let reading = thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
                 if let Ok(seq) = line.trim().parse() {
-                    told.store(seq, Ordering::SeqCst);
+                    reported.store(seq, Ordering::SeqCst);
                 }
             }
         });
