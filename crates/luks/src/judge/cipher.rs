@@ -29,6 +29,9 @@ const ADVICE: &[(Code, &str)] = &[
     (Code::Sector512, "each block of the disk is encrypted in eight pieces; 4096-byte sectors cost less"),
 ];
 
+/// Of data that a re-encryption has not come to, or has decrypted.
+const UNTIL_THE_END: &str = "readable to everyone until the re-encryption has encrypted it";
+
 /// Judges every part of the data that is encrypted.
 pub(super) fn judge(volume: &Volume, device: &DeviceInfo) -> Vec<Finding> {
     let mut found: BTreeMap<Code, Details> = BTreeMap::new();
@@ -37,18 +40,22 @@ pub(super) fn judge(volume: &Volume, device: &DeviceInfo) -> Vec<Finding> {
             found.entry(code).or_insert_with(|| Details::new(code)).add(detail);
         }
     }
-    let advice = |code: Code| ADVICE.iter().find(|(current, _)| *current == code).map_or("", |(_, advice)| advice);
+    let advice = |code: Code| match code {
+        Code::CipherNull if volume.reencrypting() => UNTIL_THE_END,
+        _ => ADVICE.iter().find(|(own, _)| *own == code).map_or("", |(_, advice)| advice),
+    };
     found.into_iter().filter_map(|(code, details)| details.finding(advice(code))).collect()
 }
 
-/// The data as it lies there. A first encryption that has not yet begun is judged by what it will be.
+/// The data as it lies there, clear parts too, and what a first encryption that has not yet begun will make of it.
 fn judged(volume: &Volume) -> Vec<&Segment> {
-    let encrypted: Vec<&Segment> = volume.live().filter(|segment| segment.is_crypt()).collect();
-    if !encrypted.is_empty() || !volume.reencrypting() {
-        let plain = |segment: &&Segment| segment.is_crypt() || segment.kind == "linear" && !volume.reencrypting();
-        return volume.live().filter(plain).collect();
+    let mut judged: Vec<&Segment> =
+        volume.live().filter(|segment| segment.is_crypt() || segment.kind == "linear").collect();
+    if volume.reencrypting() && !judged.iter().any(|segment| segment.is_crypt()) {
+        let will_be = |segment: &&Segment| segment.is_crypt() && segment.has_flag("backup-final");
+        judged.extend(volume.segments.iter().filter(will_be));
     }
-    volume.segments.iter().filter(|segment| segment.is_crypt() && segment.has_flag("backup-final")).collect()
+    judged
 }
 
 fn segment_findings(volume: &Volume, segment: &Segment, device: &DeviceInfo) -> Vec<(Code, String)> {

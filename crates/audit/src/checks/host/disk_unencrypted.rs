@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::observed;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::host::{DiskLayer, PathOnDisk};
+use crate::facts::host::{DiskLayer, HostFacts, LuksDisk, LuksFinding, PathOnDisk};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
@@ -38,7 +38,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     for (path, uses) in &paths {
         let Some(first) = uses.first() else { continue };
         match &first.layer {
-            DiskLayer::Encrypted { .. } | DiskLayer::Memory => {}
+            DiskLayer::Encrypted { .. } => judge_volume(&mut verdict, host, path, uses),
+            DiskLayer::Memory => {}
             DiskLayer::Unknown { why } => verdict.push(unknown(path, uses, why)),
             DiskLayer::Plain if host.virtual_machine => {
                 verdict.push(unknown(
@@ -56,6 +57,27 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         verdict.pass_if_clean(evidence.fold(Ruling::pass("server", Grade::Bytes, text), Ruling::evidence));
     }
     Ok(verdict)
+}
+
+/// A path on LUKS volumes fails if each of them holds data in clear: an encryption is not finished, or its cipher is none.
+fn judge_volume(verdict: &mut Verdict, host: &HostFacts, path: &str, uses: &[&PathOnDisk]) {
+    let is_below = |disk: &&LuksDisk| uses.first().is_some_and(|path| path.chain.contains(&disk.kernel_name));
+    let below: Vec<&LuksDisk> = host.luks.iter().flatten().filter(is_below).collect();
+    let clear: Vec<_> = below.iter().filter_map(|disk| Some((*disk, clear_part(disk)?))).collect();
+    let Some((disk, part)) = clear.first().filter(|_| clear.len() == below.len()) else { return };
+    let words = format!(
+        "{path}, {}, lies on LUKS volume {}, which holds data without encryption: {}",
+        uses_of(uses),
+        disk.name,
+        part.detail
+    );
+    let evidence = observed(&disk.device, format!("{}: {}", part.code, part.detail));
+    verdict.push(Ruling::fail(path, Grade::Bytes, words).evidence(evidence));
+}
+
+/// What the volume's header says of data that lies there in clear.
+fn clear_part(disk: &LuksDisk) -> Option<&LuksFinding> {
+    disk.findings.iter().find(|finding| finding.code == "cipher-null")
 }
 
 /// `data directory (datadir)` for each use of a path.
@@ -112,6 +134,37 @@ mod tests {
     #[test]
     fn encrypted_disks_and_memory_pass() {
         assert_eq!(mysql().encrypted_disk().path("/tmp", Role::Temporary, DiskLayer::Memory).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_volume_with_clear_parts_is_no_encrypted_disk() {
+        let disk = |name: &str, codes: &[&str]| LuksDisk {
+            kernel_name: name.to_owned(),
+            name: "data".to_owned(),
+            device: "/dev/sda".to_owned(),
+            findings: codes
+                .iter()
+                .map(|code| LuksFinding {
+                    code: (*code).to_owned(),
+                    severity: "critical".to_owned(),
+                    detail: "segment 1 is not encrypted".to_owned(),
+                })
+                .collect(),
+            unseen: None,
+        };
+        let on = |disks: Vec<LuksDisk>| {
+            mysql().encrypted_disk().host(|host| {
+                let chain: Vec<String> = disks.iter().map(|disk| disk.kernel_name.clone()).collect();
+                host.paths.iter_mut().for_each(|path| path.chain.clone_from(&chain));
+                host.luks = Some(disks);
+            })
+        };
+        let found = on(vec![disk("dm-0", &["cipher-null", "reencrypt-unfinished"])]).judge(&CHECK);
+        assert_eq!((found.len(), found[0].status), (1, Fail));
+        assert!(found[0].message.contains("LUKS volume data, which holds data without encryption: segment 1"));
+        assert_eq!(on(vec![disk("dm-0", &["cipher-cbc"])]).statuses(&CHECK), [Pass]);
+        // What is clear in the upper volume is not on the disk.
+        assert_eq!(on(vec![disk("dm-1", &["cipher-null"]), disk("dm-0", &[])]).statuses(&CHECK), [Pass]);
     }
 
     #[test]
