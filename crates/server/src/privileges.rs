@@ -22,14 +22,15 @@ struct Grant {
 impl Grants {
     /// Parses the lines of `SHOW GRANTS` (the logical query `grants`).
     ///
-    /// Lines that grant roles or are not understood are ignored: [`Self::cover`] then errs on the cautious side.
+    /// Lines that grant roles or are not understood are ignored, and a revoke that is not understood counts as one of
+    /// everything: [`Self::cover`] then errs on the cautious side.
     pub fn parse<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
         let mut grants = Self::default();
         for line in lines {
             if let Some(rest) = line.strip_prefix("GRANT ") {
                 grants.granted.extend(parse_line(rest, " TO "));
             } else if let Some(rest) = line.strip_prefix("REVOKE ") {
-                grants.revoked.extend(parse_line(rest, " FROM "));
+                grants.revoked.push(parse_line(rest, " FROM ").unwrap_or_else(Grant::of_everything));
             }
         }
         grants
@@ -60,23 +61,71 @@ impl Grants {
 
 const EVERYTHING: &str = "*.*";
 
+impl Grant {
+    fn of_everything() -> Self {
+        Self { privileges: vec!["ALL".to_owned()], object: EVERYTHING.to_owned() }
+    }
+}
+
 /// Whether a revoked schema overlaps the needed object.
 fn overlaps(revoked: &str, needed: &str) -> bool {
     let schema = |object: &str| object.split_once('.').map(|(schema, _)| schema.to_owned());
     needed == EVERYTHING || revoked == EVERYTHING || schema(revoked) == schema(needed)
 }
 
+/// Names in quotes may hold any text, such as ` ON *.* TO `: whoever may make a schema or a role chooses it.
 fn parse_line(rest: &str, preposition: &str) -> Option<Grant> {
-    let (privileges, rest) = rest.split_once(" ON ")?;
-    let (object, _) = rest.split_once(preposition)?;
-    // A column list covers only some columns, so its privilege does not count.
-    let privileges = without_column_lists(privileges)
+    let (privileges, rest) = split_outside_quotes(rest, " ON ")?;
+    let (object, _) = split_outside_quotes(rest, preposition)?;
+    // A column list covers some columns only, so its privilege does not count.
+    let privileges = without_column_lists(&without_quoted(privileges))
         .split(',')
         .map(|name| name.trim().to_ascii_uppercase())
         .filter(|name| !name.is_empty())
         .collect();
-    // Database names in grants escape the wildcard _.
-    Some(Grant { privileges, object: object.replace('`', "").replace("\\_", "_") })
+    Some(Grant { privileges, object: object_name(object)? })
+}
+
+const QUOTES: [char; 3] = ['`', '"', '\''];
+
+/// Each character with whether it stands in quotes; a doubled quote within them ends and begins them again.
+fn with_quoting(text: &str) -> impl Iterator<Item = (usize, char, bool)> {
+    text.char_indices().scan(None, |quote, (at, character)| {
+        let inside = quote.is_some();
+        match *quote {
+            None if QUOTES.contains(&character) => *quote = Some(character),
+            Some(open) if open == character => *quote = None,
+            _ => {}
+        }
+        Some((at, character, inside || quote.is_some()))
+    })
+}
+
+fn split_outside_quotes<'t>(text: &'t str, separator: &str) -> Option<(&'t str, &'t str)> {
+    let begins = |at: usize| text.get(at..).is_some_and(|rest| rest.starts_with(separator));
+    let (at, ..) = with_quoting(text).find(|(at, _, inside)| !inside && begins(*at))?;
+    Some((text.get(..at)?, text.get(at.checked_add(separator.len())?..)?))
+}
+
+fn without_quoted(text: &str) -> String {
+    with_quoting(text).filter(|(.., inside)| !inside).map(|(_, character, _)| character).collect()
+}
+
+/// `` `schema`.`table` `` as in `mysql.user`; none for names that could be taken for others there.
+fn object_name(text: &str) -> Option<String> {
+    if text == EVERYTHING {
+        return Some(text.to_owned());
+    }
+    let (schema, table) = split_outside_quotes(text, ".").unwrap_or((text, ""));
+    let table = if table == "*" { table.to_owned() } else { plain_name(table)? };
+    Some(format!("{}.{table}", plain_name(schema)?))
+}
+
+fn plain_name(text: &str) -> Option<String> {
+    let inner = QUOTES.iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote)).unwrap_or(text);
+    let plain = !inner.contains(['.', '*']) && !inner.contains(QUOTES);
+    // Database names escape the wildcard _ in grants.
+    plain.then(|| inner.replace("\\_", "_"))
 }
 
 /// `SELECT (a, b), INSERT` becomes `, INSERT`.
@@ -180,6 +229,31 @@ mod tests {
         ];
         assert!(!Grants::parse(all).cover("SELECT ON *.*"));
         assert!(Grants::parse(all).cover("SELECT ON mysql.user"));
+    }
+
+    #[test]
+    fn a_name_in_quotes_cannot_pose_as_a_grant() {
+        for line in [
+            "GRANT SELECT ON `*.* TO x`.* TO `audit`@`%`",
+            "GRANT SELECT ON `mysql.user TO x`.* TO `audit`@`%`",
+            "GRANT SELECT ON `my``sql`.* TO `audit`@`%`",
+            "GRANT SELECT ON `*`.* TO `audit`@`%`",
+            "GRANT SELECT ON `mysql.user`.`*` TO `audit`@`%`",
+            "GRANT `a,SELECT ON *.* TO x`@`%` TO `audit`@`%`",
+            "GRANT \"a\",'SELECT, b' ON \"x\".* TO `audit`@`%`",
+            "GRANT SELECT (`a), SELECT, b (c`) ON *.* TO `audit`@`%`",
+        ] {
+            for needs in ["SELECT ON *.*", "SELECT ON mysql.user", "SELECT ON mysql.*"] {
+                assert!(!Grants::parse([line]).cover(needs), "{line}: {needs}");
+            }
+        }
+        let revoked = ["GRANT SELECT ON *.* TO `audit`@`%`", "REVOKE SELECT ON `x FROM y`.* FROM `audit`@`%`"];
+        assert!(!Grants::parse(revoked).cover("SELECT ON *.*"));
+        let not_read = ["GRANT SELECT ON *.* TO `audit`@`%`", "REVOKE SELECT ON `a``b`.* FROM `audit`@`%`"];
+        assert!(!Grants::parse(not_read).cover("SELECT ON mysql.user"));
+        // Their own grants count all the same.
+        let own = ["GRANT SELECT ON \"mysql\".\"user\" TO 'audit'@'%'"];
+        assert!(Grants::parse(own).cover("SELECT ON mysql.user"));
     }
 
     proptest! {
