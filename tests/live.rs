@@ -65,6 +65,33 @@ fn a_healthy_server_has_no_false_failure_of_its_tables_keys_and_transport() {
 }
 
 #[test]
+fn a_table_that_mariadb_has_not_opened_since_its_start_is_no_orphan() {
+    for kind in [Kind::MariaDb1011, Kind::MariaDb118] {
+        if require(kind).is_none() {
+            continue;
+        }
+        let mut server = Server::builder(kind).start().expect("it starts");
+        let tables = "CREATE DATABASE demo; CREATE TABLE demo.`a-t` (id INT PRIMARY KEY, v VARCHAR(99)); \
+            INSERT INTO demo.`a-t` VALUES (1, REPEAT('x', 90)); SET GLOBAL innodb_fast_shutdown = 0; \
+            CREATE TABLE demo.p (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2; INSERT INTO demo.p VALUES (1), (2)";
+        server.sql(tables).expect("made");
+        server.stop().expect("it stops");
+        // Of what is in it, it would open the tables.
+        let _ = fs::remove_file(server.datadir().join("ib_buffer_pool"));
+        server.start().expect("it starts");
+        let opened = "SELECT COUNT(*) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME LIKE 'demo/%'";
+        assert_eq!(server.value(opened).expect("a count"), "0", "{}: another way is needed", kind.name());
+        let audit = Audit::live(&server);
+        audit.passes("rest-orphan-file");
+        let clear = audit.findings("rest-table-plaintext");
+        assert!(
+            clear.iter().any(|one| one["artefact"].as_str().is_some_and(|name| name.contains("a@002dt"))),
+            "{clear:?}"
+        );
+    }
+}
+
+#[test]
 fn saved_facts_give_the_same_findings_and_drift_shows_what_changed() {
     if require(Kind::MySql97).is_none() {
         return;

@@ -54,7 +54,8 @@ pub(super) const QUERIES: &[Entry] = &[
     Entry { name: "session", sql: SESSION, ..ENTRY },
     ACCOUNT_HOST,
     Entry { name: "plugins", sql: PLUGINS, ..ENTRY },
-    // The second SELECT: tablespaces that only the encryption view has.
+    // Then tablespaces that only the encryption view has, and tables that a server from 10.6 on has not opened since its
+    // start: the first view lists what is in memory.
     Entry {
         name: "tablespaces",
         sql: concat!(
@@ -67,7 +68,11 @@ pub(super) const QUERIES: &[Entry] = &[
             space_type!("COALESCE(e.NAME, '')"),
             encryption_columns!(),
             " FROM information_schema.INNODB_TABLESPACES_ENCRYPTION AS e ",
-            "WHERE e.SPACE NOT IN (SELECT SPACE FROM information_schema.INNODB_SYS_TABLESPACES)"
+            "WHERE e.SPACE NOT IN (SELECT SPACE FROM information_schema.INNODB_SYS_TABLESPACES) ",
+            "UNION ALL SELECT d.SPACE, d.NAME, 'Single', NULL, NULL, NULL, NULL, NULL, NULL ",
+            "FROM information_schema.INNODB_SYS_TABLES AS d WHERE d.SPACE <> 0 ",
+            "AND d.SPACE NOT IN (SELECT SPACE FROM information_schema.INNODB_SYS_TABLESPACES) ",
+            "AND d.SPACE NOT IN (SELECT SPACE FROM information_schema.INNODB_TABLESPACES_ENCRYPTION)"
         ),
         needs: "PROCESS ON *.*",
         ..ENTRY
