@@ -7,7 +7,7 @@ use std::{
         fd::{AsFd, OwnedFd},
         unix::fs::fchown,
     },
-    path::Path,
+    path::{Component, Path},
 };
 
 use rustix::fs::{CWD, Dir, Mode, OFlags, fchmod, fstat, fsync, mkdirat, openat};
@@ -25,6 +25,26 @@ pub fn create_directory(path: &Path, options: WriteOptions) -> io::Result<()> {
     let above = open_directory(CWD, parent(path).as_os_str(), OFlags::empty())?;
     let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
     create_directory_at(&above, name, options, || {})
+}
+
+/// Opens a directory by an absolute path on which there is no link: what is done in it is done there, whatever takes
+/// its place.
+///
+/// # Errors
+/// Of the system; that of `ELOOP` or `ENOTDIR` for a link on the way.
+pub fn open_directory_without_links(path: &Path) -> io::Result<OwnedFd> {
+    let mut parts = path.components();
+    if parts.next() != Some(Component::RootDir) {
+        return Err(ErrorKind::InvalidInput.into());
+    }
+    // Who may not list a directory may pass through it.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let mut directory = openat(CWD, "/", flags, Mode::empty())?;
+    for part in parts {
+        let Component::Normal(name) = part else { return Err(ErrorKind::InvalidInput.into()) };
+        directory = openat(&directory, name, flags, Mode::empty())?;
+    }
+    Ok(directory)
 }
 
 /// `made` is called between the making and the opening, where somebody may come in between.
@@ -65,6 +85,19 @@ mod tests {
     };
 
     use super::*;
+
+    #[test]
+    fn a_link_on_the_way_is_not_followed() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().canonicalize().unwrap().join(name);
+        fs::create_dir_all(at("way/end")).unwrap();
+        std::os::unix::fs::symlink("way", at("link")).unwrap();
+        open_directory_without_links(&at("way/end")).unwrap();
+        for wrong in ["link/end", "link", "way/../way", "none"] {
+            assert!(open_directory_without_links(&at(wrong)).is_err(), "{wrong}");
+        }
+        assert!(open_directory_without_links(Path::new("tmp")).is_err());
+    }
 
     #[test]
     fn a_replacement_of_the_made_directory_keeps_its_owner() {

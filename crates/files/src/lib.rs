@@ -13,5 +13,5 @@ pub mod runtime;
 
 pub use atomic::{PendingFile, SavedFile, WriteOptions, check_writable, parent, sync_parent, write_atomic};
 pub use cached::{Buffer, Reader};
-pub use directory::create_directory;
+pub use directory::{create_directory, open_directory_without_links};
 pub use read_at::{ReadAt, ReadError, read_bytes, read_up_to};

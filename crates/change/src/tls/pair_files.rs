@@ -1,13 +1,20 @@
 //! Replaces the server's TLS files together, or restores all of them.
 
 use std::{
-    fmt, fs,
-    io::ErrorKind,
-    os::unix::fs::MetadataExt,
+    fmt,
+    fs::{self, Metadata},
+    io::{self, ErrorKind, Read},
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::fs::MetadataExt,
+    },
     path::{Path, PathBuf},
 };
 
-use files::WriteOptions;
+use files::{
+    WriteOptions,
+    regular::{self, Links},
+};
 use zeroize::Zeroizing;
 
 use super::Error;
@@ -50,44 +57,71 @@ pub(super) struct Replacement {
     pub(super) kind: Kind,
     /// Path of the server's file.
     pub(super) path: PathBuf,
+    /// The directory that it is in. Whoever may write above it, as the server's user often may, could put a link in its
+    /// place between two steps.
+    directory: OwnedFd,
     /// New content.
-    pub(super) bytes: Zeroizing<Vec<u8>>,
+    bytes: Zeroizing<Vec<u8>>,
     /// How it is written, whatever is there now.
-    pub(super) options: WriteOptions,
+    options: WriteOptions,
 }
 
 impl Replacement {
+    /// For a path without links.
+    pub(super) fn new(
+        kind: Kind,
+        path: PathBuf,
+        bytes: Zeroizing<Vec<u8>>,
+        options: WriteOptions,
+    ) -> Result<Self, Error> {
+        let directory = files::open_directory_without_links(files::parent(&path));
+        let directory = directory.map_err(|source| Error::File { path: path.clone(), source })?;
+        Ok(Self { kind, path, directory, bytes, options })
+    }
+
+    /// How it, or a file beside it, is reached.
+    fn reached(&self, path: &Path) -> PathBuf {
+        let directory = PathBuf::from(format!("/proc/self/fd/{}", self.directory.as_raw_fd()));
+        directory.join(path.file_name().unwrap_or_default())
+    }
+
+    fn read(&self, path: &Path) -> Result<Option<(Zeroizing<Vec<u8>>, Metadata)>, Error> {
+        read_with_metadata(&self.reached(path)).map_err(|source| Error::File { path: path.to_owned(), source })
+    }
+
+    fn write_file(&self, path: &Path, bytes: &[u8], options: WriteOptions) -> Result<(), Error> {
+        files::write_atomic(&self.reached(path), bytes, options)
+            .map_err(|source| Error::File { path: path.to_owned(), source })
+    }
+
     /// Keeps a copy of the current file, unless an interrupted run has done that.
     fn back_up(&self) -> Result<(), Error> {
         let backup_path = self.backup_path();
-        if backup_path.symlink_metadata().is_ok() {
+        if self.reached(&backup_path).symlink_metadata().is_ok() {
             return Ok(());
         }
-        match read(&self.path)? {
+        match self.read(&self.path)? {
             None => Ok(()),
-            Some(bytes) => write_file(&backup_path, &bytes, existing_options(&self.path)?),
+            Some((bytes, found)) => self.write_file(&backup_path, &bytes, WriteOptions::replacing_file(&found)),
         }
     }
 
     /// Checks that the existing file is a TLS file of the server: its path alone does not justify replacing it.
     fn judge(&self, path: &Path, server: u32) -> Result<(), Error> {
-        let found = match fs::symlink_metadata(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            found => found.map_err(|source| Error::File { path: path.to_owned(), source })?,
-        };
         let refuse = |why: String| Err(Error::NotReplaced { path: path.to_owned(), why });
-        if !found.is_file() {
-            return refuse("is not a file".to_owned());
-        }
+        let found = match read_with_metadata(&self.reached(path)) {
+            Ok(found) => found,
+            Err(error) if regular::NotRegular::of(&error).is_some() => return refuse("is not a file".to_owned()),
+            Err(source) => return Err(Error::File { path: path.to_owned(), source }),
+        };
+        let Some((bytes, found)) = found else { return Ok(()) };
         if ![0, server].contains(&found.uid()) {
             return refuse(format!("belongs to user {}, neither to the server's, {server}, nor to root", found.uid()));
         }
-        match read(path)? {
-            Some(bytes) if !self.kind.is_in(&bytes) => {
-                refuse(format!("is named as the server's {}, and is not that alone, in PEM", self.kind))
-            }
-            _ => Ok(()),
+        if !self.kind.is_in(&bytes) {
+            return refuse(format!("is named as the server's {}, and is not that alone, in PEM", self.kind));
         }
+        Ok(())
     }
 
     fn backup_path(&self) -> PathBuf {
@@ -102,26 +136,31 @@ impl Replacement {
 
     fn write(&self, log: &StatementLog) -> Result<(), Error> {
         log.note(&format!("replace file {}", self.path.display()))?;
-        write_file(&self.path, &self.bytes, self.options.replacing(true))
+        self.write_file(&self.path, &self.bytes, self.options.replacing(true))
     }
 
     fn restore(&self, log: &StatementLog) -> Result<(), Error> {
         let backup_path = self.backup_path();
         log.note(&format!("put file {} back", self.path.display()))?;
         let failed = |source| Error::File { path: self.path.clone(), source };
-        match read(&backup_path)? {
-            Some(bytes) => write_file(&self.path, &bytes, existing_options(&backup_path)?),
+        match self.read(&backup_path)? {
+            Some((bytes, found)) => self.write_file(&self.path, &bytes, WriteOptions::replacing_file(&found)),
             // There was no file before.
-            None => match fs::remove_file(&self.path) {
+            None => match fs::remove_file(self.reached(&self.path)) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(error)),
-                _ => files::sync_parent(&self.path).map_err(failed),
+                _ => self.sync().map_err(failed),
             },
         }
     }
 
+    /// Brings names in its directory to disk.
+    fn sync(&self) -> io::Result<()> {
+        files::sync_parent(&self.reached(&self.path))
+    }
+
     fn remove_backup(&self) -> Result<(), Error> {
         let backup_path = self.backup_path();
-        match fs::remove_file(&backup_path) {
+        match fs::remove_file(self.reached(&backup_path)) {
             Err(source) if source.kind() != ErrorKind::NotFound => Err(Error::File { path: backup_path, source }),
             _ => Ok(()),
         }
@@ -136,14 +175,15 @@ pub(super) fn check(files: &[Replacement], server: u32) -> Result<(), Error> {
         // A roll-back would bring it back.
         file.judge(&file.backup_path(), server)?;
         let options = file.options.replacing(true);
-        files::check_writable(&file.path, options).map_err(|source| Error::File { path: file.path.clone(), source })?;
+        files::check_writable(&file.reached(&file.path), options)
+            .map_err(|source| Error::File { path: file.path.clone(), source })?;
     }
     Ok(())
 }
 
 /// Keeps copies of all files before the first is replaced.
 pub(super) fn back_up(files: &[Replacement]) -> Result<(), Error> {
-    if obsolete_marker(files).is_some_and(|mark| mark.symlink_metadata().is_ok()) {
+    if obsolete_marker(files).is_some_and(|(first, mark)| first.reached(&mark).symlink_metadata().is_ok()) {
         // A run was killed while it removed its copies: they are older than what is served.
         remove_backups(files)?;
     }
@@ -164,37 +204,41 @@ pub(super) fn restore(files: &[Replacement], log: &StatementLog) -> Result<(), E
 /// Removes what was kept: all of it or, for the next run, nothing that counts. Of a pair of which one half was gone that run
 /// would bring back the other.
 pub(super) fn remove_backups(files: &[Replacement]) -> Result<(), Error> {
-    let Some(mark) = obsolete_marker(files) else { return Ok(()) };
-    write_file(&mark, b"", WriteOptions::SECRET.replacing(true))?;
+    let Some((first, mark)) = obsolete_marker(files) else { return Ok(()) };
+    first.write_file(&mark, b"", WriteOptions::SECRET.replacing(true))?;
     files.iter().try_for_each(Replacement::remove_backup)?;
     let failed = |source| Error::File { path: mark.clone(), source };
     // No copy may come back after a power cut once the mark is gone.
-    files.iter().try_for_each(|file| files::sync_parent(&file.path)).map_err(failed)?;
-    fs::remove_file(&mark).map_err(failed)
+    files.iter().try_for_each(Replacement::sync).map_err(failed)?;
+    fs::remove_file(first.reached(&mark)).map_err(failed)
 }
 
-/// The marker file, which says that the copies are obsolete.
-fn obsolete_marker(files: &[Replacement]) -> Option<PathBuf> {
-    files.first().map(|file| file.with_suffix(".sealant-over"))
+/// The marker file beside the first one, which says that the copies are obsolete.
+fn obsolete_marker(files: &[Replacement]) -> Option<(&Replacement, PathBuf)> {
+    files.first().map(|file| (file, file.with_suffix(".sealant-over")))
 }
 
-/// Permissions and owner of that file.
-fn existing_options(path: &Path) -> Result<WriteOptions, Error> {
-    let found = fs::metadata(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
-    Ok(WriteOptions { mode: found.mode() & 0o7777, owner: Some((found.uid(), found.gid())), replace: true })
-}
+/// More than certificates or keys have.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Content of a file, wiped on drop; `None` if it does not exist.
 pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(Zeroizing::new(bytes))),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(Error::File { path: path.to_owned(), source }),
-    }
+    let read = read_with_metadata(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+    Ok(read.map(|(bytes, _)| bytes))
 }
 
-fn write_file(path: &Path, bytes: &[u8], options: WriteOptions) -> Result<(), Error> {
-    files::write_atomic(path, bytes, options).map_err(|source| Error::File { path: path.to_owned(), source })
+/// Bytes, owner and mode of one file: by its name they could be those of two.
+fn read_with_metadata(path: &Path) -> io::Result<Option<(Zeroizing<Vec<u8>>, Metadata)>> {
+    let file = match regular::open(path, Links::Refused) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let found = file.metadata()?;
+    // Grown, a buffer would leave parts of a key behind.
+    let room = usize::try_from(found.len().min(MAX_BYTES)).unwrap_or(0).saturating_add(1);
+    let mut bytes = Zeroizing::new(Vec::with_capacity(room));
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    Ok(Some((bytes, found)))
 }
 
 #[cfg(test)]
@@ -202,24 +246,52 @@ mod tests {
     use super::*;
 
     fn replacement(path: PathBuf) -> Replacement {
-        Replacement {
-            kind: Kind::Certificate,
-            path,
-            bytes: Zeroizing::new(b"new".to_vec()),
-            options: WriteOptions::SECRET,
+        let bytes = Zeroizing::new(b"new".to_vec());
+        Replacement::new(Kind::Certificate, path, bytes, WriteOptions::SECRET).unwrap()
+    }
+
+    #[test]
+    fn what_takes_the_place_of_the_directory_or_of_a_file_is_neither_copied_nor_replaced() {
+        let above = tempfile::tempdir().unwrap();
+        let above = above.path().canonicalize().unwrap();
+        let at = |name: &str| above.join(name);
+        let log = StatementLog::open(&at("log"), "server", "user").unwrap();
+        for directory in ["own", "roots"] {
+            fs::create_dir(at(directory)).unwrap();
+            fs::write(at(directory).join("cert"), directory).unwrap();
         }
+        let files = [replacement(at("own/cert"))];
+        // The server's user puts a link to another directory there.
+        fs::rename(at("own"), at("away")).unwrap();
+        std::os::unix::fs::symlink("roots", at("own")).unwrap();
+        back_up(&files).unwrap();
+        write(&files, &log).unwrap();
+        assert_eq!(fs::read(at("roots/cert")).unwrap(), b"roots");
+        assert_eq!(fs::read_dir(at("roots")).unwrap().count(), 1);
+        assert_eq!(fs::read(at("away/cert")).unwrap(), b"new");
+        restore(&files, &log).unwrap();
+        assert_eq!(fs::read(at("away/cert")).unwrap(), b"own");
+        remove_backups(&files).unwrap();
+        assert!(Replacement::new(Kind::Key, at("own/cert"), Zeroizing::default(), WriteOptions::SECRET).is_err());
+        // And one to a file that only root may read, whose bytes would be kept as anybody's.
+        fs::remove_file(at("away/cert")).unwrap();
+        std::os::unix::fs::symlink(at("roots/cert"), at("away/cert")).unwrap();
+        let error = back_up(&files).unwrap_err().to_string();
+        assert!(error.contains("a symbolic link"), "{error}");
+        assert_eq!(fs::read_dir(at("away")).unwrap().count(), 1);
     }
 
     #[test]
     fn a_run_that_was_killed_while_it_forgot_leaves_nothing_that_counts() {
         let directory = tempfile::tempdir().unwrap();
-        let files: Vec<_> = ["cert", "key"].map(|name| replacement(directory.path().join(name))).into();
+        let real = directory.path().canonicalize().unwrap();
+        let files: Vec<_> = ["cert", "key"].map(|name| replacement(real.join(name))).into();
         let log = StatementLog::open(&directory.path().join("log"), "server", "user").unwrap();
         files.iter().for_each(|file| fs::write(&file.path, b"old").unwrap());
         back_up(&files).unwrap();
         write(&files, &log).unwrap();
         // As a kill leaves it after the first of both is removed.
-        fs::write(obsolete_marker(&files).unwrap(), b"").unwrap();
+        fs::write(obsolete_marker(&files).unwrap().1, b"").unwrap();
         files[0].remove_backup().unwrap();
         assert_eq!(fs::read(files[1].backup_path()).unwrap(), b"old");
         back_up(&files).unwrap();

@@ -241,14 +241,14 @@ fn replacements(
     let public = WriteOptions { owner, ..WriteOptions::PUBLIC };
     let secret = WriteOptions { owner, ..WriteOptions::SECRET };
     let mut files = vec![
-        Replacement { kind: Kind::Certificate, path: site.certificate.clone(), bytes: certificate, options: public },
-        Replacement { kind: Kind::Key, path: site.key.clone(), bytes: key, options: secret },
+        Replacement::new(Kind::Certificate, site.certificate.clone(), certificate, public)?,
+        Replacement::new(Kind::Key, site.key.clone(), key, secret)?,
     ];
     if let Some(path) = site.ca.clone() {
         // What is no authority's certificate is found when all files are checked.
         let old = pair_files::read(&path)?;
         let bytes = authorities_file(ca_pem, old.as_deref().map(Vec::as_slice), request.trust_old_ca, &mut site.notes);
-        files.push(Replacement { kind: Kind::Authorities, path, bytes: Zeroizing::new(bytes), options: public });
+        files.push(Replacement::new(Kind::Authorities, path, Zeroizing::new(bytes), public)?);
     }
     Ok((files, authorities))
 }
