@@ -129,11 +129,23 @@ fn a_server_starts_on_what_arrived_with_only_its_keyring() {
 #[test]
 fn what_names_the_donors_keyring_is_written_for_the_joiners() {
     let Some(_) = require(Kind::MySql97) else { return };
-    let (donor, donors_keyring) = donor();
-    let at = |name: &str| donor.datadir().join(name);
+    let (mut donor, donors_keyring) = donor();
+    let datadir = donor.datadir().to_owned();
+    let at = |name: &str| datadir.join(name);
     let named = fs::read_to_string(at("component_keyring_file.cnf")).expect("the harness configures it here");
     assert!(named.contains(text(&donors_keyring)), "{named}");
     fs::write(at("component_keyring_kmip.cnf"), r#"{"server_addr":"the-donors:5696"}"#).expect("written");
+    // As `SET PERSIST keyring_file_data` of the plug-in leaves it.
+    donor.start().expect("it starts");
+    donor.sql("SET PERSIST max_connections = 99").expect("kept");
+    donor.stop().expect("it stops");
+    let kept = fs::read_to_string(at("mysqld-auto.cnf")).expect("there");
+    let kept = kept.replace(
+        "\"max_connections\"",
+        &format!("\"keyring_file_data\": {{\"Value\": \"{}\"}}, \"max_connections\"", text(&donors_keyring)),
+    );
+    assert!(kept.contains("keyring_file_data"), "{kept}");
+    fs::write(at("mysqld-auto.cnf"), kept).expect("written");
     let target = directory();
     let (into, target_keyring) = (target.path().join("into"), target.path().join("keyring"));
     let (sent, code, stderr) = transfer(donor.datadir(), &into, &target_keyring, &["--keyring", text(&donors_keyring)]);
@@ -141,6 +153,8 @@ fn what_names_the_donors_keyring_is_written_for_the_joiners() {
     let start = format!("component_keyring_file.cnf in the data directory names {} now", text(&target_keyring));
     assert!(stderr.contains(&start), "{stderr}");
     assert!(!into.join("component_keyring_kmip.cnf").exists());
+    let kept = fs::read_to_string(into.join("mysqld-auto.cnf")).expect("there");
+    assert!(kept.contains("max_connections") && !kept.contains("keyring"), "{kept}");
     assert_eq!(fs::read(into.join("mysqld.my")).expect("there"), fs::read(at("mysqld.my")).expect("there"));
     let manifest = into.join("sealant-manifest");
     assert_eq!(ends(&["verify", "--manifest", text(&manifest), text(&into)]).0, Some(0));
@@ -153,6 +167,7 @@ fn what_names_the_donors_keyring_is_written_for_the_joiners() {
     let read = joiner
         .value("SELECT STATUS_VALUE FROM performance_schema.keyring_component_status WHERE STATUS_KEY = 'Data_file'");
     assert_eq!(read.expect("a component"), text(&target_keyring));
+    assert_eq!(joiner.value("SELECT @@max_connections").expect("kept"), "99");
     // Without a configuration among the files, what the server needs is said.
     fs::rename(&away, &donors_keyring).expect("ours");
     for name in ["component_keyring_file.cnf", "component_keyring_kmip.cnf"] {

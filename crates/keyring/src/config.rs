@@ -16,6 +16,10 @@ const COMPONENTS: &str = "component_keyring_";
 const CONFIG_ENDING: &str = ".cnf";
 /// The manifest, which names the components a server loads before anything else.
 const MANIFEST: &str = "mysqld.my";
+/// Variables that `SET PERSIST` has kept. Source: MySQL manual, "Persisted System Variables".
+const PERSISTED: &str = "mysqld-auto.cnf";
+/// How the variables of keyring plug-ins begin, such as `keyring_file_data`.
+const OF_KEYRINGS: &str = "keyring_";
 
 /// `component_keyring_*.cnf`.
 ///
@@ -108,6 +112,8 @@ pub enum KeyringConfigFile {
     OtherConfiguration,
     /// The manifest, which names the components to load.
     Manifest,
+    /// `mysqld-auto.cnf`: what `SET PERSIST` has kept, `keyring_file_data` of a plug-in among it.
+    Persisted,
 }
 
 impl KeyringConfigFile {
@@ -117,6 +123,7 @@ impl KeyringConfigFile {
         match name.strip_suffix(CONFIG_ENDING) {
             Some(FILE_COMPONENT) => Some(Self::Configuration),
             Some(component) if component.starts_with(COMPONENTS) => Some(Self::OtherConfiguration),
+            _ if name == PERSISTED => Some(Self::Persisted),
             _ => (name == MANIFEST).then_some(Self::Manifest),
         }
     }
@@ -145,6 +152,23 @@ pub fn manifest_of_file_component(before: &[u8]) -> Option<String> {
     let others = names().filter(|name| !is_other(name) && *name != current);
     let components = std::iter::once(current.as_str()).chain(others).collect::<Vec<_>>().join(",");
     Some(format!("{}\n", serde_json::json!({ "components": components })))
+}
+
+/// The text of a `mysqld-auto.cnf` without variables of keyring plug-ins, which would name the keyring of the server that
+/// kept them; `None` if `before` has none.
+#[must_use]
+pub fn persisted_without_keyrings(before: &[u8]) -> Option<String> {
+    let mut value: serde_json::Value = serde_json::from_slice(before).ok()?;
+    take_away_keyrings(&mut value).then(|| value.to_string())
+}
+
+/// Variables stand in groups that differ between versions. Whether there were any.
+fn take_away_keyrings(value: &mut serde_json::Value) -> bool {
+    let Some(object) = value.as_object_mut() else { return false };
+    let before = object.len();
+    object.retain(|name, _| !name.to_ascii_lowercase().starts_with(OF_KEYRINGS));
+    let gone = object.len() < before;
+    object.values_mut().fold(gone, |gone, below| take_away_keyrings(below) || gone)
 }
 
 /// Whether a configuration makes the keyring read-only.
@@ -332,6 +356,20 @@ mod tests {
         assert_eq!(components(others), Some(format!("{current},file://component_x")));
         assert_eq!(manifest_of_file_component(br#"{"read_local_manifest":true}"#), None);
         assert_eq!(manifest_of_file_component(b"{"), None);
+    }
+
+    #[test]
+    fn a_kept_variable_that_names_a_keyring_is_taken_away() {
+        assert_eq!(KeyringConfigFile::from_name("mysqld-auto.cnf"), Some(KeyringConfigFile::Persisted));
+        let before = br#"{"Version":2,"mysql_dynamic_variables":{"max_connections":{"Value":"99"},
+            "keyring_file_data":{"Value":"/the-donors"}},"mysql_static_variables":{"Keyring_vault_config":{}}}"#;
+        let after = persisted_without_keyrings(before).unwrap();
+        let expected =
+            r#"{"Version":2,"mysql_dynamic_variables":{"max_connections":{"Value":"99"}},"mysql_static_variables":{}}"#;
+        assert_eq!(after, expected);
+        for none in [after.as_bytes(), b"{", b"[1]", b""] {
+            assert_eq!(persisted_without_keyrings(none), None);
+        }
     }
 
     #[test]

@@ -38,6 +38,7 @@ mod writable;
 
 pub use crate::config::{
     ComponentConfig, KeyringConfigFile, Manifest, configuration_of, keyring_path, manifest_of_file_component,
+    persisted_without_keyrings,
 };
 pub use crate::error::KeyringError;
 pub use crate::export::ExportKey;

@@ -3,11 +3,14 @@
 //! A server reads `component_keyring_file.cnf` and the manifest `mysqld.my` in its data directory
 //! first, and does not start without the keyring that they name, which is the sender's. So these
 //! files are rewritten for the keyring of the receiver, and configurations of other keyring
-//! components are removed.
+//! components are removed. What `SET PERSIST` has kept of keyring plug-ins is taken out of `mysqld-auto.cnf`.
 //!
 //! Source: formats, "Keyring stores", confirmed on MySQL 9.7.
 
-use keyring::{KeyringConfigFile, KeyringError, WritableKeyring, configuration_of, manifest_of_file_component};
+use keyring::{
+    KeyringConfigFile, KeyringError, WritableKeyring, configuration_of, manifest_of_file_component,
+    persisted_without_keyrings,
+};
 
 use super::staging::Staging;
 use crate::{
@@ -19,6 +22,8 @@ use crate::{
 
 /// Maximum length of a configuration file; real ones have some hundred bytes.
 const MAX_BYTES: u64 = 64 << 10;
+/// Of the variables that a server has kept: some hundred bytes each.
+const MAX_PERSISTED_BYTES: u64 = 4 << 20;
 
 /// Rewrites the configuration among the staged files and in the manifest. Returns whether the data
 /// directory now names the receiver's keyring.
@@ -40,6 +45,9 @@ pub(super) fn write_configuration(
             Some(KeyringConfigFile::Configuration) => {
                 named = true;
                 Some(configuration(keyring)?)
+            }
+            Some(KeyringConfigFile::Persisted) => {
+                persisted_without_keyrings(&staging.read(&entry.path, MAX_PERSISTED_BYTES)?)
             }
             Some(KeyringConfigFile::Manifest) => manifest_of_file_component(&staging.read(&entry.path, MAX_BYTES)?),
         };
