@@ -4,7 +4,7 @@ mod support;
 
 use std::fs;
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -18,6 +18,9 @@ use serde_json::Value;
 use crate::support::moving::Receiving;
 use crate::support::unchanged::{Load, Volume, assert_whole, options, prepare};
 use crate::support::{is_stopped, sealant};
+
+/// Throw-away keys of MariaDB's `file_key_management`.
+const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
 
 /// A process to be frozen: it only sleeps.
 struct Sleeper(Child);
@@ -741,6 +744,80 @@ fn hostile(server: &Server, desk: &Path, change: &str, receiver: &[&str]) -> (i3
 fn rand() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     std::collections::hash_map::RandomState::new().build_hasher().finish()
+}
+
+#[test]
+fn a_backup_of_encrypted_tables_is_prepared_with_the_keys_of_this_host_alone() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let encrypted = || {
+        let options = ["--innodb-encrypt-tables=FORCE", "--innodb-encrypt-log=ON", "--innodb-log-file-size=64M"];
+        plain(Kind::MariaDb1011).options(options).mariadb_keys(MARIADB_KEYS)
+    };
+    let server = encrypted().start().expect("it starts");
+    prepare(&server, "ENCRYPTED=YES");
+    let desk = tempfile::tempdir().expect("a directory");
+    let program = for_everybody(Kind::MariaDb1011, desk.path(), "");
+    let [owner, whose] = owner();
+    let named = ["--prepare-with", program.as_str(), owner.as_str(), whose.as_str()];
+    let own = options_with_keys(desk.path(), MARIADB_KEYS, "own");
+    let with_keys = [&named[..], &["--prepare-options", own.as_str()]].concat();
+
+    // Without a key of this host nothing opens it, wherever the sender says that one is.
+    let senders = "grep -q ^plugin_load=file_key_management backup-my.cnf";
+    let (code, stderr, root) = hostile(&server, desk.path(), senders, &named);
+    assert!(code == 1 && stderr.contains("received, but not prepared"), "{stderr}");
+    let anew = fs::read_to_string(root.join("backup-my.cnf")).expect("there");
+    assert!(!anew.contains("file_key_management"), "{anew}");
+    let other = options_with_keys(desk.path(), &MARIADB_KEYS.replace('3', "4"), "other");
+    let with_others = [&named[..], &["--prepare-options", other.as_str()]].concat();
+    let (code, stderr, _) = hostile(&server, desk.path(), ":", &with_others);
+    assert!(code == 1 && stderr.contains("received, but not prepared"), "{stderr}");
+
+    // With it, what the sender adds changes nothing: this host's library, this host's key, this host's user.
+    let planted = desk.path().join("planted");
+    let library =
+        format!("plugin_load=x={}\nplugin_dir=/tmp\nfile_key_management_filename=/etc/passwd", planted.display());
+    for change in [
+        ":".to_owned(),
+        format!("printf '{library}\\n' >> backup-my.cnf; sed -i '1i {library}' backup-my.cnf"),
+        format!("echo '!include {}' >> backup-my.cnf; printf '!includedir /tmp' >> backup-my.cnf", planted.display()),
+        format!("(printf '#%0510d' 0; printf '{library}') >> backup-my.cnf"),
+    ] {
+        let (code, stderr, root) = hostile(&server, desk.path(), &change, &with_keys);
+        assert_eq!(code, 0, "{change}: {stderr}");
+        let anew = fs::read_to_string(root.join("backup-my.cnf")).expect("there");
+        let hers = ["passwd", "/tmp\n", "include", "planted"];
+        assert!(!hers.iter().any(|word| anew.contains(word)), "{change}: {anew}");
+        assert!(anew.ends_with(&fs::read_to_string(&own).expect("ours")), "{change}: {anew}");
+        let id: u32 = whose.split(':').next().expect("a number").parse().expect("a number");
+        assert!(
+            ["ibdata1", "ib_logfile0"].iter().all(|name| fs::metadata(root.join(name)).expect("there").uid() == id)
+        );
+        let page = fs::read(root.join("bank/account.ibd")).expect("a table");
+        assert!(!page.windows(30).any(|bytes| bytes == [b'x'; 30]), "{change}: rows in clear");
+        let copy = encrypted().datadir_seed(root).start().expect("the copy starts");
+        assert_whole(&copy, &[]);
+    }
+}
+
+/// An option file that says where keys and their plug-in lie on this host, for everybody.
+fn options_with_keys(desk: &Path, keys: &str, name: &str) -> String {
+    let plugins = desk.join("plugins");
+    if !plugins.exists() {
+        let from = Kind::MariaDb1011.locate().expect("it is there").plugins.expect("it has some");
+        fs::create_dir(&plugins).expect("made");
+        fs::copy(from.join("file_key_management.so"), plugins.join("file_key_management.so")).expect("copied");
+    }
+    let file = desk.join(format!("{name}.keys"));
+    fs::write(&file, keys).expect("room");
+    let options = format!(
+        "plugin_load=file_key_management=file_key_management.so\nplugin_dir={}\nfile_key_management_filename={}\n",
+        plugins.display(),
+        file.display()
+    );
+    let path = desk.join(format!("{name}.cnf"));
+    fs::write(&path, options).expect("room");
+    path.to_str().expect("ASCII").to_owned()
 }
 
 #[test]
