@@ -5,16 +5,18 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use harness::certs::{Authority, Profile};
-use harness::galera::{SetUp, wait_until_synced};
+use harness::galera::{self, Cluster, SetUp, wait_until_synced};
 use harness::group::{self, Group};
-use harness::{KeyringLocation, Kind, Replication, Server, ServerBuilder, require};
+use harness::{KeyringLocation, Kind, Replication, Server, ServerBuilder, TlsFiles, require};
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::support::Audit;
 use crate::support::tmpfs::in_memory;
@@ -27,7 +29,11 @@ const ADVICE: &[(&str, &str, &str)] = &[
     ("aud-plugin-absent", "MySQL Enterprise: ", "another product"),
     ("auth-weak-plugin", "upgrade the server: ", "another version"),
     ("ev-mismatch", "see the finding of the artefact itself", "that finding's remedy is the one"),
-    ("exp-bind-all", "let a firewall admit the other members", "the site's firewall"),
+    (
+        "exp-bind-all",
+        "let a firewall admit the other members",
+        "MySQL 9.7 has no option that binds XCom's port: with local_address=127.0.0.1:PORT it listens on [::]:PORT",
+    ),
     ("exp-eol-or-vulnerable", "upgrade to ", "another version"),
     ("host-coredump", "take core-file out of the option file", "the site's service unit"),
     ("host-runs-as-root", "user=mysql ", "the site's user, and its right to every path that the server uses"),
@@ -39,7 +45,6 @@ const ADVICE: &[(&str, &str, &str)] = &[
     ("key-version-static", "use hashicorp_key_management", "another key store"),
     ("rest-aria-log-plaintext", "put aria_log_dir_path onto an encrypted disk", "the site's disks"),
     ("rest-binlog-plaintext", "MySQL 5.6.24 cannot: upgrade", "another version"),
-    ("rest-galera-gcache-plaintext", "put gcache.dir onto an encrypted disk", "the site's disks"),
     ("rest-doublewrite-plaintext", "let the server write: ", "slots are used again in their own time"),
     ("rest-ibdata1-exposed", "put ibdata1 onto an encrypted disk", "the site's disks"),
     ("rest-ibdata1-exposed", "upgrade to MySQL 8.0", "another version"),
@@ -63,7 +68,12 @@ const TEST_ACCOUNT: &str = "'root'@'localhost'";
 /// Findings that a fix brings along because it cannot do otherwise: the fixed check, the new one, and why.
 const CONSEQUENCES: &[(&str, &str, &str)] = &[
     ("aud-plugin-absent", "rest-log-plaintext", "an audit log is a file in clear"),
-    ("gr-traffic-plaintext", "gr-unverified", "TLS needs no authority, verification does; its own fix waits for one"),
+    (
+        "gr-traffic-plaintext",
+        "gr-unverified",
+        "clear messages are not verified either, and that is said once; the server has no mode that verifies without an \
+         authority and names in certificates, for which the fix of that finding waits",
+    ),
     ("key-not-loaded", "key-file-clear", "the first key file; its own fix encrypts it"),
     ("key-not-loaded", "key-local-file", "keys of file_key_management lie in a file"),
     ("key-not-loaded", "key-same-disk", "only the site knows another device"),
@@ -88,7 +98,8 @@ const CONSEQUENCES: &[(&str, &str, &str)] = &[
 ];
 
 /// What a DBA puts into the places that a remedy leaves open; `{shm}` stands for a directory on another device.
-const FILLED: [(&str, &str); 2] = [("NETWORK.", "10.1."), ("KEYFILE", "{shm}/filekey")];
+const FILLED: [(&str, &str); 3] =
+    [("NETWORK.", "10.1."), ("KEYFILE", "{shm}/filekey"), ("GCACHE_DIRECTORY", "{shm}/gcache")];
 
 /// One step of a remedy.
 #[derive(Debug, PartialEq)]
@@ -201,6 +212,7 @@ fn carry_out(server: &mut Server, steps: &[Step]) {
                 assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
             }
             Step::Restart => {
+                let was_member = group::is_online(server);
                 server.stop().expect("it stops");
                 server.start().unwrap_or_else(|error| panic!("the server does not start after {steps:?}: {error}"));
                 let shows = |name: &str, value: &str| {
@@ -210,7 +222,7 @@ fn carry_out(server: &mut Server, steps: &[Step]) {
                 if shows("wsrep_on", "ON") {
                     wait_until_synced(server).expect("the node is in its cluster");
                 }
-                if shows("group_replication_group_name", "") {
+                if was_member {
                     group::begin(server).expect("the member is in its group");
                 }
             }
@@ -256,14 +268,14 @@ fn is_advice(failure: &Failure, remedy: &Remedy) -> bool {
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Carries out each fix of the server in turn.
-fn every_fix_works(server: Server) -> Server {
+/// Carries out each fix of the server in turn; the other device is used by it from then on.
+fn every_fix_works(server: Server) -> (Server, TempDir) {
     every_fix_of_a_replica_works(server, None)
 }
 
 /// The same for a server that replicates from another, which is idle: its authority is what the remedies leave open.
-fn every_fix_of_a_replica_works(mut server: Server, authority: Option<&Path>) -> Server {
-    let shm = in_memory(1).expect("a file system in memory");
+fn every_fix_of_a_replica_works(mut server: Server, authority: Option<&Path>) -> (Server, TempDir) {
+    let shm = in_memory(20).expect("a file system in memory");
     let authority = authority.map(|path| path.display().to_string());
     let fill = |remedy: &str| {
         let remedy = &remedy.replace("/etc/mysql/ca.pem", authority.as_deref().unwrap_or("/etc/mysql/ca.pem"));
@@ -300,10 +312,21 @@ fn every_fix_of_a_replica_works(mut server: Server, authority: Option<&Path>) ->
         faults.extend(new.iter().map(|new| format!("{new:?} has come with {failure:?}: {}", remedy.text)));
         now = after;
     }
-    let left = now.iter().filter(|(failure, remedy)| !is_advice(failure, remedy) && remedy.after().is_none());
-    faults.extend(left.map(|(failure, remedy)| format!("{failure:?} is left at the end: {}", remedy.text)));
+    faults.extend(left(&now));
     assert!(faults.is_empty(), "{}:\n{}", server.kind().name(), faults.join("\n"));
-    server
+    (server, shm)
+}
+
+/// Failures whose fix could be carried out at once.
+fn left(failures: &BTreeMap<Failure, Remedy>) -> impl Iterator<Item = String> {
+    let left = failures.iter().filter(|(failure, remedy)| !is_advice(failure, remedy) && remedy.after().is_none());
+    left.map(|(failure, remedy)| format!("{failure:?} is left at the end: {}", remedy.text))
+}
+
+#[track_caller]
+fn nothing_is_left(failures: &BTreeMap<Failure, Remedy>) {
+    let left: Vec<String> = left(failures).collect();
+    assert!(left.is_empty(), "{}", left.join("\n"));
 }
 
 /// The next failure that was not tried and waits for no other fix.
@@ -456,14 +479,42 @@ fn fixes_of_mysql_56() {
 fn every_fix_of_a_group_works(kind: Kind) {
     let dir = tempfile::tempdir().expect("a directory");
     let authority = Authority::create(dir.path()).expect("an authority");
-    let files = authority.issue("member", &Profile::default()).expect("a certificate");
     let members = Group::new().expect("ports");
-    let builder = Server::builder(kind).by_option_file().tls(&files).keyring(KeyringLocation::Beside);
-    let weak = ["--loose-group-replication-ssl-mode=DISABLED", "--loose-group-replication-recovery-use-ssl=OFF"];
-    let server = members.member(true, builder).options(weak).start().expect("it starts");
-    group::begin(&server).expect("a group");
-    server.sql(TABLE).expect("made");
-    every_fix_works(server);
+    let start = |first: bool| {
+        let name = if first { "first" } else { "second" };
+        let files = authority.issue(name, &Profile::default()).expect("a certificate");
+        let builder = Server::builder(kind).by_option_file().tls(&files).keyring(KeyringLocation::Beside);
+        let weak = ["--loose-group-replication-ssl-mode=DISABLED", "--loose-group-replication-recovery-use-ssl=OFF"];
+        members.member(first, builder).options(weak).start().expect("it starts")
+    };
+    let first = start(true);
+    group::begin(&first).expect("a group");
+    first.sql(TABLE).expect("made");
+    let (first, _device) = every_fix_works(first);
+    // What is to join gets the fixes that are printed for it, before it does.
+    let second = start(false);
+    second.sql(TABLE).expect("made");
+    let (mut second, _other_device) = every_fix_works(second);
+    second.sql("DROP DATABASE demo").expect("dropped");
+    group::join(&first, &mut second).unwrap_or_else(|error| panic!("{error}\n{}", second.error_log()));
+    same_table(&first, &second);
+    nothing_is_left(&failures_of(&first));
+    // A clone makes undo and redo logs anew, whose fixes are for afterwards; what the members say and keep is as it was.
+    let begins = ["gr-", "clone-", "tls-", "rest-table-", "rest-binlog-", "rest-relaylog-", "rest-mysql-ibd-", "key-"];
+    let mut left = failures_of(&second);
+    left.retain(|(id, _), _| begins.iter().any(|begin| id.starts_with(begin)));
+    nothing_is_left(&left);
+}
+
+/// A server that joined has the table of the other, also what is written now.
+fn same_table(old: &Server, new: &Server) {
+    sql(old, "INSERT INTO demo.t VALUES (9999, 'after')");
+    let rows = "SELECT COUNT(*), SUM(CRC32(CONCAT(id, v))) FROM demo.t";
+    let expected = old.value(rows).expect("rows");
+    harness::wait_until("the rows of the other", LIMIT, || match new.value(rows) {
+        Ok(found) if found == expected => Ok(()),
+        other => Err(format!("{other:?} and not {expected}")),
+    });
 }
 
 #[test]
@@ -484,12 +535,61 @@ fn every_fix_of_a_node_works(kind: Kind) {
     wait_until_synced(&node).expect("a cluster");
     node.sql(TABLE).expect("made");
     let before = fs::read_to_string(node.option_file()).expect("an option file");
-    let node = every_fix_works(node);
+    let (node, device) = every_fix_works(node);
     let after = fs::read_to_string(node.option_file()).expect("an option file");
     let printed = after.strip_prefix(&before).expect("lines were added");
     let is_value = |line: &&str| line.starts_with("wsrep_provider_options = ");
     let value = printed.lines().rfind(is_value).expect("a line");
     assert!(value.contains("gcache.size=8M;") && value.contains("gmcast.listen_addr=tcp://127.0.0.1:"), "{value}");
+    let elsewhere = device.path().join("second");
+    DirBuilder::new().mode(0o700).create(&elsewhere).expect("made");
+    let cache = format!("gcache.dir={}", elsewhere.display());
+    second_node_joins(&mut cluster, &node, printed, &files, &authority, &cache, |builder| builder.tls(&files));
+}
+
+/// A node with the printed lines, the keys that they name and a certificate of its own gets the whole state.
+fn second_node_joins(
+    cluster: &mut Cluster,
+    first: &Server,
+    printed: &str,
+    of_first: &TlsFiles,
+    authority: &Authority,
+    provider_options: &str,
+    more: impl FnOnce(ServerBuilder) -> ServerBuilder,
+) -> String {
+    let own = authority.issue("joiner", &Profile::default()).expect("a certificate");
+    let path = |path: &Path| path.display().to_string();
+    // The provider's options have addresses, which each node has of its own.
+    let (provider, lines): (Vec<&str>, Vec<&str>) =
+        printed.lines().partition(|line| line.starts_with("wsrep_provider_options = "));
+    let lines = lines.into_iter().map(|line| {
+        line.replace(&path(&of_first.cert), &path(&own.cert))
+            .replace(&path(&of_first.key), &path(&own.key))
+            .replace(&path(first.dir()), "{dir}")
+    });
+    let lines: String = lines.map(|line| line + "\n").collect();
+    let [ca, cert, key] = [&own.ca, &own.cert, &own.key].map(|file| path(file));
+    let tls = format!("socket.ssl=yes;socket.ssl_ca={ca};socket.ssl_cert={cert};socket.ssl_key={key};");
+    let tls = if provider.is_empty() { "" } else { tls.as_str() };
+    let builder = |builder: ServerBuilder| more(builder).by_option_file().empty_datadir().option_file(lines);
+    let mut second = cluster.prepare_with(&format!("{tls}{provider_options}"), builder).expect("prepared");
+    fs::set_permissions(second.datadir(), fs::metadata(first.datadir()).expect("there").permissions()).expect("ours");
+    for directory in ["mysql-keys", "mysql-files"] {
+        let from = first.dir().join(directory);
+        if from.exists() {
+            let copied = Command::new("cp").arg("-a").arg(from).arg(second.dir()).status();
+            assert!(copied.expect("cp runs").success());
+        }
+    }
+    let joined = second.start().and_then(|()| wait_until_synced(&second));
+    if let Err(error) = joined {
+        panic!("{error}\n{}\n{}", second.error_log(), first.error_log());
+    }
+    same_table(first, &second);
+    let (old, new) = (failures_of(first), failures_of(&second));
+    let come = come(&old, &new, "");
+    assert_eq!(come, [], "on the second node");
+    second.error_log()
 }
 
 #[test]
@@ -497,4 +597,71 @@ fn fixes_of_a_galera_node_of_mariadb_1011() {
     if require(Kind::MariaDb1011).is_some() {
         every_fix_of_a_node_works(Kind::MariaDb1011);
     }
+}
+
+/// Carries out the fixes of these checks on the first node of a cluster, and lets a second one join. `own` are provider
+/// options, with `CA`, `CERT` and `KEY` for the files; returns what the second node's log says.
+fn fixes_of_a_cluster_work(set_up: SetUp, own: &str, options: &[&str], checks: &[&str]) -> String {
+    let dir = tempfile::tempdir().expect("a directory");
+    let authority = Authority::create(dir.path()).expect("an authority");
+    let files = authority.issue("node", &Profile::default()).expect("a certificate");
+    let path = |path: &Path| path.display().to_string();
+    let own = own.replace("CA", &path(&files.ca)).replace("CERT", &path(&files.cert)).replace("KEY", &path(&files.key));
+    let mut cluster = set_up.start(0).expect("no node yet");
+    let options = |builder: ServerBuilder| options.iter().fold(builder, |builder, option| builder.option(*option));
+    let mut node = cluster.prepare_with(&own, |builder| options(builder).by_option_file()).expect("prepared");
+    let before = fs::read_to_string(node.option_file()).expect("an option file");
+    node.start().expect("it starts");
+    wait_until_synced(&node).expect("a cluster");
+    node.sql(TABLE).expect("made");
+    let fill = |text: &str| {
+        let text =
+            text.replace("/etc/mysql/ca.pem", &path(&files.ca)).replace("/etc/mysql/cert.pem", &path(&files.cert));
+        text.replace("/etc/mysql/key.pem", &path(&files.key))
+    };
+    let all = failures_of(&node);
+    for check in checks {
+        let now = failures_of(&node);
+        let Some((failure, remedy)) = now.iter().find(|(failure, _)| failure.0 == *check) else {
+            assert!(all.keys().any(|failure| failure.0 == *check), "{check} never failed: {all:?}");
+            continue;
+        };
+        let steps = steps(&remedy.map(&fill)).unwrap_or_else(|| panic!("{check}: {}", remedy.text));
+        carry_out(&mut node, &steps);
+        let after = failures_of(&node);
+        assert!(!after.contains_key(failure), "{failure:?} is still there after: {}", remedy.text);
+        assert_eq!(come(&all, &after, check), [], "{}", remedy.text);
+    }
+    let after = fs::read_to_string(node.option_file()).expect("an option file");
+    let printed = after.strip_prefix(&before).expect("lines were added");
+    second_node_joins(&mut cluster, &node, printed, &files, &authority, "", options)
+}
+
+#[test]
+fn fixes_of_a_transfer_by_rsync() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let programs = galera::stunnel().expect("stunnel is installed");
+    let set_up = SetUp::new(Kind::MariaDb1011).method("rsync").programs(programs.path());
+    let checks = ["galera-sst-plaintext", "galera-sst-unauthenticated"];
+    let log = fixes_of_a_cluster_work(set_up, "", &[], &checks);
+    assert!(log.contains("Using stunnel for SSL encryption") && log.contains("ssl-mode='VERIFY_CA'"), "{log}");
+}
+
+#[test]
+fn fixes_of_a_transfer_by_mysqldump() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let set_up = SetUp::new(Kind::MariaDb1011).method("mysqldump");
+    let checks = ["galera-sst-plaintext", "galera-sst-unauthenticated"];
+    // The server refuses this method on 127.0.0.1.
+    let log = fixes_of_a_cluster_work(set_up, "", &["--bind-address=127.0.0.2"], &checks);
+    assert!(log.contains("encrypt='4'"), "{log}");
+}
+
+#[test]
+fn fixes_of_a_cluster_that_takes_clear_peers() {
+    let Some(_) = require(Kind::MariaDb1011) else { return };
+    let programs = galera::stunnel().expect("stunnel is installed");
+    let set_up = SetUp::new(Kind::MariaDb1011).method("rsync").programs(programs.path());
+    let own = "socket.ssl=yes;socket.ssl_ca=CA;socket.ssl_cert=CERT;socket.ssl_key=KEY;socket.dynamic=true";
+    fixes_of_a_cluster_work(set_up, own, &[], &["galera-traffic-plaintext"]);
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use tempfile::TempDir;
+
 use crate::ports::free_ports;
 use crate::{Error, Kind, Server, ServerBuilder, limit, within};
 
@@ -175,6 +177,21 @@ fn provider(kind: Kind) -> Result<String, Error> {
     let provider =
         provider.ok_or(Error::Unsupported("no Galera provider; run tests/harness/bin/install-servers galera"))?;
     Ok(provider.display().to_string())
+}
+
+/// A directory with nothing but the `stunnel` that the state transfer by rsync encrypts with, for [`SetUp::programs`].
+///
+/// # Errors
+/// [`Error::Unsupported`] if it is not installed.
+pub fn stunnel() -> Result<TempDir, Error> {
+    let program = crate::cache().join("servers/stunnel/root/usr/bin/stunnel");
+    if !program.exists() {
+        return Err(Error::Unsupported("no stunnel; run tests/harness/bin/install-servers stunnel"));
+    }
+    let directory = crate::server::new_directory()?;
+    let link = directory.path().join("stunnel");
+    std::os::unix::fs::symlink(program, &link).map_err(Error::file(&link))?;
+    Ok(directory)
 }
 
 /// Waits until a node serves: it answers on its socket before it may.

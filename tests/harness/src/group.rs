@@ -10,6 +10,9 @@ const SECONDS: u64 = 60;
 const ACCOUNT: &str = "recovery";
 const PASSWORD: &str = "Recovery-1";
 
+const STATE: &str =
+    "SELECT MEMBER_STATE FROM performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid";
+
 /// Where the members of a group hear each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
@@ -54,16 +57,52 @@ pub fn begin(server: &Server) -> Result<(), Error> {
     wait_until_online(server)
 }
 
-/// Lets a fresh server join, with all data.
+/// Lets a fresh server join the group of a member, with all data; by clone, if that has not everything in its binary logs
+/// any more.
 ///
 /// # Errors
 /// As [`begin`].
-pub fn join(server: &Server) -> Result<(), Error> {
-    server.sql(&format!(
-        "RESET BINARY LOGS AND GTIDS; CHANGE REPLICATION SOURCE TO SOURCE_USER='{ACCOUNT}', \
-         SOURCE_PASSWORD='{PASSWORD}' FOR CHANNEL 'group_replication_recovery'; START GROUP_REPLICATION"
-    ))?;
-    wait_until_online(server)
+pub fn join(member: &Server, server: &mut Server) -> Result<(), Error> {
+    let account = format!("BACKUP_ADMIN ON *.* %% '{ACCOUNT}'@'127.0.0.1'");
+    member.sql(&format!("GRANT {}", account.replace("%%", "TO")))?;
+    joined(server)?;
+    member.sql(&format!("REVOKE {}", account.replace("%%", "FROM"))).map(drop)
+}
+
+fn joined(server: &mut Server) -> Result<(), Error> {
+    server.sql("RESET BINARY LOGS AND GTIDS")?;
+    recover(server)?;
+    // A clone ends with a restart, which a server without a supervisor leaves to others.
+    let limit = limit(SECONDS);
+    let online = within(limit, || match server.value(STATE) {
+        Ok(state) if state == "ONLINE" => Ok(true),
+        Err(_) if server.has_ended() => Ok(false),
+        other => Err(format!("{other:?}")),
+    });
+    match online {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            server.start()?;
+            recover(server)?;
+            wait_until_online(server)
+        }
+        Err(state) => Err(Error::TimedOut { what: format!("group member to be online: {state}"), limit }),
+    }
+}
+
+fn recover(server: &Server) -> Result<(), Error> {
+    server
+        .sql(&format!(
+            "CHANGE REPLICATION SOURCE TO SOURCE_USER='{ACCOUNT}', SOURCE_PASSWORD='{PASSWORD}' \
+             FOR CHANNEL 'group_replication_recovery'; START GROUP_REPLICATION"
+        ))
+        .map(drop)
+}
+
+/// Whether a server is a member that serves; one without the plug-in is none.
+#[must_use]
+pub fn is_online(server: &Server) -> bool {
+    server.value(STATE).is_ok_and(|state| state == "ONLINE")
 }
 
 /// Waits until this member has all that the group has.
@@ -71,9 +110,8 @@ pub fn join(server: &Server) -> Result<(), Error> {
 /// # Errors
 /// [`Error::TimedOut`] with the state it is in.
 pub fn wait_until_online(server: &Server) -> Result<(), Error> {
-    let query = "SELECT MEMBER_STATE FROM performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid";
     let limit = limit(SECONDS);
-    within(limit, || match server.value(query) {
+    within(limit, || match server.value(STATE) {
         Ok(state) if state == "ONLINE" => Ok(()),
         Ok(state) => Err(state),
         Err(error) => Err(error.to_string()),

@@ -165,6 +165,12 @@ impl Server {
         self.daemon.as_ref().map(Daemon::id)
     }
 
+    /// Whether it was started, and has ended by itself.
+    #[must_use]
+    pub fn has_ended(&mut self) -> bool {
+        self.daemon.as_mut().is_some_and(|daemon| daemon.ended().is_some())
+    }
+
     /// The error log so far.
     #[must_use]
     pub fn error_log(&self) -> String {

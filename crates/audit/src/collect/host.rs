@@ -2,7 +2,9 @@
 //! and permissions of key files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::disks::Disks;
@@ -67,7 +69,7 @@ pub(super) fn collect(sources: HostSources<'_>) -> HostFacts {
             .and_then(|process| process::same_user(sources.host, process.pid, process.uid)),
         crypttab: crypttab(sources.view, &disks),
         luks: Some(luks::collect(sources.host, Path::new("/dev"))),
-        stunnel: Some(is_installed(sources.view, "stunnel")),
+        stunnel: Some(is_installed(sources.view, &search_path(sources.host, pid), "stunnel")),
         process: sources.process,
     }
 }
@@ -260,15 +262,38 @@ fn crypttab_entry(line: &str, view: &View, disks: &Disks) -> Option<CrypttabEntr
     })
 }
 
-fn is_installed(view: &View, program: &str) -> bool {
-    let directories = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/bin"];
-    let names = [program.to_owned(), format!("{program}4")];
-    directories.iter().any(|dir| names.iter().any(|name| view.stat(&Path::new(dir).join(name)).is_ok()))
+/// Where what the server runs by name is looked for first: its `PATH`, as far as its environment can be read.
+fn search_path(host: &Host, pid: Option<i32>) -> Vec<PathBuf> {
+    let environment = pid.and_then(|pid| fs::read(host.of_process(pid, "environ")).ok()).unwrap_or_default();
+    let path = environment.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(b"PATH="));
+    let directories = path.unwrap_or_default().split(|byte| *byte == b':');
+    directories.map(|directory| PathBuf::from(OsStr::from_bytes(directory))).filter(|path| path.is_absolute()).collect()
+}
+
+fn is_installed(view: &View, path: &[PathBuf], program: &str) -> bool {
+    let usual = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/bin"];
+    let directories = path.iter().map(PathBuf::as_path).chain(usual.iter().map(Path::new));
+    directories.into_iter().any(|directory| view.stat(&directory.join(program)).is_ok())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn programs_are_found_as_the_server_finds_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = dir.path().join("7");
+        fs::create_dir_all(own.join("bin")).unwrap();
+        fs::write(own.join("environ"), format!("HOME=/\0PATH=relative:{}/bin:/sbin\0", own.display())).unwrap();
+        let host = Host { proc: dir.path().to_owned(), sys: dir.path().to_owned() };
+        let path = search_path(&host, Some(7));
+        assert_eq!(path, [own.join("bin"), PathBuf::from("/sbin")]);
+        assert!(!is_installed(&View::ours(), &path, "a-program-of-ours"));
+        fs::write(own.join("bin/a-program-of-ours"), "").unwrap();
+        assert!(is_installed(&View::ours(), &path, "a-program-of-ours"));
+        assert!(search_path(&host, Some(8)).is_empty() && search_path(&host, None).is_empty());
+    }
 
     #[test]
     fn secrets_of_processes_are_seen_and_not_kept() {

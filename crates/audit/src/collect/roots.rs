@@ -96,6 +96,10 @@ pub(super) fn of_variables<'v>(
         let prefix = format!("{}.", file.to_string_lossy());
         roots.push(ScanRoot::new(parent.to_owned(), *role, name, Extent::Prefixes(vec![prefix])));
     }
+    if let Some(cache) = variable("wsrep_provider_options").and_then(|options| provider_option(options, "gcache.dir")) {
+        let prefixes = ["galera.cache", "gcache.page."].map(str::to_owned).into();
+        places.push(ScanRoot::new(absolute(cache), Role::Data, "gcache.dir", Extent::Prefixes(prefixes)));
+    }
     for (name, log) in LOGS {
         // `log_error` is `stderr` if the service manager collects it.
         if let Some(value) = variable(name).filter(|value| *value != "stderr") {
@@ -118,6 +122,15 @@ pub(super) fn of_variables<'v>(
     }
     roots.extend(of_backups(backup_dirs));
     without_repeats(roots)
+}
+
+/// A value of Galera's provider that is not empty.
+fn provider_option<'v>(options: &'v str, key: &str) -> Option<&'v str> {
+    let pairs = options.split(';').filter_map(|pair| pair.split_once('='));
+    pairs
+        .map(|(name, value)| (name.trim(), value.trim()))
+        .find(|(name, value)| *name == key && !value.is_empty())
+        .map(|(_, value)| value)
 }
 
 /// Files next to the program and the plug-ins that name the location of keys, and the copy of a key file that the

@@ -68,11 +68,20 @@ pub(super) fn renewal(session: &mut Session<'_>) -> Result<Option<Step<Action>>,
     Ok(BinaryLogs::list(session)?.newest_is_clear().then(step))
 }
 
+/// Whether the server is a member of a group, in which others recover from its binary logs.
+const MEMBERS: &str = "SELECT COUNT(*) FROM information_schema.PLUGINS \
+    WHERE PLUGIN_NAME = 'group_replication' AND PLUGIN_STATUS = 'ACTIVE'";
+
 /// The step that purges logs in clear text, if there are any.
 pub(super) fn purge_step(session: &mut Session<'_>) -> Result<Option<Step<Action>>, Error> {
-    let what = "remove the binary logs that were written in clear text";
-    let step = || Step::quiet("purge binary logs", what, Action::PurgeBinaryLogs);
-    Ok(BinaryLogs::list(session)?.any_clear().then(step))
+    if !BinaryLogs::list(session)?.any_clear() {
+        return Ok(None);
+    }
+    let mut what = "remove the binary logs that were written in clear text".to_owned();
+    if session.value(MEMBERS)?.is_some_and(|count| count != "0") {
+        what.push_str("; who joins the group afterwards gets the data by the clone plug-in alone");
+    }
+    Ok(Some(Step::quiet("purge binary logs", &what, Action::PurgeBinaryLogs)))
 }
 
 /// Purges binary logs up to the newest one in clear text. The server keeps those that a connected replica still reads;

@@ -36,8 +36,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("the clone plug-in is not active"));
     }
     let ruling = if sql.variable("clone_ssl_ca")?.is_empty() {
-        let fix = advice::set_variable(sql, "clone_ssl_ca", "'/etc/mysql/ca.pem'")
-            .and("for each clone: CLONE INSTANCE FROM … REQUIRE SSL");
+        let fix = advice::set_variable(sql, "clone_ssl_ca", &advice::path_of_ca(sql))
+            .note("a clone that is asked for by a statement needs REQUIRE SSL, too");
         Ruling::fail("clone", Grade::Declared, "a clone would take any donor's certificate").fix(fix)
     } else {
         Ruling::pass(

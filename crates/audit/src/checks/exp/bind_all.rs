@@ -38,8 +38,9 @@ const PORTS: &[(&str, &str, &str)] = &[
 
 /// Where a member says that others reach it. It listens on every address whatever that says (MySQL 9.7).
 const GROUPS_ADDRESS: &str = "group_replication_local_address";
-const FIREWALL: &str =
-    "let a firewall admit the other members of the group alone: no option binds that port to an address";
+const FIREWALL: &str = "let a firewall admit the other members of the group alone: no option of the server binds that port to an address, and \
+     group_replication_ip_allowlist closes connections only after it took them; with group_replication_communication_stack = \
+     MYSQL there is no such port";
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql.as_ref();

@@ -1,7 +1,5 @@
 //! `gr-unverified`.
 
-use std::path::Path;
-
 use super::traffic_plaintext::unseen;
 use super::{member, no_member, set_recovery, while_all_are_out};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -58,15 +56,9 @@ fn verify_recovery(sql: &SqlFacts, name: &str) -> Remedy {
     let set = if is_set(authority) || is_set("group_replication_recovery_ssl_capath") {
         verify
     } else {
-        advice::set_variable(sql, authority, &path_of_ca(sql)).and(verify)
+        advice::set_variable(sql, authority, &advice::path_of_ca(sql)).and(verify)
     };
     set_recovery(sql, set).once(CERTIFICATES)
-}
-
-/// Of the server's own authority: what is not absolute is below the data directory.
-fn path_of_ca(sql: &SqlFacts) -> String {
-    let file = sql.variable_or_none("ssl_ca").filter(|file| !file.is_empty()).unwrap_or("/etc/mysql/ca.pem");
-    Path::new(&sql.identity.datadir).join(file).to_string_lossy().into_owned()
 }
 
 fn switch(

@@ -2,8 +2,9 @@
 
 use super::{Terms, data_seen, first_variable, judge_all};
 use crate::artefact::{Kind, State};
+use crate::channel::group::group;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::checks::advice::{set_at_start, set_variable};
+use crate::checks::advice::{path_of_ca, set_at_start, set_variable};
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
@@ -104,11 +105,34 @@ fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
     let first = first_encrypted(cx).or_else(|| next_log(cx)).unwrap_or_else(|| "'the first encrypted log'".to_owned());
     let flush = Remedy::statement("FLUSH BINARY LOGS");
     let purge = Remedy::statement(format!("PURGE BINARY LOGS TO {first}"));
-    let purge = purge.once("every replica has read the clear ones");
+    let purge = for_members(sql, purge.once("every replica has read the clear ones"));
     match on {
         Some(on) => on.and(flush).and(purge),
         None => flush.and(purge),
     }
+}
+
+/// A member that joins a group gets what no binary log has any more by the clone plug-in, which the others need, too: without
+/// it none can join after a purge (error 13467, run on MySQL 9.7).
+fn for_members(sql: &SqlFacts, purge: Remedy) -> Remedy {
+    if group(sql).is_none() {
+        return purge;
+    }
+    if !sql.mysql_since(8, 0, 17) {
+        return purge.note("a member that joins later needs a copy of the data: what is purged is in no log");
+    }
+    let clone = "INSTALL PLUGIN clone SONAME 'mysql_clone.so'";
+    let active = sql.active_plugins();
+    let active = active.is_ok_and(|plugins| plugins.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("clone")));
+    let purge = match active {
+        true => purge,
+        // Of any donor a clone would take the data (`clone-unverified`).
+        false => Remedy::statement(clone).and(set_variable(sql, "clone_ssl_ca", &path_of_ca(sql))).and(purge),
+    };
+    purge.note(
+        "on every member, and the plug-in on one that joins later: it gets the whole data by clone, for which the account of \
+         group_replication_recovery needs BACKUP_ADMIN for that time",
+    )
 }
 
 /// The oldest encrypted log that no clear one follows.
@@ -148,6 +172,27 @@ mod tests {
     use crate::testing::{Made, binary_log, mariadb, mysql};
 
     const COLUMNS: &[&str] = &["name", "size", "encrypted"];
+
+    #[test]
+    fn members_of_a_group_can_still_be_joined_after_a_purge() {
+        let fix = |plugins: &[&[&str]]| {
+            let made = mysql()
+                .variable("log_bin", "ON")
+                .variable("binlog_encryption", "ON")
+                .variable("ssl_ca", "ca.pem")
+                .answer("plugins", &["name", "status", "type"], plugins)
+                .answer("binary_logs", COLUMNS, &[&["binlog.000001", "1", "No"], &["binlog.000002", "1", "Yes"]]);
+            made.judge(&CHECK)[0].remediation.clone().unwrap()
+        };
+        let (group, clone) = (["group_replication", "ACTIVE", "GROUP REPLICATION"], ["clone", "ACTIVE", "CLONE"]);
+        assert!(!fix(&[]).contains("clone"));
+        let without = fix(&[&group]);
+        let steps =
+            "INSTALL PLUGIN clone SONAME 'mysql_clone.so'; SET PERSIST clone_ssl_ca = '/var/lib/mysql/ca.pem'; once";
+        assert!(without.contains(steps) && without.contains("BACKUP_ADMIN"), "{without}");
+        let with = fix(&[&group, &clone]);
+        assert!(!with.contains("INSTALL") && with.contains("PURGE BINARY LOGS TO 'binlog.000002' -- on"), "{with}");
+    }
 
     #[test]
     fn old_clear_logs_fail_by_name_after_the_switch() {

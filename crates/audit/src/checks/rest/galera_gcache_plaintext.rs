@@ -1,9 +1,13 @@
 //! `rest-galera-gcache-plaintext`.
 
+use std::path::Path;
+
 use super::{Terms, data_seen, judge_all};
-use crate::artefact::Kind;
+use crate::artefact::{Artefact, Kind};
 use crate::check::{Check, Context, Ruling, Verdict};
+use crate::checks::advice::word;
 use crate::checks::galera::set_provider_options;
+use crate::facts::host::DiskLayer;
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::facts::{Facts, Seen};
 use crate::finding::{Grade, Severity};
@@ -28,9 +32,17 @@ pub(crate) const CHECK: Check = Check {
 };
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix(cx.facts, sql));
-    let terms = Terms { noun: "write-set caches", severity: &|_| None, fix: &|_| fix() };
-    let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::GaleraCache), &terms);
+    let fix = |cache: &Artefact<'_>| match &cx.facts.sql {
+        Some(sql) => fix(cx.facts, sql, &cache.file.map_or_else(|| in_datadir(sql), |file| file.path.clone())),
+        None => CHECK.fix.into(),
+    };
+    let terms = Terms { noun: "write-set caches", severity: &|_| None, fix: &fix };
+    let (memory, disk): (Vec<_>, Vec<_>) = cx.artefacts.of_kind(Kind::GaleraCache).partition(|cache| in_memory(cache));
+    let mut verdict = judge_all(cx, disk.into_iter(), &terms);
+    if let Some(cache) = memory.first() {
+        let words = format!("{} lies in memory, not on a disk", cache.name);
+        verdict.pass_if_clean(Ruling::pass(&cache.name, Grade::Bytes, words));
+    }
     if !verdict.is_empty() {
         return Ok(verdict);
     }
@@ -67,19 +79,33 @@ fn by_options(facts: &Facts, sql: &SqlFacts) -> Seen<Ruling> {
     } else {
         let why = if value.is_some() { "is not switched on" } else { "is something this provider does not know" };
         Ruling::fail("galera.cache", Grade::Declared, format!("encryption of the write-set cache in {dir} {why}"))
-            .fix(fix(facts, sql))
+            .fix(fix(facts, sql, &in_datadir(sql)))
     };
     Ok(ruling.evidence(evidence))
 }
 
-fn fix(facts: &Facts, sql: &SqlFacts) -> Remedy {
+fn in_memory(cache: &Artefact<'_>) -> bool {
+    cache.disk == Some(&DiskLayer::Memory)
+}
+
+/// Where the cache is unless `gcache.dir` says otherwise.
+fn in_datadir(sql: &SqlFacts) -> String {
+    Path::new(&sql.identity.datadir).join("galera.cache").to_string_lossy().into_owned()
+}
+
+/// A node that begins a new cache elsewhere leaves the old one where it was.
+fn fix(facts: &Facts, sql: &SqlFacts, cache: &str) -> Remedy {
     let knows = sql
         .variable_or_none("wsrep_provider_options")
         .is_some_and(|options| option(options, "gcache.encryption").is_some());
     if knows {
         return set_provider_options(facts, sql, &[("gcache.encryption", Some("yes"))]);
     }
-    "put gcache.dir onto an encrypted disk: community Galera cannot encrypt it".into()
+    let datadir = word(&sql.identity.datadir);
+    Remedy::command(format!("install -d -m 700 GCACHE_DIRECTORY && chown --reference={datadir} GCACHE_DIRECTORY"))
+        .and(set_provider_options(facts, sql, &[("gcache.dir", Some("GCACHE_DIRECTORY"))]))
+        .and(Remedy::command(format!("shred -u {}", word(cache))))
+        .note("GCACHE_DIRECTORY: a path on an encrypted disk; community Galera has no option that encrypts the cache")
 }
 
 #[cfg(test)]
@@ -117,6 +143,16 @@ mod tests {
         assert_eq!(node("").file("galera.cache", cache(None, 3, 0)).statuses(&CHECK), [Fail]);
         assert_eq!(node("").file("galera.cache", cache(Some(true), 3, 0)).statuses(&CHECK), [Pass]);
         assert_eq!(Made::nothing().file("galera.cache", cache(None, 0, 1)).encrypted_disk().statuses(&CHECK), [Pass]);
+        assert_eq!(node("").file("galera.cache", cache(None, 3, 9)).disk(DiskLayer::Memory).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn the_old_cache_goes_when_another_disk_has_the_new_one() {
+        let fix = |made: Made| made.judge(&CHECK)[0].remediation.clone().unwrap();
+        let text = fix(node("gcache.size = 1G").file("galera.cache", cache(None, 3, 9)));
+        assert!(text.contains("gcache.dir=GCACHE_DIRECTORY") && text.contains("shred -u /"), "{text}");
+        assert!(text.contains("no option that encrypts"), "{text}");
+        assert!(fix(node("gcache.encryption = no")).contains("gcache.encryption=yes"));
     }
 
     #[test]
