@@ -98,7 +98,7 @@ pub(super) fn of_variables<'v>(
     }
     if let Some(cache) = variable("wsrep_provider_options").and_then(|options| provider_option(options, "gcache.dir")) {
         let prefixes = ["galera.cache", "gcache.page."].map(str::to_owned).into();
-        places.push(ScanRoot::new(absolute(cache), Role::Data, "gcache.dir", Extent::Prefixes(prefixes)));
+        roots.push(ScanRoot::new(absolute(cache), Role::Data, "gcache.dir", Extent::Prefixes(prefixes)));
     }
     for (name, log) in LOGS {
         // `log_error` is `stderr` if the service manager collects it.

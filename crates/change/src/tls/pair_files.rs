@@ -111,7 +111,7 @@ impl Replacement {
         let refuse = |why: String| Err(Error::NotReplaced { path: path.to_owned(), why });
         let found = match read_with_metadata(&self.reached(path)) {
             Ok(found) => found,
-            Err(error) if regular::NotRegular::of(&error).is_some() => return refuse("is not a file".to_owned()),
+            Err(error) if regular::NotRegular::in_error(&error).is_some() => return refuse("is not a file".to_owned()),
             Err(source) => return Err(Error::File { path: path.to_owned(), source }),
         };
         let Some((bytes, found)) = found else { return Ok(()) };
