@@ -34,6 +34,8 @@ const FILES_80: [(&str, &str); 4] = [
     ("demo/plain.ibd", "tablespace/percona80-16k-clear.ibd"),
 ];
 
+const LOG_BYTES: usize = 425_984;
+
 fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
 }
@@ -47,10 +49,14 @@ fn data_directory(files: &[(&str, &str)]) -> TempDir {
     fs::create_dir(directory.path().join("demo")).expect("made");
     for (name, sample) in files {
         let plain = fs::read(testdata().join(sample));
-        let bytes = plain.unwrap_or_else(|_| {
+        let mut bytes = plain.unwrap_or_else(|_| {
             let packed = fs::File::open(testdata().join(format!("{sample}.zst"))).expect("the sample is there");
             zstd::decode_all(packed).expect("it is whole")
         });
+        // Of the logs, the samples hold the beginning.
+        if name.starts_with("ib_logfile") {
+            bytes.resize(LOG_BYTES, 0);
+        }
         fs::write(directory.path().join(name), bytes).expect("written");
     }
     directory
@@ -155,6 +161,10 @@ fn facts_of_a_live_8_0_are_judged() {
     ] {
         is(&found, check, &[("server", "PASS")]);
     }
+    // These facts were collected before the scheme in Percona's record was noted: they say that it encrypts, that no page
+    // of the table is encrypted, and that its key was not tried.
+    is(&found, "rest-page-plaintext", &[("demo/plain.ibd", "FAIL")]);
+    is(&found, "key-cannot-open", &[("tablespaces", "UNKNOWN")]);
     is(&found, "key-not-loaded", &[("keyring", "PASS")]);
     is(&found, "key-file-clear", &[("/srv/db/keyring/keyring", "FAIL")]);
 }
@@ -171,6 +181,11 @@ fn facts_of_a_live_5_7_are_judged() {
         .collect();
     assert_eq!(tables, ["demo/plain.ibd"]);
     is(&found, "rest-redo-plaintext", &[("ib_logfile0", "FAIL")]);
+    // These facts were collected before the events of its encrypted logs were known, and say of each that it is clear.
+    let logs = ["binlog.000001", "binlog.000002", "binlog.000003", "binlog.000004"];
+    is(&found, "rest-binlog-plaintext", &logs.map(|log| (log, "FAIL")));
+    // Its OpenSSL speaks TLS 1.3, which this server has no name for and no way to switch off.
+    is(&found, "ev-mismatch", &[("127.0.0.1:28972", "FAIL"), ("encrypt_binlog", "FAIL")]);
     is(&found, "rest-ibdata1-exposed", &[("ibdata1", "FAIL"), ("undo in ibdata1", "FAIL")]);
     is(&found, "rest-tmpfile-spill", &[("innodb_encrypt_online_alter_logs", "FAIL")]);
     for check in ["rest-page-plaintext", "key-cannot-open", "key-wrap-lag", "rest-orphan-file"] {
@@ -219,6 +234,53 @@ fn a_cut_file_is_found_in_its_file_alone() {
         let expected = [(path.to_string_lossy().into_owned(), "truncated".to_owned())];
         assert_eq!(unsound(&proof(directory.path(), "percona57-plugin-file")), expected, "{file}");
         fs::write(&path, &whole).expect("written");
+    }
+}
+
+fn exchange(directory: &Path, one: &str, other: &str) {
+    let aside = directory.join("aside");
+    fs::rename(directory.join(one), &aside).expect("renamed");
+    fs::rename(directory.join(other), directory.join(one)).expect("renamed");
+    fs::rename(aside, directory.join(other)).expect("renamed");
+}
+
+#[test]
+fn exchanged_files_are_named_both() {
+    for (one, other) in [("ib_logfile0", "ib_logfile1"), ("ibdata1", "demo/plain.ibd")] {
+        let directory = data_directory(&FILES_80);
+        exchange(directory.path(), one, other);
+        let found = proof(directory.path(), "percona80-plugin-file");
+        assert_eq!((found.verdict(one), found.verdict(other)), ("damaged", "damaged"), "{one}: {:#}", found.json);
+        assert_eq!(unsound(&found).len(), 2, "{one}: {:#}", found.json);
+    }
+}
+
+#[test]
+fn a_redo_log_that_is_shorter_than_its_other_file_is_cut() {
+    for (file, left) in [("ib_logfile0", 0), ("ib_logfile1", 0), ("ib_logfile0", LOG_BYTES / 2), ("ib_logfile1", 4096)]
+    {
+        let directory = data_directory(&FILES_80);
+        let path = directory.path().join(file);
+        let whole = fs::read(&path).expect("read");
+        fs::write(&path, &whole[..left]).expect("written");
+        let found = proof(directory.path(), "percona80-plugin-file");
+        assert_eq!(found.verdict(file), "truncated", "{file} {left}: {:#}", found.json);
+        assert_eq!(found.code, 3, "{file} {left}");
+    }
+}
+
+#[test]
+fn a_clear_table_whose_first_page_is_damaged_misses_no_key() {
+    // In the place of the record of a key, and the flag for one.
+    for (at, mask) in [(10_390, 8), (10_433, 16), (56, 0x20)] {
+        let directory = data_directory(&FILES_57);
+        let path = directory.path().join("demo/plain.ibd");
+        flip(&path, at, mask);
+        let expected = [(path.to_string_lossy().into_owned(), "damaged".to_owned())];
+        assert_eq!(unsound(&proof(directory.path(), "percona57-plugin-file")), expected, "{at}");
+        let found = audited(directory.path(), "percona57-plugin-file");
+        is(&found, "key-cannot-open", &[("server", "PASS")]);
+        is(&found, "rest-page-damaged", &[("demo/plain.ibd", "FAIL")]);
     }
 }
 

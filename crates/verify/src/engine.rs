@@ -37,7 +37,7 @@ use crate::{
     keys::Keys,
     live::OpenFiles,
     logs::{self, Logs},
-    pending_redo,
+    misplaced, pending_redo,
     plan::{Plan, PlannedFile, Subject, data_directory, name, reason},
     report::{FileResult, Report, Unread},
     size::size,
@@ -440,6 +440,9 @@ impl<'a> Run<'a> {
             && self.has_pending_redo(file, page0.family, &shared.reader)
         {
             pending_redo::mark_unproven(&mut report);
+        }
+        if let Some(detail) = misplaced::why(self.plan, shared.index, &file.path, page0) {
+            report.misplace(detail);
         }
         self.finish(file, "tablespace", Some(kind), Ok(report));
     }

@@ -12,9 +12,11 @@ mod engine;
 mod keys;
 mod live;
 mod logs;
+mod misplaced;
 mod pending_redo;
 mod plan;
 mod report;
+mod ring;
 mod size;
 mod spaces;
 

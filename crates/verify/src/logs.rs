@@ -21,6 +21,7 @@ use innodb::{
 use crate::{
     keys::Keys,
     plan::{Plan, PlannedFile, data_directory, name as file_name},
+    ring::{self, Ring},
 };
 
 /// Keys and checkpoints from the redo logs of each directory, read before everything else.
@@ -30,6 +31,8 @@ pub(crate) struct Logs {
     checkpoints: BTreeMap<PathBuf, Lsn>,
     /// Start LSNs of MySQL's redo files that are in use.
     starts: BTreeMap<PathBuf, Vec<Lsn>>,
+    /// Files `ib_logfileN`.
+    rings: BTreeMap<PathBuf, Ring>,
 }
 
 /// How often a file that is being written is verified before it counts as changing.
@@ -53,6 +56,10 @@ impl Logs {
         let mut head = vec![0; redo::HEAD_BYTES];
         let Ok(read) = reader.read_at(0, &mut head) else { return };
         head.truncate(read);
+        if let Some(number) = ring::number(file_name(&file.path)) {
+            let checkpoint = redo::checkpoint_lsn(&head).is_some();
+            self.rings.entry(directory.to_path_buf()).or_default().add(number, file.bytes, checkpoint);
+        }
         if let Some(start) = redo::mysql_start_lsn(&head).filter(|_| !is_spare(&file.path)) {
             self.starts.entry(directory.to_path_buf()).or_default().push(start);
         }
@@ -94,6 +101,11 @@ impl Logs {
 
     fn key(&self, redo: &Path) -> Option<&RedoKeyInfo> {
         self.keys.get(&data_directory(redo))
+    }
+
+    fn ring(&self, redo: &Path) -> Option<(&Ring, u32)> {
+        let number = ring::number(file_name(redo))?;
+        Some((self.rings.get(&data_directory(redo))?, number))
     }
 }
 
@@ -169,13 +181,24 @@ fn once(
 }
 
 fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &Logs) -> Result<FileReport, ScanError> {
+    let ring = logs.ring(&file.path);
     match redo::verify(reader, keys, logs.key(&file.path)) {
         // MariaDB treats an empty log as one without changes.
-        Err(ScanError::EmptyFile) => Ok(FileReport::without_units()),
+        Err(ScanError::EmptyFile) if is_spare(&file.path) || ring.is_some_and(|(ring, _)| ring.is_one_file()) => {
+            Ok(FileReport::without_units())
+        }
+        Err(ScanError::EmptyFile) => {
+            let mut report = FileReport::without_units();
+            report.shorten(0, "empty, and the log has other files");
+            Ok(report)
+        }
         report => {
             let mut report = report?;
             if report.format == RedoFormat::MySql && !is_spare(&file.path) {
                 check_length(file, &mut report, logs);
+            }
+            if let Some((ring, number)) = ring.filter(|_| !is_by_mini_transactions(report.format)) {
+                ring.check(number, file.bytes, &mut report.file);
             }
             Ok(report.file)
         }

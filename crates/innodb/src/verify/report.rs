@@ -229,6 +229,13 @@ impl FileReport {
         self.findings.push(finding);
     }
 
+    /// Adds that this is sound and still not the file that its name says.
+    pub fn misplace(&mut self, detail: impl Into<String>) {
+        self.verdict = self.verdict.max(Verdict::Damaged);
+        let finding = Finding { unit: None, offset: Some(0), check: Check::Header, detail: detail.into() };
+        self.findings.push(finding);
+    }
+
     /// A file of an unknown format; `detail` says why.
     #[must_use]
     pub fn unidentified(detail: impl Into<String>) -> Self {

@@ -14,7 +14,7 @@ use crate::{
     tablespace::{Disagreement, Encryption, Family, MAX_PAGE_BYTES, Page0, TablespaceKind, doublewrite_area_of},
     verify::{
         Check, RequiredKey, Tally,
-        tablespace::{Expected, Options, mariadb::MariaDbDecryptor},
+        tablespace::{Expected, Options, doubtful_encryption, mariadb::MariaDbDecryptor},
     },
 };
 
@@ -50,6 +50,8 @@ pub(super) struct Head<'a> {
     pub(super) tally: Tally,
 }
 
+/// Page of a system tablespace that says where its doublewrite area is.
+pub(super) const TRX_SYS_PAGE: u64 = 5;
 /// How often page 0 is read if its checksum fails: a server may be writing it.
 const TRIES: u32 = 5;
 
@@ -61,7 +63,7 @@ pub(super) fn read<'a, R: ReadAt + ?Sized>(source: &R, options: &Options<'a>) ->
         }
         None => {
             let (page0, bytes) = read_page0(source, &mut buf)?;
-            (page0, 0, bytes)
+            (doubtful_encryption::settle(page0, source), 0, bytes)
         }
     };
     let page0 = without_doubtful_kind(page0);
@@ -259,7 +261,6 @@ fn expected(page0: &Page0, in_progress: bool) -> Expected {
 
 /// The doublewrite area of a system tablespace, as two ranges of pages.
 pub(super) fn doublewrite_area<R: ReadAt + ?Sized>(source: &R, head: &Head<'_>) -> Result<[(u64, u64); 2], ScanError> {
-    const TRX_SYS_PAGE: u64 = 5;
     let page_bytes = u64::from(head.page0.physical_page_bytes);
     if head.page0.space_id != SpaceId(0) || head.first_page != 0 {
         return Ok([(0, 0); 2]);

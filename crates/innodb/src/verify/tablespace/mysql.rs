@@ -40,7 +40,35 @@ impl TablespaceVerifier<'_> {
             self.check_clear(&mut judgement);
         }
         check_sound(page, self.page0.flags.is_row_compressed(), Check::Checksum, scratch, &mut judgement);
+        if judgement.is_clear_in_encrypted()
+            && let Some(page_type) = self.damaged_type(page, scratch)
+        {
+            let mut judgement = Judgement::new(State::Encrypted);
+            let (found, page_type) = (header.page_type.0, page_type.0);
+            let detail = format!("the page's type, {found}, is damaged: it can be decrypted as type {page_type}");
+            judgement.bad(Check::Header, detail);
+            return judgement;
+        }
         judgement
+    }
+
+    /// The type of an encrypted page that names another, if a key is there to prove that.
+    fn damaged_type(&self, page: &[u8], scratch: &mut Scratch) -> Option<PageType> {
+        let Decryptor::MySql { cipher, .. } = &self.decryptor else { return None };
+        let types = [PageType::ENCRYPTED, PageType::COMPRESSED_ENCRYPTED, PageType::ENCRYPTED_RTREE];
+        types.into_iter().find(|page_type| {
+            let mut page = page.to_vec();
+            if let Some(stored) = page.get_mut(24..26) {
+                stored.copy_from_slice(&page_type.0.to_be_bytes());
+            }
+            let mut judgement = Judgement::new(State::Encrypted);
+            let zip = self.page0.flags.is_row_compressed();
+            if cipher.open(&mut page).is_ok() {
+                check_sound(&page, zip, Check::OpenedChecksum, scratch, &mut judgement);
+                return !judgement.is_bad();
+            }
+            false
+        })
     }
 
     fn judge_sealed(&self, number: u64, page: &mut [u8], header: &PageHeader, scratch: &mut Scratch) -> Judgement {

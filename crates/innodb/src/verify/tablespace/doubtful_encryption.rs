@@ -1,0 +1,95 @@
+//! A damaged page 0 that neither says "clear" nor has a valid record of a key.
+//!
+//! One flipped bit in the flags, or in the place of the record, makes a clear tablespace look like an encrypted one
+//! whose key is lost for ever. The other pages tell: if all that are looked at are sound as they are, no key is missing.
+
+use files::ReadAt;
+
+use crate::{
+    bytes::{Bytes, all_zero, as_u64, as_usize},
+    crypt::mysql,
+    page::{
+        checksum::{self, Checksum},
+        types::PageType,
+    },
+    read::{fill, length, spread},
+    tablespace::{Encryption, Page0, TablespaceKind, doublewrite_area_of},
+    verify::{
+        Check,
+        tablespace::{
+            Scratch,
+            head::TRX_SYS_PAGE,
+            judgement::{Judgement, State},
+            mysql::check_sound,
+        },
+    },
+};
+
+/// The first pages, which every tablespace uses, and as many again from all over the file.
+const PAGES: u64 = 32;
+
+/// Takes the doubt from a page 0 if the other pages prove that the tablespace is clear.
+pub(super) fn settle<R: ReadAt + ?Sized>(mut page0: Page0, source: &R) -> Page0 {
+    let has_record = matches!(page0.encryption, Encryption::MySql { .. } | Encryption::MariaDb { .. });
+    let in_doubt = page0.checksum == Checksum::Mismatch && !has_record && page0.disagreement.is_some();
+    // Servers leave clear pages in encrypted undo tablespaces.
+    if in_doubt && page0.kind != TablespaceKind::Undo && is_clear(&page0, source) {
+        page0.encryption = Encryption::None;
+        page0.disagreement = None;
+    }
+    page0
+}
+
+/// Whether all pages that are looked at are sound and clear, and some of them would be encrypted otherwise.
+fn is_clear<R: ReadAt + ?Sized>(page0: &Page0, source: &R) -> bool {
+    let page_bytes = u64::from(page0.physical_page_bytes);
+    let Some(pages) = length(source).ok().and_then(|bytes| bytes.checked_div(page_bytes)) else { return false };
+    let spread_out = (0..PAGES).map(|index| spread(index, PAGES, pages));
+    let mut page = vec![0; as_usize(page_bytes)];
+    let mut scratch = Scratch::default();
+    let mut proof = false;
+    // Copies of other tablespaces' pages say nothing of this one.
+    let copies = copies(page0, source);
+    let is_copy = |number: &u64| copies.iter().any(|(from, to)| (from..to).contains(&number));
+    for number in (1..pages.min(PAGES)).chain(spread_out).filter(|number| *number > 0 && !is_copy(number)) {
+        let Some(offset) = number.checked_mul(page_bytes) else { return false };
+        if !fill(source, offset, &mut page).is_ok_and(|read| as_u64(read.len()) == page_bytes) {
+            return false;
+        }
+        match is_sound_and_clear(page0, &page, &mut scratch) {
+            Some(true) => proof |= !is_always_clear(&page),
+            Some(false) => return false,
+            None => {}
+        }
+    }
+    proof
+}
+
+/// The doublewrite area of a system tablespace, as two ranges of pages.
+fn copies<R: ReadAt + ?Sized>(page0: &Page0, source: &R) -> [(u64, u64); 2] {
+    let page_bytes = u64::from(page0.physical_page_bytes);
+    let mut page = vec![0; as_usize(page_bytes)];
+    match fill(source, TRX_SYS_PAGE.saturating_mul(page_bytes), &mut page) {
+        Ok(page) if page0.kind == TablespaceKind::System => doublewrite_area_of(page, page0.logical_page_bytes),
+        _ => <[(u64, u64); 2]>::default(),
+    }
+}
+
+/// `None` for a page without content.
+fn is_sound_and_clear(page0: &Page0, page: &[u8], scratch: &mut Scratch) -> Option<bool> {
+    if all_zero(page) {
+        return None;
+    }
+    if page0.flags.is_full_crc32() {
+        return Some(page.be32(0) == Some(0) && checksum::full_crc32(page).is_ok());
+    }
+    let mut judgement = Judgement::new(State::Clear);
+    check_sound(page, page0.flags.is_row_compressed(), Check::Checksum, scratch, &mut judgement);
+    Some(!mysql::is_encrypted(page) && !judgement.is_bad())
+}
+
+/// Pages that MariaDB encrypts in no tablespace.
+fn is_always_clear(page: &[u8]) -> bool {
+    let page_type = PageType(page.be16(24).unwrap_or_default());
+    matches!(page_type, PageType::FSP_HDR | PageType::XDES | PageType::RTREE)
+}

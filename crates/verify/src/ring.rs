@@ -1,0 +1,101 @@
+//! Redo logs of several files that are written in turn: `ib_logfile0`, `ib_logfile1` and so on, of MySQL before 8.0.30 and
+//! MariaDB before 10.5.
+//!
+//! All files have the same length, and the checkpoint is in the header of the first: a server starts with no other set.
+//! Source: `srv0start.cc` and `log0log.cc` of MySQL 5.7; seen on 5.7.22 and Percona Server 8.0.27.
+
+use innodb::verify::FileReport;
+
+/// The files of one log.
+#[derive(Debug, Default)]
+pub(crate) struct Ring {
+    files: Vec<RingFile>,
+}
+
+#[derive(Debug)]
+struct RingFile {
+    number: u32,
+    bytes: u64,
+    checkpoint: bool,
+}
+
+/// The number in the name of a file of such a log. Servers that change the length of their log give numbers from 101 on to
+/// files that are not in use yet.
+pub(crate) fn number(name: &str) -> Option<u32> {
+    name.strip_prefix("ib_logfile")?.parse().ok().filter(|number| *number < 101)
+}
+
+impl Ring {
+    pub(crate) fn add(&mut self, number: u32, bytes: u64, checkpoint: bool) {
+        self.files.push(RingFile { number, bytes, checkpoint });
+    }
+
+    pub(crate) fn is_one_file(&self) -> bool {
+        self.files.len() == 1
+    }
+
+    /// Adds to the report of a file what only the others tell.
+    pub(crate) fn check(&self, number: u32, bytes: u64, report: &mut FileReport) {
+        let longest = self.files.iter().map(|file| file.bytes).max().unwrap_or(0);
+        if bytes < longest {
+            report.shorten(
+                bytes,
+                format!("{bytes} bytes, another file of the log has {longest}, and all are equally long"),
+            );
+        }
+        let first_has_none = self.files.iter().any(|file| file.number == 0 && !file.checkpoint);
+        let another = self.files.iter().find(|file| file.number != 0 && file.checkpoint).filter(|_| first_has_none);
+        match another {
+            Some(another) if number == 0 => {
+                report.misplace(format!(
+                    "holds no checkpoint, and ib_logfile{} does: they were exchanged",
+                    another.number
+                ));
+            }
+            Some(another) if number == another.number => {
+                report.misplace("holds the checkpoint, which is in ib_logfile0 alone: they were exchanged");
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use innodb::verify::Verdict;
+
+    use super::*;
+
+    fn verdict(files: &[(u32, u64, bool)], number: u32, bytes: u64) -> Verdict {
+        let mut ring = Ring::default();
+        for (number, bytes, checkpoint) in files {
+            ring.add(*number, *bytes, *checkpoint);
+        }
+        let mut report = FileReport::without_units();
+        ring.check(number, bytes, &mut report);
+        report.verdict
+    }
+
+    #[test]
+    fn the_shorter_file_is_cut() {
+        let files = [(0, 4096, true), (1, 8192, false)];
+        assert_eq!((verdict(&files, 0, 4096), verdict(&files, 1, 8192)), (Verdict::Truncated, Verdict::Clear));
+    }
+
+    #[test]
+    fn the_checkpoint_belongs_into_the_first_file() {
+        let sound = [(0, 8192, true), (1, 8192, false)];
+        assert_eq!((verdict(&sound, 0, 8192), verdict(&sound, 1, 8192)), (Verdict::Clear, Verdict::Clear));
+        let exchanged = [(0, 8192, false), (1, 8192, true), (2, 8192, false)];
+        let verdicts = [0, 1, 2].map(|number| verdict(&exchanged, number, 8192));
+        assert_eq!(verdicts, [Verdict::Damaged, Verdict::Damaged, Verdict::Clear]);
+        // Both checkpoints of the first are damaged, and its blocks tell.
+        let lost = [(0, 8192, false), (1, 8192, false)];
+        assert_eq!(verdict(&lost, 0, 8192), Verdict::Clear);
+    }
+
+    #[test]
+    fn files_that_are_being_made_are_none() {
+        assert_eq!((number("ib_logfile0"), number("ib_logfile101"), number("#ib_redo1")), (Some(0), None, None));
+    }
+}
