@@ -8,10 +8,11 @@ use innodb::{
     Lsn,
     binlog::{self, BinlogEncryption},
     crypt::{
-        mysql::UnwrapError,
+        mysql::{self, UnwrapError},
         redo::{key_records::KeyRecords, mysql::BlockCipher},
         wrapped::{HEAD_BYTES, Wrapped},
     },
+    file_kind::{self, FileKind},
     keys::{KeySource, NoKeys},
     page::checksum::Checksum,
     redo::{RedoFormat, recognise},
@@ -79,10 +80,18 @@ fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result
              --exclude",
         ));
     }
-    let Ok(page0) = Page0::parse(head) else { return Ok(None) };
+    let kind = file_kind::recognise(head, "", u64::try_from(head.len()).unwrap_or(u64::MAX));
+    if kind == Some(FileKind::BinlogEncrypted) && Wrapped::find(head).is_none() {
+        return Ok(Some("its header, which holds the key, is damaged or cut off"));
+    }
+    let Ok(page0) = Page0::parse(head) else {
+        return Ok(begins_with_encrypted_page(head).then_some("its page 0, which holds the key, is lost"));
+    };
+    let doubtful = matches!(page0.encryption, Encryption::MySql { .. }) || page0.disagreement.is_some();
     Ok(match page0.encryption {
-        Encryption::MySql { .. } if page0.checksum == Checksum::Mismatch => {
-            Some("the checksum of its page 0 does not match")
+        _ if doubtful && page0.checksum == Checksum::Mismatch => Some("the checksum of its page 0 does not match"),
+        Encryption::None if page0.declares_encryption() => {
+            Some("its page 0 says that it is encrypted, and holds no key")
         }
         // The receiver would reject it in the middle of the data.
         Encryption::MySql { magic: MySqlMagic::V1, .. } => Some(
@@ -93,6 +102,15 @@ fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result
         }
         Encryption::PerconaKeyring { scheme: 1.., .. } => Some("it has the keyring scheme that Percona Server removed"),
         _ => None,
+    })
+}
+
+/// Whether an encrypted page is where the second one of a tablespace is.
+fn begins_with_encrypted_page(head: &[u8]) -> bool {
+    const PAGE_NO: usize = 4;
+    [1024, 2048, 4096, 8192, 16384, 32768].into_iter().filter_map(|page_bytes| head.get(page_bytes..)).any(|page| {
+        let number = page.get(PAGE_NO..).and_then(|bytes| bytes.first_chunk()).map(|bytes| u32::from_be_bytes(*bytes));
+        number == Some(1) && mysql::is_encrypted(page)
     })
 }
 
@@ -209,6 +227,36 @@ mod tests {
             let bytes = std::fs::read(format!("{testdata}/{sample}")).unwrap();
             let bytes = if sample.ends_with(".zst") { zstd::decode_all(&*bytes).unwrap() } else { bytes };
             std::fs::write(directory.path().join("file"), bytes).unwrap();
+            let plan = Plan::scan(directory.path(), &Selection::default()).unwrap();
+            let source = SourceFile::open(&plan, 0).unwrap();
+            let reason = obstacle(&source, &source.head(HEAD_BYTES).unwrap(), &plan.entries[0].entry.path).unwrap();
+            assert_eq!(reason.is_some(), refused.is_some(), "{sample}: {reason:?}");
+            assert!(reason.unwrap_or_default().contains(refused.unwrap_or_default()), "{sample}: {reason:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_whose_key_is_damaged_or_lost_is_told_before_any_data() {
+        type Damage = fn(&mut [u8]);
+        let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/tablespace");
+        let (encrypted, clear) = ("mysql97-16k-encrypted.ibd", "mysql97-16k-clear.ibd.zst");
+        let log = "../binlog/mysql97-encrypted-7-events";
+        let damages: [(&str, Damage, Option<&str>); 7] = [
+            (log, |header| header[20] ^= 1, Some("is damaged")),
+            (encrypted, |page| page[10_390] ^= 1, Some("the checksum")),
+            (encrypted, |page| page[10_440] ^= 1, Some("the checksum")),
+            (encrypted, |page| page.fill(0), Some("is lost")),
+            (encrypted, |page| page.fill(0xab), Some("is lost")),
+            (clear, |page| page[56] ^= 0x20, Some("the checksum")),
+            (clear, |page| page.fill(0), None),
+        ];
+        for (sample, damage, refused) in damages {
+            let directory = tempfile::tempdir().unwrap();
+            let bytes = std::fs::read(format!("{samples}/{sample}")).unwrap();
+            let mut bytes = if sample.ends_with(".zst") { zstd::decode_all(&*bytes).unwrap() } else { bytes };
+            let first = bytes.len().min(16384);
+            damage(&mut bytes[..first]);
+            std::fs::write(directory.path().join("t.ibd"), bytes).unwrap();
             let plan = Plan::scan(directory.path(), &Selection::default()).unwrap();
             let source = SourceFile::open(&plan, 0).unwrap();
             let reason = obstacle(&source, &source.head(HEAD_BYTES).unwrap(), &plan.entries[0].entry.path).unwrap();
