@@ -5,6 +5,7 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use harness::certs::{Authority, Profile};
 use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
 use serde_json::Value;
 
@@ -140,6 +141,41 @@ fn keys_of_a_5_7_are_listed_and_rotated() {
     at.run("three.age", &["--binlog-key"]).refused(1, "cannot encrypt binary logs", "");
     assert_eq!(at.server.value("SELECT COUNT(*) FROM d.t").expect("a count"), "2");
     Proof::mysql(&[at.server.datadir()], Some(&at.keyring())).is_sound();
+}
+
+#[test]
+fn a_table_whose_own_key_is_damaged_is_named_by_the_check_of_the_keyring() {
+    for (kind, builder) in [(Kind::MySql57, server_57()), (Kind::MySql80, server_80())] {
+        if require(kind).is_none() {
+            continue;
+        }
+        let tables = "CREATE DATABASE d; CREATE TABLE d.t (id INT) ENCRYPTION='Y'; CREATE TABLE d.c (id INT);
+            FLUSH TABLES d.t, d.c FOR EXPORT; UNLOCK TABLES";
+        let server = start(builder, tables);
+        let place = tempfile::tempdir().expect("a directory");
+        fs::create_dir(place.path().join("d")).expect("made");
+        for file in ["auto.cnf", "d/t.ibd", "d/c.ibd"] {
+            fs::copy(server.datadir().join(file), place.path().join(file)).expect("copied");
+        }
+        let check = || asked(&server, &["keyring", "check", "--datadir", place.path().to_str().expect("ASCII")]);
+        let opens = |check: &Value| {
+            let items = check["items"].as_array().expect("items").iter();
+            let detail = |item: &Value| format!("{} {}", item["state"], item["detail"]);
+            items.clone().find(|item| item["check"] == "opens").map(detail).unwrap_or_default()
+        };
+        let (sound, _) = check();
+        assert!(opens(&sound).starts_with("\"ok\""), "{kind:?}: {sound:#}");
+        // A clear table with a damaged first page misses no key.
+        flip(&place.path().join("d/c.ibd"), 10_390 + 60, 4);
+        assert_eq!(opens(&check().0), opens(&sound), "{kind:?}");
+        for at in [10_390, 10_390 + 60] {
+            flip(&place.path().join("d/t.ibd"), at, 4);
+            let (found, code) = check();
+            assert_eq!(code, 3, "{found:#}");
+            assert!(opens(&found).starts_with("\"failed\"") && opens(&found).contains("d/t.ibd"), "{found:#}");
+            flip(&place.path().join("d/t.ibd"), at, 4);
+        }
+    }
 }
 
 #[test]
@@ -282,6 +318,49 @@ fn directories_are_audited_by_their_bytes() {
         audit.passes("rest-page-damaged");
         audit.passes("key-cannot-open");
     }
+}
+
+/// What `sealant VERB` says on standard error, and its exit code.
+fn said(args: &[&str]) -> (String, Option<i32>) {
+    let output = run(args.iter().copied());
+    (String::from_utf8_lossy(&output.stderr).into_owned(), output.status.code())
+}
+
+/// The build speaks TLS up to 1.1: what needs more is refused, with the reason and what to do about it.
+#[test]
+fn tls_of_a_5_7_is_too_old_to_provision_from_it_and_to_prove_its_certificate() {
+    let Some(_) = require(Kind::MySql57) else { return };
+    let place = tempfile::tempdir().expect("a directory");
+    let authority = Authority::create(place.path()).expect("an authority");
+    let files = authority.issue("old", &Profile::default()).expect("a certificate");
+    let path = |path: &Path| path.to_str().expect("ASCII").to_owned();
+    let (ca, cert, key) = (path(&files.ca), path(&files.cert), path(&files.key));
+    let source = start(server_57().tls(&files), "CREATE USER admin@'%' IDENTIFIED BY 'pw'");
+    let new = start(Server::builder(Kind::MySql57), "SELECT 1");
+    let password = path(&place.path().join("pw"));
+    fs::write(&password, "pw\n").expect("written");
+
+    let (datadir, socket) = (path(new.datadir()), path(new.socket()));
+    let url = format!("mysql://admin@127.0.0.1:{}", source.port());
+    let replica = ["provision", "--source", &url, "--into", &datadir, "--socket", &socket, "--as", "replica"];
+    let accounts =
+        ["--password-file", &password, "--tls-ca", &ca, "--replication-ca", &ca, "--replication-user", "repl"];
+    let (text, code) = said(&[&replica[..], &accounts].concat());
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("server offers no TLS version from 1.2 on"), "{text}");
+    assert!(
+        text.contains("hint: the replication link would be as weak: run the source on a build with OpenSSL"),
+        "{text}"
+    );
+
+    let socket = path(source.socket());
+    let install = ["cert", "install", "--socket", &socket, "--user", "root", "--skip-checks"];
+    let (text, code) = said(&[&install[..], &["--cert", &cert, "--key", &key, "--ca", &ca]].concat());
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("reads certificates only when it starts; ALTER INSTANCE RELOAD TLS came with MySQL 8.0.16"));
+    assert!(text.contains("with tls_version TLSv1,TLSv1.1 no TLS from 1.2 on could prove what it serves"), "{text}");
+    assert!(text.contains("hint: upgrade it: all builds of MySQL from 5.7.28 on have TLS 1.2; until then"), "{text}");
+    Audit::live_with(&source, &[]).fails("tls-version-old", "");
 }
 
 #[test]

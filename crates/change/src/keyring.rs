@@ -228,6 +228,14 @@ impl KeyStore {
 /// # Errors
 /// [`Error::Keyring`] if the store cannot be read; [`Error::KeyringOpensNotAll`].
 pub fn prove(datadir: &Path, store: &KeyStore) -> Result<Opened, Error> {
+    prove_and_list(datadir, store).map(|(opened, _)| opened)
+}
+
+/// The same, and the files that no keyring opens: where they name or hold their key, they are damaged.
+///
+/// # Errors
+/// As [`prove`].
+pub(crate) fn prove_and_list(datadir: &Path, store: &KeyStore) -> Result<(Opened, Vec<PathBuf>), Error> {
     let keys = store.keys()?;
     let keyring = store.path();
     let report = look(datadir, &keys);
@@ -248,7 +256,11 @@ pub fn prove(datadir: &Path, store: &KeyStore) -> Result<Opened, Error> {
             file,
         });
     }
-    Ok(Opened { encrypted_files, files: report.summary.files })
+    let without_key = report.files.iter().filter(|file| file.verdict == Verdict::BadKeyInfo);
+    let damaged: Vec<PathBuf> = without_key.clone().map(|file| file.path.clone()).collect();
+    let counted = without_key.filter(encrypted).count() as u64;
+    let encrypted_files = encrypted_files.saturating_sub(counted);
+    Ok((Opened { encrypted_files, files: report.summary.files }, damaged))
 }
 
 fn look(datadir: &Path, keys: &Keys) -> Report {

@@ -175,6 +175,10 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
+            Self::Connect { source: server::Error::TlsTooOld { .. }, .. } => {
+                "the replication link would be as weak: run the source on a build with OpenSSL, as all of MySQL are from \
+                 5.7.28 on, with TLSv1.2 in its tls_version"
+            }
             Self::Connect { source, .. } => return source.fixed_hint(),
             Self::NoPosition { .. } => {
                 "the source has to write a binary log with GTIDs, and the copy and its server's log_bin have to include it"

@@ -188,7 +188,7 @@ impl Server {
             // DELIMITER and the like, which its client refuses by default.
             Kind::MySql97 => command.arg("--commands"),
             // The newer client cannot speak TLS that old.
-            Kind::MySql56 => command.arg("--skip-ssl"),
+            Kind::MySql56 | Kind::MySql57 => command.arg("--skip-ssl"),
             _ => &mut command,
         };
         command

@@ -1,6 +1,7 @@
 //! Checks whether a server uses its keyring safely, and whether the keyring and its copies open all files.
 
 use std::{
+    fmt::Write as _,
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -14,8 +15,7 @@ use server::{Flavor, Options, Target};
 use super::Error;
 use crate::{
     KeyManagement, KeyStore, KeyringStatus, LockWait, Session, StatementLog,
-    keyring::{LOST, awaits_first_key, in_memory, lacking},
-    prove,
+    keyring::{LOST, awaits_first_key, in_memory, lacking, prove_and_list},
     rotate::{self, copy::KeyringCopy, data_files},
 };
 
@@ -228,10 +228,23 @@ impl Checker<'_, '_> {
 
     fn opens(&mut self, check: &'static str, store: &KeyStore) {
         let whole = if check == "opens" { self.is_whole(store) } else { Ok(()) };
-        match whole.and_then(|()| Ok(prove(&self.datadir, store)?)) {
-            Ok(opened) => {
-                let detail = format!("{} opens {} encrypted files", store.path().display(), opened.encrypted_files);
-                self.add(check, CheckState::Ok, &detail, "");
+        match whole.and_then(|()| Ok(prove_and_list(&self.datadir, store)?)) {
+            Ok((opened, damaged)) => {
+                let mut detail = format!("{} opens {} encrypted files", store.path().display(), opened.encrypted_files);
+                let Some(first) = damaged.first() else { return self.add(check, CheckState::Ok, &detail, "") };
+                let more = match damaged.len() {
+                    1 => String::new(),
+                    many => format!(", and {} more are", many.saturating_sub(1)),
+                };
+                let first = first.display();
+                // Writing to a `String` cannot fail.
+                let _ = write!(detail, "; none opens {first}, which is damaged where its key is{more}");
+                self.add(
+                    check,
+                    CheckState::Failed,
+                    &detail,
+                    "look at them with `sealant verify`, and restore them from a backup",
+                );
             }
             Err(error) => {
                 let remedy = if check == "opens" { LOST } else { "copy the keyring again" };

@@ -30,6 +30,18 @@ pub enum Error {
         /// Missing privilege, as `PRIVILEGE ON OBJECT`.
         missing: &'static str,
     },
+    /// The server is too old to take a certificate while it runs.
+    #[error("{server}: reads certificates only when it starts; {statement} came with {since}{}", too_old(tls_version))]
+    ReadsAtStart {
+        /// The server.
+        server: String,
+        /// The statement that it lacks.
+        statement: &'static str,
+        /// What came with the statement.
+        since: &'static str,
+        /// Its `tls_version`, if that allows no version of TLS in which the certificate could be proven.
+        tls_version: Option<String>,
+    },
     /// A TLS variable of the server names no file.
     #[error("{server}: {variable} names no file, and it cannot be set while the server runs")]
     MissingVariable {
@@ -123,6 +135,16 @@ impl Error {
             Self::Certificate(error) => return error.hint().map(str::to_owned),
             Self::Refused { .. } => "issue another with `sealant cert issue` or `sealant cert renew`".to_owned(),
             Self::Privilege { account, missing } => format!("GRANT {missing} TO {account}"),
+            Self::ReadsAtStart { tls_version, .. } => {
+                let put = "put the files where ssl_cert, ssl_key and ssl_ca of its option file say, and restart it";
+                match tls_version {
+                    None => put.to_owned(),
+                    Some(_) => format!(
+                        "upgrade it: all builds of MySQL from 5.7.28 on have TLS 1.2; until then, {put}, with an RSA key that \
+                         `openssl rsa -traditional` has converted if the build is one with yaSSL"
+                    ),
+                }
+            }
             Self::MissingVariable { .. } => {
                 "name the files in the server's option file (ssl_cert, ssl_key, ssl_ca), put the certificate there and \
                  restart the server once; later certificates need no restart"
@@ -159,4 +181,9 @@ impl Error {
             }
         })
     }
+}
+
+fn too_old(tls_version: &Option<String>) -> String {
+    let known = |versions| format!(", and with tls_version {versions} no TLS from 1.2 on could prove what it serves");
+    tls_version.as_ref().map(known).unwrap_or_default()
 }

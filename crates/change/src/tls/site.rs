@@ -53,16 +53,22 @@ impl Site {
 }
 
 /// Not written to the binary log: replicas have their own certificates.
-fn reload(session: &Session<'_>, server: &str) -> Result<&'static str, Error> {
+fn reload(session: &mut Session<'_>, server: &str) -> Result<&'static str, Error> {
     let version = &session.identity().version;
-    let (statement, reason) = match version.flavor {
+    let (statement, since) = match version.flavor {
         Flavor::MariaDb if version.at_least(10, 4, 0) => return Ok("FLUSH NO_WRITE_TO_BINLOG SSL"),
         Flavor::MariaDb => ("FLUSH SSL", "MariaDB 10.4"),
         _ if version.at_least(8, 0, 16) => return Ok("ALTER INSTANCE RELOAD TLS"),
         _ => ("ALTER INSTANCE RELOAD TLS", "MySQL 8.0.16"),
     };
-    let reason = format!("reads certificates only when it starts; {statement} came with {reason}");
-    Err(crate::Error::Unsupported { server: server.to_owned(), reason }.into())
+    let versions = session.query("SHOW GLOBAL VARIABLES LIKE 'tls_version'")?;
+    let tls_version = versions.value(0, "Value").filter(|versions| !allows_new_tls(versions)).map(str::to_owned);
+    Err(Error::ReadsAtStart { server: server.to_owned(), statement, since, tls_version })
+}
+
+/// Whether a `tls_version` names TLS 1.2 or 1.3.
+fn allows_new_tls(versions: &str) -> bool {
+    versions.split(',').any(|version| matches!(version.trim(), "TLSv1.2" | "TLSv1.3"))
 }
 
 fn check_distinct(certificate: &Path, key: &Path, ca: Option<&Path>) -> Result<(), Error> {

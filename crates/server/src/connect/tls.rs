@@ -248,7 +248,7 @@ pub(super) fn tls_cause(error: &io::Error) -> Option<&rustls::Error> {
 
 /// The error for a failed handshake with a configuration of [`client_config`].
 pub fn tls_failure(error: &rustls::Error) -> Error {
-    use rustls::{AlertDescription, CertificateError, Error as E, PeerIncompatible as P};
+    use rustls::{AlertDescription, CertificateError, Error as E, InvalidMessage, PeerIncompatible as P};
     match error {
         E::InvalidCertificate(CertificateError::Other(other)) => match other.0.downcast_ref::<Rejection>() {
             Some(rejection) => rejection.clone().into(),
@@ -262,6 +262,11 @@ pub fn tls_failure(error: &rustls::Error) -> Error {
         }
         E::AlertReceived(AlertDescription::ProtocolVersion) => {
             Error::TlsTooOld { reason: "alert protocol_version".to_owned() }
+        }
+        // The error packet "Bad handshake", whose length happens to be the number of a TLS record: what MySQL before
+        // 5.7.28 answers whose builds with yaSSL know no TLS 1.2. Seen on 5.7.22.
+        E::InvalidMessage(InvalidMessage::UnknownProtocolVersion) => {
+            Error::TlsTooOld { reason: "it answers that the handshake is bad".to_owned() }
         }
         other => Error::Tls { reason: other.to_string() },
     }
