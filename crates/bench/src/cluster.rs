@@ -3,7 +3,6 @@
 use std::{
     ffi::OsString,
     fs::{self, File},
-    net::TcpListener,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -65,7 +64,7 @@ impl Installation {
     pub fn start(&self, directory: &Path, members: &str, method: &str, option_file: &str) -> Result<Node, Error> {
         let settings = directory.join("my.cnf");
         fs::write(&settings, self.settings(option_file)).map_err(Error::file(&settings))?;
-        let [sql, group, transfer, ist] = free_ports()?;
+        let [sql, group, transfer, ist] = ports::free_ports().map_err(Error::file("127.0.0.1"))?;
         let tmp = directory.join("tmp");
         fs::create_dir_all(&tmp).map_err(Error::file(&tmp))?;
         let log = directory.join("error.log");
@@ -242,16 +241,4 @@ impl Drop for Writer {
             let _ = thread.join();
         }
     }
-}
-
-/// Ports of this host that were free a moment ago.
-fn free_ports<const N: usize>() -> Result<[u16; N], Error> {
-    let mut held = Vec::with_capacity(N);
-    let mut ports = [0; N];
-    for port in &mut ports {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(Error::file("127.0.0.1"))?;
-        *port = listener.local_addr().map_err(Error::file("127.0.0.1"))?.port();
-        held.push(listener);
-    }
-    Ok(ports)
 }

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use crate::ports::free_ports;
 use crate::{Error, Kind, Server, ServerBuilder, limit, within};
 
 /// Until a node is ready.
@@ -135,7 +134,7 @@ impl Cluster {
         provider_options: &str,
         more: impl FnOnce(ServerBuilder) -> ServerBuilder,
     ) -> Result<Server, Error> {
-        let [group, transfer, ist] = free_ports()?;
+        let [group, transfer, ist] = ports::free_ports().map_err(Error::file("127.0.0.1"))?;
         let members = self.first_address.clone().unwrap_or_default();
         let SetUp { kind, method, options, option_file, files, programs, .. } = &self.set_up;
         let mut builder = Server::builder(*kind)

@@ -1,6 +1,5 @@
 //! Group Replication on loopback: a group of two MySQL servers.
 
-use crate::ports::free_ports;
 use crate::{Error, Server, ServerBuilder, limit, within};
 
 /// Until a member is online.
@@ -25,7 +24,7 @@ impl Group {
     /// # Errors
     /// If there are no free ports.
     pub fn new() -> Result<Self, Error> {
-        Ok(Self { ports: free_ports()? })
+        Ok(Self { ports: ports::free_ports().map_err(Error::file("127.0.0.1"))? })
     }
 
     /// Gives a server what the first member, or the second, needs.

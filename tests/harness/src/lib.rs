@@ -27,7 +27,6 @@ mod command;
 mod error;
 mod kind;
 mod options;
-mod ports;
 mod process;
 mod replication;
 mod server;

@@ -5,7 +5,6 @@
 
 use std::path::Path;
 
-use crate::ports::free_ports;
 use crate::{Binaries, Error, Kind};
 
 /// Free TCP ports, none of them bound yet.
@@ -18,7 +17,7 @@ pub(crate) struct Ports {
 
 impl Ports {
     pub(crate) fn free() -> Result<Self, Error> {
-        let [sql, x, admin] = free_ports()?;
+        let [sql, x, admin] = ports::free_ports().map_err(Error::file("127.0.0.1"))?;
         Ok(Self { sql, x, admin })
     }
 }

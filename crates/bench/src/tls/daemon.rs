@@ -5,7 +5,7 @@
 
 use std::{
     fs::{self, File},
-    net::{Ipv4Addr, SocketAddr, TcpListener},
+    net::{Ipv4Addr, SocketAddr},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -72,7 +72,7 @@ impl Daemon {
         install(directory, pair)?;
         let init = directory.join("init.sql");
         fs::write(&init, statements(mariadb)).map_err(Error::file(&init))?;
-        let port = free_port().map_err(|source| failed(server, &format!("no port: {source}")))?;
+        let port = ports::free_port().map_err(|source| failed(server, &format!("no port: {source}")))?;
         let mut command = program::killed_with_parent(server);
         command.arg("--no-defaults").args(&installation).arg(option("init-file", &init));
         command.arg(option("socket", &directory.join("sql"))).arg(option("pid-file", &directory.join("pid")));
@@ -270,11 +270,6 @@ fn install(directory: &Path, pair: &KeyPairFiles) -> Result<(), Error> {
 /// Copies a file and its permissions: a key stays private.
 fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     fs::copy(from, to).map(drop).map_err(Error::file(from))
-}
-
-/// A free port on the loopback interface.
-pub(super) fn free_port() -> std::io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
 /// The error from the log, or from the output before there was one.

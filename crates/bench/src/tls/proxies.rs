@@ -14,7 +14,7 @@ use crate::{
     Error,
     copy::listens,
     program::{killed_with_parent, output},
-    tls::{daemon::KeyPairFiles, daemon::free_port, relay::Relay},
+    tls::{daemon::KeyPairFiles, relay::Relay},
 };
 
 const START_LIMIT: Duration = Duration::from_secs(20);
@@ -214,7 +214,7 @@ fn local(port: u16) -> SocketAddr {
 }
 
 fn port() -> Result<u16, Error> {
-    free_port().map_err(Error::file("a port of the loopback interface"))
+    ports::free_port().map_err(Error::file("a port of the loopback interface"))
 }
 
 fn absent(program: &str) -> Error {
