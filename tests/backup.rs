@@ -97,6 +97,50 @@ fn mysql_is_restored_to_the_byte_from_full_and_incremental_backups() {
     assert_eq!(restored.value("SELECT COUNT(*) FROM demo.zip").expect("rows"), "900");
 }
 
+#[test]
+fn what_a_directory_has_already_is_not_fetched_and_a_dry_run_fetches_nothing() {
+    let Some((mut server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    let keys = ["--keyring", text(&keyring)];
+    let before = backups.objects();
+    backups
+        .backup(&["run", "--dry-run"])
+        .is(0)
+        .says("it is the first backup")
+        .says("auto.cnf")
+        .says("nothing was stored");
+    assert_eq!(backups.objects(), before);
+    backups.backup(&["run"]).is(0);
+    let base = backups.path("base");
+    backups.restore("1", &base, &keys).is(0);
+
+    server.start().expect("it starts");
+    server.sql("UPDATE demo.enc SET name = 'changed' WHERE id < 5").expect("changed");
+    server.stop().expect("it stops");
+    backups.backup(&["run", "--dry-run"]).is(0).says("changed since backup 1");
+    backups.backup(&["run"]).is(0);
+
+    // A directory to start from may hold anything: what differs, is missing or is a link is fetched.
+    flip(&base.join("demo/zip.ibd"), 20_000);
+    fs::remove_file(base.join("mysql.ibd")).expect("it was there");
+    std::os::unix::fs::symlink(server.datadir().join("mysql.ibd"), base.join("mysql.ibd")).expect("a link");
+    let found = files(&base);
+    let into = backups.path("into");
+    let with_base = [&keys[..], &["--base", text(&base)]].concat();
+    let planned = [&with_base[..], &["--dry-run"]].concat();
+    backups.restore("2", &into, &planned).is(0).says("to be fetched").says("nothing was restored");
+    assert!(!into.exists());
+    let restored = backups.restore("2", &into, &with_base).is(0);
+    assert!(restored.number("/bytes/from_base") > restored.number("/bytes/written"), "{}", restored.json);
+    assert!(restored.number("/bytes/written") > 0, "{}", restored.json);
+    is_same(&into, &files(server.datadir()));
+    is_same(&base, &found);
+
+    let refused = backups.path("refused");
+    backups.restore("2", &refused, &["--dry-run"]).is(1).says("the given keys cannot encrypt them again");
+    assert!(!refused.exists());
+}
+
 /// A MariaDB with everything encrypted, stopped, and its key file.
 fn mariadb() -> Option<(Server, PathBuf)> {
     require(Kind::MariaDb1011)?;

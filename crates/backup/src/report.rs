@@ -192,6 +192,7 @@ struct RestoreBytes {
     fetched: u64,
     written: u64,
     kept: u64,
+    from_base: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -217,6 +218,7 @@ impl<'r> RestoreReport<'r> {
                 fetched: load(&progress.fetched_bytes),
                 written: load(&progress.written_bytes),
                 kept: load(&progress.kept_bytes),
+                from_base: load(&progress.base_bytes),
             },
             pages: RestorePages { proven, bad, unproven },
             signed: opened.signed,

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use archive::Receipt;
+use archive::{Receipt, manifest::LeftOut};
 use backup::{
     Config,
     check::Checked,
@@ -12,8 +12,8 @@ use backup::{
     init::Init,
     keys::KeyCheck,
     report::ListReport,
-    restore::{self, Opened, Restored},
-    run::{self, Backup},
+    restore::{self, Opened, RestorePlan, Restored},
+    run::{self, Backup, RunPlan},
 };
 use serde::Serialize;
 
@@ -75,9 +75,7 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
         messages
             .push(Message::info(format!("backup {number}, of a run that was cut off at its end, was finished first")));
     }
-    for left_out in &made.left_out {
-        messages.push(Message::info(format!("not in the backup: {}: {}", visible(&left_out.path), left_out.why)));
-    }
+    messages.extend(left_out_messages(&made.left_out));
     messages.extend(receipt.findings.iter().map(|finding| Message::warning(visible(&finding.text))));
     let kind = match (made.base, made.full) {
         (Some(base), _) => format!("goes on from {base}"),
@@ -242,6 +240,64 @@ pub fn restore_messages(into: &Path, opened: &Opened, restored: &Restored, secon
         messages.push(Message::hint(format!("with --receipt {} it would be", opened.sha256())));
     }
     messages
+}
+
+/// What a restore would do.
+#[must_use]
+pub fn restore_plan_messages(into: &Path, opened: &Opened, plan: &RestorePlan) -> Vec<Message> {
+    let receipt = opened.receipt();
+    let mut messages = vec![
+        Message::info(format!(
+            "backup {} of {}, complete at {:.0}: {} files and directories, {}, {} of it on disk",
+            receipt.number,
+            receipt.host,
+            receipt.ended,
+            plan.entries,
+            size(plan.bytes),
+            size(plan.stored_bytes)
+        )),
+        Message::info(format!("to be fetched: {} packs, {}", plan.packs, size(plan.fetch_bytes))),
+        Message::info("the keys encrypt every file that the backup has decrypted"),
+    ];
+    match plan.free_bytes {
+        Some(free) if free < plan.stored_bytes => {
+            messages.push(Message::warning(format!("{} has {} free, which is not enough", into.display(), size(free))))
+        }
+        Some(free) => messages.push(Message::info(format!("{} has {} free", into.display(), size(free)))),
+        None => {}
+    }
+    messages.push(Message::info("nothing was restored (--dry-run)"));
+    messages
+}
+
+/// What a run would do.
+#[must_use]
+pub fn backup_plan_messages(plan: &RunPlan) -> Vec<Message> {
+    let kind = match (plan.base, &plan.full) {
+        (Some(base), _) => format!("only what changed since backup {base}"),
+        (None, Some(full)) => format!("everything: {full}"),
+        (None, None) => "everything".to_owned(),
+    };
+    let mut messages = vec![
+        Message::info(format!("backup {} would store {kind}", plan.number)),
+        Message::info(format!("to be read: {} files and directories, {}", plan.entries, size(plan.bytes))),
+        Message::info(match plan.copy.provider {
+            snapshot::Provider::Stopped => {
+                "no server runs on it, so the data directory itself would be read".to_owned()
+            }
+            provider => format!(
+                "the copy would be taken by {provider}; writes would wait for about {:.0} ms",
+                plan.copy.freeze().as_secs_f64() * 1000.0
+            ),
+        }),
+    ];
+    messages.extend(left_out_messages(&plan.left_out));
+    messages.push(Message::info("nothing was stored (--dry-run)"));
+    messages
+}
+
+fn left_out_messages(files: &[LeftOut]) -> impl Iterator<Item = Message> {
+    files.iter().map(|file| Message::info(format!("not in the backup: {}: {}", visible(&file.path), file.why)))
 }
 
 /// So many bytes of so many.

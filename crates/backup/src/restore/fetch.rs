@@ -4,11 +4,14 @@ use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     fs::File,
     os::unix::fs::FileExt,
-    sync::{Mutex, PoisonError, atomic::Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
 };
 
-use archive::{ArchiveError, Description, Frame, Manifest, PackReader, Run, names, receipt::Object};
+use archive::{ArchiveError, Description, Frame, Manifest, PackReader, Run, manifest::Stored, names, receipt::Object};
 use codec::{
     hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of},
     page::{SpaceCipher, SpaceKeys},
@@ -16,8 +19,12 @@ use codec::{
 };
 use innodb::KeyVersion;
 use transfer::receiver::{ParentCache, Staging};
+use verify::Keys;
 
-use super::{Opened, Options, Progress};
+use super::{
+    Opened, Options, Progress,
+    base::{BaseFile, Range},
+};
 use crate::{BackupError, Repository, heads::Logs, repository::check_sum, run::first_error};
 
 /// State that all threads share.
@@ -47,16 +54,7 @@ impl<'f> Fetch<'f> {
         staging: &'f Staging,
         progress: &'f Progress,
     ) -> Result<Self, BackupError> {
-        let heads = manifest.files.iter().filter_map(|file| Some((&file.entry.path, file.head.as_deref()?)));
-        let logs = Logs::new(heads);
-        let mut spaces = Vec::new();
-        for file in &manifest.files {
-            let space = file.head.as_ref().and_then(|head| logs.space(&file.entry.path, head, options.keys));
-            if let (Some(head), None) = (&file.head, &space) {
-                return Err(cannot_encrypt(&file.entry.path, Some(head)));
-            }
-            spaces.push(space);
-        }
+        let spaces = spaces(manifest, options.keys)?;
         Ok(Self { repository, host: &opened.receipt.host, manifest, options, staging, progress, spaces })
     }
 
@@ -76,19 +74,15 @@ impl<'f> Fetch<'f> {
             }
             Ok(())
         };
-        thread::scope(|scope| {
-            let workers: Vec<_> = (0..self.options.streams.max(1)).map(|_| scope.spawn(work)).collect();
-            first_error(workers.into_iter().map(|worker| worker.join().unwrap_or(Err(BackupError::Stopped))).collect())
-        })?;
+        in_parallel(self.options.streams, &work)?;
         Ok(packs)
     }
 
     /// The parts to fetch, by pack. Chunks that an earlier attempt restored are recognised by their hash.
     fn pack_parts(&self, resumed: bool) -> Result<BTreeMap<u32, PackParts>, BackupError> {
         let mut pack_parts: BTreeMap<u32, PackParts> = BTreeMap::new();
-        let mut parents = self.staging.parents();
-        for (number, file) in self.manifest.files.iter().enumerate().filter(|(_, file)| file.hash.is_some()) {
-            let missing = if resumed { self.missing(number, &mut parents)? } else { vec![(0, file.file_bytes())] };
+        for (number, missing) in self.all_missing(resumed)? {
+            let Some(file) = self.manifest.files.get(number) else { continue };
             for (from, end) in missing {
                 let first = file.runs.partition_point(|run| run.end() <= from);
                 let runs = file.runs.iter().skip(first).map_while(|run| run.within(from, end));
@@ -101,8 +95,49 @@ impl<'f> Fetch<'f> {
         Ok(pack_parts)
     }
 
+    /// The missing parts of each file, by number.
+    fn all_missing(&self, resumed: bool) -> Result<BTreeMap<usize, Vec<Range>>, BackupError> {
+        let (next, all) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+        let work = || {
+            let mut parents = self.staging.parents();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(file) = self.manifest.files.get(number) else { return Ok(()) };
+                if file.hash.is_none() {
+                    continue;
+                }
+                let missing = if resumed { self.missing(number, &mut parents)? } else { vec![(0, file.file_bytes())] };
+                let missing = self.missing_in_base(file, missing, &mut parents)?;
+                all.lock().unwrap_or_else(PoisonError::into_inner).insert(number, missing);
+            }
+        };
+        in_parallel(self.options.streams, &work)?;
+        Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Copies what the existing directory has, and returns what is still missing.
+    fn missing_in_base(
+        &self,
+        stored: &Stored,
+        missing: Vec<Range>,
+        parents: &mut ParentCache<'_>,
+    ) -> Result<Vec<Range>, BackupError> {
+        let base = self.options.base.as_deref().filter(|_| !missing.is_empty());
+        let Some(mut base) = base.and_then(|base| BaseFile::open(base, stored)) else { return Ok(missing) };
+        let staged = self.staging.open_file(parents, &stored.entry.path)?;
+        let mut left = Vec::new();
+        for range in missing {
+            let copied = base.copy(range, &staged);
+            let (parts, bytes) =
+                copied.map_err(BackupError::io(&self.staging.place(&stored.entry.path), "cannot be written"))?;
+            self.progress.base_bytes.fetch_add(bytes, Ordering::Relaxed);
+            left.extend(parts);
+        }
+        Ok(left)
+    }
+
     /// The parts of a staged file that are missing or wrong. Parts that must be zero become holes.
-    fn missing(&self, number: usize, parents: &mut ParentCache<'_>) -> Result<Vec<(u64, u64)>, BackupError> {
+    fn missing(&self, number: usize, parents: &mut ParentCache<'_>) -> Result<Vec<Range>, BackupError> {
         let Some(stored) = self.manifest.files.get(number) else { return Ok(Vec::new()) };
         let file = self.staging.open_file(parents, &stored.entry.path)?;
         let (bytes, mut missing, mut room) = (stored.file_bytes(), Vec::new(), vec![0; CHUNK_BYTES]);
@@ -165,6 +200,29 @@ impl<'f> Fetch<'f> {
         }
         parts.iter().try_for_each(|(number, run)| writer.write(*number, run, frame.data))
     }
+}
+
+/// Runs the same work on several threads.
+fn in_parallel(threads: u16, work: &(dyn Fn() -> Result<(), BackupError> + Sync)) -> Result<(), BackupError> {
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        first_error(workers.into_iter().map(|worker| worker.join().unwrap_or(Err(BackupError::Stopped))).collect())
+    })
+}
+
+/// What encrypts the pages of each file that the backup has decrypted.
+///
+/// # Errors
+/// [`BackupError::Sealing`] if the keys do not encrypt one of them.
+pub(super) fn spaces(manifest: &Manifest, keys: &Keys) -> Result<Vec<Option<SpaceKeys>>, BackupError> {
+    let heads = manifest.files.iter().filter_map(|file| Some((&file.entry.path, file.head.as_deref()?)));
+    let logs = Logs::new(heads);
+    let space = |file: &Stored| {
+        let Some(head) = &file.head else { return Ok(None) };
+        let space = logs.space(&file.entry.path, head, keys);
+        space.map(Some).ok_or_else(|| cannot_encrypt(&file.entry.path, Some(head)))
+    };
+    manifest.files.iter().map(space).collect()
 }
 
 /// State of one writing thread.

@@ -1,7 +1,9 @@
 //! Restore: staged, proven from disk, then renamed into place as a whole.
 
+mod base;
 mod fetch;
 mod open;
+mod plan;
 mod prove;
 
 use std::{
@@ -19,7 +21,10 @@ use transfer::{
 };
 use verify::Keys;
 
-pub use self::open::{BackupSelector, Opened, open};
+pub use self::{
+    open::{BackupSelector, Opened, open},
+    plan::{RestorePlan, plan},
+};
 use crate::{BackupError, Repository};
 
 /// Options of a restore.
@@ -35,6 +40,8 @@ pub struct Options<'o> {
     pub signers: Option<&'o AllowedSigners>,
     /// Owner of all files, instead of the original one.
     pub owner: Option<Owner>,
+    /// An existing directory: parts of its files that are the same as in the backup are copied from there.
+    pub base: Option<PathBuf>,
     /// Number of threads.
     pub streams: u16,
 }
@@ -50,6 +57,8 @@ pub struct Progress {
     pub written_bytes: AtomicU64,
     /// Bytes of files that an earlier attempt restored.
     pub kept_bytes: AtomicU64,
+    /// Bytes copied from the existing directory.
+    pub base_bytes: AtomicU64,
     /// Bytes read back and compared.
     pub proven_bytes: AtomicU64,
 }
@@ -107,11 +116,7 @@ pub fn restore(
         return finish(&staging, opened);
     }
     let manifest = opened.manifest(repository, options.identities)?;
-    let entries: Vec<Entry> = manifest.files.iter().map(|file| file.entry.clone()).collect();
-    if let Some(entry) = transfer::plan::first_invalid(&entries).and_then(|first| entries.get(first)) {
-        let reason = format!("its list of files has {}, which cannot be created", entry.path);
-        return Err(BackupError::Untrusted { object: opened.receipt.manifest_name(), reason });
-    }
+    let entries = entries(&manifest, opened)?;
     progress.total_bytes.store(manifest.bytes(), Ordering::Relaxed);
     let packs = {
         let fetch = fetch::Fetch::new(repository, opened, &manifest, options, &staging, progress)?;
@@ -152,6 +157,16 @@ fn finish(staging: &Staging, opened: &Opened) -> Result<Restored, BackupError> {
         pages: Pages::default(),
         finished: true,
     })
+}
+
+/// The list of files, which the target can hold.
+fn entries(manifest: &Manifest, opened: &Opened) -> Result<Vec<Entry>, BackupError> {
+    let entries: Vec<Entry> = manifest.files.iter().map(|file| file.entry.clone()).collect();
+    if let Some(entry) = transfer::plan::first_invalid(&entries).and_then(|first| entries.get(first)) {
+        let reason = format!("its list of files has {}, which cannot be created", entry.path);
+        return Err(BackupError::Untrusted { object: opened.receipt.manifest_name(), reason });
+    }
+    Ok(entries)
 }
 
 /// Bytes of all files, without holes.

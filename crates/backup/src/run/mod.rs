@@ -4,6 +4,7 @@ mod commit;
 mod files;
 mod frames;
 mod packs;
+mod plan;
 mod worker;
 
 use std::{
@@ -20,10 +21,11 @@ use archive::{
     receipt::{Finding, Pages, Receipt},
 };
 use jiff::Timestamp;
-use snapshot::{DataDir, Keep, SnapshotCopy};
+use snapshot::{Keep, SnapshotCopy};
 use verify::Keys;
 
 pub(crate) use self::commit::key_check;
+pub use self::plan::{RunPlan, plan};
 use self::{
     commit::Commit,
     files::Files,
@@ -110,17 +112,18 @@ pub struct Backup {
 /// # Errors
 /// [`BackupError::Snapshot`].
 pub fn take(config: &Config) -> Result<SnapshotCopy, BackupError> {
-    let server = &config.server;
-    let datadir = DataDir::at(&server.datadir)?;
-    let datadir = datadir.socket(server.socket.clone()).pid_file(server.pid_file.clone());
-    let options = snapshot::Options {
+    Ok(snapshot::take(&config.server.datadir()?, &options(config)?)?)
+}
+
+/// How the copy is taken.
+fn options(config: &Config) -> Result<snapshot::Options, BackupError> {
+    Ok(snapshot::Options {
         provider: config.provider,
         max_freeze: config.max_freeze,
         keep: Keep::WhileInUse,
-        account: server.account(config.provider)?,
+        account: config.server.account(config.provider)?,
         ..snapshot::Options::default()
-    };
-    Ok(snapshot::take(&datadir, &options)?)
+    })
 }
 
 /// Makes a backup.

@@ -6,11 +6,11 @@ use std::time::Instant;
 use ::backup::config::{allowed_signers, identities};
 use ::backup::init::open_directory;
 use ::backup::report::RestoreReport;
-use ::backup::restore::{BackupSelector, Options, Progress, open, restore};
+use ::backup::restore::{BackupSelector, Options, Progress, open, plan, restore};
 use ::transfer::receiver::Owner;
 use archive::Digest;
 use clap::Args;
-use report::{restore_messages, restore_progress};
+use report::{restore_messages, restore_plan_messages, restore_progress};
 
 use super::backup::Reporting;
 use super::verify::{KeyStores, forbid_dumps};
@@ -49,6 +49,13 @@ pub(crate) struct Restore {
     /// SHA-256 of the receipt, as the run printed it: the backup is that one and no other
     #[arg(long, value_name = "HASH")]
     receipt: Option<Digest>,
+    /// A directory that has much of the backup already, of a stopped server or an older restore: what is the same is copied from
+    /// there (without taking room, where the file system can), and only the rest is fetched. It is not changed
+    #[arg(long, value_name = "DIR")]
+    base: Option<PathBuf>,
+    /// Say what would be fetched and written, and whether the keys fit; restore nothing
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     keys: KeyStores,
     /// Owner of everything, by names or numbers [default: as it was]
@@ -87,12 +94,18 @@ impl Restore {
         let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
         let opened = open(&repository, &host, self.backup, signers.as_ref(), self.receipt)?;
         let keys = self.keys.read(None)?;
+        if self.dry_run {
+            let plan = plan(&repository, &opened, &identities, &keys, &self.into)?;
+            say(&restore_plan_messages(&self.into, &opened, &plan));
+            return Ok(Exit::Clean);
+        }
         let options = Options {
             into: self.into.clone(),
             identities: &identities,
             keys: &keys,
             signers: signers.as_ref(),
             owner: self.owner,
+            base: self.base.clone(),
             streams: self.streams,
         };
         let (began, progress) = (Instant::now(), Progress::default());

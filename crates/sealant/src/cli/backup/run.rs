@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use ::backup::BackupError;
 use ::backup::report::RunReport;
-use ::backup::run::{Progress, Source, run, take};
+use ::backup::run::{Progress, Source, plan, run, take};
 use ::snapshot::Provider;
 use clap::Args;
 use jiff::Timestamp;
-use report::{backup_messages, backup_progress};
+use report::{backup_messages, backup_plan_messages, backup_progress};
 
 use super::{Configured, Reporting};
 use crate::cli::encrypt::ended_by_signals;
@@ -33,6 +33,9 @@ pub(crate) struct Run {
     /// End with 4 if pages could not be proven because their key is not at hand
     #[arg(long)]
     require_complete: bool,
+    /// Say what would be backed up, what not, and how the copy would be taken; store nothing
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     reporting: Reporting,
 }
@@ -57,6 +60,10 @@ impl Run {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         forbid_dumps();
         let (config, repository) = self.config.open()?;
+        if self.dry_run {
+            say(&backup_plan_messages(&plan(&config, &repository, self.full)?));
+            return Ok(Exit::Clean);
+        }
         // Before the server is asked to stand still.
         config.signing_key()?;
         let (began, stop) = (Instant::now(), ended_by_signals()?);

@@ -1,0 +1,59 @@
+//! What a restore would do, without doing it.
+
+use std::{collections::BTreeSet, path::Path};
+
+use agefile::Identity;
+use verify::Keys;
+
+use super::{Opened, entries, fetch, stored_bytes};
+use crate::{BackupError, Repository};
+
+/// What a restore needs, and whether it is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestorePlan {
+    /// Number of files, directories and links.
+    pub entries: u64,
+    /// Length of all files, in bytes.
+    pub bytes: u64,
+    /// Bytes that take room on disk: all but holes.
+    pub stored_bytes: u64,
+    /// Number of packs to be read.
+    pub packs: u64,
+    /// Bytes of these packs.
+    pub fetch_bytes: u64,
+    /// Bytes that the target's file system has free, if it can be asked.
+    pub free_bytes: Option<u64>,
+}
+
+/// Reads the manifest, and checks that the keys can encrypt what the backup has decrypted.
+///
+/// # Errors
+/// [`BackupError`]: what a restore would fail with before it fetches anything.
+pub fn plan(
+    repository: &Repository,
+    opened: &Opened,
+    identities: &[Identity],
+    keys: &Keys,
+    into: &Path,
+) -> Result<RestorePlan, BackupError> {
+    let manifest = opened.manifest(repository, identities)?;
+    let entries = entries(&manifest, opened)?;
+    fetch::spaces(&manifest, keys)?;
+    let used: BTreeSet<u32> = manifest.files.iter().flat_map(|file| &file.runs).map(|run| run.pack).collect();
+    let packs = used.iter().filter_map(|pack| manifest.packs.get(usize::try_from(*pack).ok()?));
+    Ok(RestorePlan {
+        entries: entries.len() as u64,
+        bytes: manifest.bytes(),
+        stored_bytes: stored_bytes(&manifest),
+        packs: used.len() as u64,
+        fetch_bytes: packs.fold(0, |sum, pack| sum.saturating_add(pack.bytes)),
+        free_bytes: free_bytes(into),
+    })
+}
+
+/// Of the file system that holds a path, or will hold it.
+fn free_bytes(path: &Path) -> Option<u64> {
+    let existing = path.ancestors().find(|path| path.exists()).filter(|path| !path.as_os_str().is_empty());
+    let system = rustix::fs::statvfs(existing.unwrap_or(Path::new("."))).ok()?;
+    Some(system.f_bavail.saturating_mul(system.f_frsize))
+}

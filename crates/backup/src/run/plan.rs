@@ -1,0 +1,60 @@
+//! What a run would do, without doing it.
+
+use archive::{manifest::LeftOut, names::Number};
+use snapshot::{DataDir, Estimate};
+
+use super::{Full, Predecessor, options};
+use crate::{BackupError, Config, Repository, selection, state::State};
+
+/// What a run would back up, and how.
+#[derive(Debug)]
+pub struct RunPlan {
+    /// Number that the backup would get.
+    pub number: Number,
+    /// Number of the backup that it would build on.
+    pub base: Option<Number>,
+    /// Why it would build on none.
+    pub full: Option<Full>,
+    /// Number of files, directories and links.
+    pub entries: u64,
+    /// Length of all files, in bytes.
+    pub bytes: u64,
+    /// Files that would be left out.
+    pub left_out: Vec<LeftOut>,
+    /// How the copy would be taken, and what it costs the server.
+    pub copy: Estimate,
+}
+
+/// Plans a run. Nothing is written to the repository, and the server is not stopped.
+///
+/// # Errors
+/// [`BackupError`]: what a run would fail with before it reads the data.
+pub fn plan(config: &Config, repository: &Repository, full: bool) -> Result<RunPlan, BackupError> {
+    config.signing_key()?;
+    config.server.keys()?;
+    let datadir = config.server.datadir()?;
+    let copy = snapshot::estimate(&datadir, &options(config)?)?;
+    let state = State::open(&config.state, &repository.id, &config.host)?;
+    let predecessor = Predecessor::find(repository, &config.host, &state, full)?;
+    let (plan, left_out) = selection::plan(datadir.path(), &config.server.key_files())?;
+    Ok(RunPlan {
+        number: predecessor.number,
+        base: predecessor.base.as_ref().map(|base| base.manifest.head.number),
+        full: predecessor.full,
+        entries: plan.entries.len() as u64,
+        bytes: plan.bytes,
+        left_out,
+        copy,
+    })
+}
+
+impl crate::config::Server {
+    /// The data directory, with what tells whether a server runs on it.
+    ///
+    /// # Errors
+    /// [`BackupError::Snapshot`].
+    pub(super) fn datadir(&self) -> Result<DataDir, BackupError> {
+        let datadir = DataDir::at(&self.datadir)?;
+        Ok(datadir.socket(self.socket.clone()).pid_file(self.pid_file.clone()))
+    }
+}
