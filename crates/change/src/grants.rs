@@ -1,5 +1,6 @@
 //! Privileges of a session's account.
 
+use server::Capability;
 use server::Grants;
 
 use crate::{Error, Session};
@@ -7,7 +8,7 @@ use crate::{Error, Session};
 /// The grants of the account and its active roles.
 pub(crate) fn query(session: &mut Session<'_>) -> Result<Grants, Error> {
     // Roles exist since MySQL 8.0; older servers parse `CURRENT_ROLE()` as a stored function.
-    let has_roles = !session.identity().flavor().is_mysql_like() || session.identity().version.at_least(8, 0, 0);
+    let has_roles = session.can(Capability::Roles);
     let roles = if has_roles { session.value("SELECT CURRENT_ROLE()")? } else { None };
     let roles = roles.filter(|roles| roles != "NONE");
     let sql = match roles {

@@ -1,5 +1,6 @@
 //! A connection that may change the server.
 
+use server::Capability;
 use std::{
     borrow::Cow,
     sync::atomic::{AtomicBool, Ordering},
@@ -9,10 +10,7 @@ use std::{
 
 use server::{
     Connection, Identity, Options, Rows, Target,
-    dialect::{
-        encryption::{Encrypts, encrypts},
-        innodb::{Dictionary, dictionary},
-    },
+    dialect::innodb::{Dictionary, dictionary},
 };
 
 use crate::{Error, StatementLog, control::Requests};
@@ -103,8 +101,8 @@ impl<'l> Session<'l> {
     }
 
     /// Whether this server of the MySQL family can encrypt `what`.
-    pub(crate) fn encrypts(&self, what: Encrypts) -> bool {
-        encrypts(&self.identity.version, what)
+    pub(crate) fn can(&self, capability: Capability) -> bool {
+        self.identity.version.can(capability)
     }
 
     /// The query for replication status.

@@ -3,6 +3,7 @@
 //! Sources: "CHANGE REPLICATION SOURCE TO" of the MySQL manual (from 8.0.23; `CHANGE MASTER TO` and `START
 //! SLAVE` are gone in 8.4), "CHANGE MASTER TO" of the MariaDB documentation; both run on real servers.
 
+use server::Capability;
 use std::path::PathBuf;
 
 use zeroize::Zeroizing;
@@ -85,7 +86,7 @@ pub fn group_member(version: &ServerVersion, source: &Source, failed: bool) -> S
     let password = shown(source);
     let (change, prefix) = (terms.change, terms.prefix);
     // Later recoveries verify as well.
-    let set = if version.at_least(8, 0, 0) { "SET PERSIST" } else { "SET GLOBAL" };
+    let set = if version.can(Capability::PersistVariables) { "SET PERSIST" } else { "SET GLOBAL" };
     let verified = source.ca.iter().flat_map(|ca| {
         [
             format!("{set} group_replication_recovery_ssl_ca = {}", text(&ca.to_string_lossy())),
@@ -113,7 +114,7 @@ struct Terms {
 
 impl Terms {
     fn by_version(version: &ServerVersion) -> Self {
-        if version.at_least(8, 0, 23) {
+        if version.can(Capability::ChangeReplicationSource) {
             Self { change: "CHANGE REPLICATION SOURCE TO", replica: "REPLICA", prefix: "SOURCE" }
         } else {
             Self { change: "CHANGE MASTER TO", replica: "SLAVE", prefix: "MASTER" }

@@ -3,13 +3,14 @@
 //! Sources: "SHOW REPLICA STATUS" of the MySQL manual (`SHOW SLAVE STATUS` before 8.0.22, gone in 8.4), "SHOW ALL SLAVES
 //! STATUS" of the MariaDB documentation.
 
+use server::Capability;
 use server::{Rows, ServerVersion};
 
 /// The statement that lists the channels of a replica, one row each.
 #[must_use]
 pub fn query(version: &ServerVersion) -> &'static str {
     match version.flavor.is_mysql_like() {
-        true if version.at_least(8, 0, 22) => "SHOW REPLICA STATUS",
+        true if version.can(Capability::ShowReplica) => "SHOW REPLICA STATUS",
         true => "SHOW SLAVE STATUS",
         false => "SHOW ALL SLAVES STATUS",
     }

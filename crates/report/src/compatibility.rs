@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use server::dialect::capability::{CAPABILITIES, Since, since_text};
+
 /// Columns: verb, server, method, and the test.
 const LIST: &str = include_str!("compatibility.txt");
 
@@ -78,6 +80,20 @@ pub fn render_compatibility() -> String {
     for verb in verbs() {
         let cells: Vec<&str> = SERVERS.iter().map(|server| cell(verb, server)).collect();
         let _ = writeln!(text, "| `{verb}` | {} |", cells.join(" | "));
+    }
+    text.push_str(&capabilities());
+    text
+}
+
+/// What servers can do since which version.
+fn capabilities() -> String {
+    let mut text = String::from(
+        "\n## What a server can do, by version\n\nWritten from `crates/server/src/dialect/capability.rs`, which every verb asks. \
+         The number is the first version of that fork; **–**: none.\n\n| a server | MySQL, Percona Server | MariaDB |\n|---|---|---|\n",
+    );
+    let since = |since: Option<Since>| since.map_or_else(|| "–".to_owned(), since_text);
+    for row in CAPABILITIES {
+        let _ = writeln!(text, "| {} | {} | {} |", row.title, since(row.mysql), since(row.mariadb));
     }
     text
 }

@@ -36,6 +36,7 @@ mod version;
 
 pub use certificate::Certificate;
 pub use connect::{Connection, Options, Rows, TlsMode, TlsOptions};
+pub use dialect::capability::Capability;
 pub use endpoint::{DEFAULT_PORT, Endpoint, Target};
 pub use error::{Error, OtherService, Phase, Untrusted, UnverifiedPeer};
 pub use identity::{Identity, describe};

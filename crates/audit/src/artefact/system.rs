@@ -1,6 +1,7 @@
 //! Content of system tablespaces that the server cannot encrypt.
 
 use innodb::tablespace::TablespaceScan;
+use server::Capability;
 
 use super::{Artefact, Artefacts, Promise};
 use crate::facts::Facts;
@@ -31,7 +32,7 @@ pub(crate) fn contents(facts: &Facts, scan: &TablespaceScan) -> Vec<String> {
 
 fn holds_dictionary(facts: &Facts, scan: &TablespaceScan) -> bool {
     match &facts.sql {
-        Some(sql) => !sql.mysql_since(8, 0, 0),
+        Some(sql) => !sql.can(Capability::DictionaryTablespace),
         None => scan.page0.server_version.is_none(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use server::dialect::encryption::{Setting, setting};
+use server::dialect::setting::{Setting, setting};
 
 use crate::check::Context;
 use crate::facts::sql::SqlFacts;

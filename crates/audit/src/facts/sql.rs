@@ -3,6 +3,7 @@
 //! Results are kept unchanged: a check quotes statement and rows as evidence, and saved facts can be judged by checks
 //! written later. Statements and column names are those of `server::dialect`, the same for every version and fork.
 
+use server::Capability;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -143,6 +144,12 @@ impl SqlFacts {
     #[must_use]
     pub fn is_mariadb(&self) -> bool {
         self.flavor() == Flavor::MariaDb
+    }
+
+    /// Whether the server can do that.
+    #[must_use]
+    pub fn can(&self, capability: Capability) -> bool {
+        self.identity.version.can(capability)
     }
 
     /// Whether the server is MySQL or Percona Server, of at least this version.

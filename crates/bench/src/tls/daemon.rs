@@ -15,6 +15,8 @@ use std::{
 
 use rustix::process::Signal;
 
+use server::{Flavor, dialect::setting::reload_tls};
+
 use crate::{
     Error, program,
     tls::client::{Address, Client, Security},
@@ -125,7 +127,7 @@ impl Daemon {
     /// [`Error::File`], [`Error::Program`] with the server's error.
     pub fn install_certificate(&self, pair: &KeyPairFiles) -> Result<(), Error> {
         install(&self.directory, pair)?;
-        let reload = if self.mariadb { "FLUSH SSL" } else { "ALTER INSTANCE RELOAD TLS" };
+        let reload = reload_tls(if self.mariadb { Flavor::MariaDb } else { Flavor::MySql });
         let reloaded = Client::open(&Address::Socket(self.socket()), USER, &Security::Plain)
             .and_then(|mut client| client.query(reload).map(|_| client.quit()));
         reloaded.map_err(|error| failed(Path::new(&self.version), &format!("{reload}: {error}")))

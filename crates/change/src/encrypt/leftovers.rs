@@ -7,10 +7,7 @@ use audit::checks::{
 use audit::finding::{Finding, Status};
 use audit::meaning::ClosedBy;
 use serde::Serialize;
-use server::{
-    Flavor, ServerVersion,
-    dialect::encryption::{Encrypts, encrypts},
-};
+use server::{Capability, Flavor, ServerVersion};
 
 /// Data that is still in clear text on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -28,17 +25,17 @@ pub struct Leftover {
 }
 
 /// Capability that a server of the MySQL family needs to close a check, where tables are not enough.
-const NEEDED: [(&str, Encrypts); 10] = [
-    (BINLOG_PLAINTEXT.id, Encrypts::BinaryLogs),
-    (DOUBLEWRITE_PLAINTEXT.id, Encrypts::Doublewrite),
-    (REDO_PLAINTEXT.id, Encrypts::Redo),
-    (UNDO_PLAINTEXT.id, Encrypts::Undo),
-    (DEFAULT_OFF.id, Encrypts::Defaults),
-    (FTS_PLAINTEXT.id, Encrypts::FullText),
-    (GENERAL_PLAINTEXT.id, Encrypts::General),
-    (MYSQL_IBD_PLAINTEXT.id, Encrypts::Dictionary),
-    (RELAYLOG_PLAINTEXT.id, Encrypts::BinaryLogs),
-    (SCHEMA_DEFAULT_NO.id, Encrypts::Defaults),
+const NEEDED: [(&str, Capability); 10] = [
+    (BINLOG_PLAINTEXT.id, Capability::EncryptBinaryLogs),
+    (DOUBLEWRITE_PLAINTEXT.id, Capability::EncryptDoublewrite),
+    (REDO_PLAINTEXT.id, Capability::EncryptRedo),
+    (UNDO_PLAINTEXT.id, Capability::EncryptUndo),
+    (DEFAULT_OFF.id, Capability::EncryptByDefault),
+    (FTS_PLAINTEXT.id, Capability::EncryptFullText),
+    (GENERAL_PLAINTEXT.id, Capability::EncryptGeneral),
+    (MYSQL_IBD_PLAINTEXT.id, Capability::EncryptDictionary),
+    (RELAYLOG_PLAINTEXT.id, Capability::EncryptBinaryLogs),
+    (SCHEMA_DEFAULT_NO.id, Capability::EncryptByDefault),
 ];
 
 /// The findings that are leftovers, each artefact once.
@@ -60,10 +57,10 @@ pub(super) fn from_findings(findings: &[Finding], version: Option<&ServerVersion
 
 /// Adjusts remedies where a run can do more than the audit suggests.
 pub(super) fn name_remedies(leftovers: &mut [Leftover], version: &ServerVersion, resizes: bool) {
-    if encrypts(version, Encrypts::BinaryLogs) {
+    if version.can(Capability::EncryptBinaryLogs) {
         name_purge(leftovers);
     }
-    if !resizes && encrypts(version, Encrypts::Redo) {
+    if !resizes && version.can(Capability::EncryptRedo) {
         name_restart(leftovers);
     }
 }
@@ -120,8 +117,8 @@ fn is_mariadb(version: &ServerVersion) -> bool {
 
 /// Whether the server can encrypt what the check found in clear text.
 fn can_encrypt(version: &ServerVersion, check: &str) -> bool {
-    let needed = NEEDED.iter().find(|(known, _)| *known == check).map_or(Encrypts::Tables, |(_, what)| *what);
-    is_mariadb(version) || encrypts(version, needed)
+    let needed = NEEDED.iter().find(|(known, _)| *known == check).map_or(Capability::EncryptTables, |(_, what)| *what);
+    is_mariadb(version) || version.can(needed)
 }
 
 fn leftover(finding: &Finding, closable: bool, reason: String) -> Leftover {

@@ -23,7 +23,7 @@ use std::{
 };
 
 use serde::Serialize;
-use server::{Flavor, Target, dialect::encryption::Encrypts};
+use server::{Capability, Flavor, Target};
 
 pub use self::leftovers::Leftover;
 pub use self::method::{ASSUMED_RATE, How, Method, Room};
@@ -596,7 +596,7 @@ impl Run<'_> {
     /// A replica removes clear-text relay logs itself after it has applied them.
     fn wait_for_relay_logs(&mut self) -> Result<(), Error> {
         let status = self.session.replica_status();
-        if !self.is_mariadb() && !self.session.encrypts(Encrypts::BinaryLogs) {
+        if !self.is_mariadb() && !self.session.can(Capability::EncryptBinaryLogs) {
             return Ok(());
         }
         if self.options.policy == Policy::Tables || self.session.query(status)?.rows.is_empty() {

@@ -1,9 +1,6 @@
 //! Steps for MySQL 5.7 and later, and Percona Server.
 
-use server::{
-    Rows,
-    dialect::encryption::{Encrypts, setting},
-};
+use server::{Capability, Rows, dialect::setting::setting};
 
 use super::{
     Action, How, KeyStores, Leftover, Method, Options, Policy, Scan, ServerAccess, TableChange, binlogs,
@@ -20,7 +17,7 @@ pub(super) fn steps(
     options: &Options,
     scan: &Scan,
 ) -> Result<Vec<Step<Action>>, Error> {
-    if !session.encrypts(Encrypts::Tables) {
+    if !session.can(Capability::EncryptTables) {
         let reason = format!("{} cannot encrypt; 5.7.11 and later can", session.identity().version);
         return Err(Error::Unsupported { server: session.identity().hostname.clone(), reason });
     }
@@ -54,7 +51,7 @@ pub(super) fn steps(
     if logs {
         let renewals = renewals(session, scan)?;
         steps.extend(renewals.into_iter().filter(|step| step.action != Action::RenewDoublewrite));
-        if session.encrypts(Encrypts::BinaryLogs) {
+        if session.can(Capability::EncryptBinaryLogs) {
             // Where they are encrypted from now on, that begins a new one.
             let is_on = settings.value("binlog_encryption").is_some_and(|value| value.eq_ignore_ascii_case("on"));
             steps.extend(if is_on { binlogs::renewal(session)? } else { None });
@@ -105,7 +102,7 @@ fn default_steps(
         let what = "stop buffering changes of indexes, which are kept in ibdata1 in clear text";
         steps.push(set(session, "change buffer", what, "innodb_change_buffering", "'none'"));
     }
-    if !session.encrypts(Encrypts::Defaults) {
+    if !session.can(Capability::EncryptByDefault) {
         return Ok(steps);
     }
     if settings.is_off("default_table_encryption") {
@@ -152,7 +149,7 @@ pub(super) fn keeps_all(session: &Session<'_>) -> bool {
 /// Settings for the next start that the server cannot persist and no option file has.
 fn lines(session: &Session<'_>, options: &Options, scan: &Scan) -> Vec<(&'static str, String)> {
     let asked = |variable: &str| match variable {
-        "innodb_redo_log_encrypt" => options.policy != Policy::Tables && session.encrypts(Encrypts::Redo),
+        "innodb_redo_log_encrypt" => options.policy != Policy::Tables && session.can(Capability::EncryptRedo),
         _ => options.policy != Policy::Logs,
     };
     let missing = SET.iter().filter(|(variable, _)| asked(variable) && scan.option_is_on(variable) != Some(true));
@@ -186,9 +183,9 @@ pub(super) fn not_kept(session: &Session<'_>, options: &Options, scan: &Scan) ->
 pub(super) fn renewals(session: &mut Session<'_>, scan: &Scan) -> Result<Vec<Step<Action>>, Error> {
     let resizes = redo::capacity(session)?.is_some();
     let can = |action: &Action| match action {
-        Action::RenewUndo => session.encrypts(Encrypts::Undo) && session.dictionary().undo.is_some(),
-        Action::RenewRedo => resizes && session.encrypts(Encrypts::Redo),
-        Action::RenewDoublewrite => resizes && session.encrypts(Encrypts::Doublewrite),
+        Action::RenewUndo => session.can(Capability::EncryptUndo) && session.dictionary().undo.is_some(),
+        Action::RenewRedo => resizes && session.can(Capability::EncryptRedo),
+        Action::RenewDoublewrite => resizes && session.can(Capability::EncryptDoublewrite),
         _ => true,
     };
     let mut steps: Vec<_> = scan.renewals().into_iter().filter(|step| can(&step.action)).collect();
@@ -206,8 +203,8 @@ fn tablespace_steps(session: &mut Session<'_>, options: &Options, clear: &Clear)
     }
     let datadir = options.datadir_of(session);
     for (name, bytes) in &clear.general {
-        let kind = if name == "mysql" { Encrypts::Dictionary } else { Encrypts::General };
-        if session.encrypts(kind) && !in_place::is_encrypted(session, &datadir, name)? {
+        let kind = if name == "mysql" { Capability::EncryptDictionary } else { Capability::EncryptGeneral };
+        if session.can(kind) && !in_place::is_encrypted(session, &datadir, name)? {
             let what = format!("encrypt the tablespace {name} in place");
             let step = Step::quiet(&format!("tablespace {name}"), &what, Action::Tablespace(name.clone()));
             steps.push(Step { blocks: Blocks::Moment, bytes: *bytes, ..step });

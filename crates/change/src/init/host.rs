@@ -1,5 +1,6 @@
 //! The server's installation on this host.
 
+use server::Capability;
 use std::{
     fs,
     io::ErrorKind,
@@ -56,7 +57,7 @@ impl Host {
         if let Some(keyring) = active {
             return Err(Error::Active { server, keyring });
         }
-        if identity.flavor() != Flavor::MariaDb && !identity.version.at_least(8, 0, 24) {
+        if identity.flavor() != Flavor::MariaDb && !identity.version.can(Capability::KeyringComponents) {
             let reason = "has no keyring components, which came with 8.0.24".to_owned();
             return Err(crate::Error::Unsupported { server, reason }.into());
         }

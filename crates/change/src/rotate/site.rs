@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use server::{Flavor, dialect::encryption::Encrypts};
+use server::{Capability, Flavor};
 
 use super::{Error, Request, copy::KeyringCopy, data_files};
 use crate::{
@@ -84,11 +84,11 @@ fn supported(session: &Session<'_>, server: &str, request: &Request) -> Result<(
         }
         Flavor::MariaDb => return Ok(()),
         _ if request.mariadb_key_id.is_some() => "--mariadb-key-id is for MariaDB",
-        _ if !session.encrypts(Encrypts::Tables) => "it cannot encrypt; MySQL 5.7.11 and later can",
-        _ if request.binlog_key && !session.encrypts(Encrypts::BinaryLogs) => {
+        _ if !session.can(Capability::EncryptTables) => "it cannot encrypt; MySQL 5.7.11 and later can",
+        _ if request.binlog_key && !session.can(Capability::EncryptBinaryLogs) => {
             "it cannot encrypt binary logs, and has no key for them"
         }
-        _ if request.redo && !session.encrypts(Encrypts::Redo) => "it cannot encrypt its redo log",
+        _ if request.redo && !session.can(Capability::EncryptRedo) => "it cannot encrypt its redo log",
         _ => return Ok(()),
     };
     Err(crate::Error::Unsupported { server: server.to_owned(), reason: reason.to_owned() }.into())
@@ -107,10 +107,10 @@ fn privileges(session: &mut Session<'_>, request: &Request) -> Result<(), Error>
     } else if request.data_keys {
         needed.extend(["CREATE TABLESPACE ON *.*", SESSION_VARIABLES]);
     }
-    if !mariadb && session.identity().version.at_least(8, 0, 24) {
+    if session.can(Capability::KeyringComponents) {
         needed.push("SELECT ON performance_schema.keyring_component_status");
     }
-    if !mariadb && session.identity().version.at_least(8, 0, 16) {
+    if session.can(Capability::ListKeyringKeys) {
         needed.push("SELECT ON performance_schema.keyring_keys");
     }
     if request.master_key {
@@ -160,7 +160,7 @@ fn is_other(given: &Path, used: &Path) -> bool {
 /// Checks that the file has every key of the running server.
 pub(super) fn is_current(session: &mut Session<'_>, copy: &KeyringCopy) -> Result<(), Error> {
     let identity = session.identity();
-    if identity.flavor() == Flavor::MariaDb || !identity.version.at_least(8, 0, 16) {
+    if !identity.version.can(Capability::ListKeyringKeys) {
         return Ok(());
     }
     match lacking(&in_memory(session)?, &copy.names()) {

@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use server::{Endpoint, Flavor, Target};
+use server::{
+    Capability, Endpoint, Target,
+    dialect::{capability::since_text, setting::reload_tls},
+};
 
 use super::{Error, Request, origin};
 use crate::Session;
@@ -55,12 +58,12 @@ impl Site {
 /// Not written to the binary log: replicas have their own certificates.
 fn reload(session: &mut Session<'_>, server: &str) -> Result<&'static str, Error> {
     let version = &session.identity().version;
-    let (statement, since) = match version.flavor {
-        Flavor::MariaDb if version.at_least(10, 4, 0) => return Ok("FLUSH NO_WRITE_TO_BINLOG SSL"),
-        Flavor::MariaDb => ("FLUSH SSL", "MariaDB 10.4"),
-        _ if version.at_least(8, 0, 16) => return Ok("ALTER INSTANCE RELOAD TLS"),
-        _ => ("ALTER INSTANCE RELOAD TLS", "MySQL 8.0.16"),
-    };
+    let statement = reload_tls(version.flavor);
+    if version.can(Capability::ReloadTls) {
+        return Ok(statement);
+    }
+    let since = Capability::ReloadTls.since(version.flavor).map(since_text).unwrap_or_default();
+    let since = format!("{} {since}", version.flavor);
     let versions = session.query("SHOW GLOBAL VARIABLES LIKE 'tls_version'")?;
     let tls_version = versions.value(0, "Value").filter(|versions| !allows_new_tls(versions)).map(str::to_owned);
     Err(Error::ReadsAtStart { server: server.to_owned(), statement, since, tls_version })

@@ -12,11 +12,12 @@ use crate::{
     version::{Flavor, ServerVersion},
 };
 
-pub mod encryption;
+pub mod capability;
 pub mod innodb;
 mod mariadb;
 mod mysql;
 mod percona;
+pub mod setting;
 
 /// A logical query for one server.
 #[derive(Clone, Debug)]

@@ -10,6 +10,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use server::Capability;
 
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
@@ -117,7 +118,7 @@ fn next_start(cx: &Context<'_>, sql: &SqlFacts, name: &str, value: &str) -> Next
     let unread = |why: &str, remedy: String| {
         Next::Unknown(Unseen { what: format!("what the next start makes of {name}"), why: why.to_owned(), remedy })
     };
-    if sql.mysql_since(8, 0, 0) && persisted.is_none() {
+    if sql.can(Capability::PersistVariables) && persisted.is_none() {
         return unread(
             "neither mysqld-auto.cnf nor performance_schema.persisted_variables could be read",
             sql.grant("SELECT ON performance_schema.*"),
@@ -180,7 +181,11 @@ fn lost(sql: &SqlFacts, name: &str, value: &str) -> Ruling {
     )
     .evidence(sql.variable_evidence(name))
     .evidence(sql.evidence("variable_sources", format!("{name}: set at run time")));
-    ruling.fix(if sql.mysql_since(8, 0, 0) { set_variable(sql, name, value) } else { advice::option(sql, name, value) })
+    ruling.fix(if sql.can(Capability::PersistVariables) {
+        set_variable(sql, name, value)
+    } else {
+        advice::option(sql, name, value)
+    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use server::Capability;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-local-file",
@@ -42,7 +43,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         .fix(if sql.is_mariadb() {
             "plugin_load_add = hashicorp_key_management (or aws_key_management) under [mariadb], restart, then let the \
              background threads re-encrypt"
-        } else if sql.mysql_since(8, 0, 24) {
+        } else if sql.can(Capability::KeyringComponents) {
             "configure a KMS, KMIP or Vault component and move the keys with mysql_migrate_keyring"
         } else {
             "load keyring_okv, keyring_aws or Percona's keyring_vault, and move the keys with mysqld --keyring-migration-*"

@@ -1,5 +1,6 @@
 //! Keys: whether they exist, where they are, who can read them, how old they are.
 
+use server::Capability;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
@@ -97,7 +98,7 @@ fn keyring(sql: &SqlFacts) -> Seen<Option<Keyring<'_>>> {
         });
     }
     // Components exist since 8.0.24; then the plug-ins alone prove nothing.
-    if sql.mysql_since(8, 0, 24) {
+    if sql.can(Capability::KeyringComponents) {
         sql.rows("keyring_status")?;
     }
     Ok(None)
@@ -117,7 +118,7 @@ fn component_property<'a>(sql: &'a SqlFacts, key: &str) -> Option<&'a str> {
 
 /// Whether this version supports encryption.
 pub(super) fn can_encrypt(sql: &SqlFacts) -> bool {
-    sql.mysql_since(5, 7, 11) || sql.mariadb_since(10, 1, 3)
+    sql.can(Capability::EncryptTables)
 }
 
 /// Absolute path of the key file according to the server, and the source.

@@ -9,6 +9,7 @@ use crate::facts::sql::{SqlFacts, is_on};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::Capability;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-not-loaded",
@@ -138,7 +139,7 @@ fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
             .and(Remedy::option_file("mariadb", lines).then_restart())
             .note("better: hashicorp_key_management or aws_key_management; copy the key file to another machine");
     }
-    let description = if sql.mysql_since(8, 0, 24) {
+    let description = if sql.can(Capability::KeyringComponents) {
         "write {\"components\": \"file://component_keyring_file\"} (better: a KMS or Vault component) to mysqld.my beside \
          mysqld and the component's .cnf to plugin_dir, then restart"
     } else {

@@ -2,6 +2,7 @@
 
 use crate::facts::sql::SqlFacts;
 use crate::remedy::Remedy;
+use server::Capability;
 
 checks! {
     CHECKS:
@@ -16,7 +17,7 @@ checks! {
 /// `STOP REPLICA` exists since MySQL 8.0.22, `CHANGE REPLICATION SOURCE` since 8.0.23; MariaDB names a connection where
 /// MySQL has `FOR CHANNEL`.
 pub(super) fn change(sql: &SqlFacts, channel: &str, assignments: &[&str]) -> Remedy {
-    let role = if sql.mysql_since(8, 0, 23) { "SOURCE" } else { "MASTER" };
+    let role = if sql.can(Capability::ChangeReplicationSource) { "SOURCE" } else { "MASTER" };
     let replica = replica(sql);
     let what = if role == "SOURCE" { "REPLICATION SOURCE" } else { "MASTER" };
     let assigned = |assignment: &&str| match assignment.strip_prefix("GET_") {
@@ -40,7 +41,7 @@ pub(super) fn restart_applier(sql: &SqlFacts, channel: &str) -> Remedy {
 
 /// The word for it in statements.
 pub(super) fn replica(sql: &SqlFacts) -> &'static str {
-    if sql.mysql_since(8, 0, 22) { "REPLICA" } else { "SLAVE" }
+    if !sql.is_mariadb() && sql.can(Capability::ShowReplica) { "REPLICA" } else { "SLAVE" }
 }
 
 /// How a statement names the channel behind `SLAVE`, and at its end.

@@ -10,6 +10,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::Capability;
 
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
@@ -80,7 +81,7 @@ pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> Ruling {
                 ),
             },
         ),
-        None if sql.mysql_since(8, 0, 14) || sql.mariadb_since(10, 1, 3) => Ruling::unseen(logs, switch_unseen(sql)),
+        None if sql.can(Capability::EncryptBinaryLogs) => Ruling::unseen(logs, switch_unseen(sql)),
         None => Ruling::fail(logs, Grade::Declared, format!("{} cannot encrypt {logs}", sql.identity.version))
             .evidence(sql.variable_evidence("binlog_encryption"))
             .fix(switch_on(sql)),
@@ -156,7 +157,7 @@ fn next_log(cx: &Context<'_>) -> Option<String> {
 }
 
 pub(super) fn switch_on(sql: &SqlFacts) -> Remedy {
-    if sql.mysql_since(8, 0, 14) {
+    if !sql.is_mariadb() && sql.can(Capability::EncryptBinaryLogs) {
         return set_variable(sql, "binlog_encryption", "ON");
     }
     if first_variable(sql, &SWITCHES).is_some() {

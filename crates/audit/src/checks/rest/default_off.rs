@@ -9,6 +9,7 @@ use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::Capability;
 
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
@@ -57,10 +58,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 /// A server of a version with the variable that does not show it: unknown.
 fn none(sql: &SqlFacts) -> Seen<Verdict> {
-    if sql.mysql_since(8, 0, 16) {
+    if !sql.is_mariadb() && sql.can(Capability::EncryptByDefault) {
         sql.variable("default_table_encryption")?;
     }
-    if sql.mariadb_since(10, 1, 3) {
+    if sql.can(Capability::EncryptByDefault) {
         sql.variable("innodb_encrypt_tables")?;
     }
     Ok(Verdict::not_applicable(format!("{} has no default for encryption", sql.identity.version)))

@@ -8,6 +8,7 @@ use crate::facts::Seen;
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use server::Capability;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-encryption-threads-zero",
@@ -35,7 +36,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(Verdict::not_applicable("only MariaDB encrypts by threads"));
     }
     let sql = cx.facts.sql()?;
-    if !sql.mariadb_since(10, 1, 3) {
+    if !sql.is_mariadb() || !sql.can(Capability::EncryptTables) {
         return Ok(Verdict::not_applicable(format!("{} has no encryption threads", sql.identity.version)));
     }
     if !is_switched_on(sql.variable("innodb_encrypt_tables")?) {

@@ -1,6 +1,6 @@
 //! `rest-fts-plaintext`.
 
-use server::dialect::encryption::{Encrypts, encrypts};
+use server::Capability;
 
 use super::{Terms, all_seen, judge_all, table_plaintext, unless_hidden, unwalked};
 use crate::artefact::{Artefact, Kind};
@@ -32,7 +32,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let spaces = cx.artefacts.of_kind(Kind::Table).filter(|space| is_auxiliary(space));
     let cannot = cx.facts.sql.as_ref().filter(|sql| {
         let version = &sql.identity.version;
-        !sql.is_mariadb() && encrypts(version, Encrypts::Tables) && !encrypts(version, Encrypts::FullText)
+        !sql.is_mariadb() && version.can(Capability::EncryptTables) && !version.can(Capability::EncryptFullText)
     });
     let fix = |space: &Artefact<'_>| cannot.map_or_else(|| table_plaintext::fix(cx, space), never);
     let terms = Terms { noun: "full-text tablespaces", severity: &|_| None, fix: &fix };

@@ -11,6 +11,7 @@ use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::Capability;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-general-log-on",
@@ -98,7 +99,7 @@ fn written(facts: &Facts, sql: &SqlFacts) -> Ruling {
 fn switch_off(facts: &Facts, sql: &SqlFacts) -> Remedy {
     let off = set_variable(sql, "general_log", "OFF");
     let set = facts.host.as_ref().and_then(|host| option(host, SERVER_GROUPS, "general_log"));
-    if set.is_some_and(|set| set.is_on()) && sql.mysql_since(8, 0, 0) {
+    if set.is_some_and(|set| set.is_on()) && sql.can(Capability::PersistVariables) {
         return off.and(Remedy::option_file(group(sql), ["general_log = OFF"]));
     }
     off

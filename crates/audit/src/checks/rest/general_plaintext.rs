@@ -8,6 +8,7 @@ use crate::facts::Seen;
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::Capability;
 
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
@@ -40,7 +41,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
     let file = space.name.rsplit('/').next().unwrap_or(&space.name);
     let name = identifier(space.tablespace.map_or_else(|| file.trim_end_matches(".ibd"), |row| row.name));
-    if cx.facts.sql.as_ref().is_some_and(|sql| !sql.mysql_since(8, 0, 13)) {
+    if cx.facts.sql.as_ref().is_some_and(|sql| !sql.can(Capability::EncryptGeneral)) {
         return format!("for each table in {name}: ALTER TABLE t TABLESPACE=innodb_file_per_table ENCRYPTION='Y'")
             .into();
     }

@@ -1,5 +1,6 @@
 //! `rest-ibdata1-exposed`.
 
+use server::Capability;
 use std::collections::BTreeSet;
 
 use innodb::file_name::decoded;
@@ -107,14 +108,14 @@ fn move_out(sql: &SqlFacts, names: &[&str]) -> Remedy {
         quoted_table(&decoded(schema), &decoded(table))
     };
     let tables: BTreeSet<String> = names.iter().map(table).collect();
-    if sql.mysql_since(8, 0, 0) {
+    if sql.can(Capability::DictionaryTablespace) {
         let alter = |table: &String| {
             Remedy::statement(format!("ALTER TABLE {table} TABLESPACE=innodb_file_per_table ENCRYPTION='Y'"))
         };
         return tables.iter().map(alter).reduce(Remedy::and).unwrap_or_default();
     }
     let current = set_variable(sql, "innodb_file_per_table", "ON");
-    let encrypted = if sql.mysql_since(5, 7, 11) { " ENCRYPTION='Y'" } else { "" };
+    let encrypted = if !sql.is_mariadb() && sql.can(Capability::EncryptTables) { " ENCRYPTION='Y'" } else { "" };
     let alter = tables.iter().map(|table| Remedy::statement(format!("ALTER TABLE {table} ENGINE=InnoDB{encrypted}")));
     alter.fold(current, Remedy::and)
 }
@@ -134,7 +135,7 @@ fn new_tables_inside(sql: &SqlFacts) -> Option<Ruling> {
 
 /// Before MySQL 8.0, undo is in ibdata1 unless the server was initialised with undo tablespaces.
 fn undo_inside(sql: &SqlFacts) -> Option<Ruling> {
-    let inside = !sql.mysql_since(8, 0, 0) && sql.variable("innodb_undo_tablespaces") == Ok("0");
+    let inside = !sql.can(Capability::DictionaryTablespace) && sql.variable("innodb_undo_tablespaces") == Ok("0");
     inside.then(|| {
         Ruling::fail("undo in ibdata1", Grade::Declared, "innodb_undo_tablespaces is 0: undo lies in ibdata1, in clear")
             .evidence(sql.variable_evidence("innodb_undo_tablespaces"))

@@ -7,6 +7,7 @@ use crate::facts::Seen;
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::Capability;
 
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
@@ -32,10 +33,10 @@ pub const CHECK: Check = Check {
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql.as_ref();
-    if mariadb(cx) == Some(true) || sql.is_some_and(|sql| !sql.mysql_since(8, 0, 0)) {
+    if mariadb(cx) == Some(true) || sql.is_some_and(|sql| !sql.can(Capability::DictionaryTablespace)) {
         return Ok(Verdict::not_applicable("only MySQL 8.0 and newer keep their dictionary in mysql.ibd"));
     }
-    let too_old = sql.filter(|sql| !sql.mysql_since(8, 0, 16));
+    let too_old = sql.filter(|sql| !sql.can(Capability::EncryptDictionary));
     let fix = || match too_old {
         Some(sql) => format!("{} cannot encrypt mysql.ibd: upgrade to 8.0.16 or newer", sql.identity.version).into(),
         None => Remedy::statement(CHECK.fix),

@@ -6,6 +6,7 @@ use crate::checks::advice::set_variable;
 use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use server::Capability;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-optout-allowed",
@@ -28,7 +29,7 @@ const NAME: &str = "table_encryption_privilege_check";
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql()?;
-    if !sql.mysql_since(8, 0, 16) {
+    if sql.is_mariadb() || !sql.can(Capability::EncryptByDefault) {
         return Ok(Verdict::not_applicable("only MySQL 8.0.16 and newer have this check"));
     }
     if !sql.variable_on(NAME)? {

@@ -1,6 +1,7 @@
 //! `rest-redo-plaintext`.
 
-use server::dialect::encryption::setting;
+use server::Capability;
+use server::dialect::setting::setting;
 
 use super::{Terms, data_seen, first_variable, judge_all, unread};
 use crate::artefact::{Kind, State};
@@ -80,7 +81,7 @@ fn by_switch(sql: &SqlFacts) -> Ruling {
             },
         ),
         // A server of that version has the variable: if it is not shown, it is unknown.
-        None if sql.mysql_since(8, 0, 1) || sql.mariadb_since(10, 1, 3) => Ruling::unseen("redo log", no_file()),
+        None if sql.can(Capability::EncryptRedo) => Ruling::unseen("redo log", no_file()),
         None => {
             let message = format!("{} cannot encrypt its redo log", sql.identity.version);
             Ruling::fail("redo log", Grade::Declared, message)
@@ -110,7 +111,7 @@ fn switch_on(sql: &SqlFacts) -> Remedy {
     }
     let on = setting(&sql.identity.version, "innodb_redo_log_encrypt", "ON").statement;
     let on = Remedy::statement(on).and(at_start());
-    if sql.mysql_since(8, 0, 30) { on.and(rewrite(sql)) } else { on }
+    if !sql.is_mariadb() && sql.can(Capability::ResizeRedo) { on.and(rewrite(sql)) } else { on }
 }
 
 /// Confirmed on MySQL 9.7: with the variable only from SET PERSIST, what recovery, purge and the dictionary write at
@@ -146,7 +147,7 @@ fn fix(cx: &Context<'_>) -> Remedy {
                 .into()
         }
         Some((_, value)) if !is_switched_on(value) => switch_on(sql),
-        Some(_) if sql.mysql_since(8, 0, 30) => {
+        Some(_) if !sql.is_mariadb() && sql.can(Capability::ResizeRedo) => {
             if is_persisted(sql) {
                 at_start().and(rewrite(sql))
             } else {

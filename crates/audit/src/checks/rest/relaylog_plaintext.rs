@@ -14,6 +14,7 @@ use crate::facts::sql::SqlFacts;
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::Capability;
 
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
@@ -74,7 +75,7 @@ const ALL_APPLIED: &str =
     "gtid_executed holds all of RECEIVED_TRANSACTION_SET in performance_schema.replication_connection_status";
 
 fn fix(sql: &SqlFacts, name: &str) -> Remedy {
-    if !sql.mysql_since(8, 0, 14) && first_variable(sql, &SWITCHES).is_none() {
+    if (sql.is_mariadb() || !sql.can(Capability::EncryptBinaryLogs)) && first_variable(sql, &SWITCHES).is_none() {
         return switch_on(sql);
     }
     if let Some(channel) = GROUPS_CHANNELS.iter().find(|channel| name.contains(*channel)) {

@@ -10,6 +10,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::Capability;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-repl-credential-clear",
@@ -220,8 +221,8 @@ fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict
 
 fn fix(cx: &Context<'_>) -> Remedy {
     let Some(sql) = &cx.facts.sql else { return CHECK.fix.into() };
-    if sql.mysql_since(8, 0, 16) {
-        let change = if sql.mysql_since(8, 0, 23) {
+    if sql.can(Capability::EncryptDictionary) {
+        let change = if sql.can(Capability::ChangeReplicationSource) {
             "STOP REPLICA; CHANGE REPLICATION SOURCE TO SOURCE_PASSWORD=''; START REPLICA USER='repl' PASSWORD='…'"
         } else {
             "STOP SLAVE; CHANGE MASTER TO MASTER_PASSWORD=''; START SLAVE USER='repl' PASSWORD='…'"

@@ -8,6 +8,7 @@ use crate::facts::sql::{Row, SqlFacts};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::Capability;
 
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
@@ -29,7 +30,7 @@ pub const CHECK: Check = Check {
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql()?;
-    if !sql.mysql_since(8, 0, 16) {
+    if sql.is_mariadb() || !sql.can(Capability::EncryptByDefault) {
         return Ok(Verdict::not_applicable("only MySQL 8.0.16 and newer have a default by schema"));
     }
     let rows = sql.rows("schemas")?;

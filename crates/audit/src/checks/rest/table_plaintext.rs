@@ -10,6 +10,7 @@ use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::Capability;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-table-plaintext",
@@ -70,7 +71,7 @@ pub(super) fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> Remedy {
     match (mariadb(cx), sql) {
         (Some(true), Some(sql)) if no_threads(sql) => set_variable(sql, "innodb_encryption_threads", "4"),
         (Some(true), _) => Remedy::statement(format!("ALTER TABLE {} ENCRYPTED=YES", quoted_table(&schema, &name))),
-        (_, Some(sql)) if !sql.mysql_since(5, 7, 11) => cannot_encrypt_tables(sql),
+        (_, Some(sql)) if sql.is_mariadb() || !sql.can(Capability::EncryptTables) => cannot_encrypt_tables(sql),
         _ => Remedy::statement(format!("ALTER TABLE {} ENCRYPTION='Y'", quoted_table(&schema, &name))),
     }
 }

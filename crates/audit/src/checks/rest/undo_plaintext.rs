@@ -12,6 +12,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::Capability;
 
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
@@ -83,7 +84,7 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
     if sql.is_mariadb() {
         return convert_in_background(sql);
     }
-    if !sql.mysql_since(8, 0, 1) {
+    if !sql.can(Capability::EncryptUndo) {
         return format!(
             "{} cannot encrypt undo: upgrade, or put the undo directory onto an encrypted disk",
             sql.identity.version

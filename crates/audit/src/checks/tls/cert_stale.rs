@@ -163,7 +163,7 @@ mod tests {
         assert_eq!((found[0].status, found[0].grade), (Fail, Some(Grade::Wire)));
         assert_eq!(found[0].remediation.as_deref(), Some("ALTER INSTANCE RELOAD TLS"));
         let maria = with_file(probed(mariadb(), Some(good_tls())), renewed()).judge(&CHECK);
-        assert_eq!(maria[0].remediation.as_deref(), Some("FLUSH SSL"));
+        assert_eq!(maria[0].remediation.as_deref(), Some("FLUSH NO_WRITE_TO_BINLOG SSL"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `tls-cipher-weak`.
 
+use server::Capability;
+use server::dialect::setting::reload_tls;
 use server::probe::VersionProbe;
 use server::tls::TlsVersion;
 use server::tls::suites::{Strength, strength};
@@ -138,8 +140,10 @@ pub(super) fn is_weak_openssl(name: &str) -> bool {
 
 fn fix(sql: Option<&SqlFacts>) -> Remedy {
     match sql {
-        Some(sql) if sql.mysql_since(8, 0, 16) => Remedy::statement(format!("SET PERSIST ssl_cipher = '{GOOD_LIST}'"))
-            .and(Remedy::statement("ALTER INSTANCE RELOAD TLS")),
+        Some(sql) if !sql.is_mariadb() && sql.can(Capability::ReloadTls) => {
+            Remedy::statement(format!("SET PERSIST ssl_cipher = '{GOOD_LIST}'"))
+                .and(Remedy::statement(reload_tls(sql.flavor())))
+        }
         Some(sql) if sql.is_mariadb() || sql.mysql_since(5, 7, 0) => advice::set_at_start(sql, "ssl_cipher", GOOD_LIST),
         Some(sql) => format!("{} knows no better suites: upgrade", sql.identity.version).into(),
         None => CHECK.fix.into(),

@@ -6,6 +6,8 @@ use crate::facts::Seen;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::Capability;
+use server::dialect::setting::reload_tls;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-disabled",
@@ -54,10 +56,12 @@ fn admin_port(cx: &Context<'_>, verdict: &mut Verdict) {
 fn fix(cx: &Context<'_>) -> Remedy {
     let files = "ssl_ca, ssl_cert and ssl_key";
     match &cx.facts.sql {
-        Some(sql) if sql.mysql_since(8, 0, 16) => Remedy::statement("SET PERSIST ssl_ca = 'ca.pem'")
-            .and(Remedy::statement("SET PERSIST ssl_cert = 'server-cert.pem'"))
-            .and(Remedy::statement("SET PERSIST ssl_key = 'server-key.pem'"))
-            .and(Remedy::statement("ALTER INSTANCE RELOAD TLS")),
+        Some(sql) if !sql.is_mariadb() && sql.can(Capability::ReloadTls) => {
+            Remedy::statement("SET PERSIST ssl_ca = 'ca.pem'")
+                .and(Remedy::statement("SET PERSIST ssl_cert = 'server-cert.pem'"))
+                .and(Remedy::statement("SET PERSIST ssl_key = 'server-key.pem'"))
+                .and(Remedy::statement(reload_tls(sql.flavor())))
+        }
         Some(sql) if sql.is_mariadb() => {
             Remedy::advice(format!("{files} below [mariadb] in the option file, no skip_ssl")).then_restart()
         }

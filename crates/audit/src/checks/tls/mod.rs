@@ -2,8 +2,10 @@
 
 mod certificates;
 
+use server::dialect::setting::reload_tls;
 use server::probe::{Acceptance, VersionProbe};
 use server::tls::TlsVersion;
+use server::{Capability, Flavor};
 
 use crate::channel::client::offers_tls;
 use crate::check::{Context, Verdict};
@@ -37,10 +39,9 @@ checks! {
 }
 
 /// Makes the server load new TLS files without a restart, where possible.
-fn reload(sql: Option<&SqlFacts>) -> Remedy {
+pub(super) fn reload(sql: Option<&SqlFacts>) -> Remedy {
     match sql {
-        Some(sql) if sql.mysql_since(8, 0, 16) => Remedy::statement("ALTER INSTANCE RELOAD TLS"),
-        Some(sql) if sql.mariadb_since(10, 4, 1) => Remedy::statement("FLUSH SSL"),
+        Some(sql) if sql.can(Capability::ReloadTls) => Remedy::statement(reload_tls(sql.flavor())),
         _ => "restart the server".into(),
     }
 }
@@ -52,7 +53,7 @@ fn set_and_reload(port: &str, name: &str, value: &str) -> Remedy {
     match port {
         "X port" => set.then_restart(),
         "admin port" => set.and(Remedy::statement("ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin")),
-        _ => set.and(Remedy::statement("ALTER INSTANCE RELOAD TLS")),
+        _ => set.and(Remedy::statement(reload_tls(Flavor::MySql))),
     }
 }
 

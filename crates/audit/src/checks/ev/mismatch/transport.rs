@@ -9,7 +9,6 @@ use crate::facts::files::Content;
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::facts::wire::WireFacts;
 use crate::finding::{Evidence, Grade};
-use crate::remedy::Remedy;
 
 /// Compares; returns the number of comparisons.
 pub(super) fn compare(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
@@ -134,11 +133,7 @@ fn certificate(cx: &Context<'_>, sql: &SqlFacts, wire: &WireFacts) -> Pair {
                 source: file.path.clone(),
                 observation: format!("SHA-256 {}, until {}", named.sha256, named.not_after),
             })
-            .fix(if sql.is_mariadb() {
-                Remedy::statement("FLUSH SSL")
-            } else {
-                Remedy::statement("ALTER INSTANCE RELOAD TLS").note("before MySQL 8.0.16: restart")
-            })
+            .fix(crate::checks::tls::reload(Some(sql)))
     }))
 }
 

@@ -1,0 +1,57 @@
+//! How settings are changed while a server runs.
+
+use super::capability::Capability;
+use crate::version::{Flavor, ServerVersion};
+
+/// How to set a global variable persistently.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The statement.
+    pub statement: String,
+    /// The line for the option file, if the statement's effect ends at the next start.
+    pub line: Option<String>,
+}
+
+/// Sets a dynamic variable; `value` is in the syntax of `SET`. Without `SET PERSIST`, the setting is lost at a restart.
+#[must_use]
+pub fn setting(version: &ServerVersion, variable: &str, value: &str) -> Setting {
+    if version.can(Capability::PersistVariables) && !never_persists(version, variable) {
+        return Setting { statement: format!("SET PERSIST {variable} = {value}"), line: None };
+    }
+    let plain = value.trim_matches('\'');
+    Setting { statement: format!("SET GLOBAL {variable} = {value}"), line: Some(format!("{variable} = {plain}")) }
+}
+
+/// Has a server with [`Capability::ReloadTls`] read its certificates anew. Not written to the binary log: replicas have
+/// certificates of their own.
+#[must_use]
+pub fn reload_tls(flavor: Flavor) -> &'static str {
+    if flavor.is_mysql_like() { "ALTER INSTANCE RELOAD TLS" } else { "FLUSH NO_WRITE_TO_BINLOG SSL" }
+}
+
+/// Percona's variable of this name cannot be persisted: error 1238, seen on 8.0.27-18.
+fn never_persists(version: &ServerVersion, variable: &str) -> bool {
+    version.flavor == Flavor::Percona && !version.at_least(8, 4, 0) && variable == "innodb_redo_log_encrypt"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::version::VersionHints;
+
+    fn version(text: &str, comment: &str) -> ServerVersion {
+        ServerVersion::parse(text, VersionHints { comment, ..VersionHints::default() }).unwrap()
+    }
+
+    #[test]
+    fn what_is_not_persistent_gets_a_line() {
+        let redo = |text, comment| setting(&version(text, comment), "innodb_redo_log_encrypt", "ON");
+        assert_eq!(redo("8.0.27", "").statement, "SET PERSIST innodb_redo_log_encrypt = ON");
+        let percona = redo("8.0.27-18", "Percona Server (GPL), Release 18");
+        assert_eq!(percona.statement, "SET GLOBAL innodb_redo_log_encrypt = ON");
+        assert_eq!(percona.line.as_deref(), Some("innodb_redo_log_encrypt = ON"));
+        let old = setting(&version("5.7.22", ""), "innodb_change_buffering", "'none'");
+        assert_eq!(old.statement, "SET GLOBAL innodb_change_buffering = 'none'");
+        assert_eq!(old.line.as_deref(), Some("innodb_change_buffering = none"));
+    }
+}
