@@ -305,11 +305,16 @@ fn backups_under_load_hold(
     let [(line, key_file), (option, _)] = keys;
     let backups = Backups::new(server.datadir(), &format!("{line} = {key_file:?}"));
     backups.configure("[data]", "[data]\nmax_freeze = \"60s\"");
+    let follows = file_system == "ext4";
+    if follows {
+        backups.configure("[data]", &format!("socket = {:?}\nuser = \"root\"\n[data]", server.socket()));
+    }
     let load = Load::start(&server, 4);
     for round in 1..=3_u32 {
         load.goes_on(100);
         let acknowledged = load.acknowledged();
         let made = backups.backup(&["run"]).is(0);
+        assert_eq!(made.json["provider"] == "follow", follows, "{}", made.json);
         assert_eq!(made.number("/pages/damaged"), 0, "{}", made.json);
         // A table of MariaDB whose page 0 is not written yet is in the redo log only.
         let unproven = made.number("/pages/unproven");
@@ -357,7 +362,7 @@ fn backups_of_a_running_mariadb_hold_every_commit() {
     ];
     let builder = Server::builder(Kind::MariaDb1011).options(options(Kind::MariaDb1011));
     let builder = builder.mariadb_keys(&lines).options(encrypted);
-    for file_system in ["xfs", "btrfs"] {
+    for file_system in ["xfs", "btrfs", "ext4"] {
         let keys = [("mariadb_key_file", key_file.as_path()), ("--mariadb-key-file", &key_file)];
         backups_under_load_hold(file_system, builder.clone(), "", keys);
     }
