@@ -136,6 +136,14 @@ pub enum BackupError {
         /// Path of the file.
         path: PathBuf,
     },
+    /// The restored directory could not be proven by a server.
+    #[error("{program}: the restored server was not proven: {reason}", program = program.display())]
+    Prove {
+        /// The server program.
+        program: PathBuf,
+        /// What it said.
+        reason: String,
+    },
     /// Keys cannot be loaded.
     #[error(transparent)]
     Keys(#[from] verify::KeysError),
@@ -181,6 +189,11 @@ impl BackupError {
                 "give the keyring of the server with --keyring, or its key file with --mariadb-key-file".to_owned()
             }
             Self::Object { source, .. } => return source.hint().map(str::to_owned),
+            Self::Prove { .. } => {
+                "the directory is restored; the server has to be of the backup's version or newer, and --prove-option gives it \
+                 options such as --lower-case-table-names=1"
+                    .to_owned()
+            }
             Self::Snapshot(error) => return error.hint().map(str::to_owned),
             Self::Transfer(error) => return of_files(error),
             _ => return None,

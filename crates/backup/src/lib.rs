@@ -17,6 +17,7 @@ mod heads;
 pub mod init;
 mod judge;
 pub mod keys;
+pub mod prove;
 pub mod report;
 pub mod repository;
 pub mod restore;

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::{
     BackupError, Repository,
     check::{BadObject, Checked},
+    prove::Proof,
     restore::{self, Opened, Restored},
     run::{self, Backup},
 };
@@ -184,7 +185,23 @@ pub struct RestoreReport<'r> {
     pages: RestorePages,
     signed: bool,
     newest_known: bool,
+    /// By a server, if that was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<ServerProofReport>,
+    /// Time from the start of the restore until the server had recovered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rto_s: Option<f64>,
     seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct ServerProofReport {
+    server: String,
+    recovered_s: f64,
+    tables: u64,
+    checked: u64,
+    bad: Vec<String>,
+    bad_pages: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -223,8 +240,26 @@ impl<'r> RestoreReport<'r> {
             pages: RestorePages { proven, bad, unproven },
             signed: opened.signed,
             newest_known: opened.newest_known,
+            proof: None,
+            rto_s: None,
             seconds,
         }
+    }
+
+    /// With what a server found.
+    #[must_use]
+    pub fn proven(mut self, proof: &Proof) -> Self {
+        let recovered_s = proof.recovered.as_secs_f64();
+        self.rto_s = Some(self.seconds + recovered_s);
+        self.proof = Some(ServerProofReport {
+            server: proof.server.clone(),
+            recovered_s,
+            tables: proof.tables,
+            checked: proof.checked,
+            bad: proof.bad_tables.clone(),
+            bad_pages: proof.bad_pages,
+        });
+        self
     }
 }
 

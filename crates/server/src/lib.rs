@@ -29,6 +29,7 @@ pub mod option_group;
 mod packet;
 mod privileges;
 pub mod probe;
+pub mod program;
 mod secret;
 mod socket;
 pub mod tls;

@@ -15,7 +15,11 @@ use std::{
 
 use rustix::process::Signal;
 
-use server::{Flavor, dialect::setting::reload_tls};
+use server::{
+    Flavor,
+    dialect::setting::reload_tls,
+    program::{Installation, first_error, option},
+};
 
 use crate::{
     Error, program,
@@ -165,38 +169,22 @@ fn version_of(server: &Path) -> Result<String, Error> {
     version.map(str::to_owned).ok_or_else(|| failed(server, "is not a server: it does not print its version"))
 }
 
-/// Options with the paths of the server's installation, if those differ from the compiled-in ones; and the user that
-/// owns its files.
+/// Options with the paths of the server's installation and its data directory; and the user that owns its files.
 fn installation(server: &Path, directory: &Path) -> Vec<String> {
-    let base = server.ancestors().nth(2).unwrap_or_else(|| Path::new("/usr"));
-    let mut options = vec![option("basedir", base), option("datadir", &directory.join("data"))];
-    options.extend(messages(base).map(|location| option("lc-messages-dir", &location)));
-    let plugins = ["lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin"].map(|location| base.join(location));
-    options.extend(plugins.iter().find(|location| location.is_dir()).map(|location| option("plugin-dir", location)));
+    let mut options = Installation::around(server).options();
+    options.push(option("datadir", &directory.join("data")));
     if rustix::process::geteuid().is_root() {
         options.push("--user=root".to_owned());
     }
     options
 }
 
-fn messages(base: &Path) -> Option<PathBuf> {
-    ["share/mariadb", "share/mysql", "share"]
-        .map(|location| base.join(location))
-        .into_iter()
-        .find(|location| location.is_dir())
-}
-
-fn option(name: &str, path: &Path) -> String {
-    format!("--{name}={}", path.display())
-}
-
 fn create(server: &Path, installation: &[String], mariadb: bool) -> Result<(), Error> {
     let mut command = Command::new(server);
     command.arg("--no-defaults").args(installation);
     let input = if mariadb {
-        let base = server.ancestors().nth(2).unwrap_or_else(|| Path::new("/usr"));
         command.arg("--bootstrap");
-        system_tables(server, base)?
+        system_tables(server)?
     } else {
         command.arg("--initialize-insecure");
         tempfile(b"")?
@@ -210,8 +198,10 @@ fn create(server: &Path, installation: &[String], mariadb: bool) -> Result<(), E
 }
 
 /// The SQL that creates MariaDB's system tables, as `mariadb-install-db` passes it to `--bootstrap`.
-fn system_tables(server: &Path, base: &Path) -> Result<File, Error> {
-    let scripts = messages(base).ok_or_else(|| failed(server, "its scripts for system tables are missing"))?;
+fn system_tables(server: &Path) -> Result<File, Error> {
+    let scripts = Installation::around(server)
+        .messages
+        .ok_or_else(|| failed(server, "its scripts for system tables are missing"))?;
     let mut sql = b"CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket=NULL;\n".to_vec();
     for name in SYSTEM_TABLES {
         let newer = scripts.join(format!("mariadb_{name}"));
@@ -280,11 +270,6 @@ fn last_error(directory: &Path) -> String {
     let (log, early) = (text("log"), text(EARLY_LOG));
     let early = || early.lines().last().map(str::trim);
     first_error(&log).or_else(early).unwrap_or("it does not answer").to_owned()
-}
-
-/// Later errors are consequences of the first one.
-fn first_error(log: &str) -> Option<&str> {
-    log.lines().find(|line| line.contains("ERROR")).map(str::trim)
 }
 
 fn failed(server: &Path, reason: &str) -> Error {

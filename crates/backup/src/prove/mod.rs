@@ -1,0 +1,108 @@
+//! Proves a restored directory by a server: a private one starts on it, recovers, and checks the tables.
+//!
+//! No option file is read, no plug-in but the keyring's is loaded, and nothing listens but a socket in a private directory:
+//! what the directory says about how a server should run has no effect.
+
+mod options;
+mod private_server;
+mod program;
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use verify::Keys;
+
+use self::private_server::PrivateServer;
+use crate::{
+    BackupError,
+    judge::{self, FileVerdict},
+};
+
+/// How a directory is proven by a server.
+#[derive(Debug)]
+pub struct ServerProof<'p> {
+    /// The server program, of the version that made the backup or a newer one.
+    pub mysqld: PathBuf,
+    /// Keyring file of MySQL.
+    pub keyring: Option<PathBuf>,
+    /// Key file of MariaDB.
+    pub mariadb_key_file: Option<PathBuf>,
+    /// File with the password of the key file.
+    pub mariadb_key_file_password_file: Option<PathBuf>,
+    /// The same keys, to verify the pages.
+    pub keys: &'p Keys,
+    /// How many tables are checked, the largest first; all if absent.
+    pub check_tables: Option<u64>,
+    /// Options for the server that the directory does not tell, for example `--lower-case-table-names=1`.
+    pub options: Vec<String>,
+    /// How long the server may take to recover.
+    pub limit: Duration,
+    /// Number of threads that verify pages.
+    pub streams: u16,
+}
+
+/// What a server found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proof {
+    /// The server, for example `MySQL 9.7.4`.
+    pub server: String,
+    /// Time from its start until it answered.
+    pub recovered: Duration,
+    /// Number of tables.
+    pub tables: u64,
+    /// Number of tables that were checked.
+    pub checked: u64,
+    /// Tables in which it found errors, with the first error.
+    pub bad_tables: Vec<String>,
+    /// Pages that fail their check after the server has stopped.
+    pub bad_pages: u64,
+}
+
+impl Proof {
+    /// Whether nothing was found.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.bad_tables.is_empty() && self.bad_pages == 0
+    }
+}
+
+/// Starts a server on a restored directory, checks its tables, and stops it. The directory is recovered afterwards.
+///
+/// # Errors
+/// [`BackupError::Prove`] if the server does not start, recover, answer or stop.
+pub fn prove(datadir: &Path, proof: &ServerProof<'_>, note: &dyn Fn(&str)) -> Result<Proof, BackupError> {
+    // A relative path would be one of the server's own working directory.
+    let datadir = datadir.canonicalize().map_err(BackupError::io(datadir, "cannot be found"))?;
+    let version = program::version(&proof.mysqld)?;
+    let before = judge::verify(&datadir, proof.keys, proof.streams, &|_| {});
+    let found = options::for_directory(&datadir, &before, version.flavor)?;
+    note("the server recovers");
+    let began = Instant::now();
+    let mut server = PrivateServer::start(&datadir, &version, proof, &found)?;
+    let recovered = began.elapsed();
+    let tables = server.tables()?;
+    let most = proof.check_tables.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
+    let (mut checked, mut bad_tables) = (0_u64, Vec::new());
+    for table in tables.iter().take(most) {
+        note(&format!("table {} of {}", checked.saturating_add(1), tables.len()));
+        bad_tables.extend(server.check(table)?);
+        checked = checked.saturating_add(1);
+    }
+    server.stop()?;
+    note("pages are verified");
+    let after = judge::verify(&datadir, proof.keys, proof.streams, &|_| {});
+    let bad = after.files.iter().map(|file| match judge::classify(file) {
+        FileVerdict::Damaged(bad) => bad,
+        FileVerdict::Sound | FileVerdict::Unproven(_) => 0,
+    });
+    Ok(Proof {
+        server: version.to_string(),
+        recovered,
+        tables: tables.len() as u64,
+        checked,
+        bad_tables,
+        bad_pages: bad.fold(0, u64::saturating_add),
+    })
+}

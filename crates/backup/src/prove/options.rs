@@ -1,0 +1,113 @@
+//! Options that a server needs for a data directory, from its files.
+//!
+//! Most important: what is encrypted in it has to be encrypted by the server that recovers it, too. With its defaults it
+//! would write clear logs.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use files::regular::{self, Links};
+use innodb::{file_kind, tablespace::Page0};
+use server::{Flavor, program::option};
+use verify::{FileResult, Report};
+
+use crate::BackupError;
+
+/// Bytes that hold page 0 of any tablespace.
+const HEAD_BYTES: u64 = 64 << 10;
+/// The server's default.
+const PAGE_BYTES: u32 = 16 << 10;
+/// Names of the files of the system tablespace begin with it.
+const SYSTEM: &str = "ibdata";
+
+/// The options.
+pub(super) fn for_directory(datadir: &Path, report: &Report, flavor: Flavor) -> Result<Vec<String>, BackupError> {
+    let mut options = system_tablespace(datadir)?;
+    let encrypted = |is_wanted: &dyn Fn(&str) -> bool| {
+        report.files.iter().any(|file| file.units.encrypted > 0 && name(file).is_some_and(is_wanted))
+    };
+    let (redo, undo, binary_logs) = if flavor.is_mysql_like() {
+        ("--loose-innodb-redo-log-encrypt=ON", "--loose-innodb-undo-log-encrypt=ON", "--loose-binlog-encryption=ON")
+    } else {
+        // Undo logs are encrypted as their tablespaces are.
+        ("--innodb-encrypt-log=ON", "", "--encrypt-binlog=ON")
+    };
+    options.extend(encrypted(&|name| file_kind::is_redo(name)).then(|| redo.to_owned()));
+    options.extend((!undo.is_empty() && encrypted(&|name| file_kind::is_undo(name))).then(|| undo.to_owned()));
+    options.extend(encrypted(&|name| file_kind::log_base(name).is_some()).then(|| binary_logs.to_owned()));
+    options.push(match binary_log(datadir)? {
+        // Transactions that were prepared are committed or rolled back by what the newest binary log says.
+        Some(base) => option("log-bin", &base),
+        None => "--skip-log-bin".to_owned(),
+    });
+    Ok(options)
+}
+
+fn name(file: &FileResult) -> Option<&str> {
+    file.path.file_name()?.to_str()
+}
+
+/// The page size, and the files if there are several.
+fn system_tablespace(datadir: &Path) -> Result<Vec<String>, BackupError> {
+    let mut files: Vec<(u32, PathBuf)> = names(datadir)?
+        .into_iter()
+        .filter_map(|name| Some((name.strip_prefix(SYSTEM)?.parse().ok()?, datadir.join(&name))))
+        .collect();
+    files.sort();
+    let mut options = Vec::new();
+    if let Some((_, first)) = files.first()
+        && let Some(bytes) = page_bytes(first).filter(|bytes| *bytes != PAGE_BYTES)
+    {
+        options.push(format!("--innodb-page-size={bytes}"));
+    }
+    if files.len() > 1 {
+        let mib = |path: &Path| fs::metadata(path).map_or(0, |file| file.len() >> 20);
+        let named = files.iter().map(|(number, path)| format!("{SYSTEM}{number}:{}M", mib(path)));
+        let named: Vec<String> = named.collect();
+        options.push(format!("--innodb-data-file-path={}:autoextend", named.join(";")));
+    }
+    Ok(options)
+}
+
+fn page_bytes(path: &Path) -> Option<u32> {
+    use std::io::Read;
+    let mut head = Vec::new();
+    regular::open(path, Links::Refused).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+    Page0::parse(&head).ok().map(|page| page.physical_page_bytes)
+}
+
+/// The base name of the binary logs, from the name of their index; relay logs have one as well.
+fn binary_log(datadir: &Path) -> Result<Option<PathBuf>, BackupError> {
+    let names = names(datadir)?;
+    let has_logs = |base: &str| names.iter().any(|name| file_kind::log_base(name) == Some(base));
+    let bases = names.iter().filter_map(|name| name.strip_suffix(".index"));
+    let mut bases = bases.filter(|base| !base.contains("relay") && has_logs(base));
+    Ok(bases.next().map(|base| datadir.join(base)))
+}
+
+fn names(datadir: &Path) -> Result<Vec<String>, BackupError> {
+    let listed = fs::read_dir(datadir).map_err(BackupError::io(datadir, "cannot be listed"))?;
+    Ok(listed.flatten().filter_map(|item| item.file_name().into_string().ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_the_system_tablespace_and_the_binary_log_are_found() {
+        let place = tempfile::tempdir().unwrap();
+        assert_eq!(binary_log(place.path()).unwrap(), None);
+        for (name, mib) in [("ibdata1", 12), ("ibdata2", 20), ("ibdata1.bak", 1)] {
+            fs::File::create(place.path().join(name)).unwrap().set_len(mib << 20).unwrap();
+        }
+        for name in ["db-relay-bin.index", "db-relay-bin.000001", "logs.index", "logs.000007", "other.index"] {
+            fs::write(place.path().join(name), b"").unwrap();
+        }
+        let options = system_tablespace(place.path()).unwrap();
+        assert_eq!(options, ["--innodb-data-file-path=ibdata1:12M;ibdata2:20M:autoextend"]);
+        assert_eq!(binary_log(place.path()).unwrap(), Some(place.path().join("logs")));
+    }
+}

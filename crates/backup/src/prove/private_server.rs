@@ -1,0 +1,245 @@
+//! A server that nobody else can reach, and that ends with this process.
+
+use std::{
+    fs::{self, File},
+    os::unix::{
+        fs::{DirBuilderExt, MetadataExt, chown},
+        process::CommandExt,
+    },
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+use server::{Connection, Endpoint, Options, ServerVersion, Target, TlsMode, TlsOptions, program};
+
+use super::{ServerProof, program::prepare};
+use crate::BackupError;
+
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// The server writes out what it recovered.
+const STOP_LIMIT: Duration = Duration::from_secs(600);
+/// A large table takes long to check.
+const STATEMENT_LIMIT: Duration = Duration::from_secs(24 * 3600);
+/// A path of a socket has at most 107 bytes.
+const SOCKET: &str = "s";
+
+/// A file system in memory, so that keys reach no disk.
+const MEMORY: &str = "/dev/shm";
+/// The server identity that recovery would create, if the directory has none.
+const AUTO_CNF: &str = "auto.cnf";
+
+/// Options of every private server. Those with `loose` exist on some versions only.
+const OPTIONS: [&str; 16] = [
+    "--skip-networking",
+    "--skip-grant-tables",
+    "--server-id=1",
+    "--event-scheduler=DISABLED",
+    "--loose-skip-replica-start",
+    "--loose-skip-slave-start",
+    "--loose-persisted-globals-load=OFF",
+    "--loose-mysqlx=OFF",
+    "--loose-wsrep-on=OFF",
+    "--loose-auto-generate-certs=OFF",
+    "--loose-sha256-password-auto-generate-rsa-keys=OFF",
+    "--loose-caching-sha2-password-auto-generate-rsa-keys=OFF",
+    "--loose-performance-schema=OFF",
+    "--local-infile=OFF",
+    "--general-log=OFF",
+    "--slow-query-log=OFF",
+];
+
+/// A running server, killed with this value.
+pub(super) struct PrivateServer {
+    child: Child,
+    connection: Option<Connection>,
+    place: PathBuf,
+    /// Copies of the keys, in memory where the system has such a file system.
+    secrets: PathBuf,
+    program: PathBuf,
+    /// The file to remove afterwards.
+    made_identity: Option<PathBuf>,
+}
+
+/// A table's schema and name.
+pub(super) type Table = (String, String);
+
+impl PrivateServer {
+    /// Starts a server as the owner of the directory, and waits until it has recovered.
+    pub(super) fn start(
+        datadir: &Path,
+        version: &ServerVersion,
+        proof: &ServerProof<'_>,
+        found: &[String],
+    ) -> Result<Self, BackupError> {
+        let owner = fs::metadata(datadir).map_err(BackupError::io(datadir, "cannot be read"))?;
+        let user = (owner.uid(), owner.gid());
+        let place = private_directory(&std::env::temp_dir())?;
+        let secrets = private_directory(Path::new(MEMORY)).or_else(|_| private_directory(&place))?;
+        let identity = datadir.join(AUTO_CNF);
+        let started = prepare(&place, &secrets, version, proof).and_then(|program| {
+            give(&secrets, user)?;
+            give(&place, user)?;
+            let mut command = command(&program.path, user);
+            command.arg("--no-defaults").args(&program.options).args(OPTIONS).args(found).args(&proof.options);
+            command.arg(program::option("datadir", datadir)).arg(program::option("tmpdir", &place));
+            command.arg(program::option("socket", &place.join(SOCKET)));
+            command.arg(program::option("pid-file", &place.join("pid")));
+            command.arg(program::option("secure-file-priv", &place));
+            if user.0 == 0 {
+                command.arg("--user=root");
+            }
+            let log = place.join("log");
+            let log = File::create(&log).map_err(BackupError::io(&log, "cannot be written"))?;
+            command.current_dir(&place).process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+            let child = command.spawn().map_err(BackupError::io(&program.path, "cannot be run"))?;
+            Ok((child, program.path))
+        });
+        let (child, program) =
+            started.inspect_err(|_| [&secrets, &place].into_iter().for_each(|directory| remove(directory)))?;
+        let made_identity = (!identity.exists()).then_some(identity);
+        let mut server = Self { child, connection: None, place, secrets, program, made_identity };
+        server.wait(proof.limit)?;
+        Ok(server)
+    }
+
+    fn wait(&mut self, limit: Duration) -> Result<(), BackupError> {
+        let endpoint = Endpoint::Socket(self.place.join(SOCKET));
+        let target = Target { user: "root".to_owned(), endpoint };
+        let tls = TlsOptions { mode: Some(TlsMode::Off), ..TlsOptions::default() };
+        let options = Options { tls, statement_timeout: STATEMENT_LIMIT, ..Options::default() };
+        let began = Instant::now();
+        loop {
+            if let Ok(connection) = Connection::open(&target, &options) {
+                self.connection = Some(connection);
+                return Ok(());
+            }
+            if self.child.try_wait().ok().flatten().is_some() {
+                return Err(self.failed("it ended while it recovered"));
+            }
+            if began.elapsed() > limit {
+                return Err(self.failed(&format!("it did not recover within {} s", limit.as_secs())));
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    /// All tables, the largest first.
+    pub(super) fn tables(&mut self) -> Result<Vec<Table>, BackupError> {
+        let rows = self.query(
+            "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' \
+             AND TABLE_SCHEMA NOT IN ('information_schema', 'performance_schema') ORDER BY DATA_LENGTH DESC",
+        )?;
+        let table = |row: Vec<Option<String>>| {
+            let mut row = row.into_iter();
+            Some((row.next()??, row.next()??))
+        };
+        Ok(rows.into_iter().filter_map(table).collect())
+    }
+
+    /// Checks a table; the first error, if there is one.
+    pub(super) fn check(&mut self, (schema, table): &Table) -> Result<Option<String>, BackupError> {
+        let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
+        let rows = self.query(&format!("CHECK TABLE {}.{}", quoted(schema), quoted(table)))?;
+        // Table, Op, Msg_type, Msg_text: notes and warnings do not count, a status other than OK does.
+        let error = rows.into_iter().find_map(|row| {
+            let [_, _, Some(kind), Some(text)] = <[Option<String>; 4]>::try_from(row).ok()? else { return None };
+            let is_bad = kind.eq_ignore_ascii_case("error")
+                || kind.eq_ignore_ascii_case("status") && text != "OK" && text != "Table is already up to date";
+            is_bad.then_some(text)
+        });
+        Ok(error.map(|text| format!("{schema}.{table}: {text}")))
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, BackupError> {
+        let Some(connection) = &mut self.connection else { return Ok(Vec::new()) };
+        match connection.query(sql) {
+            Ok(rows) => Ok(rows.rows),
+            Err(error) => Err(self.failed(&error.to_string())),
+        }
+    }
+
+    /// Stops it in order.
+    pub(super) fn stop(mut self) -> Result<(), BackupError> {
+        self.connection = None;
+        self.signal(Signal::TERM);
+        let began = Instant::now();
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) if status.success() => return Ok(()),
+                Ok(Some(status)) => return Err(self.failed(&format!("it did not stop in order ({status})"))),
+                _ if began.elapsed() > STOP_LIMIT => return Err(self.failed("it did not stop")),
+                _ => thread::sleep(POLL_INTERVAL),
+            }
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    /// The first error of its log is the reason; if there is none, `otherwise`.
+    fn failed(&self, otherwise: &str) -> BackupError {
+        let log = fs::read(self.place.join("log")).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let reason = program::first_error(&log).unwrap_or(otherwise).to_owned();
+        BackupError::Prove { program: self.program.clone(), reason }
+    }
+}
+
+impl Drop for PrivateServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if let Some(identity) = &self.made_identity {
+            let _ = fs::remove_file(identity);
+        }
+        remove(&self.secrets);
+        remove(&self.place);
+    }
+}
+
+/// `setpriv` of util-linux has the kernel end the server when this process ends, however it does.
+fn command(program: &Path, (uid, gid): (u32, u32)) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]);
+    if geteuid().is_root() && uid != 0 {
+        command.args([format!("--reuid={uid}"), format!("--regid={gid}"), "--clear-groups".to_owned()]);
+    }
+    command.arg("--").arg(program).env_remove("MYSQL_HOME").env_remove("LD_PRELOAD");
+    command
+}
+
+/// With a short name, for the socket.
+fn private_directory(parent: &Path) -> Result<PathBuf, BackupError> {
+    let mut random = [0; 6];
+    aws_lc_rs::rand::fill(&mut random).map_err(|_| BackupError::Randomness)?;
+    let number = random.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    let place = parent.join(format!("sealant-prove-{number:x}"));
+    let made = fs::DirBuilder::new().mode(0o700).create(&place);
+    made.map_err(BackupError::io(&place, "cannot be created"))?;
+    Ok(place)
+}
+
+/// Gives the private directory and the files in it to the server's user.
+fn give(place: &Path, (uid, gid): (u32, u32)) -> Result<(), BackupError> {
+    if !geteuid().is_root() || uid == 0 {
+        return Ok(());
+    }
+    for item in fs::read_dir(place).map_err(BackupError::io(place, "cannot be listed"))?.flatten() {
+        let path = item.path();
+        if path.is_file() {
+            chown(&path, Some(uid), Some(gid))
+                .map_err(BackupError::io(&path, "cannot be given to the server's user"))?;
+        }
+    }
+    chown(place, Some(uid), Some(gid)).map_err(BackupError::io(place, "cannot be given to the server's user"))
+}
+
+fn remove(place: &Path) {
+    let _ = fs::remove_dir_all(place);
+}

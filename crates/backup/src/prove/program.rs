@@ -1,0 +1,119 @@
+//! The server program, and where it finds the keyring.
+//!
+//! MySQL reads which keyring component it loads from `mysqld.my` beside its program, and the component its settings from the
+//! directory of plug-ins. Both belong to the installed server, so a copy of the program in a private directory has its own.
+//! A link would not do: the server resolves it (seen on 9.7.4).
+
+use std::{
+    fs,
+    io::Read,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
+
+use server::{ServerVersion, program};
+
+use super::ServerProof;
+use crate::BackupError;
+
+const MANIFEST: &[u8] = br#"{"components":"file://component_keyring_file"}"#;
+const COMPONENT: &str = "component_keyring_file";
+
+/// A program to start, and the options that load its keyring.
+pub(super) struct Program {
+    pub(super) path: PathBuf,
+    pub(super) options: Vec<String>,
+}
+
+/// The version that a program prints.
+pub(super) fn version(path: &Path) -> Result<ServerVersion, BackupError> {
+    let version = program::version(path).map_err(BackupError::io(path, "cannot be run"))?;
+    version.ok_or_else(|| BackupError::Prove {
+        program: path.to_path_buf(),
+        reason: "it is not a server: it does not print its version".to_owned(),
+    })
+}
+
+/// Prepares the program in a private directory, and copies of the keys in another one.
+pub(super) fn prepare(
+    place: &Path,
+    secrets: &Path,
+    version: &ServerVersion,
+    proof: &ServerProof<'_>,
+) -> Result<Program, BackupError> {
+    let path = proof.mysqld.canonicalize().map_err(BackupError::io(&proof.mysqld, "cannot be found"))?;
+    let installation = program::Installation::around(&path);
+    if version.flavor.is_mysql_like() {
+        return match &proof.keyring {
+            Some(keyring) => mysql(place, path, installation, &copy(keyring, secrets, "keyring")?),
+            None => Ok(Program { path, options: installation.options() }),
+        };
+    }
+    let mut options = installation.options();
+    if let Some(keys) = &proof.mariadb_key_file {
+        options.push("--plugin-load-add=file_key_management".to_owned());
+        options.push(program::option("file-key-management-filename", &copy(keys, secrets, "keys")?));
+        if let Some(password) = &proof.mariadb_key_file_password_file {
+            let password = copy(password, secrets, "password")?;
+            options.push(format!("--file-key-management-filekey=FILE:{}", password.display()));
+        }
+    }
+    Ok(Program { path, options })
+}
+
+fn mysql(
+    place: &Path,
+    path: PathBuf,
+    installation: program::Installation,
+    keyring: &Path,
+) -> Result<Program, BackupError> {
+    let plugins = installation.plugins.clone().unwrap_or_default();
+    let first = first_byte(keyring)?;
+    let is_component = first.is_none_or(|first| first == b'{');
+    if !is_component {
+        // The plug-in's own format, of 5.7 and 8.0.
+        let mut options = installation.options();
+        options.push("--early-plugin-load=keyring_file.so".to_owned());
+        options.push(program::option("keyring-file-data", keyring));
+        return Ok(Program { path, options });
+    }
+    let (programs, components) = (place.join("bin"), place.join("plugins"));
+    for directory in [&programs, &components] {
+        fs::create_dir(directory).map_err(BackupError::io(directory, "cannot be created"))?;
+    }
+    let private = programs.join(path.file_name().unwrap_or_default());
+    fs::copy(&path, &private).map_err(BackupError::io(&private, "cannot be written"))?;
+    // Libraries that are found from the program's place.
+    for name in ["lib", "lib64"] {
+        let library = installation.base.join(name);
+        if library.is_dir() {
+            let link = place.join(name);
+            symlink(&library, &link).map_err(BackupError::io(&link, "cannot be created"))?;
+        }
+    }
+    let library = format!("{COMPONENT}.so");
+    let link = components.join(&library);
+    symlink(plugins.join(&library), &link).map_err(BackupError::io(&link, "cannot be created"))?;
+    let settings = serde_json::json!({ "path": keyring, "read_only": true }).to_string();
+    write(&components.join(format!("{COMPONENT}.cnf")), settings.as_bytes())?;
+    write(&programs.join("mysqld.my"), MANIFEST)?;
+    let options = program::Installation { plugins: Some(components), ..installation }.options();
+    Ok(Program { path: private, options })
+}
+
+fn first_byte(path: &Path) -> Result<Option<u8>, BackupError> {
+    let (mut byte, failed) = ([0], BackupError::io(path, "cannot be read"));
+    let read = fs::File::open(path).and_then(|mut file| file.read(&mut byte)).map_err(failed)?;
+    Ok(byte.first().copied().filter(|_| read > 0))
+}
+
+/// Copies a file of keys.
+fn copy(from: &Path, place: &Path, name: &str) -> Result<PathBuf, BackupError> {
+    let to = place.join(name);
+    fs::copy(from, &to).map_err(BackupError::io(from, "cannot be copied"))?;
+    Ok(to)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), BackupError> {
+    fs::write(path, bytes).map_err(BackupError::io(path, "cannot be written"))
+}

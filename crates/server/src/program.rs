@@ -1,0 +1,93 @@
+//! The program of a server, `mysqld` or `mariadbd`: its version, its installation, and what its log says.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use crate::version::{ServerVersion, VersionHints};
+
+/// Directories of an installation, as they lie around the program. Packages that are unpacked elsewhere than they were
+/// built for have to be told them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installation {
+    /// For `--basedir`.
+    pub base: PathBuf,
+    /// For `--lc-messages-dir`; MariaDB's SQL scripts are here, too.
+    pub messages: Option<PathBuf>,
+    /// For `--plugin-dir`.
+    pub plugins: Option<PathBuf>,
+}
+
+impl Installation {
+    /// The installation of a program in its `bin` or `sbin`.
+    #[must_use]
+    pub fn around(program: &Path) -> Self {
+        let base = program.ancestors().nth(2).unwrap_or_else(|| Path::new("/usr")).to_path_buf();
+        let first = |places: [&str; 3]| places.map(|place| base.join(place)).into_iter().find(|place| place.is_dir());
+        Self {
+            messages: first(["share/mariadb", "share/mysql", "share"]),
+            plugins: first(["lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin"]),
+            base,
+        }
+    }
+
+    /// Options of the server that name these directories.
+    #[must_use]
+    pub fn options(&self) -> Vec<String> {
+        let named = [
+            ("basedir", Some(&self.base)),
+            ("lc-messages-dir", self.messages.as_ref()),
+            ("plugin-dir", self.plugins.as_ref()),
+        ];
+        named.into_iter().filter_map(|(name, path)| Some(option(name, path?))).collect()
+    }
+}
+
+/// An option that names a path.
+#[must_use]
+pub fn option(name: &str, path: &Path) -> String {
+    format!("--{name}={}", path.display())
+}
+
+/// The version that a program prints; `None` if it is not a server.
+///
+/// # Errors
+/// The program cannot be run.
+pub fn version(program: &Path) -> io::Result<Option<ServerVersion>> {
+    let output = Command::new(program).args(["--no-defaults", "--version"]).stdin(Stdio::null()).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version = text.split_whitespace().skip_while(|word| *word != "Ver").nth(1);
+    Ok(version
+        .and_then(|version| ServerVersion::parse(version, VersionHints { comment: &text, ..VersionHints::default() })))
+}
+
+/// The first error in an error log; later ones are consequences of it.
+#[must_use]
+pub fn first_error(log: &str) -> Option<&str> {
+    log.lines().find(|line| line.contains("ERROR")).map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_installation_lies_around_its_program() {
+        let place = std::env::temp_dir().join(format!("sealant-installation-{}", std::process::id()));
+        let (program, plugins) = (place.join("sbin/mysqld"), place.join("lib/mysql/plugin"));
+        std::fs::create_dir_all(&plugins).unwrap();
+        let found = Installation::around(&program);
+        std::fs::remove_dir_all(&place).unwrap();
+        assert_eq!(found, Installation { base: place, messages: None, plugins: Some(plugins.clone()) });
+        assert_eq!(found.options().last(), Some(&option("plugin-dir", &plugins)));
+    }
+
+    #[test]
+    fn the_first_error_is_the_cause() {
+        let log = "1 [Note] starting\n2 [ERROR] [MY-1] cannot open\n3 [ERROR] aborting\n";
+        assert_eq!(first_error(log), Some("2 [ERROR] [MY-1] cannot open"));
+        assert_eq!(first_error("all is well"), None);
+    }
+}
