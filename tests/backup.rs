@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
+use serde_json::Value;
 
-use crate::support::backup::Backups;
+use crate::support::backup::{Backups, Ran};
 use crate::support::moving::tree;
 use crate::support::proof::Proof;
 use crate::support::rotation::{TABLES, encrypting};
 use crate::support::schema::has_its_schema;
+use crate::support::sealant;
 use crate::support::unchanged::{Load, Volume, assert_whole, options, prepare};
 
 fn text(path: &Path) -> &str {
@@ -268,7 +270,7 @@ fn everything_opens_with_programs_of_others() {
     let key = String::from_utf8_lossy(&public).split_whitespace().nth(1).expect("a key").to_owned();
     assert!(reads && signer.contains(&key));
 
-    let json: serde_json::Value = serde_json::from_slice(&receipt).expect("JSON");
+    let json: Value = serde_json::from_slice(&receipt).expect("JSON");
     has_its_schema(&json, "receipt-1");
     let repository = fs::read(backups.object("sealant-repo.json")).expect("a description");
     has_its_schema(&serde_json::from_slice(&repository).expect("JSON"), "repository-1");
@@ -366,6 +368,54 @@ fn backups_of_a_running_mariadb_hold_every_commit() {
         let keys = [("mariadb_key_file", key_file.as_path()), ("--mariadb-key-file", &key_file)];
         backups_under_load_hold(file_system, builder.clone(), "", keys);
     }
+}
+
+/// A restore that a server of the tests proves.
+fn proven(backups: &Backups, kind: Kind, into: &Path, more: &[&str]) -> Ran {
+    let daemon = kind.locate().expect("it is here").daemon;
+    backups.restore("1", into, &[&["--prove", "--mysqld", text(&daemon)], more].concat())
+}
+
+#[test]
+fn a_private_server_proves_a_restored_mysql() {
+    let Some((mut server, keyring)) = mysql() else { return };
+    server.start().expect("it starts");
+    server.sql("UPDATE demo.enc SET name = 'late' WHERE id < 50").expect("rows");
+    server.kill();
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0);
+    let keys = ["--keyring", text(&keyring)];
+    let into = backups.path("into");
+    let ran = proven(&backups, Kind::MySql97, &into, &keys).is(0).says("recovered it in");
+    let tables = ran.number("/proof/tables");
+    assert!(tables > 20 && ran.number("/proof/checked") == tables, "{}", ran.json);
+    assert!(ran.json["rto_s"].as_f64() > ran.json["seconds"].as_f64(), "{}", ran.json);
+    has_its_schema(&ran.json, "restore-1");
+    assert!(!into.join("auto.cnf").exists(), "each server restored from it makes its own");
+    // The server that recovered it has written nothing in clear.
+    Proof::mysql(&[&into], Some(&keyring)).is_complete();
+    let verified = sealant().args(["verify", "--format", "json"]).arg(&into).args(keys).output().expect("it runs");
+    let report: Value = serde_json::from_slice(&verified.stdout).expect("JSON");
+    let is_clear_log = |file: &&Value| {
+        ["redo", "binlog"].contains(&file["kind"].as_str().unwrap_or_default()) && file["units"]["clear"] != 0
+    };
+    let clear: Vec<&Value> = report["files"].as_array().expect("files").iter().filter(is_clear_log).collect();
+    assert_eq!(clear, Vec::<&Value>::new());
+    backups.restore("1", &backups.path("other"), &[&keys[..], &["--prove"]].concat()).is(2).says("--mysqld");
+}
+
+#[test]
+fn a_private_server_proves_a_restored_mariadb_or_says_why_it_does_not_start() {
+    let Some((server, keys)) = mariadb() else { return };
+    let backups = Backups::of(server.datadir(), &format!("mariadb_key_file = {keys:?}"));
+    backups.backup(&["run"]).is(0);
+    let with_keys = ["--mariadb-key-file", text(&keys), "--check-tables", "3"];
+    let ran = proven(&backups, Kind::MariaDb1011, &backups.path("into"), &with_keys).is(0);
+    assert_eq!(ran.number("/proof/checked"), 3, "{}", ran.json);
+    let wrong = [&with_keys[..], &["--prove-option=--no-such-option=1"]].concat();
+    let refused = proven(&backups, Kind::MariaDb1011, &backups.path("wrong"), &wrong).is(1);
+    refused.says("was not proven").says("no-such-option");
+    assert!(backups.path("wrong").join("sealant-manifest").exists(), "it is restored all the same");
 }
 
 /// The commands of a page, in order.

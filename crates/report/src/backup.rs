@@ -11,6 +11,7 @@ use backup::{
     config::Pages,
     init::Init,
     keys::KeyCheck,
+    prove::Proof,
     report::ListReport,
     restore::{self, Opened, RestorePlan, Restored},
     run::{self, Backup, RunPlan},
@@ -293,6 +294,24 @@ pub fn backup_plan_messages(plan: &RunPlan) -> Vec<Message> {
     ];
     messages.extend(left_out_messages(&plan.left_out));
     messages.push(Message::info("nothing was stored (--dry-run)"));
+    messages
+}
+
+/// What the server found that was started on a restored directory.
+#[must_use]
+pub fn proof_messages(proof: &Proof, restored_seconds: f64) -> Vec<Message> {
+    let recovered = proof.recovered.as_secs_f64();
+    let mut messages = vec![Message::info(format!(
+        "{} recovered it in {recovered:.1} s and checked {} of {} tables; time to recover: {:.1} s",
+        proof.server,
+        proof.checked,
+        proof.tables,
+        restored_seconds + recovered
+    ))];
+    messages.extend(proof.bad_tables.iter().map(|table| Message::warning(visible(table))));
+    if proof.bad_pages > 0 {
+        messages.push(Message::warning(format!("{} pages are damaged after the server has stopped", proof.bad_pages)));
+    }
     messages
 }
 

@@ -59,6 +59,18 @@ impl KeyStores {
         lists.chain(&self.keyring_config).chain(&self.password_file).cloned().collect()
     }
 
+    /// The MySQL keyring file: the first one that is named, or the one in the configuration.
+    ///
+    /// # Errors
+    /// The configuration cannot be read, or leaves it to a data directory.
+    pub fn keyring_file(&self) -> Result<Option<PathBuf>, KeysError> {
+        match (self.keyrings.first(), &self.keyring_config) {
+            (Some(keyring), _) => Ok(Some(keyring.clone())),
+            (None, Some(config)) => keyring::keyring_path(config, None).map(Some).map_err(named(config)),
+            (None, None) => Ok(None),
+        }
+    }
+
     /// Reads every store; what is wrong with single keys is returned. `datadir` as in
     /// [`add_keyring_config`](Keys::add_keyring_config).
     ///

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use verify::Keys;
+use verify::{KeyStores, Keys};
 
 use self::private_server::PrivateServer;
 use crate::{
@@ -25,12 +25,8 @@ use crate::{
 pub struct ServerProof<'p> {
     /// The server program, of the version that made the backup or a newer one.
     pub mysqld: PathBuf,
-    /// Keyring file of MySQL.
-    pub keyring: Option<PathBuf>,
-    /// Key file of MariaDB.
-    pub mariadb_key_file: Option<PathBuf>,
-    /// File with the password of the key file.
-    pub mariadb_key_file_password_file: Option<PathBuf>,
+    /// Files with the keys that the server needs.
+    pub stores: KeyStores,
     /// The same keys, to verify the pages.
     pub keys: &'p Keys,
     /// How many tables are checked, the largest first; all if absent.

@@ -44,16 +44,16 @@ pub(super) fn prepare(
     let path = proof.mysqld.canonicalize().map_err(BackupError::io(&proof.mysqld, "cannot be found"))?;
     let installation = program::Installation::around(&path);
     if version.flavor.is_mysql_like() {
-        return match &proof.keyring {
+        return match &proof.stores.keyring_file()? {
             Some(keyring) => mysql(place, path, installation, &copy(keyring, secrets, "keyring")?),
             None => Ok(Program { path, options: installation.options() }),
         };
     }
     let mut options = installation.options();
-    if let Some(keys) = &proof.mariadb_key_file {
+    if let Some(keys) = proof.stores.key_files.first() {
         options.push("--plugin-load-add=file_key_management".to_owned());
         options.push(program::option("file-key-management-filename", &copy(keys, secrets, "keys")?));
-        if let Some(password) = &proof.mariadb_key_file_password_file {
+        if let Some(password) = &proof.stores.password_file {
             let password = copy(password, secrets, "password")?;
             options.push(format!("--file-key-management-filekey=FILE:{}", password.display()));
         }

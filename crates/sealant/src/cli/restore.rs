@@ -1,18 +1,20 @@
 //! `sealant restore`.
 
-use std::path::PathBuf;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use ::backup::config::{allowed_signers, identities};
 use ::backup::init::open_directory;
+use ::backup::prove::{Proof, ServerProof};
 use ::backup::report::RestoreReport;
 use ::backup::restore::{BackupSelector, Options, Progress, open, plan, restore};
 use ::transfer::receiver::Owner;
 use archive::Digest;
 use clap::Args;
-use report::{restore_messages, restore_plan_messages, restore_progress};
+use report::{proof_messages, restore_messages, restore_plan_messages, restore_progress};
 
 use super::backup::Reporting;
+use super::value;
 use super::verify::{KeyStores, forbid_dumps};
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, say};
@@ -56,6 +58,28 @@ pub(crate) struct Restore {
     /// Say what would be fetched and written, and whether the keys fit; restore nothing
     #[arg(long)]
     dry_run: bool,
+    /// Then start a private server on what was restored, wait until it has recovered, check its tables, stop it, and verify every
+    /// page: it obeys nothing of the backup, and nobody can reach it. The directory is recovered afterwards
+    #[arg(long, requires_all = ["mysqld", "allowed_signers"], conflicts_with = "dry_run", help_heading = "Proof by a server")]
+    prove: bool,
+    /// The server's program, of the version that the backup was made of, or newer; it is run as the owner of the files
+    #[arg(long, value_name = "FILE", requires = "prove", help_heading = "Proof by a server")]
+    mysqld: Option<PathBuf>,
+    /// Check so many tables, the largest first [default: all]
+    #[arg(long, value_name = "N", requires = "prove", help_heading = "Proof by a server")]
+    check_tables: Option<u64>,
+    /// An option for that server which the files do not tell, as in --prove-option=--lower-case-table-names=1 (repeatable)
+    #[arg(
+        long,
+        value_name = "OPTION",
+        requires = "prove",
+        allow_hyphen_values = true,
+        help_heading = "Proof by a server"
+    )]
+    prove_option: Vec<String>,
+    /// How long the recovery may take
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = value::time, help_heading = "Proof by a server")]
+    prove_limit: Duration,
     #[command(flatten)]
     keys: KeyStores,
     /// Owner of everything, by names or numbers [default: as it was]
@@ -78,7 +102,10 @@ const EXITS: exit::Codes = &[
     (Exit::Clean, "restored, signed, and every page proven"),
     (Exit::Failed, "not restored; the same command goes on"),
     (Exit::Usage, "wrong usage"),
-    (Exit::Findings, "restored as it was backed up, and damaged pages are in it"),
+    (
+        Exit::Findings,
+        "restored as it was backed up, and damaged pages are in it, or the server of --prove found errors",
+    ),
     (
         Exit::Incomplete,
         "restored, but something could not be judged: the signature (no --allowed-signers), pages (no key), or whether the backup is the newest (latest without --receipt)",
@@ -113,11 +140,31 @@ impl Restore {
         let restored = self.reporting.status().watch(|| restore_progress(&progress), work)?;
         let seconds = began.elapsed().as_secs_f64();
         say(&restore_messages(&self.into, &opened, &restored, seconds));
-        self.reporting.script.write(&RestoreReport::new(&opened, &restored, &progress, seconds))?;
+        let report = RestoreReport::new(&opened, &restored, &progress, seconds);
+        let proof = self.mysqld.as_deref().map(|mysqld| self.prove(mysqld, &keys)).transpose()?;
+        proof.iter().for_each(|proof| say(&proof_messages(proof, seconds)));
+        self.reporting.script.write(&proof.iter().fold(report, RestoreReport::proven))?;
         Ok(match restored.pages.bad {
             1.. => Exit::Findings,
+            _ if proof.is_some_and(|proof| !proof.is_sound()) => Exit::Findings,
             _ if restored.is_complete(&opened) => Exit::Clean,
             _ => Exit::Incomplete,
         })
+    }
+
+    fn prove(&self, mysqld: &Path, keys: &::verify::Keys) -> Result<Proof, Failure> {
+        let proof = ServerProof {
+            mysqld: mysqld.to_path_buf(),
+            stores: self.keys.named(),
+            keys,
+            check_tables: self.check_tables,
+            options: self.prove_option.clone(),
+            limit: self.prove_limit,
+            streams: self.streams,
+        };
+        let status = self.reporting.status();
+        let proven = ::backup::prove::prove(&self.into, &proof, &|text| status.show(text));
+        status.clear();
+        Ok(proven?)
     }
 }

@@ -160,7 +160,7 @@ impl Verify {
 }
 
 impl KeyStores {
-    fn named(&self) -> ::verify::KeyStores {
+    pub(crate) fn named(&self) -> ::verify::KeyStores {
         ::verify::KeyStores {
             keyrings: self.keyring.clone(),
             keyring_config: self.keyring_config.clone(),
