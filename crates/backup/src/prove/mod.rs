@@ -31,6 +31,8 @@ pub struct ServerProof<'p> {
     pub keys: &'p Keys,
     /// How many tables are checked, the largest first; all if absent.
     pub check_tables: Option<u64>,
+    /// The server's UUID, of which its keys have their names: with another one it would make keys of its own.
+    pub server_uuid: Option<String>,
     /// Options for the server that the directory does not tell, for example `--lower-case-table-names=1`.
     pub options: Vec<String>,
     /// How long the server may take to recover.

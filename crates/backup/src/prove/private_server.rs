@@ -28,7 +28,7 @@ const SOCKET: &str = "s";
 
 /// A file system in memory, so that keys reach no disk.
 const MEMORY: &str = "/dev/shm";
-/// The server identity that recovery would create, if the directory has none.
+/// The server's identity, which backups leave out: each server restored from one makes its own.
 const AUTO_CNF: &str = "auto.cnf";
 
 /// Options of every private server. Those with `loose` exist on some versions only.
@@ -79,9 +79,13 @@ impl PrivateServer {
         let place = private_directory(&std::env::temp_dir())?;
         let secrets = private_directory(Path::new(MEMORY)).or_else(|_| private_directory(&place))?;
         let identity = datadir.join(AUTO_CNF);
+        let is_made = !identity.exists();
         let started = prepare(&place, &secrets, version, proof).and_then(|program| {
             give(&secrets, user)?;
             give(&place, user)?;
+            if let Some(uuid) = proof.server_uuid.as_ref().filter(|_| is_made) {
+                write_identity(&identity, uuid, user)?;
+            }
             let mut command = command(&program.path, user);
             command.arg("--no-defaults").args(&program.options).args(OPTIONS).args(found).args(&proof.options);
             command.arg(program::option("datadir", datadir)).arg(program::option("tmpdir", &place));
@@ -99,7 +103,7 @@ impl PrivateServer {
         });
         let (child, program) =
             started.inspect_err(|_| [&secrets, &place].into_iter().for_each(|directory| remove(directory)))?;
-        let made_identity = (!identity.exists()).then_some(identity);
+        let made_identity = is_made.then_some(identity);
         let mut server = Self { child, connection: None, place, secrets, program, made_identity };
         server.wait(proof.limit)?;
         Ok(server)
@@ -212,6 +216,17 @@ fn command(program: &Path, (uid, gid): (u32, u32)) -> Command {
     }
     command.arg("--").arg(program).env_remove("MYSQL_HOME").env_remove("LD_PRELOAD");
     command
+}
+
+fn write_identity(path: &Path, uuid: &str, (uid, gid): (u32, u32)) -> Result<(), BackupError> {
+    let text = format!("[auto]\nserver-uuid={uuid}\n");
+    // Something else would be an option of the server.
+    if server::auto_cnf::server_uuid(&text) != Some(uuid) {
+        return Ok(());
+    }
+    let written = fs::write(path, text);
+    let given = written.and_then(|()| if geteuid().is_root() { chown(path, Some(uid), Some(gid)) } else { Ok(()) });
+    given.map_err(BackupError::io(path, "cannot be written"))
 }
 
 /// With a short name, for the socket.

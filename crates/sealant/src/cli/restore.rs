@@ -7,7 +7,7 @@ use ::backup::config::{allowed_signers, identities};
 use ::backup::init::open_directory;
 use ::backup::prove::{Proof, ServerProof};
 use ::backup::report::RestoreReport;
-use ::backup::restore::{BackupSelector, Options, Progress, open, plan, restore};
+use ::backup::restore::{BackupSelector, Opened, Options, Progress, open, plan, restore};
 use ::transfer::receiver::Owner;
 use archive::Digest;
 use clap::Args;
@@ -141,7 +141,7 @@ impl Restore {
         let seconds = began.elapsed().as_secs_f64();
         say(&restore_messages(&self.into, &opened, &restored, seconds));
         let report = RestoreReport::new(&opened, &restored, &progress, seconds);
-        let proof = self.mysqld.as_deref().map(|mysqld| self.prove(mysqld, &keys)).transpose()?;
+        let proof = self.mysqld.as_deref().map(|mysqld| self.prove(mysqld, &opened, &keys)).transpose()?;
         proof.iter().for_each(|proof| say(&proof_messages(proof, seconds)));
         self.reporting.script.write(&proof.iter().fold(report, RestoreReport::proven))?;
         Ok(match restored.pages.bad {
@@ -152,11 +152,12 @@ impl Restore {
         })
     }
 
-    fn prove(&self, mysqld: &Path, keys: &::verify::Keys) -> Result<Proof, Failure> {
+    fn prove(&self, mysqld: &Path, opened: &Opened, keys: &::verify::Keys) -> Result<Proof, Failure> {
         let proof = ServerProof {
             mysqld: mysqld.to_path_buf(),
             stores: self.keys.named(),
             keys,
+            server_uuid: opened.receipt().server_uuid.clone(),
             check_tables: self.check_tables,
             options: self.prove_option.clone(),
             limit: self.prove_limit,
