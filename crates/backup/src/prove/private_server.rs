@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, geteuid, kill_process};
+use rustix::process::{Signal, geteuid};
 use server::{Connection, Endpoint, Options, ServerVersion, Target, TlsMode, TlsOptions, program};
 
 use super::{ServerProof, program::prepare};
@@ -168,21 +168,11 @@ impl PrivateServer {
     /// Stops it in order.
     pub(super) fn stop(mut self) -> Result<(), BackupError> {
         self.connection = None;
-        self.signal(Signal::TERM);
-        let began = Instant::now();
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) => return Err(self.failed(&format!("it did not stop in order ({status})"))),
-                _ if began.elapsed() > STOP_LIMIT => return Err(self.failed("it did not stop")),
-                _ => thread::sleep(POLL_INTERVAL),
-            }
-        }
-    }
-
-    fn signal(&self, signal: Signal) {
-        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
-            let _ = kill_process(pid, signal);
+        process::signal(&self.child, Signal::TERM);
+        match process::wait(&mut self.child, STOP_LIMIT, &mut || ()) {
+            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(Some(status)) => Err(self.failed(&format!("it did not stop in order ({status})"))),
+            Ok(None) | Err(_) => Err(self.failed("it did not stop")),
         }
     }
 
@@ -207,14 +197,13 @@ impl Drop for PrivateServer {
     }
 }
 
-/// `setpriv` of util-linux has the kernel end the server when this process ends, however it does.
+/// The program, run as that user, and killed with this process.
 fn command(program: &Path, (uid, gid): (u32, u32)) -> Command {
-    let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL"]);
+    let mut command = process::killed_with_parent(program, "KILL").unwrap_or_else(|| Command::new(program));
     if geteuid().is_root() && uid != 0 {
-        command.args([format!("--reuid={uid}"), format!("--regid={gid}"), "--clear-groups".to_owned()]);
+        command.uid(uid).gid(gid);
     }
-    command.arg("--").arg(program).env_remove("MYSQL_HOME").env_remove("LD_PRELOAD");
+    command.env_remove("MYSQL_HOME").env_remove("LD_PRELOAD");
     command
 }
 
