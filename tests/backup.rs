@@ -407,7 +407,7 @@ fn a_private_server_proves_a_restored_mysql() {
 #[test]
 fn a_private_server_proves_a_restored_mariadb_or_says_why_it_does_not_start() {
     let Some((server, keys)) = mariadb() else { return };
-    let backups = Backups::of(server.datadir(), &format!("mariadb_key_file = {keys:?}"));
+    let backups = Backups::new(server.datadir(), &format!("mariadb_key_file = {keys:?}"));
     backups.backup(&["run"]).is(0);
     let with_keys = ["--mariadb-key-file", text(&keys), "--check-tables", "3"];
     let ran = proven(&backups, Kind::MariaDb1011, &backups.path("into"), &with_keys).is(0);

@@ -129,7 +129,7 @@ impl<'f> Fetch<'f> {
         for range in missing {
             let copied = base.copy(range, &staged);
             let (parts, bytes) =
-                copied.map_err(BackupError::io(&self.staging.location(&stored.entry.path), "cannot be written"))?;
+                copied.map_err(BackupError::io(&self.staging.path_of(&stored.entry.path), "cannot be written"))?;
             self.progress.base_bytes.fetch_add(bytes, Ordering::Relaxed);
             left.extend(parts);
         }

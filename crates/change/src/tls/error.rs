@@ -38,7 +38,7 @@ pub enum Error {
         /// The statement that it lacks.
         statement: &'static str,
         /// What came with the statement.
-        since: &'static str,
+        since: String,
         /// Its `tls_version`, if that allows no version of TLS in which the certificate could be proven.
         tls_version: Option<String>,
     },

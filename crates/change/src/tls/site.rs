@@ -57,7 +57,7 @@ impl Site {
 
 /// Not written to the binary log: replicas have their own certificates.
 fn reload(session: &mut Session<'_>, server: &str) -> Result<&'static str, Error> {
-    let version = &session.identity().version;
+    let version = session.identity().version.clone();
     let statement = reload_tls(version.flavor);
     if version.can(Capability::ReloadTls) {
         return Ok(statement);
