@@ -54,6 +54,6 @@ pub fn plan(
 /// Of the file system that holds a path, or will hold it.
 fn free_bytes(path: &Path) -> Option<u64> {
     let existing = path.ancestors().find(|path| path.exists()).filter(|path| !path.as_os_str().is_empty());
-    let system = rustix::fs::statvfs(existing.unwrap_or(Path::new("."))).ok()?;
+    let system = rustix::fs::statvfs(existing.unwrap_or_else(|| Path::new("."))).ok()?;
     Some(system.f_bavail.saturating_mul(system.f_frsize))
 }

@@ -51,6 +51,9 @@ impl Kind {
     }
 }
 
+/// The bytes of a file, and its owner and mode.
+type FoundFile = (Zeroizing<Vec<u8>>, Metadata);
+
 /// A file of the server, and its new content.
 pub(super) struct Replacement {
     /// What it is.
@@ -85,7 +88,7 @@ impl Replacement {
         directory.join(path.file_name().unwrap_or_default())
     }
 
-    fn read(&self, path: &Path) -> Result<Option<(Zeroizing<Vec<u8>>, Metadata)>, Error> {
+    fn read(&self, path: &Path) -> Result<Option<FoundFile>, Error> {
         read_with_metadata(&self.reached(path)).map_err(|source| Error::File { path: path.to_owned(), source })
     }
 
@@ -228,7 +231,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
 }
 
 /// Bytes, owner and mode of one file: by its name they could be those of two.
-fn read_with_metadata(path: &Path) -> io::Result<Option<(Zeroizing<Vec<u8>>, Metadata)>> {
+fn read_with_metadata(path: &Path) -> io::Result<Option<FoundFile>> {
     let file = match regular::open(path, Links::Refused) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file?,
