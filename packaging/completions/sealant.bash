@@ -1348,7 +1348,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup__subcmd__run)
-            opts="-q -h --config --full --require-complete --json --quiet --help"
+            opts="-q -h --config --full --require-complete --dry-run --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5490,7 +5490,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__restore)
-            opts="-q -h --repository --host --into --identity --allowed-signers --receipt --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --owner --streams --json --quiet --help"
+            opts="-q -h --repository --host --into --identity --allowed-signers --receipt --base --dry-run --prove --mysqld --check-tables --prove-option --prove-limit --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --owner --streams --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5517,6 +5517,26 @@ _sealant() {
                     return 0
                     ;;
                 --receipt)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --base)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mysqld)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --check-tables)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prove-option)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prove-limit)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -122,6 +122,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l full -d 'Store all pages again, whatever an earlier backup has'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l require-complete -d 'End with 4 if pages could not be proven because their key is not at hand'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l dry-run -d 'Say what would be backed up, what not, and how the copy would be taken; store nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l json -d 'For scripts: JSON on standard output, of the schema that docs/schema has for it'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -740,12 +741,19 @@ complete -c sealant -n "__fish_sealant_using_subcommand restore" -l into -d 'The
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l identity -d 'File of age identities, one of which opens the backup' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l allowed-signers -d 'Who may have signed, as `sealant backup init` printed it and `ssh-keygen -Y verify -f` reads it; without it the signature is not judged' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l receipt -d 'SHA-256 of the receipt, as the run printed it: the backup is that one and no other' -r
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l base -d 'A directory that has much of the backup already, of a stopped server or an older restore: what is the same is copied from there (without taking room, where the file system can), and only the rest is fetched. It is not changed' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l mysqld -d 'The server\'s program, of the version that the backup was made of, or newer; it is run as the owner of the files' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l check-tables -d 'Check so many tables, the largest first [default: all]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l prove-option -d 'An option for that server which the files do not tell, as in --prove-option=--lower-case-table-names=1 (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l prove-limit -d 'How long the recovery may take' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l owner -d 'Owner of everything, by names or numbers [default: as it was]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l streams -d 'Threads' -r
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l dry-run -d 'Say what would be fetched and written, and whether the keys fit; restore nothing'
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l prove -d 'Then start a private server on what was restored, wait until it has recovered, check its tables, stop it, and verify every page: it obeys nothing of the backup, and nobody can reach it. The directory is recovered afterwards'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l json -d 'For scripts: JSON on standard output, of the schema that docs/schema has for it'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -142,11 +142,12 @@ mod tests {
         let [set] = CipherSet::parse_all("aes-ecb-plain:128").unwrap().try_into().unwrap();
         let text = "device-mapper: reload ioctl on x failed: Invalid argument; Check that kernel supports aes-ecb-plain \
                      cipher (check syslog for more info).";
-        let wanted = "ECB has no IV, and one is named; cryptsetup: Check that kernel supports aes-ecb-plain cipher";
+        let wanted =
+            "ECB has no IV, but the cipher names one; cryptsetup: Check that kernel supports aes-ecb-plain cipher";
         assert_eq!(reason(&set, text), wanted);
         assert_eq!(reason(&CipherSet::of_today()[0], "No."), "cryptsetup: No");
         let absent = "Cannot initialize device-mapper. Is dm_mod kernel module loaded?";
-        assert_eq!(reason(&set, absent), "ECB has no IV, and one is named");
+        assert_eq!(reason(&set, absent), "ECB has no IV, but the cipher names one");
     }
 
     #[test]
