@@ -89,7 +89,7 @@ impl Ended {
     /// Nothing was left to do: the run before this one was killed between its last note and its exit, and what
     /// stands is not written over.
     pub(crate) fn had_ended_before(&self) -> bool {
-        self.code == Some(1) && self.stderr.contains("is there already")
+        self.code == Some(1) && self.stderr.contains("exists already")
     }
 
     /// It was refused for this reason, and nothing was rotated.

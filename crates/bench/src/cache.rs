@@ -18,6 +18,7 @@ use crate::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Residency {
     /// Number of bytes sampled.
+    #[serde(rename = "looked_at")]
     pub sampled: u64,
     /// Number of samples that were in the cache.
     pub cached: u64,

@@ -39,6 +39,7 @@ pub enum Storage {
         path: PathBuf,
     },
     /// A service, whose key names the server reports; or an unreadable file.
+    #[serde(rename = "elsewhere")]
     External {
         /// Path, if it is a file.
         #[serde(skip_serializing_if = "Option::is_none")]
