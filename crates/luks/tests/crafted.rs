@@ -197,7 +197,7 @@ fn states_of_a_re_encryption() {
     assert_eq!(after("luks2-reencrypt-part", kill("1")), ["kdf-weak", "reencrypt-stuck"]);
     let later = |j: &mut Value| j["config"]["requirements"]["mandatory"] = json!(["online-reencrypt-v3", "frobnicate"]);
     assert_eq!(after("luks2-reencrypt-init", later), ["kdf-weak", "reencrypt-unfinished", "requirement-unknown"]);
-    // A first encryption: what was has no key.
+    // A first encryption: the data has no key yet, and lies in clear.
     let encryption = |j: &mut Value| {
         for id in ["0", "1"] {
             let segment = j["segments"][id].as_object_mut().expect("a segment");
@@ -210,7 +210,7 @@ fn states_of_a_re_encryption() {
         j["digests"].as_object_mut().expect("digests").remove("0");
         j["keyslots"]["2"]["mode"] = json!("encrypt");
     };
-    assert_eq!(after("luks2-reencrypt-init", encryption), ["kdf-weak", "reencrypt-unfinished"]);
+    assert_eq!(after("luks2-reencrypt-init", encryption), ["cipher-null", "kdf-weak", "reencrypt-unfinished"]);
 }
 
 #[test]
