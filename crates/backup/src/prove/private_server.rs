@@ -101,9 +101,8 @@ impl PrivateServer {
             let child = command.spawn().map_err(BackupError::io(&program.path, "cannot be run"))?;
             Ok((child, program.path))
         });
-        let (child, program) =
-            started.inspect_err(|_| [&secrets, &place].into_iter().for_each(|directory| remove(directory)))?;
         let made_identity = is_made.then_some(identity);
+        let (child, program) = started.inspect_err(|_| clean_up(&place, &secrets, made_identity.as_deref()))?;
         let mut server = Self { child, connection: None, place, secrets, program, made_identity };
         server.wait(proof.limit)?;
         Ok(server)
@@ -189,11 +188,7 @@ impl Drop for PrivateServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        if let Some(identity) = &self.made_identity {
-            let _ = fs::remove_file(identity);
-        }
-        remove(&self.secrets);
-        remove(&self.place);
+        clean_up(&self.place, &self.secrets, self.made_identity.as_deref());
     }
 }
 
@@ -244,6 +239,12 @@ fn give(place: &Path, (uid, gid): (u32, u32)) -> Result<(), BackupError> {
     chown(place, Some(uid), Some(gid)).map_err(BackupError::io(place, "cannot be given to the server's user"))
 }
 
-fn remove(place: &Path) {
-    let _ = fs::remove_dir_all(place);
+/// Removes what a server needed: a second one with its identity must not start from the directory.
+fn clean_up(place: &Path, secrets: &Path, made_identity: Option<&Path>) {
+    if let Some(identity) = made_identity {
+        let _ = fs::remove_file(identity);
+    }
+    for directory in [secrets, place] {
+        let _ = fs::remove_dir_all(directory);
+    }
 }

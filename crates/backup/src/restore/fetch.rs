@@ -8,7 +8,6 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
-    thread,
 };
 
 use archive::{ArchiveError, Description, Frame, Manifest, PackReader, Run, manifest::Stored, names, receipt::Object};
@@ -24,8 +23,9 @@ use verify::Keys;
 use super::{
     Opened, Options, Progress,
     base::{BaseFile, Range},
+    in_parallel,
 };
-use crate::{BackupError, Repository, heads::Logs, repository::check_sum, run::first_error};
+use crate::{BackupError, Repository, heads::Logs, repository::check_sum};
 
 /// State that all threads share.
 pub(super) struct Fetch<'f> {
@@ -200,14 +200,6 @@ impl<'f> Fetch<'f> {
         }
         parts.iter().try_for_each(|(number, run)| writer.write(*number, run, frame.data))
     }
-}
-
-/// Runs the same work on several threads.
-fn in_parallel(threads: u16, work: &(dyn Fn() -> Result<(), BackupError> + Sync)) -> Result<(), BackupError> {
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        first_error(workers.into_iter().map(|worker| worker.join().unwrap_or(Err(BackupError::Stopped))).collect())
-    })
 }
 
 /// What encrypts the pages of each file that the backup has decrypted.

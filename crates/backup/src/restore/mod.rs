@@ -9,6 +9,7 @@ mod prove;
 use std::{
     path::PathBuf,
     sync::atomic::{AtomicU64, Ordering},
+    thread,
 };
 
 use agefile::Identity;
@@ -25,7 +26,7 @@ pub use self::{
     open::{BackupSelector, Opened, open},
     plan::{RestorePlan, plan},
 };
-use crate::{BackupError, Repository};
+use crate::{BackupError, Repository, run::first_error};
 
 /// Options of a restore.
 #[derive(Debug)]
@@ -156,6 +157,14 @@ fn finish(staging: &Staging, opened: &Opened) -> Result<Restored, BackupError> {
         packs: 0,
         pages: Pages::default(),
         finished: true,
+    })
+}
+
+/// Runs the same work on several threads.
+fn in_parallel(threads: u16, work: &(dyn Fn() -> Result<(), BackupError> + Sync)) -> Result<(), BackupError> {
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        first_error(workers.into_iter().map(|worker| worker.join().unwrap_or(Err(BackupError::Stopped))).collect())
     })
 }
 

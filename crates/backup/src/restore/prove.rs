@@ -1,11 +1,8 @@
 //! Proves a restore: reads everything back from disk, and verifies every page.
 
-use std::{
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use archive::{Manifest, manifest::Stored};
@@ -14,11 +11,10 @@ use files::{Buffer, Reader};
 use rustix::fs::{Advice, fadvise};
 use transfer::receiver::{ParentCache, Staging};
 
-use super::{Options, Pages, Progress};
+use super::{Options, Pages, Progress, in_parallel};
 use crate::{
     BackupError,
     judge::{self, FileVerdict},
-    run::first_error,
 };
 
 /// Reads every file back from disk, and compares each MiB with the manifest.
@@ -45,10 +41,7 @@ pub(super) fn read_back(
         }
         Ok(())
     };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..streams.max(1)).map(|_| scope.spawn(work)).collect();
-        first_error(workers.into_iter().map(|worker| worker.join().unwrap_or(Err(BackupError::Stopped))).collect())
-    })
+    in_parallel(streams, &work)
 }
 
 fn compare(
