@@ -45,7 +45,7 @@ pub enum Error {
     /// A program that was asked for is not there.
     #[error("{}: no such program{}", program.display(), if *has_version { ", or it does not say its version" } else { "" })]
     NoProgram {
-        /// Which.
+        /// Path of the program.
         program: PathBuf,
         /// Whether it also has to say its version.
         has_version: bool,
@@ -96,21 +96,21 @@ pub enum Error {
     /// A directory to work in is not there.
     #[error("{}: no such directory", path.display())]
     NoDirectory {
-        /// Which.
+        /// Path of the file or device.
         path: PathBuf,
     },
     /// A directory to work in lies in the data directory.
     #[error("{}: lies in the data directory", path.display())]
     InDataDirectory {
-        /// Which.
+        /// Path of the file or device.
         path: PathBuf,
     },
     /// A file that is to be verified cannot be read.
     #[error("{}: {reason}", path.display())]
     Unread {
-        /// Which.
+        /// Path of the file or device.
         path: PathBuf,
-        /// Why.
+        /// The reason, as messages give it.
         reason: String,
     },
     /// There is nothing to verify.
@@ -174,7 +174,7 @@ pub enum Error {
     ServerUnread {
         /// Its socket.
         socket: PathBuf,
-        /// Why.
+        /// The underlying error.
         source: Box<Self>,
     },
     /// The running server works in the directory that is copied.

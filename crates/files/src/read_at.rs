@@ -92,7 +92,7 @@ impl<R: ReadAt + ?Sized> ReadAt for &R {
 pub struct ReadError {
     /// Where, in bytes from the start of the file.
     pub offset: u64,
-    /// Why.
+    /// Error of the operating system.
     pub source: io::Error,
 }
 

@@ -17,8 +17,8 @@ pub(crate) fn be64(bytes: &[u8], at: usize) -> Option<u64> {
     array(bytes, at).map(u64::from_be_bytes)
 }
 
-/// Text of a field of `length` bytes, whose last byte is taken for its terminator as cryptsetup does. An
-/// error names what is wrong with it; the text itself may be hostile and is not repeated.
+/// Text of a field of `length` bytes. Like cryptsetup, treats the last byte as the terminator. The error describes the
+/// problem without repeating the text, which may be hostile.
 pub(crate) fn text(bytes: &[u8], at: usize, length: usize) -> Result<String, &'static str> {
     let field = bytes.get(at..).and_then(|rest| rest.get(..length)).ok_or("is cut off")?;
     let field = field.split_last().map_or(field, |(_, before)| before);
@@ -29,7 +29,8 @@ pub(crate) fn text(bytes: &[u8], at: usize, length: usize) -> Result<String, &'s
 
 const NOT_PRINTABLE: &str = "holds text that is not printable";
 
-/// Text that a terminal can be given: no control characters, nothing that reorders what follows it.
+/// Accepts text that is safe to print on a terminal: no control characters and nothing that changes the direction of
+/// text.
 pub(crate) fn printable(text: &str) -> Result<&str, &'static str> {
     let drives = |c: char| {
         c.is_control()

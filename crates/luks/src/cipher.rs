@@ -1,22 +1,22 @@
-//! Cipher specifications of dm-crypt, `aes-xts-plain64` and `capi:xts(aes)-plain64`, taken apart.
+//! Parses cipher specifications of dm-crypt, such as `aes-xts-plain64` and `capi:xts(aes)-plain64`.
 //!
-//! Source: `Documentation/admin-guide/device-mapper/dm-crypt.rst` of Linux; what is left out means
-//! `cbc-plain`, for compatibility.
+//! Source: `Documentation/admin-guide/device-mapper/dm-crypt.rst` of Linux. For compatibility, missing parts mean
+//! `cbc-plain`.
 
-/// A specification, lower case.
+/// A cipher specification, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cipher {
-    /// What encrypts a block: `aes`, `serpent`, `xchacha12,aes`.
+    /// The block cipher: `aes`, `serpent`, `xchacha12,aes`.
     algorithm: String,
-    /// `xts`, `cbc`, …; empty for an algorithm that is a mode of its own.
+    /// `xts`, `cbc`, …; empty for an algorithm that is a complete mode by itself.
     mode: String,
-    /// What initialises a sector: `plain64`, `essiv`, `random`, …; empty for none.
+    /// How the IV of a sector is made: `plain64`, `essiv`, `random`, …; empty if there is none.
     iv: String,
-    /// Bytes of the authentication key that the specification itself asks for.
+    /// Bytes of the authentication key that the specification itself requires.
     mac_key_bytes: u32,
 }
 
-/// An LRW key ends with a tweak of one block.
+/// An LRW key ends with a tweak key of one block.
 const LRW_TWEAK_BYTES: u32 = 16;
 
 impl Cipher {
@@ -56,7 +56,7 @@ impl Cipher {
         parsed
     }
 
-    /// Goes inwards until the algorithm is left. The outermost mode decides: `xts(ecb(aes))` is XTS.
+    /// Descends into the template until only the algorithm is left. The outermost mode decides: `xts(ecb(aes))` is XTS.
     fn unwrap(&mut self, template: &str) {
         let mut inner = template;
         while let Some((name, arguments)) = inner.strip_suffix(')').and_then(|rest| rest.split_once('(')) {
@@ -83,12 +83,12 @@ impl Cipher {
         inner.clone_into(&mut self.algorithm);
     }
 
-    /// Nothing is encrypted at all.
+    /// Whether the cipher leaves the data unencrypted.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self.algorithm.as_str(), "cipher_null" | "null")
     }
 
-    /// AES alone, also with a protected key (`paes`) or by the name of a driver.
+    /// Whether the algorithm is AES alone; also with a protected key (`paes`) or under a driver's name.
     pub(crate) fn is_aes(&self) -> bool {
         matches!(self.algorithm.as_str(), "aes" | "paes") || self.algorithm.starts_with("aes-")
     }
@@ -105,13 +105,13 @@ impl Cipher {
         &self.iv
     }
 
-    /// What encrypts, for people.
+    /// Algorithm, for display.
     pub(crate) fn algorithm(&self) -> &str {
         &self.algorithm
     }
 
-    /// Key bits that protect the data: XTS has two keys of one strength, and neither the key of a MAC nor the
-    /// tweak of LRW adds any.
+    /// Key bits that protect the data. XTS has two keys of the same strength. The key of a MAC and the tweak key of LRW
+    /// add none.
     pub(crate) fn effective_key_bits(&self, key_bytes: u32, mac_key_bytes: u32) -> u32 {
         let current = key_bytes.saturating_sub(mac_key_bytes.max(self.mac_key_bytes));
         let bytes = match self.mode.as_str() {
@@ -123,7 +123,7 @@ impl Cipher {
     }
 }
 
-/// Bytes of the key of a MAC. Source: `INTEGRITY_key_size` of cryptsetup: as long as its result.
+/// Bytes of the key of a MAC. Source: `INTEGRITY_key_size` of cryptsetup: the key is as long as the MAC.
 pub(crate) fn mac_key_bytes(integrity: &str) -> u32 {
     let hash = integrity.strip_prefix("hmac(").or_else(|| integrity.strip_prefix("phmac("));
     match hash.map(|hash| hash.trim_end_matches(')')) {
@@ -171,7 +171,7 @@ mod tests {
             ("capi:ecb(cipher_null)-plain", "cipher_null", "ecb", "plain"),
         ];
         for (specification, algorithm, mode, iv) in rows {
-            // ESSIV as a template overrules the IV behind it, which only numbers the sectors.
+            // ESSIV as a template overrides the IV behind it, which only numbers the sectors.
             let wanted = (algorithm.to_owned(), mode.to_owned(), iv.to_owned());
             assert_eq!(parts(specification), wanted, "{specification}");
         }

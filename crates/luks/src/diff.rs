@@ -1,4 +1,4 @@
-//! What two headers say differently.
+//! Compares what two headers say.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use serde_json::Value;
 use crate::summary::HeaderSummary;
 use crate::volume::Volume;
 
-/// One field that differs; none where a side does not have it.
+/// A field that differs; a side is `None` where its header lacks the field.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Difference {
-    /// Where, such as `keyslots.1.kdf.iterations`.
+    /// Path of the field, such as `keyslots.1.kdf.iterations`.
     pub field: String,
-    /// What the one says.
+    /// Value in the first header.
     pub one: Option<String>,
-    /// What the other says.
+    /// Value in the second header.
     pub other: Option<String>,
 }
 
-/// All differences, by field. Salts and digests show as what they are for, not as bytes.
+/// All differences, sorted by field. Salts and digests appear as fingerprints, under the name of what they identify.
 #[must_use]
 pub fn diff(one: &Volume, other: &Volume) -> Vec<Difference> {
     let (one, other) = (fields(one), fields(other));
@@ -43,7 +43,7 @@ fn fields(volume: &Volume) -> BTreeMap<String, String> {
     fields
 }
 
-/// Lists of objects go by their `id`, so that a slot that is gone does not shift the others.
+/// Objects in lists are named by their `id`, so that a removed slot does not renumber the others.
 fn flatten(location: String, value: &Value, fields: &mut BTreeMap<String, String>) {
     let below = |name: &str| if location.is_empty() { name.to_owned() } else { format!("{location}.{name}") };
     match value {
@@ -60,7 +60,7 @@ fn flatten(location: String, value: &Value, fields: &mut BTreeMap<String, String
     }
 }
 
-/// Enough of a hash to tell two apart.
+/// Enough of a hash to tell two values apart.
 fn fingerprint(bytes: &[u8]) -> String {
     let mut hex = crate::backup::sha256_hex(bytes);
     hex.truncate(16);

@@ -1,28 +1,28 @@
-//! What can be said of a header: one table of codes.
+//! Findings about a header, and the table of their codes.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// How much a finding matters. Ordered: `Info` is the least.
+/// How serious a finding is, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Nothing of LUKS is there to be judged. Written as `-`.
+    /// There is no LUKS header to judge. Written as `-`.
     None,
     /// Worth knowing.
     Info,
-    /// A weakness that needs another one to matter.
+    /// A weakness that matters only in combination with another.
     Low,
-    /// Weaker than it should be today.
+    /// Weaker than current practice.
     Medium,
-    /// Data can be read, changed or lost under conditions that happen.
+    /// Data can be read, changed or lost under conditions that occur in practice.
     High,
-    /// Data is readable, out of reach or about to be destroyed.
+    /// Data is readable, inaccessible or about to be destroyed.
     Critical,
 }
 
 impl Severity {
-    /// The word that reports and JSON use.
+    /// Name in reports and JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -44,21 +44,21 @@ impl Serialize for Severity {
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $severity:ident;)*) => {
-        /// A kind of finding.
+        /// Kinds of findings.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code { $($(#[$doc])* $name,)* }
 
         impl Code {
-            /// All of them.
+            /// All codes.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// The name that reports and JSON use; names never change.
+            /// Name in reports and JSON; it never changes.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
             }
 
-            /// How much it matters.
+            /// Severity of this code.
             #[must_use]
             pub const fn severity(self) -> Severity {
                 match self { $(Self::$name => Severity::$severity,)* }
@@ -72,33 +72,33 @@ codes! {
     CipherNull = "cipher-null", Critical;
     /// A key slot's area is not encrypted.
     KeyslotNull = "keyslot-null", Critical;
-    /// ECB: equal blocks stay equal.
+    /// ECB mode: equal blocks encrypt to equal blocks.
     CipherEcb = "cipher-ecb", Critical;
-    /// CTR: rewriting a sector reuses the key stream.
+    /// CTR mode: rewriting a sector reuses the key stream.
     CipherCtr = "cipher-ctr", Critical;
-    /// CBC with an IV that can be guessed.
+    /// CBC mode with a predictable IV.
     CipherCbcPredictableIv = "cipher-cbc-predictable-iv", High;
-    /// LRW.
+    /// LRW mode.
     CipherLrw = "cipher-lrw", High;
-    /// CBC with ESSIV: can be changed at will bit by bit.
+    /// CBC mode with ESSIV: ciphertext can be modified to flip chosen bits.
     CipherCbc = "cipher-cbc", Medium;
-    /// IVs of 32 bits repeat: more than 2 TiB of data.
+    /// 32-bit IVs that repeat: there are more than 2 TiB of data.
     Iv32BitWrap = "iv-32bit-wrap", High;
-    /// IVs of 32 bits: must not grow beyond 2 TiB.
+    /// 32-bit IVs: the data must not grow beyond 2 TiB.
     Iv32Bit = "iv-32bit", Low;
-    /// Not AES alone.
+    /// Another algorithm than AES, or more than AES.
     CipherUnusual = "cipher-unusual", Info;
-    /// 128 key bits.
+    /// 128-bit key.
     Key128 = "key-128", Info;
     /// Authenticated sectors.
     Integrity = "integrity", Info;
-    /// The older format.
+    /// The older format, LUKS1.
     Luks1 = "luks1", Medium;
-    /// SHA-1 in a key derivation, splitter or digest.
+    /// SHA-1 in a key derivation, anti-forensic splitter or digest.
     HashSha1 = "hash-sha1", Medium;
-    /// RIPEMD-160 or Whirlpool in one of these.
+    /// RIPEMD-160 or Whirlpool in one of these places.
     HashLegacy = "hash-legacy", Medium;
-    /// Too cheap to guess for a passphrase.
+    /// The key derivation is too cheap to protect a passphrase.
     KdfWeak = "kdf-weak", High;
     /// LUKS2 with PBKDF2.
     KdfPbkdf2 = "kdf-pbkdf2", Low;
@@ -106,51 +106,51 @@ codes! {
     Sector512 = "sector-512", Low;
     /// No key slot opens the data.
     NoSlot = "no-slot", Critical;
-    /// Only one does.
+    /// Only one key slot opens the data.
     OneSlot = "one-slot", Info;
     /// All slots of a LUKS1 header are taken.
     SlotsFull = "slots-full", Low;
-    /// A slot that opens only when it is named.
+    /// A slot that opens only when it is selected explicitly.
     SlotIgnored = "slot-ignored", Info;
-    /// A slot that no segment uses.
+    /// A slot whose key encrypts no segment.
     UnboundSlot = "unbound-slot", Info;
-    /// Tokens.
+    /// The header has tokens.
     Tokens = "tokens", Info;
-    /// TRIM passes through.
+    /// TRIM is passed to the disk.
     FlagDiscards = "flag-discards", Low;
-    /// Integrity without journal.
+    /// Integrity protection without a journal.
     FlagNoJournal = "flag-no-journal", High;
-    /// A data segment starts at 0.
+    /// Detached header: the data segment starts at 0.
     DetachedHeader = "detached-header", Info;
-    /// A re-encryption is not finished and can go on.
+    /// A re-encryption is unfinished and can be resumed.
     ReencryptUnfinished = "reencrypt-unfinished", High;
-    /// A re-encryption is not finished and cannot go on.
+    /// A re-encryption is unfinished and cannot be resumed.
     ReencryptStuck = "reencrypt-stuck", Critical;
-    /// A requirement beyond re-encryption.
+    /// An unknown mandatory requirement.
     RequirementUnknown = "requirement-unknown", High;
-    /// The first copy is damaged.
+    /// The primary header copy is damaged.
     HeaderPrimaryBad = "header-primary-bad", High;
-    /// The second copy is damaged or gone.
+    /// The secondary header copy is damaged or missing.
     HeaderSecondaryBad = "header-secondary-bad", High;
-    /// The start of the device was overwritten.
+    /// The primary header copy was overwritten.
     HeaderPrimaryMissing = "header-primary-missing", Critical;
     /// Both copies are damaged.
     HeaderBothBad = "header-both-bad", Critical;
-    /// Both copies are whole and differ.
+    /// Both copies are valid and differ.
     HeaderDiffers = "header-differs", High;
-    /// Fields that cannot be.
+    /// Fields have impossible values.
     HeaderInvalid = "header-invalid", Critical;
-    /// Neither LUKS1 nor LUKS2.
+    /// The version is neither LUKS1 nor LUKS2.
     HeaderUnknownVersion = "header-unknown-version", Critical;
-    /// Key material that is no noise.
+    /// Key material that does not look random.
     KeyslotAreaDamaged = "keyslot-area-damaged", Critical;
-    /// Nothing of LUKS.
+    /// Not a LUKS header.
     NotLuks = "not-luks", None;
-    /// A backup of another volume.
+    /// The backup belongs to another volume.
     BackupOtherVolume = "backup-other-volume", Critical;
-    /// A backup with another volume key.
+    /// The backup has another volume key.
     BackupOtherVolumeKey = "backup-other-volume-key", Critical;
-    /// A backup with other slots.
+    /// The backup has other key slots.
     BackupStale = "backup-stale", High;
 }
 
@@ -166,14 +166,14 @@ impl Serialize for Code {
     }
 }
 
-/// One thing found; a code stands at most once in a report.
+/// A finding. A report has at most one for each code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What.
+    /// The kind of finding.
     pub code: Code,
-    /// How much it matters.
+    /// How serious it is.
     pub severity: Severity,
-    /// Where, and what to do.
+    /// Where it was found, and what to do.
     pub detail: String,
 }
 

@@ -1,31 +1,31 @@
-//! Key derivation of a slot: what an attacker pays for each guess.
+//! Key derivation of a slot, and what it costs an attacker per guess.
 
-/// How a passphrase becomes the key of a slot.
+/// How the key of a slot is derived from a passphrase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kdf {
     /// PBKDF2 (RFC 8018).
     Pbkdf2 {
-        /// HMAC's hash, lower case.
+        /// Hash of the HMAC, in lower case.
         hash: String,
-        /// Rounds.
+        /// Number of iterations.
         iterations: u64,
     },
     /// Argon2 (RFC 9106).
     Argon2 {
         /// `argon2i` or `argon2id`.
         variant: String,
-        /// Passes.
+        /// Number of passes.
         time: u64,
-        /// KiB.
+        /// Memory in KiB.
         memory_kib: u64,
-        /// Lanes.
+        /// Number of lanes.
         cpus: u64,
     },
-    /// Something of the future.
+    /// A function that this release does not know.
     Other(String),
 }
 
-/// Fewest PBKDF2 rounds for a passphrase. Source: OWASP Password Storage Cheat Sheet, 2023.
+/// Minimum PBKDF2 iterations for a passphrase. Source: OWASP Password Storage Cheat Sheet, 2023.
 fn fewest_iterations(hash: &str) -> u64 {
     match hash {
         "sha512" => 210_000,
@@ -33,20 +33,20 @@ fn fewest_iterations(hash: &str) -> u64 {
         _ => 600_000,
     }
 }
-/// Least memory of Argon2 for a passphrase, KiB.
+/// Minimum memory of Argon2 for a passphrase, in KiB.
 const LEAST_MEMORY_KIB: u64 = 64 << 10;
-/// Fewest passes of Argon2 for a passphrase.
+/// Minimum passes of Argon2 for a passphrase.
 const FEWEST_PASSES: u64 = 3;
 
-/// More than cryptsetup ever chooses or accepts (`--pbkdf-memory` ends at 4 GiB).
+/// More memory than cryptsetup chooses or accepts (`--pbkdf-memory` ends at 4 GiB).
 const HUGE_MEMORY_KIB: u64 = 4 << 20;
-/// A minute and more of PBKDF2 on a fast core.
+/// PBKDF2 iterations that take a fast core over a minute.
 const HUGE_ITERATIONS: u64 = 200_000_000;
-/// Passes of Argon2 that take minutes.
+/// Argon2 passes that take minutes.
 const HUGE_PASSES: u64 = 1_000;
 
 impl Kdf {
-    /// Why it is too cheap for a passphrase, if it is.
+    /// Why the derivation is too cheap for a passphrase, if it is.
     pub(crate) fn weakness(&self) -> Option<String> {
         match self {
             Self::Pbkdf2 { hash, iterations } => {
@@ -59,7 +59,7 @@ impl Kdf {
         }
     }
 
-    /// What it asks for, if that is more than a sane header would: opening it may exhaust the machine.
+    /// What the derivation demands, if that is more than any sane header would: computing it may exhaust the machine.
     pub(crate) fn excess(&self) -> Option<String> {
         match self {
             Self::Pbkdf2 { iterations, .. } => {
@@ -71,7 +71,7 @@ impl Kdf {
         }
     }
 
-    /// The hash of PBKDF2.
+    /// The hash, for PBKDF2.
     pub(crate) fn hash(&self) -> Option<&str> {
         match self {
             Self::Pbkdf2 { hash, .. } => Some(hash),

@@ -1,17 +1,17 @@
-//! LUKS1 and LUKS2 headers: parse, judge, compare, back up; `cryptsetup` driven for what touches keys.
+//! LUKS1 and LUKS2 headers: parses, judges, compares and backs them up; runs `cryptsetup` for everything that touches
+//! keys.
 //!
-//! [`read()`] finds the header copies on a device or in a file and says what is damaged; [`audit()`] judges
-//! what it found. Both read bytes only: no key is needed, none is derived, and no cost that a header asks
-//! for is ever computed. Everything is read through [`files::ReadAt`]. [`backup`] saves headers and puts them back,
-//! [`key`] adds and rotates keys, [`key_source`] fetches
-//! one at boot, [`device`] makes, opens and mounts volumes, all by driving [`cryptsetup`]. [`sector`]
-//! encrypts sectors as the kernel does, to tell what a cipher costs.
+//! [`read()`] finds the header copies on a device or in a file and reports damage; [`audit()`] judges the result. Both
+//! only read bytes: they need no key, derive none, and never compute a cost that a header demands. All reads go through
+//! [`files::ReadAt`]. [`backup`] saves and restores headers, [`key`] adds and rotates keys, [`key_source`] fetches one
+//! at boot, and [`device`] creates, opens and mounts volumes; all of these run [`cryptsetup`]. [`sector`] encrypts
+//! sectors as the kernel does, to measure the cost of a cipher.
 //!
-//! All input is hostile: nothing here panics, and memory is bounded by the largest metadata area that the
-//! format knows (4 MiB).
+//! All input is treated as hostile: nothing here panics on it, and memory is bounded by the largest metadata area of
+//! the format (4 MiB).
 //!
-//! Sources: "LUKS On-Disk Format Specification" 1.2.3 (LUKS1), "LUKS2 On-Disk Format Specification" 1.1.3;
-//! both confirmed on headers that cryptsetup 2.6.1 wrote (testdata/luks).
+//! Sources: "LUKS On-Disk Format Specification" 1.2.3 (LUKS1), "LUKS2 On-Disk Format Specification" 1.1.3; both
+//! confirmed with headers that cryptsetup 2.6.1 wrote (testdata/luks).
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 #![cfg_attr(

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 0 | 6 + 2 | magic, version |
 //! | 8, 40, 72 | 32 each | cipher, mode with IV, hash |
-//! | 104 | 4 | first sector of the data (512 bytes each), 0 if it lies elsewhere |
+//! | 104 | 4 | first sector of the data (512 bytes each), 0 for a detached header |
 //! | 108 | 4 | bytes of the volume key |
 //! | 112, 132, 164 | 20, 32, 4 | digest of the volume key, its salt, its iterations |
 //! | 168 | 40 | UUID |
@@ -17,12 +17,12 @@ use files::{ReadAt, read_bytes};
 
 /// Bytes of the fields.
 pub(crate) const FIELD_BYTES: usize = 592;
-/// Areas begin behind the padded header.
+/// Slot areas begin after the padded header.
 const HEADER_BYTES: u64 = 1024;
 const SECTOR_BYTES: u64 = 512;
-/// Slots of every header.
+/// Number of slots in every header.
 pub(crate) const SLOTS: usize = 8;
-/// Anti-forensic stripes of every slot; no other number was ever written.
+/// Anti-forensic stripes of every slot; cryptsetup never wrote another number.
 const STRIPES: u32 = 4000;
 /// 32768 bits; cryptsetup makes no longer keys.
 const MAX_KEY_BYTES: u32 = 4096;
@@ -30,7 +30,7 @@ const MAX_KEY_BYTES: u32 = 4096;
 const ENABLED: u32 = 0x00ac_71f3;
 const DISABLED: u32 = 0x0000_dead;
 
-/// A slot as it stands, in use or not.
+/// A slot as stored, active or not.
 struct Raw {
     active: bool,
     iterations: u32,
@@ -38,7 +38,7 @@ struct Raw {
     area_sector: u32,
 }
 
-/// Reads and checks the header at the start of `source`; an error says what cannot be.
+/// Reads and checks the header at the start of `source`. The error names the impossible field.
 pub(crate) fn read(source: &dyn ReadAt) -> std::io::Result<Result<Volume, String>> {
     let bytes = read_bytes(source, 0, FIELD_BYTES)?;
     Ok(if bytes.len() < FIELD_BYTES {
@@ -136,7 +136,7 @@ fn slot(bytes: &[u8], id: usize) -> Result<Raw, String> {
     Ok(Raw { active, iterations: field(4)?, salt, area_sector: field(40)? })
 }
 
-/// Areas, also of free slots, lie behind the header, before the data and beside each other.
+/// The areas of all slots, free ones too, lie after the header and before the data, and do not overlap.
 fn check_areas(slots: &[Raw], payload: u32, area_bytes: u64) -> Result<(), String> {
     let mut areas: Vec<(u64, usize)> =
         slots.iter().enumerate().map(|(id, slot)| (sectors(slot.area_sector), id)).collect();
@@ -155,12 +155,12 @@ fn check_areas(slots: &[Raw], payload: u32, area_bytes: u64) -> Result<(), Strin
     Ok(())
 }
 
-/// Bytes that the key material of a slot takes, in whole sectors.
+/// Bytes of a slot's key material, rounded up to whole sectors.
 fn area_bytes(key_bytes: u32) -> u64 {
     u64::from(key_bytes).saturating_mul(STRIPES.into()).next_multiple_of(SECTOR_BYTES)
 }
 
-/// To the end of the last area, in whole pages, as cryptsetup's header backups.
+/// Bytes up to the end of the last area, in whole pages, as in cryptsetup's header backups.
 fn header_bytes(slots: &[Raw], area_bytes: u64) -> u64 {
     let last = slots.iter().map(|slot| sectors(slot.area_sector)).max().unwrap_or(HEADER_BYTES);
     last.saturating_add(area_bytes).next_multiple_of(4096)

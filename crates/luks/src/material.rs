@@ -1,39 +1,39 @@
-//! Key material: is it the noise that it must be?
+//! Checks whether key material looks random, as it must.
 //!
-//! The material of a slot is ciphertext, so every 512-byte block of it looks uniformly random. A block
-//! that does not was overwritten, and with it the key is lost: the anti-forensic splitter spreads every
-//! bit of the key over all of the material.
+//! The material of a slot is ciphertext, so every 512-byte block of it looks uniformly random. A block that does not
+//! was overwritten, and the key is lost: the anti-forensic splitter spreads every bit of the key over the whole
+//! material.
 
 use std::io;
 
 use crate::volume::{Format, Slot, Volume};
 use files::{ReadAt, read_bytes};
 
-/// Blocks are judged one by one, or little damage would drown.
+/// Blocks are judged one by one; in a larger unit, small damage would go unnoticed.
 const BLOCK_BYTES: usize = 512;
 /// Bytes read at a time.
 const CHUNK_BYTES: usize = 1 << 18;
 /// Stripes of key material.
 const STRIPES: u64 = 4000;
-/// Bytes behind the key slots that tell whether more than a header was stored.
+/// Bytes after the metadata that tell whether more than the header was stored.
 const BEYOND_BYTES: u64 = 1 << 20;
 
-/// Sum of squared counts of the 256 byte values above which a block is no noise.
+/// Maximum sum of squared counts of the 256 byte values in a random block.
 ///
-/// For 512 bytes Pearson's chi-square is half this sum less 512; it is about 255 ± 23 for noise. 2224 stands
-/// for a chi-square of 600, which noise reaches once in 10¹⁵ blocks, and 30 equal bytes do.
+/// For 512 bytes, Pearson's chi-square is half this sum minus 512; for random bytes it is about 255 ± 23. 2224
+/// corresponds to a chi-square of 600, which one random block in 10¹⁵ reaches, and any block with 30 equal bytes.
 const MOST: u64 = 2224;
 
-/// Blocks of a slot's material that are no noise.
+/// Blocks of key material that are not random.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Damage {
-    /// How many.
+    /// Number of blocks.
     pub(crate) blocks: u64,
-    /// Where on the device the first one lies.
+    /// Offset of the first one on the device.
     pub(crate) first: u64,
 }
 
-/// The damage of a slot's material, as far as it is there to be read.
+/// Damage of a slot's key material, as far as it can be read.
 pub(crate) fn damage(source: &dyn ReadAt, slot: &Slot) -> io::Result<Option<Damage>> {
     let bytes = u64::from(slot.key_bytes).saturating_mul(STRIPES).min(slot.area_bytes);
     let end = slot.area_offset.saturating_add(bytes);
@@ -67,15 +67,15 @@ fn is_noise(block: &[u8; BLOCK_BYTES]) -> bool {
     squares.fold(0, u64::saturating_add) <= MOST
 }
 
-/// Whether anything but zeros stands behind the metadata, so that the key slots were stored with it. A
-/// header alone, filled up with zeros or holes, has none that could be judged.
+/// Whether anything but zeros follows the metadata, so that the key slots were stored too. In a header alone, padded
+/// with zeros or holes, there are no key slots to judge.
 pub(crate) fn is_stored(source: &dyn ReadAt, volume: &Volume) -> io::Result<bool> {
     let start = match volume.format {
         Format::Luks1 => volume.slots.iter().map(|slot| slot.area_offset).min().unwrap_or(volume.metadata_bytes),
         Format::Luks2 => volume.metadata_bytes.saturating_mul(2),
     };
     let header = (start, volume.header_bytes.min(MOST_SCANNED).saturating_sub(start).saturating_add(BEYOND_BYTES));
-    // A slot may claim to lie anywhere: what is between them is not looked at.
+    // A slot may claim any position, so the gaps between slots are not scanned.
     let areas = volume.slots.iter().map(|slot| (slot.area_offset, slot.area_bytes.min(MOST_SCANNED)));
     for (at, length) in areas.chain([header]) {
         if holds_anything(source, at, length)? {
@@ -101,14 +101,14 @@ fn holds_anything(source: &dyn ReadAt, start: u64, bytes: u64) -> io::Result<boo
     Ok(false)
 }
 
-/// All key slots of the largest header; a LUKS1 header may claim that its data begins far behind.
+/// Size of all key slots of the largest header; a LUKS1 header may claim that its data begins much later.
 const MOST_SCANNED: u64 = 128 << 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Deterministic noise (xorshift).
+    /// Deterministic random bytes (xorshift).
     fn noise(mut seed: u64) -> [u8; BLOCK_BYTES] {
         std::array::from_fn(|_| {
             seed ^= seed << 13;

@@ -1,4 +1,4 @@
-//! Finds the header copies of a device and decides which one counts.
+//! Finds the copies of a header and decides which one to use.
 
 use serde::Serialize;
 
@@ -10,22 +10,22 @@ use crate::luks2::{COPY_BYTES, Copy, CopyState, MAGIC_PRIMARY, Position, read_co
 use crate::volume::Volume;
 use files::{ReadAt, read_bytes};
 
-/// Which copy of the header counts.
+/// Which copy of the header can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Readable {
-    /// LUKS1, or both copies of LUKS2 good and alike.
+    /// LUKS1, or LUKS2 with two good and equal copies.
     Yes,
-    /// Only the first.
+    /// Only the primary copy.
     Primary,
-    /// Only the second.
+    /// Only the secondary copy.
     Secondary,
     /// None.
     No,
 }
 
 impl Readable {
-    /// The word that reports use.
+    /// Name in reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -37,21 +37,21 @@ impl Readable {
     }
 }
 
-/// What was read of a header.
+/// Result of reading a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reading {
-    /// Which copy counts.
+    /// Which copy is used.
     pub readable: Readable,
-    /// What the copies are like.
+    /// Findings about the copies.
     pub findings: Vec<Finding>,
-    /// What the header says, if a copy counts.
+    /// Content of the header, if a copy can be used.
     pub volume: Option<Volume>,
 }
 
 /// Reads the header at the start of `source`.
 ///
 /// # Errors
-/// [`LuksError::Read`] if its first bytes cannot be read. What is damaged further on is a finding.
+/// [`LuksError::Read`] if the first bytes cannot be read. Damage further on is a finding.
 pub fn read(source: &dyn ReadAt) -> Result<Reading, LuksError> {
     let start = read_bytes(source, 0, 8)?;
     if !start.starts_with(&MAGIC_PRIMARY) {
@@ -75,7 +75,7 @@ pub fn read(source: &dyn ReadAt) -> Result<Reading, LuksError> {
     }
 }
 
-/// The second copy where no first one tells its place.
+/// Searches for the second copy when the first one is gone and cannot tell its offset.
 fn find_secondary(source: &dyn ReadAt) -> CopyState {
     let mut best = CopyState::Absent;
     for offset in COPY_BYTES {
@@ -103,7 +103,7 @@ fn without_primary(second: CopyState) -> Reading {
     }
 }
 
-/// The copy of a LUKS2 header that counts.
+/// The copy of a LUKS2 header that is used.
 pub(crate) fn counting_copy(source: &dyn ReadAt) -> Option<Copy> {
     let CopyState::Good(first) = read_copy(source, Position::Primary) else {
         let CopyState::Good(second) = find_secondary(source) else { return None };
@@ -131,7 +131,7 @@ fn pair(source: &dyn ReadAt) -> Reading {
     }
 }
 
-/// Two whole copies; the newer one counts.
+/// Two valid copies: the newer one is used.
 fn both(first: Copy, second: Copy) -> Reading {
     if first.is_like(&second) {
         return Reading { readable: Readable::Yes, findings: Vec::new(), volume: Some(first.volume) };

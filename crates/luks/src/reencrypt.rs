@@ -1,4 +1,4 @@
-//! A new volume key for all data: checked before, proven after, gone on with when it was cut off.
+//! Encrypts all data with a new volume key: checks first, verifies afterwards, and resumes an interrupted run.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -18,44 +18,44 @@ use crate::secret::Secret;
 use crate::volume::{Format, Volume};
 use crate::{Code, Segment};
 
-/// A re-encryption.
+/// Parameters of a re-encryption.
 #[derive(Debug)]
 pub struct Reencrypt<'a> {
-    /// The program.
+    /// cryptsetup.
     pub cryptsetup: &'a Cryptsetup,
     /// The volume.
     pub device: &'a Path,
-    /// The key that opens it before, meanwhile and afterwards.
+    /// A key that opens the volume before, during and after the re-encryption.
     pub key: &'a Secret,
-    /// Keys that are to open it afterwards too.
+    /// Other keys that shall open it afterwards.
     pub others: &'a [Secret],
-    /// Whether slots whose keys are not named may go.
+    /// Whether slots of keys that are not named may be dropped.
     pub drop_others: bool,
-    /// Directory for the headers of before and after.
+    /// Directory for the old and the new header.
     pub backups: &'a Path,
-    /// Iterations of PBKDF2; default is what cryptsetup measures.
+    /// PBKDF2 iterations; by default cryptsetup measures.
     pub iterations: Option<u32>,
-    /// Go on with one that was begun.
+    /// Resume an unfinished re-encryption.
     pub resume: bool,
 }
 
-/// A re-encryption that is allowed, and has not begun.
+/// A re-encryption that is allowed and has not begun.
 #[derive(Debug)]
 pub struct Ready {
     before: Header,
     slot: u32,
-    /// All data is re-encrypted already; keys are missing.
+    /// All data is re-encrypted already; only keys are missing.
     finished: bool,
-    /// Slots that will be gone.
+    /// Slots that will be dropped.
     pub dropped: Vec<u32>,
 }
 
-/// What a run notes beside the header of before, for the one that goes on: cryptsetup keeps one key.
+/// Note of a run for the one that resumes it: during the re-encryption cryptsetup keeps only one key.
 #[derive(Debug, Serialize, Deserialize)]
 struct Begun {
-    /// How many other keys are to open it afterwards.
+    /// Number of other keys to add afterwards.
     others: usize,
-    /// The header of before, which they open; a file beside this one.
+    /// Backup of the previous header, which these keys open; a file beside the note.
     header: PathBuf,
 }
 
@@ -63,16 +63,16 @@ fn list(slots: &[u32]) -> String {
     slots.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// What happens meanwhile.
+/// Progress of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// How far it is.
+    /// Progress of the data.
     Progress(Progress),
-    /// Something is done and proven.
+    /// A step was completed and verified.
     Done(String),
 }
 
-/// Where the keys of a re-encryption come from, for people.
+/// Files of the keys, for display.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyFiles<'a> {
     /// File of [`Reencrypt::key`].
@@ -82,7 +82,7 @@ pub struct KeyFiles<'a> {
 }
 
 impl Reencrypt<'_> {
-    /// What is going to happen, in lines for whoever confirms it.
+    /// The planned steps, as lines for the user to confirm.
     #[must_use]
     pub fn describe(&self, ready: &Ready, files: KeyFiles<'_>) -> String {
         let (what, first) = if self.resume {
@@ -107,7 +107,7 @@ impl Reencrypt<'_> {
         )
     }
 
-    /// Decides whether it may begin or go on. Nothing is changed.
+    /// Decides whether the re-encryption may begin or resume. Changes nothing.
     ///
     /// # Errors
     /// [`DeviceError::Refused`] with the reason; others.
@@ -146,7 +146,7 @@ impl Reencrypt<'_> {
         if let (false, Err(why)) = (finished, state(&before.volume, self.resume)) {
             return refused(why);
         }
-        // A power cut leaves one that cryptsetup restores when it goes on.
+        // A power cut may damage one copy; cryptsetup restores it when it resumes.
         if !self.resume && before.readable != Readable::Yes {
             return refused(
                 "one copy of its header is damaged; `sealant luks audit` says more, `cryptsetup repair` mends it",
@@ -159,7 +159,7 @@ impl Reencrypt<'_> {
         Ok(Ready { before, slot, finished, dropped })
     }
 
-    /// What a run that was cut off has noted, if it came to change anything.
+    /// The note of an interrupted run, if that run changed anything.
     fn begun(&self, volume: &Volume) -> Result<Option<Begun>, DeviceError> {
         let path = self.note(volume)?;
         let text = match fs::read(&path) {
@@ -175,7 +175,7 @@ impl Reencrypt<'_> {
         Ok(changed.then_some(begun))
     }
 
-    /// The other keys open nothing meanwhile; the header of before tells whether these are they.
+    /// Checks the other keys with the previous header, because during the re-encryption they open nothing.
     fn prove_others(&self, begun: &Begun) -> Result<(), DeviceError> {
         if begun.others > self.others.len() && !self.drop_others {
             let why = format!(
@@ -198,7 +198,7 @@ impl Reencrypt<'_> {
         Ok(self.backups.join(format!("{uuid}.reencrypt")))
     }
 
-    /// Slots that hold a key nobody named.
+    /// Slots whose keys nobody named.
     fn dropped(&self, volume: &Volume, slot: u32) -> Result<Vec<u32>, DeviceError> {
         let mut kept = vec![slot];
         for other in self.others {
@@ -219,24 +219,24 @@ impl Reencrypt<'_> {
         Err(DeviceError::refused(self.device, why))
     }
 
-    /// Does it; returns where the new header is saved.
+    /// Runs the re-encryption; returns the path of the new header's backup.
     ///
     /// # Errors
-    /// [`DeviceError`]; unless it says that nothing was changed, another run with `resume` goes on.
+    /// [`DeviceError`]; unless the message says that nothing was changed, a run with `resume` continues.
     pub fn run(&self, ready: &Ready, tell: &mut dyn FnMut(Step)) -> Result<PathBuf, DeviceError> {
         let before = &ready.before.volume;
         if Header::read(&open(self.device)?, self.device)?.volume != *before {
             return Err(DeviceError::refused(self.device, "its header has changed since the plan was made"));
         }
         let note = self.note(before)?;
-        // A header that is taken in between is of no use to anybody.
+        // A header saved during a re-encryption is of no use.
         if !self.resume {
             let saved = self.save(&ready.before)?;
             tell(Step::Done(format!("header of before saved in {}", saved.display())));
             let header = saved.file_name().map(PathBuf::from).unwrap_or_default();
             let begun = serde_json::to_vec(&Begun { others: self.others.len(), header });
             let begun = begun.map_err(|error| DeviceError::io(&note)(error.into()))?;
-            // Of a run that was cut off before it changed anything.
+            // Left by a run that was interrupted before it changed anything.
             remove(&note)?;
             files::write_atomic(&note, &begun, WriteOptions::SECRET).map_err(DeviceError::io(&note))?;
         }
@@ -253,7 +253,7 @@ impl Reencrypt<'_> {
         if self.resume && before.is_at_work() {
             self.cryptsetup.recover(self.device, self.key)?;
             tell(Step::Done("what was being written when it was cut off is recovered".to_owned()));
-            // If that was the last part, nothing is left to go on with.
+            // If that was the last part, there is nothing left to resume.
             finished = !Header::read(&open(self.device)?, self.device)?.volume.reencrypting();
         }
         if !finished {
@@ -304,8 +304,8 @@ fn remove(path: &Path) -> Result<(), DeviceError> {
     }
 }
 
-/// What speaks against this release. Sources: release notes of cryptsetup 2.7.5 (online re-encryption could corrupt
-/// data) and 2.4.3 (CVE-2021-4122: a forged header decrypts the data when it is resumed).
+/// Reason not to use this release of cryptsetup. Sources: release notes of cryptsetup 2.7.5 (online re-encryption could
+/// corrupt data) and 2.4.3 (CVE-2021-4122: resuming with a forged header decrypts the data).
 fn fault(version: Version, resume: bool, is_device: bool) -> Option<&'static str> {
     if is_device && (Version::new(2, 7, 0)..Version::new(2, 7, 5)).contains(&version) {
         return Some("cryptsetup 2.7.0 to 2.7.4 can corrupt data in online re-encryption; install 2.7.5 or newer");
@@ -323,7 +323,7 @@ fn state(volume: &Volume, resume: bool) -> Result<(), &'static str> {
     if volume.segments.iter().any(|segment: &Segment| segment.integrity.is_some()) {
         return Err("has authenticated sectors, which cryptsetup does not re-encrypt");
     }
-    // cryptsetup would take the header itself for the data, and encrypt its key slots (seen with 2.6.1).
+    // cryptsetup would treat the header itself as data, and encrypt its key slots (seen with 2.6.1).
     if volume.is_detached() {
         return Err("is a header whose data lies on another device; `cryptsetup reencrypt --header` re-encrypts that");
     }

@@ -1,4 +1,4 @@
-//! Keys and passphrases on their way to cryptsetup.
+//! Keys and passphrases for cryptsetup.
 
 use std::fmt;
 use std::fs::File;
@@ -9,28 +9,28 @@ use aws_lc_rs::rand;
 use files::WriteOptions;
 use zeroize::Zeroizing;
 
-/// A key or passphrase, exact bytes; wiped when it goes.
+/// The exact bytes of a key or passphrase; wiped on drop.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<Vec<u8>>);
 
-/// Bytes of a key that we make: as much as the longest volume key; more than anybody can guess.
+/// Size of the keys that we create: as long as the longest volume key, and impossible to guess.
 pub(crate) const KEY_BYTES: usize = 64;
-/// A pipe holds as many before anybody reads.
+/// A pipe buffers this many bytes before anyone reads.
 const MAX_BYTES: usize = 1 << 15;
 
 impl Secret {
-    /// Takes over bytes.
+    /// Takes ownership of the bytes.
     #[must_use]
     pub fn new(bytes: Vec<u8>) -> Self {
         Self(Zeroizing::new(bytes))
     }
 
-    /// All that `source` holds.
+    /// Reads all of `source`.
     ///
     /// # Errors
-    /// What the system reports, no bytes at all, or more than 32 KiB, which is no key.
+    /// Read errors; an empty source; more than 32 KiB, which cannot be a key.
     pub fn read(source: &mut dyn Read) -> io::Result<Self> {
-        // Room from the start: a vector that grows leaves copies behind.
+        // Full capacity from the start: a vector that grows leaves copies behind.
         let mut bytes = Zeroizing::new(vec![0; MAX_BYTES.saturating_add(1)]);
         let mut filled = 0usize;
         while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -51,7 +51,7 @@ impl Secret {
         Ok(Self(bytes))
     }
 
-    /// The key in a file, exact bytes.
+    /// Reads the exact bytes of a file.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -59,28 +59,28 @@ impl Secret {
         File::open(path).and_then(|mut file| Self::read(&mut file))
     }
 
-    /// Writes the key, exact bytes.
+    /// Writes the exact bytes.
     ///
     /// # Errors
-    /// What the writer reports.
+    /// Errors of the writer.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(&self.0).and_then(|()| out.flush())
     }
 
-    /// A new key: 64 random bytes.
+    /// Creates a key of 64 random bytes.
     ///
     /// # Errors
-    /// There are no random numbers.
+    /// The system provides no random numbers.
     pub fn random() -> io::Result<Self> {
         let mut bytes = Zeroizing::new(vec![0; KEY_BYTES]);
         rand::fill(&mut bytes).map_err(|_| io::Error::other("no random numbers"))?;
         Ok(Self(bytes))
     }
 
-    /// Keeps it in a new file that only its owner may read.
+    /// Stores the key in a new file that only its owner may read.
     ///
     /// # Errors
-    /// What the system reports, also if a file is in the way.
+    /// Errors of the system; the file exists.
     pub fn store(&self, path: &Path) -> io::Result<()> {
         files::write_atomic(path, &self.0, WriteOptions::SECRET)
     }

@@ -1,7 +1,8 @@
-//! Sectors as dm-crypt encrypts them, in this process: what a cipher set costs the processor, without device-mapper.
+//! Encrypts sectors as dm-crypt does, in this process, to measure what a cipher costs the processor without
+//! device-mapper.
 //!
-//! Each sector is encrypted by itself, with an IV made of its number, which counts 512 bytes whatever the sector's size.
-//! Source: Linux `drivers/md/dm-crypt.c` (`crypt_iv_*_gen`) and
+//! Each sector is encrypted on its own. Its IV is derived from its number, which counts units of 512 bytes whatever the
+//! size of a sector. Source: Linux `drivers/md/dm-crypt.c` (`crypt_iv_*_gen`) and
 //! `Documentation/admin-guide/device-mapper/dm-crypt.rst`; XTS is IEEE Std 1619-2007.
 
 use std::fmt;
@@ -17,28 +18,29 @@ use aws_lc_rs::digest::{SHA256, digest};
 
 use crate::cipher::Cipher as Specification;
 
-/// Bytes of a block of AES.
+/// Size of an AES block.
 const BLOCK_BYTES: usize = 16;
-/// Blocks that go through the cipher together: enough for back ends that take 64 at once, of small sectors too, and few
-/// enough to stay in the first-level cache with their tweaks.
+/// Blocks that go through the cipher together: enough for implementations that process 64 at once, even with small
+/// sectors, and few enough to stay in the first-level cache with their tweaks.
 const TOGETHER: usize = 256;
 
-/// Why sectors cannot be encrypted so here.
+/// Why sectors cannot be encrypted here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SectorError {
-    /// Another algorithm than AES, another mode than XTS, CBC and ECB, or another IV than dm-crypt's common ones.
+    /// An algorithm other than AES, a mode other than XTS, CBC and ECB, or an IV that is not one of dm-crypt's common
+    /// ones.
     #[error("{0} is not among what this program encrypts itself: AES in XTS, CBC and ECB")]
     Unknown(String),
-    /// XTS splits its key in two, and half of this one is no key of AES.
+    /// XTS splits its key in two halves, and this half is no valid AES key length.
     #[error("XTS takes two keys, and half of {0} bits is no AES key")]
     HalfKey(u32),
-    /// AES has no such key.
+    /// Not a valid AES key length.
     #[error("{0} bits are no AES key")]
     KeyBits(u32),
 }
 
-/// A cipher with its key and IV, ready for sectors. Its keys are wiped when it goes.
+/// A cipher with its key and IV mode, ready to encrypt sectors. The keys are wiped on drop.
 pub struct SectorCipher {
     mode: Mode,
 }
@@ -56,13 +58,13 @@ enum Aes {
 
 enum Iv {
     Null,
-    /// The lower 32 bits of the sector's number, little-endian.
+    /// The low 32 bits of the sector number, little-endian.
     Plain,
-    /// All 64 bits of it.
+    /// All 64 bits of the sector number, little-endian.
     Plain64,
-    /// The number of the cipher's block, from 1, big-endian at the end of the IV.
+    /// The number of the cipher block, starting at 1, big-endian at the end of the IV.
     Benbi,
-    /// The number, encrypted with the hash of the key.
+    /// The sector number, encrypted with the hash of the key.
     Essiv(Box<Aes256>),
 }
 
@@ -73,7 +75,7 @@ impl fmt::Debug for SectorCipher {
 }
 
 impl SectorCipher {
-    /// The cipher of a specification such as `aes-xts-plain64`, with a volume key.
+    /// Creates the cipher of a specification such as `aes-xts-plain64`, with a volume key.
     ///
     /// # Errors
     /// [`SectorError`].
@@ -89,7 +91,7 @@ impl SectorCipher {
                 let half = |_| SectorError::HalfKey(bits(key));
                 Mode::Xts { data: Aes::new(data).map_err(half)?, tweak: Aes::new(tweak).map_err(half)? }
             }
-            // ECB has no IV: dm-crypt drops the name of one.
+            // ECB has no IV: dm-crypt ignores its name.
             ("ecb", _) => Mode::Ecb { data: Aes::new(key)? },
             ("cbc", iv) => {
                 let iv = match iv {
@@ -107,8 +109,8 @@ impl SectorCipher {
         Ok(Self { mode })
     }
 
-    /// Encrypts the sectors that `data` consists of; `first` is the number of its first 512 bytes on the volume. What
-    /// fills no sector stays.
+    /// Encrypts the sectors in `data`. `first` is the number, in units of 512 bytes, of the first one on the volume. An
+    /// incomplete sector at the end stays unchanged.
     pub fn encrypt(&self, first: u64, sector_bytes: usize, data: &mut [u8]) {
         let sectors = Sectors::new(first, sector_bytes, data);
         match &self.mode {
@@ -118,7 +120,7 @@ impl SectorCipher {
         }
     }
 
-    /// Decrypts the sectors that `data` consists of.
+    /// Decrypts the sectors in `data`, as [`Self::encrypt`].
     pub fn decrypt(&self, first: u64, sector_bytes: usize, data: &mut [u8]) {
         let sectors = Sectors::new(first, sector_bytes, data);
         match &self.mode {
@@ -133,12 +135,12 @@ fn bits(key: &[u8]) -> u32 {
     u32::try_from(key.len()).unwrap_or(u32::MAX).saturating_mul(8)
 }
 
-/// Sectors in a row.
+/// Consecutive sectors.
 struct Sectors<'d> {
     blocks: &'d mut [Block],
-    /// Blocks of each of them.
+    /// Blocks per sector.
     each: usize,
-    /// The number of the first one, and how much further on each is than the one before.
+    /// Number of the first sector, and the distance between the numbers of two sectors.
     first: u64,
     step: u64,
 }
@@ -152,14 +154,14 @@ impl<'d> Sectors<'d> {
         Self { blocks, each, first, step: u64::try_from(bytes / 512).unwrap_or_default().max(1) }
     }
 
-    /// Their numbers, which count 512 bytes.
+    /// Sector numbers, in units of 512 bytes.
     fn numbers(&self) -> impl Iterator<Item = u64> + use<> {
         let (first, step) = (self.first, self.step);
         let count = u64::try_from(self.blocks.chunks_exact(self.each).len()).unwrap_or_default();
         (0..count).map(move |at| first.wrapping_add(at.wrapping_mul(step)))
     }
 
-    /// Blocks of whole sectors that go through the cipher together.
+    /// Number of blocks, in whole sectors, that go through the cipher together.
     fn together(&self) -> usize {
         self.each.saturating_mul(TOGETHER.checked_div(self.each).unwrap_or_default().max(1))
     }
@@ -190,7 +192,7 @@ impl Aes {
     }
 }
 
-/// Blocks that do not depend on each other, as many at once as the back end takes.
+/// Encrypts independent blocks, as many at once as the implementation takes.
 #[inline(always)]
 fn encrypt_all<B: BlockCipherEncBackend<BlockSize = U16>>(backend: &B, blocks: &mut [Block]) {
     let (many, few) = InOutBuf::from(blocks).into_chunks();
@@ -200,7 +202,7 @@ fn encrypt_all<B: BlockCipherEncBackend<BlockSize = U16>>(backend: &B, blocks: &
     backend.encrypt_tail_blocks(few);
 }
 
-/// The same the other way.
+/// Decrypts independent blocks.
 #[inline(always)]
 fn decrypt_all<B: BlockCipherDecBackend<BlockSize = U16>>(backend: &B, blocks: &mut [Block]) {
     let (many, few) = InOutBuf::from(blocks).into_chunks();
@@ -210,7 +212,7 @@ fn decrypt_all<B: BlockCipherDecBackend<BlockSize = U16>>(backend: &B, blocks: &
     backend.decrypt_tail_blocks(few);
 }
 
-/// Blocks by themselves.
+/// Independent blocks.
 struct Each<'d>(&'d mut [Block]);
 
 impl BlockSizeUser for Each<'_> {
@@ -231,10 +233,10 @@ impl BlockCipherDecClosure for Each<'_> {
     }
 }
 
-/// Cipher block chaining from inside the cipher's back end, which is where the wide registers of the processor may be used.
+/// Cipher block chaining, run inside the cipher's backend, where the processor's wide registers can be used.
 struct Chain<'d> {
     sectors: Sectors<'d>,
-    /// One for each sector.
+    /// IV of each sector.
     ivs: Vec<Block>,
 }
 
@@ -243,7 +245,7 @@ impl BlockSizeUser for Chain<'_> {
 }
 
 impl BlockCipherEncClosure for Chain<'_> {
-    /// Every block waits for the one before.
+    /// Each block depends on the previous one.
     #[inline(always)]
     fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
         for (sector, iv) in self.sectors.blocks.chunks_exact_mut(self.sectors.each).zip(&self.ivs) {
@@ -258,7 +260,7 @@ impl BlockCipherEncClosure for Chain<'_> {
 }
 
 impl BlockCipherDecClosure for Chain<'_> {
-    /// Many blocks at once: each needs the ciphertext before it, which is there.
+    /// Decrypts many blocks at once: the ciphertext that each one needs is already there.
     #[inline(always)]
     fn call<B: BlockCipherDecBackend<BlockSize = U16>>(self, backend: &B) {
         let (together, each) = (self.sectors.together(), self.sectors.each);
@@ -276,10 +278,10 @@ impl BlockCipherDecClosure for Chain<'_> {
     }
 }
 
-/// XTS from inside the cipher's back end.
+/// XTS, run inside the cipher's backend.
 struct Xts<'d> {
     sectors: Sectors<'d>,
-    /// Those of the first block of each sector.
+    /// Tweak of the first block of each sector.
     tweaks: Vec<Block>,
 }
 
@@ -301,10 +303,10 @@ impl BlockCipherDecClosure for Xts<'_> {
     }
 }
 
-/// Tweaks that are computed side by side, since each is x⁸ times the one eight before.
+/// Number of tweaks that are computed in parallel: each is x⁸ times the one eight blocks before.
 const CHAINS: usize = 8;
 
-/// Tweaks of so many blocks in a row, in halves: compilers make wide instructions of that.
+/// Tweaks of consecutive blocks, stored as halves so that compilers vectorise the code.
 #[derive(Clone, Copy)]
 struct Tweaks {
     low: [u64; CHAINS],
@@ -312,7 +314,7 @@ struct Tweaks {
 }
 
 impl Tweaks {
-    /// From the first one on: each is the one before times x, modulo x¹²⁸ + x⁷ + x² + x + 1.
+    /// Starts with the given tweak; each next one is the previous times x, modulo x¹²⁸ + x⁷ + x² + x + 1.
     #[inline(always)]
     fn from(first: u128) -> Self {
         let mut next = first;
@@ -325,7 +327,7 @@ impl Tweaks {
         Self { low: all.map(half), high: all.map(|tweak| half(tweak >> 64)) }
     }
 
-    /// Those of the next blocks: what falls out at the top comes in again times x⁷ + x² + x + 1.
+    /// Advances to the next blocks: bits shifted out at the top are added back, times x⁷ + x² + x + 1.
     #[inline(always)]
     fn step(&mut self) {
         for (low, high) in self.low.iter_mut().zip(&mut self.high) {
@@ -335,7 +337,7 @@ impl Tweaks {
         }
     }
 
-    /// As bytes, one tweak after the other.
+    /// Writes the tweaks as bytes, one after the other.
     #[inline(always)]
     fn write(&self, blocks: &mut [Block; CHAINS]) {
         for (block, (low, high)) in blocks.iter_mut().zip(self.low.iter().zip(&self.high)) {
@@ -345,7 +347,7 @@ impl Tweaks {
         }
     }
 
-    /// Those of a sector.
+    /// Writes the tweaks of a whole sector.
     #[inline(always)]
     fn fill(mut self, sector: &mut [Block]) {
         let (many, few) = sector.as_chunks_mut();
@@ -366,7 +368,8 @@ impl<'d> Xts<'d> {
         Self { sectors, tweaks }
     }
 
-    /// Mixes the tweaks in before and after `turn`, each that of the block before times x in GF(2¹²⁸).
+    /// XORs the tweaks into the blocks before and after `turn`. Each tweak is that of the block before times x in
+    /// GF(2¹²⁸).
     #[inline(always)]
     fn between(self, turn: impl Fn(&mut [Block])) {
         let (together, each) = (self.sectors.together(), self.sectors.each);
@@ -385,7 +388,7 @@ impl<'d> Xts<'d> {
     }
 }
 
-/// As one row of bytes, which compilers make wide instructions of; of blocks, and of integers, they do not.
+/// XORs as one array of bytes: compilers vectorise that, but not blocks or integers.
 #[inline(always)]
 fn mix_all(blocks: &mut [Block], with: &[Block]) {
     let bytes = Array::slice_as_flattened_mut(blocks).iter_mut();
@@ -398,13 +401,13 @@ fn mix(block: &mut Block, with: &Block) {
 }
 
 impl Iv {
-    /// `essiv:sha256`: a key of 256 bits, whatever that of the data.
+    /// `essiv:sha256`: a 256-bit key, whatever the size of the data's key.
     fn essiv(key: &[u8]) -> Self {
         let salt: [u8; 32] = digest(&SHA256, key).as_ref().try_into().unwrap_or([0; 32]);
         Self::Essiv(Box::new(Aes256::new(&Array(salt))))
     }
 
-    /// The IV of each sector.
+    /// IV of each sector.
     fn all(&self, sectors: &Sectors<'_>) -> Vec<Block> {
         let mut ivs: Vec<Block> = sectors.numbers().map(|number| Array(self.for_sector(number))).collect();
         if let Self::Essiv(cipher) = self {
@@ -413,13 +416,13 @@ impl Iv {
         ivs
     }
 
-    /// The IV of a sector, in the order of its bytes in memory; before encryption, where it is encrypted.
+    /// IV of a sector, as bytes; for ESSIV, before it is encrypted.
     fn for_sector(&self, number: u64) -> [u8; BLOCK_BYTES] {
         match self {
             Self::Null => [0; BLOCK_BYTES],
             Self::Plain => (u128::from(number) & u128::from(u32::MAX)).to_le_bytes(),
             Self::Plain64 | Self::Essiv(_) => u128::from(number).to_le_bytes(),
-            // 32 blocks of 16 bytes in 512 bytes.
+            // 512 bytes hold 32 blocks of 16 bytes.
             Self::Benbi => u128::from(number.wrapping_mul(32).wrapping_add(1)).to_be_bytes(),
         }
     }
@@ -462,7 +465,7 @@ mod tests {
         assert_eq!(data[496..], hex("c4f36ffda9fcea70b9c6e693e148c151"));
     }
 
-    /// XTS as the standard writes it down: block after block.
+    /// XTS as the standard describes it: block by block.
     fn textbook_xts(key: &[u8], number: u64, sector: &mut [u8]) {
         let (data, tweak) = key.split_at(32);
         let (data, tweak) = (Aes256::new_from_slice(data).unwrap(), Aes256::new_from_slice(tweak).unwrap());
@@ -501,7 +504,7 @@ mod tests {
         }
     }
 
-    /// What another implementation makes of sealed sectors, one at a time.
+    /// Decrypts sealed sectors with another implementation, one at a time.
     fn opened_by_another(key: &[u8], iv: [u8; 16], sealed: &[u8]) -> Vec<u8> {
         let algorithm = if key.len() == 16 { &AES_128 } else { &AES_256 };
         let key = DecryptingKey::cbc(UnboundCipherKey::new(algorithm, key).unwrap()).unwrap();
@@ -513,7 +516,7 @@ mod tests {
     fn cbc_sectors_are_what_another_implementation_opens_with_the_iv_of_dm_crypt() {
         let plain: Vec<u8> = (0..8192u32).map(|at| ((at * 31) >> 3) as u8).collect();
         let number = 0x1_0000_0007u64;
-        // With sectors of 4096 bytes the second one is 8 further on.
+        // With sectors of 4096 bytes, the second sector's number is 8 higher.
         let last = |number: u64| -> [(&str, [u8; 16]); 4] {
             let mut benbi = [0; 16];
             benbi[8..].copy_from_slice(&(number * 32 + 1).to_be_bytes());

@@ -1,11 +1,11 @@
-//! What a header says, as scripts get it (`header` of schema `sealant.luks/1`).
+//! Content of a header for scripts (`header` of schema `sealant.luks/1`).
 
 use serde::Serialize;
 
 use crate::kdf::Kdf;
 use crate::volume::{Format, Segment, Slot, Volume};
 
-/// What a header says. Fields are only ever added.
+/// Content of a header. Later versions only add fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "format", rename_all = "lowercase")]
 pub enum HeaderSummary {
@@ -22,7 +22,7 @@ pub struct Luks1Summary {
     cipher: String,
     hash: String,
     key_bits: u32,
-    /// First sector of the data, 512 bytes each; 0 if it lies on another device.
+    /// First sector of the data, in units of 512 bytes; 0 for a detached header.
     payload_sector: u64,
     active_slots: Vec<u32>,
     /// PBKDF2 iterations of these slots.
@@ -37,9 +37,9 @@ pub struct Luks2Summary {
     subsystem: String,
     sequence: u64,
     metadata_bytes: u64,
-    /// Those that hold data now.
+    /// Segments that hold data now.
     segments: Vec<SegmentSummary>,
-    /// What a re-encryption notes of before and after.
+    /// The data before and after an unfinished re-encryption.
     backup_segments: Vec<SegmentSummary>,
     keyslots: Vec<SlotSummary>,
     tokens: Vec<String>,
@@ -55,7 +55,7 @@ struct SegmentSummary {
     cipher: Option<String>,
     sector: u32,
     offset: u64,
-    /// Decimal text, or `dynamic` for all the rest of the device.
+    /// A decimal number, or `dynamic` for the rest of the device.
     size: String,
     integrity: Option<String>,
     flags: Vec<String>,
@@ -194,7 +194,7 @@ fn named(text: &str) -> Option<String> {
 }
 
 impl HeaderSummary {
-    /// What people want to know first, a line each.
+    /// The most important facts for people, one per line.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         match self {

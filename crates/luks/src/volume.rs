@@ -1,4 +1,4 @@
-//! What a header says, the same for LUKS1 and LUKS2.
+//! Content of a header, in one form for LUKS1 and LUKS2.
 
 use crate::kdf::Kdf;
 
@@ -11,8 +11,7 @@ pub enum Format {
     Luks2,
 }
 
-/// A header whose fields agree with each other. A LUKS1 header shows as one segment, one digest and its
-/// active slots.
+/// A header whose fields are consistent. A LUKS1 header appears as one segment, one digest and its active slots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Volume {
     /// The format.
@@ -23,44 +22,44 @@ pub struct Volume {
     pub label: String,
     /// Subsystem label (LUKS2); may be empty.
     pub subsystem: String,
-    /// Sequence number, one more with each change; 0 for LUKS1, which has none.
+    /// Sequence number, incremented with each change; 0 for LUKS1, which has none.
     pub sequence: u64,
-    /// Bytes of one copy of the metadata; for LUKS1 those before the first key slot.
+    /// Size of one metadata copy; for LUKS1, the bytes before the first key slot.
     pub metadata_bytes: u64,
-    /// Bytes from the start of the device that the header and its key slots use; a header backup has as many.
+    /// Bytes that header and key slots take from the start of the device; also the size of a header backup.
     pub header_bytes: u64,
-    /// The hash of a LUKS1 header, which serves key derivation, splitter and digest.
+    /// Hash of a LUKS1 header, used for key derivation, splitter and digest.
     pub hash: Option<String>,
-    /// Bytes of the volume key, where the header itself says so (LUKS1); LUKS2 says it in its slots.
+    /// Size of the volume key, where the header itself states it (LUKS1); in LUKS2 the slots do.
     pub key_bytes: Option<u32>,
-    /// Parts of the device, by number.
+    /// Segments of the data, by number.
     pub segments: Vec<Segment>,
     /// Key slots in use, by number.
     pub slots: Vec<Slot>,
-    /// Proofs of volume keys, by number.
+    /// Digests of volume keys, by number.
     pub digests: Vec<Digest>,
     /// Types of the tokens, by number.
     pub tokens: Vec<String>,
     /// Persistent flags of activation.
     pub flags: Vec<String>,
-    /// Mandatory requirements.
+    /// Mandatory requirements, by name.
     pub requirements: Vec<String>,
 }
 
-/// A part of the data.
+/// A part of the data area.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
-    /// Its number.
+    /// Number of the segment.
     pub id: u32,
     /// `crypt`, `linear`, `hw-opal`, …
     pub kind: String,
     /// The cipher specification, such as `aes-xts-plain64`; empty if it has none.
     pub cipher: String,
-    /// Bytes of an encryption sector; 512 if it has none.
+    /// Size of an encryption sector; 512 if the segment has none.
     pub sector_bytes: u32,
-    /// First byte on the device.
+    /// Offset on the device.
     pub offset: u64,
-    /// Bytes; none for all the rest of the device.
+    /// Size; `None` for the rest of the device.
     pub size: Option<u64>,
     /// Authentication of sectors.
     pub integrity: Option<Integrity>,
@@ -73,71 +72,71 @@ pub struct Segment {
 pub struct Integrity {
     /// `aead`, `hmac(sha256)`, …
     pub kind: String,
-    /// Bytes of the authentication key, where the header says so.
+    /// Size of the authentication key, if the header states it.
     pub key_bytes: Option<u32>,
 }
 
 /// A key slot in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slot {
-    /// Its number.
+    /// Number of the slot.
     pub id: u32,
-    /// `luks2` for a slot that holds a key (LUKS1 too), `reencrypt`, or something of the future.
+    /// `luks2` for a slot that holds a key (also for LUKS1), `reencrypt`, or a type that we do not know.
     pub kind: String,
-    /// Bytes of the key it holds.
+    /// Size of the stored key.
     pub key_bytes: u32,
-    /// Cipher of the key material; empty for a slot that holds none.
+    /// Cipher of the key material; empty for a slot without any.
     pub area_cipher: String,
-    /// First byte of its area.
+    /// Offset of its area.
     pub area_offset: u64,
-    /// Bytes of its area.
+    /// Size of its area.
     pub area_bytes: u64,
     /// Key derivation, for a slot that holds a key.
     pub kdf: Option<Kdf>,
-    /// Salt of the key derivation, which nothing but a new key changes.
+    /// Salt of the key derivation; only a new key changes it.
     pub salt: Vec<u8>,
     /// Hash of the anti-forensic splitter.
     pub splitter_hash: Option<String>,
-    /// Opens only when it is named (priority `ignore`).
+    /// Opens only if it is selected (priority `ignore`).
     pub ignored: bool,
-    /// Is tried before others (priority `prefer`).
+    /// Is tried before other slots (priority `prefer`).
     pub preferred: bool,
 }
 
-/// Proof of a volume key.
+/// Digest of a volume key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Digest {
-    /// Its number.
+    /// Number of the digest.
     pub id: u32,
-    /// Its hash.
+    /// Its hash function.
     pub hash: Option<String>,
-    /// Iterations of PBKDF2 that it takes to compare a key with it.
+    /// PBKDF2 iterations to compare a key with it.
     pub iterations: u64,
-    /// Salt and digest, which together name the volume key without giving it away.
+    /// Salt and digest, which together identify the volume key without revealing it.
     pub proof: (Vec<u8>, Vec<u8>),
     /// Slots that hold this key.
     pub slots: Vec<u32>,
-    /// Segments under this key.
+    /// Segments that this key encrypts.
     pub segments: Vec<u32>,
 }
 
-/// The type of slots that hold a key.
+/// Type of slots that hold a key.
 pub(crate) const KEY_SLOT: &str = "luks2";
 
 impl Segment {
-    /// Whether dm-crypt encrypts it.
+    /// Whether dm-crypt encrypts the segment.
     #[must_use]
     pub fn is_crypt(&self) -> bool {
         self.kind == "crypt" || self.kind == "hw-opal-crypt"
     }
 
-    /// Whether it is only a note of a re-encryption about what was or will be.
+    /// Whether the segment only describes data before or after a re-encryption.
     #[must_use]
     pub fn is_backup(&self) -> bool {
         self.flags.iter().any(|flag| flag.starts_with("backup-"))
     }
 
-    /// Whether it carries this flag.
+    /// Whether the segment has this flag.
     #[must_use]
     pub fn has_flag(&self, flag: &str) -> bool {
         self.flags.iter().any(|current| current == flag)
@@ -145,7 +144,7 @@ impl Segment {
 }
 
 impl Slot {
-    /// Whether it holds a key, unlike the notes of a re-encryption.
+    /// Whether the slot holds a key, unlike the slot of a re-encryption.
     #[must_use]
     pub fn holds_key(&self) -> bool {
         self.kind == KEY_SLOT
@@ -158,25 +157,26 @@ impl Volume {
         self.segments.iter().filter(|segment| !segment.is_backup())
     }
 
-    /// Its UUID as part of a file's name or of a table; none if it is not one, since whoever writes to the disk
-    /// writes this too.
+    /// The UUID, safe to use in file names and tables. `None` if it is malformed: whoever can write to the disk can
+    /// change it.
     #[must_use]
     pub fn plain_uuid(&self) -> Option<&str> {
         is_plain_uuid(&self.uuid).then_some(self.uuid.as_str())
     }
 
-    /// Whether a re-encryption, encryption or decryption is not finished.
+    /// Whether a re-encryption, encryption or decryption is unfinished.
     #[must_use]
     pub fn reencrypting(&self) -> bool {
         self.requirements.iter().any(|requirement| is_reencryption(requirement))
     }
 
-    /// What a slot or a digest asks for that no cryptsetup makes: trying a key may exhaust the machine.
+    /// The first excessive demand of a slot or digest, which no cryptsetup makes: trying a key could exhaust the
+    /// machine.
     pub(crate) fn excess(&self) -> Option<String> {
         self.excesses().next()
     }
 
-    /// All of that.
+    /// All such demands.
     pub(crate) fn excesses(&self) -> impl Iterator<Item = String> {
         let slots = self.slots.iter().filter_map(|slot| Some((slot.id, slot.kdf.as_ref()?.excess()?)));
         let slots = slots.map(|(id, what)| format!("slot {id} asks for {what}"));
@@ -188,9 +188,9 @@ impl Volume {
         slots.chain(self.digests.iter().filter_map(digest))
     }
 
-    /// Whether a power cut came when all data was rewritten already: one segment at rest that is what was to be, while
-    /// the notes of the re-encryption are still there. cryptsetup opens it, but one that is told to go on from here
-    /// begins with the first byte once more, and the data is lost (seen with 2.6.1).
+    /// Whether power failed when all data was rewritten already: there is one segment at rest, equal to the planned
+    /// one, while the re-encryption metadata still exists. cryptsetup opens such a volume, but when told to resume it
+    /// starts again at the first byte, and the data is lost (seen with 2.6.1).
     #[must_use]
     pub fn is_rewritten(&self) -> bool {
         let mut live = self.live();
@@ -204,13 +204,13 @@ impl Volume {
         self.reencrypting() && data.flags.is_empty() && state(data) == state(after) && state(data) != state(before)
     }
 
-    /// Whether the data is elsewhere than the header: it begins where the header itself would be.
+    /// Whether the header is detached: its data begins where the header itself would be.
     #[must_use]
     pub fn is_detached(&self) -> bool {
         self.live().any(|segment| segment.offset == 0)
     }
 
-    /// Whether a power cut came while a part of the data was written, which has to be recovered before anything else.
+    /// Whether power failed while a part of the data was being written. That part must be recovered first.
     #[must_use]
     pub fn is_at_work(&self) -> bool {
         self.reencrypting() && self.live().any(|segment| segment.has_flag("in-reencryption"))
@@ -229,12 +229,12 @@ impl Volume {
     }
 }
 
-/// Whether it is a UUID as RFC 9562 writes one.
+/// Whether the text is a UUID in the form of RFC 9562.
 pub(crate) fn is_plain_uuid(text: &str) -> bool {
     text.len() == 36 && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
-/// Names of requirements that a re-encryption leaves; the number at the end is its version.
+/// Whether the requirement is that of a re-encryption. The number at its end is a version.
 pub(crate) fn is_reencryption(requirement: &str) -> bool {
     requirement == "offline-reencrypt"
         || requirement.strip_prefix("online-reencrypt").is_some_and(|rest| {

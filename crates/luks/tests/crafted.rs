@@ -1,4 +1,4 @@
-//! Crafted metadata with right checksums: what the rules say, one case each.
+//! Crafted metadata with correct checksums, one case for each rule.
 
 mod common;
 
@@ -7,14 +7,14 @@ use common::samples;
 use luks::{DeviceInfo, Report, audit};
 use serde_json::{Value, json};
 
-/// The JSON of a sample.
+/// JSON of a sample.
 fn metadata(name: &str) -> Value {
     let bytes = samples().into_iter().find(|sample| sample.name == name).expect("the sample").bytes;
     let json = bytes[4096..16384].split(|byte| *byte == 0).next().expect("JSON").to_vec();
     serde_json::from_slice(&json).expect("JSON")
 }
 
-/// Two copies around it, with right checksums, one with this sequence number each.
+/// Two copies with this JSON, correct checksums and these sequence numbers.
 fn header(first: &Value, second: &Value, sequences: [u64; 2]) -> Vec<u8> {
     [copy(b"LUKS\xba\xbe", 0, first, sequences[0]), copy(b"SKUL\xba\xbe", 16384, second, sequences[1])].concat()
 }
@@ -45,7 +45,7 @@ fn codes(report: &Report) -> Vec<&str> {
     codes
 }
 
-/// Findings after `change` of the sample's metadata.
+/// Findings after `change` is applied to the sample's metadata.
 fn after(name: &str, change: impl FnOnce(&mut Value)) -> Vec<String> {
     let mut json = metadata(name);
     change(&mut json);
@@ -93,8 +93,8 @@ fn fields_that_cannot_be() {
     }
 }
 
-/// Segments of a volume whose encryption with a shift of 8 MiB was only begun, as cryptsetup 2.6.1 writes them: the first
-/// part of the data was moved behind the rest, and is named first.
+/// Segments right after the start of an encryption with a shift of 8 MiB, as cryptsetup 2.6.1 writes them: the first
+/// part of the data was moved behind the rest, and is listed first.
 fn moved_first_part() -> Value {
     let linear =
         |offset: u64, bytes: u64| json!({"type": "linear", "offset": offset.to_string(), "size": bytes.to_string()});
@@ -197,7 +197,7 @@ fn states_of_a_re_encryption() {
     assert_eq!(after("luks2-reencrypt-part", kill("1")), ["kdf-weak", "reencrypt-stuck"]);
     let later = |j: &mut Value| j["config"]["requirements"]["mandatory"] = json!(["online-reencrypt-v3", "frobnicate"]);
     assert_eq!(after("luks2-reencrypt-init", later), ["kdf-weak", "reencrypt-unfinished", "requirement-unknown"]);
-    // A first encryption: the data has no key yet, and lies in clear.
+    // A first encryption: the data has no key yet and is in plaintext.
     let encryption = |j: &mut Value| {
         for id in ["0", "1"] {
             let segment = j["segments"][id].as_object_mut().expect("a segment");

@@ -1,4 +1,4 @@
-//! Damage by the thousand: no panic, no hang, and a report that says no more than it can know.
+//! Thousands of damaged headers: no panic, no hang, and no report that claims more than it can know.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn judged(bytes: &[u8]) -> Report {
     audit(&bytes, &device, None).expect("memory can be read")
 }
 
-/// What holds for every report.
+/// Invariants of every report.
 fn check(report: &Report) {
     assert_eq!(report.readable == Readable::No, report.header.is_none(), "{report:?}");
     if report.readable == Readable::No {
@@ -22,7 +22,7 @@ fn check(report: &Report) {
     assert!(serde_json::to_string(report).is_ok());
 }
 
-/// How a header is damaged.
+/// A way to damage a header.
 #[derive(Debug, Clone)]
 enum Damage {
     Flip(usize, u8),
@@ -32,7 +32,7 @@ enum Damage {
 }
 
 fn damage() -> impl Strategy<Value = Damage> {
-    // Where the fields are, twice as often.
+    // Twice as often where the fields are.
     let location = prop_oneof![0..600usize, 4096..6000usize, 16384..17000usize, 20480..22000usize, 0..300_000usize];
     prop_oneof![
         (location.clone(), 1..=255u8).prop_map(|(at, mask)| Damage::Flip(at, mask)),
@@ -81,7 +81,7 @@ fn one_flipped_byte_in_either_copy_is_seen_and_the_other_copy_serves() {
         let report = judged(&bytes);
         let wanted = match at {
             0..6 => Code::HeaderPrimaryMissing,
-            // The part of the checksum field that SHA-256 leaves empty is not covered by it.
+            // SHA-256 leaves this part of the checksum field empty, so the checksum does not cover it.
             480..512 | 16864..16896 => continue,
             6..16384 => Code::HeaderPrimaryBad,
             _ => Code::HeaderSecondaryBad,

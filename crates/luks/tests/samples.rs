@@ -1,5 +1,5 @@
-//! Every header in testdata/luks gets exactly the findings that headers.json lists, whether the file ends behind
-//! the header or is filled up with zeros to the size of the image.
+//! Every header in testdata/luks has exactly the findings that headers.json lists, whether the file ends after the
+//! header or is padded with zeros to the size of the image.
 
 mod common;
 
@@ -23,13 +23,13 @@ fn check(sample: &Sample, report: &Report) {
     assert_eq!(codes, sample.findings, "{}: {:#?}", sample.name, report.findings);
     assert_eq!(report.readable.as_str(), sample.readable, "{}", sample.name);
     let header = serde_json::to_value(&report.header).expect("JSON");
-    // cryptsetup reads nothing of a file that is cut off, and we do.
+    // cryptsetup reads nothing from a truncated file; we do.
     if report.readable.as_str() != "no" && !sample.header.is_null() {
         holds(&header, &sample.header, &sample.name);
     }
 }
 
-/// Everything that `wanted` says stands in `found` too.
+/// Checks that everything in `wanted` is also in `found`.
 #[track_caller]
 fn holds(found: &Value, wanted: &Value, location: &str) {
     match wanted {

@@ -48,7 +48,7 @@ pub enum ManifestError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The underlying error.
         source: Box<Self>,
     },
     /// The list does not match the hash in the head.

@@ -49,7 +49,7 @@ pub enum Event<'e> {
     Committed(&'e Summary),
     /// Nothing was committed.
     Failed {
-        /// Why.
+        /// The reason, as messages give it.
         reason: String,
     },
 }

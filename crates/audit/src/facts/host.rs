@@ -133,7 +133,7 @@ pub enum DiskLayer {
     Memory,
     /// Cannot be told from here.
     Unknown {
-        /// Why.
+        /// The reason, as messages give it.
         why: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a backup is worth today.
+//! Compares a header backup with the volume of today.
 
 use std::path::{Path, PathBuf};
 
@@ -9,27 +9,27 @@ use crate::cryptsetup::Cryptsetup;
 use crate::judge::{Relation, compare};
 use crate::secret::Secret;
 
-/// The contract of [`Check`] with scripts.
+/// Schema id of [`Check`] in JSON output.
 const SCHEMA: &str = "sealant.luks-header-check/1";
 
-/// What a backup is to its volume. Fields are only ever added.
+/// Result of comparing a backup with its volume. Later versions only add fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// The file of the backup.
+    /// Path of the backup.
     #[serde(skip)]
     pub backup: PathBuf,
     schema: &'static str,
-    /// `current`, `stale`, `other-volume-key`, `other-volume`.
+    /// One of `current`, `stale`, `other-volume-key`, `other-volume`.
     pub verdict: &'static str,
-    /// Slots whose keys open the backup and not the volume.
+    /// Slots whose keys open the backup but not the volume.
     pub only_backup: Vec<u32>,
-    /// Slots whose keys open the volume and not the backup.
+    /// Slots whose keys open the volume but not the backup.
     pub only_volume: Vec<u32>,
-    /// Whether the backup is byte for byte what its manifest says; null without one.
+    /// Whether the bytes of the backup match its manifest; null if it has no manifest.
     pub as_saved: Option<bool>,
     /// Slot of the backup that the key opens; null if it opens none or no key was given.
     pub key_opens_backup: Option<u32>,
-    /// The same for the volume.
+    /// Slot of the volume that the key opens; null as above.
     pub key_opens_volume: Option<u32>,
     /// Whether a key was tried.
     #[serde(skip)]
@@ -40,7 +40,7 @@ impl Check {
     /// Compares a backup with the volume on `device`.
     ///
     /// # Errors
-    /// [`BackupError`] if one of them cannot be read.
+    /// [`BackupError`] if the backup or the volume cannot be read.
     pub fn new(backup: &Path, device: &Path) -> Result<Self, BackupError> {
         let header = Header::read(&open(backup)?, backup)?;
         let manifest = Manifest::beside(backup)?;
@@ -48,7 +48,7 @@ impl Check {
         Ok(Self::from_relation(backup, relation, manifest.map(|manifest| manifest.describes(&header))))
     }
 
-    /// Tries a key on both.
+    /// Tries a key on the backup and on the volume.
     ///
     /// # Errors
     /// [`BackupError::Cryptsetup`].
@@ -58,7 +58,7 @@ impl Check {
         Ok(Self { key_opens_backup, key_opens_volume, tried_key: true, ..self })
     }
 
-    /// Whether the backup is current, and what its manifest says if it has one.
+    /// Whether the backup is current and matches its manifest, if it has one.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.verdict == CURRENT && self.as_saved != Some(false)

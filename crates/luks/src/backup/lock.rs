@@ -1,4 +1,5 @@
-//! The lock that cryptsetup takes before it writes a header, so that neither writes into the other's work.
+//! The lock that cryptsetup takes before it writes a header. We take the same lock, so that neither program overwrites
+//! the other's changes.
 //!
 //! Source: `lib/utils_device_locking.c` of cryptsetup: an exclusive flock of the image itself, or of
 //! `/run/cryptsetup/L_MAJOR:MINOR` for a block device.
@@ -12,7 +13,7 @@ use rustix::fs::{major, minor};
 
 const DIRECTORY: &str = "/run/cryptsetup";
 
-/// Held until it is dropped; waits for whoever writes now.
+/// Takes the lock; waits while another program holds it. The lock is released when the file is dropped.
 pub(super) fn lock(device: &File) -> io::Result<File> {
     let metadata = device.metadata()?;
     let lock = if metadata.file_type().is_block_device() {
@@ -36,7 +37,7 @@ pub(super) fn lock(device: &File) -> io::Result<File> {
     Ok(lock)
 }
 
-/// What lies on top of a block device now, such as an open volume.
+/// Names of the devices that are built on a block device now, such as an open volume.
 pub(super) fn holders(device: &File) -> Vec<String> {
     let Some(metadata) = device.metadata().ok().filter(|metadata| metadata.file_type().is_block_device()) else {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! What a backup was taken of, so that years later it can be told whether it still fits.
+//! Manifest of a header backup: which volume and which header it was taken from, so that years later one can tell
+//! whether it still fits.
 
 use std::path::{Path, PathBuf};
 
@@ -8,39 +9,39 @@ use serde::{Deserialize, Serialize};
 use super::{BackupError, Header, sha256_hex};
 use crate::volume::{Format, Volume};
 
-/// The contract of manifests.
+/// Schema id of manifests.
 const SCHEMA: &str = "sealant.luks-header/1";
-/// A manifest of 32 slots has some kilobytes.
+/// A manifest with all 32 slots takes a few kilobytes.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What a header backup is.
+/// Describes a header backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     schema: String,
-    /// When it was taken.
+    /// When the backup was taken.
     pub made_at: Timestamp,
     /// `luks1` or `luks2`.
     pub format: String,
-    /// The volume.
+    /// UUID of the volume.
     pub uuid: String,
     /// The header's sequence number; 0 for LUKS1.
     pub sequence: u64,
-    /// Slots that held keys.
+    /// Slots that held keys at that time.
     pub slots: Vec<SlotMark>,
-    /// SHA-256 of salt and digest of each volume key that data was under.
+    /// SHA-256 of salt and digest of each volume key that encrypted data.
     pub volume_keys: Vec<String>,
-    /// Bytes of the backup.
+    /// Size of the backup.
     pub bytes: u64,
     /// SHA-256 of the backup.
     pub sha256: String,
 }
 
-/// A slot, without anything that opens it.
+/// Identifies the key in a slot without revealing anything that opens it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlotMark {
-    /// Its number.
+    /// Number of the slot.
     pub id: u32,
-    /// SHA-256 of its salt, which every new key changes.
+    /// SHA-256 of the slot's salt, which changes with every new key.
     pub key: String,
 }
 
@@ -60,7 +61,7 @@ impl Manifest {
         }
     }
 
-    /// Where the manifest of the backup `path` lies.
+    /// Path of the manifest of the backup at `path`.
     #[must_use]
     pub fn path(path: &Path) -> PathBuf {
         let mut name = path.as_os_str().to_owned();
@@ -68,7 +69,7 @@ impl Manifest {
         PathBuf::from(name)
     }
 
-    /// The manifest beside a backup; none if there is none, as for backups of cryptsetup's own.
+    /// Reads the manifest beside a backup; `None` if there is none, as for backups that cryptsetup made.
     ///
     /// # Errors
     /// [`BackupError::Io`], [`BackupError::Manifest`].
@@ -87,7 +88,7 @@ impl Manifest {
         if manifest.schema == SCHEMA { Ok(Some(manifest)) } else { Err(wrong(format!("schema {}", manifest.schema))) }
     }
 
-    /// Whether `header` is, byte for byte, what was saved.
+    /// Whether the bytes of `header` are exactly those that were saved.
     #[must_use]
     pub fn describes(&self, header: &Header) -> bool {
         sha256_hex(&header.bytes) == self.sha256 && header.volume.uuid == self.uuid

@@ -1,4 +1,4 @@
-//! Header backups, tied to their volume: taken, checked, put back; and the repair of a header.
+//! Header backups, tied to their volume: take, check and restore them; repair a header.
 
 mod check;
 mod lock;
@@ -28,55 +28,56 @@ use crate::read::{Readable, read};
 use crate::volume::Volume;
 use files::{ReadAt, read_bytes};
 
-/// The largest header that is copied: both copies of 4 MiB and 128 MiB of key slots; LUKS1 has less.
+/// The largest header that is copied: two metadata copies of 4 MiB each and 128 MiB of key slots. LUKS1 headers are
+/// smaller.
 const MAX_HEADER_BYTES: u64 = 136 << 20;
-/// Somebody may be changing the header; then it is read again.
+/// Another program may be changing the header while we read; then it is read again.
 const ATTEMPTS: usize = 5;
 
-/// Why a header was not saved, checked or put back.
+/// Why a header was not saved, checked or restored.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackupError {
-    /// A file or a device refuses.
+    /// A file or device cannot be opened, read or written.
     #[error("{path}: {source}", path = .path.display())]
     Io {
-        /// Which.
+        /// Path of the file or device.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Neither a disk nor an image of one.
+    /// The path is neither a disk nor a disk image.
     #[error("{path}: neither a block device nor a file", path = .path.display())]
     NoDisk {
-        /// Which.
+        /// The path.
         path: PathBuf,
     },
     /// A header cannot be read.
     #[error("{path}: {detail} ({code})", path = .path.display())]
     Unreadable {
-        /// Where.
+        /// The file or device.
         path: PathBuf,
-        /// The finding.
+        /// Code of the finding.
         code: &'static str,
         /// What is wrong with it.
         detail: String,
     },
-    /// The same of the device that a header is to be put back on.
+    /// The header of the device to restore to cannot be read.
     #[error("{path}: {detail} ({code})", path = .path.display())]
     DeviceUnreadable {
-        /// Which.
+        /// The device.
         path: PathBuf,
-        /// The finding.
+        /// Code of the finding.
         code: &'static str,
         /// What is wrong with it.
         detail: String,
     },
-    /// It ends before its key slots do.
+    /// The file or device ends before the key slots do.
     #[error("{path}: ends after {found} of {expected} bytes; key slots are missing", path = .path.display())]
     Short {
-        /// Which.
+        /// The file or device.
         path: PathBuf,
-        /// Bytes that are there.
+        /// Bytes present.
         found: u64,
         /// Bytes that the header takes.
         expected: u64,
@@ -84,43 +85,43 @@ pub enum BackupError {
     /// The header changed each time it was read.
     #[error("{path}: its header is being changed; try again later", path = .path.display())]
     Changing {
-        /// Where.
+        /// Path of the file or device.
         path: PathBuf,
     },
-    /// A manifest that is none.
+    /// The manifest is malformed.
     #[error("{path}: not a manifest of a header backup: {why}", path = .path.display())]
     Manifest {
-        /// Which.
+        /// Path of the manifest.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
     },
-    /// A restore that would destroy data.
+    /// The restore would destroy data.
     #[error("{0}")]
     Refused(String),
-    /// What was written is not what can be read again.
+    /// Reading back gave other bytes than were written.
     #[error("{path}: what was written is not what is read; the header of before is in {saved}", path = .path.display(), saved = .saved.display())]
     NotWritten {
         /// The device.
         path: PathBuf,
-        /// Where the header of before is.
+        /// Path of the previous header.
         saved: PathBuf,
     },
-    /// The key opens the backup, and not the device after it was restored.
+    /// The key opens the backup but did not open the device after the restore. The previous header was put back.
     #[error("{path}: does not open after its header was written; the header of before was put back and is in {saved}", path = .path.display(), saved = .saved.display())]
     Undone {
         /// The device.
         path: PathBuf,
-        /// Where the header of before is.
+        /// Path of the previous header.
         saved: PathBuf,
     },
-    /// cryptsetup.
+    /// cryptsetup failed.
     #[error(transparent)]
     Cryptsetup(#[from] CryptsetupError),
 }
 
 impl BackupError {
-    /// The next step, where there is one.
+    /// The next step for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -150,12 +151,12 @@ impl BackupError {
     }
 }
 
-/// A header with its key slots, as it lies on a device or in a backup.
+/// A header with its key slots, as stored on a device or in a backup.
 #[derive(Debug)]
 pub struct Header {
-    /// What it says.
+    /// The parsed header.
     pub volume: Volume,
-    /// Which of its copies count.
+    /// Which of its copies are readable.
     pub readable: Readable,
     bytes: Vec<u8>,
 }
@@ -175,7 +176,7 @@ impl Header {
             if found < expected {
                 return Err(BackupError::Short { path: path.to_owned(), found, expected });
             }
-            // What was copied must be one state: that which was there before and after.
+            // The copy must be one consistent state: the header before and after copying must be the same.
             let copied = self::volume(&bytes, path);
             if copied.is_ok_and(|(_, copied)| copied == volume) && self::volume(source, path)?.1 == volume {
                 return Ok(Self { volume, readable, bytes });
@@ -184,10 +185,10 @@ impl Header {
         Err(BackupError::Changing { path: path.to_owned() })
     }
 
-    /// Saves it in a new file with a [`Manifest`] beside it.
+    /// Saves the header in a new file, with a [`Manifest`] beside it.
     ///
     /// # Errors
-    /// [`BackupError::Io`], also if a file is in the way.
+    /// [`BackupError::Io`], also if the file exists.
     pub fn save(&self, path: &Path) -> Result<Manifest, BackupError> {
         let manifest = Manifest::new(self);
         files::write_atomic(path, &self.bytes, WriteOptions::SECRET).map_err(BackupError::io(path))?;
@@ -214,22 +215,22 @@ impl Header {
     }
 }
 
-/// Opens a block device or a file to be read; anything else, such as a pipe, cannot be read at any place.
+/// Opens a block device or a file for reading. Refuses anything else: a pipe, for example, cannot be read at an offset.
 ///
 /// # Errors
 /// [`BackupError::Io`], [`BackupError::NoDisk`].
 pub fn open(path: &Path) -> Result<File, BackupError> {
-    // A pipe without a writer must not hang us.
+    // Do not block on a pipe without a writer.
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = File::options().read(true).custom_flags(flags).open(path).map_err(BackupError::io(path))?;
     let kind = file.metadata().map_err(BackupError::io(path))?.file_type();
     if kind.is_file() || kind.is_block_device() { Ok(file) } else { Err(BackupError::NoDisk { path: path.to_owned() }) }
 }
 
-/// What the header at `path` says.
+/// Reads the header at `path`.
 ///
 /// # Errors
-/// [`BackupError`], also if it cannot be read.
+/// [`BackupError`] if it cannot be read.
 pub fn volume_at(path: &Path) -> Result<Volume, BackupError> {
     volume(&open(path)?, path).map(|(_, volume)| volume)
 }

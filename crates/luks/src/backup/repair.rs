@@ -1,10 +1,10 @@
-//! Repair of what a power cut in the last commits of `cryptsetup reencrypt` leaves.
+//! Repairs the header that a power cut leaves in the last commits of `cryptsetup reencrypt`.
 //!
-//! When all data is rewritten, re-encryption removes the old key's slots, one after the other, and its own notes last.
-//! Cut off before the first, cryptsetup opens the volume, but encrypts it twice when it is told to go on (seen with
-//! 2.6.1). Cut off later, it refuses to open, resume or repair, because its notes ask for the old key too (seen with
-//! 2.6.1 and 2.8.8). Without the notes (requirement, backup segments, their digests and slots, the slot of the
-//! re-encryption) the header is that of a finished re-encryption.
+//! When all data is rewritten, cryptsetup removes the old key's slots one by one, and its re-encryption metadata last.
+//! If power fails before the first removal, cryptsetup still opens the volume, but encrypts it a second time when told
+//! to resume (seen with 2.6.1). If power fails later, cryptsetup refuses to open, resume or repair, because the
+//! metadata still asks for the old key (seen with 2.6.1 and 2.8.8). Once that metadata is removed (requirement, backup
+//! segments, their digests and slots, the re-encryption slot), the header is that of a finished re-encryption.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use crate::read::{Readable, counting_copy};
 use crate::secret::Secret;
 use crate::volume::{Digest, Slot, Volume, is_reencryption};
 
-/// A repair that is possible, and has not begun.
+/// A repair that is possible and has not begun.
 #[derive(Debug)]
 pub struct Repair {
     device: PathBuf,
@@ -31,11 +31,10 @@ pub struct Repair {
 }
 
 impl Repair {
-    /// Decides whether the header of `device` is in that state, and makes the header it should have. Nothing is
-    /// changed.
+    /// Checks whether the header of `device` is in that state, and computes the repaired header. Changes nothing.
     ///
     /// # Errors
-    /// [`BackupError::Refused`] for every other state.
+    /// [`BackupError::Refused`] for any other state.
     pub fn new(device: &Path) -> Result<Self, BackupError> {
         let file = open(device)?;
         let header = Header::read(&file, device)?;
@@ -62,13 +61,13 @@ impl Repair {
         Ok(Self { device: device.to_owned(), before: header.volume, repaired })
     }
 
-    /// What changes.
+    /// Fields that the repair changes.
     #[must_use]
     pub fn differences(&self) -> Vec<Difference> {
         diff(&self.before, &self.repaired.volume)
     }
 
-    /// What is going to happen, in lines for whoever confirms it.
+    /// The planned steps, as lines for the user to confirm.
     #[must_use]
     pub fn describe(&self) -> String {
         let change = |difference: Difference| {
@@ -79,8 +78,9 @@ impl Repair {
         format!("{}: the notes of an unfinished re-encryption go\n{changes}", self.device.display())
     }
 
-    /// Does it: proves on a copy of the header, in a file beside `save`, that the key opens it; saves the header that
-    /// is there in the new file `save`; writes; proves the key on the device, or puts the saved header back.
+    /// Carries out the repair: proves on a copy of the header, in a file beside `save`, that the key opens it; saves
+    /// the current header in the new file `save`; writes the repaired header; proves the key on the device, or puts the
+    /// saved header back.
     ///
     /// # Errors
     /// [`BackupError`].
@@ -88,7 +88,7 @@ impl Repair {
         let mut probe = save.as_os_str().to_owned();
         probe.push(".trial");
         let probe = PathBuf::from(probe);
-        // Left by a run that was killed.
+        // A run that was killed left it.
         match std::fs::remove_file(&probe) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(BackupError::io(&probe)(error)),
             _ => {}
@@ -104,8 +104,8 @@ impl Repair {
     }
 }
 
-/// The state that is repaired, and no other: all data is one segment under one key that has a slot, and either it is
-/// what was to be, or a key that only the notes ask for has no slot.
+/// Accepts exactly the states that can be repaired: all data is one segment under one key that has a slot, and either
+/// that segment is the planned result, or a key that only the re-encryption metadata refers to has no slot.
 fn check(volume: &Volume, device_bytes: u64) -> Result<(), &'static str> {
     if !volume.reencrypting() {
         return Err("no re-encryption is unfinished, so there is nothing of this kind to repair");
@@ -140,13 +140,13 @@ fn check(volume: &Volume, device_bytes: u64) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Digests of keys that only the notes ask for.
+/// Digests of keys that only the re-encryption metadata refers to.
 fn noted(volume: &Volume) -> impl Iterator<Item = &Digest> {
     let is_live = |digest: &Digest| volume.live_digests().any(|live| live.id == digest.id);
     volume.digests.iter().filter(move |digest| !digest.segments.is_empty() && !is_live(digest))
 }
 
-/// The header with both copies made anew, without anything of the re-encryption; what held the old key is wiped.
+/// The header without re-encryption metadata, in both copies; areas that held the old key are wiped.
 fn without_notes(copy: &Copy, header: &Header) -> Option<Vec<u8>> {
     let old: Vec<&Slot> = noted(&header.volume).flat_map(|digest| header.volume.slots_of(digest)).collect();
     let kept = |slot: &Slot| header.volume.live_digests().any(|digest| digest.slots.contains(&slot.id));
@@ -197,7 +197,7 @@ fn has_flag(segment: &Value, prefix: &str) -> bool {
     flags.filter_map(Value::as_str).any(|flag| flag.starts_with(prefix))
 }
 
-/// Drops entries of an object, and returns their names.
+/// Removes matching entries from an object; returns their names.
 fn drop_where(object: &mut Value, is: impl Fn(&str, &Value) -> bool) -> Option<Vec<String>> {
     let object = object.as_object_mut()?;
     let names: Vec<String> = object.iter().filter(|(name, value)| is(name, value)).map(|(n, _)| n.clone()).collect();

@@ -1,5 +1,5 @@
-//! Puts a header back: the key proves the backup first, the header of now is saved first, and what was
-//! written is proven after.
+//! Restores a header. First the key must open the backup, and the current header is saved. After writing, the key must
+//! open the device.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,35 +17,35 @@ use crate::secret::Secret;
 use crate::volume::{Format, Volume};
 use files::read_bytes;
 
-/// A restore that is allowed, and has not begun.
+/// A restore that is allowed and has not begun.
 #[derive(Debug)]
 pub struct Plan {
     backup: PathBuf,
     header: Header,
     device: PathBuf,
-    /// What the backup is to the header that is there; none if none can be read.
+    /// How the backup relates to the current header; `None` if that cannot be read.
     pub relation: Option<Relation>,
-    /// The header that is there, if it can be read.
+    /// The current header, if it can be read.
     current: Option<Volume>,
-    /// Whether a manifest beside the backup proves that it is what was saved.
+    /// Whether a manifest beside the backup proves that its bytes are unchanged.
     pub manifest: bool,
 }
 
-/// A restore that is done.
+/// A completed restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// The slot that the key opens.
+    /// Slot that the key opens.
     pub slot: u32,
-    /// Where the header of before is.
+    /// Path of the previous header.
     pub saved: PathBuf,
 }
 
 impl Plan {
-    /// Decides whether `backup` may be put on `device`. Nothing is changed. `header_lost` has to be said for a
-    /// device whose header cannot be read: nothing then tells that they belong together.
+    /// Decides whether `backup` may be restored to `device`. Changes nothing. `header_lost` must be set for a device
+    /// whose header cannot be read: then nothing proves that backup and device belong together.
     ///
     /// # Errors
-    /// [`BackupError`]; [`BackupError::Refused`] if the data would be destroyed.
+    /// [`BackupError`]; [`BackupError::Refused`] if the restore would destroy the data.
     pub fn new(backup: &Path, device: &Path, header_lost: bool) -> Result<Self, BackupError> {
         let header = Header::read(&super::open(backup)?, backup)?;
         let manifest = Manifest::beside(backup)?;
@@ -82,13 +82,13 @@ impl Plan {
         })
     }
 
-    /// What the backup says.
+    /// The header in the backup.
     #[must_use]
     pub fn volume(&self) -> &Volume {
         &self.header.volume
     }
 
-    /// What is going to happen, in lines for whoever confirms it; the header that is there is saved in `save`.
+    /// The planned steps, as lines for the user to confirm. The current header will be saved in `save`.
     #[must_use]
     pub fn describe(&self, save: &Path) -> String {
         let volume = self.volume();
@@ -120,8 +120,8 @@ impl Plan {
         )
     }
 
-    /// Does it: proves the key on the backup, saves the header that is there in the new file `save`, writes, and
-    /// proves the key on the device. If that fails, the saved header is put back.
+    /// Carries out the restore: proves the key on the backup, saves the current header in the new file `save`, writes,
+    /// and proves the key on the device. If that last proof fails, the saved header is put back.
     ///
     /// # Errors
     /// [`BackupError`].
@@ -134,11 +134,11 @@ impl Plan {
     }
 }
 
-/// Writes a proven header over that of a device, which is saved before and put back if the key does not open the
-/// device afterwards.
+/// Replaces the header of a device with a proven one. The previous header is saved first, and put back if the key does
+/// not open the device afterwards.
 ///
-/// The header that is there must be the one of the plan, `None` for one that cannot be read: people take their
-/// time to confirm, and others go on.
+/// The current header must still be the one the plan was made for (`None` for an unreadable one): between plan and
+/// confirmation another program may have changed it.
 pub(super) fn put(
     cryptsetup: &Cryptsetup,
     key: &Secret,
@@ -165,7 +165,7 @@ pub(super) fn put(
             Err(_) => BackupError::NotWritten { path, saved },
         });
     }
-    // cryptsetup waits for it.
+    // cryptsetup waits for this lock.
     locked.unlock().map_err(io())?;
     if let Ok(Some(slot)) = cryptsetup.opens(path, key, None) {
         return Ok(Restored { slot, saved: save.to_owned() });
@@ -174,7 +174,7 @@ pub(super) fn put(
     Err(BackupError::Undone { path: path.to_owned(), saved: save.to_owned() })
 }
 
-/// The relation, if it is one that leaves the data readable.
+/// The relation of the two headers, if the data stays readable with it.
 fn judge(backup: &Volume, current: &Volume, device: &Path) -> Result<Relation, BackupError> {
     let refused = |why: &str| Err(BackupError::Refused(format!("{}: {why}; nothing was changed", device.display())));
     if current.reencrypting() {
@@ -189,7 +189,7 @@ fn judge(backup: &Volume, current: &Volume, device: &Path) -> Result<Relation, B
     }
 }
 
-/// The device must hold the header and, unless that lies elsewhere, some data.
+/// The device must be large enough for the header and, unless the header is detached, for some data.
 pub(super) fn check_room(file: &File, device: &Path, volume: &Volume) -> Result<(), BackupError> {
     let size = seek(file, SeekFrom::End(0)).map_err(io::Error::from).map_err(BackupError::io(device))?;
     let data = volume.live().map(|segment| segment.offset).min().unwrap_or_default();
@@ -200,8 +200,8 @@ pub(super) fn check_room(file: &File, device: &Path, volume: &Volume) -> Result<
     Ok(())
 }
 
-/// Key slots first, then the second copy, then the first: while anything is missing, the first copy is that of
-/// before, and the same command finishes it.
+/// Writes the key slots first, then the second copy, then the first. Until everything is written, the first copy is the
+/// previous one, and the same command completes the restore.
 fn write(device: &File, bytes: &[u8], volume: &Volume) -> io::Result<()> {
     let copies = if volume.format == Format::Luks2 { 2 } else { 1 };
     let one = usize::try_from(volume.metadata_bytes).unwrap_or(usize::MAX).min(bytes.len());

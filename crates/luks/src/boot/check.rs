@@ -1,5 +1,5 @@
-//! Whether a reboot would bring the server back. systemd's own generators are run on the tables as they are, into a
-//! directory that is thrown away, and the server's unit is asked: a system that is "running" may have left it out.
+//! Checks whether the server comes back after a reboot. Runs systemd's own generators on the current tables, with a
+//! temporary output directory, and asks for the state of the server's unit: systemd may report "running" without it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -19,26 +19,26 @@ use crate::device::{Block, DeviceError, Host, hidden_below};
 use crate::secret::Secret;
 use process::{find_admin, run};
 
-/// Where the generators are.
+/// Directories of the generators.
 const GENERATORS: [&str; 2] = ["/usr/lib/systemd/system-generators", "/lib/systemd/system-generators"];
-/// For one question to systemd.
+/// Time limit of one systemctl call.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(60);
 
-/// Something that is not.
+/// A failed check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// A code for scripts.
+    /// Code for scripts.
     pub code: &'static str,
-    /// What is wrong and what to do.
+    /// What is wrong, and how to fix it.
     pub what: String,
 }
 
-/// What was checked.
+/// Results of the checks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// What is well.
+    /// Passed checks.
     pub good: Vec<String>,
-    /// What is not.
+    /// Failed checks.
     pub faults: Vec<Fault>,
 }
 
@@ -53,10 +53,10 @@ impl Checked {
     }
 }
 
-/// Checks everything that a start of `units` with the volume `name` rests on. Nothing is changed.
+/// Checks everything that `units` need to start with the volume `name`. Changes nothing.
 ///
 /// # Errors
-/// [`DeviceError::Refused`] if nothing was installed for this name, or it is none.
+/// [`DeviceError::Refused`] if nothing was installed for this name, or if it is not a valid name.
 pub fn check(
     cryptsetup: &Cryptsetup,
     host: &Host,
@@ -87,7 +87,7 @@ pub fn check(
         served(&mut found, root, name)?;
     } else {
         let path = below(root, Path::new(field(2)));
-        // Links below /dev are those of this system, which may know another volume by the same name.
+        // Links below /dev belong to the running system, which may have another volume of the same name.
         let device = (root == Path::new("/")).then(|| field(1));
         key(&mut found, cryptsetup, device, &path);
     }
@@ -116,13 +116,13 @@ fn options(found: &mut Checked, table: &str, options: &str, wanted: &[&str]) {
     }
 }
 
-/// A path of the system below `root`.
+/// Path of `path` inside the system at `root`.
 fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// The units that hand out the key are there, and the opening of the volume starts them. The key itself is not asked for:
-/// that is systemd's alone.
+/// Checks that the units which provide the key exist and that opening the volume starts them. Does not ask for the key
+/// itself: only systemd may.
 fn served(found: &mut Checked, root: &Path, name: &str) -> Result<(), DeviceError> {
     for file in key_unit_names(name) {
         let there = !read(&root.join(UNITS).join(&file))?.is_empty();
@@ -144,7 +144,7 @@ fn served(found: &mut Checked, root: &Path, name: &str) -> Result<(), DeviceErro
     Ok(())
 }
 
-/// The key opens the volume, if that is here, and nobody else may read it.
+/// Checks that the key opens the volume, if the device is present, and that only root may read the key file.
 fn key(found: &mut Checked, cryptsetup: &Cryptsetup, device: Option<&str>, path: &Path) {
     let key = path.display();
     let metadata = fs::metadata(path);
@@ -171,7 +171,7 @@ fn key(found: &mut Checked, cryptsetup: &Cryptsetup, device: Option<&str>, path:
     found.note("boot-key", matches!(opens, Ok(Some(_))), format!("{key} opens {}", device.display()), wrong);
 }
 
-/// What systemd makes of the tables.
+/// Checks what systemd's generators make of the tables.
 fn generated(
     found: &mut Checked,
     (crypttab, fstab): (&Path, &Path),
@@ -201,7 +201,7 @@ fn generated(
     Ok(())
 }
 
-/// One generator's run on these tables; whether it succeeded.
+/// Runs one generator on these tables; returns whether it succeeded.
 fn generate(program: &Path, crypttab: &Path, fstab: &Path, into: &Path, limit: std::time::Duration) -> bool {
     let Some(env) = find_admin("env") else { return false };
     let variable = |name: &str, path: &Path| {
@@ -215,12 +215,12 @@ fn generate(program: &Path, crypttab: &Path, fstab: &Path, into: &Path, limit: s
     matches!(ran, Ok(Some(ended)) if ended.code == Some(0))
 }
 
-/// A directory that nobody else can have made or can write to, and that goes in the end.
+/// A temporary directory that other users can neither create in advance nor write to.
 fn scratch() -> io::Result<TempDir> {
     tempfile::Builder::new().prefix("sealant-generators-").permissions(fs::Permissions::from_mode(0o700)).tempdir()
 }
 
-/// While the volume is away, nothing can be written where it belongs.
+/// While the volume is not mounted, nothing may be written to its mount point.
 fn guarded(found: &mut Checked, host: &Host, directory: &Path, name: &str) {
     if let Some(mount) = host.mounted_at(directory) {
         let ours = Block::mapped(host, name).is_some_and(|block| block.number == mount.device);
@@ -238,7 +238,7 @@ fn guarded(found: &mut Checked, host: &Host, directory: &Path, name: &str) {
     found.note("boot-guard", immutable, format!("{} is immutable while unmounted", directory.display()), wrong);
 }
 
-/// What was written before the volume was mounted lies below it, in plain, where nobody looks.
+/// Files written before the volume was mounted stay below it in plaintext, where they are no longer visible.
 fn hidden(found: &mut Checked, directory: &Path) {
     let shown = directory.display();
     let wrong = match hidden_below(directory) {
@@ -247,13 +247,13 @@ fn hidden(found: &mut Checked, directory: &Path) {
             "{shown}: {} lies in plain below the volume; stop the server, unmount, `chattr -i`, and move it",
             name.to_string_lossy()
         ),
-        // Older kernels, and users that are not root.
+        // Fails on older kernels, and for users other than root.
         Err(_) => return,
     };
     found.faults.push(Fault { code: "boot-hidden", what: wrong });
 }
 
-/// What systemd says of the unit itself, and of what keeps it down.
+/// What systemd knows about the unit, and which dependency keeps it down.
 fn state(found: &mut Checked, unit: &str, name: &str, directory: &Path) {
     let property = |unit: &str, name: &str| show(unit, name).unwrap_or_default();
     let mount = format!("{}.mount", escaped(&directory.to_string_lossy()));
@@ -280,7 +280,7 @@ fn show(unit: &str, property: &str) -> Option<String> {
     Some(ended.stdout.trim().to_owned())
 }
 
-/// A path or name as systemd writes it in the names of units. Source: systemd.unit(5), "String escaping".
+/// A path or name, escaped as systemd does in unit names. Source: systemd.unit(5), "String escaping".
 pub(super) fn escaped(text: &str) -> String {
     let text = text.trim_matches('/');
     let mut name = String::new();
@@ -313,7 +313,8 @@ mod tests {
         let (crypttab, fstab) = (Path::new("/root of/crypttab"), Path::new("/root of/fstab"));
         let ran = |script: &str, into: &Path, limit: std::time::Duration| {
             fs::write(&written, format!("#!/bin/sh\n{script}\n")).unwrap();
-            // Put there by another process: a file that a fork of ours holds open for writing is not run.
+            // `install` writes it in a process of its own: the kernel does not execute a file that a forked child of
+            // ours still holds open for writing.
             let args = ["-m", "755", "--"].map(OsStr::new);
             let args = [&args[..], &[written.as_os_str(), program.as_os_str()]].concat();
             assert_eq!(run(&find_admin("install").unwrap(), &args, None, LIMIT).unwrap().unwrap().code, Some(0));

@@ -1,8 +1,7 @@
-//! A volume that comes back at every boot, and a server that starts with it or not at all.
+//! Opens and mounts a volume at every boot, and starts the server only with it.
 //!
-//! Three places make it so: a line of `crypttab`, a line of `fstab`, and a drop-in of the server's unit. Sources:
-//! crypttab(5), systemd.mount(5), systemd.unit(5); the combination was tried through clean reboots, power cuts and a
-//! missing key.
+//! Three entries do this: a line in `crypttab`, a line in `fstab`, and a drop-in for the server's unit. Sources:
+//! crypttab(5), systemd.mount(5), systemd.unit(5). Tested with clean reboots, power cuts and a missing key.
 
 mod check;
 mod names;
@@ -23,67 +22,67 @@ use names::{
 };
 use table::{Lines, Without, with_line, without_lines};
 
-/// Where administrators' units are, below the root.
+/// Directory of the administrator's units, relative to the root.
 const UNITS: &str = "etc/systemd/system";
 
-/// Where the key comes from at boot.
+/// Source of the key at boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySource {
-    /// A file.
+    /// A key file.
     File(PathBuf),
-    /// What `sealant luks key serve` with these arguments hands out over a socket that systemd listens on.
+    /// `sealant luks key serve` with these arguments, behind a socket of systemd.
     Service {
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
-        /// Its arguments behind `luks key serve`.
+        /// Arguments that follow `luks key serve`.
         arguments: Vec<String>,
     },
 }
 
-/// What is to happen at boot.
+/// What happens at boot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boot {
-    /// The volume's name in `/dev/mapper`.
+    /// Name of the volume in `/dev/mapper`.
     pub name: String,
-    /// The volume's UUID.
+    /// UUID of the volume.
     pub uuid: String,
-    /// Where it is mounted.
+    /// Mount point.
     pub directory: PathBuf,
-    /// The file system in it.
+    /// File system of the volume.
     pub file_system: FileSystem,
-    /// The key.
+    /// Source of the key.
     pub key: KeySource,
-    /// Units that need it, such as `mariadb.service`.
+    /// Units that need the volume, such as `mariadb.service`.
     pub units: Vec<String>,
-    /// Seconds that the device may take to appear.
+    /// Seconds to wait for the device.
     pub timeout: u32,
     /// Encrypt without work queues.
     pub no_queues: bool,
-    /// Let TRIM through.
+    /// Pass TRIM to the disk.
     pub discards: bool,
 }
 
-/// What goes so that nothing happens at boot any more.
+/// What is removed so that nothing happens at boot any more.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Removal {
-    /// The files.
+    /// Changes to files.
     pub edits: Vec<Edit>,
-    /// Lines of the same volume that stay, because `boot install` did not write them so, with their tables.
+    /// Lines about the same volume, with their tables, that stay because `boot install` did not write them.
     pub foreign: Vec<(PathBuf, String)>,
 }
 
-/// Where systemd listens for it.
+/// Socket on which systemd listens for requests for the key.
 fn socket_path(name: &str) -> PathBuf {
     Path::new(files::runtime::DIRECTORY).join(format!("{name}.sock"))
 }
 
-/// The units that hand out the key: the socket, and the service behind it.
+/// Names of the units that provide the key: the socket and its service.
 fn key_unit_names(name: &str) -> [String; 2] {
     [format!("sealant-key-{name}.socket"), format!("sealant-key-{name}@.service")]
 }
 
-/// What `systemctl enable` makes of the socket's `RequiredBy=`, which it cannot do in an image; and where it leads, seen
-/// from its own system.
+/// The link that `systemctl enable` creates for the socket's `RequiredBy=`, and its target as the installed system sees
+/// it. systemctl cannot create it in an image.
 fn key_link(root: &Path, name: &str) -> (PathBuf, PathBuf) {
     let [socket, _] = key_unit_names(name);
     let required_by = format!("systemd-cryptsetup@{}.service.requires", escaped(name));
@@ -91,7 +90,7 @@ fn key_link(root: &Path, name: &str) -> (PathBuf, PathBuf) {
 }
 
 impl Boot {
-    /// The line of `crypttab`. Without its key the host boots all the same (`nofail`), and nobody is asked
+    /// The line for `crypttab`. Without the key the host still boots (`nofail`) and asks nobody for a passphrase
     /// (`headless`).
     #[must_use]
     pub fn crypttab(&self) -> String {
@@ -109,7 +108,7 @@ impl Boot {
         format!("{} UUID={} {} {}", self.name, self.uuid, key.display(), options.join(","))
     }
 
-    /// The line of `fstab`.
+    /// The line for `fstab`.
     #[must_use]
     pub fn fstab(&self) -> String {
         format!(
@@ -121,20 +120,20 @@ impl Boot {
         )
     }
 
-    /// The drop-in of each unit: it is started after the mount, and not without it.
+    /// The drop-in for each unit: systemd starts it after the mount, and never without it.
     #[must_use]
     pub fn drop_in(&self) -> String {
         let directory = self.mount_point();
         format!("# Made by `sealant luks boot install`.\n[Unit]\nRequiresMountsFor={}\n", directory.display())
     }
 
-    /// The directory in the one way in which systemd and the mount table write it.
+    /// The mount point, written as systemd and the mount table write it.
     #[must_use]
     pub fn mount_point(&self) -> PathBuf {
         self.directory.components().collect()
     }
 
-    /// The socket and the service that hand out the key; none if it is a file.
+    /// Name and text of the socket and service units that provide the key; `None` if the key is in a file.
     #[must_use]
     pub fn key_units(&self) -> Option<[(String, String); 2]> {
         let KeySource::Service { program, arguments } = &self.key else { return None };
@@ -157,7 +156,7 @@ impl Boot {
         Some([(socket, listener), (instances, service)])
     }
 
-    /// Whether everything can stand in tables and units as it is.
+    /// Checks that all values can be written to tables and units unescaped.
     fn check(&self) -> Result<(), DeviceError> {
         check_name(&self.name)?;
         check_uuid(&self.uuid)?;
@@ -173,11 +172,11 @@ impl Boot {
         self.units.iter().try_for_each(|unit| check_unit(unit))
     }
 
-    /// What would have to be written below `root`. Nothing is changed.
+    /// Changes needed below `root`. Changes nothing itself.
     ///
     /// # Errors
-    /// [`DeviceError::Refused`] if a table says otherwise of this name or directory already, or something has a character
-    /// that tables and units do not take.
+    /// [`DeviceError::Refused`] if a table already has a different line for this name or directory, or if a value has a
+    /// character that tables and units do not allow.
     pub fn edits(&self, root: &Path) -> Result<Vec<Edit>, DeviceError> {
         self.check()?;
         let directory = self.mount_point();
@@ -198,10 +197,10 @@ impl Boot {
         Ok(edits)
     }
 
-    /// Whether the volume is mounted there now.
+    /// Whether the volume is mounted at its mount point now.
     ///
     /// # Errors
-    /// [`DeviceError::Refused`] if something else is: the volume would cover it, or it the volume.
+    /// [`DeviceError::Refused`] if something else is mounted there: one mount would hide the other.
     pub fn mounted(&self, host: &Host) -> Result<bool, DeviceError> {
         let directory = self.mount_point();
         let Some(mount) = host.mounted_at(&directory) else { return Ok(false) };
@@ -215,8 +214,8 @@ impl Boot {
         Err(DeviceError::refused(&directory, "has something else than this volume mounted on it"))
     }
 
-    /// Writes the edits, on this system with everything around them: a mount point that is not in use is guarded first, and
-    /// systemd reads its units again. How it is guarded now, if it was done.
+    /// Writes the changes. On the running system it also guards an unmounted mount point first, and makes systemd
+    /// reload its units. Returns how the mount point is guarded, if that was done now.
     ///
     /// # Errors
     /// [`DeviceError`].
@@ -224,15 +223,15 @@ impl Boot {
         if !is_this_system(root) {
             return apply(edits).map(|()| None);
         }
-        // One that is mounted was guarded when it was.
+        // A mounted volume's mount point was guarded before the mount.
         let guard = if self.mounted(host)? { None } else { Some(self.guard(host)?) };
         apply(edits)?;
-        // The link that enables the key's socket is among the edits.
+        // The link that enables the socket of the key is among the edits.
         reload()?;
         Ok(guard)
     }
 
-    /// Whether the mount point can be had, if `root` is this system.
+    /// Checks, if `root` is the running system, that nothing else is mounted at the mount point.
     ///
     /// # Errors
     /// As [`Boot::mounted`].
@@ -243,7 +242,7 @@ impl Boot {
     /// Guards the mount point.
     ///
     /// # Errors
-    /// As [`guard`]; [`DeviceError::NotProven`] if a file came between the look and the flag.
+    /// As [`guard`]; [`DeviceError::NotProven`] if a file was created between the check and the flag.
     pub fn guard(&self, host: &Host) -> Result<Guard, DeviceError> {
         let directory = self.mount_point();
         let guarded = guard(host, &directory)?;
@@ -253,7 +252,7 @@ impl Boot {
 }
 
 impl Removal {
-    /// Takes it away; on this system, systemd reads its units again and listens no more.
+    /// Removes the entries; on the running system, systemd reloads its units and stops listening.
     ///
     /// # Errors
     /// [`DeviceError`].
@@ -271,7 +270,7 @@ fn is_this_system(root: &Path) -> bool {
     root == Path::new("/")
 }
 
-/// An immutable directory keeps what came before the flag.
+/// A file that was created before the immutable flag stays in the directory.
 fn check_empty(directory: &Path) -> Result<(), DeviceError> {
     let io = || DeviceError::io(directory);
     let Some(entry) = fs::read_dir(directory).map_err(io())?.next() else { return Ok(()) };
@@ -283,10 +282,10 @@ fn check_empty(directory: &Path) -> Result<(), DeviceError> {
     Err(DeviceError::not_proven(directory, why))
 }
 
-/// What has to go so that nothing of `name` happens at boot any more.
+/// What must be removed so that nothing happens for `name` at boot any more.
 ///
 /// # Errors
-/// [`DeviceError::Refused`] if `name` is none; [`DeviceError::Io`].
+/// [`DeviceError::Refused`] if `name` is not a valid name; [`DeviceError::Io`].
 pub fn removal(root: &Path, name: &str) -> Result<Removal, DeviceError> {
     check_name(name)?;
     let mut removal = Removal::default();
@@ -320,8 +319,8 @@ pub fn removal(root: &Path, name: &str) -> Result<Removal, DeviceError> {
     Ok(removal)
 }
 
-/// Ends the listening of the key's socket. The removal has to be applied and systemd to know of it: as long as the opening
-/// of the volume requires the socket, stopping it would close the volume.
+/// Stops the socket of the key. Call it after the removal was applied and systemd has reloaded: while opening the
+/// volume still requires the socket, stopping the socket would close the volume.
 ///
 /// # Errors
 /// [`DeviceError::Program`]; [`DeviceError::Io`].
@@ -332,7 +331,7 @@ pub fn stop_listening(removal: &Removal, name: &str) -> Result<(), DeviceError> 
         return Ok(());
     }
     stop(&socket)?;
-    // systemd leaves it there, as if somebody still listened.
+    // systemd leaves the socket file behind.
     let path = socket_path(name);
     match fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(DeviceError::io(&path)(error)),
@@ -344,7 +343,7 @@ fn drop_in_name(name: &str) -> String {
     format!("sealant-luks-{name}.conf")
 }
 
-/// The drop-in of a unit that is ours.
+/// Path of our drop-in for a unit.
 fn drop_in_path(root: &Path, unit: &str, name: &str) -> PathBuf {
     root.join(UNITS).join(format!("{unit}.d")).join(drop_in_name(name))
 }
@@ -373,7 +372,7 @@ fn edit_file(root: &Path, path: &Path, text: &str) -> Result<Edit, DeviceError> 
     })
 }
 
-/// An argument as systemd reads it. Source: systemd.service(5), "Command lines".
+/// An argument, quoted for systemd. Source: systemd.service(5), "Command lines".
 fn quoted(word: &str) -> String {
     let escaped = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
     format!("\"{escaped}\"")

@@ -1,5 +1,5 @@
-//! What may stand in lines of tables and in units. None of their writers escapes alike, so what would need escaping is
-//! refused.
+//! What names and paths in tables and units may contain. Each of those formats escapes differently, so a value that
+//! would need escaping is refused.
 
 use std::path::{Component, Path};
 
@@ -8,7 +8,7 @@ use crate::volume::is_plain_uuid;
 
 pub(super) use crate::device::check_name;
 
-/// The same for one that becomes part of a unit's name. Source: systemd.unit(5), "Description".
+/// Like the name check, for a name that becomes part of a unit's name. Source: systemd.unit(5), "Description".
 pub(super) fn check_name_of_unit(name: &str) -> Result<(), DeviceError> {
     if name.contains('+') {
         return Err(DeviceError::refused(Path::new(name), "has a +, which the name of the key's unit must not have"));
@@ -16,7 +16,7 @@ pub(super) fn check_name_of_unit(name: &str) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// Comes from a header that anybody may have made.
+/// The UUID comes from the disk's header, which an attacker may have written.
 pub(super) fn check_uuid(uuid: &str) -> Result<(), DeviceError> {
     if is_plain_uuid(uuid) {
         return Ok(());
@@ -24,7 +24,7 @@ pub(super) fn check_uuid(uuid: &str) -> Result<(), DeviceError> {
     Err(DeviceError::refused(Path::new(&uuid.escape_debug().to_string()), "is no UUID: 36 hex digits and -"))
 }
 
-/// A path that every table and unit takes as it is.
+/// Accepts a path that every table and unit takes unescaped.
 pub(super) fn check_path(path: &Path) -> Result<(), DeviceError> {
     let special = |c: char| c.is_whitespace() || c.is_control() || ['\\', '%', '"', '\''].contains(&c);
     if path.is_absolute() && path.to_str().is_some_and(|text| !text.contains(special)) {
@@ -33,7 +33,7 @@ pub(super) fn check_path(path: &Path) -> Result<(), DeviceError> {
     Err(DeviceError::refused(path, "has to be an absolute path without blanks, control characters, quotes, \\ and %"))
 }
 
-/// Where the volume is mounted.
+/// Accepts a mount point.
 pub(super) fn check_directory(directory: &Path) -> Result<(), DeviceError> {
     check_path(directory)?;
     if directory.components().any(|part| part == Component::ParentDir) || directory == Path::new("/") {
@@ -42,7 +42,7 @@ pub(super) fn check_directory(directory: &Path) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// crypttab(5) takes what is behind a colon for the device on which the key file is.
+/// crypttab(5) reads text after a colon as the device that holds the key file.
 pub(super) fn check_key_file(path: &Path) -> Result<(), DeviceError> {
     check_path(path)?;
     if path.to_string_lossy().contains(':') {
@@ -51,7 +51,7 @@ pub(super) fn check_key_file(path: &Path) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// A line break in an argument would begin another line of the unit.
+/// A line break in an argument would start another line of the unit.
 pub(super) fn check_argument(word: &str) -> Result<(), DeviceError> {
     if word.contains(char::is_control) {
         let shown = word.escape_debug().to_string();
@@ -60,7 +60,7 @@ pub(super) fn check_argument(word: &str) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// A service by its whole name, which is also the name of a directory.
+/// Accepts the full name of a service; it also becomes the name of a directory.
 pub(super) fn check_unit(unit: &str) -> Result<(), DeviceError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b":-_.\\@".contains(&byte);
     let stem = unit.strip_suffix(".service").unwrap_or_default();

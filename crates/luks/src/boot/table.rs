@@ -1,8 +1,8 @@
-//! Lines of `crypttab` and `fstab`: one added, ours taken away, all others left to the last blank.
+//! Lines of `crypttab` and `fstab`: adds one, removes ours, and leaves all others byte for byte.
 
 use std::path::Path;
 
-/// A line with this name that says otherwise.
+/// A different line for the same name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
     /// The line.
@@ -11,14 +11,14 @@ pub struct Conflict {
     pub ours: bool,
 }
 
-/// Which lines are meant.
+/// Which lines are selected.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Lines<'a> {
-    /// Of `crypttab`, those of this name.
+    /// Lines of `crypttab` with this name.
     Crypttab(&'a str),
-    /// Of `fstab`, those that mount the volume of this name, wherever.
+    /// Lines of `fstab` that mount the volume of this name, at any directory.
     Fstab(&'a str),
-    /// Of `fstab`, also those that mount anything else at this directory.
+    /// As `Fstab`, and lines that mount anything else at this directory.
     FstabAt(&'a str, &'a Path),
 }
 
@@ -32,15 +32,15 @@ impl Lines<'_> {
         match self {
             Self::Crypttab(name) => first == Some(name),
             Self::Fstab(name) => first.and_then(|device| device.strip_prefix("/dev/mapper/")) == Some(name),
-            // Paths are equal with and without a slash at their end.
+            // A trailing slash makes no difference.
             Self::FstabAt(name, directory) => {
                 Lines::Fstab(name).is(line) || second.is_some_and(|second| Path::new(second) == directory)
             }
         }
     }
 
-    /// Whether `boot install` wrote such a line: with all its fields and options, and no others. One that somebody changed
-    /// is theirs.
+    /// Whether `boot install` wrote the line: it has exactly our fields and options. A line that was edited since is
+    /// not ours.
     fn is_ours(self, line: &str) -> bool {
         let fields: Vec<&str> = line.split_whitespace().collect();
         match (self, fields.as_slice()) {
@@ -61,12 +61,12 @@ impl Lines<'_> {
     }
 }
 
-/// The first such line.
+/// The first selected line.
 pub(super) fn line_of<'t>(text: &'t str, lines: Lines<'_>) -> Option<&'t str> {
     text.lines().find(|line| lines.is(line))
 }
 
-/// The text with `line` in it; none if it is there already, and nothing else.
+/// The text with `line` added; `None` if `line` is there already and no other line is selected.
 pub(super) fn with_line(text: &str, lines: Lines<'_>, line: &str) -> Result<Option<String>, Conflict> {
     let is_it = |there: &str| there.split_whitespace().eq(line.split_whitespace());
     let mut there = text.lines().filter(|there| lines.is(there)).peekable();
@@ -80,17 +80,17 @@ pub(super) fn with_line(text: &str, lines: Lines<'_>, line: &str) -> Result<Opti
     }
 }
 
-/// A text without the lines of ours.
+/// A text after removing our lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Without {
     pub(super) text: String,
-    /// What went.
+    /// Removed lines.
     pub(super) gone: Vec<String>,
-    /// What stays, because somebody else wrote it.
+    /// Lines that stay because somebody else wrote them.
     pub(super) foreign: Vec<String>,
 }
 
-/// Takes away such lines if they are ours.
+/// Removes the selected lines that are ours.
 pub(super) fn without_lines(text: &str, lines: Lines<'_>) -> Without {
     let mut without = Without { text: String::new(), gone: Vec::new(), foreign: Vec::new() };
     for line in text.split_inclusive('\n') {

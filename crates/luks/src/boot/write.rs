@@ -1,4 +1,4 @@
-//! Files as they were looked at, and as they are to be.
+//! Changes to files: what was there when it was read, and what shall be there.
 
 use std::fmt;
 use std::fs;
@@ -10,31 +10,31 @@ use files::WriteOptions;
 
 use crate::device::DeviceError;
 
-/// What lies at a path.
+/// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// A file with this text.
     Text(String),
-    /// A link to this path.
+    /// A symbolic link to this path.
     Link(PathBuf),
 }
 
-/// A file and what is to be there.
+/// A change to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// Which.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What was there when it was looked at; none if nothing was.
+    /// Content when it was read; `None` if there was nothing.
     pub before: Option<Content>,
-    /// What is to be there; none if it goes.
+    /// New content; `None` to remove it.
     pub after: Option<Content>,
-    /// What is new in it, for people; empty if it stays as it is.
+    /// Added lines, for display; empty if nothing changes.
     pub added: Vec<String>,
-    /// The file behind `path`, where that is a link.
+    /// The file that `path` leads to, if it is a link.
     target: PathBuf,
 }
 
-/// The path, and below it what is new in the file.
+/// Shows the path, and below it the added lines.
 impl fmt::Display for Edit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unchanged = if self.added.is_empty() { " (stays as it is)" } else { "" };
@@ -44,7 +44,7 @@ impl fmt::Display for Edit {
 }
 
 impl Edit {
-    /// A text below `root` for another.
+    /// Replaces the text of a file below `root`.
     pub(super) fn text(
         root: &Path,
         path: &Path,
@@ -60,7 +60,7 @@ impl Edit {
         Ok(Self { path: path.to_owned(), before, after: Some(Content::Text(after)), added, target })
     }
 
-    /// A link; one to the same name in whatever way is as good.
+    /// Creates a link. An existing link to the same target is accepted, however it is written.
     pub(super) fn link(root: &Path, path: &Path, to: &Path) -> Result<Self, DeviceError> {
         below(root, path)?;
         let before = content(path)?;
@@ -73,7 +73,7 @@ impl Edit {
         Ok(Self { path: path.to_owned(), before, after, added, target: path.to_owned() })
     }
 
-    /// A file or link that goes; none if it is not there.
+    /// Removes a file or link; `None` if it does not exist.
     pub(super) fn removal(root: &Path, path: &Path) -> Result<Option<Self>, DeviceError> {
         below(root, path)?;
         let Some(before) = content(path)? else { return Ok(None) };
@@ -100,7 +100,7 @@ impl Edit {
                 let made_for_it = |end: &std::ffi::OsStr| end == "d" || end == "requires";
                 if let Some(parent) = self.target.parent().filter(|parent| parent.extension().is_some_and(made_for_it))
                 {
-                    // It stays while it holds what others put there.
+                    // Fails, as intended, while others have files in it.
                     let _ = fs::remove_dir(parent);
                 }
                 Ok(())
@@ -119,11 +119,10 @@ impl Edit {
     }
 }
 
-/// Writes edits; each file is whole, as before or as after, also if the power fails.
+/// Applies the edits. Each file has either its old or its new content at any moment, also after a power cut.
 ///
 /// # Errors
-/// [`DeviceError::Refused`], before the first is written, if a file is not what it was when it was looked at;
-/// [`DeviceError::Io`].
+/// [`DeviceError::Refused`], before the first write, if a file changed since it was read; [`DeviceError::Io`].
 pub fn apply(edits: &[Edit]) -> Result<(), DeviceError> {
     let edits = || edits.iter().filter(|edit| !edit.added.is_empty());
     for edit in edits() {
@@ -134,7 +133,7 @@ pub fn apply(edits: &[Edit]) -> Result<(), DeviceError> {
     edits().try_for_each(Edit::apply)
 }
 
-/// A file that is not there is an empty one.
+/// Treats a missing file as empty.
 pub(super) fn read(path: &Path) -> Result<String, DeviceError> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
@@ -152,7 +151,7 @@ fn content(path: &Path) -> Result<Option<Content>, DeviceError> {
     }
 }
 
-/// The file behind a link, which may be in another place but not in another system.
+/// The file that a link leads to. It may be in another directory, but not outside of `root`.
 fn target(root: &Path, path: &Path) -> Result<PathBuf, DeviceError> {
     let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
     let target = if is_link { fs::canonicalize(path).map_err(DeviceError::io(path))? } else { path.to_owned() };
@@ -160,7 +159,7 @@ fn target(root: &Path, path: &Path) -> Result<PathBuf, DeviceError> {
     Ok(target)
 }
 
-/// A link in an image leads from the image's root; followed from ours, it would be our own file.
+/// A link in an image is relative to the image's root; followed from our root, it would lead to one of our own files.
 fn below(root: &Path, path: &Path) -> Result<(), DeviceError> {
     let Ok(root) = fs::canonicalize(root) else { return Ok(()) };
     let parents = path.ancestors().skip(1);
@@ -210,7 +209,7 @@ mod tests {
         let (real, link) = (root.join("real"), root.join("link"));
         fs::write(&real, "").unwrap();
         fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
-        // Only root may give files away.
+        // Only root may change the owner.
         let given = std::os::unix::fs::chown(&real, Some(12), Some(34)).is_ok();
         symlink("real", &link).unwrap();
         apply(&[appended(root, &link).unwrap()]).unwrap();

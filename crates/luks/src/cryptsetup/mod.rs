@@ -1,8 +1,8 @@
-//! Drives the program `cryptsetup` for what touches keys.
+//! Runs the program `cryptsetup` for everything that touches keys.
 //!
-//! Keys go by descriptor only, never by argument. Every call has a time limit. Exit codes are those of
-//! cryptsetup(8): 1 wrong parameters, 2 no permission or wrong passphrase, 3 out of memory, 4 wrong device, 5
-//! device exists or is busy.
+//! Keys are passed by file descriptor only, never as arguments. Every call has a time limit. Exit codes are those of
+//! cryptsetup(8): 1 wrong parameters, 2 no permission or wrong passphrase, 3 out of memory, 4 wrong device, 5 device
+//! exists or is busy.
 
 mod reencrypt;
 mod volume;
@@ -20,43 +20,43 @@ use crate::read::read;
 use crate::secret::Secret;
 use process::{Ended, run};
 
-/// Argon2 takes seconds by design, on a small machine with many slots a minute.
+/// Argon2 takes seconds by design; on a small machine with many slots, a minute.
 const LIMIT: Duration = Duration::from_secs(300);
-/// Oldest release that is driven: LUKS2 as the default came with it.
+/// Oldest supported release: the first with LUKS2 as its default format.
 const OLDEST: Version = Version(2, 1, 0);
 
-/// Why cryptsetup did not do what it was asked for.
+/// Why a call of cryptsetup failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CryptsetupError {
-    /// Not installed.
+    /// cryptsetup is not installed.
     #[error("cryptsetup is not installed")]
     Missing,
-    /// Older than anything that was tested.
+    /// cryptsetup is older than any tested release.
     #[error("{program} is version {found}; {oldest} or newer is needed")]
     TooOld {
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
         /// Its version.
         found: Version,
-        /// The oldest that will do.
+        /// Oldest supported release.
         oldest: Version,
     },
-    /// It says no version that could be read.
+    /// The version cannot be read from its output.
     #[error("{program} does not say its version")]
     NoVersion {
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
     },
-    /// It cannot be started, or its pipes break.
+    /// cryptsetup cannot be started, or its pipes fail.
     #[error("cryptsetup cannot be run: {0}")]
     Run(#[from] std::io::Error),
-    /// It was ended because it took too long.
+    /// cryptsetup was killed at its time limit.
     #[error("cryptsetup {verb} was ended after {seconds} s")]
     TimedOut {
-        /// What it was to do.
+        /// Its subcommand.
         verb: String,
-        /// The limit.
+        /// The limit in seconds.
         seconds: u64,
     },
     /// Exit code 2.
@@ -65,30 +65,30 @@ pub enum CryptsetupError {
         /// The device.
         device: PathBuf,
     },
-    /// A slot or a digest whose key derivation would exhaust the machine; it was not computed.
+    /// The key derivation of a slot or digest would exhaust the machine; it was not computed.
     #[error("{device}: {what}, which no cryptsetup does; nothing was computed")]
     Absurd {
         /// The device.
         device: PathBuf,
-        /// Which part of its header asks for what.
+        /// Which part of the header asks for what.
         what: String,
     },
-    /// Anything else that it refused.
+    /// cryptsetup failed for another reason.
     #[error("cryptsetup {verb} on {device} failed ({reason}): {message}")]
     Failed {
-        /// What it was to do.
+        /// Its subcommand.
         verb: String,
         /// The device.
         device: PathBuf,
         /// The meaning of its exit code.
         reason: &'static str,
-        /// What it said, one line.
+        /// Its message, in one line.
         message: String,
     },
 }
 
 impl CryptsetupError {
-    /// The next step, where there is one.
+    /// The next step for the user, if there is one.
     #[must_use]
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
@@ -100,18 +100,18 @@ impl CryptsetupError {
     }
 }
 
-/// A release, such as 2.6.1.
+/// A release number, such as 2.6.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(u32, u32, u32);
 
 impl Version {
-    /// A release by its numbers.
+    /// The release with these numbers.
     #[must_use]
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self(major, minor, patch)
     }
 
-    /// From what `cryptsetup --version` prints.
+    /// Parses the output of `cryptsetup --version`.
     fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.split_whitespace().nth(1)?.split(['.', '-']).map(str::parse);
         let (major, minor) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
@@ -125,7 +125,7 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// The program, found and known to be new enough.
+/// The cryptsetup program, found and checked to be new enough.
 #[derive(Debug, Clone)]
 pub struct Cryptsetup {
     program: PathBuf,
@@ -133,7 +133,7 @@ pub struct Cryptsetup {
 }
 
 impl Cryptsetup {
-    /// Finds it on the `PATH` and where administrators' programs lie.
+    /// Finds the program on the `PATH` and in the directories of administrators' programs.
     ///
     /// # Errors
     /// [`CryptsetupError::Missing`], [`CryptsetupError::TooOld`], [`CryptsetupError::NoVersion`].
@@ -148,17 +148,17 @@ impl Cryptsetup {
         }
     }
 
-    /// Its release.
+    /// Release of the program.
     #[must_use]
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// The slot of `device` that `key` opens, if any. Nothing is mapped, and no root is needed. Slots of priority
-    /// `ignore` are not tried unless `slot` names one.
+    /// The slot of `device` that `key` opens, if any. Maps nothing and needs no root. Tries slots of priority `ignore`
+    /// only if `slot` names one.
     ///
     /// # Errors
-    /// [`CryptsetupError`] for everything but a wrong key.
+    /// [`CryptsetupError`] for everything except a wrong key.
     pub fn opens(&self, device: &Path, key: &Secret, slot: Option<u32>) -> Result<Option<u32>, CryptsetupError> {
         sane(device)?;
         let number = slot.map(|slot| slot.to_string());
@@ -175,11 +175,11 @@ impl Cryptsetup {
         }
     }
 
-    /// Adds `new` in a free slot of `device` by way of `key`. `iterations` of PBKDF2 derive it, which for a
-    /// random key may be few; default is what cryptsetup measures for a passphrase.
+    /// Adds the key `new` to a free slot of `device`, authorised by `key`. `iterations` is the PBKDF2 count, which may
+    /// be small for a random key; by default cryptsetup derives the key as for a passphrase, at a measured cost.
     ///
     /// # Errors
-    /// [`CryptsetupError::WrongKey`] if `key` opens nothing; others.
+    /// [`CryptsetupError::WrongKey`] if `key` opens no slot; others.
     pub fn add_key(
         &self,
         device: &Path,
@@ -198,10 +198,10 @@ impl Cryptsetup {
         self.call("luksAddKey", device, &args, key).map(drop)
     }
 
-    /// Removes a slot of `device`; `key` has to open one that remains.
+    /// Removes a slot of `device`. `key` must open one of the remaining slots.
     ///
     /// # Errors
-    /// [`CryptsetupError::WrongKey`] if `key` opens none of the others; others.
+    /// [`CryptsetupError::WrongKey`] if `key` opens none of the remaining slots; others.
     pub fn kill_slot(&self, device: &Path, slot: u32, key: &Secret) -> Result<(), CryptsetupError> {
         let slot = slot.to_string();
         let args = [OsStr::new("luksKillSlot"), "--key-file".as_ref(), "-".as_ref(), device.as_os_str(), slot.as_ref()];
@@ -239,8 +239,8 @@ impl Cryptsetup {
     }
 }
 
-/// Refuses a header whose key derivation is no real one: whoever wrote it wants the machine busy. What cannot be read
-/// is left to cryptsetup to refuse.
+/// Refuses a header that asks for absurd key derivation, which only an attacker writes. A header that cannot be read is
+/// left to cryptsetup to refuse.
 fn sane(device: &Path) -> Result<(), CryptsetupError> {
     let volume = std::fs::File::open(device).ok().and_then(|file| read(&file).ok()?.volume);
     match volume.and_then(|volume| volume.excess()) {
@@ -249,7 +249,7 @@ fn sane(device: &Path) -> Result<(), CryptsetupError> {
     }
 }
 
-/// A pipe that holds `secret` and then its end, and that a child inherits. It holds more than any key.
+/// A pipe for a child to inherit that holds `secret`, followed by end of file. Its buffer is larger than any key.
 fn pipe_with(secret: &Secret) -> std::io::Result<PipeReader> {
     let (reader, mut writer) = std::io::pipe()?;
     writer.write_all(secret.bytes())?;
@@ -268,7 +268,7 @@ fn reason(code: Option<i32>) -> &'static str {
     }
 }
 
-/// The slot in `Key slot 1 unlocked.`
+/// The slot number in `Key slot 1 unlocked.`
 fn unlocked(text: &str) -> Option<u32> {
     let slot = |line: &str| line.strip_prefix("Key slot ")?.strip_suffix(" unlocked.")?.parse().ok();
     text.lines().find_map(slot)

@@ -1,4 +1,4 @@
-//! `cryptsetup reencrypt`: a new volume key for all data, with progress.
+//! Runs `cryptsetup reencrypt`, which encrypts all data with a new volume key, and reports its progress.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -10,38 +10,38 @@ use process::run_telling;
 use super::{Cryptsetup, CryptsetupError, Version, sane};
 use crate::secret::Secret;
 
-/// `--progress-json` came with it.
+/// First release with `--progress-json`.
 const PROGRESS_SINCE: Version = Version(2, 5, 0);
 
-/// A re-encryption to be begun or gone on with.
+/// Parameters of a re-encryption.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reencryption {
-    /// Go on with one that is begun; the rest is then decided.
+    /// Resume an unfinished one; the other parameters are then fixed already.
     pub resume: bool,
-    /// The slot of the key; all others are dropped by cryptsetup.
+    /// Slot of the key. cryptsetup drops all other slots.
     pub slot: Option<u32>,
-    /// Another cipher than now.
+    /// New cipher, if it is to change.
     pub cipher: Option<String>,
-    /// Bits of the new volume key, if not those of now.
+    /// Bits of the new volume key, if they are to change.
     pub key_bits: Option<u32>,
-    /// Bytes of an encryption sector, if not those of now.
+    /// Bytes of an encryption sector, if they are to change.
     pub sector_bytes: Option<u32>,
-    /// Iterations of PBKDF2 for the new slot; default is what cryptsetup measures.
+    /// PBKDF2 iterations of the new slot; by default cryptsetup measures.
     pub iterations: Option<u32>,
-    /// The volume is not open, and nothing is to find that out by itself: files, which nobody can have open.
+    /// The volume is not open, and cryptsetup need not check: for image files, which cannot be open volumes.
     pub offline: bool,
 }
 
-/// How far it is.
+/// Progress of a re-encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes that are done.
+    /// Bytes done.
     pub done: u64,
-    /// All bytes.
+    /// Bytes in total.
     pub total: u64,
-    /// Bytes in a second.
+    /// Bytes per second.
     pub speed: u64,
-    /// What is left of it.
+    /// Estimated time left.
     pub eta: Duration,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for Progress {
 }
 
 impl Progress {
-    /// From one line of `--progress-json`, whose numbers are text.
+    /// Parses one line of `--progress-json`, whose numbers are strings.
     fn parse(line: &str) -> Option<Self> {
         let json: serde_json::Value = serde_json::from_str(line).ok()?;
         let number = |name: &str| json.get(name)?.as_str()?.parse().ok();
@@ -70,7 +70,7 @@ impl Progress {
 }
 
 impl Cryptsetup {
-    /// Recovers the part of `device` that a re-encryption was writing when it was cut off, which a resumed one demands.
+    /// Recovers the part of `device` that an interrupted re-encryption was writing. Required before it can resume.
     ///
     /// # Errors
     /// [`CryptsetupError`].
@@ -80,10 +80,10 @@ impl Cryptsetup {
         self.call("repair", device, &args, key).map(drop)
     }
 
-    /// Re-encrypts `device`, which may take hours and has no time limit. `tell` hears how far it is.
+    /// Re-encrypts `device`. This may take hours and has no time limit. `tell` receives the progress.
     ///
     /// # Errors
-    /// [`CryptsetupError`]; what was done until then stays, and another run resumes.
+    /// [`CryptsetupError`]; completed work is kept, and another run resumes.
     pub fn reencrypt(
         &self,
         device: &Path,

@@ -1,4 +1,4 @@
-//! Volumes made, opened and closed: what needs device-mapper, and `luksFormat`.
+//! Creates, opens and closes volumes: `luksFormat`, and the calls that need device-mapper.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 use super::{Cryptsetup, CryptsetupError, sane};
 use crate::secret::Secret;
 
-/// How a new volume is to be.
+/// Parameters of a new volume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Format {
-    /// `aes-xts-plain64`.
+    /// Cipher specification, such as `aes-xts-plain64`.
     pub cipher: String,
-    /// Bits of the volume key; XTS takes two keys.
+    /// Bits of the volume key. XTS uses two keys.
     pub key_bits: u32,
     /// Bytes of an encryption sector.
     pub sector_bytes: u32,
     /// Label, for people; may be empty.
     pub label: String,
-    /// Iterations of PBKDF2, which for a random key may be few; default is Argon2id as cryptsetup measures it.
+    /// PBKDF2 iterations, which may be few for a random key; by default Argon2id at the cost that cryptsetup measures.
     pub iterations: Option<u32>,
-    /// A file for the header, which then is not on the device; the data begins with its first byte.
+    /// File for a detached header; the data then starts at the device's first byte.
     pub header: Option<PathBuf>,
 }
 
@@ -36,25 +36,25 @@ impl Default for Format {
     }
 }
 
-/// How a volume is to be opened.
+/// How to open a volume.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mapping {
-    /// A verified copy of the header to be used in place of the device's own.
+    /// A verified copy of the header, used instead of the device's own.
     pub header: Option<PathBuf>,
-    /// Let TRIM through.
+    /// Pass TRIM to the disk.
     pub discards: bool,
-    /// Encrypt in the thread that reads and writes, not in a work queue.
+    /// Encrypt in the thread that reads and writes instead of a work queue.
     pub no_queues: bool,
-    /// Keep these flags in the header, so that everyone who opens it has them.
+    /// Store these flags in the header, so that they apply whenever the volume is opened.
     pub persistent: bool,
-    /// Only for reading.
+    /// Open read-only.
     pub read_only: bool,
 }
 
-/// What `cryptsetup status` says of an open volume: the live table of the kernel.
+/// Output of `cryptsetup status`: the kernel's table of an open volume.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
-    /// The device below.
+    /// The device that holds the volume.
     pub device: PathBuf,
     /// The cipher.
     pub cipher: String,
@@ -67,7 +67,7 @@ pub struct Status {
 }
 
 impl Cryptsetup {
-    /// Makes a LUKS2 volume of `device`. What was there is lost: the caller made sure that there was nothing.
+    /// Creates a LUKS2 volume on `device`. All data there is lost: the caller must have checked that there is none.
     ///
     /// # Errors
     /// [`CryptsetupError`].
@@ -116,13 +116,13 @@ impl Cryptsetup {
     /// Closes `/dev/mapper/NAME`.
     ///
     /// # Errors
-    /// [`CryptsetupError`]; the device may be busy.
+    /// [`CryptsetupError`], for example if the device is busy.
     pub fn unmap(&self, name: &str) -> Result<(), CryptsetupError> {
         let device = Path::new("/dev/mapper").join(name);
         self.call_with("close", &device, &[OsStr::new("close"), OsStr::new(name)], None).map(drop)
     }
 
-    /// What the kernel says of an open volume.
+    /// The kernel's table of an open volume.
     ///
     /// # Errors
     /// [`CryptsetupError`] if it is not open.

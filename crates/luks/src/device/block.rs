@@ -1,4 +1,4 @@
-//! What the kernel says of a block device.
+//! Block devices, as the kernel describes them in `/sys`.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use rustix::fs::{major, minor};
 
 use super::Host;
 
-/// A block device, by its directory in `/sys`.
+/// A block device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     /// The kernel's name, such as `nvme0n1p3` or `dm-0`.
@@ -20,10 +20,10 @@ pub struct Block {
 }
 
 impl Block {
-    /// The device behind a path; none if that is not a block device.
+    /// The block device that a path leads to; `None` if the path leads to something else.
     ///
     /// # Errors
-    /// The path cannot be looked at.
+    /// The path cannot be examined.
     pub fn find(host: &Host, path: &Path) -> io::Result<Option<Self>> {
         let metadata = fs::metadata(path)?;
         if !metadata.file_type().is_block_device() {
@@ -33,25 +33,25 @@ impl Block {
         Ok(Self::by_number(host, &number))
     }
 
-    /// The device of this number.
+    /// The device with this number.
     #[must_use]
     pub fn by_number(host: &Host, number: &str) -> Option<Self> {
         Self::at(&host.sys.join("dev/block").join(number))
     }
 
-    /// The device of this kernel name.
+    /// The device with this kernel name.
     #[must_use]
     pub fn by_name(host: &Host, name: &str) -> Option<Self> {
         Self::at(&host.sys.join("class/block").join(name))
     }
 
-    /// The open device-mapper device of this name, as in `/dev/mapper`.
+    /// The open device-mapper device with this name in `/dev/mapper`.
     #[must_use]
     pub fn mapped(host: &Host, name: &str) -> Option<Self> {
         Self::all_mapped(host).into_iter().find(|block| block.mapper_name().as_deref() == Some(name))
     }
 
-    /// Every device of device-mapper.
+    /// All device-mapper devices.
     #[must_use]
     pub fn all_mapped(host: &Host) -> Vec<Self> {
         let all = fs::read_dir(host.sys.join("class/block")).into_iter().flatten().flatten();
@@ -65,50 +65,50 @@ impl Block {
         Some(Self { name: directory.file_name()?.to_string_lossy().into_owned(), number, directory })
     }
 
-    /// Its name in `/dev/mapper`, if device-mapper made it.
+    /// Name in `/dev/mapper`, if it is a device-mapper device.
     #[must_use]
     pub fn mapper_name(&self) -> Option<String> {
         self.attribute("dm/name")
     }
 
-    /// What device-mapper knows it by: `CRYPT-LUKS2-UUID-NAME` for an open volume.
+    /// UUID that device-mapper knows it by: `CRYPT-LUKS2-UUID-NAME` for an open volume.
     #[must_use]
     pub fn mapper_uuid(&self) -> Option<String> {
         self.attribute("dm/uuid")
     }
 
-    /// Bytes of it. The kernel counts in units of 512.
+    /// Size in bytes. The kernel counts units of 512.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.attribute("size").and_then(|size| size.parse::<u64>().ok()).unwrap_or_default().saturating_mul(512)
     }
 
-    /// Whether it cannot be written.
+    /// Whether the device is read-only.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.attribute("ro").is_some_and(|value| value != "0")
     }
 
-    /// A number of its queue, such as `rotational`; a partition has its queue in the disk's directory.
+    /// A number from the queue directory, such as `rotational`. A partition uses the queue of its disk.
     #[must_use]
     pub fn queue(&self, name: &str) -> Option<u64> {
         let of = |location: &str| self.attribute(&format!("{location}queue/{name}"));
         of("").or_else(|| of("../"))?.parse().ok()
     }
 
-    /// Names of the devices that are built on it.
+    /// Names of the devices built on this one.
     #[must_use]
     pub fn holders(&self) -> Vec<String> {
         names(&self.directory.join("holders"))
     }
 
-    /// Names of the devices that it is built on.
+    /// Names of the devices this one is built on.
     #[must_use]
     pub fn slaves(&self) -> Vec<String> {
         names(&self.directory.join("slaves"))
     }
 
-    /// Names of its partitions.
+    /// Names of the partitions.
     #[must_use]
     pub fn partitions(&self) -> Vec<String> {
         let is_partition = |name: &String| self.directory.join(name).join("partition").exists();

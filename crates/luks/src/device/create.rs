@@ -1,4 +1,4 @@
-//! A volume made of a blank disk.
+//! Creates a volume on a blank disk.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::secret::Secret;
 use crate::{Code, Severity};
 use process::find_admin;
 
-/// A file system to be made in the volume.
+/// A file system to create in the volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileSystem {
     /// ext4.
@@ -22,7 +22,7 @@ pub enum FileSystem {
 }
 
 impl FileSystem {
-    /// Its name, as `mount` knows it.
+    /// Type name, as `mount` uses it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl FileSystem {
         }
     }
 
-    /// Its `mkfs`, for a device that was just made and is blank.
+    /// Runs its `mkfs` on a device that was just created and is blank.
     fn make(self, device: &Path) -> Result<(), DeviceError> {
         let args = ["-q"].map(OsStr::new);
         let args = [&args[..], &[device.as_os_str()]].concat();
@@ -46,41 +46,41 @@ impl FileSystem {
     }
 }
 
-/// A volume to be made.
+/// Parameters of a volume to create.
 #[derive(Debug)]
 pub struct Creation<'a> {
-    /// The program.
+    /// cryptsetup.
     pub cryptsetup: &'a Cryptsetup,
-    /// Where the system says what it knows.
+    /// Where to read the state of the system.
     pub host: &'a Host,
     /// The disk.
     pub device: &'a Path,
-    /// Cipher, sectors, key derivation.
+    /// Cipher, sectors and key derivation.
     pub format: Format,
-    /// The file system in it.
+    /// File system to create in it.
     pub file_system: Option<FileSystem>,
     /// Directory for the header backup.
     pub backups: Option<&'a Path>,
-    /// Write over data that no signature explains.
+    /// Overwrite data that no known signature explains.
     pub over_unknown_data: bool,
 }
 
-/// A volume that was made and proven.
+/// A volume that was created and verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Created {
-    /// Its UUID.
+    /// UUID of the volume.
     pub uuid: String,
-    /// The slot of the key.
+    /// Slot of the key.
     pub slot: u32,
-    /// The header backup.
+    /// Path of the header backup.
     pub backup: Option<PathBuf>,
 }
 
 impl Creation<'_> {
-    /// Whether the disk is free. Nothing is written.
+    /// Checks that the disk is unused. Writes nothing.
     ///
     /// # Errors
-    /// [`DeviceError::Used`] with everything that speaks against it; others.
+    /// [`DeviceError::Used`] with every sign of use; others.
     pub fn check(&self) -> Result<(), DeviceError> {
         let uses = uses(self.host, self.device, !self.over_unknown_data)?;
         if !uses.is_empty() {
@@ -99,7 +99,8 @@ impl Creation<'_> {
         }
     }
 
-    /// What is going to happen, in lines for whoever confirms it; `new_key` is where a key is made first, if one is.
+    /// The planned steps, as lines for the user to confirm. `new_key` is the file of a key that will be created first,
+    /// if any.
     #[must_use]
     pub fn describe(&self, new_key: Option<&Path>) -> String {
         let derivation = match self.format.iterations {
@@ -125,10 +126,9 @@ impl Creation<'_> {
         format!("{}: everything on it is lost\n{}", self.device.display(), steps.collect::<String>())
     }
 
-    /// Does it, and proves each step: the header is read back and judged, the key opens it, another key does not, the
-    /// file system is there inside the volume and nothing but the volume is to be seen outside. `tell` hears each
-    /// proof.
-    ///
+    /// Creates the volume and verifies each step: the header is read back and judged; the key opens it and another key
+    /// does not; the file system is visible inside the volume, and outside only the volume is. `tell` receives each
+    /// result.
     /// # Errors
     /// [`DeviceError`].
     pub fn run(&self, key: &Secret, tell: &mut dyn FnMut(String)) -> Result<Created, DeviceError> {
@@ -167,7 +167,7 @@ impl Creation<'_> {
         }
         let report = audit(&file, &DeviceInfo::default(), None)
             .map_err(|error| DeviceError::not_proven(self.device, error.to_string()))?;
-        // A random key needs no costly derivation; everything else that weighs is a fault of ours.
+        // A random key needs no costly derivation. Any other serious finding would be a bug of ours.
         let grave = |finding: &&crate::Finding| {
             matches!(finding.severity, Severity::High | Severity::Critical) && finding.code != Code::KdfWeak
         };
@@ -177,7 +177,7 @@ impl Creation<'_> {
         }
     }
 
-    /// Opens it under a name of its own, makes the file system, and closes it again.
+    /// Opens the volume under a temporary name, creates the file system and closes the volume.
     fn make(&self, system: FileSystem, key: &Secret, uuid: &str) -> Result<(), DeviceError> {
         let name = format!("sealant-{uuid}");
         let inner = Path::new("/dev/mapper").join(&name);

@@ -1,5 +1,5 @@
-//! What lies below a mount: files that were written to a directory before something was mounted on it. Nobody sees them
-//! there, and they lie in plain on the disk below.
+//! Finds files below a mount point: they were written to the directory before something was mounted on it. Nobody sees
+//! them, and they stay in plaintext on the underlying disk.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -9,14 +9,15 @@ use std::path::Path;
 use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
 use rustix::mount::{OpenTreeFlags, open_tree};
 
-/// The name of something in the directory itself, whatever is mounted on it; none if it is empty. Nothing is changed: the
-/// file system around it is looked at through a copy of its mount that stands in no table. Needs root, and Linux 5.2.
+/// Name of one entry in the directory itself, whatever is mounted on it; `None` if it is empty. Changes nothing: it
+/// reads the underlying file system through a private clone of its mount, which appears in no mount table. Needs root
+/// and Linux 5.2.
 ///
 /// # Errors
-/// What the system reports.
+/// Error of the operating system.
 pub fn hidden_below(directory: &Path) -> io::Result<Option<OsString>> {
     let (Some(parent), Some(name)) = (directory.parent(), directory.file_name()) else { return Ok(None) };
-    // Without AT_RECURSIVE, what is mounted further down is not in the copy.
+    // Without AT_RECURSIVE, the clone does not contain mounts further down.
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
     let around = open_tree(CWD, parent, flags)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -40,7 +41,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let inner = directory.path().join("mysql");
         std::fs::create_dir(&inner).unwrap();
-        // Only root may copy mounts.
+        // Only root may clone mounts.
         let empty = hidden_below(&inner);
         if empty.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
             return;

@@ -1,10 +1,10 @@
-//! Where the system says what it knows: the mount table, `/sys`, the tables in `/etc`.
+//! Where to read the state of the system: the mount table, `/sys`, and the tables in `/etc`.
 
 use std::path::{Path, PathBuf};
 
 use files::mounts::{Mount, Mounts};
 
-/// The places; tests put their own trees there.
+/// Base directories; tests use trees of their own.
 #[derive(Debug, Clone)]
 pub struct Host {
     /// `/proc`.
@@ -16,19 +16,19 @@ pub struct Host {
 }
 
 impl Host {
-    /// The running system's.
+    /// The directories of the running system.
     #[must_use]
     pub fn this() -> Self {
         Self { proc: PathBuf::from("/proc"), sys: PathBuf::from("/sys"), etc: PathBuf::from("/etc") }
     }
 
-    /// What is mounted.
+    /// The mount table.
     #[must_use]
     pub fn mounts(&self) -> Mounts {
         Mounts::read(&self.proc.join("self/mountinfo")).unwrap_or_default()
     }
 
-    /// What is mounted exactly there.
+    /// The mount at exactly this path.
     #[must_use]
     pub fn mounted_at(&self, path: &Path) -> Option<Mount> {
         self.mounts().at(path).cloned()

@@ -1,4 +1,4 @@
-//! Volumes opened and closed, and the kernel's word for it.
+//! Opens and closes volumes, and compares them with the kernel's table.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,43 +13,43 @@ use crate::secret::Secret;
 use crate::volume::Volume;
 use crate::{Code, Severity};
 
-/// Names longer than this device-mapper does not take (`DM_NAME_LEN`).
+/// Maximum length of a device-mapper name (`DM_NAME_LEN`).
 const MAX_NAME_BYTES: usize = 127;
 
-/// A volume to be opened.
+/// Parameters for opening a volume.
 #[derive(Debug)]
 pub struct Opening<'a> {
-    /// The program.
+    /// cryptsetup.
     pub cryptsetup: &'a Cryptsetup,
-    /// Where the system says what it knows.
+    /// Where to read the state of the system.
     pub host: &'a Host,
     /// The disk.
     pub device: &'a Path,
-    /// Its name in `/dev/mapper`.
+    /// Name of the volume in `/dev/mapper`.
     pub name: &'a str,
-    /// Flags.
+    /// Flags of the mapping.
     pub mapping: Mapping,
-    /// Copy the header, judge the copy, and open with it, so that nobody changes the header in between.
+    /// Copy the header, judge the copy and open with it, so that nobody can change the header in between.
     pub strict: bool,
 }
 
-/// A volume that is open.
+/// An open volume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opened {
-    /// Whether it was open already.
+    /// Whether it was open before.
     pub already: bool,
-    /// Its UUID.
+    /// UUID of the volume.
     pub uuid: String,
-    /// What the kernel has.
+    /// The kernel's table.
     pub status: Status,
 }
 
 impl Opening<'_> {
-    /// Opens it and asks the kernel whether it is what the header says. One that is open under this name already is
-    /// left as it is.
+    /// Opens the volume and checks the kernel's table against the header. A volume that is already open under this name
+    /// stays as it is.
     ///
     /// # Errors
-    /// [`DeviceError`]; if the proof fails it is closed again.
+    /// [`DeviceError`]; if the check fails, the volume is closed again.
     pub fn run(&self, key: &Secret) -> Result<Opened, DeviceError> {
         check_name(self.name)?;
         let header = Header::read(&open(self.device)?, self.device)?;
@@ -94,8 +94,8 @@ impl Opening<'_> {
         }
     }
 
-    /// One damaged copy of the header is no reason to refuse: a power cut leaves that, and cryptsetup restores it from
-    /// the other. `strict` does not let it pass.
+    /// Accepts a header with one damaged copy: a power cut leaves such a header, and cryptsetup restores one copy from
+    /// the other. `strict` refuses it.
     fn check(&self) -> Result<(), DeviceError> {
         let report = audit(&open(self.device)?, &DeviceInfo::default(), None)
             .map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
@@ -107,7 +107,7 @@ impl Opening<'_> {
         Ok(())
     }
 
-    /// A copy of the header in memory, root's only, which must have nothing grave.
+    /// A copy of the header, in memory and readable by root only. It must have no serious finding.
     fn judged_copy(&self, header: &Header) -> Result<PathBuf, DeviceError> {
         let directory = runtime::directory();
         let directory = directory.map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
@@ -129,7 +129,7 @@ impl Opening<'_> {
         Ok(path)
     }
 
-    /// The kernel's table against the header.
+    /// Checks the kernel's table against the header.
     fn proven(&self, volume: &Volume) -> Result<Status, DeviceError> {
         let inner = device_file(self.name);
         let not_proven = |why: &str| DeviceError::not_proven(&inner, why);
@@ -152,10 +152,10 @@ impl Opening<'_> {
     }
 }
 
-/// Closes a volume that nothing uses, and proves that it is gone.
+/// Closes a volume that nothing uses, and checks that it is gone.
 ///
 /// # Errors
-/// [`DeviceError::Refused`] if it is mounted, swapped to, or something is built on it.
+/// [`DeviceError::Refused`] if it is mounted, used for swap, or another device is built on it.
 pub fn close(cryptsetup: &Cryptsetup, host: &Host, name: &str) -> Result<(), DeviceError> {
     check_name(name)?;
     let inner = device_file(name);
@@ -179,12 +179,12 @@ pub fn close(cryptsetup: &Cryptsetup, host: &Host, name: &str) -> Result<(), Dev
     }
 }
 
-/// The device of an open volume.
+/// Device file of an open volume.
 pub(super) fn device_file(name: &str) -> PathBuf {
     Path::new("/dev/mapper").join(name)
 }
 
-/// device-mapper would write other names in `/dev/mapper` with escapes, and none with a slash.
+/// device-mapper escapes all other characters in `/dev/mapper`, and a name cannot contain a slash.
 pub(crate) fn check_name(name: &str) -> Result<(), DeviceError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.+-".contains(&byte);
     let good = !name.is_empty()

@@ -1,5 +1,5 @@
-//! Disks and the volumes on them: made of blank disks only, opened, mounted so that nothing is ever written beside
-//! them in plain, closed. Every step is proven before the next one begins.
+//! Disks and their volumes: create a volume on a blank disk, open it, mount it so that nothing can be written in
+//! plaintext beside it, and close it. Each step is verified before the next one begins.
 
 mod block;
 mod create;
@@ -27,66 +27,66 @@ use crate::error::hint_of_io;
 use crate::key::KeyError;
 use process::{find_admin, run};
 
-/// `mkfs` of a large disk, or a mount that replays a journal.
+/// `mkfs` on a large disk, or a mount that replays a journal.
 const LIMIT: std::time::Duration = std::time::Duration::from_secs(600);
 
-/// Why a disk was not made a volume, or a volume not opened, mounted or closed.
+/// Why a volume was not created, opened, mounted or closed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// A file or device refuses.
+    /// A file or device cannot be opened, read or written.
     #[error("{path}: {source}", path = .path.display())]
     Io {
-        /// Which.
+        /// Path of the file or device.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Somebody uses it, or something is on it.
+    /// The device is in use or holds data.
     #[error("{device}: {}; nothing was changed", list(.uses), device = .device.display())]
     Used {
         /// The device.
         device: PathBuf,
-        /// How.
+        /// All signs of use.
         uses: Vec<Use>,
     },
-    /// The state forbids it.
+    /// The current state forbids the operation.
     #[error("{what}: {why}; nothing was changed", what = .what.display())]
     Refused {
         /// The device or directory.
         what: PathBuf,
-        /// Why.
+        /// The reason, as messages give it.
         why: String,
     },
-    /// A step was done, and its proof failed.
+    /// A step was done, but its check failed.
     #[error("{what}: {why}", what = .what.display())]
     NotProven {
         /// The device or directory.
         what: PathBuf,
-        /// What was expected and is not so.
+        /// The expectation that failed.
         why: String,
     },
-    /// A program of the system refused.
+    /// A program of the system failed.
     #[error("{program}: {message}")]
     Program {
-        /// Its name.
+        /// Name of the program.
         program: &'static str,
-        /// What it said.
+        /// Its message.
         message: String,
     },
-    /// Header or backup.
+    /// The header or its backup is at fault.
     #[error(transparent)]
     Backup(#[from] BackupError),
-    /// A key that could not be added.
+    /// A key could not be added.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// cryptsetup.
+    /// cryptsetup failed.
     #[error(transparent)]
     Cryptsetup(#[from] CryptsetupError),
 }
 
 impl DeviceError {
-    /// The next step, where there is one.
+    /// The next step for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -124,7 +124,7 @@ impl DeviceError {
     }
 }
 
-/// Lets a running systemd read its units again. Where systemd does not run, the next boot does.
+/// Makes a running systemd reload its units. Without systemd, the next boot does so.
 ///
 /// # Errors
 /// [`DeviceError::Program`].
@@ -135,7 +135,7 @@ pub fn reload() -> Result<(), DeviceError> {
     system("systemctl", &[std::ffi::OsStr::new("daemon-reload")]).map(drop)
 }
 
-/// Stops a unit, if systemd runs here.
+/// Stops a unit, if systemd is running.
 ///
 /// # Errors
 /// [`DeviceError::Program`].
@@ -146,7 +146,7 @@ pub(crate) fn stop(unit: &str) -> Result<(), DeviceError> {
     system("systemctl", &["stop", "--", unit].map(std::ffi::OsStr::new)).map(drop)
 }
 
-/// Where a header is saved among others.
+/// Path of a header backup in its directory.
 pub(crate) fn header_path(
     directory: &Path,
     device: &Path,
@@ -160,7 +160,7 @@ fn list(uses: &[Use]) -> String {
     uses.iter().map(Use::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Runs a program of the system that has to succeed; what it wrote to its output.
+/// Runs a program of the system and returns its output. Any failure is an error.
 fn system(program: &'static str, args: &[&std::ffi::OsStr]) -> Result<String, DeviceError> {
     match system_code(program, args)? {
         (Some(0), ended) => Ok(ended.stdout),
@@ -168,7 +168,7 @@ fn system(program: &'static str, args: &[&std::ffi::OsStr]) -> Result<String, De
     }
 }
 
-/// The same with its exit code.
+/// As [`system`], with the exit code instead of an error.
 fn system_code(program: &'static str, args: &[&std::ffi::OsStr]) -> Result<(Option<i32>, process::Ended), DeviceError> {
     let failed = |message: &str| DeviceError::Program { program, message: message.to_owned() };
     let path = find_admin(program).ok_or_else(|| failed("is not installed"))?;

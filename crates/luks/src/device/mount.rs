@@ -1,5 +1,5 @@
-//! Mounting, and the guard of the mount point: while the volume is not mounted, nothing can be written where it
-//! belongs. Permissions do not stop root, whom servers and scripts may be; an immutable directory does.
+//! Mounts volumes and guards mount points: while the volume is not mounted, nothing can be written to its mount point.
+//! Permissions do not stop root, and servers and scripts may run as root; an immutable directory does.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -13,34 +13,34 @@ use rustix::io::Errno;
 use super::mapping::{check_name, device_file};
 use super::{Block, DeviceError, Host, system};
 
-/// How an empty mount point is kept empty.
+/// How an empty mount point is protected against writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
-    /// Immutable: nobody, not even root, makes a file in it.
+    /// By the immutable flag: nobody, not even root, can create a file.
     Immutable,
-    /// Only by its permissions, because its file system has no such flag: root can still write there.
+    /// By permissions only, because the file system has no such flag: root can still write.
     Permissions,
 }
 
-/// A volume to be mounted.
+/// Parameters for mounting a volume.
 #[derive(Debug)]
 pub struct Mounting<'a> {
-    /// Where the system says what it knows.
+    /// Where to read the state of the system.
     pub host: &'a Host,
-    /// The open volume's name.
+    /// Name of the open volume.
     pub name: &'a str,
-    /// Where: the guarded directory.
+    /// Mount point.
     pub directory: &'a Path,
-    /// Options of `mount`.
+    /// Options for `mount`.
     pub options: &'a str,
 }
 
 impl Mounting<'_> {
-    /// Guards the mount point, mounts, and proves by the mount table that the volume is what lies there. Returns
-    /// none if it was mounted there already.
+    /// Guards the mount point, mounts the volume, and checks the mount table. Returns `None` if the volume was already
+    /// mounted there.
     ///
     /// # Errors
-    /// [`DeviceError::Refused`] if the directory is not empty, or something else is mounted there; others.
+    /// [`DeviceError::Refused`] if the directory is not empty or something else is mounted there; others.
     pub fn run(&self) -> Result<Option<Guard>, DeviceError> {
         check_name(self.name)?;
         let inner = device_file(self.name);
@@ -65,11 +65,11 @@ impl Mounting<'_> {
     }
 }
 
-/// Makes an empty directory one in which nothing can be made: owned by root, without permissions, immutable. Proven
-/// by trying. Made if it is not there.
+/// Guards an empty directory: owned by root, no permissions, immutable. Tries to create something in it as a check.
+/// Creates the directory if it does not exist.
 ///
 /// # Errors
-/// [`DeviceError::Refused`] if it holds anything, or is a mount point.
+/// [`DeviceError::Refused`] if the directory is not empty or is a mount point.
 pub fn guard(host: &Host, directory: &Path) -> Result<Guard, DeviceError> {
     let io = || DeviceError::io(directory);
     if !directory.is_absolute() || fs::canonicalize(directory).is_ok_and(|real| real != directory) {
@@ -113,10 +113,10 @@ pub fn guard(host: &Host, directory: &Path) -> Result<Guard, DeviceError> {
     }
 }
 
-/// Takes the guard away; the directory stays closed to all but root.
+/// Removes the guard. Only root may enter the directory afterwards, too.
 ///
 /// # Errors
-/// What the system reports.
+/// Error of the operating system.
 pub fn unguard(directory: &Path) -> Result<(), DeviceError> {
     let io = || DeviceError::io(directory);
     let handle = open_directory(directory).map_err(io())?;
@@ -130,22 +130,22 @@ pub fn unguard(directory: &Path) -> Result<(), DeviceError> {
     handle.set_permissions(fs::Permissions::from_mode(0o700)).map_err(io())
 }
 
-/// The directory itself: what is done to it is done by its descriptor, whatever its path leads to by then.
+/// Opens the directory itself: later operations use the descriptor, so that a replaced path does no harm.
 fn open_directory(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(openat(CWD, path, flags, Mode::empty())?.into())
 }
 
-/// Unmounts an open volume wherever it is mounted.
+/// Unmounts an open volume from all its mount points.
 ///
 /// # Errors
-/// [`DeviceError::Program`] if somebody has files open there.
+/// [`DeviceError::Program`] if files there are open.
 pub fn unmount(host: &Host, name: &str) -> Result<(), DeviceError> {
     check_name(name)?;
     let Some(block) = Block::mapped(host, name) else {
         return Err(DeviceError::refused(&device_file(name), "is not open"));
     };
-    // The last one mounted covers the others.
+    // The last mount hides the earlier ones.
     for mount in host.mounts().of_device(&block.number) {
         system("umount", &[OsStr::new("--"), mount.point.as_os_str()])?;
     }

@@ -1,4 +1,4 @@
-//! Whether a disk is free: a volume is only made of one that nobody uses, names, or has written anything on.
+//! Checks that a disk is unused: a volume is created only on a disk that nobody uses or names and that holds no data.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -11,56 +11,56 @@ use rustix::fs::{OFlags, SeekFrom, seek};
 
 use super::{Block, DeviceError, Host, system_code};
 
-/// Smallest disk that a volume is made of: header, and some room for a file system.
+/// Smallest disk for a volume: the header, and some room for a file system.
 const LEAST_BYTES: u64 = 32 << 20;
-/// Read in full at both ends of the disk.
+/// Bytes that are read in full at each end of the disk.
 const END_BYTES: u64 = 4 << 20;
-/// Blocks read in between, at equal distances.
+/// Blocks that are sampled in between, at equal distances.
 const SAMPLES: u64 = 256;
-/// Bytes of one of them.
+/// Bytes of one sample.
 const SAMPLE_BYTES: usize = 4096;
 
-/// Why a disk is not free.
+/// A sign that a disk is in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Use {
-    /// Neither a block device nor a file.
+    /// The path is neither a block device nor a file.
     NotADisk,
-    /// It has fewer bytes than a volume needs.
+    /// The disk has fewer bytes than a volume needs.
     TooSmall(u64),
-    /// Its switch says so.
+    /// The disk is read-only.
     ReadOnly,
-    /// It is, or its partition is, mounted there.
+    /// The disk or one of its partitions is mounted here.
     Mounted(PathBuf),
-    /// The system swaps to it.
+    /// The system uses it for swap.
     Swap,
-    /// Something is built on it, such as an open volume or an array.
+    /// Another device is built on it, such as an open volume or an array.
     Holder(String),
     /// It has partitions.
     Partitions(Vec<String>),
-    /// The kernel says that somebody has it for himself.
+    /// The kernel reports it as exclusively claimed.
     Claimed,
-    /// A process has it open: perhaps a server with a raw tablespace.
+    /// A process has it open, perhaps a server with a raw tablespace.
     OpenBy {
-        /// The process.
+        /// Process id.
         pid: String,
-        /// Its program.
+        /// Name of its program.
         program: String,
     },
-    /// It is the file behind a loop device.
+    /// It is the backing file of a loop device.
     Loop(String),
     /// A table of the system names it.
     Named {
-        /// Which.
+        /// The table.
         file: PathBuf,
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
     },
-    /// A file system, a volume, a partition table.
+    /// Signature of a file system, a volume or a partition table.
     Signature(String),
-    /// Bytes that no signature explains: a raw tablespace, or a volume whose header is elsewhere.
+    /// Data without a known signature: a raw tablespace, or a volume with a detached header.
     Data {
-        /// Where the first of them were seen.
+        /// Offset of the first such byte that was found.
         offset: u64,
     },
 }
@@ -87,11 +87,11 @@ impl fmt::Display for Use {
     }
 }
 
-/// Everything that speaks against making a volume of `path`; nothing is written. A blank regular file is free too: an
-/// image. `unknown_data` is whether data without a signature is asked for.
+/// All signs of use of `path`; writes nothing. A blank regular file counts as unused: it is an image. `unknown_data`
+/// says whether to look for data without a signature.
 ///
 /// # Errors
-/// [`DeviceError::Io`] if it cannot be read, [`DeviceError::Program`] if `blkid` cannot be asked.
+/// [`DeviceError::Io`] if it cannot be read, [`DeviceError::Program`] if `blkid` fails.
 pub fn uses(host: &Host, path: &Path, unknown_data: bool) -> Result<Vec<Use>, DeviceError> {
     let io = || DeviceError::io(path);
     let kind = fs::metadata(path).map_err(io())?.file_type();
@@ -101,7 +101,7 @@ pub fn uses(host: &Host, path: &Path, unknown_data: bool) -> Result<Vec<Use>, De
     let mut found = Vec::new();
     if let Some(block) = Block::find(host, path).map_err(io())? {
         found.extend(in_use(host, &block));
-        // The kernel itself refuses where something has it: a mount, swap, an array, a volume.
+        // With O_EXCL, the kernel refuses a device that is in use: mounted, swap, part of an array or a volume.
         let exclusive = i32::try_from((OFlags::EXCL | OFlags::NONBLOCK).bits()).unwrap_or_default();
         match OpenOptions::new().read(true).custom_flags(exclusive).open(path) {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy && found.is_empty() => found.push(Use::Claimed),
@@ -124,8 +124,8 @@ pub fn uses(host: &Host, path: &Path, unknown_data: bool) -> Result<Vec<Use>, De
     Ok(found)
 }
 
-/// Who has it open, which the kernel prevents nobody from: processes, as far as we may look, and for a file the loop
-/// devices in front of it, on which a volume may be in use.
+/// Uses that the kernel does not prevent: processes that have it open, as far as we may see them, and, for a file, the
+/// loop devices backed by it, which may carry an open volume.
 #[must_use]
 pub fn uses_of_file(host: &Host, path: &Path) -> Vec<Use> {
     let Ok(current) = fs::metadata(path) else { return Vec::new() };
@@ -142,7 +142,7 @@ pub fn uses_of_file(host: &Host, path: &Path) -> Vec<Use> {
     found
 }
 
-/// Whether both are the same file, or nodes of the same block device, whatever their names.
+/// Whether both are the same file, or device nodes of the same block device.
 fn is_same(one: &Metadata, other: &Metadata) -> bool {
     match (one.file_type().is_block_device(), other.file_type().is_block_device()) {
         (true, true) => one.rdev() == other.rdev(),
@@ -186,7 +186,7 @@ fn open_by(host: &Host, current: &Metadata) -> Vec<Use> {
     let mut found = Vec::new();
     for process in processes.filter(|entry| is_pid(&entry.file_name())) {
         let descriptors = fs::read_dir(process.path().join("fd")).into_iter().flatten().flatten();
-        // Others than files have names like `pipe:[7]`.
+        // Descriptors that are not files have names like `pipe:[7]`.
         let is_file = |path: &Path| fs::read_link(path).is_ok_and(|target| target.is_absolute());
         let mut files = descriptors.map(|entry| entry.path()).filter(|path| is_file(path));
         if files.any(|path| fs::metadata(path).is_ok_and(|other| is_same(current, &other))) {
@@ -197,7 +197,7 @@ fn open_by(host: &Host, current: &Metadata) -> Vec<Use> {
     found
 }
 
-/// Lines of `fstab` and `crypttab` that name it, by whatever link.
+/// Lines of `fstab` and `crypttab` that name it, also through links.
 fn named(host: &Host, path: &Path) -> Vec<Use> {
     let Ok(current) = fs::metadata(path) else { return Vec::new() };
     let mut found = Vec::new();
@@ -214,7 +214,7 @@ fn named(host: &Host, path: &Path) -> Vec<Use> {
     found
 }
 
-/// The path that a table means: by itself, or by a tag for which udev keeps a link. Source: fstab(5), crypttab(5).
+/// The path that a table entry means: a path, or a tag for which udev keeps a link. Source: fstab(5), crypttab(5).
 fn device_of(spec: &str) -> Option<PathBuf> {
     if spec.starts_with('/') {
         return Some(PathBuf::from(spec));
@@ -231,7 +231,7 @@ fn device_of(spec: &str) -> Option<PathBuf> {
     Some(Path::new("/dev/disk").join(directory).join(value.trim_matches('"')))
 }
 
-/// What `blkid` sees there. Its exit codes: 2 for nothing, 8 for more than one thing. Source: blkid(8).
+/// The signature that `blkid` finds. Exit code 2 means none, 8 means more than one. Source: blkid(8).
 fn signature(path: &Path) -> Result<Option<String>, DeviceError> {
     let args = ["-p", "-o", "export", "--"].map(OsStr::new);
     let (code, ended) = system_code("blkid", &[&args[..], &[path.as_os_str()]].concat())?;
@@ -246,7 +246,7 @@ fn signature(path: &Path) -> Result<Option<String>, DeviceError> {
     }
 }
 
-/// Where the first byte was seen that is not zero: both ends in full, samples between them.
+/// Offset of the first nonzero byte found: both ends are read in full, samples between them.
 fn data(file: &File, bytes: u64) -> io::Result<Option<u64>> {
     let step = u64::try_from(SAMPLE_BYTES).unwrap_or(u64::MAX);
     let tail = bytes.saturating_sub(END_BYTES);
@@ -256,7 +256,7 @@ fn data(file: &File, bytes: u64) -> io::Result<Option<u64>> {
     let (zeros, mut block) = ([0; SAMPLE_BYTES], [0; SAMPLE_BYTES]);
     for offset in ends(0).chain(between).chain(ends(tail)) {
         let count = file.read_at(&mut block, offset)?;
-        // Whole blocks at once: this is megabytes.
+        // Comparing whole blocks is fast: there are megabytes of them.
         if block.get(..count) != zeros.get(..count) {
             return Ok(Some(offset));
         }

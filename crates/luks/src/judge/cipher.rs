@@ -1,4 +1,4 @@
-//! How the data is encrypted.
+//! Judges how the data is encrypted.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use crate::cipher::{Cipher, mac_key_bytes};
 use crate::finding::{Code, Finding};
 use crate::volume::{Format, Segment, Volume};
 
-/// Data of 2³² sectors of 512 bytes, after which IVs of 32 bits repeat.
+/// Size of 2³² sectors of 512 bytes, after which 32-bit IVs repeat.
 const IV_32BIT_BYTES: u64 = 1 << 41;
 
-/// What to do about each code.
+/// Advice for each code.
 const ADVICE: &[(Code, &str)] = &[
     (Code::CipherNull, "the data is readable to everyone; copy it to a new volume"),
     (Code::CipherEcb, "equal blocks stay equal; `cryptsetup reencrypt` to aes-xts-plain64"),
@@ -29,10 +29,10 @@ const ADVICE: &[(Code, &str)] = &[
     (Code::Sector512, "each block of the disk is encrypted in eight pieces; 4096-byte sectors cost less"),
 ];
 
-/// Of data that a re-encryption has not come to, or has decrypted.
+/// Advice for data that an unfinished re-encryption has not yet encrypted, or has decrypted.
 const UNTIL_THE_END: &str = "readable to everyone until the re-encryption has encrypted it";
 
-/// Judges every part of the data that is encrypted.
+/// Judges each encrypted part of the data.
 pub(super) fn judge(volume: &Volume, device: &DeviceInfo) -> Vec<Finding> {
     let mut found: BTreeMap<Code, Details> = BTreeMap::new();
     for segment in judged(volume) {
@@ -47,7 +47,8 @@ pub(super) fn judge(volume: &Volume, device: &DeviceInfo) -> Vec<Finding> {
     found.into_iter().filter_map(|(code, details)| details.finding(advice(code))).collect()
 }
 
-/// The data as it lies there, clear parts too, and what a first encryption that has not yet begun will make of it.
+/// The segments that hold data now, unencrypted ones included, and those that a first encryption which has not begun
+/// will create.
 fn judged(volume: &Volume) -> Vec<&Segment> {
     let mut judged: Vec<&Segment> =
         volume.live().filter(|segment| segment.is_crypt() || segment.kind == "linear").collect();
@@ -105,7 +106,7 @@ fn iv_32bit(segment: &Segment, device: &DeviceInfo) -> (Code, String) {
     }
 }
 
-/// Lengths of the keys that this segment is under.
+/// Lengths of the keys that encrypt this segment.
 fn key_bytes<'a>(volume: &'a Volume, segment: &'a Segment) -> impl Iterator<Item = u32> + 'a {
     let of_slots = volume
         .digests

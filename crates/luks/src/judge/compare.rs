@@ -1,29 +1,29 @@
-//! A header backup beside the header of today.
+//! Compares a header backup with the current header.
 
 use std::collections::BTreeSet;
 
 use crate::finding::{Code, Finding};
 use crate::volume::{Slot, Volume};
 
-/// What a backup is to a volume.
+/// How a backup relates to a volume.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Relation {
     /// Same volume key, same slots.
     Current,
-    /// Same volume key, other slots.
+    /// Same volume key, different slots.
     Stale {
-        /// Slots only of the backup: keys that were removed since, and that still open it.
+        /// Slots only in the backup: their keys were removed from the volume, but still open the backup.
         only_backup: Vec<u32>,
-        /// Slots only of the volume: keys that the backup does not know.
+        /// Slots only in the volume: the backup lacks their keys.
         only_volume: Vec<u32>,
     },
-    /// Same volume, other volume key: restoring it turns the data into noise.
+    /// Same volume, different volume key: restoring the backup would make the data unreadable.
     OtherVolumeKey,
     /// Another volume.
     OtherVolume,
 }
 
-/// What `backup` is to the volume whose header is `current`.
+/// How `backup` relates to the volume with the header `current`.
 #[must_use]
 pub fn compare(backup: &Volume, current: &Volume) -> Relation {
     if backup.uuid != current.uuid {
@@ -40,12 +40,12 @@ pub fn compare(backup: &Volume, current: &Volume) -> Relation {
     }
 }
 
-/// The volume keys that live data is under, by their digests.
+/// The volume keys that encrypt live data, identified by their digests.
 fn proofs(volume: &Volume) -> BTreeSet<&(Vec<u8>, Vec<u8>)> {
     volume.live_digests().map(|digest| &digest.proof).collect()
 }
 
-/// Slots of `one` that `other` does not have. A new key always has a new salt.
+/// Slots of `one` that `other` lacks. A new key always has a new salt.
 fn only_in(one: &Volume, other: &Volume) -> Vec<u32> {
     let keys =
         |volume: &Volume| volume.slots.iter().filter(|slot| slot.holds_key()).map(identity).collect::<BTreeSet<_>>();
@@ -58,7 +58,7 @@ fn identity(slot: &Slot) -> (u32, Vec<u8>) {
 }
 
 impl Relation {
-    /// The finding about a backup, unless it is current.
+    /// The finding for a backup that is not current.
     pub(super) fn finding(&self) -> Option<Finding> {
         match self {
             Self::Current => None,

@@ -1,4 +1,4 @@
-//! Judges a header: what is weak, what is damaged, what is unfinished.
+//! Judges a header: weaknesses, damage and unfinished operations.
 
 mod cipher;
 mod compare;
@@ -23,23 +23,22 @@ use files::ReadAt;
 
 pub use compare::{Relation, compare};
 
-/// The contract of [`Report`] with scripts.
+/// Schema id of [`Report`] in JSON output.
 pub const SCHEMA: &str = "sealant.luks/1";
 
-/// What is known of the disk besides the header.
+/// What is known of the disk apart from the header.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DeviceInfo {
-    /// Bytes of the disk that the header is on, or is supposed to be on.
+    /// Size of the disk that the header is on, or is meant for.
     pub device_bytes: Option<u64>,
-    /// Bytes of its physical blocks.
+    /// Size of its physical blocks.
     pub physical_block_bytes: Option<u32>,
-    /// All of the disk is there to be read. Else zeros in place of the key slots mean that only the header was
-    /// stored.
+    /// The whole disk can be read. Otherwise zeros in place of the key slots mean that only the header was stored.
     pub whole_device: bool,
 }
 
 impl DeviceInfo {
-    /// What the system knows of a device; of a file it knows nothing that counts.
+    /// Asks the system about an open device. For a regular file nothing useful is known.
     #[must_use]
     pub fn of_file(file: &File) -> Self {
         let Some(metadata) = file.metadata().ok().filter(|metadata| metadata.file_type().is_block_device()) else {
@@ -47,7 +46,7 @@ impl DeviceInfo {
         };
         let number = format!("{}:{}", major(metadata.rdev()), minor(metadata.rdev()));
         let queue = Path::new("/sys/dev/block").join(number);
-        // A partition has its queue in the disk's directory.
+        // A partition uses the queue directory of its disk.
         let block = ["queue/physical_block_size", "../queue/physical_block_size"]
             .iter()
             .find_map(|name| read_to_string(queue.join(name)).ok()?.trim().parse().ok());
@@ -56,28 +55,28 @@ impl DeviceInfo {
     }
 }
 
-/// What was found.
+/// Result of an audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: &'static str,
     /// Which copy of the header counts.
     pub readable: Readable,
-    /// The worst first; each code at most once.
+    /// Findings, most severe first; each code at most once.
     pub findings: Vec<Finding>,
-    /// What the header says, if it can be read.
+    /// Content of the header, if it can be read.
     pub header: Option<HeaderSummary>,
-    /// Whether key slots are there to be judged; none if no header can be read.
+    /// Whether the key slots are stored and can be judged; null if no header can be read.
     pub keyslots_stored: Option<bool>,
-    /// What the user should know that is no finding.
+    /// Remarks for the user that are not findings.
     pub notes: Vec<String>,
 }
 
-/// Reads and judges the header at the start of `source`; as a backup of the volume `backup_of`, if that is
-/// given.
+/// Reads and judges the header at the start of `source`. If `backup_of` is given, also judges it as a header backup of
+/// that volume.
 ///
 /// # Errors
-/// [`LuksError::Read`]; [`LuksError::NothingToCompare`] if `backup_of` has no header that can be read.
+/// [`LuksError::Read`]; [`LuksError::NothingToCompare`] if `backup_of` has no readable header.
 pub fn audit(source: &dyn ReadAt, device: &DeviceInfo, backup_of: Option<&dyn ReadAt>) -> Result<Report, LuksError> {
     let current = backup_of.map(read).transpose()?;
     let reading = read(source)?;
@@ -109,11 +108,11 @@ pub fn audit(source: &dyn ReadAt, device: &DeviceInfo, backup_of: Option<&dyn Re
     Ok(report)
 }
 
-/// [`audit`] of the device or file at `path`; `told` is what the user says of its disk, which counts before what the
-/// system says.
+/// Runs [`audit`] on the device or file at `path`. Values that the user gave in `reported` take precedence over those
+/// of the system.
 ///
 /// # Errors
-/// [`BackupError`] with the path that it is about.
+/// [`BackupError`] with the path that failed.
 pub fn audit_path(path: &Path, reported: &DeviceInfo, backup_of: Option<&Path>) -> Result<Report, BackupError> {
     let file = open(path)?;
     let volume = backup_of.map(open).transpose()?;
@@ -134,12 +133,12 @@ fn nothing(findings: &[Finding]) -> LuksError {
     LuksError::NothingToCompare(findings.first().map_or("not-luks", |finding| finding.code.as_str()))
 }
 
-/// What the header says of itself.
+/// Judges what the header states.
 fn judge(volume: &Volume, device: &DeviceInfo) -> Vec<Finding> {
     [cipher::judge(volume, device), slots::judge(volume), state::judge(volume)].concat()
 }
 
-/// Collects the places of one code into one finding.
+/// Collects the details of one code, to make a single finding of them.
 struct Details(Code, Vec<String>);
 
 impl Details {
@@ -153,7 +152,7 @@ impl Details {
         }
     }
 
-    /// The finding, with `advice` behind the places.
+    /// The finding, with `advice` after the details.
     fn finding(self, advice: &str) -> Option<Finding> {
         let details = self.1.join("; ");
         let detail = if advice.is_empty() { details } else { format!("{details}: {advice}") };

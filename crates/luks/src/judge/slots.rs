@@ -1,4 +1,4 @@
-//! Key slots: what a passphrase is worth, who opens what, and whether key material is whole.
+//! Judges key slots: the cost of guessing a passphrase, which data each slot opens, and damage of the key material.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::material;
 use crate::volume::{Format, Slot, Volume};
 use files::ReadAt;
 
-/// Judges what the header says of its slots.
+/// Judges what the header states about its slots.
 pub(super) fn judge(volume: &Volume) -> Vec<Finding> {
     let keys: Vec<&Slot> = volume.slots.iter().filter(|slot| slot.holds_key()).collect();
     [derivations(volume, &keys), hashes(volume, &keys), single(volume, &keys), counts(volume, &keys)].concat()
@@ -60,7 +60,7 @@ fn hashes(volume: &Volume, keys: &[&Slot]) -> Vec<Finding> {
     sha1.finding(advice).into_iter().chain(legacy.finding(advice)).collect()
 }
 
-/// Oddities of single slots.
+/// Unusual properties of single slots.
 fn single(volume: &Volume, keys: &[&Slot]) -> Vec<Finding> {
     let (mut null, mut ignored, mut unbound) =
         (Details::new(Code::KeyslotNull), Details::new(Code::SlotIgnored), Details::new(Code::UnboundSlot));
@@ -106,8 +106,8 @@ fn counts(volume: &Volume, keys: &[&Slot]) -> Vec<Finding> {
     found
 }
 
-/// Slots that open data. While a re-encryption goes on, what was and what will be counts too: a first
-/// encryption begins without any live encrypted segment.
+/// Slots that open data. During a re-encryption, those of the old and the planned segments count too: a first
+/// encryption starts without any encrypted live segment.
 fn opening(volume: &Volume) -> BTreeSet<u32> {
     let encrypted = |id: &u32| {
         volume
@@ -123,7 +123,7 @@ fn has_crypt(volume: &Volume) -> bool {
     volume.segments.iter().any(|segment| segment.is_crypt() && (!segment.is_backup() || volume.reencrypting()))
 }
 
-/// Slots whose material was overwritten.
+/// Slots whose key material was overwritten.
 pub(super) fn damaged(source: &dyn ReadAt, volume: &Volume) -> Result<Option<Finding>, LuksError> {
     let mut details = Details::new(Code::KeyslotAreaDamaged);
     for slot in volume.slots.iter().filter(|slot| slot.holds_key()) {
@@ -134,7 +134,7 @@ pub(super) fn damaged(source: &dyn ReadAt, volume: &Volume) -> Result<Option<Fin
     Ok(details.finding("no noise, so overwritten: this slot opens no more"))
 }
 
-/// What asks for more than a machine may have; nothing here computes it.
+/// Key derivations that would exhaust the machine. None is computed here.
 pub(super) fn excesses(volume: &Volume) -> Vec<String> {
     let named = volume.excesses();
     named.map(|what| format!("{what}: opening it may take the machine down, and no cryptsetup made it")).collect()

@@ -1,10 +1,10 @@
-//! Format, flags, and what is unfinished.
+//! Judges format, flags and unfinished operations.
 
 use super::Details;
 use crate::finding::{Code, Finding};
 use crate::volume::{Format, Segment, Volume, is_reencryption};
 
-/// Judges the header as a whole.
+/// Judges the header apart from ciphers and slots.
 pub(super) fn judge(volume: &Volume) -> Vec<Finding> {
     let found = [
         (volume.format == Format::Luks1).then(|| {
@@ -75,8 +75,8 @@ fn reencryption(volume: &Volume) -> Option<Finding> {
     })
 }
 
-/// A digest without a slot among those that cryptsetup opens before it goes on: that of what was and that
-/// of what will be. A part that is not encrypted then has none.
+/// A digest that has no slot although cryptsetup needs its key to resume: the digest of the old or of the planned
+/// segments. Parts that are not encrypted need none.
 fn missing_key(volume: &Volume) -> Option<u32> {
     let asked = |segment: &&Segment| {
         segment.is_crypt() && (segment.has_flag("backup-previous") || segment.has_flag("backup-final"))

@@ -1,4 +1,4 @@
-//! Keys of a volume: added with proof, rotated so that no moment is without one that opens.
+//! Keys of a volume: adds keys with proof, and rotates a key without a moment in which no stored key opens the volume.
 
 mod rotate;
 mod store;
@@ -16,22 +16,22 @@ use crate::read::Readable;
 use crate::secret::Secret;
 use crate::volume::{Format, Volume};
 
-/// Why keys were not changed, or not to the end.
+/// Why keys were not changed, or only partly.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// A key file or its directory refuses.
+    /// A key file or its directory cannot be read or written.
     #[error("{path}: {source}", path = .path.display())]
     Io {
-        /// Which.
+        /// Path of the file or device.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A key file that is to be made is there.
+    /// The key file to create already exists.
     #[error("{path}: is there already, and a key is never overwritten", path = .path.display())]
     Exists {
-        /// Which.
+        /// Path of the file or device.
         path: PathBuf,
     },
     /// The state of the volume forbids it.
@@ -39,10 +39,10 @@ pub enum KeyError {
     Refused {
         /// The volume.
         device: PathBuf,
-        /// Why.
+        /// The reason, as messages give it.
         why: String,
     },
-    /// The key opens nothing.
+    /// The key opens no slot.
     #[error("{key}: does not open {device}; nothing was changed", key = .key.display(), device = .device.display())]
     WrongKey {
         /// The key file.
@@ -50,39 +50,39 @@ pub enum KeyError {
         /// The volume.
         device: PathBuf,
     },
-    /// A key was added and opens nothing.
+    /// A key was added but does not open the volume.
     #[error("{device}: the key that was added does not open it; the key of before still does", device = .device.display())]
     NotProven {
         /// The volume.
         device: PathBuf,
     },
-    /// The old key opens the volume although its slots were removed.
+    /// The old key still opens the volume although its slots were removed.
     #[error("{device}: the old key still opens slot {slot}; both keys are kept", device = .device.display())]
     OldKeyOpens {
         /// The volume.
         device: PathBuf,
-        /// The slot.
+        /// Slot that it opens.
         slot: u32,
     },
-    /// Somebody else is at it.
+    /// Another rotation is running.
     #[error("{path}: another rotation is at work here", path = .path.display())]
     Busy {
-        /// The directory of the key.
+        /// Directory of the key file.
         path: PathBuf,
     },
-    /// It was asked to stop between two steps.
+    /// The caller asked to stop between two steps.
     #[error("stopped; the same command goes on")]
     Stopped,
-    /// Header or backup.
+    /// The header or its backup is at fault.
     #[error(transparent)]
     Backup(#[from] BackupError),
-    /// cryptsetup.
+    /// cryptsetup failed.
     #[error(transparent)]
     Cryptsetup(#[from] CryptsetupError),
 }
 
 impl KeyError {
-    /// The next step, where there is one.
+    /// The next step for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -102,7 +102,7 @@ impl KeyError {
     }
 }
 
-/// Makes a key of 64 random bytes in a new file.
+/// Creates a key of 64 random bytes in a new file.
 ///
 /// # Errors
 /// [`KeyError::Io`].
@@ -110,7 +110,7 @@ pub fn make(path: &Path) -> Result<Secret, KeyError> {
     Secret::random().and_then(|key| key.store(path).map(|()| key)).map_err(KeyError::io(path))
 }
 
-/// Whether a key can be read from this file, or with `make` made there. Nothing is written.
+/// Checks that a key can be read from this file, or with `make` that it can be created. Writes nothing.
 ///
 /// # Errors
 /// [`KeyError::Exists`], [`KeyError::Io`].
@@ -122,8 +122,8 @@ pub fn check_file(path: &Path, make: bool) -> Result<(), KeyError> {
     }
 }
 
-/// Adds `new` to `device` by way of `key` and proves it; returns its slot. A key that opens already is not added
-/// again.
+/// Adds the key `new` to `device`, authorised by `key`, and proves that it opens the volume. Returns its slot. A key
+/// that already opens the volume is not added again.
 ///
 /// # Errors
 /// [`KeyError`].
@@ -143,7 +143,7 @@ pub fn add(
     cryptsetup.opens(device, new, None)?.ok_or_else(|| KeyError::NotProven { device: device.to_owned() })
 }
 
-/// What the header says, if its keys may be changed.
+/// Reads the header, if its keys may be changed.
 fn changeable(device: &Path) -> Result<Volume, KeyError> {
     let header = Header::read(&open(device)?, device)?;
     let refused = |why: &str| Err(KeyError::Refused { device: device.to_owned(), why: why.to_owned() });

@@ -1,13 +1,16 @@
-//! A new key in the place of the old one: add, prove, store, kill, prove refusal, back up.
+//! Replaces a key: add the new key, prove it, store it, remove the old key's slots, prove that the old key is refused,
+//! back up the header.
 //!
-//! Each step leaves a state from which the same command goes on, and in each at least one stored key opens the
-//! volume:
+//! An interrupted rotation can be resumed after every step with the same command, and at every moment at least one
+//! stored key opens the volume:
 //!
-//! | on the disk | what comes next |
+//! | files on disk | next step |
 //! |---|---|
-//! | `KEY` | make the next key |
-//! | `KEY`, `.sealant-new` | add and prove the next key unless it opens, keep the old one, put it in its place |
-//! | `KEY` (new), `.sealant-old` | kill the old key's slots, prove its refusal, back up, forget it |
+//! | `KEY` | create the next key |
+//! | `KEY`, `.sealant-new` | add and prove the next key unless it opens already, keep the old key, rename the next key
+//! to `KEY` |
+//! | `KEY` (new), `.sealant-old` | remove the old key's slots, prove that it is refused, back up the header, delete the
+//! old key |
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -20,52 +23,52 @@ use crate::judge::{Relation, compare};
 use crate::secret::Secret;
 use crate::volume::{Format, Volume};
 
-/// What has just been done.
+/// A completed step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// The key of now opens the volume.
+    /// The current key opens the volume.
     Proven,
-    /// The next key is on the disk.
+    /// The next key is stored on disk.
     Made,
     /// The next key opens the volume.
     Added,
-    /// The key of now is kept beside its place.
+    /// A copy of the current key is stored beside it.
     Kept,
-    /// The next key is in its place.
+    /// The next key has replaced the current key file.
     Stored,
-    /// A slot of the old key is gone.
+    /// A slot of the old key was removed.
     Killed,
-    /// The old key opens nothing any more.
+    /// The old key no longer opens anything.
     Refused,
-    /// The header of now is saved.
+    /// The current header is saved.
     BackedUp,
-    /// The old key is gone.
+    /// The old key file is deleted.
     Forgotten,
 }
 
-/// A step, with the slot or the file that it is about.
+/// A completed step, with the slot or file concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stepped {
-    /// What was done.
+    /// The step.
     pub step: Step,
-    /// The slot, where it is about one.
+    /// The slot, if a slot is concerned.
     pub slot: Option<u32>,
-    /// The file, where it is about one.
+    /// The file, if a file is concerned.
     pub file: Option<PathBuf>,
 }
 
-/// A rotation of the key in a file.
+/// Rotation of the key in a file.
 #[derive(Debug)]
 pub struct Rotation<'a> {
-    /// The program.
+    /// cryptsetup.
     pub cryptsetup: &'a Cryptsetup,
     /// The volume.
     pub device: &'a Path,
-    /// The key file. It is replaced; its name stays.
+    /// The key file. Its content is replaced; its name stays.
     pub key: &'a Path,
-    /// Directory for the new header backup; none for no backup.
+    /// Directory for the new header backup; `None` for no backup.
     pub backups: Option<&'a Path>,
-    /// PBKDF2 iterations for the new key; default is what cryptsetup measures for a passphrase.
+    /// PBKDF2 iterations for the new key; by default cryptsetup derives it as for a passphrase.
     pub iterations: Option<u32>,
 }
 
@@ -88,7 +91,7 @@ impl fmt::Display for Stepped {
 }
 
 impl Rotation<'_> {
-    /// What is going to happen, in lines for whoever confirms it.
+    /// The planned steps, as lines for the user to confirm.
     #[must_use]
     pub fn describe(&self) -> String {
         let (device, key) = (self.device.display(), self.key.display());
@@ -109,11 +112,11 @@ impl Rotation<'_> {
         )
     }
 
-    /// Does it, or goes on with one that was cut off. `go_on` is told of each step and stops the rotation before
-    /// the next one by answering false. Returns the backups that still open with the old key.
+    /// Runs the rotation, or resumes an interrupted one. Calls `go_on` after each step; if it returns false, the
+    /// rotation stops before the next one. Returns the header backups that the old key still opens.
     ///
     /// # Errors
-    /// [`KeyError`]. Whatever it is, a stored key opens the volume.
+    /// [`KeyError`]. In every case a stored key opens the volume.
     pub fn run(&self, go_on: &mut dyn FnMut(&Stepped) -> bool) -> Result<Vec<PathBuf>, KeyError> {
         changeable(self.device)?;
         let store = Store::open(self.key)?;
@@ -131,7 +134,7 @@ impl Rotation<'_> {
         Ok(stale)
     }
 
-    /// From the old key alone to the new one in its place.
+    /// Adds the new key and puts it in place of the old one.
     fn renew(&self, store: &Store, did: &mut Did<'_>) -> Result<(), KeyError> {
         let key = Store::read(&store.key)?;
         let slot = self.opens(&key)?.ok_or_else(|| self.wrong(&store.key))?;
@@ -149,7 +152,7 @@ impl Rotation<'_> {
         did(Step::Stored, None, Some(&store.key))
     }
 
-    /// Removes the old key's slots, after the new key was proven once more, now from its place.
+    /// Removes the old key's slots, after proving the new key once more, as read from its final file.
     fn retire(&self, store: &Store, did: &mut Did<'_>) -> Result<(), KeyError> {
         let (key, old) = (Store::read(&store.key)?, Store::read(&store.old)?);
         if key.bytes() == old.bytes() {
@@ -157,7 +160,7 @@ impl Rotation<'_> {
         }
         let ours = self.opens(&key)?.ok_or_else(|| self.wrong(&store.key))?;
         let volume = changeable(self.device)?;
-        // One of priority `ignore` opens only when it is named.
+        // A slot of priority `ignore` opens only if it is selected.
         for slot in volume.slots.iter().filter(|slot| slot.holds_key() && slot.id != ours) {
             if self.cryptsetup.opens(self.device, &old, Some(slot.id))?.is_some() {
                 self.cryptsetup.kill_slot(self.device, slot.id, &key)?;
@@ -171,12 +174,12 @@ impl Rotation<'_> {
         did(Step::Refused, None, None)
     }
 
-    /// Saves the header of now, and finds the backups that are stale by that.
+    /// Saves the current header, and lists the backups that it made stale.
     fn back_up(&self, did: &mut Did<'_>) -> Result<Vec<PathBuf>, KeyError> {
         let Some(directory) = self.backups else { return Ok(Vec::new()) };
         let header = Header::read(&open(self.device)?, self.device)?;
         let mut path = directory.join(backup_name(&header.volume));
-        // A rerun finds what it saved; another header of that name is another time's.
+        // A resumed run finds its own backup. A different header of the same name is from an earlier rotation.
         let saved =
             |path: &Path| open(path).and_then(|file| Header::read(&file, path)).is_ok_and(|saved| saved.is(&header));
         if path.exists() && !saved(&path) {
@@ -203,10 +206,11 @@ impl Rotation<'_> {
     }
 }
 
-/// Tells of a step.
+/// Reports a completed step.
 type Did<'a> = dyn FnMut(Step, Option<u32>, Option<&Path>) -> Result<(), KeyError> + 'a;
 
-/// The volume and the state of its header. LUKS1 counts no states; its slots tell them apart.
+/// Name of the backup, from the volume and the state of its header. LUKS1 has no sequence number; its slots are used
+/// instead.
 fn backup_name(volume: &Volume) -> String {
     let uuid: String = volume.uuid.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
     match volume.format {
@@ -219,7 +223,7 @@ fn backup_name(volume: &Volume) -> String {
     }
 }
 
-/// Backups of this volume in a directory that are not current any more.
+/// Backups of this volume in a directory that are no longer current.
 fn stale(directory: &Path, current: &Volume) -> std::io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory)? {

@@ -1,8 +1,8 @@
-//! The key file and its neighbours while a rotation is at work.
+//! The key file and its companions during a rotation.
 //!
-//! `KEY` always is a key that opens the volume. `KEY.sealant-new` is the next one until it takes the place of
-//! `KEY`; `KEY.sealant-old` the one of before until its slots are gone. What of these exists says how far a
-//! rotation came, so that a rerun needs no other record.
+//! `KEY` always opens the volume. `KEY.sealant-new` holds the next key until it replaces `KEY`; `KEY.sealant-old` holds
+//! the previous key until its slots are removed. Which of these files exist tells how far a rotation came, so that a
+//! resumed run needs no other record.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -16,19 +16,19 @@ use zeroize::Zeroizing;
 use super::KeyError;
 use crate::secret::{KEY_BYTES, Secret};
 
-/// The three files, and a lock on them.
+/// The three files, and the lock on them.
 #[derive(Debug)]
 pub(super) struct Store {
     pub(super) key: PathBuf,
     pub(super) new: PathBuf,
     pub(super) old: PathBuf,
-    /// Held as long as the rotation goes on.
+    /// Held during the rotation.
     _lock: File,
 }
 
 impl Store {
     pub(super) fn open(key: &Path) -> Result<Self, KeyError> {
-        // Renaming over a link would leave the old key where the boot looks for it.
+        // Renaming over a link would leave the old key in the file that the boot reads.
         let key = &fs::canonicalize(key).map_err(KeyError::io(key))?;
         let directory = files::parent(key);
         let lock = File::open(directory).map_err(KeyError::io(directory))?;
@@ -47,7 +47,7 @@ impl Store {
         Secret::read_file(path).map_err(KeyError::io(path))
     }
 
-    /// Makes the next key, on the disk before it is used anywhere.
+    /// Creates the next key, on disk before it is used anywhere.
     pub(super) fn make_new(&self) -> Result<(), KeyError> {
         let mut bytes = Zeroizing::new([0; KEY_BYTES]);
         let filled = rand::fill(bytes.as_mut_slice()).map_err(|_| io::Error::other("no random numbers"));
@@ -55,14 +55,14 @@ impl Store {
         filled.and_then(like).map_err(KeyError::io(&self.new))
     }
 
-    /// The next key belongs to whom this one does, and never to more.
+    /// The next key gets the owner of the current one, and no wider permissions.
     fn new_options(&self) -> io::Result<WriteOptions> {
         let now = fs::metadata(&self.key)?;
         let owner = (now.uid() != rustix::process::geteuid().as_raw()).then_some((now.uid(), now.gid()));
         Ok(WriteOptions { mode: now.mode() & 0o700, owner, replace: false })
     }
 
-    /// Keeps a copy of the key of now beside its place. One that is there already has to be the same.
+    /// Stores a copy of the current key beside it. An existing copy must be identical.
     pub(super) fn keep_old(&self) -> Result<(), KeyError> {
         let now = Self::read(&self.key)?;
         if self.old.exists() {
@@ -73,12 +73,12 @@ impl Store {
         files::write_atomic(&self.old, now.bytes(), WriteOptions::SECRET).map_err(KeyError::io(&self.old))
     }
 
-    /// Puts the next key in the place of the key of now.
+    /// Replaces the current key file with the next key.
     pub(super) fn promote(&self) -> Result<(), KeyError> {
         fs::rename(&self.new, &self.key).and_then(|()| files::sync_parent(&self.key)).map_err(KeyError::io(&self.key))
     }
 
-    /// Overwrites the key of before, as far as a file system lets that mean anything, and removes it.
+    /// Overwrites the old key, as far as that has an effect on this file system, and deletes it.
     pub(super) fn forget_old(&self) -> Result<(), KeyError> {
         let forget = || {
             let length = usize::try_from(fs::metadata(&self.old)?.len()).unwrap_or_default();

@@ -1,98 +1,98 @@
-//! Why a source gives no key.
+//! Errors of key sources.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a source gives no key.
+/// Why a source gave no key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// A file or a device did not appear in time.
+    /// A file or device did not appear in time.
     #[error("{}: is not there, and did not come in time", path.display())]
     Absent {
-        /// Which.
+        /// Path of the file or device.
         path: PathBuf,
     },
-    /// A file refuses, or holds no key.
+    /// A file cannot be read or holds no key.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Which.
+        /// Path of the file or device.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A directory, a pipe or a device.
+    /// The path is a directory, a pipe or a device.
     #[error("{}: is not a file", path.display())]
     NotAFile {
-        /// Which.
+        /// Path of the file or device.
         path: PathBuf,
     },
-    /// The device that the file is on holds no file system that could be mounted.
+    /// The device that holds the file has no file system that can be mounted.
     #[error("{}: cannot be mounted", device.display())]
     NotMounted {
-        /// Which.
+        /// The device.
         device: PathBuf,
     },
-    /// The program cannot be started, or what it gave is no key.
+    /// The program cannot be started, or its output is not a key.
     #[error("{}: {reason}", program.display())]
     Program {
-        /// Which.
+        /// Path of the program.
         program: PathBuf,
-        /// Why.
+        /// The reason, as messages give it.
         reason: String,
     },
-    /// The program failed, or took too long.
+    /// The program failed or took too long.
     #[error("{}: failed, or gave no key in time", program.display())]
     ProgramFailed {
-        /// Which.
+        /// Path of the program.
         program: PathBuf,
     },
-    /// The address of the Vault cannot be used.
+    /// The address of Vault cannot be used.
     #[error("--vault-addr {}: {reason}", address.escape_debug())]
     Address {
-        /// As it was given.
+        /// The address, as given.
         address: String,
-        /// Why.
+        /// The reason, as messages give it.
         reason: &'static str,
     },
-    /// The path of the secret is none.
+    /// The path of the secret is malformed.
     #[error(
         "--vault-path {}: has to be a path such as secret/data/mysqldata, of letters, digits and - _ . ~ /",
         path.escape_debug()
     )]
     SecretPath {
-        /// As it was given.
+        /// The path, as given.
         path: String,
     },
-    /// Nothing says which certificates to trust.
+    /// No certificates to trust were given.
     #[error("https needs --vault-ca FILE")]
     NoAuthorities,
     /// A file of certificates cannot be used.
     #[error("{}: {reason}", path.display())]
     Authorities {
-        /// Which.
+        /// Path of the file or device.
         path: PathBuf,
-        /// Why.
+        /// The reason, as messages give it.
         reason: String,
     },
-    /// The file of the token holds none.
+    /// The token file holds no token.
     #[error("{}: holds no Vault token", path.display())]
     NoToken {
-        /// Which.
+        /// Path of the file or device.
         path: PathBuf,
     },
     /// Vault gave no key.
     #[error("{uri}: {reason}")]
     Vault {
-        /// The whole address that was asked.
+        /// The full address of the request.
         uri: String,
-        /// Why.
+        /// The reason, as messages give it.
         reason: String,
     },
 }
 
 impl SourceError {
-    /// The next step, where there is one.
+    /// The next step for the user, if there is one.
     #[must_use]
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
@@ -101,7 +101,7 @@ impl SourceError {
         }
     }
 
-    /// Whether it was asked for in a way that cannot work, whatever the state of files and networks.
+    /// Whether the request can never work, independent of the state of files and networks.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
         matches!(self, Self::Address { .. } | Self::SecretPath { .. } | Self::NoAuthorities)

@@ -1,7 +1,7 @@
-//! Where a volume's key comes from at boot, apart from a file on the system's own disk: a file on a stick, a program,
+//! Sources of a volume's key at boot, other than a file on the system's own disk: a file on a USB stick, a program,
 //! HashiCorp Vault.
 //!
-//! At boot, sticks, networks and servers may come up after whoever asks: a source is waited for until a deadline.
+//! At boot, sticks, networks and servers may come up later than we do, so each source is retried until a deadline.
 
 mod error;
 mod program;
@@ -21,31 +21,31 @@ pub use vault::Vault;
 
 use crate::secret::Secret;
 
-/// Between two tries of something that failed.
+/// Pause before a failed attempt is repeated.
 const RETRY: Duration = Duration::from_secs(1);
-/// How often something that is not there yet is looked for.
+/// Interval at which a missing file or device is looked for.
 const POLL: Duration = Duration::from_millis(100);
 
 /// A source of a key.
 #[derive(Debug)]
 pub enum Source {
-    /// A file with the key, exact bytes.
+    /// A file that holds exactly the bytes of the key.
     File(PathBuf),
-    /// The same on a device, such as a USB stick, which is mounted read-only for the moment.
+    /// The same on a device such as a USB stick, which is mounted read-only to read it.
     Stick {
         /// The device.
         device: PathBuf,
         /// Path of the file on it.
         file: PathBuf,
     },
-    /// A program that writes the key, exact bytes, to its standard output. It gets no arguments.
+    /// A program that writes exactly the bytes of the key to its standard output. It gets no arguments.
     Program(PathBuf),
-    /// A field of a secret in a Vault.
+    /// A field of a secret in Vault.
     Vault(Vault),
 }
 
 impl Source {
-    /// The key, waited for until `deadline`.
+    /// Fetches the key; waits for it until `deadline`.
     ///
     /// # Errors
     /// [`SourceError`].
@@ -59,7 +59,7 @@ impl Source {
     }
 }
 
-/// Whether there is time for another try.
+/// Whether there is time for another attempt.
 fn leaves_time(deadline: Instant) -> bool {
     deadline.saturating_duration_since(Instant::now()) > RETRY
 }
@@ -76,7 +76,7 @@ fn wait_for(path: &Path, deadline: Instant) -> Result<(), SourceError> {
 
 fn read_file(path: &Path, deadline: Instant) -> Result<Secret, SourceError> {
     wait_for(path, deadline)?;
-    // A pipe without a writer would be waited for without end.
+    // Opening a pipe without a writer would block.
     let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = File::options().read(true).custom_flags(nonblocking).open(path).map_err(SourceError::io(path))?;
     if !file.metadata().map_err(SourceError::io(path))?.is_file() {

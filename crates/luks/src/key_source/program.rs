@@ -1,4 +1,4 @@
-//! A program that writes a key to its standard output.
+//! Runs a program that writes a key to its standard output.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -13,7 +13,8 @@ use process::{kill_group, wait};
 use super::{POLL, RETRY, SourceError, leaves_time};
 use crate::secret::Secret;
 
-/// What the program gives; it is run again as long as there is time, since what it asks may come up later.
+/// The output of the program. While there is time, a failed program is run again: a service that it asks may come up
+/// later.
 pub(super) fn key(program: &Path, deadline: Instant) -> Result<Secret, SourceError> {
     loop {
         match run(program, deadline) {
@@ -31,7 +32,7 @@ fn run(program: &Path, deadline: Instant) -> Result<Secret, SourceError> {
     let (sender, received) = channel();
     spawn(move || sender.send(pipe.map(|mut pipe| Secret::read(&mut pipe))));
     let ended_well = ended_well(&mut child, deadline).map_err(failed)?;
-    // What it started and left behind may hold its output, and the key.
+    // A process that it left behind may still hold the pipe with the key.
     let left = deadline.saturating_duration_since(Instant::now());
     let key = if ended_well { received.recv_timeout(left.max(POLL)).ok().flatten() } else { None };
     kill_group(&child);
@@ -39,7 +40,7 @@ fn run(program: &Path, deadline: Instant) -> Result<Secret, SourceError> {
     key.map_err(failed)
 }
 
-/// Whether it ends with 0 before the deadline; it is killed then.
+/// Whether the program exits with 0 before the deadline. Kills it at the deadline.
 fn ended_well(child: &mut Child, deadline: Instant) -> io::Result<bool> {
     let left = deadline.saturating_duration_since(Instant::now());
     if let Some(status) = wait(child, left, &mut || ())? {

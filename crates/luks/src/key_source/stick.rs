@@ -1,4 +1,4 @@
-//! A file on a device that is mounted for the moment.
+//! Reads a file on a device that is mounted only while it is read.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, create_dir, remove_dir};
@@ -12,13 +12,13 @@ use files::runtime;
 use super::{SourceError, read_file, wait_for};
 use crate::secret::Secret;
 
-/// Mounts the device read-only in a private directory, reads, and unmounts.
+/// Mounts the device read-only in a private directory, reads the file, and unmounts.
 pub(super) fn key(device: &Path, file: &Path, deadline: Instant) -> Result<Secret, SourceError> {
     wait_for(device, deadline)?;
     let private = Path::new(runtime::DIRECTORY).join(format!("key-{}", std::process::id()));
     let directory = private.join("on");
     runtime::directory().map_err(SourceError::io(&directory))?;
-    // What is on a stick may be readable by everybody: the way there is not.
+    // Files on a stick may be readable by everybody, so the directory above is private.
     DirBuilder::new().mode(0o700).create(&private).map_err(SourceError::io(&directory))?;
     create_dir(&directory).map_err(SourceError::io(&directory))?;
     let key = mount(device, &directory).and_then(|()| {
@@ -27,7 +27,7 @@ pub(super) fn key(device: &Path, file: &Path, deadline: Instant) -> Result<Secre
         unmount(&directory);
         key
     });
-    // A directory that stays is no reason to keep the host from its key.
+    // A directory that cannot be removed is no reason to withhold the key.
     let _ = remove_dir(&directory).and_then(|()| remove_dir(&private));
     key
 }
@@ -40,7 +40,7 @@ fn mount(device: &Path, directory: &Path) -> Result<(), SourceError> {
     }
 }
 
-/// At once, or else as soon as nobody is in it.
+/// Unmounts at once, or else as soon as nobody uses it.
 fn unmount(directory: &Path) {
     let umount = |how: &[&str]| Command::new("umount").args(how).arg(directory).stdin(Stdio::null()).status();
     if !umount(&[]).is_ok_and(|status| status.success()) {

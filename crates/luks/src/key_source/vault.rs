@@ -1,4 +1,4 @@
-//! A key from HashiCorp Vault's HTTP API: one field of a secret of its KV engine, version 2.
+//! Reads a key through HashiCorp Vault's HTTP API: one field of a secret in a KV engine, version 2.
 //!
 //! Source: Vault's documentation, "KV secrets engine - version 2 (API)": `GET /v1/MOUNT/data/PATH` with the header
 //! `X-Vault-Token` answers `{"data": {"data": {FIELD: …}, "metadata": …}, …}`.
@@ -21,37 +21,37 @@ use zeroize::Zeroizing;
 use super::{RETRY, SourceError, leaves_time, read_file};
 use crate::secret::Secret;
 
-/// More than the largest key in base64 with all that Vault says around it.
+/// Larger than the largest key in base64, with everything that Vault adds.
 const MAX_REPLY_BYTES: u64 = 1 << 18;
 
-/// What is wrong with a text that cannot be read as an address.
+/// What is wrong with a text that is not an address.
 const NO_ADDRESS: &str = "is no address such as https://vault.example:8200";
 
-/// Where in a Vault the key is.
+/// Location of a key in Vault.
 #[derive(Debug)]
 pub struct Vault {
-    /// Its address, `https://HOST:PORT`; `http://` to this machine only.
+    /// Address of Vault, `https://HOST:PORT`; `http://` only for this machine.
     pub address: String,
     /// The secret in a KV engine of version 2, such as `secret/data/mysqldata`.
     pub path: String,
     /// The field of the secret.
     pub field: String,
-    /// The field is base64 of the key, not the key itself.
+    /// The field holds the key in base64.
     pub is_base64: bool,
-    /// File with the token.
+    /// File that holds the token.
     pub token_file: PathBuf,
-    /// Certificates of the authorities that Vault's certificate may be from; needed with https.
+    /// Certificates of the authorities to trust for Vault's certificate; required with https.
     pub authorities: Option<PathBuf>,
 }
 
-/// Why there is no key, and whether asking again may help.
+/// Why there is no key, and whether a retry may help.
 struct Refusal {
     reason: String,
     is_final: bool,
 }
 
 impl Vault {
-    /// The key, asked for again as long as there is time: at boot, network and Vault may come up later.
+    /// Fetches the key. Retries while there is time: at boot, network and Vault may come up later.
     pub(super) fn key(&self, deadline: Instant) -> Result<Secret, SourceError> {
         let uri = self.uri()?;
         let agent = self.agent(&uri)?;
@@ -69,7 +69,7 @@ impl Vault {
         }
     }
 
-    /// The whole address. In the clear, the token and the key would be everybody's on the way.
+    /// The full address. Unencrypted HTTP would expose the token and the key, so it is refused except for this machine.
     fn uri(&self) -> Result<Uri, SourceError> {
         let wrong = |reason| SourceError::Address { address: self.address.clone(), reason };
         let base: Uri = self.address.parse().map_err(|_| wrong(NO_ADDRESS))?;
@@ -87,7 +87,7 @@ impl Vault {
         whole.parse().map_err(|_| wrong(NO_ADDRESS))
     }
 
-    /// The path of the secret, which leads nowhere else.
+    /// The path of the secret, checked to contain nothing that leads elsewhere.
     fn plain_path(&self) -> Result<&str, SourceError> {
         let path = self.path.trim_start_matches('/');
         let plain = |c: char| c.is_ascii_alphanumeric() || "/-_.~".contains(c);
@@ -108,7 +108,7 @@ impl Vault {
             .root_certs(RootCerts::Specific(Arc::new(roots)))
             .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
             .build();
-        // A redirect could lead anywhere, and a proxy of the environment could be anybody's.
+        // Redirects and proxies from the environment are not followed: they could lead anywhere.
         let config = Agent::config_builder().tls_config(tls).https_only(is_https).proxy(None).max_redirects(0);
         Ok(config.http_status_as_error(false).user_agent("sealant").build().new_agent())
     }
@@ -121,7 +121,7 @@ impl Vault {
         Ok(Zeroizing::new(text.to_owned()))
     }
 
-    /// The key in a reply.
+    /// Extracts the key from a reply.
     fn field(&self, reply: &[u8]) -> Result<Secret, Refusal> {
         let last = |reason: String| Refusal { reason, is_final: true };
         let json: serde_json::Value = serde_json::from_slice(reply).map_err(|_| last("answers no JSON".to_owned()))?;
@@ -161,7 +161,7 @@ fn authorities(path: &Path) -> Result<Vec<Certificate<'static>>, SourceError> {
     Ok(certificates.iter().map(|der| Certificate::from_der(der).to_owned()).collect())
 }
 
-/// Asks once.
+/// Makes one request.
 fn ask(agent: &Agent, uri: &Uri, token: &str, left: Duration) -> Result<Zeroizing<Vec<u8>>, Refusal> {
     let request = agent.get(uri).header("X-Vault-Token", token).header("X-Vault-Request", "true");
     let reply = request.config().timeout_global(Some(left)).build().call();
@@ -180,7 +180,7 @@ fn ask(agent: &Agent, uri: &Uri, token: &str, left: Duration) -> Result<Zeroizin
     body.map(Zeroizing::new).map_err(|error| Refusal { is_final: !may_pass(&error), reason: describe(&error) })
 }
 
-/// Whether it is a matter of time: nobody listens yet, or no network is there. A certificate does not become better.
+/// Whether the error may go away with time: no listener yet, or no network. A bad certificate stays bad.
 fn may_pass(error: &Error) -> bool {
     match error {
         Error::Io(io) => io.kind() != std::io::ErrorKind::InvalidData,

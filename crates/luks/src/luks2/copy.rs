@@ -1,17 +1,17 @@
-//! One copy of the header: 4096 binary bytes, then JSON filled up with zeros.
+//! One copy of the header: 4096 binary bytes, then JSON padded with zeros.
 //!
 //! | offset | bytes | field |
 //! |---|---|---|
 //! | 0 | 6 + 2 | magic (`LUKS` or, in the second copy, `SKUL`; then ba be), version |
-//! | 8 | 8 | bytes of this copy with its JSON |
+//! | 8 | 8 | size of this copy, JSON included |
 //! | 16 | 8 | sequence number |
 //! | 24 | 48 | label |
 //! | 72 | 32 | checksum algorithm |
-//! | 104 | 64 | salt, unlike in the other copy |
+//! | 104 | 64 | salt, different in each copy |
 //! | 168 | 40 | UUID |
 //! | 208 | 48 | subsystem |
 //! | 256 | 8 | offset of this copy |
-//! | 448 | 64 | checksum of the whole copy with this field zeroed |
+//! | 448 | 64 | checksum of the whole copy, computed with this field zeroed |
 
 use std::io;
 
@@ -24,22 +24,22 @@ use crate::bytes::{be16, be64, text};
 use crate::volume::Volume;
 use files::{ReadAt, read_bytes};
 
-/// How a LUKS device begins; LUKS1 too.
+/// First bytes of a LUKS device, of LUKS1 too.
 pub(crate) const MAGIC_PRIMARY: [u8; 6] = *b"LUKS\xba\xbe";
-/// How the second copy begins.
+/// First bytes of the second copy.
 const MAGIC_SECONDARY: [u8; 6] = *b"SKUL\xba\xbe";
 
-/// Bytes before the JSON.
+/// Size of the binary part.
 pub(crate) const BINARY_BYTES: usize = 4096;
 const CHECKSUM_AT: usize = 448;
 const CHECKSUM_BYTES: usize = 64;
 
-/// Which copy.
+/// Position of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Position {
     /// At the start of the device.
     Primary,
-    /// At this offset, which is also its size.
+    /// At this offset, which is also the size of a copy.
     Secondary(u64),
 }
 
@@ -56,40 +56,40 @@ impl Position {
     }
 }
 
-/// What was found at a place.
+/// What was found at a position.
 #[derive(Debug)]
 pub(crate) enum CopyState {
     /// No magic.
     Absent,
-    /// The magic and something that is not what was written.
+    /// The magic, followed by damaged content.
     Damaged(String),
-    /// The checksum is right, and the fields cannot be.
+    /// The checksum is correct, but fields have impossible values.
     Invalid(String),
-    /// Whole.
+    /// Valid.
     Good(Box<Copy>),
 }
 
-/// A copy that is whole.
+/// A valid copy.
 #[derive(Debug)]
 pub(crate) struct Copy {
-    /// Bytes with its JSON.
+    /// Size, JSON included.
     pub(crate) bytes: u64,
-    /// The JSON as it is stored.
+    /// The JSON as stored.
     pub(crate) json: String,
-    /// The 4096 bytes before it.
+    /// The 4096 bytes before the JSON.
     pub(crate) binary: Vec<u8>,
-    /// What it says.
+    /// The parsed content.
     pub(crate) volume: Volume,
 }
 
 impl Copy {
-    /// Whether the other copy says the same.
+    /// Whether the other copy has the same content.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.bytes == other.bytes && self.json == other.json && self.volume == other.volume
     }
 }
 
-/// Looks at one place. What cannot be read counts as damaged: there is another copy.
+/// Reads the copy at one position. A read error counts as damage: there is another copy.
 pub(crate) fn read_copy(source: &dyn ReadAt, position: Position) -> CopyState {
     match read_whole(source, position) {
         Ok(Ok(bytes)) => parse(&bytes),
@@ -98,7 +98,7 @@ pub(crate) fn read_copy(source: &dyn ReadAt, position: Position) -> CopyState {
     }
 }
 
-/// The whole copy if its magic, version, place and size are right.
+/// All bytes of the copy, if magic, version, position and size are right.
 fn read_whole(source: &dyn ReadAt, position: Position) -> io::Result<Result<Vec<u8>, CopyState>> {
     let damaged = |why: String| Ok(Err(CopyState::Damaged(why)));
     let start = read_bytes(source, position.offset(), BINARY_BYTES)?;
@@ -145,7 +145,7 @@ fn parse(bytes: &[u8]) -> CopyState {
     }
 }
 
-/// The JSON, if the checksum is right and it is JSON with nothing but zeros behind.
+/// The JSON, if the checksum is right and only zeros follow the JSON.
 fn checked(bytes: &[u8]) -> Result<(String, Value), String> {
     check_sum(bytes)?;
     let area = bytes.get(BINARY_BYTES..).unwrap_or_default();
@@ -170,8 +170,8 @@ fn check_sum(bytes: &[u8]) -> Result<(), String> {
     if checksum(bytes, algorithm).as_ref() == stored { Ok(()) } else { Err("its checksum is wrong".to_owned()) }
 }
 
-/// Makes the two copies of a header out of the binary part of one, other JSON and another sequence number. None if
-/// the JSON has no room.
+/// Builds both copies of a header from the binary part of one, new JSON and a new sequence number. `None` if the JSON
+/// does not fit.
 pub(crate) fn make_copies(of: &Copy, json: &Value, sequence: u64) -> Option<[Vec<u8>; 2]> {
     let json = json.to_string();
     let primary = make_copy(of, Position::Primary, &json, sequence)?;
@@ -192,7 +192,7 @@ fn make_copy(of: &Copy, position: Position, json: &str, sequence: u64) -> Option
     put(104, &salt)?;
     put(256, &position.offset().to_be_bytes())?;
     put(CHECKSUM_AT, &[0; CHECKSUM_BYTES])?;
-    // A zero has to stand behind the JSON.
+    // The JSON must end with a zero byte.
     let json = [json.as_bytes(), &[0]].concat();
     put(BINARY_BYTES, &json)?;
     let name = text(&bytes, 72, 32).ok()?;
@@ -211,7 +211,7 @@ fn checksum(bytes: &[u8], algorithm: &'static digest::Algorithm) -> digest::Dige
     context.finish()
 }
 
-/// Every release of cryptsetup writes SHA-256; the format allows any hash.
+/// Every release of cryptsetup writes SHA-256; the format allows other hashes.
 fn algorithm(name: &str) -> Option<&'static digest::Algorithm> {
     match name.to_ascii_lowercase().as_str() {
         "sha1" => Some(&digest::SHA1_FOR_LEGACY_USE_ONLY),
@@ -226,7 +226,7 @@ fn algorithm(name: &str) -> Option<&'static digest::Algorithm> {
     }
 }
 
-/// What the copy says, if its fields agree.
+/// Parses the copy, and checks that its fields agree.
 fn interpret(bytes: &[u8], value: Value) -> Result<Volume, String> {
     let named = |name: &str, at, length| text(bytes, at, length).map_err(|why| format!("its {name} {why}"));
     let (label, uuid, subsystem) = (named("label", 24, 48)?, named("UUID", 168, 40)?, named("subsystem", 208, 48)?);

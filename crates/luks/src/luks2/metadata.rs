@@ -1,4 +1,4 @@
-//! The JSON metadata as types. Numbers of 64 bits stand as decimal text, references as the text of an id.
+//! The JSON metadata as types. 64-bit numbers are stored as decimal strings, references as the string of an id.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::bytes::printable;
 use crate::kdf::Kdf;
 use crate::volume::{self, Format, KEY_SLOT, Volume};
 
-/// The number of a keyslot, token, segment or digest.
+/// Number of a key slot, token, segment or digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Id(pub(super) u32);
@@ -25,7 +25,7 @@ impl TryFrom<String> for Id {
     }
 }
 
-/// 64 bits as decimal text.
+/// A 64-bit number as a decimal string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Decimal(pub(super) u64);
@@ -40,11 +40,11 @@ impl TryFrom<String> for Decimal {
     }
 }
 
-/// `dynamic` or a number of bytes.
+/// `dynamic`, or a number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) enum Size {
-    /// All the rest of the device.
+    /// The rest of the device.
     Dynamic,
     Bytes(u64),
 }
@@ -173,7 +173,7 @@ impl Segment {
 }
 
 impl Metadata {
-    /// Types from JSON; an error says what is missing or of another kind.
+    /// Parses the JSON. The error says what is missing or has the wrong type.
     pub(super) fn read(value: Value) -> Result<Self, String> {
         if !is_printable(&value) {
             return Err("its metadata holds text that is not printable".to_owned());
@@ -181,7 +181,7 @@ impl Metadata {
         serde_json::from_value(value).map_err(|error| format!("its metadata cannot be: {}", short(&error)))
     }
 
-    /// The metadata as the rest of this crate knows it; names and numbers of the binary header are left out.
+    /// Converts the metadata to the type that the rest of this crate uses; fields of the binary header are left empty.
     pub(super) fn volume(&self, copy_bytes: u64) -> Volume {
         let both = copy_bytes.saturating_mul(2);
         Volume {
@@ -204,7 +204,8 @@ impl Metadata {
     }
 }
 
-/// Tokens belong to other programs and may hold what they like; their type is shown and must be printable.
+/// Tokens belong to other programs, and their content is not checked. Only their type is shown, so it must be
+/// printable.
 fn is_printable(metadata: &Value) -> bool {
     let Value::Object(sections) = metadata else { return true };
     sections.iter().all(|(name, section)| match section {
@@ -215,7 +216,7 @@ fn is_printable(metadata: &Value) -> bool {
     })
 }
 
-/// As deep as the JSON reader goes, which is 128 levels.
+/// Recursion is bounded by the JSON reader, which accepts 128 levels.
 fn all_printable(value: &Value) -> bool {
     match value {
         Value::String(text) => printable(text).is_ok(),
@@ -225,7 +226,7 @@ fn all_printable(value: &Value) -> bool {
     }
 }
 
-/// A message of the JSON reader, which may repeat what a hostile header says: not too much of it.
+/// A shortened message of the JSON reader, which may quote a hostile header.
 fn short(error: &serde_json::Error) -> String {
     error.to_string().chars().take(160).collect()
 }
@@ -306,7 +307,7 @@ impl Digest {
     }
 }
 
-/// Base64; what is none stands for itself, so that it still tells one digest from another.
+/// Decodes base64. Invalid text stands for itself, so that it still distinguishes one digest from another.
 fn decode(text: &str) -> Vec<u8> {
     STANDARD.decode(text).unwrap_or_else(|_| text.as_bytes().to_vec())
 }

@@ -1,20 +1,20 @@
-//! What JSON metadata must fulfil beyond its form, so that nothing later has to doubt it.
+//! Rules for JSON metadata beyond its syntax. Later code relies on them.
 //!
-//! Source: LUKS2 specification, section 3, and what cryptsetup 2.6.1 refuses (seen on damaged headers).
+//! Source: LUKS2 specification, section 3, and what cryptsetup 2.6.1 refuses (seen with damaged headers).
 
 use super::metadata::{Id, Keyslot, Metadata, Segment, Size};
 use super::{COPY_BYTES, MAX_OBJECTS};
 use crate::luks2::copy::BINARY_BYTES;
 use crate::volume::is_reencryption;
 
-/// All key slots together. Source: `LUKS2_MAX_KEYSLOTS_SIZE`.
+/// Maximum size of all key slots together. Source: `LUKS2_MAX_KEYSLOTS_SIZE`.
 const MAX_KEYSLOTS_BYTES: u64 = 128 << 20;
-/// Anti-forensic stripes that every cryptsetup uses, whatever the metadata says.
+/// Anti-forensic stripes; every cryptsetup uses this number, whatever the metadata says.
 const STRIPES: u64 = 4000;
 
 type Validity = Result<(), String>;
 
-/// Whether the metadata of a copy of `copy_bytes` can be; an error says what cannot.
+/// Checks the metadata of a copy of `copy_bytes`. The error names the broken rule.
 pub(super) fn check(metadata: &Metadata, copy_bytes: u64) -> Validity {
     check_counts(metadata)?;
     check_config(metadata, copy_bytes)?;
@@ -90,10 +90,10 @@ fn check_segments(metadata: &Metadata) -> Validity {
     check_apart(live)
 }
 
-/// Each part of the device belongs to one segment of those that hold data now. The notes of a re-encryption (`backup-…`)
-/// say of the same bytes what they were and will be. The order is not that of the device: data that is encrypted or
-/// decrypted in place is shifted, and its first part lies apart, mostly behind all others, until it is its turn.
-/// Source: `validate_segment_intervals` of cryptsetup; seen with 2.6.1 (`backup-moved-segment`).
+/// Live segments do not overlap. The segments of a re-encryption (`backup-…`) describe the same bytes before and after,
+/// so they do not count. Segments need not be in the order of the device: for data that is encrypted or decrypted in
+/// place with a shift, the first part is stored elsewhere, mostly after all others, until it is processed. Source:
+/// `validate_segment_intervals` of cryptsetup; seen with 2.6.1 (`backup-moved-segment`).
 fn check_apart(mut live: Vec<(u32, &Segment)>) -> Validity {
     let last = live.last().map(|(id, _)| *id);
     let open_end = live.iter().find(|(id, segment)| segment.size == Size::Dynamic && Some(*id) != last);
@@ -138,7 +138,7 @@ fn check_keyslots(metadata: &Metadata) -> Validity {
             continue;
         }
         let digests = metadata.digests.values().filter(|digest| digest.keyslots.contains(id)).count();
-        // One without a digest belongs to no segment; cryptsetup 2.6.1 opens such a volume by its other slots.
+        // A slot without a digest belongs to no segment; cryptsetup 2.6.1 opens such a volume by its other slots.
         ensure(digests <= 1, || format!("key slot {} has {digests} digests in place of one", id.0))?;
         check_key_slot(slot).map_err(|what| format!("key slot {} {what}", id.0))?;
     }
@@ -182,7 +182,7 @@ fn check_areas(metadata: &Metadata, copy_bytes: u64) -> Validity {
     Ok(())
 }
 
-/// An online re-encryption keeps a slot of its own, and what was and what will be as segments.
+/// An online re-encryption has a slot of its own, and segments that describe the data before and after.
 fn check_reencryption(metadata: &Metadata) -> Validity {
     let requirements = &metadata.config.requirements.mandatory;
     let marks = requirements.iter().filter(|name| is_reencryption(name) && name.starts_with("online")).count();

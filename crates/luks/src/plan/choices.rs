@@ -1,21 +1,21 @@
-//! Which parameters suit this disk and this processor, and why.
+//! Parameters for this disk and processor, each with its reason.
 
 use serde::Serialize;
 
 use super::PlanInput;
 
-/// A parameter.
+/// A parameter and its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Choice {
-    /// What is chosen.
+    /// Name of the parameter.
     pub what: &'static str,
-    /// What for.
+    /// Its value.
     pub value: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// Every parameter of the volume, its mount and its start at boot.
+/// All parameters of the volume, its mount and its start at boot.
 #[must_use]
 pub fn choices(input: &PlanInput) -> Vec<Choice> {
     let choice = |what, value: &str, why: &str| Choice { what, value: value.to_owned(), why: why.to_owned() };

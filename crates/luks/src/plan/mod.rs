@@ -1,5 +1,5 @@
-//! What to do so that a server's files lie on an encrypted disk, and why so: pure, from what was seen of the paths, the
-//! disk, the processor and the programs.
+//! Plans how to move a server's files to an encrypted disk, with reasons. Pure: depends only on what was read about
+//! paths, disk, processor and programs.
 
 mod choices;
 mod steps;
@@ -12,55 +12,55 @@ use crate::device::{Block, DeviceError, Host, uses};
 pub use choices::{Choice, choices};
 pub use steps::{Step, steps};
 
-/// What a path's disk does for secrecy today.
+/// How the disk of a path protects its data today.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protection {
     /// Encrypted by this layer.
     Encrypted(String),
-    /// In clear: every layer down to hardware was seen.
+    /// In plaintext: all layers down to the hardware are known.
     Plain,
     /// In memory only.
     Memory,
-    /// Cannot be told from here.
+    /// Cannot be determined here.
     Unknown(String),
 }
 
 /// A path of the server, or a swap area.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Path {
-    /// What it is for, such as `redo log directory`.
+    /// Purpose, such as `redo log directory`.
     pub role: String,
-    /// Where, links resolved.
+    /// The path, with links resolved.
     pub path: String,
-    /// The variable that leads there.
+    /// The server variable that names it.
     pub via: String,
-    /// The mount that holds it; empty for swap.
+    /// Mount point of its file system; empty for swap.
     pub mount: String,
-    /// The file system; empty for swap.
+    /// Type of the file system; empty for swap.
     pub fs_type: String,
     /// Block devices from the file system down.
     pub chain: Vec<String>,
-    /// What they do for secrecy.
+    /// How they protect the data.
     pub state: Protection,
-    /// Bytes of the server's files there; none if not counted.
+    /// Size of the server's files there; `None` if not counted.
     pub bytes: Option<u64>,
 }
 
-/// The disk that is to be encrypted.
+/// The disk to encrypt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Disk {
-    /// Its device file.
+    /// Device file.
     pub device: String,
-    /// Bytes.
+    /// Size.
     pub bytes: u64,
-    /// Whether it rotates; none for a file, of which nothing is known.
+    /// Whether the disk rotates; `None` for a file, of which nothing is known.
     pub rotational: Option<bool>,
-    /// Bytes of its physical blocks.
+    /// Size of a physical block.
     pub physical_block_bytes: Option<u64>,
-    /// Whether it takes TRIM.
+    /// Whether the disk supports TRIM.
     pub discards: Option<bool>,
-    /// What speaks against making a volume of it, in words.
+    /// Reasons not to create a volume on it, as text.
     pub obstacles: Vec<String>,
 }
 
@@ -69,17 +69,17 @@ pub struct Disk {
 pub struct Machine {
     /// Whether the processor has AES instructions.
     pub aes_instructions: bool,
-    /// KiB of memory.
+    /// Memory in KiB.
     pub memory_kib: u64,
-    /// The release of cryptsetup, if it is there.
+    /// Release of cryptsetup, if installed.
     pub cryptsetup: Option<String>,
 }
 
 impl Disk {
-    /// The disk at `device`, as far as reading tells.
+    /// Reads what can be known of the disk at `device`.
     ///
     /// # Errors
-    /// [`DeviceError`] if it cannot be looked at.
+    /// [`DeviceError`] if it cannot be examined.
     pub fn read(host: &Host, device: &std::path::Path) -> Result<Self, DeviceError> {
         let obstacles = uses(host, device, true)?.iter().map(ToString::to_string).collect();
         let block = Block::find(host, device).ok().flatten();
@@ -97,7 +97,7 @@ impl Disk {
 }
 
 impl Machine {
-    /// This host.
+    /// Reads the facts of this host.
     #[must_use]
     pub fn this() -> Self {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
@@ -116,11 +116,11 @@ impl Machine {
     }
 }
 
-/// Where packages and administrators put units.
+/// Directories of units of packages and administrators.
 const UNITS: [&str; 3] = ["/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"];
 
-/// The unit of the server whose data directory it is. MariaDB has Aria's control file there, which no MySQL has. MySQL's
-/// unit has two names: that of Debian and that of its makers.
+/// Unit of the server with this data directory. Only MariaDB has Aria's control file there. MySQL's unit has two names:
+/// Debian's, and that of MySQL's own packages.
 #[must_use]
 pub fn usual_unit(datadir: &std::path::Path) -> &'static str {
     if datadir.join("aria_log_control").exists() {
@@ -130,7 +130,7 @@ pub fn usual_unit(datadir: &std::path::Path) -> &'static str {
     ["mysql.service", "mysqld.service"].into_iter().find(is_installed).unwrap_or("mysql.service")
 }
 
-/// All that a plan rests on.
+/// All facts that a plan is based on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlanInput {
     /// The data directory.
@@ -143,45 +143,45 @@ pub struct PlanInput {
     pub disk: Option<Disk>,
     /// The host.
     pub machine: Machine,
-    /// The volume's name to be.
+    /// Name for the volume.
     pub name: String,
-    /// The server's unit.
+    /// Unit of the server.
     pub unit: String,
 }
 
 /// A plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Plan {
-    /// What was seen.
+    /// The facts it is based on.
     #[serde(flatten)]
     pub input: PlanInput,
     /// Parameters, each with its reason.
     pub choices: Vec<Choice>,
-    /// What to do, in this order; empty if the data directory is encrypted.
+    /// Steps in order; empty if the data directory is already encrypted.
     pub steps: Vec<Step>,
-    /// Bytes that the new disk has to have.
+    /// Minimum size of the new disk.
     pub needed_bytes: u64,
-    /// What the steps do not cover.
+    /// Remarks on what the steps do not cover.
     pub remarks: Vec<String>,
 }
 
-/// Header, file system, and room to grow.
+/// For the header, the file system and some growth.
 const ROOM: u64 = 64 << 20;
 
 impl Plan {
-    /// Decides.
+    /// Makes the plan.
     #[must_use]
     pub fn new(input: PlanInput) -> Self {
         let plain: Vec<&Path> = input.plain().collect();
         let bytes = plain.iter().filter_map(|path| path.bytes).fold(0_u64, u64::saturating_add);
-        // A tenth for the file system's own, and a quarter to grow.
+        // A tenth for the file system itself, and a quarter for growth.
         let needed_bytes = bytes.saturating_add(bytes / 10).saturating_add(bytes / 4).saturating_add(ROOM);
         let (choices, remarks) = (choices(&input), remarks(&input, needed_bytes));
         let steps = if plain.is_empty() { Vec::new() } else { steps(&input) };
         Self { choices, steps, needed_bytes, remarks, input }
     }
 
-    /// Whether every path that can be told is encrypted or in memory.
+    /// Whether every path whose state is known is encrypted or in memory.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.input.plain().chain(self.input.plain_swaps()).next().is_none()
@@ -189,18 +189,18 @@ impl Plan {
 }
 
 impl PlanInput {
-    /// Paths in clear, and those of which it cannot be told.
+    /// Paths in plaintext, and those whose state is unknown.
     pub fn plain(&self) -> impl Iterator<Item = &Path> {
         self.paths.iter().filter(|path| is_open(&path.state))
     }
 
-    /// Whether the data directory is a mount point: it cannot be moved then.
+    /// Whether the data directory is a mount point, which cannot be moved.
     #[must_use]
     pub fn is_mount_point(&self) -> bool {
         self.paths.iter().any(|path| path.path == self.datadir && path.mount == self.datadir)
     }
 
-    /// Swap areas likewise.
+    /// Swap areas in plaintext, and those whose state is unknown.
     pub fn plain_swaps(&self) -> impl Iterator<Item = &Path> {
         self.swaps.iter().filter(|path| is_open(&path.state))
     }

@@ -1,4 +1,4 @@
-//! What to do, command by command.
+//! The steps of a plan, as commands.
 
 use serde::Serialize;
 
@@ -7,16 +7,16 @@ use super::PlanInput;
 /// A step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Step {
-    /// What for.
+    /// Purpose of the step.
     pub what: String,
-    /// The command; none for what only people can do.
+    /// The command; `None` for work that only people can do.
     pub command: Option<String>,
 }
 
-/// A copy over the wire of one disk; what faster disks do is better.
+/// Speed of a copy between disks; a careful estimate, which faster disks exceed.
 const BYTES_PER_SECOND: u64 = 100 << 20;
 
-/// The steps to a new volume with a verified copy of the data. The old disk stays as it is until the end.
+/// The steps to a new volume with a verified copy of the data. The old disk stays unchanged until the end.
 #[must_use]
 pub fn steps(input: &PlanInput) -> Vec<Step> {
     let device = input.disk.as_ref().map_or("DISK", |disk| disk.device.as_str());
@@ -80,8 +80,8 @@ pub fn steps(input: &PlanInput) -> Vec<Step> {
     ]
 }
 
-/// The volume comes where the data was. A directory that something is mounted on cannot be moved (EBUSY), and its line in
-/// fstab would bring the old data back at the next boot.
+/// Mounts the volume where the data was. A directory that is a mount point cannot be renamed (EBUSY), and its line in
+/// fstab would mount the old data again at the next boot.
 fn in_place(input: &PlanInput) -> Step {
     let (name, datadir) = (&input.name, word(&input.datadir));
     let aside = word(&format!("{}.plain", input.datadir));
@@ -103,7 +103,7 @@ fn in_place(input: &PlanInput) -> Step {
     }
 }
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell.
 fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=@:".contains(c);
     if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// A header and what is to be found in it.
+/// A header and its expected findings.
 pub(crate) struct Sample {
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
@@ -21,7 +21,7 @@ pub(crate) struct Sample {
     pub(crate) opens: bool,
 }
 
-/// All of them.
+/// All samples.
 pub(crate) fn samples() -> Vec<Sample> {
     let index: Value =
         serde_json::from_slice(&std::fs::read(directory().join("headers.json")).expect("the index")).expect("JSON");
@@ -51,7 +51,7 @@ fn sample(entry: &Value) -> Sample {
     }
 }
 
-/// The image with zeros where nothing was stored.
+/// The image, with zeros where nothing was stored.
 pub(crate) fn padded(sample: &Sample) -> Vec<u8> {
     let mut bytes = sample.bytes.clone();
     bytes.resize(sample.image_bytes.max(bytes.len()), 0);

@@ -89,7 +89,7 @@ pub enum FollowError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// Another thread failed first.

@@ -65,9 +65,9 @@ pub enum Reason {
     /// A file or the program refuses.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Which.
+        /// Path of the file or device.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// An option of the backup has a value that no such program writes.
