@@ -604,7 +604,7 @@ fn certificates_are_reloaded_on_a_signal() {
     let key = fs::read(site.setup.path("app.key")).expect("read");
     fs::copy(site.setup.path("other.pem"), site.setup.path("app.pem")).expect("copied");
     site.near.end.signal(Signal::HUP);
-    site.near.end.wait_for(&|log| log.contains("the certificates are not changed"));
+    site.near.end.wait_for(&|log| log.contains("the certificates were not reloaded"));
     assert!(ask().0, "what was in use stays");
     let mut client = site.near.client(&site.server, "root", "");
     let busy = thread::spawn(move || succeeds(client.args(["-e", "SELECT SLEEP(6), 9"])));
@@ -612,7 +612,7 @@ fn certificates_are_reloaded_on_a_signal() {
     assert!(eventually(|| site.server.value(running).is_ok_and(|count| count == "1")));
     fs::copy(site.setup.path("other.key"), site.setup.path("app.key")).expect("copied");
     site.near.end.signal(Signal::HUP);
-    site.near.end.wait_for(&|log| log.contains("certificates are read again"));
+    site.near.end.wait_for(&|log| log.contains("certificates reloaded"));
     assert_eq!(busy.join().expect("it ends"), "0\t9\n", "a session goes on");
     (0..5).for_each(|_| assert!(!ask().0, "its link does not"));
     assert!(eventually(|| ask().1.contains("other may not connect here")), "{}", ask().1);
@@ -664,7 +664,7 @@ fn links_do_not_outlive_what_they_were_judged_by() {
     (0..3).for_each(|_| assert_eq!(site.value("SELECT 1"), "1"));
     let opened = site.near.counted("links_total");
     site.far.signal(Signal::HUP);
-    site.far.wait_for(&|log| log.contains("certificates are read again"));
+    site.far.wait_for(&|log| log.contains("certificates reloaded"));
     (0..3).for_each(|_| assert_eq!(site.value("SELECT 1"), "1"));
     assert!(site.near.counted("links_total") > opened, "{}", site.near.end.log());
     assert_eq!(site.near.counted("clients_refused_total"), 0, "{}", site.near.end.log());
@@ -854,7 +854,7 @@ fn keys_are_not_left_in_memory_as_files_have_them() {
     for (name, end) in [("far", &site.far), ("app", &site.near.end)] {
         assert_eq!(site.value("SELECT 1"), "1");
         end.signal(Signal::HUP);
-        end.wait_for(&|log| log.contains("certificates are read again"));
+        end.wait_for(&|log| log.contains("certificates reloaded"));
         let pem = fs::read_to_string(site.setup.path(&format!("{name}.key"))).expect("read");
         let pair = rcgen::KeyPair::from_pem(&pem).expect("a key");
         let scalar = pair.serialized_der().windows(5).position(|bytes| bytes == [2, 1, 1, 4, 32]).expect("a scalar");

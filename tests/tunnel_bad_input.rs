@@ -168,7 +168,7 @@ fn unknown_names_are_reported() {
         refused(&command, "nowhere.invalid:3307: cannot be resolved", resolver);
     }
     let args = ["--listen", "127.0.0.1:0", "--far", "no name:3307"];
-    refuses(&setup, "near", "app", &args, "is no name that a certificate can have", "--far-name");
+    refuses(&setup, "near", "app", &args, "is not a valid name for a certificate", "--far-name");
 }
 
 #[test]
@@ -211,15 +211,15 @@ fn unreadable_and_unwritable_files_are_reported() {
     let socket = format!("{}/s", open.display());
     let mut foreign = near("app", &socket);
     foreign.args(["--socket-group", "root"]);
-    says(&foreign, "open/s: cannot be given to group 0: Operation not permitted", "has to be a member of it");
+    says(&foreign, "open/s: cannot be given to group 0: Operation not permitted", "must be a member of it");
     assert_eq!(fs::read_dir(&open).expect("readable").count(), 0, "no socket is left for whoever comes");
     says(
         &near("app-locked", "127.0.0.1:0"),
         "app-locked.key: cannot be read: Permission denied",
-        "has to be able to read it",
+        "must be able to read it",
     );
     let far = setup.command("far", "far-locked", &["--listen", "127.0.0.1:0", "--server", "/x/s"]);
-    says(&far, "far-locked.key: cannot be read: Permission denied", "has to be able to read it");
+    says(&far, "far-locked.key: cannot be read: Permission denied", "must be able to read it");
     let mut init = support::sealant();
     init.args(["cert", "init", "--dir"]).arg(closed.join("ca"));
     says(&init, "closed/ca: cannot be written: Permission denied", "name a directory that this user may write");
@@ -245,8 +245,14 @@ fn errors_are_one_line_with_a_hint() {
     says("near", "app", &with("0.0.0.0:0"), "in clear text over the network", "--insecure-plaintext-listener");
     let held = TcpListener::bind("127.0.0.1:0").expect("a port");
     let taken = held.local_addr().expect("an address").to_string();
-    says("near", "app", &[&near[..], &[&taken]].concat(), "somebody listens there already", "listen elsewhere");
-    says("far", "far", &["--listen", &taken, "--server", "/x/s"], "somebody listens there already", "listen elsewhere");
+    says("near", "app", &[&near[..], &[&taken]].concat(), "another process listens there already", "listen elsewhere");
+    says(
+        "far",
+        "far",
+        &["--listen", &taken, "--server", "/x/s"],
+        "another process listens there already",
+        "listen elsewhere",
+    );
     let remote_server = ["--listen", "127.0.0.1:0", "--server", "192.0.2.1:3306"];
     says("far", "far", &remote_server, "in clear text over the network", "--insecure-plaintext-server");
     says("near", "none", &[&near[..], &[&socket]].concat(), "none.pem", "sealant cert issue");
@@ -295,7 +301,7 @@ fn near_ends_that_talk_nonsense_do_not_fill_the_log() {
         let is_read = |client: &Openssl| ioctl_fionread(client.0.stdin.as_ref().expect("piped")).expect("a pipe") == 0;
         assert!(eventually(|| clients.iter().all(is_read)));
     }
-    assert!(eventually(|| far.log().contains("no place here")), "{}", far.log());
+    assert!(eventually(|| far.log().contains("unexpected message")), "{}", far.log());
     // Little more happens meanwhile.
     sleep(Duration::from_secs(1));
     assert!(far.log().matches("127.0.0.1:").count() < 12, "{}", far.log());

@@ -12,10 +12,10 @@ pub enum AddressError {
     #[error("it is neither HOST:PORT nor the path of a socket")]
     Form,
     /// The part after the colon is not a number up to 65535.
-    #[error("{0:?} is no port")]
+    #[error("{0:?} is not a port number")]
     Port(String),
     /// Port 0 cannot be connected to.
-    #[error("0 is no port to connect to")]
+    #[error("port 0 cannot be connected to")]
     PortZero,
     /// A unix socket where only TCP is possible.
     #[error("links come by TCP: give HOST:PORT")]

@@ -1,7 +1,8 @@
-//! One session: bytes between a link and a local connection, both ways, until both sides are done.
+//! Copies the bytes of one session between a link and a local connection, in both directions, until both sides are
+//! done.
 //!
-//! At most one read's worth of bytes is held in each direction: what the slower side does not take is
-//! not read from the faster one. What is special about either end of the tunnel is its [`Side`].
+//! Each direction buffers at most one read: while the slower side does not take data, nothing is read from the faster
+//! one. The parts that differ between the two ends of the tunnel are in [`Side`].
 
 use std::{
     future::poll_fn,
@@ -20,50 +21,52 @@ use crate::{
     metrics::Counters,
 };
 
-/// What one end of the tunnel makes of a session.
+/// The part of a session that depends on the end of the tunnel.
 pub(crate) trait Side {
-    /// Whether the session is over when both directions are: else the other end says when it is.
+    /// Whether the session is over when both directions have ended. Otherwise the other end decides.
     const ENDS_WITH_BOTH: bool;
 
-    /// Bytes came from the other end.
+    /// Records bytes from the other end.
     fn received(&mut self, bytes: &[u8]);
 
-    /// Bytes were read from the local connection.
+    /// Records bytes from the local connection.
     fn read(&mut self, bytes: &[u8]);
 
-    /// Whether nothing more is expected of the local connection after what was read.
+    /// Whether the local connection is expected to close after what it has sent.
     fn expects_local_end(&self) -> bool;
 
-    /// Whether the local connection has nothing to add to what it was given.
+    /// Whether the local connection will not answer what it has received.
     fn needs_no_answer(&self) -> bool;
 
-    /// The local connection sends no more; `link_ended` if the other end does not either. What the other end is told.
+    /// The local connection has ended its sending side. `link_ended`: the other end has too. Returns the messages for
+    /// the other end.
     fn local_ended(&mut self, link_ended: bool) -> Vec<Kind>;
 
-    /// The local connection takes no more. What the other end is told.
+    /// The local connection no longer accepts data. Returns the message for the other end.
     fn local_gone(&mut self) -> Option<Kind>;
 
-    /// The other end, which sends no more, asks for the next session. Whether that has a place here.
+    /// The other end, which has ended its sending side, requests the next session. Returns whether that is allowed
+    /// here.
     fn next_asked(&mut self) -> bool;
 }
 
-/// Who spoke last in a session.
+/// Who sent the last packet of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LastSpoke {
     /// The client, or nobody yet.
     Client,
     Server,
-    /// The client, saying that it is done when nothing was under way.
+    /// The client, with `COM_QUIT`, while no command was in progress.
     ClientQuit,
 }
 
 impl LastSpoke {
-    /// The client says something.
+    /// Records bytes of the client.
     pub(crate) fn client(&mut self, bytes: &[u8]) {
         *self = if *self == Self::Server && is_quit(bytes) { Self::ClientQuit } else { Self::Client };
     }
 
-    /// The server says something. After the client's last word it changes nothing.
+    /// Records bytes of the server. They change nothing after `COM_QUIT`.
     pub(crate) fn server(&mut self) {
         if *self != Self::ClientQuit {
             *self = Self::Server;
@@ -75,19 +78,19 @@ impl LastSpoke {
     }
 }
 
-/// Whether a client says that it is done: a packet of one byte, number 0, command 1; also as the compressed protocol
-/// sends it.
+/// Whether the bytes are exactly `COM_QUIT`: a packet of one byte, number 0, command 1, plain or in an uncompressed
+/// packet of the compressed protocol.
 fn is_quit(bytes: &[u8]) -> bool {
     matches!(bytes, [1, 0, 0, 0, 1] | [5, 0, 0, _, 0, 0, 0, 1, 0, 0, 0, 1])
 }
 
-/// The direction from the link to the local connection.
+/// State of the direction from the link to the local connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FromLink {
     Open,
-    /// The other end sends no more.
+    /// The other end has ended its sending side.
     Ended,
-    /// The local connection was told so.
+    /// The local connection was shut down for that.
     Shut,
 }
 
@@ -97,21 +100,21 @@ pub(crate) struct Copier<'p, S> {
     local: &'p mut Local,
     counters: &'p Counters,
     side: S,
-    /// Received, and not yet taken by the local connection: `to_local[written..]`.
+    /// Received and not yet written to the local connection: `to_local[written..]`.
     to_local: Vec<u8>,
     written: usize,
     from_link: FromLink,
-    /// The local connection sends no more, and the other end was told.
+    /// The local connection has ended its sending side, and the other end was told.
     local_ended: bool,
-    /// The local connection takes no more; what comes for it is dropped.
+    /// The local connection no longer accepts data; data for it is dropped.
     local_gone: bool,
-    /// The other end has said that the session is over.
+    /// The other end has ended the session.
     ended: bool,
     refused: Option<Error>,
 }
 
 impl<'p, S: Side> Copier<'p, S> {
-    /// `first` are bytes for the local connection that are here already.
+    /// `first`: bytes for the local connection that were received already.
     pub(crate) fn new(
         link: &'p mut Link,
         local: &'p mut Local,
@@ -134,10 +137,10 @@ impl<'p, S: Side> Copier<'p, S> {
         }
     }
 
-    /// Until both sides are done, the link being good for the next session.
+    /// Runs until both sides are done. The link can then serve the next session.
     ///
     /// # Errors
-    /// The link has failed.
+    /// The link failed.
     pub(crate) async fn run(mut self) -> Result<S, Error> {
         while let Some(Message { kind, payload }) = self.link.take_waiting() {
             self.take(kind, &payload);
@@ -149,7 +152,7 @@ impl<'p, S: Side> Copier<'p, S> {
     fn poll(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {
         loop {
             let from_link = self.poll_from_link(cx, scratch)?;
-            // What came before the end still goes to the local connection.
+            // Data that arrived before the end is still delivered.
             if self.ended && (self.to_local.is_empty() || self.local_gone) {
                 return self.link.poll_flush(cx);
             }
@@ -166,7 +169,7 @@ impl<'p, S: Side> Copier<'p, S> {
         self.from_link != FromLink::Open
     }
 
-    /// One turn of the direction from the link to the local connection; pending if nothing can be done now.
+    /// One step of the direction from the link to the local connection. Pending if there is nothing to do now.
     fn poll_from_link(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {
         if !self.poll_deliver(cx) {
             return Poll::Pending;
@@ -180,7 +183,7 @@ impl<'p, S: Side> Copier<'p, S> {
         }
         let mut others = Vec::new();
         let filled = self.link.poll_fill_with(cx, scratch, &mut |kind, payload| match kind {
-            // Data after the end of data is dropped with the rest of a message that has no meaning.
+            // Data after the end of data goes with the other messages, which ignore it.
             Kind::Data if others.is_empty() => came.extend_from_slice(payload),
             _ => others.push(Message { kind, payload: payload.to_vec() }),
         });
@@ -191,7 +194,7 @@ impl<'p, S: Side> Copier<'p, S> {
         self.counters.received(self.to_local.len());
         match filled {
             Poll::Pending => {
-                // An idle session keeps no memory.
+                // An idle session holds no memory.
                 memory::give_back(std::mem::take(&mut self.to_local));
                 Poll::Pending
             }
@@ -208,7 +211,7 @@ impl<'p, S: Side> Copier<'p, S> {
         for message in messages {
             match self.ended {
                 false => self.take(message.kind, &message.payload),
-                // Of the next session.
+                // It belongs to the next session.
                 true => self.link.keep(message),
             }
         }
@@ -221,16 +224,16 @@ impl<'p, S: Side> Copier<'p, S> {
             Kind::Data if !link_ended => self.to_local.extend_from_slice(payload),
             Kind::Fin if link_ended => {}
             Kind::Fin => self.from_link = FromLink::Ended,
-            // The far end has closed the server connection, or the near end wants it closed.
+            // The far end has closed the server connection, or the near end asks for that.
             Kind::Detached | Kind::Reset => self.ended = true,
             Kind::Attach if link_ended && self.side.next_asked() => {}
-            // The next session goes elsewhere; this one goes on.
+            // The next session will use another far end; this session continues.
             Kind::Leaving | Kind::Ping | Kind::Pong => {}
-            _ => self.refused = Some(self.link.protocol("it sent a message that has no place in a session")),
+            _ => self.refused = Some(self.link.protocol("it sent a message that is not allowed in a session")),
         }
     }
 
-    /// Gives the local connection what is there for it; whether all of it was taken.
+    /// Writes pending data to the local connection; returns whether all was written.
     fn poll_deliver(&mut self, cx: &mut Context<'_>) -> bool {
         while self.written < self.to_local.len() && !self.local_gone {
             let rest = self.to_local.get(self.written..).unwrap_or_default();
@@ -248,18 +251,18 @@ impl<'p, S: Side> Copier<'p, S> {
                 self.local_ended = true;
                 return true;
             }
-            // Shutting down a socket never waits.
+            // Shutting down a socket never blocks.
             let _ = Pin::new(&mut *self.local).poll_shutdown(cx);
         }
-        // What a server over TLS has not taken yet goes on with each turn.
+        // TLS may still hold data for the server; every step continues to send it.
         let _ = Pin::new(&mut *self.local).poll_flush(cx);
         true
     }
 
-    /// One turn of the other direction: what there is to read goes out together.
+    /// One step of the direction from the local connection to the link: all available data is sent together.
     fn poll_from_local(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {
-        self.tell_if_gone()?;
-        // What waits for the other end is bounded: nothing is read while the rest of what was read waits.
+        self.report_if_gone()?;
+        // Bounds the buffered data: nothing is read while earlier data still waits.
         if self.link.is_blocked() && self.link.poll_flush(cx)?.is_pending() {
             return Poll::Pending;
         }
@@ -276,19 +279,19 @@ impl<'p, S: Side> Copier<'p, S> {
                 self.link.rest();
                 Poll::Pending
             }
-            // What could be read waits to go out: the flush wakes when it can.
+            // The data waits to be sent; the flush wakes this task.
             Poll::Pending => Poll::Pending,
         }
     }
 
     fn poll_read_local(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Poll<Result<(), Error>> {
-        // Room for the kind in front of what is read.
+        // Leaves one byte in front for the kind of the message.
         let room = scratch.plain.get_mut(1..READ_BYTES / 2).unwrap_or_default();
         let mut buffer = ReadBuf::new(room);
         let count = match Pin::new(&mut *self.local).poll_read(cx, &mut buffer) {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(Ok(())) => buffer.filled().len(),
-            // The local connection is gone: no more comes, and nothing reaches it.
+            // The local connection failed: it neither sends nor receives any more.
             Poll::Ready(Err(_)) => {
                 self.local_gone = true;
                 0
@@ -300,20 +303,20 @@ impl<'p, S: Side> Copier<'p, S> {
         self.counters.sent(count);
         self.side.read(scratch.plain.get(1..=count).unwrap_or_default());
         self.seal(scratch, count)?;
-        // It closes right after that mostly, and both go out together.
+        // It mostly closes right after that, so both messages can go out together.
         let ends = self.side.expects_local_end() && self.local.has_ended();
         Poll::Ready(if ends { self.end_local() } else { Ok(()) })
     }
 
-    /// The local connection sends no more.
+    /// Handles the end of the local connection's sending side.
     fn end_local(&mut self) -> Result<(), Error> {
         self.local_ended = true;
-        self.tell_if_gone()?;
+        self.report_if_gone()?;
         let link_ended = self.link_ended();
         self.side.local_ended(link_ended).into_iter().try_for_each(|kind| self.link.queue(kind, &[]))
     }
 
-    fn tell_if_gone(&mut self) -> Result<(), Error> {
+    fn report_if_gone(&mut self) -> Result<(), Error> {
         let gone = self.local_gone && !self.ended;
         match gone.then(|| self.side.local_gone()).flatten() {
             Some(kind) => self.link.queue(kind, &[]),
@@ -321,7 +324,8 @@ impl<'p, S: Side> Copier<'p, S> {
         }
     }
 
-    /// Seals what was read, with its kind written over the byte in front of each part, which has gone already.
+    /// Encrypts the data in parts. The kind of each message overwrites the byte in front of its part, which was sent
+    /// already.
     fn seal(&mut self, scratch: &mut Scratch, count: usize) -> Result<(), Error> {
         let mut at = 0;
         while at < count {
@@ -341,7 +345,7 @@ impl<'p, S: Side> Copier<'p, S> {
 pub(crate) mod tests {
     use super::*;
 
-    /// What a client sends when it is done.
+    /// `COM_QUIT`.
     pub(crate) const QUIT: &[u8] = &[1, 0, 0, 0, 1];
 
     #[test]

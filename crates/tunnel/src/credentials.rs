@@ -58,7 +58,7 @@ impl Credentials {
             Ok(()) => Ok(()),
             Err(why @ (Untrusted::Expired | Untrusted::NotYetValid)) => Err(refuse(format!("{why}{}", dates()))),
             Err(Untrusted::NotForServers) => Err(refuse("it may not be used at this end".to_owned())),
-            Err(why) => Err(refuse(format!("it does not lead to {}: {why}", self.ca.display()))),
+            Err(why) => Err(refuse(format!("it does not chain to {}: {why}", self.ca.display()))),
         }
     }
 

@@ -32,7 +32,7 @@ pub enum Error {
     #[error(transparent)]
     Server(#[from] server::Error),
     /// The name of the far end is not valid in a certificate.
-    #[error("{name:?} is no name that a certificate can have")]
+    #[error("{name:?} is not a valid name for a certificate")]
     ServerName {
         /// The name.
         name: String,
@@ -44,7 +44,7 @@ pub enum Error {
         address: String,
     },
     /// A plaintext connection to a server on another host.
-    #[error("{address}: the way to the server would be in clear text over the network")]
+    #[error("{address}: the connection to the server would be in clear text over the network")]
     PlaintextServer {
         /// The address.
         address: String,
@@ -58,7 +58,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Another process listens on the address.
-    #[error("{address}: somebody listens there already")]
+    #[error("{address}: another process listens there already")]
     InUse {
         /// The address.
         address: String,
@@ -160,14 +160,14 @@ impl Error {
             Self::Credentials(tls13::Error::Read { source, .. })
                 if source.kind() == io::ErrorKind::PermissionDenied =>
             {
-                "the user that this runs as has to be able to read it"
+                "the user that this runs as must be able to read it"
             }
             Self::Credentials(_) | Self::KeyMismatch { .. } => "make them with `sealant cert issue`",
             Self::LocalCertificate { .. } => {
                 "is the clock right? `sealant cert check` tells more, `sealant cert renew` makes a new one"
             }
             Self::Server(error) => return error.fixed_hint(),
-            Self::ServerName { .. } => "name it as its certificate does, with --far-name",
+            Self::ServerName { .. } => "give the name in its certificate with --far-name",
             Self::PlaintextListener { .. } => {
                 "listen on a socket or on 127.0.0.1, or give --insecure-plaintext-listener"
             }
@@ -176,7 +176,7 @@ impl Error {
             Self::InUse { .. } => "stop the other one, or listen elsewhere",
             Self::PathTooLong { .. } => "name a shorter path, such as /run/sealant-tunnel-near/db.sock",
             Self::NotASocket { .. } => "name another path",
-            Self::SocketGroup { .. } => "the user that this runs as has to be a member of it",
+            Self::SocketGroup { .. } => "the user that this runs as must be a member of it",
             Self::Listen { source, .. } => return listen_hint(source),
             Self::Connect { source, .. } if source.kind() == io::ErrorKind::ConnectionRefused => {
                 "does `sealant tunnel far` run there, and listen on this port?"

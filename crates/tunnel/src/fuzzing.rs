@@ -1,4 +1,4 @@
-//! Entry points for fuzz targets: everything here that parses data of a peer.
+//! Entry points for fuzz targets: all code here that parses data of a peer.
 
 use std::sync::Arc;
 
@@ -28,17 +28,17 @@ pub fn greeting(bytes: &[u8]) {
     assert!(greeting::is_error(&refusal));
 }
 
-/// A log-in, from either side, in pieces of that many bytes.
+/// A login, from either side, in pieces of that many bytes.
 pub fn login(bytes: &[u8], piece: usize) {
     far::login_of(bytes, piece.max(1));
 }
 
-/// The log-in at a server's socket, with the bytes of client and server interleaved by the input.
+/// Logins at a server's socket; the input interleaves the bytes of client and server.
 pub fn password(bytes: &[u8]) {
     let _ = far::watch_of(bytes);
 }
 
-/// A hostile peer with a valid certificate.
+/// A hostile peer that has a valid certificate.
 pub struct Hostile {
     runtime: Runtime,
     near: Credentials,
@@ -59,15 +59,14 @@ pub enum Act<'a> {
 }
 
 impl Hostile {
-    /// With certificates of both ends.
+    /// Uses these certificates for the two ends.
     #[must_use]
     pub fn new(near: Credentials, far: Credentials) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("it starts");
         Self { runtime, near, far }
     }
 
-    /// A session with these actions, at the near end or the far end; it has to end when the peer is
-    /// gone.
+    /// Runs a session with these actions, at the near end or the far end. It must end when the peer is gone.
     pub fn session(&self, at_near: bool, acts: &[Act<'_>]) {
         self.runtime.block_on(async {
             let (ours, theirs) = pair().await;
@@ -131,7 +130,7 @@ impl Hostile {
                 let _ = server.read_to_end(&mut shown).await;
             };
             let (heard, ()) = tokio::join!(hostile, served);
-            // Only the request for TLS is sent in the clear, and nothing of a log-in.
+            // Only the request for TLS is sent unencrypted, and no part of the login.
             assert!(heard.is_empty() || heard.len() > 36 && heard.get(36) == Some(&22), "{heard:x?}");
         });
     }

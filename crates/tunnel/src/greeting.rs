@@ -18,7 +18,7 @@ pub(crate) fn is_error(first: &[u8]) -> bool {
     first.get(HEADER_BYTES) == Some(&ERROR)
 }
 
-/// Clears the capability TLS, so that clients do not encrypt inside the tunnel.
+/// Clears the TLS capability, so that clients do not encrypt inside the tunnel.
 pub(crate) fn hide_tls(first: &mut [u8]) {
     let Some(capabilities) = capabilities(first) else { return };
     let value = u16::from_le_bytes(*capabilities) & !CLIENT_SSL;
@@ -63,8 +63,7 @@ pub(crate) fn offers_tls(first: &mut [u8]) -> bool {
     capabilities(first).is_some_and(|capabilities| u16::from_le_bytes(*capabilities) & CLIENT_SSL != 0)
 }
 
-/// An error packet with this sequence number: 0 in place of a greeting, for a client that cannot be
-/// served.
+/// An error packet with this sequence number: 0 in place of a greeting, for a client that cannot be served.
 pub(crate) fn refusal(number: u8, text: &str) -> Vec<u8> {
     let text: String = text.chars().take(400).collect();
     let mut packet = Vec::new();
@@ -86,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    /// The beginning of what MySQL 9.7 sends.
+    /// The beginning of a greeting of MySQL 9.7.
     fn greeting() -> Vec<u8> {
         let mut packet = vec![0, 0, 0, 0, 10];
         packet.extend_from_slice(b"9.7.4\0");

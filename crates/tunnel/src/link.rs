@@ -88,7 +88,7 @@ impl Link {
         limit: Duration,
     ) -> Result<(Self, Vec<CertificateDer<'static>>), Error> {
         let _ = socket.set_nodelay(true);
-        let shaken = timeout(limit, shake(&mut socket, began, handshake, peer)).await;
+        let shaken = timeout(limit, run_handshake(&mut socket, began, handshake, peer)).await;
         let (keys, chain, incoming) =
             shaken.map_err(|_| Error::Silent { peer: peer.to_owned(), seconds: limit.as_secs() })??;
         let mut link = Self {
@@ -235,7 +235,7 @@ impl Link {
             let length = record::body_bytes(header).map_err(|source| self.tls(source))?;
             let Some(body) = behind.get(..length) else { break };
             if header.first() != Some(&record::APPLICATION_DATA) {
-                return Err(self.protocol("it sent a record that is not sealed"));
+                return Err(self.protocol("it sent an unencrypted record"));
             }
             let (kind, count) = self.keys.receiving.open(header, body, plain).map_err(|source| self.tls(source))?;
             let content = plain.get(..count).unwrap_or_default();
@@ -257,7 +257,7 @@ impl Link {
     fn idle(&mut self) -> Result<(), Error> {
         self.idle_records += 1;
         if self.idle_records > MAX_IDLE_RECORDS {
-            return Err(self.protocol("it sends records with nothing in them"));
+            return Err(self.protocol("it sends empty records"));
         }
         Ok(())
     }
@@ -274,7 +274,7 @@ impl Link {
                 // data would grow without bound.
                 if *answer == 1 && self.unsent() < READ_BYTES { self.renew_sending() } else { Ok(()) }
             }
-            _ => Err(self.protocol("it sent what has no place after the handshake")),
+            _ => Err(self.protocol("it sent a message that is not allowed after the handshake")),
         }
     }
 
@@ -372,7 +372,7 @@ impl Link {
 }
 
 /// Runs the handshake; returns keys, the peer's chain, and what was received after the handshake.
-async fn shake(
+async fn run_handshake(
     socket: &mut TcpStream,
     mut received: Vec<u8>,
     mut handshake: Handshake,
@@ -428,7 +428,7 @@ pub(crate) async fn next_record(
             }
         }
         if received.len() > HANDSHAKE_BYTES {
-            return Err(Error::Protocol { peer: peer.to_owned(), what: "its handshake is larger than any" });
+            return Err(Error::Protocol { peer: peer.to_owned(), what: "its handshake is too large" });
         }
         let count = socket.read_buf(received).await;
         if count.map_err(|source| Error::Connect { peer: peer.to_owned(), source })? == 0 {

@@ -102,8 +102,7 @@ impl Listener {
         Ok(found)
     }
 
-    /// Accepted connections inherit its options: in a request and response protocol packets must
-    /// not be delayed.
+    /// Accepted connections inherit its options. In a request/response protocol packets must not be delayed.
     fn tcp(listener: StdTcpListener) -> io::Result<Self> {
         let _ = set_tcp_nodelay(&listener, true);
         Ok(Self::Tcp(readable(listener)?))
@@ -197,13 +196,13 @@ fn unix(path: &Path, access: SocketAccess) -> Result<Listener, Error> {
             .map_err(|source| Error::SocketGroup { path: path.to_owned(), group, source: source.into() })?;
     }
     set_mode(&bound, access.mode).map_err(failed)?;
-    // Before the permissions are set, nobody can connect.
+    // Nobody can connect before the permissions are set.
     listen(&socket, BACKLOG.cast_signed()).map_err(io::Error::from).map_err(failed)?;
     let listener = readable(StdUnixListener::from(socket)).map_err(failed)?;
     Ok(Listener::Unix(listener, Some(file)))
 }
 
-/// A socket that does not listen yet, and whose file is its owner's alone.
+/// A bound socket that does not listen yet, and whose file only its owner may use.
 fn bind_closed(path: &Path) -> io::Result<(OwnedFd, SocketFile)> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -214,8 +213,9 @@ fn bind_closed(path: &Path) -> io::Result<(OwnedFd, SocketFile)> {
     Ok((socket, SocketFile { path: path.to_owned(), inode }))
 }
 
-/// Opens the file of a socket that was just bound, so that its owner and mode are changed by descriptor: where others can
-/// write to the directory, the path may lead to another file by now. A socket of this user with one link is nobody else's.
+/// Opens the file of a socket that was just bound, so that its owner and mode are changed by descriptor: where others
+/// can write to the directory, the path may lead to another file by now. Accepts only a socket of this user with a
+/// single link, which cannot be somebody else's.
 fn open_bound(path: &Path) -> io::Result<OwnedFd> {
     let file = openat(CWD, path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     let found = fstat(&file)?;
@@ -223,10 +223,11 @@ fn open_bound(path: &Path) -> io::Result<OwnedFd> {
     if is_socket && found.st_uid == geteuid().as_raw() && found.st_nlink == 1 {
         return Ok(file);
     }
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else took the place of the socket that was made"))
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else replaced the socket that was made"))
 }
 
-/// The file of a socket cannot be opened for reading, and `fchmod` refuses an `O_PATH` descriptor: `/proc/self/fd` leads to it.
+/// Sets the mode through `/proc/self/fd`: the file of a socket cannot be opened for reading, and `fchmod` refuses an
+/// `O_PATH` descriptor.
 fn set_mode(held: &OwnedFd, mode: u32) -> io::Result<()> {
     fs::set_permissions(format!("/proc/self/fd/{}", held.as_raw_fd()), fs::Permissions::from_mode(mode))
 }
@@ -266,7 +267,7 @@ mod tests {
     async fn a_socket_is_for_its_group() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s");
-        // Only root can give it to a group that it is not in.
+        // Only root can change its group to one that root is not in.
         let group = if geteuid().is_root() { 65534 } else { rustix::process::getegid().as_raw() };
         let _listener = unix(&path, SocketAccess { mode: 0o660, group: Some(group) }).unwrap();
         let found = fs::metadata(&path).unwrap();
@@ -286,7 +287,7 @@ mod tests {
         for name in ["secret", "link"] {
             assert_eq!(open_bound(&at(name)).unwrap_err().kind(), io::ErrorKind::AlreadyExists, "{name}");
         }
-        // A second name of a socket that somebody else uses.
+        // A second name of a socket that another process uses.
         fs::hard_link(at("s"), at("other")).unwrap();
         assert!(open_bound(&at("other")).is_err());
     }

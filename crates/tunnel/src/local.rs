@@ -30,7 +30,7 @@ pub(crate) enum Local {
 
 impl From<TcpStream> for Local {
     fn from(stream: TcpStream) -> Self {
-        // In a request and response protocol packets must not be delayed.
+        // In a request/response protocol packets must not be delayed.
         let _ = stream.set_nodelay(true);
         Self::Tcp(stream)
     }
@@ -71,8 +71,7 @@ impl Local {
         matches!(self, Self::Wire(wire) if wire.has_ended())
     }
 
-    /// Whether written bytes are passed to the system at once, so that they arrive even if this
-    /// side is closed.
+    /// Whether written bytes go to the system at once, so that they arrive even if this side closes.
     pub(crate) fn takes_all_at_once(&self) -> bool {
         !matches!(self, Self::Secure(_))
     }

@@ -1,4 +1,4 @@
-//! Messages between the two ends: one in each TLS record.
+//! Messages between the two ends, one in each TLS record.
 //!
 //! The first byte of a record's content is the kind, the rest the payload. The near end starts with
 //! [`Kind::Hello`] and drives the link: it makes the far end connect to the server, sends bytes,

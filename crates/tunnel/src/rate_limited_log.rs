@@ -1,4 +1,4 @@
-//! A log that writes one line a second at most, for failures that a peer can cause by the thousand.
+//! A log that writes at most one line per second, for failures that a peer can cause by the thousand.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -9,17 +9,17 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::Log;
 
-/// The shortest time between two lines.
+/// Minimum time between two lines.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Lines about failures of one kind.
+/// Collects failures of one kind.
 pub(crate) struct RateLimitedLog {
     write: Arc<Log>,
     held: Mutex<Held>,
 }
 
 struct Held {
-    /// When the next line may go out.
+    /// Earliest time of the next line.
     next: Instant,
     /// Failures since the last line.
     count: u64,
@@ -32,7 +32,7 @@ impl RateLimitedLog {
         Arc::new(Self { write: Arc::clone(log), held: Mutex::new(held) })
     }
 
-    /// Logs a failure: at once, or with the others of this second.
+    /// Logs a failure: at once, or together with the other failures of this second.
     pub(crate) fn log(self: &Arc<Self>, text: String) {
         let now = Instant::now();
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! The threads of an end.
+//! Threads of an end of the tunnel.
 
 use std::future::Future;
 
@@ -7,9 +7,8 @@ use tokio::runtime::Builder;
 
 use crate::error::Error;
 
-/// Runs an end until it stops. By default it has 1 thread on two cores, else one per two cores:
-/// more threads cost more for waking each other than they gain if the server needs the cores
-/// itself.
+/// Runs an end until it stops. By default it uses one thread per two cores, and at least one: more threads cost more by
+/// waking each other than they gain when the server needs the cores itself.
 ///
 /// # Errors
 /// [`Error::Threads`], and those of `end`.
@@ -20,7 +19,7 @@ pub fn run<E: From<Error>>(threads: Option<usize>, end: impl Future<Output = Res
     let mut builder = if threads == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     let runtime = builder.worker_threads(threads).enable_all().build().map_err(Error::Threads)?;
     runtime.block_on(end)?;
-    // Name resolution in progress must not delay the end.
+    // A name resolution in progress must not delay the end.
     runtime.shutdown_background();
     Ok(())
 }

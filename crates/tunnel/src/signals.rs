@@ -18,7 +18,7 @@ use tokio::{
 
 use crate::{Error, Log};
 
-/// SIGTERM or SIGINT stops, SIGHUP reads the certificates again.
+/// SIGTERM or SIGINT stops the end; SIGHUP reloads the certificates.
 pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -27,7 +27,7 @@ pub(crate) struct Signals {
 
 impl Signals {
     pub(crate) fn new() -> Result<Self, Error> {
-        let of = |kind| signal(kind).map_err(|source| Error::System { what: "signals cannot be waited for", source });
+        let of = |kind| signal(kind).map_err(|source| Error::System { what: "cannot wait for signals", source });
         Ok(Self {
             terminate: of(SignalKind::terminate())?,
             interrupt: of(SignalKind::interrupt())?,
@@ -50,7 +50,7 @@ impl Signals {
         }
     }
 
-    /// Waits until no session is left, at most for `limit`, or until a second signal to stop.
+    /// Waits until no session is left, `limit` has passed, or a second signal to stop arrives.
     pub(crate) async fn drain(&mut self, sessions: impl Fn() -> u64, limit: Duration, log: &Log) {
         notify("STOPPING=1");
         let open = sessions();

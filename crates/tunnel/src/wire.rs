@@ -51,7 +51,7 @@ impl Wire {
         matches!(peeked, Ok((_, 0)))
     }
 
-    /// Waits until the system may take more, after it took nothing.
+    /// Waits until the system may accept more data, after it accepted none.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let full = match self.full.take() {
             Some(full) => full,
@@ -61,7 +61,7 @@ impl Wire {
             }
         };
         let full = self.full.insert(full);
-        // The earlier readiness is from before the attempt.
+        // The recorded readiness is older than the failed attempt.
         ready!(full.poll_write_ready(cx))?.clear_ready();
         Poll::Ready(Ok(()))
     }
@@ -76,8 +76,7 @@ impl AsyncRead for Wire {
             match recv(&self.socket, room, RecvFlags::empty()) {
                 Ok((count, _)) => {
                     buffer.advance(count);
-                    // Less than the buffer's size: that was all. The end of the stream is still
-                    // signalled.
+                    // Fewer bytes than the buffer holds: there are no more. The end of the stream is still signalled.
                     if count < length {
                         ready.clear_ready();
                     }

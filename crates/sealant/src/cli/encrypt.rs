@@ -278,7 +278,7 @@ pub(crate) fn ended_by_signals() -> Result<Arc<AtomicBool>, Failure> {
     for signal in [SIGINT, SIGTERM] {
         let registered = flag::register_conditional_default(signal, Arc::clone(&stop))
             .and_then(|_| flag::register(signal, Arc::clone(&stop)));
-        registered.map_err(|error| Failure::new(format!("signals cannot be waited for: {error}")))?;
+        registered.map_err(|error| Failure::new(format!("cannot wait for signals: {error}")))?;
     }
     Ok(stop)
 }

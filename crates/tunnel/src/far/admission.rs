@@ -70,7 +70,7 @@ struct Pending {
     leave: oneshot::Sender<()>,
 }
 
-/// A connection in its handshake. [`Self::proven`] frees its slot.
+/// A connection in its handshake. [`Self::proven`] turns it into a link.
 pub(super) struct Admitted {
     link: OwnedSemaphorePermit,
     slot: Slot,
@@ -114,8 +114,8 @@ fn lock(handshakes: &Mutex<Handshakes>) -> MutexGuard<'_, Handshakes> {
 }
 
 impl Handshakes {
-    /// Evicts a connection of this host, or of any: the oldest one that has not started, else the
-    /// oldest slow one. Returns whether there was one.
+    /// Evicts a connection of this host, or of any host: the oldest one that has not started, else the oldest slow one.
+    /// Returns whether one was evicted.
     fn evict(&mut self, address: Option<IpAddr>, now: Instant) -> bool {
         let of_host = |pending: &Pending| address.is_none_or(|address| pending.address == address);
         let oldest = |may_go: &dyn Fn(&Pending) -> bool| {
@@ -128,7 +128,7 @@ impl Handshakes {
         true
     }
 
-    /// Frees the slot; only once.
+    /// Frees the slot, at most once.
     fn remove(&mut self, number: u64, proven: bool) -> Option<Pending> {
         let pending = self.pending.remove(&number)?;
         let address = pending.address;
@@ -187,7 +187,7 @@ impl Admission {
     }
 }
 
-/// An IPv6 host can use 2^64 addresses, which count as one.
+/// An IPv6 host can use 2^64 addresses; they count as one.
 fn host_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
@@ -221,7 +221,7 @@ mod tests {
         assert!((0..10_000).all(|_| admission.admit([192, 0, 2, 1].into()).is_some()));
     }
 
-    /// In the handshake, and has said something.
+    /// A connection that has started its handshake.
     fn speaking(admission: &Admission, address: IpAddr) -> Option<Admitted> {
         admission.admit(address).inspect(Admitted::started)
     }
@@ -248,7 +248,7 @@ mod tests {
         let address = |last: u8| IpAddr::from([192, 0, 2, last]);
         let mut silent = [1, 1, 2].map(|last| admission.admit(address(last)).unwrap());
         let left = |entry: &mut Admitted| entry.leave.try_recv().is_ok();
-        // The oldest connection of a host that uses all its slots, then the oldest of all.
+        // First the oldest connection of a host that uses all its slots, then the oldest of all.
         let _of_host = speaking(&admission, address(1)).unwrap();
         assert_eq!(silent.each_mut().map(left), [true, false, false]);
         let _of_all = speaking(&admission, address(3)).unwrap();

@@ -1,11 +1,10 @@
-//! Log-ins inside sessions with compressed packets.
+//! Logins inside sessions with compressed packets.
 //!
-//! After the log-in of such a session, packets are wrapped in compressed packets with their own
-//! headers and sequence numbers. Both directions are followed from the first packet, so every
-//! packet boundary is known; nothing is delayed or changed for that. A packet that starts a command
-//! is examined after it has passed. If it was a change of user, packets are held until they are
-//! complete and their content is passed to a [`Login`], until that is over. Changed content is sent
-//! without compression, everything else as received.
+//! After the login of such a session, packets are wrapped in compressed packets, which have headers and sequence
+//! numbers of their own. Both directions are followed from the first packet, so every packet boundary is known; this
+//! neither delays nor changes data. A packet that starts a command is examined after it has passed. If it was a change
+//! of user, later packets are held until they are complete, and their content goes through a [`Login`], until that
+//! login is over. Changed content is sent uncompressed, everything else as received.
 //!
 //! Source: MySQL's "Compressed Packet"; an uncompressed length of 0 marks an uncompressed payload.
 //! The first bytes of a payload show the compression method (RFC 1950, RFC 8878).
@@ -39,7 +38,7 @@ pub(super) struct Compressed {
 }
 
 impl Compressed {
-    /// For a session in which nothing was sent since its log-in with this challenge.
+    /// For a session that has had a login with this challenge and nothing since.
     pub(super) fn new(key: Arc<PasswordKey>, challenge: Vec<u8>) -> Self {
         Self { key, challenge, from_client: Stream::default(), from_server: Stream::default(), login: None }
     }
@@ -52,7 +51,7 @@ impl Compressed {
     /// Records what was sent to the server.
     pub(super) fn client_sent(&mut self, bytes: &[u8]) {
         let last = self.from_client.follow(bytes);
-        // Clients that do not wait for the server's answers are not followed.
+        // Clients that send commands without waiting for answers are not followed.
         if last.is_some_and(|packet| packet.is_change_of_user()) && self.from_server.is_between() {
             let login = Login::again(Arc::clone(&self.key), std::mem::take(&mut self.challenge));
             self.login = Some(Box::new(login));
@@ -117,7 +116,7 @@ impl Compressed {
 /// Compressed packets of one direction.
 #[derive(Default)]
 struct Stream {
-    /// The passing packet: its header, and its body if it may start a command.
+    /// The packet that is passing: its header, and its body if it may start a command.
     kept: Vec<u8>,
     /// Bytes of its body that are still to come.
     left: usize,
@@ -130,8 +129,7 @@ impl Stream {
         self.kept.is_empty()
     }
 
-    /// Follows passing bytes. Returns the packet that ends with them, without its body if it starts
-    /// no command.
+    /// Follows passing bytes. Returns the packet that ends with them; without its body if it cannot start a command.
     fn follow(&mut self, mut bytes: &[u8]) -> Option<Packet> {
         let mut last = None;
         while !bytes.is_empty() {
@@ -175,7 +173,7 @@ enum Next {
     Incomplete,
     /// Not a packet of a log-in.
     Unknown,
-    /// A complete packet and its content, which is whole packets.
+    /// A complete packet and its content, which consists of whole packets.
     Packet(Packet, Zeroizing<Vec<u8>>),
 }
 
@@ -225,14 +223,14 @@ impl Packet {
         let mut plain = Zeroizing::new(vec![0; header.before]);
         let mut zlib = ZlibDecoder::new(body);
         zlib.read_exact(&mut plain).ok()?;
-        // Only if the stream ends there.
+        // Only if the zlib stream ends here.
         matches!(zlib.read(&mut [0]), Ok(0)).then_some(plain)
     }
 
     /// Whether the packet contains exactly a change of user, if it starts a command.
     fn is_change_of_user(&self) -> bool {
         let Some((header, body)) = self.parts() else { return false };
-        let whole = if header.before == 0 { header.length } else { header.before };
+        let total = if header.before == 0 { header.length } else { header.before };
         let begins = if header.before > 0 && !body.starts_with(&ZSTD) {
             let mut begins = vec![0; greeting::HEADER_BYTES + 1];
             let body = body.get(..body.len().min(LONGEST_CODES_BYTES)).unwrap_or_default();
@@ -241,7 +239,7 @@ impl Packet {
             self.open()
         };
         match begins.as_deref().map(Vec::as_slice) {
-            Some([a, b, c, 0, CHANGE_USER, ..]) => length([*a, *b, *c]) + greeting::HEADER_BYTES == whole,
+            Some([a, b, c, 0, CHANGE_USER, ..]) => length([*a, *b, *c]) + greeting::HEADER_BYTES == total,
             _ => false,
         }
     }
@@ -328,12 +326,12 @@ mod tests {
         [&[a, b, c, number, d, e, f], body].concat()
     }
 
-    /// A packet by itself in a compressed one of the same number.
+    /// A packet, alone in a compressed packet of the same number.
     fn one(method: Method, number: u8, body: &[u8]) -> Vec<u8> {
         compressed(method, number, &packet(number, body))
     }
 
-    /// Both sides' bytes in pieces; what each of them got.
+    /// Feeds both sides' bytes in pieces; returns what each side received.
     struct Sides {
         session: Compressed,
         piece: usize,
@@ -370,7 +368,7 @@ mod tests {
             (out.to_client, out.to_server.to_vec())
         }
 
-        /// Everything passes as it is.
+        /// Checks that everything passes unchanged.
         #[track_caller]
         fn pass(&mut self, client: &[u8], server: &[u8]) {
             assert_eq!(self.client(client), (vec![], client.to_vec()));
@@ -414,7 +412,7 @@ mod tests {
         }
     }
 
-    /// What begins like a change of user, in a session in which nothing has been said.
+    /// Whether the packet is recognised as the start of a change of user, in a session without earlier commands.
     #[track_caller]
     fn is_seen(packet: &[u8]) -> bool {
         [1, 7, 5000]
@@ -448,14 +446,14 @@ mod tests {
             let codes =
                 [b"\x11two\0".to_vec(), (0..30_000_u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect()].concat();
             assert!(is_seen(&one(method, 0, &codes)), "what does not compress well");
-            // Within another packet, and with another behind it.
+            // Inside another packet, and followed by another one.
             let change = compressed(method, 0, &change);
             assert!(!is_seen(&compressed(Method::Stored, 0, &change)));
             let (mut sides, two) =
                 (Sides::new(&Arc::default(), 5000), [change.clone(), one(method, 0, b"\x0e")].concat());
             sides.pass(&two, &[]);
             assert!(!sides.session.is_changing());
-            // While the server says something else.
+            // While the server is sending something else.
             sides.pass(&[], &one(method, 1, b"\x01 and so on")[..9]);
             sides.pass(&change, &[]);
             assert!(!sides.session.is_changing());
@@ -483,15 +481,15 @@ mod tests {
                 } else {
                     sides.pass(&[], odd)
                 }
-                // Commands are a client's.
+                // Only clients send commands.
                 assert_eq!(sides.session.is_changing(), !by_client && odd[3] == 0);
                 sides.session.end(&mut Out::default());
-                // And the next one is seen.
+                // The next one is recognised.
                 sides.pass(&change, &[]);
                 assert!(sides.session.is_changing());
             }
         }
-        // Nothing more is held than what may be one.
+        // Packets that are too long to be a login are not held.
         let mut sides = Sides::new(&Arc::default(), 1000);
         sides.pass(&change, &[]);
         sides.client(&framed(2, 0, &[2; LONGEST_BYTES])[..LONGEST_BYTES]);
@@ -503,7 +501,7 @@ mod tests {
         sides.pass(&change, &framed(1, 0, &[2; LONGEST_BYTES + 1])[..HEADER_BYTES]);
     }
 
-    /// What may come in a log-in, and what may not, of either side.
+    /// Packets that can occur in a login, and packets that cannot, from either side.
     fn any_packet() -> impl Strategy<Value = Vec<u8>> {
         let bodies = prop_oneof![
             4 => Just(b"\x11two\0".to_vec()),

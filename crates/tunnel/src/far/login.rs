@@ -1,22 +1,22 @@
-//! The log-in of a client that does not know that the connection to the server is encrypted.
+//! Login of a client that does not know that the connection to the server is encrypted.
 //!
-//! Such a client answers the greeting with its log-in, packet 1. A server that is to encrypt must
-//! first get a request for TLS, which takes that number. From there on the server's sequence
-//! numbers are one ahead of the client's, until the log-in is over: each command starts at 0 again.
+//! Such a client answers the greeting with its login, packet 1. A server that is to use TLS must first get a request
+//! for TLS, which takes that number. From there on the server's sequence numbers are one ahead of the client's, until
+//! the login is over: each command starts at 0 again.
 //!
 //! Source: MySQL's "Protocol::SSLRequest", "Protocol::HandshakeResponse41", "Connection Phase".
 
 use crate::greeting::HEADER_BYTES;
 
-/// Capabilities, maximum packet, collation, and 23 bytes with MariaDB's further capabilities or
-/// zeros: the start of a log-in, and all of a request for TLS.
+/// Capabilities, maximum packet size, collation, and 23 bytes with MariaDB's further capabilities or zeros: the start
+/// of a login, and all of a request for TLS.
 pub(super) const HEAD_BYTES: usize = 32;
 const CLIENT_PROTOCOL_41: u32 = 0x200;
 pub(super) const CLIENT_SSL: u32 = 0x800;
-/// First byte of the packets that end a log-in. MySQL puts a 1 before everything that a plug-in
-/// sends; MariaDB only before data that starts with 1, 254 or 255, and none of its own plug-ins
-/// sends data that starts with 0. For one that did, numbering would stop too early: its client
-/// would see packets out of order, without harm to security.
+/// First byte of the packets that end a login. MySQL puts a 1 before everything that a plug-in sends. MariaDB does so
+/// only for data that starts with 1, 254 or 255, and none of its own plug-ins sends data that starts with 0. For a
+/// plug-in that did, renumbering would stop too early: its client would see packets out of order, which does not affect
+/// security.
 pub(super) const OK: u8 = 0;
 pub(super) const ERROR: u8 = 0xff;
 
@@ -24,14 +24,14 @@ pub(super) const ERROR: u8 = 0xff;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LoginRefused {
     /// It requests TLS, although that was not offered.
-    #[error("the far end encrypts the way to the server itself: connect without TLS")]
+    #[error("the far end encrypts the connection to the server itself: connect without TLS")]
     Encrypts,
     /// It is a client of MySQL 4.0, or not a client.
-    #[error("this is no log-in of a client of MySQL 4.1 or later")]
+    #[error("this is not the login of a client of MySQL 4.1 or later")]
     Unknown,
 }
 
-/// The start of a log-in, until it is known what to request from the server.
+/// The start of a login, until it is known what to request from the server.
 #[derive(Debug, Default)]
 pub(crate) struct Beginning {
     came: Vec<u8>,
@@ -42,9 +42,9 @@ pub(crate) struct Beginning {
 pub(crate) struct Opening {
     /// In the clear: the request for TLS.
     pub(crate) request: Vec<u8>,
-    /// Encrypted: the start of the log-in.
+    /// Encrypted: the start of the login.
     pub(crate) login: Vec<u8>,
-    /// Bytes of the log-in that are still to come.
+    /// Bytes of the login that are still to come.
     pub(crate) left: usize,
 }
 
@@ -115,7 +115,7 @@ enum Taken<'b> {
     Body(&'b [u8]),
 }
 
-/// What the client sends after the start of its log-in.
+/// What the client sends after the start of its login.
 #[derive(Debug)]
 pub(crate) struct FromClient {
     packets: Packets,
@@ -128,7 +128,7 @@ impl FromClient {
         Self { packets: Packets { header: Vec::new(), left: opening.left }, over: false }
     }
 
-    /// Whether the log-in is over: later bytes need no processing.
+    /// Whether the login is over: later bytes need no processing.
     pub(crate) fn is_over(&self) -> bool {
         self.over
     }
@@ -142,7 +142,7 @@ impl FromClient {
                 Taken::Nothing => {}
                 Taken::Body(body) => out.extend_from_slice(body),
                 Taken::Header([a, b, c], number) => {
-                    // A command. Some drivers send one before they know that they are logged in.
+                    // A command. Some drivers send one before they know that the login succeeded.
                     self.over = number == 0;
                     let number = if self.over { 0 } else { number.wrapping_add(1) };
                     out.extend_from_slice(&[a, b, c, number]);
@@ -153,13 +153,13 @@ impl FromClient {
     }
 }
 
-/// What the server sends until the log-in is over.
+/// What the server sends until the login is over.
 #[derive(Debug)]
 pub(crate) struct FromServer {
     packets: Packets,
     /// The next byte of the body is its first.
     fresh: bool,
-    /// This packet ends the log-in.
+    /// This packet ends the login.
     last: bool,
 }
 
@@ -170,7 +170,7 @@ impl Default for FromServer {
 }
 
 impl FromServer {
-    /// Whether the log-in is over: later bytes need no processing.
+    /// Whether the login is over: later bytes need no processing.
     pub(crate) fn is_over(&self) -> bool {
         self.last && self.packets.left == 0
     }
@@ -197,7 +197,7 @@ impl FromServer {
     }
 }
 
-/// A log-in of these bytes from either side, in pieces.
+/// Passes a login of these bytes, in pieces, through both directions.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn login_of(bytes: &[u8], piece: usize) {
     let (mut beginning, mut client, mut came) = (Beginning::default(), None, Vec::new());
@@ -230,7 +230,7 @@ mod tests {
         [&[a, b, c, number], body].concat()
     }
 
-    /// Capabilities, and what a client sends behind them.
+    /// Capabilities, and what a client sends after them.
     fn login(capabilities: u32) -> Vec<u8> {
         let mut body = capabilities.to_le_bytes().to_vec();
         body.extend_from_slice(&[0, 0, 0, 1, 45]);
@@ -288,7 +288,7 @@ mod tests {
                 client.pass(bytes, &mut to_server);
                 server.pass(bytes, &mut to_client);
             }
-            // But for a header that is not complete.
+            // Except for an incomplete header.
             prop_assert!(bytes.len() - to_server.len() < HEADER_BYTES);
             prop_assert!(bytes.len() - to_client.len() < HEADER_BYTES);
             let mut beginning = Beginning::default();

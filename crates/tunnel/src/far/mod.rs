@@ -38,7 +38,7 @@ use crate::{
     signals::{self, Signals, notify},
 };
 
-/// Time limit for the first connection at the start; the server may come up later.
+/// Time limit of the first connection at startup; the server may come up later.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Default of `warm_max` if the server counts unused connections: near ends share its
@@ -198,7 +198,7 @@ impl Far {
         failure
     }
 
-    /// Serves until it is told to stop.
+    /// Serves until a signal asks it to stop.
     pub async fn run(mut self) {
         if let Some(listener) = self.metrics.take() {
             tokio::spawn(metrics::serve(listener, Arc::clone(&self.shared.counters), "far"));
@@ -221,13 +221,13 @@ impl Far {
 /// it.
 fn prepare(key: &Arc<PasswordKey>) {
     let key = Arc::clone(key);
-    // Without a thread, it is generated when it is needed.
+    // Without a thread, the key is generated when it is needed.
     let _ = std::thread::Builder::new().spawn(move || _ = key.get());
 }
 
 impl Shared {
     fn reload(&self) {
-        // Both or none: a partial reload would be reported as none.
+        // Reloads both or neither: a partial reload would be reported as a failed one.
         let read = self
             .config
             .read()
@@ -240,11 +240,11 @@ impl Shared {
                 }
                 count(&self.counters.reloads_total);
                 let _ = self.reloaded.send(());
-                (self.log)("certificates are read again; links that are open are left when their session ends");
+                (self.log)("certificates reloaded; open links close when their session ends");
             }
             Err(error) => {
                 count(&self.counters.reload_failures_total);
-                (self.log)(&format!("the certificates are not changed: {error}"));
+                (self.log)(&format!("the certificates were not reloaded: {error}"));
             }
         }
     }
@@ -258,7 +258,7 @@ impl ServerTls {
     }
 }
 
-/// A plaintext server must not be on another host by accident.
+/// Refuses a plaintext connection to a server on another host, unless it was allowed.
 fn is_near(options: &FarOptions) -> Result<(), Error> {
     let ServerAddress::Port(address) = &options.server else { return Ok(()) };
     let resolved = listener::resolve(address)?;
@@ -321,7 +321,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
                 None => count(&shared.counters.links_turned_away_total),
             },
             Err(error) => {
-                // Most likely out of descriptors: others have to end first.
+                // Most likely out of file descriptors; other connections must close first.
                 (shared.log)(&format!("a connection cannot be accepted: {error}"));
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }

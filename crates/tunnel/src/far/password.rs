@@ -1,13 +1,12 @@
-//! Passwords that a client encrypts with a key, while the server expects them in clear.
+//! Passwords that a client encrypts with a key while the server expects them in plaintext.
 //!
-//! `caching_sha2_password` sends the whole password in clear over a secure channel, and encrypts it
-//! with the server's RSA key otherwise. A server considers its unix socket secure; a client on a
-//! port of the near end does not, and asks for a key that the server does not provide there. The
-//! client gets a key of the far end instead, and the decrypted password is sent to the server as
-//! expected: from this process to the server, as from any client at the socket.
+//! `caching_sha2_password` sends the whole password in plaintext over a secure channel, and otherwise encrypts it with
+//! the server's RSA key. A server considers its unix socket secure and provides no key there. A client on a port of the
+//! near end does not, and asks for a key. That client gets a key of the far end instead, and the decrypted password
+//! goes to the server as it expects: from this process to the server, as from any client at the socket.
 //!
-//! The client has then sent and received one packet more than the server, so sequence numbers
-//! differ by two until the log-in is over.
+//! The client has then sent and received one packet more than the server, so sequence numbers differ by two until the
+//! login is over.
 //!
 //! `sha256_password` needs none of this: the server provides its key at the socket, too.
 //!
@@ -27,14 +26,14 @@ use zeroize::Zeroizing;
 use super::login::{CLIENT_SSL, ERROR, HEAD_BYTES, OK};
 use crate::greeting::{self, HEADER_BYTES, put};
 
-/// Maximum length of a packet in a log-in.
+/// Maximum length of a packet in a login.
 pub(super) const LONGEST_BYTES: usize = 64 << 10;
-/// By how many the client's sequence numbers are ahead after it has requested and got the key.
+/// How far the client's sequence numbers are ahead after it has requested and received the key.
 const AHEAD: u8 = 2;
-/// Capability of clients whose packets are compressed after the log-in.
+/// Capability of clients whose packets are compressed after the login.
 const CLIENT_COMPRESS: u32 = 0x20;
 const CLIENT_ZSTD: u32 = 1 << 26;
-/// Command that starts a log-in inside a session.
+/// Command that starts a login inside a session.
 pub(super) const CHANGE_USER: u8 = 17;
 
 const MORE_DATA: u8 = 1;
@@ -50,7 +49,7 @@ const ASKS: [u8; 1] = [2];
 pub(super) struct PasswordKey(OnceLock<Option<(OaepPrivateDecryptingKey, String)>>);
 
 impl PasswordKey {
-    /// Generates the key if necessary, which takes a tenth of a second.
+    /// Generates the key if necessary; that takes a tenth of a second.
     pub(super) fn get(&self) -> Option<&(OaepPrivateDecryptingKey, String)> {
         self.0.get_or_init(|| new_key().ok()).as_ref()
     }
@@ -93,15 +92,15 @@ enum Stage {
     Watching,
     /// The server has requested the full password.
     Wanted,
-    /// The client has got the key.
+    /// The client has received the key.
     Given,
-    /// The password was sent on, and sequence numbers differ.
+    /// The password was sent to the server, and sequence numbers differ.
     Ahead,
-    /// The log-in is over, or is not a known one.
+    /// The login is over, or is of an unknown kind.
     Over,
 }
 
-/// How the session can be followed after the log-in, with the challenge for changes of user.
+/// How the session can be followed after the login, with the challenge for changes of user.
 pub(super) enum Afterwards {
     /// Plain packets.
     Packets(Vec<u8>),
@@ -110,7 +109,7 @@ pub(super) enum Afterwards {
     Nothing,
 }
 
-/// A log-in that is followed.
+/// A login that is followed.
 pub(super) struct Login {
     key: Arc<PasswordKey>,
     from_server: Vec<u8>,
@@ -120,9 +119,9 @@ pub(super) struct Login {
     offers: u32,
     /// The session continues with TLS.
     encrypted: bool,
-    /// Packets are compressed after the log-in.
+    /// Packets are compressed after the login.
     compressed: bool,
-    /// The server has accepted the log-in, and has sent nothing after that.
+    /// The server has accepted the login and sent nothing after that.
     done: bool,
     stage: Stage,
 }
@@ -142,33 +141,33 @@ impl Login {
         }
     }
 
-    /// For a session that had a log-in with this challenge and has just sent a change of user.
+    /// For a session that had a login with this challenge and has just sent a change of user.
     pub(super) fn again(key: Arc<PasswordKey>, challenge: Vec<u8>) -> Self {
         Self { challenge, stage: Stage::Watching, ..Self::new(key) }
     }
 
-    /// How the session can be followed after the log-in.
+    /// How the session can be followed after the login.
     pub(super) fn afterwards(self) -> Afterwards {
         match (self.encrypted, self.compressed) {
             (true, _) => Afterwards::Nothing,
             (false, false) => Afterwards::Packets(self.challenge),
-            // Otherwise the start of the first compressed packet is not known.
+            // Otherwise the start of the first compressed packet is unknown.
             (false, true) if self.done => Afterwards::Compressed(self.challenge),
             (false, true) => Afterwards::Nothing,
         }
     }
 
-    /// The challenge for the next log-in.
+    /// The challenge for the next login.
     pub(super) fn into_challenge(self) -> Vec<u8> {
         self.challenge
     }
 
-    /// By how many the client's sequence numbers are ahead of the server's.
+    /// How far the client's sequence numbers are ahead of the server's.
     pub(super) fn ahead(&self) -> u8 {
         if matches!(self.stage, Stage::Given | Stage::Ahead) { AHEAD } else { 0 }
     }
 
-    /// Whether the log-in is over: later bytes need no processing.
+    /// Whether the login is over: later bytes need no processing.
     pub(super) fn is_over(&self) -> bool {
         self.stage == Stage::Over
     }
@@ -180,7 +179,7 @@ impl Login {
             put(&mut out.to_client, number.wrapping_add(self.ahead()), &body);
             self.server_said(&body);
         }
-        self.let_go(out);
+        self.release_held(out);
     }
 
     fn server_said(&mut self, body: &[u8]) {
@@ -222,7 +221,7 @@ impl Login {
             }
             self.client_said(number, &body, out);
         }
-        self.let_go(out);
+        self.release_held(out);
     }
 
     fn client_said(&mut self, number: u8, body: &[u8], out: &mut Out) {
@@ -236,7 +235,7 @@ impl Login {
         }
         match self.stage {
             Stage::Given => {
-                // If it cannot be decrypted, the empty password is sent, which is wrong.
+                // If the password cannot be decrypted, the server gets an empty one, which is wrong.
                 let password = self.key.open(body, &self.challenge);
                 put(&mut out.to_server, number.wrapping_sub(AHEAD), password.as_deref().map_or(&[0], Vec::as_slice));
                 self.stage = Stage::Ahead;
@@ -251,7 +250,7 @@ impl Login {
         }
     }
 
-    /// Examines the first packet of a client.
+    /// Examines the client's first packet.
     fn begins(&mut self, body: &[u8]) {
         let capabilities = body.first_chunk().map_or(0, |capabilities| u32::from_le_bytes(*capabilities));
         self.encrypted = body.len() == HEAD_BYTES && capabilities & CLIENT_SSL != 0;
@@ -276,8 +275,8 @@ impl Login {
         Some((number, body))
     }
 
-    /// Passes held bytes on unchanged once the log-in is over.
-    fn let_go(&mut self, out: &mut Out) {
+    /// Passes held bytes on unchanged once the login is over.
+    fn release_held(&mut self, out: &mut Out) {
         if self.is_over() {
             out.to_client.append(&mut self.from_server);
             out.to_server.append(&mut self.from_client);
@@ -287,7 +286,7 @@ impl Login {
     /// The server has closed its side.
     pub(super) fn server_ends(&mut self, out: &mut Out) {
         self.stage = Stage::Over;
-        self.let_go(out);
+        self.release_held(out);
     }
 }
 
@@ -331,7 +330,7 @@ pub(super) mod tests {
         key.encrypt(&OAEP_SHA1_MGF1SHA1, &mixed, &mut room, None).unwrap().to_vec()
     }
 
-    /// Both sides' bytes in pieces; what each of them got.
+    /// Feeds both sides' bytes in pieces; returns what each side received.
     struct Sides {
         login: Login,
         piece: usize,
@@ -388,7 +387,7 @@ pub(super) mod tests {
         let came = [packet(2, &WANTS_ALL), packet(4, b"\0ok"), packet(1, b"\x01raw")].concat();
         assert_eq!(sides.server(&came), (came, vec![]));
         assert_eq!(sides.client(&sent[9..]), (vec![], sent[9..].to_vec()));
-        // A password that is no ciphertext, and a client that goes on with TLS.
+        // A password that is not a ciphertext, and a client that continues with TLS.
         let mut sides = Sides { login: Login::new(Arc::default()), piece: 1000 };
         sides.server(&greeting());
         sides.server(&packet(2, &WANTS_ALL));
@@ -424,7 +423,7 @@ pub(super) mod tests {
         let after = |capabilities: &[u8], end: &[u8]| {
             let mut sides = Sides { login: Login::new(Arc::default()), piece: 1000 };
             let mut greeting = greeting();
-            // It does not offer zstd.
+            // The server does not offer zstd.
             greeting[30] &= !4;
             sides.server(&greeting);
             sides.client(&packet(1, &[capabilities, b" and so on"].concat()));

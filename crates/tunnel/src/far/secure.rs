@@ -1,9 +1,8 @@
-//! A connection to a server over TLS, for a client that does not use TLS.
+//! A TLS connection to a server, for a client that does not use TLS.
 //!
-//! TLS starts in the middle of the protocol: the server sends its greeting in the clear, and
-//! expects the client's capabilities in the request for TLS. So a connection that waits for a
-//! client has its greeting but no TLS yet; the handshake follows the client's log-in. TLS sessions
-//! are resumed, so most handshakes are short.
+//! TLS starts in the middle of the protocol: the server sends its greeting unencrypted, and expects the client's
+//! capabilities in the request for TLS. So a connection that waits for a client has received its greeting but has no
+//! TLS yet; the handshake follows the client's login. TLS sessions are resumed, so most handshakes are short.
 
 use std::{
     future::Future,
@@ -30,11 +29,11 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 use super::login::{Beginning, FromClient, FromServer, Opening};
 use crate::{Log, greeting, greeting::HEADER_BYTES};
 
-/// Maximum length of a greeting; usual ones have one or two hundred bytes.
+/// Maximum length of a greeting; usual ones have 100 to 200 bytes.
 const GREETING_BYTES: usize = 4096;
-/// Bytes of a log-in that are processed at once.
+/// Bytes of a login that are processed at once.
 const PIECE_BYTES: usize = 4096;
-/// Sequence number that a client expects after its log-in.
+/// Sequence number that a client expects after its login.
 const AFTER_LOGIN: u8 = 2;
 
 /// TLS settings of the connection to the server.
@@ -56,7 +55,7 @@ pub(super) struct Security {
 pub(crate) struct Secure {
     security: Security,
     stage: Stage,
-    /// For the client, before anything else.
+    /// Sent to the client before anything else.
     to_client: Vec<u8>,
 }
 
@@ -65,7 +64,7 @@ type Handshake = Pin<Box<dyn Future<Output = io::Result<Session>> + Send + Sync>
 enum Stage {
     /// The server has sent its greeting; the client has not logged in.
     Greeted(TcpStream, Beginning),
-    /// The start of the log-in has arrived, and the TLS handshake is running.
+    /// The start of the login has arrived, and the TLS handshake is running.
     Securing(Handshake),
     /// Everything is encrypted.
     Secured(Box<Session>),
@@ -75,7 +74,7 @@ enum Stage {
 
 struct Session {
     tls: TlsStream<TcpStream>,
-    /// Part of the log-in that TLS has not taken yet.
+    /// Part of the login that TLS has not accepted yet.
     to_server: Vec<u8>,
     from_client: FromClient,
     from_server: FromServer,
@@ -92,7 +91,7 @@ impl Secure {
             _ => GREETING_BYTES,
         };
         if length >= GREETING_BYTES {
-            return Err(io::Error::other("it does not greet as a server does"));
+            return Err(io::Error::other("it sent no greeting of a MySQL server"));
         }
         // Reads exactly the greeting: bytes after it belong to the TLS handshake.
         first.resize(HEADER_BYTES + length, 0);
@@ -103,12 +102,12 @@ impl Secure {
             greeting::hide_tls(&mut first);
             Stage::Greeted(stream, Beginning::default())
         } else {
-            return Err(io::Error::other("it offers no TLS, and nothing goes there in clear text"));
+            return Err(io::Error::other("it offers no TLS, and clear text is not allowed there"));
         };
         Ok(Self { security, stage, to_client: first })
     }
 
-    /// Tests the handshake without a log-in.
+    /// Tests the handshake without a login.
     pub(super) async fn tried(self) -> io::Result<()> {
         let Stage::Greeted(stream, _) = self.stage else { return Ok(()) };
         // CLIENT_PROTOCOL_41, CLIENT_SSL, CLIENT_SECURE_CONNECTION.
@@ -120,7 +119,7 @@ impl Secure {
         Ok(())
     }
 
-    /// Processes the start of the client's log-in.
+    /// Processes the start of the client's login.
     fn begin(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Stage::Greeted(_, beginning) = &mut self.stage else { return Ok(0) };
         match beginning.take(bytes) {
@@ -166,7 +165,7 @@ impl Secure {
 impl Security {
     async fn session(&self, mut stream: TcpStream, opening: Opening) -> io::Result<Session> {
         let late = || {
-            let text = format!("no end of the TLS handshake within {} s", self.limit.as_secs());
+            let text = format!("the TLS handshake did not complete within {} s", self.limit.as_secs());
             io::Error::new(io::ErrorKind::TimedOut, text)
         };
         let securing = async {
@@ -181,7 +180,8 @@ impl Security {
     }
 }
 
-/// A resumed session has the certificate of the earlier one, which TLS does not check again.
+/// Refuses an expired certificate in a resumed session: it was checked in the earlier session, and TLS does not check
+/// it again.
 fn check_expiry(connection: &ClientConnection) -> io::Result<()> {
     if connection.handshake_kind() != Some(HandshakeKind::Resumed) {
         return Ok(());
@@ -195,7 +195,7 @@ fn check_expiry(connection: &ClientConnection) -> io::Result<()> {
     }
 }
 
-/// Describes a problem of the server in the same words as the other verbs.
+/// Describes a server problem in the same words as the other commands.
 pub(super) fn describe(error: &io::Error) -> String {
     match error.get_ref().and_then(|cause| cause.downcast_ref()) {
         Some(cause) => server::connect::tls_failure(cause).to_string(),
@@ -224,7 +224,7 @@ impl Session {
         Poll::Ready(Ok(part.len()))
     }
 
-    /// Reads what follows the log-in, partly into `to_client`.
+    /// Reads what follows the login, partly into `to_client`.
     fn poll_take(
         &mut self,
         cx: &mut Context<'_>,
@@ -262,8 +262,7 @@ impl AsyncRead for Secure {
                     let mut room = [0];
                     let mut byte = ReadBuf::new(&mut room);
                     ready!(Pin::new(stream).poll_read(cx, &mut byte))?;
-                    // The client has disconnected, or sent something that is not allowed before
-                    // TLS.
+                    // The client has disconnected, or sent something that is not allowed before TLS.
                     secure.stage = Stage::Closed;
                 }
                 Stage::Securing(_) => ready!(secure.poll_secured(cx)),
@@ -299,7 +298,7 @@ impl AsyncWrite for Secure {
         }
     }
 
-    /// If it cannot complete now, each flush continues it.
+    /// If the shutdown cannot complete now, each flush continues it.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let secure = self.get_mut();
         match &mut secure.stage {
@@ -315,7 +314,7 @@ impl AsyncWrite for Secure {
     }
 }
 
-/// A connection to a server that was not asked for its name.
+/// A connection to a server whose certificate name is not checked.
 #[cfg(feature = "fuzzing")]
 pub(crate) async fn secure_of(stream: TcpStream, config: Arc<ClientConfig>) -> io::Result<Secure> {
     let name = server::connect::server_name("");

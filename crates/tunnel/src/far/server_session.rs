@@ -1,4 +1,4 @@
-//! A client's session, as the far end sees it.
+//! A client's session, at the far end.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -7,21 +7,21 @@ use crate::{
     message::Kind,
 };
 
-/// The far end's side of a session: over when both sides have said that no more comes.
+/// The far end's side of a session. The session is over when both sides have ended their sending.
 pub(crate) struct ServerSession<'b> {
     last_spoke: LastSpoke,
-    /// Set when the client has said something.
+    /// Set once the client has sent something.
     busy: &'b AtomicBool,
     next_asked: bool,
 }
 
 impl<'b> ServerSession<'b> {
-    /// `busy` is set when the client has begun to use the server connection.
+    /// `busy` is set once the client has begun to use the server connection.
     pub(crate) const fn new(busy: &'b AtomicBool) -> Self {
         Self { last_spoke: LastSpoke::Client, busy, next_asked: false }
     }
 
-    /// Whether the next server connection is asked for already.
+    /// Whether the next server connection was requested already.
     pub(crate) const fn is_next_asked(&self) -> bool {
         self.next_asked
     }
@@ -47,7 +47,8 @@ impl Side for ServerSession<'_> {
         self.last_spoke.is_quit()
     }
 
-    /// If the near end has said its last, it hears that all is over, and needs no word of this.
+    /// If the near end has ended its sending side, it learns of the end of the session, and needs no message about this
+    /// direction.
     fn local_ended(&mut self, link_ended: bool) -> Vec<Kind> {
         if link_ended { Vec::new() } else { vec![Kind::Fin] }
     }

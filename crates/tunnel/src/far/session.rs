@@ -1,4 +1,4 @@
-//! One link: handshake, then one session after the other.
+//! Serves one link: handshake, then one session after the other.
 
 use std::{
     io,
@@ -48,7 +48,7 @@ const SILENCE: Duration = Duration::from_secs(180);
 /// A server on this host sends its greeting within this time.
 const TOGETHER: Duration = Duration::from_millis(3);
 
-/// Serves one link to its end.
+/// Serves one link until it closes.
 pub(super) async fn link(shared: Arc<Shared>, mut socket: TcpStream, address: SocketAddr, mut admitted: Admitted) {
     watch_peer(&socket);
     let limit = shared.options.handshake_timeout;
@@ -88,15 +88,15 @@ async fn beginning(
     limit: Duration,
 ) -> Option<Result<Vec<u8>, Error>> {
     let mut came = Vec::new();
-    let whole = tokio::select! {
+    let record = tokio::select! {
         biased;
-        whole = timeout(limit, link::next_record(socket, &mut came, 0, peer)) => whole.ok()?,
+        record = timeout(limit, link::next_record(socket, &mut came, 0, peer)) => record.ok()?,
         () = admitted.evicted() => return None,
     };
-    if whole.is_ok() && is_hello(&came) {
+    if record.is_ok() && is_hello(&came) {
         admitted.started();
     }
-    Some(whole.map(|_| came))
+    Some(record.map(|_| came))
 }
 
 /// Whether a record starts a handshake, as far as a cheap check can tell.
@@ -109,20 +109,20 @@ fn is_hello(record: &[u8]) -> bool {
 struct Peer {
     address: SocketAddr,
     here: SocketAddr,
-    /// Notified when the certificates used to check the peer were reloaded.
+    /// Signals that the certificates used to check the peer were reloaded.
     reloaded: watch::Receiver<()>,
     /// Expiry of the peer's certificate.
     not_after: Option<Timestamp>,
 }
 
 impl Peer {
-    /// Whether the peer's certificate may no longer be valid: it has to open a new link.
+    /// Whether the peer must reconnect, because its certificate may no longer be valid.
     fn must_reconnect(&self) -> bool {
         self.reloaded.has_changed().unwrap_or(false) || self.not_after.is_some_and(|end| end < Timestamp::now())
     }
 }
 
-/// Handshake, name check and greeting; each within the time limit of a handshake.
+/// Handshake, name check and Hello; each within the time limit of a handshake.
 async fn prove(shared: &Shared, socket: TcpStream, began: Vec<u8>, peer: &mut Peer) -> Result<Link, Error> {
     let name = peer.address.to_string();
     let limit = shared.options.handshake_timeout;
@@ -163,14 +163,14 @@ async fn serve(shared: &Shared, link: &mut Link, peer: &mut Peer) -> Result<(), 
             Kind::Attach if peer.must_reconnect() => return link.send(Kind::Leaving, &[]).await,
             Kind::Attach => while session(shared, link, peer).await? {},
             Kind::Ping => link.send(Kind::Pong, &[]).await?,
-            // Belongs to a session that has just ended here.
+            // It belongs to a session that has just ended here.
             Kind::Data | Kind::Fin | Kind::Reset => {}
-            _ => return Err(link.protocol("it sent a message that has no place here")),
+            _ => return Err(link.protocol("it sent an unexpected message")),
         }
     }
 }
 
-/// Returns when the end is to stop.
+/// Returns when the far end is to stop.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
@@ -188,8 +188,7 @@ async fn session(shared: &Shared, link: &mut Link, peer: &Peer) -> Result<bool, 
         }
     };
     if link.unsent() > 0 {
-        // Sends the end of the previous session together with the greeting, if that arrives at
-        // once.
+        // Sends the end of the previous session together with the greeting, if the greeting arrives at once.
         let _ = timeout(TOGETHER, server.readable()).await;
     }
     count(&shared.counters.sessions_total);
@@ -221,7 +220,8 @@ async fn session(shared: &Shared, link: &mut Link, peer: &Peer) -> Result<bool, 
     Ok(false)
 }
 
-/// A slow server must not delay the end of the previous session.
+/// Runs `connecting`. If the server is slow, flushes the link first, so that the end of the previous session is not
+/// delayed.
 async fn timely<T>(link: &mut Link, connecting: impl Future<Output = T>) -> Result<T, Error> {
     let mut connecting = pin!(connecting);
     match timeout(TOGETHER, &mut connecting).await {
@@ -244,8 +244,8 @@ async fn connect_socket(path: &Path) -> io::Result<Wire> {
     }
 }
 
-/// Connects to the server for a client. TLS starts only with the client's log-in, so after a failed
-/// handshake it is tested in advance: near ends then hear of the failure and use another far end.
+/// Connects to the server for a client. TLS starts only with the client's login. After a failed handshake it is tested
+/// in advance, so that near ends learn of the failure and use another far end.
 async fn fetch(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::Result<Local> {
     if shared.to_server.is_some() && shared.handshake_failed.load(Relaxed) {
         try_server(shared).await.map_err(io::Error::other)?;
@@ -268,7 +268,7 @@ async fn connect(shared: &Shared, address: SocketAddr, here: SocketAddr) -> io::
                 let near = stream.peer_addr()?.ip().to_canonical().is_loopback();
                 if !near && !shared.options.plaintext_server && security.is_none() {
                     return Err(io::Error::other(
-                        "its name leads to another host now, and nothing goes there in clear text",
+                        "its name resolves to another host now, and clear text is not allowed there",
                     ));
                 }
                 introduce(shared, &mut stream, address, here).await?;
@@ -327,7 +327,7 @@ pub(super) async fn try_server(shared: &Shared) -> Result<(), String> {
     if shared.to_server.is_none() {
         return Ok(());
     }
-    // The server sees a connection from this host that sends nothing.
+    // To the server this is a connection from this host that sends nothing.
     let here = SocketAddr::from(([127, 0, 0, 1], 0));
     match connect(shared, here, here).await.map_err(|error| failed(&error))? {
         Local::Secure(secure) => secure.tried().await.map_err(|error| failed(&error)),

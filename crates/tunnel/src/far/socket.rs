@@ -1,4 +1,4 @@
-//! A server at its unix socket.
+//! Connection to a server at its unix socket.
 
 use std::{
     io,
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::wire::Wire;
 
-/// Bytes of a log-in that are processed at once.
+/// Bytes of a login that are processed at once.
 const PIECE_BYTES: usize = 4096;
 
-/// A connection to a server whose log-ins are followed.
+/// A connection to a server whose logins are followed.
 pub(crate) struct AtSocket {
     wire: Wire,
     watch: Watch,
@@ -26,7 +26,7 @@ pub(crate) struct AtSocket {
 }
 
 impl AtSocket {
-    /// For a connection whose greeting was not read yet.
+    /// For a connection whose greeting was not yet read.
     pub(super) fn new(wire: Wire, key: &Arc<PasswordKey>) -> Self {
         Self { wire, watch: Watch::new(key), out: Out::default() }
     }

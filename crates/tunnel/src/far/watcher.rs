@@ -1,4 +1,4 @@
-//! Follows a session at a server's socket, to provide a key for log-ins.
+//! Follows a session at a server's unix socket, to provide a key for logins.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use super::{
     password::{Afterwards, Login, Out, PasswordKey, is_change_of_user},
 };
 
-/// A session, from the server's greeting on.
+/// A session, followed from the server's greeting on.
 pub(super) struct Watch {
     key: Arc<PasswordKey>,
     state: State,
 }
 
 enum State {
-    /// A log-in is in progress.
+    /// A login is in progress.
     Login(Box<Login>),
     /// Logged in with this challenge.
     Packets(Vec<u8>),
@@ -102,9 +102,9 @@ impl Watch {
     }
 }
 
-/// A connection from its first byte on, in pieces: a byte that says whose the piece is (the highest bit: the client's)
-/// and how many bytes follow. Unless a key was handed out, both sides get what the other has sent, and all of it. Returns
-/// whether one was.
+/// Feeds a connection from its first byte on, in pieces. Each piece is preceded by one byte: the highest bit says that
+/// it is the client's, the others how many bytes follow. Asserts that each side receives exactly what the other sent,
+/// unless a key was handed out. Returns whether one was.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn watch_of(mut input: &[u8]) -> bool {
     static KEY: std::sync::OnceLock<Arc<PasswordKey>> = std::sync::OnceLock::new();
@@ -124,7 +124,7 @@ pub(crate) fn watch_of(mut input: &[u8]) -> bool {
 
 #[cfg(any(test, feature = "fuzzing"))]
 impl Watch {
-    /// A piece as one end of a connection has it.
+    /// Feeds a piece as one end of a connection does.
     fn piece(&mut self, is_client: bool, piece: &[u8], out: &mut Out) {
         match (self.holds(), is_client) {
             (true, true) => self.client_sends(piece, out),

@@ -1,34 +1,34 @@
-//! A client's session, as the near end sees it.
+//! A client's session, at the near end.
 
 use crate::{
     copier::{LastSpoke, Side},
     message::Kind,
 };
 
-/// What was said to the far end about the server connection of a session.
+/// The request about server connections that was sent to the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Said {
+enum Requested {
     Nothing,
-    /// To open the next one.
+    /// Open the next server connection.
     Attach,
-    /// To close this one.
+    /// Close this server connection.
     Reset,
 }
 
-/// The near end's side of a session. The far end says when it is over.
+/// The near end's side of a session. The far end decides when it is over.
 pub(crate) struct ClientSession<F> {
     last_spoke: LastSpoke,
-    said: Said,
-    /// Is told when the client is done: the session will be over at once. Says whether the far end shall open the next
+    requested: Requested,
+    /// Called when the client is done and the session will end at once. Returns whether the far end shall open the next
     /// server connection at once.
     ending: F,
 }
 
 impl<F: Fn() -> bool> ClientSession<F> {
-    /// `greeted` if the client is given the server's first packet.
+    /// `greeted`: the client has received the server's first packet.
     pub(crate) const fn new(greeted: bool, ending: F) -> Self {
         let last_spoke = if greeted { LastSpoke::Server } else { LastSpoke::Client };
-        Self { last_spoke, said: Said::Nothing, ending }
+        Self { last_spoke, requested: Requested::Nothing, ending }
     }
 }
 
@@ -52,23 +52,23 @@ impl<F: Fn() -> bool> Side for ClientSession<F> {
     }
 
     fn local_ended(&mut self, _link_ended: bool) -> Vec<Kind> {
-        if self.said == Said::Reset {
+        if self.requested == Requested::Reset {
             return Vec::new();
         }
-        // Of a client that just goes away nobody knows when its server connection will be free: the server may work
-        // on its statement for long, and has to hear of it as soon as it answers.
+        // If the client closes without `COM_QUIT`, it is unknown when its server connection will be free: the server
+        // may work on its statement for long, and learns of the end only when it answers.
         if self.last_spoke.is_quit() && (self.ending)() {
-            self.said = Said::Attach;
+            self.requested = Requested::Attach;
             return vec![Kind::Fin, Kind::Attach];
         }
         vec![Kind::Fin]
     }
 
-    /// A client that is gone needs no more of its result: the server hears so, as it would without a tunnel. Once the
-    /// next server connection is asked for, it would be that one which is let go.
+    /// A client that is gone needs no more of its result, so the server connection is closed, as it would be without a
+    /// tunnel. Not after the next server connection was requested: the request would close that one.
     fn local_gone(&mut self) -> Option<Kind> {
-        (self.said == Said::Nothing).then(|| {
-            self.said = Said::Reset;
+        (self.requested == Requested::Nothing).then(|| {
+            self.requested = Requested::Reset;
             Kind::Reset
         })
     }

@@ -1,8 +1,8 @@
 //! Computes how many server connections should be kept ready, from the clients that connected.
 //!
-//! Enough for the clients that connect while a new connection is opened, at the rate of the busiest
-//! recent moment; never more than connected within the maximum age of a ready connection, so at
-//! most as many are closed unused as clients are served.
+//! Enough for the clients that connect while a new connection is being opened, at the rate of the busiest recent
+//! moment. Never more than connected within the maximum age of a ready connection, so at most as many connections are
+//! closed unused as clients are served.
 
 use std::{
     collections::VecDeque,

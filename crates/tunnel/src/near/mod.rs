@@ -89,7 +89,7 @@ pub(crate) struct Shared {
     log: Arc<Log>,
 }
 
-/// Time limit for the first connection at the start; far ends may come up later.
+/// Time limit of the first connection at startup; far ends may come up later.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Interval of the pool's maintenance.
@@ -131,7 +131,7 @@ impl Near {
         tried
     }
 
-    /// Serves until it is told to stop.
+    /// Serves until a signal asks it to stop.
     pub async fn run(mut self) {
         let shared = self.pool.shared();
         if let Some(listener) = self.metrics.take() {

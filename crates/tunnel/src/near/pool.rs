@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Maximum number of doublings.
 const PAUSE_DOUBLED: u32 = 4;
 
-/// Order to an idle link.
+/// Order for an idle link.
 pub(super) enum Order {
     /// Serve this client.
     Serve(Local),
@@ -104,7 +104,7 @@ struct State {
     ending: usize,
     demand: Demand,
     refused_until: Option<Instant>,
-    /// Since when links wait for the active far end without receiving anything.
+    /// Since when links have waited for the active far end without receiving anything.
     unanswered_since: Option<Instant>,
     next_probe: Instant,
     reported: usize,
@@ -164,7 +164,7 @@ impl Pool {
         state.demand.arrived(now);
         if state.in_session + state.clients.len() >= pool.shared.options.max_clients {
             drop(state);
-            return pool.refuse(client, "the tunnel serves as many clients as it may");
+            return pool.refuse(client, "the tunnel serves its maximum number of clients");
         }
         match state.hand_over(client) {
             None => count(&pool.counters().served_warm_total),
@@ -247,8 +247,8 @@ impl Pool {
         state.not_opened = 0;
     }
 
-    /// A link could not be opened. While other links to this far end work it is not down: it may
-    /// have reached a limit.
+    /// A link could not be opened. While other links to this far end work, it does not count as down: it may have
+    /// reached a limit.
     pub(super) fn not_opened(pool: &Arc<Self>, far: usize, why: &str) {
         count(&pool.counters().link_failures_total);
         let mut state = pool.lock();
@@ -332,8 +332,8 @@ impl Pool {
         pool.supply(&mut state, Instant::now());
     }
 
-    /// A client has closed its side: its link will be free in a moment. Returns whether the link
-    /// should then open the next server connection.
+    /// A client has closed its side, so its link will soon be free. Returns whether the link should then open the next
+    /// server connection.
     pub(super) fn ending(&self, made: Made) -> bool {
         let mut state = self.lock();
         state.ending += 1;
@@ -433,7 +433,7 @@ impl Pool {
         let now = Instant::now();
         while state.clients.front().is_some_and(|client| client.deadline <= now) {
             if let Some(client) = state.clients.pop_front() {
-                pool.refuse(client.stream, "no server connection within the time that --wait gives");
+                pool.refuse(client.stream, "no server connection within the time of --wait");
             }
         }
         pool.probe(&mut state, now);
@@ -462,8 +462,7 @@ impl Pool {
         let mut state = pool.lock();
         if let Some(known) = state.fars.get_mut(far) {
             known.probing = false;
-            // The test was complete: no second one is needed, even if there are open sessions,
-            // which may hang.
+            // The test was complete: no second one is needed, even if there are open sessions, which may hang.
             known.failures = FAILURES;
         }
         pool.failed(&mut state, far, why);
@@ -505,8 +504,7 @@ impl Pool {
         self.show(state);
     }
 
-    /// New links use the reloaded certificates; idle links are closed, and used ones after their
-    /// session.
+    /// New links use the reloaded certificates. Idle links are closed now, used ones after their session.
     pub(super) fn reload(&self) {
         match self.shared.config.reload() {
             Ok(()) => {
@@ -515,11 +513,11 @@ impl Pool {
                 state.certificates += 1;
                 state.dismiss(None);
                 self.show(&state);
-                (self.shared.log)("certificates are read again; sessions go on over the links they have, to their end");
+                (self.shared.log)("certificates reloaded; sessions continue on their links until they end");
             }
             Err(error) => {
                 count(&self.counters().reload_failures_total);
-                (self.shared.log)(&format!("the certificates are not changed: {error}"));
+                (self.shared.log)(&format!("the certificates were not reloaded: {error}"));
             }
         }
     }
@@ -577,8 +575,7 @@ impl State {
     fn pause(&mut self, now: Instant) {
         self.opens_from = now + PAUSE * (1 << self.not_opened.min(PAUSE_DOUBLED));
         self.not_opened = self.not_opened.saturating_add(1);
-        // A far end that rejects links is alive. Clients only depend on it if there is no other
-        // one.
+        // A far end that rejects links is alive, but clients depend on it only if there is no other one.
         if self.fars.len() == 1 {
             self.unanswered_since = None;
         }

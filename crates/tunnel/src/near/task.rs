@@ -1,4 +1,4 @@
-//! The task of one link, from its handshake to its end.
+//! Task of one link, from its handshake to its end.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -116,13 +116,13 @@ async fn open(pool: &Pool, far: usize) -> Result<Link, Error> {
         }
         Kind::Refused => Err(Error::Refused { peer, reason: message::text(&answer.payload) }),
         Kind::Leaving => Err(Error::Closed { peer }),
-        _ => Err(link.protocol("it did not greet")),
+        _ => Err(link.protocol("it did not send a Hello")),
     }
 }
 
 /// Serves one session after the other. An error means that the link is broken.
 async fn serve(pool: &Arc<Pool>, made: Made, link: &mut Link) -> Result<(), Error> {
-    // A link that was used before may have failed meanwhile, which says nothing about the far end.
+    // A link that was used before may have failed in the meantime; that says nothing about the far end.
     let mut used = false;
     // When the next server connection was requested, if it was.
     let mut asked = None;
@@ -184,8 +184,7 @@ async fn rest(link: &mut Link, mut order_receiver: oneshot::Receiver<Order>) -> 
                     asked = true;
                     if let Err(error) = link.send(Kind::Ping, &[]).await {
                         order_receiver.close();
-                        // An order that arrived at this moment fails with the link and is counted
-                        // there.
+                        // An order that arrives at this moment fails together with the link, and is counted there.
                         return order_receiver.try_recv().map_err(|_| error);
                     }
                     continue;
@@ -213,7 +212,7 @@ enum Attached {
     Greeting(Vec<u8>),
     /// It failed, with the reason.
     Nothing(String),
-    /// The far end closes this link: it stops, or requires a new handshake.
+    /// The far end closes this link, because it stops or requires a new handshake.
     Leaving,
 }
 
@@ -223,8 +222,8 @@ async fn attach(pool: &Pool, link: &mut Link, ask: bool) -> Result<Attached, Err
     if ask {
         link.send(Kind::Attach, &[]).await?;
     }
-    // The far end has its own time limit for the server and reports it; this one is for a far end
-    // that does not answer.
+    // The far end has a time limit of its own for the server, and reports it. This limit is for a far end that does not
+    // answer.
     let limit = pool.shared().options.connect_timeout * 2;
     let silent = || Error::Silent { peer: peer.clone(), seconds: limit.as_secs() };
     let until = Instant::now() + limit;
@@ -238,11 +237,11 @@ async fn attach(pool: &Pool, link: &mut Link, ask: bool) -> Result<Attached, Err
             Kind::Fin => {
                 // The server closed without sending anything: treated as not reachable.
                 release(link).await?;
-                return Ok(Attached::Nothing("the server closes the connection without a word".to_owned()));
+                return Ok(Attached::Nothing("the server closed the connection without sending anything".to_owned()));
             }
             Kind::Pong => {}
             Kind::Leaving => return Ok(Attached::Leaving),
-            _ => return Err(link.protocol("it sent a message that has no place here")),
+            _ => return Err(link.protocol("it sent an unexpected message")),
         }
     }
 }
@@ -255,7 +254,7 @@ async fn release(link: &mut Link) -> Result<(), Error> {
             match link.receive().await?.kind {
                 Kind::Detached => return Ok(()),
                 Kind::Data | Kind::Fin | Kind::Pong | Kind::Leaving => {}
-                _ => return Err(link.protocol("it sent a message that has no place here")),
+                _ => return Err(link.protocol("it sent an unexpected message")),
             }
         }
     };
@@ -291,7 +290,7 @@ async fn session(
             let order = tokio::select! {
                 biased;
                 order = &mut order_receiver => order.unwrap_or(Order::Close),
-                // The server, or the far end, has closed.
+                // The server or the far end has closed the connection.
                 message = link.receive() => {
                     order_receiver.close();
                     match (order_receiver.try_recv(), message) {
@@ -300,7 +299,7 @@ async fn session(
                             Pool::take_back(pool, client);
                             message?;
                         }
-                        // The far end has closed the server connection by itself.
+                        // The far end has closed the server connection itself.
                         (_, Ok(Message { kind: Kind::Detached, .. })) => {
                             count(&pool.counters().recycled_total);
                             return Ok(None);
@@ -347,7 +346,7 @@ async fn relay(
         let side = ClientSession::new(!first.is_empty(), ending);
         Copier::new(link, &mut client, counters, side, first).run().await
     };
-    // A client that is still connected must not wait for data that will not arrive.
+    // Closes the client's connection: it must not wait for data that will not arrive.
     drop(client);
     let asked = announced.get().copied();
     pool.ended(asked.is_some());
