@@ -1,6 +1,6 @@
 //! Certificates of both ends, made for this run.
 
-use cert::{Authority, KeyType, Order, Usage};
+use pki::{Authority, KeyType, Order, Usage};
 use tunnel::{Credentials, fuzzing::Hostile};
 
 /// Both ends, with an authority of their own.

@@ -5,10 +5,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::Timestamp;
+use pki::Fingerprint;
 use serde::Deserialize;
 use server::login::{Login, PasswordSource, Prompt};
 use server::option_file::Warning;
-use server::tls::Fingerprint;
 
 use crate::Error;
 use crate::collect::KeyCopies;

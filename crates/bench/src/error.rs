@@ -69,7 +69,7 @@ pub enum Error {
     Port(io::Error),
     /// Certificates for a measurement cannot be made.
     #[error(transparent)]
-    Certificate(#[from] cert::Error),
+    Certificate(#[from] pki::Error),
     /// A client's TLS cannot be set up.
     #[error("TLS: {0}")]
     Tls(String),

@@ -5,6 +5,7 @@
 pub mod accounts;
 mod atomic;
 mod cached;
+mod checksum;
 mod directory;
 pub mod mounts;
 mod read_at;
@@ -13,5 +14,6 @@ pub mod runtime;
 
 pub use atomic::{PendingFile, SavedFile, WriteOptions, check_writable, parent, sync_parent, write_atomic};
 pub use cached::{Buffer, Reader};
+pub use checksum::sha256_hex;
 pub use directory::{create_directory, open_directory_without_links};
 pub use read_at::{ReadAt, ReadError, read_bytes, read_up_to};

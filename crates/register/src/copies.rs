@@ -5,10 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use files::regular::{self, Links};
+use files::{
+    regular::{self, Links},
+    sha256_hex,
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use server::certificate::sha256_hex;
 
 use crate::{Error, Fingerprints};
 

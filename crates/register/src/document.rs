@@ -175,11 +175,7 @@ mod tests {
         let path = directory.path().join("b");
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         fs::write(&path, "sealed").unwrap();
-        let written = Written {
-            path: path.clone(),
-            sha256: server::certificate::sha256_hex(b"sealed"),
-            keys: names(&["a", "b"]),
-        };
+        let written = Written { path: path.clone(), sha256: files::sha256_hex(b"sealed"), keys: names(&["a", "b"]) };
         let run = |backups| Unfinished {
             file: path.clone(),
             started: Timestamp::UNIX_EPOCH,
@@ -205,7 +201,7 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         let written = |path: &Path, keys: &[&str]| {
             fs::write(path, "sealed").unwrap();
-            Written { path: path.to_owned(), sha256: server::certificate::sha256_hex(b"sealed"), keys: names(keys) }
+            Written { path: path.to_owned(), sha256: files::sha256_hex(b"sealed"), keys: names(keys) }
         };
         let backups = vec![written(&before, &["old"]), written(&file, &["old", "new"])];
         let started = Timestamp::UNIX_EPOCH;

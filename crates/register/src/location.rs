@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use files::sha256_hex;
 use rustix::fs::{Access, access};
-use server::{Identity, certificate::sha256_hex};
+use server::Identity;
 
 use crate::Error;
 

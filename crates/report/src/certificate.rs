@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use cert::{
+use change::{Outcome, tls::Report};
+use pki::Certificate;
+use pki::{
     Level,
     check::{Checked, Described, Report as Checks},
 };
-use change::{Outcome, tls::Report};
-use server::Certificate;
 
 use crate::{Error, json, text::visible};
 

@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, fmt, io, path::PathBuf, time::Duration};
 
-use crate::{endpoint::Endpoint, tls::Fingerprint};
+use pki::{Fingerprint, Untrusted};
+
+use crate::endpoint::Endpoint;
 
 /// The step of a connection that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -88,57 +90,6 @@ impl fmt::Display for OtherService {
             Self::Closed => "it closes the connection without a word",
             Self::Unknown => "its first bytes are not a greeting",
         })
-    }
-}
-
-/// Why a certificate chain was not accepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Untrusted {
-    /// Not issued by a certificate in the CA file.
-    UnknownIssuer,
-    /// Expired.
-    Expired,
-    /// Not valid yet.
-    NotYetValid,
-    /// A signature in the chain is wrong.
-    BadSignature,
-    /// A signature in the chain uses an unsafe algorithm, such as SHA-1.
-    WeakSignature,
-    /// The certificate's key is too short to verify a signature by it; its chain is valid.
-    ShortKey,
-    /// Its fingerprint is not one of those given.
-    OtherFingerprint {
-        /// Fingerprint of the presented certificate.
-        found: Fingerprint,
-    },
-    /// Its extended key usage does not include servers.
-    NotForServers,
-    /// The server did not prove possession of the certificate's key; the chain is valid.
-    Unproven,
-    /// The certificate cannot be parsed.
-    Malformed(String),
-    /// Another rule is violated.
-    Other(String),
-}
-
-impl fmt::Display for Untrusted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownIssuer => f.write_str("its issuer is not in the CA file"),
-            Self::Expired => f.write_str("it has expired"),
-            Self::NotYetValid => f.write_str("it is not valid yet"),
-            Self::BadSignature => f.write_str("a signature in its chain is wrong"),
-            Self::WeakSignature => f.write_str("it is signed with an algorithm that is not safe"),
-            Self::ShortKey => f.write_str("its own key is too short"),
-            Self::OtherFingerprint { found } => {
-                write!(f, "its fingerprint is {found}, which is not one that was given")
-            }
-            Self::NotForServers => f.write_str("its extended key usage is not for servers"),
-            Self::Unproven => f.write_str("the server did not prove that it holds the certificate's key"),
-            Self::Malformed(reason) => write!(f, "it cannot be read: {reason}"),
-            Self::Other(reason) => f.write_str(reason),
-        }
     }
 }
 

@@ -5,8 +5,7 @@
 //! - [`dialect`]: logical queries with the same columns for every server;
 //! - [`Grants`]: whether a result can be complete;
 //! - [`login`]: server, account and options, from the caller and option files;
-//! - [`option_file`]: `my.cnf` and similar files;
-//! - [`certificate`]: the content of an X.509 certificate.
+//! - [`option_file`]: `my.cnf` and similar files.
 //!
 //! All input from a peer is untrusted: lengths are checked before memory is allocated, and every wait has a timeout.
 
@@ -16,7 +15,6 @@
 mod auth;
 pub mod auto_cnf;
 mod bytes;
-pub mod certificate;
 pub mod connect;
 pub mod dialect;
 mod endpoint;
@@ -35,11 +33,10 @@ mod socket;
 pub mod tls;
 mod version;
 
-pub use certificate::Certificate;
 pub use connect::{Connection, Options, Rows, TlsMode, TlsOptions};
 pub use dialect::capability::Capability;
 pub use endpoint::{DEFAULT_PORT, Endpoint, Target};
-pub use error::{Error, OtherService, Phase, Untrusted, UnverifiedPeer};
+pub use error::{Error, OtherService, Phase, UnverifiedPeer};
 pub use identity::{Identity, describe};
 pub use privileges::Grants;
 pub use secret::Password;

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use pki::Fingerprint;
 use zeroize::Zeroizing;
 
 use crate::{
@@ -16,7 +17,6 @@ use crate::{
     error::Error,
     option_file::ClientOptions,
     secret::Password,
-    tls::Fingerprint,
 };
 
 /// Maximum length of a password; a longer one means that the file is wrong.

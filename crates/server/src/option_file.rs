@@ -10,16 +10,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use pki::Fingerprint;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::{
-    connect::TlsMode,
-    endpoint::Endpoint,
-    error::Error,
-    secret::Password,
-    tls::{Fingerprint, TlsVersion},
-};
+use crate::{connect::TlsMode, endpoint::Endpoint, error::Error, secret::Password, tls::TlsVersion};
 
 /// Maximum depth of `!include`; the servers' limit is ten.
 const MAX_DEPTH: usize = 10;

@@ -21,13 +21,14 @@ use harness::{
     Kind, Server, TlsFiles,
     certs::{Authority, Profile},
 };
+use pki::{Fingerprint, Untrusted};
 use rustls::{
     ServerConfig, ServerConnection, StreamOwned,
     server::{ClientHello, ResolvesServerCert},
     sign::CertifiedKey,
 };
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
-use server::{Connection, Endpoint, Error, Options, Target, TlsMode, Untrusted, tls::Fingerprint};
+use server::{Connection, Endpoint, Error, Options, Target, TlsMode};
 
 /// Shows one certificate, whoever's key it is.
 #[derive(Debug)]

@@ -11,10 +11,11 @@ use harness::{
     Kind, Server,
     certs::{Authority, Profile},
 };
+use pki::{Fingerprint, Untrusted};
 use server::{
-    Connection, Endpoint, Error, Options, Password, Target, TlsMode, TlsOptions, Untrusted, probe,
+    Connection, Endpoint, Error, Options, Password, Target, TlsMode, TlsOptions, probe,
     probe::{PlainLogin, ProbeLimits},
-    tls::{Fingerprint, TlsVersion},
+    tls::TlsVersion,
 };
 
 fn current_user(mut connection: Connection) -> String {
@@ -200,7 +201,7 @@ fn mysql97_automatic_certificate_is_verified_by_its_ca() {
     assert!(tls.suite.starts_with("TLS_"), "{}", tls.suite);
     assert!(connection.timings().tls.is_some());
     assert_eq!(connection.peer_pid(), None);
-    let leaf = server::Certificate::from_der(&tls.peer_certificates[0]).unwrap();
+    let leaf = pki::Certificate::from_der(&tls.peer_certificates[0]).unwrap();
     assert!(leaf.common_name.unwrap().contains("Auto_Generated"));
     // It names no host.
     let error = verified(&server, "127.0.0.1", TlsMode::VerifyIdentity, &ca).unwrap_err();

@@ -67,7 +67,7 @@ fn mysql97_speaks_tls_12_and_13_only() {
     assert_eq!((leaf.key_type.as_str(), leaf.key_bits), ("RSA", Some(2048)));
     assert!(!leaf.self_signed && !leaf.is_ca);
     let file = std::fs::read(server.datadir().join("server-cert.pem")).unwrap();
-    assert_eq!(server::Certificate::from_pem(&file).unwrap()[0], *leaf);
+    assert_eq!(pki::Certificate::from_pem(&file).unwrap()[0], *leaf);
 
     // The administrative port speaks the same protocol.
     let admin = Endpoint::tcp("127.0.0.1", server.admin_port().unwrap());

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pki::Identity;
 use rustls::{
     ClientConfig, ServerConfig, SupportedCipherSuite,
     client::{Resumption, danger::ServerCertVerifier},
@@ -14,8 +15,6 @@ use rustls::{
     },
     server::{NoServerSessionStorage, danger::ClientCertVerifier},
 };
-
-use crate::{Error, Identity, identity::failed};
 
 /// The cipher suites of TLS 1.3.
 pub const SUITES: [SupportedCipherSuite; 3] =
@@ -34,15 +33,14 @@ pub fn provider(suite: Option<usize>) -> Arc<CryptoProvider> {
 /// What the side that connects uses, with one of [`SUITES`] or all of them.
 ///
 /// # Errors
-/// [`Error::Library`] if the identity cannot be used.
+/// Of rustls, if the identity cannot be used.
 pub fn client_config(
     suite: Option<usize>,
     identity: &Identity,
     verifier: Arc<dyn ServerCertVerifier>,
-) -> Result<Arc<ClientConfig>, Error> {
+) -> Result<Arc<ClientConfig>, rustls::Error> {
     let mut config = ClientConfig::builder_with_provider(provider(suite))
-        .with_protocol_versions(&[&rustls::version::TLS13])
-        .map_err(failed)?
+        .with_protocol_versions(&[&rustls::version::TLS13])?
         .dangerous()
         .with_custom_certificate_verifier(verifier)
         .with_client_cert_resolver(identity.resolver());
@@ -54,11 +52,13 @@ pub fn client_config(
 /// What the side that is connected to uses.
 ///
 /// # Errors
-/// [`Error::Library`] if the identity cannot be used.
-pub fn server_config(identity: &Identity, verifier: Arc<dyn ClientCertVerifier>) -> Result<Arc<ServerConfig>, Error> {
+/// Of rustls, if the identity cannot be used.
+pub fn server_config(
+    identity: &Identity,
+    verifier: Arc<dyn ClientCertVerifier>,
+) -> Result<Arc<ServerConfig>, rustls::Error> {
     let mut config = ServerConfig::builder_with_provider(provider(None))
-        .with_protocol_versions(&[&rustls::version::TLS13])
-        .map_err(failed)?
+        .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_client_cert_verifier(verifier)
         .with_cert_resolver(identity.resolver());
     // Tickets that the other side never reads turn its close into a reset, which can eat the last bytes.

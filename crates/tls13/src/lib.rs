@@ -1,7 +1,6 @@
 //! TLS 1.3 (RFC 8446), both sides known to each other, no other mode.
 //!
-//! - [`Identity`] and [`Authorities`]: who this side is, and whom it believes;
-//! - [`client_config`] and [`server_config`]: what rustls is told;
+//! - [`client_config`] and [`server_config`]: what rustls is told, for an identity of `pki`;
 //! - [`Handshake`]: by rustls, up to the [`RecordKeys`] of both directions;
 //! - [`record`]: the record layer between the caller's memory and the wire.
 #![forbid(unsafe_code)]
@@ -9,20 +8,14 @@
 mod config;
 mod describe;
 mod handshake;
-mod identity;
-mod key;
 mod keys;
-mod names;
 pub mod record;
 
 pub use crate::{
     config::{SUITES, client_config, provider, server_config},
     describe::describe,
     handshake::{Handshake, Step},
-    identity::{Authorities, Error, Identity},
-    key::{private_key, private_key_pem, read_secret},
     keys::RecordKeys,
-    names::check_name,
 };
 
 /// Type of a handshake message that gives a ticket for resumption (RFC 8446, appendix B.3).

@@ -6,10 +6,9 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
+use pki::{Authorities, Certificate, Identity, Purpose, Untrusted};
 use rustls::{ClientConfig, ServerConfig};
 use rustls_pki_types::CertificateDer;
-use server::{Certificate, Untrusted, certificate::Purpose};
-use tls13::{Authorities, Identity};
 
 use crate::Error;
 
@@ -45,16 +44,16 @@ impl Credentials {
     /// Checks locally what the peer would reject.
     fn judge(&self, chain: &[CertificateDer<'static>], purpose: Purpose) -> Result<(), Error> {
         let refuse = |reason: String| Error::LocalCertificate { path: self.certificate.clone(), reason };
-        let unread = |reason| tls13::Error::Credentials { path: self.ca.clone(), reason };
+        let unread = |reason| pki::Error::Content { path: self.ca.clone(), reason };
         let pem = std::fs::read(&self.ca).map_err(|error| unread(error.to_string()))?;
-        let trusted = server::certificate::ders_from_pem(&pem).map_err(|error| unread(error.to_string()))?;
+        let trusted = pki::ders_from_pem(&pem).map_err(|error| unread(error.to_string()))?;
         let now = jiff::Timestamp::now();
         let dates = || {
             let leaf = chain.first().and_then(|der| Certificate::from_der(der).ok());
             leaf.map(|leaf| format!(" (it is valid from {} to {})", leaf.not_before, leaf.not_after))
                 .unwrap_or_default()
         };
-        match server::certificate::leads_to(chain, &trusted, purpose, now) {
+        match pki::leads_to(chain, &trusted, purpose, now) {
             Ok(()) => Ok(()),
             Err(why @ (Untrusted::Expired | Untrusted::NotYetValid)) => Err(refuse(format!("{why}{}", dates()))),
             Err(Untrusted::NotForServers) => Err(refuse("it may not be used at this end".to_owned())),
@@ -62,9 +61,9 @@ impl Credentials {
         }
     }
 
-    fn mismatch(&self, error: tls13::Error) -> Error {
+    fn mismatch(&self, error: pki::Error) -> Error {
         match error {
-            tls13::Error::KeyMismatch => {
+            pki::Error::KeyMismatch => {
                 Error::KeyMismatch { key: self.key.clone(), certificate: self.certificate.clone() }
             }
             other => other.into(),
@@ -73,13 +72,17 @@ impl Credentials {
 
     fn client(&self) -> Result<Arc<ClientConfig>, Error> {
         let (identity, authorities) = self.read(Purpose::Client)?;
-        Ok(tls13::client_config(None, &identity, authorities.server_verifier()?)?)
+        tls13::client_config(None, &identity, authorities.server_verifier()?).map_err(unusable)
     }
 
     fn server(&self) -> Result<Arc<ServerConfig>, Error> {
         let (identity, authorities) = self.read(Purpose::Server)?;
-        Ok(tls13::server_config(&identity, authorities.client_verifier()?)?)
+        tls13::server_config(&identity, authorities.client_verifier()?).map_err(unusable)
     }
+}
+
+fn unusable(error: rustls::Error) -> Error {
+    pki::Error::Tls(error.to_string()).into()
 }
 
 /// Builds a configuration from the files.

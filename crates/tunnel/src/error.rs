@@ -11,7 +11,7 @@ pub enum Error {
     Threads(io::Error),
     /// A certificate, key or authority cannot be used.
     #[error(transparent)]
-    Credentials(#[from] tls13::Error),
+    Credentials(#[from] pki::Error),
     /// The key does not belong to the certificate.
     #[error("{}: is not the key of {}", key.display(), certificate.display())]
     KeyMismatch {
@@ -157,9 +157,7 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         use rustls::{AlertDescription as A, CertificateError as C, Error as E};
         Some(match self {
-            Self::Credentials(tls13::Error::Read { source, .. })
-                if source.kind() == io::ErrorKind::PermissionDenied =>
-            {
+            Self::Credentials(pki::Error::Read { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {
                 "the user that this runs as must be able to read it"
             }
             Self::Credentials(_) | Self::KeyMismatch { .. } => "make them with `sealant cert issue`",

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use server::Certificate;
+use pki::Certificate;
 
 fuzz_target!(|data: &[u8]| {
     if let Ok(certificate) = Certificate::from_der(data) {

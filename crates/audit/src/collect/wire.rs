@@ -150,10 +150,10 @@ fn plain_login(options: &LiveOptions<'_>, endpoint: &Endpoint, limits: &ProbeLim
 /// too.
 fn chain(options: &LiveOptions<'_>, endpoint: &Endpoint, ca_file: PathBuf) -> Option<ChainTrust> {
     let name = ca_file.to_string_lossy().into_owned();
-    let authorities = server::certificate::ders_from_pem(&std::fs::read(ca_file).ok()?).ok()?;
+    let authorities = pki::ders_from_pem(&std::fs::read(ca_file).ok()?).ok()?;
     let error = match probe::served(endpoint, Some(&authorities), options.connect.connect_timeout) {
         // The chain was verified before its key was judged.
-        Ok(_) | Err(server::Error::CertificateNotTrusted { why: server::Untrusted::ShortKey }) => None,
+        Ok(_) | Err(server::Error::CertificateNotTrusted { why: pki::Untrusted::ShortKey }) => None,
         Err(server::Error::CertificateNotTrusted { why }) => Some(why.to_string()),
         Err(_) => return None,
     };

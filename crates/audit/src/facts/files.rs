@@ -9,8 +9,8 @@ use innodb::galera::CacheScan;
 use innodb::redo::RedoScan;
 use innodb::tablespace::TablespaceScan;
 use keyring::StoreSummary;
+use pki::Certificate;
 use serde::{Deserialize, Serialize};
-use server::certificate::Certificate;
 
 use super::host::Role;
 use super::proof::Proof;

@@ -10,7 +10,7 @@ pub mod verify;
 
 use std::path::{Path, PathBuf};
 
-use cert::{Authority, KeyType, Order, Usage};
+use pki::{Authority, KeyType, Order, Usage};
 
 use crate::{
     Environment, Error, Experiment, ExperimentRecord, KeyPairFiles, Opinion, Program, Progress, Record, SCHEMA, Sample,

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cert::KeyType;
+use pki::KeyType;
 use snapshot::DataDir;
 use verify::size;
 

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use cert::KeyType;
+use pki::KeyType;
 
 use self::network::{Network, PLAIN, TUNNEL};
 use super::{Collected, Outcome, Watch, authority, issue};

@@ -18,7 +18,7 @@ use rustls::{
     ClientConfig, ClientConnection, HandshakeKind, RootCertStore, StreamOwned, SupportedProtocolVersion,
     client::Resumption, version,
 };
-use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
+use rustls_pki_types::ServerName;
 
 /// Timeout for an answer of the server.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -99,8 +99,8 @@ impl TlsSettings {
     /// If the file has no certificate.
     pub fn new(version: TlsVersion, ca: &Path, resumes: bool) -> io::Result<Self> {
         let mut roots = RootCertStore::empty();
-        for certificate in CertificateDer::pem_file_iter(ca).map_err(io::Error::other)? {
-            roots.add(certificate.map_err(io::Error::other)?).map_err(io::Error::other)?;
+        for certificate in pki::ders_from_pem(&std::fs::read(ca)?).map_err(io::Error::other)? {
+            roots.add(certificate).map_err(io::Error::other)?;
         }
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider).with_protocol_versions(&[version.supported()]);

@@ -134,7 +134,8 @@ fn foreign_keys(schema: &str, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use server::{TlsOptions, tls::Fingerprint};
+    use pki::Fingerprint;
+    use server::TlsOptions;
 
     use super::*;
 

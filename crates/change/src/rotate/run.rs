@@ -7,9 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use files::sha256_hex;
 use jiff::Timestamp;
 use register::{CopyRecord, Ledger, Unfinished, Written, mariadb_name, sha256_of};
-use server::{Options, Target, certificate::sha256_hex};
+use server::{Options, Target};
 use verify::FileResult;
 
 use super::{

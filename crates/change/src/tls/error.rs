@@ -13,7 +13,7 @@ pub enum Error {
     Change(#[from] crate::Error),
     /// The given files cannot be used.
     #[error(transparent)]
-    Certificate(#[from] cert::Error),
+    Certificate(#[from] pki::Error),
     /// The certificate is not acceptable.
     #[error("{}: {reason}", path.display())]
     Refused {

@@ -43,10 +43,10 @@ impl Kind {
     fn is_in(self, pem: &[u8]) -> bool {
         let text = String::from_utf8_lossy(pem);
         if self == Self::Key {
-            return tls13::private_key(pem).is_ok() && !text.contains("BEGIN CERTIFICATE");
+            return pki::private_key(pem).is_ok() && !text.contains("BEGIN CERTIFICATE");
         }
-        let certificates = server::Certificate::from_pem(pem).unwrap_or_default();
-        let fits = |one: &server::Certificate| self == Self::Certificate || one.is_ca || one.self_signed;
+        let certificates = pki::Certificate::from_pem(pem).unwrap_or_default();
+        let fits = |one: &pki::Certificate| self == Self::Certificate || one.is_ca || one.self_signed;
         !certificates.is_empty() && certificates.iter().all(fits) && !text.contains("PRIVATE KEY")
     }
 }

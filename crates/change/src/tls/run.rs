@@ -2,11 +2,11 @@
 
 use std::{fmt::Write as _, time::Instant};
 
-use cert::{Credentials, Limits, judge, worst};
 use files::WriteOptions;
 use jiff::Timestamp;
+use pki::{Certificate, Credentials, Limits, judge, worst};
 use rustls_pki_types::CertificateDer;
-use server::{Certificate, Options, Target, probe::served};
+use server::{Options, Target, probe::served};
 use zeroize::Zeroizing;
 
 use super::{
@@ -94,7 +94,7 @@ impl<'w> Installation<'w> {
             Err(server::Error::TlsNotOffered) => None,
             other => Some(other.map_err(|source| Error::Unseen { endpoint: site.outside.clone(), source })?),
         };
-        let before = before.and_then(|chain| chain.first().map(|der| server::certificate::sha256_hex(der)));
+        let before = before.and_then(|chain| chain.first().map(|der| files::sha256_hex(der)));
         let steps = steps(&site, &files);
         Ok(Self { request, session, log, site, files, wanted, authorities, before, steps })
     }
@@ -145,8 +145,8 @@ impl<'w> Installation<'w> {
     /// kept is older, and nobody wants it back.
     fn back_up(&self) -> Result<(), Error> {
         let pem = pair_files::read(&self.site.certificate)?.unwrap_or_default();
-        let ders = server::certificate::ders_from_pem(&pem).unwrap_or_default();
-        let in_place = ders.first().map(|der| server::certificate::sha256_hex(der));
+        let ders = pki::ders_from_pem(&pem).unwrap_or_default();
+        let in_place = ders.first().map(|der| files::sha256_hex(der));
         if in_place.is_some() && in_place == self.before {
             pair_files::remove_backups(&self.files)?;
         }
@@ -167,7 +167,7 @@ impl<'w> Installation<'w> {
         let endpoint = &self.site.outside;
         let chain = served(endpoint, authorities, self.request.timeout);
         let chain = chain.map_err(|source| Error::Unseen { endpoint: endpoint.clone(), source })?;
-        Ok(chain.first().map(|der| server::certificate::sha256_hex(der)).unwrap_or_default())
+        Ok(chain.first().map(|der| files::sha256_hex(der)).unwrap_or_default())
     }
 
     /// Restores everything, as far as the run has come.
@@ -221,7 +221,7 @@ impl<'w> Installation<'w> {
 fn is_good(credentials: &Credentials, request: &Request) -> Result<(), Error> {
     let limits = Limits { warning_days: 0, critical_days: 0 };
     let problems = judge(credentials, &request.hosts, &limits, Timestamp::now());
-    if worst(&problems).is_none_or(|level| level < cert::Level::Critical) {
+    if worst(&problems).is_none_or(|level| level < pki::Level::Critical) {
         return Ok(());
     }
     let reason = problems.into_iter().map(|problem| problem.text).collect::<Vec<_>>().join("; ");

@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
+use pki::{CertificateError, ders_from_pem};
 use ureq::http::Uri;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Error};
@@ -153,11 +152,10 @@ fn is_this_machine(host: &str) -> bool {
 fn authorities(path: &Path) -> Result<Vec<Certificate<'static>>, SourceError> {
     let wrong = |reason: String| SourceError::Authorities { path: path.to_owned(), reason };
     let pem = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
-    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
-    let certificates = certificates.map_err(|_| wrong("is not PEM".to_owned()))?;
-    if certificates.is_empty() {
-        return Err(wrong("holds no certificate".to_owned()));
-    }
+    let certificates = ders_from_pem(&pem).map_err(|error| match error {
+        CertificateError::Empty => wrong("holds no certificate".to_owned()),
+        _ => wrong("is not PEM".to_owned()),
+    })?;
     Ok(certificates.iter().map(|der| Certificate::from_der(der).to_owned()).collect())
 }
 

@@ -6,8 +6,8 @@ mod show;
 
 use std::path::PathBuf;
 
-use ::cert::{AlternativeName, Authority, Error, Files, KeyType, LEAF_DAYS, Name, Order, Usage};
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
+use pki::{AlternativeName, Authority, Error, Files, KeyType, LEAF_DAYS, Name, Order, Usage};
 
 use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
@@ -59,7 +59,7 @@ struct Init {
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
     /// Name of the authority, as it appears in certificates [default: Sealant private CA and a random number]
-    #[arg(long, value_name = "TEXT", value_parser = ::cert::subject)]
+    #[arg(long, value_name = "TEXT", value_parser = pki::subject)]
     subject: Option<String>,
     /// How long it is valid
     #[arg(long, value_name = "DAYS", default_value_t = 3650, value_parser = clap::value_parser!(u32).range(1..=36_500))]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use pki::Fingerprint;
 use server::login::{PasswordSource, Prompt};
-use server::tls::Fingerprint;
 use server::{Options, Target, TlsMode};
 use zeroize::Zeroizing;
 

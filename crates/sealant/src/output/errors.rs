@@ -22,7 +22,7 @@ macro_rules! with_hints {
 
 with_hints! {
     ::backup::BackupError,
-    ::cert::Error,
+    pki::Error,
     ::change::init::Error,
     ::change::tls::Error,
     ::luks::backup::BackupError,

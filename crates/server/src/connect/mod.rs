@@ -14,6 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use pki::Fingerprint;
+
 use self::{
     login::our_capabilities,
     rows::{column_name, is_end, text_row},
@@ -36,7 +38,6 @@ use crate::{
     packet::{self, PacketError},
     secret::Password,
     socket::Socket,
-    tls::Fingerprint,
     version::Flavor,
 };
 

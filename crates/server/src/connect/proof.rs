@@ -8,15 +8,11 @@
 
 use aws_lc_rs::{constant_time::verify_slices_are_equal, digest};
 use data_encoding::HEXLOWER;
+use pki::{Fingerprint, key_is_checked};
 use rustls_pki_types::CertificateDer;
 
 use super::TlsFacts;
-use crate::{
-    auth::Login,
-    bytes::Bytes,
-    error::Error,
-    tls::{Fingerprint, verify},
-};
+use crate::{auth::Login, bytes::Bytes, error::Error};
 
 /// Length of the part of the greeting's challenge that is used.
 const CHALLENGE_BYTES: usize = 20;
@@ -46,7 +42,7 @@ pub(super) fn judge(
     let expected = HEXLOWER.encode(expected.finish().as_ref());
     verify_slices_are_equal(&proof.to_ascii_lowercase(), expected.as_bytes()).map_err(|_| Error::ProofWrong)?;
     // The proof covers the certificate, which is public; the handshake proved possession of its key.
-    if verify::key_is_checked(&CertificateDer::from(der.as_slice())) {
+    if key_is_checked(&CertificateDer::from(der.as_slice())) {
         return Ok(());
     }
     missing("its certificate's key is too short to be checked")

@@ -6,18 +6,17 @@ use std::{
     sync::Arc,
 };
 
+use pki::{Fingerprint, Identity, Untrusted, ders_from_pem};
 use rustls::{ClientConfig, ClientConnection, StreamOwned, crypto::CryptoProvider};
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
-use zeroize::Zeroizing;
+use rustls_pki_types::{CertificateDer, ServerName};
 
 use super::transport::Transport;
 use crate::{
-    certificate,
     endpoint::Endpoint,
     error::{Error, Phase},
     socket::Socket,
     tls::{
-        Fingerprint, TlsVersion, suites,
+        TlsVersion, suites,
         verify::{Demand, Rejection, Verifier},
     },
 };
@@ -111,12 +110,7 @@ pub fn client_config(mode: TlsMode, options: &TlsOptions, host: &str) -> Result<
     let builder = judged_by(verifier, &provider, &protocol_versions(&options.versions))?;
     let mut config = match (&options.cert_file, &options.key_file) {
         (None, None) => builder.with_no_client_auth(),
-        (Some(cert), Some(key)) => {
-            let chain = certificates(cert)?;
-            let bytes = Zeroizing::new(read_file(key)?);
-            let private = PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| pem_error(key, &error.to_string()))?;
-            builder.with_client_auth_cert(chain, private).map_err(|error| pem_error(key, &error.to_string()))?
-        }
+        (Some(cert), Some(key)) => builder.with_client_cert_resolver(identity(cert, key)?.resolver()),
         (Some(file), None) => return Err(pem_error(file, "its private key file is missing")),
         (None, Some(file)) => return Err(pem_error(file, "its certificate file is missing")),
     };
@@ -192,12 +186,17 @@ fn hashed_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
-    certificate::ders_from_pem(&read_file(file)?).map_err(|error| pem_error(file, &error.to_string()))
+fn identity(certificate: &Path, key: &Path) -> Result<Identity, Error> {
+    Identity::from_files(certificate, key).map_err(|error| match error {
+        pki::Error::Read { path, source } => pem_error(&path, &source.to_string()),
+        pki::Error::Content { path, reason } => pem_error(&path, &reason),
+        other => pem_error(key, &other.to_string()),
+    })
 }
 
-fn read_file(file: &Path) -> Result<Vec<u8>, Error> {
-    fs::read(file).map_err(|error| pem_error(file, &error.to_string()))
+fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let pem = fs::read(file).map_err(|error| pem_error(file, &error.to_string()))?;
+    ders_from_pem(&pem).map_err(|error| pem_error(file, &error.to_string()))
 }
 
 fn pem_error(file: &Path, reason: &str) -> Error {
@@ -255,7 +254,7 @@ pub fn tls_failure(error: &rustls::Error) -> Error {
             None => Error::Tls { reason: error.to_string() },
         },
         E::InvalidCertificate(CertificateError::BadSignature) => {
-            Error::CertificateNotTrusted { why: crate::error::Untrusted::Unproven }
+            Error::CertificateNotTrusted { why: Untrusted::Unproven }
         }
         E::PeerIncompatible(P::ServerDoesNotSupportTls12Or13 | P::ServerTlsVersionIsDisabledByOurConfig) => {
             Error::TlsTooOld { reason: "it chose an older one".to_owned() }

@@ -6,11 +6,11 @@ use std::{
     sync::Arc,
 };
 
+use pki::Certificate;
 use rustls::ClientConnection;
 
 use super::{Acceptance, ProbeLimits, SuiteSeen, TlsProbe, VersionProbe};
 use crate::{
-    certificate::Certificate,
     connect::{server_name, unverified_builder},
     error::{Error, Phase},
     packet,

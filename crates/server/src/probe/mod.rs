@@ -7,10 +7,10 @@
 
 use std::time::Duration;
 
+use pki::Certificate;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    certificate::Certificate,
     error::{Error, OtherService, Phase},
     tls::TlsVersion,
     version::Flavor,

@@ -6,13 +6,10 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub mod client_hello;
-mod fingerprint;
 pub mod record;
 pub mod server_hello;
 pub mod suites;
 pub(crate) mod verify;
-
-pub use fingerprint::{Fingerprint, NotAFingerprint};
 
 /// A version of SSL or TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

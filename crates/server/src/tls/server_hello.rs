@@ -2,7 +2,9 @@
 //!
 //! Source: RFC 8446 sections 4.1.3 and 4.1.4, RFC 5246 section 7.4, RFC 8422 section 5.4.
 
-use crate::{bytes::Bytes, certificate::modulus_bits, tls::suites};
+use pki::modulus_bits;
+
+use crate::{bytes::Bytes, tls::suites};
 
 /// The `random` that marks a HelloRetryRequest.
 const RETRY_RANDOM: [u8; 32] = [

@@ -19,7 +19,6 @@ use zeroize::Zeroizing;
 use crate::{
     error::TransferError,
     pairing::{EXPORTER_BYTES, Pin},
-    tls::spki_of,
     wire::{Control, HEADER_BYTES, frame},
 };
 
@@ -91,13 +90,13 @@ impl ControlChannel {
     /// Fingerprint of the peer's key.
     pub(crate) fn peer_pin(&self) -> Option<Pin> {
         let certificate = self.tls.peer_certificates()?.first()?;
-        spki_of(certificate).map(|spki| Pin::from_spki(&spki))
+        pki::public_key_info(certificate).map(|spki| Pin::from_spki(&spki))
     }
 
     /// Checks that the peer's certificate has one of these names; any if `allowed` is empty.
     /// Returns its names if not.
     pub(crate) fn is_one_of(&self, allowed: &[String]) -> Result<(), String> {
-        tls13::check_name(allowed, self.tls.peer_certificates().unwrap_or_default())
+        pki::check_name(allowed, self.tls.peer_certificates().unwrap_or_default())
     }
 
     pub(crate) fn peer(&self) -> &str {

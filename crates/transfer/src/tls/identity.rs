@@ -2,19 +2,19 @@
 
 use std::fmt;
 
-pub use tls13::{Authorities, Identity};
+pub use pki::{Authorities, Identity};
 
-use crate::{error::TransferError, pairing::Pin, tls::spki_of};
+use crate::{error::TransferError, pairing::Pin};
 
 pub(crate) fn failed(error: impl fmt::Display) -> TransferError {
     TransferError::Identity(error.to_string())
 }
 
-impl From<tls13::Error> for TransferError {
-    fn from(error: tls13::Error) -> Self {
+impl From<pki::Error> for TransferError {
+    fn from(error: pki::Error) -> Self {
         match error {
-            tls13::Error::Credentials { path, reason } => Self::Credentials { path, reason },
-            tls13::Error::Read { path, source } => {
+            pki::Error::Content { path, reason } => Self::Credentials { path, reason },
+            pki::Error::Read { path, source } => {
                 Self::Credentials { path, reason: format!("cannot be read: {source}") }
             }
             other => failed(other),
@@ -24,6 +24,6 @@ impl From<tls13::Error> for TransferError {
 
 /// Fingerprint of the identity's key.
 pub(crate) fn pin_of(identity: &Identity) -> Result<Pin, TransferError> {
-    let spki = identity.chain().first().and_then(|certificate| spki_of(certificate));
+    let spki = identity.chain().first().and_then(|certificate| pki::public_key_info(certificate));
     spki.map(|spki| Pin::from_spki(&spki)).ok_or_else(|| failed("its certificate cannot be parsed"))
 }

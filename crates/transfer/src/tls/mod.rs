@@ -16,7 +16,7 @@ pub(crate) use tls13::{provider, record};
 pub(crate) use self::{
     control::ControlChannel,
     data::{DataChannel, MessageBuffer},
-    pinned::{Pinned, spki_of},
+    pinned::Pinned,
 };
 use crate::{error::TransferError, tls::identity::Identity, wire::message::SUITES};
 
@@ -29,7 +29,7 @@ pub(crate) fn client_config(
     identity: &Identity,
     verifier: Arc<dyn ServerCertVerifier>,
 ) -> Result<Arc<ClientConfig>, TransferError> {
-    Ok(tls13::client_config(suite, identity, verifier)?)
+    tls13::client_config(suite, identity, verifier).map_err(identity::failed)
 }
 
 /// TLS configuration of a receiver.
@@ -37,5 +37,5 @@ pub(crate) fn server_config(
     identity: &Identity,
     verifier: Arc<dyn ClientCertVerifier>,
 ) -> Result<Arc<ServerConfig>, TransferError> {
-    Ok(tls13::server_config(identity, verifier)?)
+    tls13::server_config(identity, verifier).map_err(identity::failed)
 }

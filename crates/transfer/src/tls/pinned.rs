@@ -3,25 +3,16 @@
 
 use std::sync::Arc;
 
+use pki::public_key_info;
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     crypto::{CryptoProvider, verify_tls13_signature},
-    server::{
-        ParsedCertificate,
-        danger::{ClientCertVerified, ClientCertVerifier},
-    },
+    server::danger::{ClientCertVerified, ClientCertVerifier},
 };
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use crate::{pairing::Pin, tls::provider};
-
-/// SubjectPublicKeyInfo of a certificate in DER. Read with the parser that checks the handshake's
-/// signature, so that no certificate can show one key to the pin and another to the handshake.
-pub(crate) fn spki_of(certificate: &CertificateDer<'_>) -> Option<Vec<u8>> {
-    let certificate = ParsedCertificate::try_from(certificate).ok()?;
-    Some(certificate.subject_public_key_info().as_ref().to_vec())
-}
 
 /// Accepts a certificate whose key has the expected fingerprint; the handshake proves that the peer
 /// has the key. Without a fingerprint any key is accepted until the peer proves the pairing code's
@@ -42,7 +33,7 @@ impl Pinned {
     }
 
     fn judge(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
-        let spki = spki_of(certificate).ok_or(CertificateError::BadEncoding)?;
+        let spki = public_key_info(certificate).ok_or(CertificateError::BadEncoding)?;
         match self.pin {
             Some(pin) if pin != Pin::from_spki(&spki) => Err(CertificateError::ApplicationVerificationFailure.into()),
             _ => Ok(()),
@@ -148,12 +139,12 @@ mod tests {
     #[test]
     fn the_key_is_read_as_the_handshake_reads_it() {
         let certificate = Identity::ephemeral().unwrap().chain().remove(0);
-        let spki = spki_of(&certificate).unwrap();
+        let spki = public_key_info(&certificate).unwrap();
         // The header of a P-256 key, whose pin is in pairing codes of other releases.
         assert_eq!((spki.len(), &spki[..4]), (91, [0x30, 0x59, 0x30, 0x13].as_slice()));
         // A parser that stops at the certificate's end would accept what the handshake rejects.
         let mut longer = certificate.to_vec();
         longer.push(0);
-        assert_eq!(spki_of(&CertificateDer::from(longer)), None);
+        assert_eq!(public_key_info(&CertificateDer::from(longer)), None);
     }
 }

@@ -17,8 +17,8 @@ use std::{
 };
 
 use jiff::Timestamp;
+use pki::Certificate;
 use rustls::{ClientConfig, ClientConnection, HandshakeKind, pki_types::ServerName};
-use server::Certificate;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
     net::TcpStream,

@@ -13,8 +13,8 @@ use std::{
 };
 
 use jiff::Timestamp;
+use pki::Certificate;
 use rustls::server::UnbufferedServerConnection;
-use server::Certificate;
 use tls13::{Handshake, record};
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
@@ -131,7 +131,7 @@ async fn prove(shared: &Shared, socket: TcpStream, began: Vec<u8>, peer: &mut Pe
     let (mut link, chain) = Link::open(socket, began, Handshake::Server(Box::new(tls)), &name, limit).await?;
     let certificate = chain.first().and_then(|der| Certificate::from_der(der).ok());
     peer.not_after = certificate.as_ref().map(|certificate| certificate.not_after);
-    if let Err(names) = tls13::check_name(&shared.options.allow, &chain) {
+    if let Err(names) = pki::check_name(&shared.options.allow, &chain) {
         count(&shared.counters.names_refused_total);
         let _ = link.send(Kind::Refused, format!("{names} may not connect here").as_bytes()).await;
         link.close().await;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use server::certificate::Certificate;
+use pki::Certificate;
 
 use super::certificates::{self, Found, Use};
 use super::{reload, without_tls};

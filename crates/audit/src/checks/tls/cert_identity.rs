@@ -90,7 +90,7 @@ fn fix(cx: &Context<'_>) -> Remedy {
 
 #[cfg(test)]
 mod tests {
-    use server::certificate::Certificate;
+    use pki::Certificate;
     use server::probe::TlsProbe;
 
     use super::super::made::{certificate, good_tls, probed};

@@ -1,7 +1,7 @@
 //! `tls-cert-stale`.
 
 use jiff::Timestamp;
-use server::certificate::Certificate;
+use pki::Certificate;
 
 use super::cert_expiry::openssl_time;
 use super::certificates::{describe, named_certificates, path_of};

@@ -1,6 +1,6 @@
 //! `tls-cert-weak`.
 
-use server::certificate::Certificate;
+use pki::Certificate;
 
 use super::certificates::{self, Found, Use, of_server};
 use super::{reload, without_tls};

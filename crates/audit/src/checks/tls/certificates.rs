@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use server::certificate::Certificate;
+use pki::Certificate;
 
 use crate::facts::files::{Content, FileFact};
 use crate::facts::sql::SqlFacts;

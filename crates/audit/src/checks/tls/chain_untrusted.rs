@@ -1,6 +1,6 @@
 //! `tls-chain-untrusted`.
 
-use server::certificate::Certificate;
+use pki::Certificate;
 
 use super::certificates::{describe, named_certificates, path_of};
 use super::{reload, tls_ports, without_tls};

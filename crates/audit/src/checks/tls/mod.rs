@@ -113,7 +113,7 @@ fn listed_versions(value: &str) -> Vec<TlsVersion> {
 
 #[cfg(test)]
 pub(crate) mod made {
-    use server::certificate::Certificate;
+    use pki::Certificate;
     use server::probe::{Acceptance, ClassicProbe, GreetingFacts, SuiteSeen, TlsProbe, VersionProbe};
     use server::tls::{TlsVersion, suites};
 

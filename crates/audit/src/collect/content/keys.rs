@@ -1,7 +1,7 @@
 //! Key stores, private keys, certificates.
 
 use keyring::StoreKind;
-use server::certificate::Certificate;
+use pki::Certificate;
 
 use super::Candidate;
 use crate::facts::files::Content;

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::cert::check::{Criteria, Report};
-use ::cert::{Level, Limits};
 use clap::{ArgGroup, Args};
 use jiff::Timestamp;
+use pki::check::{Criteria, Report};
+use pki::{Level, Limits};
 use report::{write_cert_check_json, write_cert_check_monitor, write_cert_check_table};
 use server::Endpoint;
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use ::cert::check::describe;
 use clap::Args;
+use pki::check::describe;
 use report::{write_certs_json, write_certs_text};
 
 use crate::exit::Exit;

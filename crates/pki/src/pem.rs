@@ -1,4 +1,4 @@
-//! Private keys from PEM files. Nothing that holds one is left in memory unwiped.
+//! PEM files (RFC 7468): certificates and private keys. Nothing that holds a key is left in memory unwiped.
 
 use std::{
     fs::File,
@@ -7,8 +7,12 @@ use std::{
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use rustls_pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer};
+use rustls_pki_types::{
+    CertificateDer, PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer, pem::PemObject,
+};
 use zeroize::Zeroizing;
+
+use crate::CertificateError;
 
 /// Longest PEM file that is read; real ones stay below 64 KiB.
 const MOST_BYTES: u64 = 1 << 20;
@@ -25,6 +29,20 @@ pub fn read_secret(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
     let mut bytes = Zeroizing::new(Vec::with_capacity(room));
     file.take(length).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// The raw certificates of a PEM file.
+///
+/// # Errors
+/// [`CertificateError::Pem`] and [`CertificateError::Empty`].
+pub fn ders_from_pem(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
+    let ders = CertificateDer::pem_slice_iter(pem)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| CertificateError::Pem { reason: error.to_string() })?;
+    if ders.is_empty() {
+        return Err(CertificateError::Empty);
+    }
+    Ok(ders)
 }
 
 /// The first private key of a PEM file (RFC 7468).

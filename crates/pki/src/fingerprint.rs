@@ -25,7 +25,8 @@ impl Fingerprint {
         Self(bytes)
     }
 
-    pub(crate) fn as_bytes(&self) -> &[u8] {
+    /// The 32 bytes of the hash.
+    pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 }

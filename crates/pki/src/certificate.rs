@@ -2,10 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use aws_lc_rs::digest;
 use data_encoding::HEXLOWER;
+use files::sha256_hex;
 use jiff::Timestamp;
-use rustls_pki_types::{CertificateDer, UnixTime, pem::PemObject};
 use serde::{Deserialize, Serialize};
 use x509_parser::{
     certificate::X509Certificate,
@@ -16,7 +15,7 @@ use x509_parser::{
     x509::{SubjectPublicKeyInfo, X509Name},
 };
 
-use crate::{error::Untrusted, tls::verify};
+use crate::ders_from_pem;
 
 /// Largest certificate we look at; real ones stay below 8 KiB.
 const MAX_DER_BYTES: usize = 256 * 1024;
@@ -162,49 +161,6 @@ impl Certificate {
     }
 }
 
-/// What a certificate is used for, as its chain is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// To be connected to.
-    Server,
-    /// To connect.
-    Client,
-}
-
-/// Whether a chain, the certificate itself first, leads to one of the trusted certificates at that time.
-///
-/// # Errors
-/// [`Untrusted`] says why it does not.
-pub fn leads_to(
-    chain: &[CertificateDer<'_>],
-    trusted: &[CertificateDer<'_>],
-    purpose: Purpose,
-    now: Timestamp,
-) -> Result<(), Untrusted> {
-    let Some((leaf, between)) = chain.split_first() else { return Err(Untrusted::Malformed("it is empty".to_owned())) };
-    let seconds = u64::try_from(now.as_second()).unwrap_or(0);
-    let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds));
-    let algorithms = rustls::crypto::aws_lc_rs::default_provider().signature_verification_algorithms.all;
-    verify::chain(leaf, between, trusted, algorithms, purpose, now).map_err(|rejection| match rejection {
-        verify::Rejection::Untrusted(why) => why,
-        verify::Rejection::Name { .. } => Untrusted::Other(rejection.to_string()),
-    })
-}
-
-/// The raw certificates of a PEM file.
-///
-/// # Errors
-/// [`CertificateError::Pem`] and [`CertificateError::Empty`].
-pub fn ders_from_pem(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
-    let ders = CertificateDer::pem_slice_iter(pem)
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| CertificateError::Pem { reason: error.to_string() })?;
-    if ders.is_empty() {
-        return Err(CertificateError::Empty);
-    }
-    Ok(ders)
-}
-
 pub(crate) fn parse(der: &[u8]) -> Result<X509Certificate<'_>, CertificateError> {
     if der.len() > MAX_DER_BYTES {
         return Err(CertificateError::TooLarge { bytes: der.len() });
@@ -215,11 +171,6 @@ pub(crate) fn parse(der: &[u8]) -> Result<X509Certificate<'_>, CertificateError>
         return Err(CertificateError::Der { reason: "bytes after its end".to_owned() });
     }
     Ok(parsed)
-}
-
-/// SHA-256 in hexadecimal, as in [`Certificate::sha256`].
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    HEXLOWER.encode(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
 fn timestamp(seconds: i64) -> Result<Timestamp, CertificateError> {
@@ -246,7 +197,7 @@ fn alternative_names(certificate: &X509Certificate<'_>) -> (Vec<String>, Vec<IpA
     (dns, addresses)
 }
 
-fn ip_address(bytes: &[u8]) -> Option<IpAddr> {
+pub(crate) fn ip_address(bytes: &[u8]) -> Option<IpAddr> {
     if let Ok(v4) = <[u8; 4]>::try_from(bytes) {
         return Some(Ipv4Addr::from(v4).into());
     }
@@ -303,7 +254,7 @@ fn key_kind(key: &SubjectPublicKeyInfo<'_>) -> (String, Option<u32>) {
 }
 
 /// Bits of a big-endian number, leading zeros not counted.
-pub(crate) fn modulus_bits(bytes: &[u8]) -> Option<u32> {
+pub fn modulus_bits(bytes: &[u8]) -> Option<u32> {
     let first = bytes.iter().position(|byte| *byte != 0)?;
     let significant = bytes.get(first..)?;
     let top = significant.first()?;

@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use rustls_pki_types::CertificateDer;
-use server::Certificate;
 use zeroize::Zeroizing;
 
-use crate::{Error, PrivateKey, files};
+use crate::{Certificate, Error, PrivateKey, ders_from_pem, files};
 
 /// A certificate chain, and what is known about it.
 #[derive(Debug)]
@@ -84,7 +83,7 @@ pub fn read_certificates(path: &Path) -> Result<Vec<Certificate>, Error> {
 }
 
 fn parse(path: &Path, pem: &[u8]) -> Result<(Vec<CertificateDer<'static>>, Vec<Certificate>), Error> {
-    let ders = server::certificate::ders_from_pem(pem).map_err(|error| content(path, &error))?;
+    let ders = ders_from_pem(pem).map_err(|error| content(path, &error))?;
     let described: Result<Vec<_>, _> = ders.iter().map(|der| Certificate::from_der(der)).collect();
     Ok((ders, described.map_err(|error| content(path, &error))?))
 }

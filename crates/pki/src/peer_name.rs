@@ -1,9 +1,9 @@
 //! Who a certificate is of.
 
-use std::net::IpAddr;
-
 use rustls_pki_types::CertificateDer;
-use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
+use x509_parser::extensions::GeneralName;
+
+use crate::certificate::{ip_address, parse};
 
 /// Whether the first certificate of a chain has one of these names, or none is asked for.
 ///
@@ -24,14 +24,11 @@ pub fn check_name(allowed: &[String], chain: &[CertificateDer<'_>]) -> Result<()
 
 /// The alternative names, and the common name; each once.
 fn names_of(certificate: &CertificateDer<'_>) -> Option<Vec<String>> {
-    let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
+    let certificate = parse(certificate).ok()?;
     let alternatives = certificate.subject_alternative_name().ok().flatten();
     let alternatives = alternatives.iter().flat_map(|names| &names.value.general_names).filter_map(|name| match name {
         GeneralName::DNSName(name) => Some((*name).to_owned()),
-        GeneralName::IPAddress(bytes) => match **bytes {
-            [a, b, c, d] => Some(IpAddr::from([a, b, c, d]).to_string()),
-            _ => <[u8; 16]>::try_from(*bytes).ok().map(|bytes| IpAddr::from(bytes).to_string()),
-        },
+        GeneralName::IPAddress(bytes) => ip_address(bytes).map(|address| address.to_string()),
         _ => None,
     });
     let common = certificate.subject().iter_common_name().filter_map(|name| name.as_str().ok().map(ToOwned::to_owned));

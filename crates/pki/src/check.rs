@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::Serialize;
-use server::Certificate;
 
-use crate::{Credentials, Error, Files, Level, Limits, Problem, judge, names_in, worst};
+use crate::{Certificate, Credentials, Error, Files, Level, Limits, Problem, judge, names_in, worst};
 
 /// Schema of a check's report.
 pub const SCHEMA: &str = "sealant.cert-check/1";

@@ -8,7 +8,7 @@ use rcgen::{
 };
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::{Error, files};
+use crate::{Certificate, Error, files};
 
 /// Kind of a key pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum KeyType {
 impl KeyType {
     /// The kind that a certificate describes with these words.
     #[must_use]
-    pub fn from_certificate(certificate: &server::Certificate) -> Option<Self> {
+    pub fn from_certificate(certificate: &Certificate) -> Option<Self> {
         Some(match (certificate.key_type.as_str(), certificate.key_bits) {
             ("EC P-256", _) => Self::EcdsaP256,
             ("EC P-384", _) => Self::EcdsaP384,
@@ -99,7 +99,7 @@ impl PrivateKey {
     pub fn read(path: &Path) -> Result<Self, Error> {
         let bytes = files::read_secret(path)?;
         let unusable = |reason| Error::Content { path: path.to_owned(), reason };
-        let der = tls13::private_key(&bytes).map_err(|reason| unusable(reason.to_owned()))?;
+        let der = crate::private_key(&bytes).map_err(|reason| unusable(reason.to_owned()))?;
         let pair = KeyPair::try_from(&*der).map_err(|error| unusable(format!("not a usable key: {error}")))?;
         Ok(Self::from(pair))
     }
@@ -115,14 +115,14 @@ impl PrivateKey {
     }
 
     /// Whether the certificate is for this key.
-    pub(crate) fn is_of(&self, certificate: &server::Certificate) -> bool {
-        server::certificate::sha256_hex(&self.pair.subject_public_key_info()) == certificate.spki_sha256
+    pub(crate) fn is_of(&self, certificate: &Certificate) -> bool {
+        ::files::sha256_hex(&self.pair.subject_public_key_info()) == certificate.spki_sha256
     }
 }
 
 impl From<KeyPair> for PrivateKey {
     fn from(pair: KeyPair) -> Self {
-        let pem = tls13::private_key_pem(pair.serialized_der());
+        let pem = crate::private_key_pem(pair.serialized_der());
         Self { pair, pem }
     }
 }

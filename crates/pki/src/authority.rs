@@ -12,11 +12,11 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
     KeyUsagePurpose, SanType, SerialNumber,
 };
-use server::Certificate;
 use time::OffsetDateTime;
 
 use crate::{
-    AlternativeName, Error, Files, KeyType, Name, PrivateKey, credentials::read_certificates, key::library, names_in,
+    AlternativeName, Certificate, Error, Files, KeyType, Name, PrivateKey, credentials::read_certificates,
+    key::library, names_in,
 };
 
 /// Days that a certificate is valid if nothing else is said: a year and a month to renew it in.
@@ -142,7 +142,7 @@ impl Authority {
     /// # Errors
     /// [`Error::Read`] and [`Error::Content`] name the file.
     pub fn due(&self, within_days: u32) -> Result<Vec<Name>, Error> {
-        let until = Timestamp::now() + SignedDuration::from_hours(i64::from(within_days).saturating_mul(24));
+        let until = later(Timestamp::now(), within_days);
         let mut due = Vec::new();
         for name in names_in(&self.directory)? {
             let certificates = read_certificates(&Files::for_name(&self.directory, &name).certificate)?;
@@ -255,9 +255,14 @@ fn common(subject: &str, days: u32) -> Result<CertificateParams, Error> {
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, subject);
     params.not_before = date(now.saturating_sub(BACKDATED).unwrap_or(now));
-    let span = SignedDuration::from_hours(i64::from(days).saturating_mul(24));
-    params.not_after = date(now.saturating_add(span).unwrap_or(Timestamp::MAX));
+    params.not_after = date(later(now, days));
     Ok(params)
+}
+
+/// So many days later; at most the last moment that there is.
+fn later(now: Timestamp, days: u32) -> Timestamp {
+    let span = SignedDuration::from_hours(i64::from(days).saturating_mul(24));
+    now.saturating_add(span).unwrap_or(Timestamp::MAX)
 }
 
 /// Random, positive, not zero (RFC 5280, section 4.1.2.2). The library's own is the key's hash, which a

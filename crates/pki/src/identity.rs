@@ -1,50 +1,21 @@
 //! Who this side is: a key made for one transfer, or certificates of the site.
 
-use std::{
-    fmt, io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{fmt, path::Path, sync::Arc};
 
 use rustls::{
     InconsistentKeys, RootCertStore,
     client::{WebPkiServerVerifier, danger::ServerCertVerifier},
-    crypto::aws_lc_rs::sign::any_supported_type,
+    crypto::{
+        CryptoProvider,
+        aws_lc_rs::{self, sign::any_supported_type},
+    },
     server::{WebPkiClientVerifier, danger::ClientCertVerifier},
     sign::{CertifiedKey, SingleCertAndKey},
 };
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, pem::PemObject};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::{private_key, provider, read_secret};
-
-/// Why an identity or authorities cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// A file that cannot be read.
-    #[error("{}: cannot be read: {source}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A key that is not the certificate's.
-    #[error("the key is not the key of the certificate")]
-    KeyMismatch,
-    /// A PEM file that cannot be used.
-    #[error("{}: {reason}", path.display())]
-    Credentials {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
-    /// The library failed.
-    #[error("{0}")]
-    Library(String),
-}
+use crate::{CertificateError, Error, ders_from_pem, private_key, read_secret};
 
 /// A certificate and its key. The library alone holds the key; it wipes it when the last configuration goes that uses it.
 pub struct Identity(Arc<CertifiedKey>);
@@ -55,22 +26,18 @@ impl fmt::Debug for Identity {
     }
 }
 
-pub(crate) fn failed(error: impl fmt::Display) -> Error {
-    Error::Library(error.to_string())
-}
-
 impl Identity {
     /// A new ECDSA P-256 key in a certificate that it signs itself. It lives in memory only.
     ///
     /// # Errors
-    /// [`Error::Library`] if the library fails.
+    /// [`Error::Tls`] if the library fails.
     pub fn ephemeral() -> Result<Self, Error> {
-        let mut key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(failed)?;
-        let parameters = rcgen::CertificateParams::new(vec!["sealant".to_owned()]).map_err(failed)?;
-        let certificate = parameters.self_signed(&key).map_err(failed)?;
+        let mut key = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).map_err(tls)?;
+        let parameters = rcgen::CertificateParams::new(vec!["sealant".to_owned()]).map_err(tls)?;
+        let certificate = parameters.self_signed(&key).map_err(tls)?;
         let made = Self::new(vec![certificate.der().clone()], &PrivatePkcs8KeyDer::from(key.serialized_der()).into());
         key.zeroize();
-        made.map_err(failed)
+        made.map_err(tls)
     }
 
     fn new(chain: Vec<CertificateDer<'static>>, key: &PrivateKeyDer<'_>) -> Result<Self, rustls::Error> {
@@ -81,7 +48,7 @@ impl Identity {
     /// From PEM files.
     ///
     /// # Errors
-    /// [`Error::Credentials`] names the file.
+    /// [`Error::Content`] names the file.
     pub fn from_files(certificate: &Path, key: &Path) -> Result<Self, Error> {
         let chain = certificates(certificate)?;
         let pem = read_secret(key).map_err(|source| Error::Read { path: key.to_owned(), source })?;
@@ -107,7 +74,8 @@ impl Identity {
     }
 
     /// What rustls asks for a certificate.
-    pub(crate) fn resolver(&self) -> Arc<SingleCertAndKey> {
+    #[must_use]
+    pub fn resolver(&self) -> Arc<SingleCertAndKey> {
         Arc::new(Arc::clone(&self.0).into())
     }
 }
@@ -122,7 +90,7 @@ impl Authorities {
     /// From a PEM file.
     ///
     /// # Errors
-    /// [`Error::Credentials`] names the file.
+    /// [`Error::Content`] names the file.
     pub fn from_file(path: &Path) -> Result<Self, Error> {
         let mut roots = RootCertStore::empty();
         for certificate in certificates(path)? {
@@ -134,31 +102,38 @@ impl Authorities {
     /// Judges who is connected to.
     ///
     /// # Errors
-    /// [`Error::Library`].
+    /// [`Error::Tls`].
     pub fn server_verifier(&self) -> Result<Arc<dyn ServerCertVerifier>, Error> {
-        let builder = WebPkiServerVerifier::builder_with_provider(self.roots.clone(), provider(None));
-        Ok(builder.build().map_err(failed)?)
+        let builder = WebPkiServerVerifier::builder_with_provider(self.roots.clone(), provider());
+        Ok(builder.build().map_err(tls)?)
     }
 
     /// Judges who connects.
     ///
     /// # Errors
-    /// [`Error::Library`].
+    /// [`Error::Tls`].
     pub fn client_verifier(&self) -> Result<Arc<dyn ClientCertVerifier>, Error> {
-        WebPkiClientVerifier::builder_with_provider(self.roots.clone(), provider(None)).build().map_err(failed)
+        WebPkiClientVerifier::builder_with_provider(self.roots.clone(), provider()).build().map_err(tls)
     }
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     let pem = read_secret(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    let certificates = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
-    match certificates {
-        Ok(certificates) if certificates.is_empty() => Err(unusable(path, &"no certificate in it")),
-        Ok(certificates) => Ok(certificates),
-        Err(error) => Err(unusable(path, &error)),
-    }
+    ders_from_pem(&pem).map_err(|error| match error {
+        CertificateError::Empty => unusable(path, &"no certificate in it"),
+        CertificateError::Pem { reason } => unusable(path, &reason),
+        other => unusable(path, &other),
+    })
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(aws_lc_rs::default_provider())
+}
+
+fn tls(error: impl fmt::Display) -> Error {
+    Error::Tls(error.to_string())
 }
 
 fn unusable(path: &Path, reason: &dyn fmt::Display) -> Error {
-    Error::Credentials { path: path.to_path_buf(), reason: reason.to_string() }
+    Error::Content { path: path.to_path_buf(), reason: reason.to_string() }
 }

@@ -2,9 +2,8 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
-use server::{Untrusted, certificate::Purpose};
 
-use crate::Credentials;
+use crate::{Certificate, Credentials, Purpose, Untrusted, leads_to};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -95,7 +94,7 @@ pub fn worst(problems: &[Problem]) -> Option<Level> {
     problems.iter().map(|problem| problem.level).max()
 }
 
-fn dates(what: &str, certificate: &server::Certificate, limits: &Limits, now: Timestamp) -> Option<Problem> {
+fn dates(what: &str, certificate: &Certificate, limits: &Limits, now: Timestamp) -> Option<Problem> {
     let day = |at: Timestamp| at.strftime("%Y-%m-%d %H:%M UTC").to_string();
     if now < certificate.not_before {
         let text = format!(
@@ -130,12 +129,12 @@ fn chain(credentials: &Credentials, limits: &Limits, now: Timestamp) -> Vec<Prob
         Some(leaf) if leaf.ext_key_usage.iter().all(|usage| usage == "clientAuth") => Purpose::Client,
         _ => Purpose::Server,
     };
-    match server::certificate::leads_to(credentials.ders(), authorities, purpose, now) {
+    match leads_to(credentials.ders(), authorities, purpose, now) {
         // Of the dates more is said already.
         Ok(()) | Err(Untrusted::Expired | Untrusted::NotYetValid) => {}
         Err(why) => found.push(critical(ProblemKind::Chain, format!("it does not lead to the authority: {why}"))),
     }
-    for authority in authorities.iter().filter_map(|der| server::Certificate::from_der(der).ok()) {
+    for authority in authorities.iter().filter_map(|der| Certificate::from_der(der).ok()) {
         let problem = dates(&format!("the authority {}", authority.subject), &authority, limits, now);
         found.extend(problem.map(|problem| Problem { kind: ProblemKind::Authority, ..problem }));
     }
@@ -171,7 +170,7 @@ mod tests {
 
     fn kinds(credentials: &Credentials, hosts: &[&str], days: i64) -> Vec<(Level, ProblemKind)> {
         let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
-        let at = Timestamp::now() + SignedDuration::from_hours(24 * days);
+        let at = Timestamp::now().saturating_add(SignedDuration::from_hours(days.saturating_mul(24))).unwrap();
         let found = judge(credentials, &hosts, &Limits::default(), at);
         found.into_iter().map(|problem| (problem.level, problem.kind)).collect()
     }

@@ -117,7 +117,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
 
 /// The same, wiped when it goes.
 pub(crate) fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
-    tls13::read_secret(path).map_err(|source| Error::Read { path: path.to_owned(), source })
+    crate::read_secret(path).map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 
 #[cfg(test)]

@@ -66,6 +66,12 @@ pub enum Error {
         /// The day.
         ended: String,
     },
+    /// A key that is not the certificate's.
+    #[error("the key is not the key of the certificate")]
+    KeyMismatch,
+    /// The TLS library cannot use a certificate, key or authority.
+    #[error("{0}")]
+    Tls(String),
     /// The library for certificates failed.
     #[error("the certificate cannot be made: {0}")]
     Library(String),

@@ -1,0 +1,10 @@
+//! Checksums, as lists of files have them.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use data_encoding::HEXLOWER;
+
+/// SHA-256 in lower-case hexadecimal digits.
+#[must_use]
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    HEXLOWER.encode(digest(&SHA256, bytes).as_ref())
+}

@@ -1,0 +1,44 @@
+//! Certificates: read, judged, issued, and used to say who this side is.
+//!
+//! - [`Certificate`]: what an X.509 certificate says; [`leads_to`]: whether its chain leads to one that is trusted;
+//! - [`Authority`]: a small private authority in a directory, which issues certificates;
+//! - [`Credentials`]: a certificate, its key and its authority, read from PEM files;
+//! - [`judge()`]: what is wrong, or soon will be, with credentials; pure;
+//! - [`Identity`] and [`Authorities`]: who this side is in TLS, and whom it believes.
+//!
+//! The directory is all the state that an authority has: `ca.pem`, `ca.key`, and `NAME.pem`, `NAME.key` for each
+//! certificate. Keys are PKCS #8, readable by their owner alone, and are never replaced unless told.
+#![forbid(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
+#![warn(clippy::arithmetic_side_effects)]
+
+mod authority;
+mod certificate;
+mod chain;
+pub mod check;
+mod credentials;
+mod error;
+mod files;
+mod fingerprint;
+mod identity;
+mod judge;
+mod key;
+mod name;
+mod peer_name;
+mod pem;
+
+pub use crate::{
+    authority::{Authority, LEAF_DAYS, Order, Usage},
+    certificate::{Certificate, CertificateError, modulus_bits},
+    chain::{Purpose, Untrusted, check_chain, check_signature, key_is_checked, leads_to, public_key_info},
+    credentials::{Credentials, read_certificates},
+    error::Error,
+    files::{CA, Files, names_in},
+    fingerprint::{Fingerprint, NotAFingerprint},
+    identity::{Authorities, Identity},
+    judge::{Level, Limits, Problem, ProblemKind, judge, worst},
+    key::{KeyType, PrivateKey},
+    name::{AlternativeName, Name, subject},
+    peer_name::check_name,
+    pem::{ders_from_pem, private_key, private_key_pem, read_secret},
+};
