@@ -1,5 +1,5 @@
-//! How long an audit takes: a server with 20 tables, one with 10,000, a fleet of 1,000 recorded
-//! servers. Real servers, whole runs of the binary, medians with the spread of all runs.
+//! Measures how long an audit takes: a server with 20 tables, one with 10,000, and a fleet of 1,000 recorded servers.
+//! Uses real servers and complete runs of the binary; reports medians with the spread of all runs.
 //!
 //! `cargo bench --package sealant --bench audit`; `docs/benchmarks.md` has results and machine.
 

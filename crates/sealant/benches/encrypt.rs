@@ -1,12 +1,12 @@
-//! What `sealant encrypt` costs the clients of a MySQL server, by method, beside a plain loop of `ALTER TABLE`
-//! in a shell: the time it takes, how long a write waits at most and at p99, and how many writes get through.
+//! Measures what `sealant encrypt` costs the clients of a MySQL server, by method, compared with a plain shell loop of
+//! `ALTER TABLE`: total time, longest and p99 latency of writes, and number of writes.
 //!
 //! `cargo bench --package sealant --bench encrypt`. gh-ost is an arm where it is installed.
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `SEALANT_BENCH_MIB` | size of all tables together [2048] |
-//! | `SEALANT_BENCH_TABLES` | how many there are [8] |
+//! | `SEALANT_BENCH_MIB` | total size of all tables [2048] |
+//! | `SEALANT_BENCH_TABLES` | number of tables [8] |
 //! | `SEALANT_BENCH_ROUNDS` | rounds of all arms [2] |
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
@@ -126,7 +126,7 @@ fn decrypt(server: &Server, tables: u64) -> Result<(), Failed> {
     Ok(())
 }
 
-/// How long writes took.
+/// Latencies of writes.
 struct Writes {
     sorted: Vec<Duration>,
     seconds: f64,
@@ -142,7 +142,7 @@ impl std::fmt::Display for Writes {
     }
 }
 
-/// Does something while clients write to each table in turn.
+/// Runs `work` while clients write to each table in turn.
 fn under_load(
     server: &Server,
     tables: u64,

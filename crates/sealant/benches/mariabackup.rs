@@ -1,13 +1,13 @@
 //! `sealant bench transfer` against `mariabackup` through `socat` with TLS: on the directory of a stopped MariaDB
 //! server, three of its four large tables encrypted, while a server that does nothing else runs on a copy of it.
 //!
-//! `cargo bench --package sealant --bench mariabackup [-- --OPTION=VALUE…]` hands options on, as the bench
-//! `transfer` does. The server's copy is in the directory for temporary files, which should be on the same disk
-//! as the cache of the test harness.
+//! `cargo bench --package sealant --bench mariabackup [-- --OPTION=VALUE…]` passes options on, as the bench `transfer`
+//! does. The server's copy is in the directory for temporary files, which should be on the same disk as the cache of
+//! the test harness.
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `SEALANT_BENCH_MIB` | size of all four tables [1024] |
+//! | `SEALANT_BENCH_MIB` | total size of the four tables [1024] |
 
 mod dataset;
 
@@ -34,7 +34,7 @@ fn server() -> ServerBuilder {
     Server::builder(KIND).mariadb_keys("1;a7addd9adea9978fda19f21e6be987880e68ac92632ca052e5bb42b1a506939a\n")
 }
 
-/// Quick to fill: nothing has to survive a crash.
+/// For quick inserts: nothing has to survive a crash.
 const OPTIONS: [&str; 4] = [
     "--innodb-flush-log-at-trx-commit=0",
     "--innodb-doublewrite=0",

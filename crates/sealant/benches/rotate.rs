@@ -1,5 +1,5 @@
-//! What a rotation of the keys of a MySQL server with many tablespaces costs: end to end with both proofs, and what of it is the
-//! server's own time.
+//! Measures what a key rotation costs on a MySQL server with many tablespaces: the whole run with both proofs, and the
+//! server's own share of it.
 //!
 //! `cargo bench --package sealant --bench rotate`.
 //!
@@ -19,7 +19,7 @@ use std::time::Instant;
 use harness::{KeyringLocation, Kind, Server, require};
 use serde_json::Value;
 
-/// Connections that make tables.
+/// Connections that create tables.
 const MAKERS: u64 = 4;
 type Failed = Box<dyn Error + Send + Sync>;
 

@@ -1,13 +1,13 @@
-//! How fast a data directory is copied: `sealant bench transfer` on that of a MySQL server, three of
-//! its four large tables encrypted, against every peer of the test harness but `mariabackup`.
+//! Measures how fast a data directory is copied: `sealant bench transfer` on that of a MySQL server, with three of its
+//! four large tables encrypted, against every peer of the test harness except `mariabackup`.
 //!
-//! `cargo bench --package sealant --bench transfer [-- --OPTION=VALUE…]` hands options on, for example
-//! `--rate=1Gbit`, `--peers-without-aes` or `--html=transfer.html`; `docs/benchmarks.md` has results and
-//! machine. The directory is made once and kept in the cache of the test harness, where copies go too.
+//! `cargo bench --package sealant --bench transfer [-- --OPTION=VALUE…]` passes options on, for example `--rate=1Gbit`,
+//! `--peers-without-aes` or `--html=transfer.html`; `docs/benchmarks.md` has results and machine. The directory is
+//! created once and kept in the cache of the test harness, where the copies go too.
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `SEALANT_BENCH_MIB` | size of all four tables [1024] |
+//! | `SEALANT_BENCH_MIB` | total size of the four tables [1024] |
 
 mod dataset;
 
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     measure(&data, &["--keyring".into(), data.keys().into()], &[])
 }
 
-/// Quick to fill: nothing has to survive a crash.
+/// For quick inserts: nothing has to survive a crash.
 const OPTIONS: [&str; 5] = [
     "--innodb-flush-log-at-trx-commit=0",
     "--innodb-doublewrite=0",

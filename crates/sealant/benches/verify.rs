@@ -1,8 +1,8 @@
-//! How fast `sealant verify` is: encrypted and clear tables of real servers, from the page cache
-//! and from disk, against reading alone, `fio`, `innochecksum` and `inno`; memory; growth; sealing.
+//! Measures how fast `sealant verify` is: encrypted and unencrypted tables of real servers, from the page cache and
+//! from disk, compared with plain reads, `fio`, `innochecksum` and `inno`; also memory, growth and sealing.
 //!
-//! `cargo bench --package sealant --bench verify [-- PART…]`; `docs/benchmarks.md` has results and
-//! machine. The tables are made once and kept in the cache of the test harness.
+//! `cargo bench --package sealant --bench verify [-- PART…]`; `docs/benchmarks.md` has results and machine. The tables
+//! are created once and kept in the cache of the test harness.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -132,7 +132,7 @@ impl Bench {
         self.against("encrypted MariaDB", &table, &keys, &mariadb)
     }
 
-    /// One and all processors against reading alone and against peers, from the page cache.
+    /// Measures one thread and all processors against plain reads and against peers, from the page cache.
     fn against(&mut self, name: &str, table: &Path, keys: &Keys, peers: &[Option<Peer>]) -> Result<(), Error> {
         self.ask(name, table, peers)?;
         let files = [table.to_path_buf()];
@@ -163,7 +163,7 @@ impl Bench {
         self.measure(experiment, &pairs)
     }
 
-    /// From disk, the files dropped from the page cache before every run.
+    /// Measures reads from disk; the files are evicted from the page cache before every run.
     fn cold(&mut self) -> Result<(), Error> {
         let keys = self.tables.keys();
         let files = [self.tables.mysql_encrypted.clone(), self.tables.mariadb_clear.clone()];
@@ -190,7 +190,7 @@ impl Bench {
         self.measure(experiment, &pairs)
     }
 
-    /// The most memory the binary takes.
+    /// Measures the maximum memory of the binary.
     fn memory(&mut self) -> Result<(), Error> {
         let files = self.tables.all();
         bench::warm(&files)?;
@@ -207,8 +207,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Whether a gigabyte takes the same time whatever the number of gigabytes: copies of one table,
-    /// from disk, since they may not fit into memory.
+    /// Measures whether a gigabyte takes the same time for any number of gigabytes: reads copies of one table from
+    /// disk, since they may not fit into memory.
     fn growth(&mut self) -> Result<(), Error> {
         let keys = self.tables.keys();
         let unit = fs::metadata(&self.tables.mysql_encrypted).map_or(0, |metadata| metadata.len());
@@ -229,7 +229,7 @@ impl Bench {
         self.measure(experiment, &pairs)
     }
 
-    /// 1, 5 and 20 copies, or as many as the disk has room for.
+    /// 1, 5 and 20 copies, or as many as fit on the disk.
     fn steps(&mut self, unit: u64) -> Vec<usize> {
         const SPARE: u64 = 2 << 30;
         let free = rustix::fs::statvfs(&self.tables.directory).map_or(0, |fs| fs.f_bavail.saturating_mul(fs.f_frsize));
@@ -245,7 +245,7 @@ impl Bench {
         }
     }
 
-    /// Sealing opened pages: one by one, and many in lockstep.
+    /// Measures sealing of decrypted pages: one by one, and many in lockstep.
     fn seal(&mut self) -> Result<(), Error> {
         const PAGE: usize = 16384;
         const PAGES: usize = 4096;
@@ -261,7 +261,7 @@ impl Bench {
             pages.extend(cipher.open(&mut page).ok().map(|sealed| (page, sealed)));
         }
         let total = (pages.len() * PAGE) as u64;
-        // Both arms write to the same pages; what a page holds does not change how long it takes.
+        // Both arms write to the same pages; their content does not affect the time.
         let pages = RefCell::new(pages);
         let one_by_one = Arm::new("one by one", || {
             for (page, sealed) in pages.borrow_mut().iter_mut() {
@@ -355,7 +355,7 @@ fn pairs(names: &[(&str, &str)]) -> Vec<(String, String)> {
     names.iter().map(|(of, to)| ((*of).to_owned(), (*to).to_owned())).collect()
 }
 
-/// One, and all there are.
+/// One thread, and one per processor.
 fn threads() -> [NonZeroUsize; 2] {
     [NonZeroUsize::MIN, std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)]
 }

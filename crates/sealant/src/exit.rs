@@ -1,17 +1,17 @@
-//! Exit codes: the numbers are the same for every verb, and each verb says what they mean for it.
+//! Exit codes: the numbers are the same for all verbs, and each verb says what they mean for it.
 
 use std::process::ExitCode;
 
-/// How a run ended, ordered by the code's number.
+/// How a run ended, in the order of the exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done, and nothing is wrong.
     Clean,
-    /// The tool could not do its work.
+    /// The program could not do its work.
     Failed,
-    /// The command line is wrong. clap uses the same number.
+    /// Wrong usage of the command line. clap uses the same number.
     Usage,
-    /// Something is wrong: a finding that counts, damage, a proof that fails.
+    /// A problem was found: a finding that counts, damage, or a failed proof.
     Findings,
     /// Something could not be judged or proven.
     Incomplete,
@@ -38,10 +38,10 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What the exit codes of a verb mean, in the order of their numbers.
+/// Meaning of a verb's exit codes, in the order of their numbers.
 pub(crate) type Codes = &'static [(Exit, &'static str)];
 
-/// What the codes mean whatever the verb.
+/// General meaning of the exit codes.
 pub(crate) const ALL: Codes = &[
     (Exit::Clean, "done, and nothing is wrong"),
     (Exit::Failed, "not done, or not to the end"),
@@ -51,14 +51,14 @@ pub(crate) const ALL: Codes = &[
     (Exit::BadWaiver, "a waiver is expired, unknown or malformed (audit)"),
 ];
 
-/// The end of a help text: what the verb says of itself, and its exit codes.
+/// The end of a help text: the verb's own text, and its exit codes.
 pub(crate) fn help(text: &str, codes: Codes) -> String {
     let gap = if text.is_empty() { "" } else { "\n\n" };
     let codes: Vec<_> = codes.iter().map(|(exit, meaning)| line(*exit, meaning)).collect();
     format!("{text}{gap}Exit codes:\n{}", codes.join("\n"))
 }
 
-/// As wide as help texts are, with what follows the first line below its first word.
+/// One exit code, wrapped to the width of help texts with a hanging indent.
 fn line(exit: Exit, meaning: &str) -> String {
     const WIDTH: usize = 100;
     let (mut lines, mut column) = (format!("  {} ", exit.code()), 4);

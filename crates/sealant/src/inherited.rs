@@ -1,10 +1,10 @@
-//! Open files that a parent left to this process. A server leaves many, among them its own state file;
-//! as long as this process has them, what the server does to them is not over.
+//! Open files that this process inherited. A server leaves many, among them its own state file; while this process has
+//! them open, the server's changes to them are not complete.
 #![allow(unsafe_code, reason = "a number becomes an owned descriptor; see SAFETY")]
 
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// Closes everything but standard input, output and error. To be called before this process opens anything.
+/// Closes everything except standard input, output and error. Must be called before this process opens anything.
 pub(crate) fn close() {
     let Ok(items) = std::fs::read_dir("/proc/self/fd") else { return };
     let numbers: Vec<i32> = items.filter_map(|item| item.ok()?.file_name().to_str()?.parse().ok()).collect();

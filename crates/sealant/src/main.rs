@@ -1,8 +1,7 @@
 //! Sealant: encrypt a MySQL server everywhere its data rests or moves, prove it from the bytes,
 //! and know what it costs.
 //!
-//! This crate is the command line: arguments in, exit code out. What the verbs do lives in the
-//! library crates.
+//! This crate is the command line: arguments in, exit code out. The library crates implement the verbs.
 
 mod cli;
 mod exit;
@@ -29,7 +28,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The arguments, if a server of a cluster started this program by the name of a state transfer.
+/// The arguments, if a cluster's server started this program under the name of a state transfer method.
 fn as_state_transfer() -> Option<Vec<String>> {
     let mut arguments = std::env::args_os();
     let name = arguments.next()?;
@@ -40,7 +39,7 @@ fn as_state_transfer() -> Option<Vec<String>> {
     })
 }
 
-/// Passwords are in memory for a while: no core dump may hold them. Lowering a limit cannot fail.
+/// Passwords stay in memory for a while, so no core dumps may be written. Lowering a limit cannot fail.
 fn forbid_core_dumps() {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });

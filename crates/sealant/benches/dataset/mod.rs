@@ -1,4 +1,4 @@
-//! Directories of stopped servers to copy, with four large tables, three of them encrypted. Each is made once
+//! Data directories of stopped servers to copy, with four large tables, three of them encrypted. Each is created once
 //! and kept in the cache of the test harness.
 
 use std::env;
@@ -10,13 +10,13 @@ use std::process::Command;
 
 use harness::{Kind, Server, ServerBuilder, require};
 
-/// How a server makes one.
+/// How a server creates such a directory.
 pub(crate) struct Recipe {
     pub(crate) kind: Kind,
     pub(crate) builder: ServerBuilder,
-    /// Table options: encrypted and clear.
+    /// Table options: encrypted and unencrypted.
     pub(crate) encryption: [&'static str; 2],
-    /// Where the keys are in the server's private directory.
+    /// Path of the keys in the server's private directory.
     pub(crate) keys: &'static str,
 }
 
@@ -27,11 +27,11 @@ pub(crate) struct DataSet {
 
 const MIB: u64 = 1 << 20;
 const TABLES: [(&str, bool); 4] = [("t1", true), ("t2", true), ("t3", true), ("t4", false)];
-/// Rows of one statement: few enough for its time limit.
+/// Rows per statement: few enough for the statement's time limit.
 const MOST_ROWS: u64 = 50_000;
 
 impl DataSet {
-    /// Tables of `SEALANT_BENCH_MIB` together; `None` if the server is not on this machine.
+    /// Uses tables with `SEALANT_BENCH_MIB` in total; `None` if the server is not installed on this machine.
     pub(crate) fn made(recipe: Recipe) -> Option<Self> {
         let mib = env::var("SEALANT_BENCH_MIB").ok().and_then(|text| text.parse().ok()).unwrap_or(1024);
         let version = require(recipe.kind)?.version;
@@ -69,8 +69,8 @@ impl DataSet {
     }
 }
 
-/// `sealant bench transfer` on it. Programs of the cache come before those of the machine; options behind `--`
-/// are handed on.
+/// Runs `sealant bench transfer` on the directory. Programs of the cache take precedence over those of the machine;
+/// options after `--` are passed on.
 pub(crate) fn measure(data: &DataSet, options: &[OsString], programs: &[PathBuf]) -> Result<(), Box<dyn Error>> {
     let peers = harness::cache().join("servers/peers/root/usr/bin");
     let path = env::var_os("PATH").unwrap_or_default();
@@ -83,7 +83,7 @@ pub(crate) fn measure(data: &DataSet, options: &[OsString], programs: &[PathBuf]
     if status.success() { Ok(()) } else { Err(format!("sealant bench transfer: {status}").into()) }
 }
 
-/// Rows as sysbench makes them: of random digits, so that they compress as its tables do.
+/// Inserts rows like sysbench's: they consist of random digits, so that they compress as well as sysbench's tables.
 fn fill(server: &Server, name: &str, encryption: &str, bytes: u64) {
     let table = format!("bench.{name}");
     let path = server.datadir().join("bench").join(format!("{name}.ibd"));

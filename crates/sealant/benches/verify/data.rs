@@ -1,4 +1,4 @@
-//! Tables of real servers, made once and kept.
+//! Tables of real servers, created once and kept.
 
 use std::ffi::OsString;
 use std::fs;
@@ -20,14 +20,14 @@ pub(crate) struct Tables {
 }
 
 const MIB: u64 = 1 << 20;
-/// Rows of one statement: few enough for its time limit.
+/// Rows per statement: few enough for the statement's time limit.
 const MOST_ROWS: u64 = 100_000;
 const KEY: &str = "1;000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
-/// Quick to fill: nothing has to survive a crash.
+/// For quick inserts: nothing has to survive a crash.
 const OPTIONS: [&str; 3] =
     ["--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--innodb-buffer-pool-size=512M"];
 
-/// Tables of so many MiB each; `None` if a server is not on this machine.
+/// Tables of that many MiB each; `None` if a server is not installed on this machine.
 pub(crate) fn tables(mib: u64) -> Option<Tables> {
     let (mysql, mariadb) = (require(Kind::MySql97)?, require(Kind::MariaDb1011)?);
     let name = format!("verify-{mib}-{}-{}", mysql.version, mariadb.version);
@@ -65,7 +65,7 @@ impl Tables {
         keys
     }
 
-    /// The same as options of the command line.
+    /// The keys as options of the command line.
     pub(crate) fn key_options(&self) -> [OsString; 4] {
         ["--keyring".into(), self.keyring.clone().into(), "--mariadb-key-file".into(), self.key_file.clone().into()]
     }
@@ -119,7 +119,7 @@ fn fill(server: &Server, mib: u64, options: [&str; 2]) {
     }
 }
 
-/// Adds rows until the file has so many bytes.
+/// Adds rows until the file has that many bytes.
 fn double(server: &Server, table: &str, path: &Path, bytes: u64) {
     loop {
         let (now, rows) =
@@ -167,7 +167,7 @@ impl Drop for Copies {
     }
 }
 
-/// Byte by byte: shared blocks would be read from one place of the disk.
+/// Copies all bytes: shared blocks would be read from one place on the disk.
 fn copy(from: &Path, to: &Path) {
     let (mut from, mut to) = (fs::File::open(from).expect("open"), fs::File::create(to).expect("created"));
     let mut buffer = vec![0; 1 << 20];

@@ -1,4 +1,4 @@
-//! `sealant audit`: what is in the clear, told from metadata, from bytes and from the wire.
+//! `sealant audit`: shows what is in plaintext, from metadata, bytes and the wire.
 
 mod outputs;
 mod source;
@@ -28,13 +28,13 @@ use crate::output::render::Render;
 
 /// Show what is still readable to someone who steals the disk or listens on the wire
 ///
-/// Connects to a MySQL or MariaDB server, reads what it declares and reports, the bytes of its data
-/// directory when it runs on this host, and what its ports answer; judges all of it by the checks that
-/// `sealant checks` lists. Nothing is changed on the server.
+/// Connects to a MySQL or MariaDB server; reads what it declares and reports, the bytes of its data directory if it
+/// runs on this host, and what its ports answer; and judges all of it by the checks that `sealant checks` lists.
+/// Nothing is changed on the server.
 ///
-/// The password comes from an option file, --password-file, --password-fd or a prompt, never from the
-/// command line. The least privileges: GRANT PROCESS, REPLICATION CLIENT ON *.*; SELECT ON
-/// performance_schema.*; SELECT ON mysql.user. What they do not show is UNKNOWN, never PASS.
+/// The password comes from an option file, --password-file, --password-fd or a prompt, never from the command line. The
+/// minimum privileges: GRANT PROCESS, REPLICATION CLIENT ON *.*; SELECT ON performance_schema.*; SELECT ON mysql.user.
+/// What they do not show is UNKNOWN, never PASS.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -98,7 +98,7 @@ const DIFF_EXITS: exit::Codes = &[
     (Exit::Findings, "a new or worse failure reaches --fail-on"),
 ];
 
-/// Options that decide how facts are judged.
+/// Options for how facts are judged.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Judgement")]
 struct Judgement {
@@ -108,13 +108,13 @@ struct Judgement {
     /// Exit 4 when something could not be judged
     #[arg(long)]
     require_complete: bool,
-    /// Failures accepted in writing, until a date (TOML; see the user guide)
+    /// Failures that were accepted in writing, until a date (TOML; see the user guide)
     #[arg(long, value_name = "FILE")]
     waivers: Option<PathBuf>,
-    /// Limits of your site, such as the age of keys (TOML; see the user guide)
+    /// Limits of your site, such as the maximum age of keys (TOML; see the user guide)
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// Facts saved earlier: what changed since becomes the finding ev-drift
+    /// Facts saved earlier: changes since then become the finding ev-drift
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     /// Run only this check (repeatable)
@@ -122,7 +122,7 @@ struct Judgement {
     checks: Vec<String>,
 }
 
-/// A severity, or never.
+/// A severity, or `never`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FailOn(pub(super) Option<Severity>);
 
@@ -209,7 +209,7 @@ impl Judgement {
         })
     }
 
-    /// A bad waiver comes first: until it is corrected nobody knows which failures were accepted.
+    /// A bad waiver comes first: until it is corrected, it is unclear which failures were accepted.
     fn exit(&self, outcome: &Outcome) -> Exit {
         if outcome.summary.bad_waivers > 0 {
             warning("a waiver is expired or names no check of ours; see ev-waiver-expired");

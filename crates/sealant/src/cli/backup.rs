@@ -1,4 +1,4 @@
-//! `sealant backup`: backups of a data directory, and what there is of them.
+//! `sealant backup`: makes and examines backups of a data directory.
 
 mod check;
 mod init;
@@ -19,14 +19,14 @@ use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 use crate::output::progress::StatusLine;
 
-/// Make encrypted, signed backups of a data directory, each page of which is proven
+/// Make encrypted, signed backups of a data directory, and prove every page of them
 ///
-/// A backup is the image that a power cut could leave: the files of one instant, which the server's own recovery opens. Only
-/// pages that changed are stored, and every backup is a full one to whoever restores it. Pages of encrypted tables are opened
-/// with the server's key, so that they compress, and encrypted to age recipients whose identities this host does not hold;
-/// `sealant restore` seals them again to the identical bytes. Keyrings and private keys are never in a backup.
+/// A backup is what a power cut would leave: all files at one instant, which the server's own recovery opens. Only
+/// changed pages are stored, but every backup restores like a full one. Pages of encrypted tables are decrypted with
+/// the server's key, so that they compress, and encrypted to age recipients whose identities this host does not hold;
+/// `sealant restore` encrypts them again to the identical bytes. A backup never contains keyrings or private keys.
 ///
-/// What there is of a server, where the backups go, and who can open them, is in one file: see `sealant backup init --help`.
+/// One file says what belongs to the server, where backups go, and who can open them: see `sealant backup init --help`.
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
     #[command(subcommand)]
@@ -69,7 +69,7 @@ impl Configured {
         Ok(Config::read(&self.config)?)
     }
 
-    /// The configuration, and the repository it names.
+    /// Reads the configuration, and opens its repository.
     pub(crate) fn open(&self) -> Result<(Config, Repository), Failure> {
         let config = self.read()?;
         let repository = ::backup::init::open(&config)?;
@@ -77,34 +77,34 @@ impl Configured {
     }
 }
 
-/// Whose backups.
+/// Which host's backups.
 #[derive(Debug, Args)]
 pub(crate) struct Whose {
     #[command(flatten)]
     config: Configured,
-    /// Backups of this host [default: the one of the configuration]
+    /// Backups of this host [default: the host in the configuration]
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
 }
 
 impl Whose {
-    /// The repository, and the name of the host.
+    /// Opens the repository; returns it with the name of the host.
     pub(crate) fn open(&self) -> Result<(Repository, String), Failure> {
         let (config, repository) = self.config.open()?;
         Ok((repository, self.host.clone().unwrap_or(config.host)))
     }
 }
 
-/// Whether a script reads the report.
+/// Options for scripts.
 #[derive(Debug, Args)]
 pub(crate) struct Script {
-    /// For scripts: JSON on standard output, of the schema that docs/schema has for it
+    /// For scripts: write JSON to standard output; its schema is in docs/schema
     #[arg(long)]
     json: bool,
 }
 
 impl Script {
-    /// Writes the document for a script; whether one reads.
+    /// Writes the document as JSON, if that was requested; returns whether it was.
     pub(crate) fn write(&self, document: &impl Serialize) -> Result<bool, Failure> {
         if self.json {
             to_stdout(&|out| write_json_line(document, out).map_err(std::io::Error::from))?;
@@ -113,7 +113,7 @@ impl Script {
     }
 }
 
-/// What is told of a long run.
+/// Output during a long run.
 #[derive(Debug, Args)]
 pub(crate) struct Reporting {
     #[command(flatten)]
@@ -124,7 +124,7 @@ pub(crate) struct Reporting {
 }
 
 impl Reporting {
-    /// The line that says how far it is.
+    /// The status line.
     pub(crate) fn status(&self) -> StatusLine {
         StatusLine::new(self.quiet || self.script.json)
     }

@@ -1,4 +1,4 @@
-//! `sealant bench`: what this program costs on this machine, against what it competes with.
+//! `sealant bench`: measures what this program costs on this machine, compared with its alternatives.
 
 mod disk;
 mod effort;
@@ -21,10 +21,10 @@ use super::verify::{KeyStores, processors};
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 
-/// Measure what this program costs on this machine, against what it competes with
+/// Measure what this program costs on this machine, compared with its alternatives
 ///
-/// Arms run in interleaved rounds (A B B A …) until the 95 % interval of every median is narrow or
-/// the time is over. Ratios are taken within rounds, with bootstrap intervals.
+/// Arms run in interleaved rounds (A B B A …) until the 95 % interval of every median is narrow or the time is up.
+/// Ratios are computed within rounds, with bootstrap intervals.
 #[derive(Debug, Args)]
 pub(crate) struct Bench {
     #[command(subcommand)]
@@ -40,15 +40,14 @@ enum What {
     Verify(Box<BenchVerify>),
 }
 
-/// Measure `sealant verify` on these files, against reading alone and against other programs
+/// Measure `sealant verify` on these files, compared with plain reads and other programs
 ///
-/// From the page cache: one thread and all processors, reading the same files and nothing else,
-/// `innochecksum` and `inno checksum` if they are there. Other programs are timed on files of
-/// 16 MiB and more that they read to the end, and asked about every file. With --cold, from disk:
-/// against direct sequential reads of 1 MiB and against `fio`.
+/// From the page cache: one thread and all processors, plain reads of the same files, and `innochecksum` and `inno
+/// checksum` if they are installed. Other programs are timed on files of at least 16 MiB that they read to the end, and
+/// their verdict is recorded for every file. With --cold, from disk: compared with direct sequential reads of 1 MiB and
+/// with `fio`.
 ///
-/// The files are only read, but --cold takes them out of the page cache, which slows a server on
-/// them for a while.
+/// The files are only read, but --cold evicts them from the page cache, which slows a server on them for a while.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchVerify {
@@ -65,7 +64,7 @@ pub(crate) struct BenchVerify {
     /// `inno` of the crate innodb-utils; default: the one in PATH, if any
     #[arg(long, value_name = "PROGRAM")]
     inno: Option<OsString>,
-    /// From disk instead of from the page cache
+    /// From disk instead of the page cache
     #[arg(long)]
     cold: bool,
     /// `fio`, for --cold; default: the one in PATH, if any
@@ -119,7 +118,7 @@ impl BenchVerify {
     }
 }
 
-/// The path of this program, which is measured by starting it.
+/// Path of this program; measurements start it.
 fn current_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| Failure::new(format!("the path of this program: {error}")))
 }

@@ -1,4 +1,4 @@
-//! `sealant cert`: a small private authority, and certificates in running servers.
+//! `sealant cert`: a small private authority, and certificates of running servers.
 
 mod check;
 pub(crate) mod install;
@@ -14,11 +14,11 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 
-/// Make certificates for tunnels, transfers and servers, watch their dates, install them without a restart
+/// Make certificates for tunnels, transfers and servers, monitor their dates, install them without a restart
 ///
-/// The authority is a directory: ca.pem and ca.key, and NAME.pem and NAME.key for every certificate. Keys
-/// are readable by their owner alone and are never overwritten unless told. Keep ca.key off the servers:
-/// whoever has it can make a certificate for any name.
+/// The authority is a directory: ca.pem and ca.key, and NAME.pem and NAME.key for every certificate. Keys are readable
+/// only by their owner and are never overwritten unless requested. Keep ca.key off the servers: whoever has it can make
+/// a certificate for any name.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Cert {
@@ -55,7 +55,7 @@ const EXITS: exit::Codes = &[
 /// Make an authority: DIR/ca.pem and DIR/ca.key
 #[derive(Debug, Args)]
 struct Init {
-    /// The authority's directory; made, for its owner alone, if it is not there
+    /// Directory of the authority; created, accessible only to its owner, if it does not exist
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
     /// Name of the authority, as it appears in certificates [default: Sealant private CA and a random number]
@@ -67,7 +67,7 @@ struct Init {
     /// Kind of its key
     #[arg(long, value_enum, value_name = "KIND", default_value_t = KeyKind::EcdsaP256)]
     key_type: KeyKind,
-    /// Replace an authority that is there: what it has issued is worthless then
+    /// Replace an existing authority: certificates it has issued become worthless
     #[arg(long)]
     replace: bool,
 }
@@ -81,7 +81,7 @@ struct Issue {
     /// Name of the certificate and of its files; if it is a host name or address, it is also the first name in it
     #[arg(long, value_name = "NAME")]
     name: String,
-    /// Further host names and addresses it is for, with commas between
+    /// Further host names and addresses it is for, separated by commas
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     san: Vec<String>,
     /// How long it is valid; never longer than the authority
@@ -90,7 +90,7 @@ struct Issue {
     /// Kind of its key; ECDSA makes the cheapest handshakes
     #[arg(long, value_enum, value_name = "KIND", default_value_t = KeyKind::EcdsaP256)]
     key_type: KeyKind,
-    /// What it may be used for
+    /// Permitted use
     #[arg(long, value_enum, value_name = "USE", default_value_t = Use::Both)]
     usage: Use,
     /// Replace a certificate and key of that name
@@ -108,13 +108,13 @@ struct Renew {
     /// The certificate with this name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Every certificate that expires within so many days
+    /// Every certificate that expires within this many days
     #[arg(long, value_name = "DAYS")]
     within: Option<u32>,
-    /// The authority itself: what it has issued stays good
+    /// The authority itself: certificates it has issued stay valid
     #[arg(long)]
     ca: bool,
-    /// How long the new ones are valid [default: 397; the authority: 3650]
+    /// How long the new certificates are valid [default: 397; the authority: 3650]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: Option<u32>,
     /// Make new keys, too
@@ -150,11 +150,11 @@ impl From<KeyKind> for KeyType {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Use {
-    /// By those who connect and those who are connected to
+    /// By clients and servers
     Both,
-    /// Only to be connected to
+    /// Only by servers
     Server,
-    /// Only to connect
+    /// Only by clients
     Client,
 }
 
@@ -223,7 +223,7 @@ impl Renew {
     }
 }
 
-/// Names the files, one a line.
+/// Prints the paths of the files, one per line.
 fn say(files: &[Files]) -> Result<Exit, Failure> {
     to_stdout(&|out| {
         for files in files {

@@ -1,4 +1,4 @@
-//! What verbs that change a server have in common: which server, and being asked before.
+//! Common to the verbs that change a server: which server, and confirmation.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 use crate::output::render::{Render, Writer};
 
-/// The server that is changed.
+/// The server to change.
 #[derive(Debug, Args)]
 pub(crate) struct Server {
     /// The server, as mysql://USER@HOST:PORT; localhost means TCP here, see --socket
@@ -26,7 +26,7 @@ pub(crate) struct Server {
     login: Login,
 }
 
-/// Whether and how a change goes ahead.
+/// Whether and how a change is confirmed.
 #[derive(Debug, Args)]
 pub(crate) struct Consent {
     /// Do not ask
@@ -38,7 +38,7 @@ pub(crate) struct Consent {
 }
 
 impl Consent {
-    /// Shows the plan, or asks; whether it is to be carried out.
+    /// Shows the plan, or asks for confirmation; returns whether to carry it out.
     pub(crate) fn given(&self, plan: &str) -> Result<bool, Failure> {
         if self.dry_run {
             to_stdout(&|out| out.write_all(plan.as_bytes()))?;
@@ -49,13 +49,13 @@ impl Consent {
     }
 }
 
-/// How long, and how often, statements wait for a table's lock.
+/// How long and how often statements wait for a table's lock.
 #[derive(Debug, Args)]
 pub(crate) struct Locks {
-    /// Seconds that a statement waits for a table's lock; all who come after it wait too, so keep it short
+    /// Seconds that a statement waits for a table's lock; all later statements wait too, so keep it short
     #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=60))]
     lock_wait: u64,
-    /// How often a lock is tried for, with the same time for others in between
+    /// How often to try for a lock; between attempts others get the same time
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     lock_tries: u32,
 }
@@ -67,7 +67,7 @@ impl Locks {
     }
 }
 
-/// What is said, and how.
+/// Options for output.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Output {
@@ -85,7 +85,7 @@ impl Output {
     }
 }
 
-/// Where an auditor can read what was sent.
+/// The log of statements, for auditors.
 #[derive(Debug, Args)]
 pub(crate) struct LogFile {
     /// Append every statement that changes something to this file, before it is sent
@@ -93,28 +93,28 @@ pub(crate) struct LogFile {
     pub(crate) log: PathBuf,
 }
 
-/// What to say if no server is named.
+/// Error and hint if no server is named.
 const NOTHING_NAMED: [&str; 2] = ["no server is named", "give mysql://USER@HOST:PORT or --socket PATH"];
 
 impl Server {
-    /// Whether the command line names one; option files may.
+    /// Whether the command line names a server; otherwise option files may.
     pub(crate) fn is_named(&self) -> bool {
         self.url.is_some() || self.socket.is_some()
     }
 
-    /// Where to connect and how.
+    /// Where and how to connect.
     pub(crate) fn connection(&self) -> Result<(Target, Options), Failure> {
         connect::connection(self.url.as_deref(), self.socket.as_deref(), &self.login, NOTHING_NAMED)
     }
 
-    /// Another server that takes the same log-in.
+    /// Another server, with the same login.
     pub(crate) fn other(&self, url: &str) -> Result<(Target, Options), Failure> {
         connect::connection(Some(url), None, &self.login, NOTHING_NAMED)
     }
 }
 
-/// Shows the plan on stderr, since stdout is for the report, and asks for a yes. `verb` shows the plan
-/// and changes nothing.
+/// Shows the plan on stderr, since stdout is for the report, and asks for a yes. `verb` is the command that only shows
+/// the plan.
 pub(crate) fn confirm(verb: &str, plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(nobody(&format!("sealant {verb}")));
@@ -122,7 +122,7 @@ pub(crate) fn confirm(verb: &str, plan: &dyn Fn(&mut dyn Write) -> std::io::Resu
     ask(plan)
 }
 
-/// The same for verbs that show their plan with `--dry-run`.
+/// As [`confirm`], for verbs that show their plan with `--dry-run`.
 fn confirm_plan(plan: &str) -> Result<(), Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(nobody("--dry-run"));
@@ -144,18 +144,17 @@ fn ask(plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failu
     if answer.trim() == "yes" { Ok(()) } else { Err(Failure::new("not confirmed; nothing was changed")) }
 }
 
-/// The log of what is sent to that server.
+/// Opens the log of statements that are sent to that server.
 pub(crate) fn open_log(path: &Path, target: &Target) -> Result<StatementLog, Failure> {
     Ok(StatementLog::open(path, &target.to_string(), &target.user)?)
 }
 
-/// For what changes nothing.
+/// For a run that changes nothing.
 pub(crate) fn not_logged(target: &Target) -> Result<StatementLog, Failure> {
     open_log(Path::new("/dev/null"), target)
 }
 
-/// Where the register of keys is: as given, or the system's place for a user who may write there, or else
-/// the user's own.
+/// Directory of the key register: the given one, or the system's if this user may write there, or else the user's own.
 pub(crate) fn state_dir(given: Option<PathBuf>) -> Result<PathBuf, Failure> {
     register::state_dir(given).map_err(Failure::bad_argument)
 }

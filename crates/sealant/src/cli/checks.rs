@@ -1,4 +1,4 @@
-//! `sealant checks`: list and explain the checks.
+//! `sealant checks`: lists and explains the checks.
 
 use clap::Args;
 use report::RenderOptions;
@@ -11,7 +11,7 @@ use crate::output::message::Failure;
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLE, EXITS))]
 pub(crate) struct Checks {
-    /// The check to explain; all are listed if absent
+    /// The check to explain; without it, all are listed
     id: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Which server, as whom to log in, and how the connection is secured: the same for every verb.
+//! Which server, which account, and how the connection is secured: the same for every verb.
 
 use std::io::IsTerminal;
 use std::os::fd::RawFd;
@@ -17,13 +17,13 @@ use crate::output::message::{Failure, warning};
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Connection")]
 pub(crate) struct Login {
-    /// The account [default: from the option file, or the name of the user who runs this]
+    /// Account [default: from the option file, or the name of the current user]
     #[arg(long, short)]
     pub(crate) user: Option<String>,
-    /// Read connection options and the password from the groups client and sealant of this file only
+    /// Read connection options and the password only from this file, groups client and sealant
     #[arg(long, value_name = "FILE")]
     pub(crate) defaults_file: Option<PathBuf>,
-    /// Read the password from this file; a line end at its end is not part of it
+    /// Read the password from this file, without a final line break
     #[arg(long, value_name = "FILE")]
     pub(crate) password_file: Option<PathBuf>,
     /// Read the password from this open file descriptor
@@ -32,14 +32,14 @@ pub(crate) struct Login {
     /// Ask for the password, even if an option file has one
     #[arg(long, short = 'p', conflicts_with_all = ["password_file", "password_fd"])]
     pub(crate) ask_password: bool,
-    /// How TLS must be: required encrypts without looking at the certificate, so that no password itself is given;
-    /// off only works on a socket [default: required; verify-ca with --tls-ca; off on a socket]
+    /// TLS mode: required encrypts without checking the certificate, so the password itself is never sent; off works
+    /// only on a socket [default: required; verify-ca with --tls-ca; off on a socket]
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) tls: Option<Tls>,
     /// CA certificates to trust, PEM
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_ca: Option<PathBuf>,
-    /// Take only the server whose certificate has this SHA-256, as `openssl x509 -fingerprint -sha256` shows it
+    /// Accept only the server whose certificate has this SHA-256, as shown by `openssl x509 -fingerprint -sha256`
     /// (repeatable)
     #[arg(long, value_name = "HEX")]
     pub(crate) tls_fingerprint: Vec<Fingerprint>,
@@ -49,27 +49,28 @@ pub(crate) struct Login {
     /// Key of the client certificate, PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Let --tls off send statements and answers over TCP in clear text, for everyone on the way to read
+    /// With --tls off, send statements and answers over TCP in clear text, readable on the network
     #[arg(long)]
     pub(crate) insecure_plaintext_tcp: bool,
-    /// Give the password itself to a server that nothing has verified, if it asks for it: an impostor then has it
+    /// Send the password itself to an unverified server that asks for it: an impostor would get it
     #[arg(long)]
     pub(crate) insecure_password_to_unverified_server: bool,
-    /// Give up on a silent server after this many seconds
+    /// Give up on a server that does not answer for this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) timeout: u64,
 }
 
-/// How TLS must be.
+/// TLS modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Tls {
-    /// Encrypt, or stop
+    /// Encrypt, or fail
     Required,
-    /// The same, and the server proves by the password's hash that the certificate is its own, as MariaDB does from 11.4
+    /// As required, and the server proves by the password's hash that the certificate is its own, as MariaDB does since
+    /// 11.4
     VerifyProof,
     /// Encrypt, and trust only --tls-ca
     VerifyCa,
-    /// The same, and the certificate must carry the server's name
+    /// As verify-ca, and the certificate must contain the server's name
     VerifyIdentity,
     /// No TLS: only on a socket
     Off,
@@ -88,7 +89,7 @@ impl From<Tls> for TlsMode {
 }
 
 impl Login {
-    /// The same for the library.
+    /// Converts to the library's type.
     pub(crate) fn wanted(&self) -> server::login::Login {
         server::login::Login {
             user: self.user.clone(),
@@ -111,7 +112,7 @@ impl Login {
     }
 }
 
-/// Asks on the terminal, without showing what is typed.
+/// Asks on the terminal, without echo.
 pub(crate) struct Terminal;
 
 impl Prompt for Terminal {
@@ -124,8 +125,8 @@ impl Prompt for Terminal {
     }
 }
 
-/// Where to connect and how: the command line first, then the option files. `nothing` is what is
-/// wrong, and what to do, if neither names a server.
+/// Where and how to connect: from the command line, or else from option files. `nothing` is the error and the hint if
+/// neither names a server.
 pub(crate) fn connection(
     url: Option<&str>,
     socket: Option<&Path>,

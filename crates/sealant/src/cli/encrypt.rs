@@ -1,4 +1,4 @@
-//! `sealant encrypt`: closes the gaps of a running server.
+//! `sealant encrypt`: encrypts what a running server stores in plaintext.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -23,12 +23,12 @@ mod steer;
 
 use steer::{Status, Which};
 
-/// Encrypt what a running server keeps in clear text, and prove it from the bytes
+/// Encrypt what a running server stores in plaintext, and prove it from the bytes
 ///
-/// Looks at what the server declares and at its files, and goes through it in an order that is safe:
-/// the keyring is proven to open what is encrypted; then the defaults for new tables, the logs, the
-/// tablespaces and tables; then whatever still holds clear text of before is made anew. At the end
-/// every page of every file is read, and that decides whether it is done.
+/// Examines what the server declares and its files, and proceeds in a safe order: first proves that the keyring opens
+/// what is encrypted; then sets the defaults for new tables, then encrypts logs, tablespaces and tables; then rewrites
+/// whatever still holds old plaintext. At the end every page of every file is read, and the result decides whether the
+/// run is done.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Encrypt {
@@ -41,11 +41,11 @@ enum Command {
     Plan(Box<Common>),
     Run(Box<Run>),
     Status(Status),
-    /// Let a run wait when its present step has ended
+    /// Pause a run after its current step
     Pause(Which),
-    /// Let a paused run go on
+    /// Resume a paused run
     Resume(Which),
-    /// End a run; a table that is being copied stays as it was
+    /// End a run; a table that is being copied stays unchanged
     Cancel(Which),
 }
 
@@ -54,7 +54,7 @@ enum Command {
 struct Common {
     #[command(flatten)]
     server: Server,
-    /// What is to be encrypted
+    /// What to encrypt
     #[arg(long, value_enum, default_value_t = PolicyName::All)]
     policy: PolicyName,
     /// Only tables of this schema (repeatable)
@@ -63,28 +63,28 @@ struct Common {
     /// How tables are encrypted on MySQL
     #[arg(long, value_enum, default_value_t = MethodName::Auto, help_heading = "Tables")]
     method: MethodName,
-    /// How long writers to a table may wait for its copy; larger tables are given to gh-ost or
-    /// pt-online-schema-change, or left alone if neither can be used
+    /// How long writers may wait for the copy of a table; larger tables are left to gh-ost or pt-online-schema-change,
+    /// or skipped if neither can be used
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time, help_heading = "Tables")]
     lock_budget: Duration,
-    /// Replicas have keyrings: what gh-ost and pt-online-schema-change do may reach them
+    /// Replicas have keyrings: changes by gh-ost and pt-online-schema-change may reach them
     #[arg(long, help_heading = "Tables")]
     replicated: bool,
-    /// Leave tables alone that are larger, in MiB: writes to a table wait for as long as it is copied
+    /// Skip tables larger than this, in MiB: writes to a table wait while it is copied
     #[arg(long, value_name = "MIB", help_heading = "Tables")]
     largest_table: Option<u64>,
-    /// Remove binary logs that were written in clear text, but for those that a connected replica still
-    /// reads; a replica that is not connected just now must have read them
+    /// Remove binary logs that were written in plaintext, except those that a connected replica still reads; replicas
+    /// that are not connected now must have read them
     #[arg(long)]
     purge_binlogs: bool,
-    /// The server's data directory as seen from here, if it is elsewhere than the server says
+    /// Path of the server's data directory here, if it differs from the one the server reports
     #[arg(long, value_name = "DIR")]
     datadir: Option<PathBuf>,
-    /// A copy of the keyring that has to open everything before anything is changed (repeatable)
+    /// A copy of the keyring that must open everything before anything is changed (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring_copy: Vec<PathBuf>,
-    /// MariaDB, MySQL 5.7, Percona Server 8.0: add the settings that have to outlive a restart, or wait for one, and that the server
-    /// does not keep itself, to this option file, which has to be one that the server reads; without it they are shown
+    /// MariaDB, MySQL 5.7, Percona Server 8.0: add settings that must survive or need a restart, and that the server
+    /// does not persist itself, to this option file, which the server must read; without it they are shown
     #[arg(long, value_name = "FILE")]
     option_file: Option<PathBuf>,
     #[command(flatten)]
@@ -99,16 +99,16 @@ struct Common {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Waiting")]
 struct ThrottleArgs {
-    /// Wait while this server, if it is a replica, or a --replica is further behind
+    /// Wait while this server, if it is a replica, or a --replica lags more than this
     #[arg(long, value_name = "TIME", value_parser = value::time)]
     max_lag: Option<Duration>,
-    /// A replica to look at for --max-lag, as mysql://USER@HOST:PORT, with the same password and TLS (repeatable)
+    /// A replica to check for --max-lag, as mysql://USER@HOST:PORT, with the same password and TLS (repeatable)
     #[arg(long, value_name = "URL", requires = "max_lag")]
     replica: Vec<String>,
     /// Wait while a status variable is higher, as in Threads_running=50 (repeatable)
     #[arg(long, value_name = "NAME=MOST")]
     throttle: Vec<Limit>,
-    /// Begin steps in this part of the day only, in local time, as in 01:00-05:00
+    /// Begin steps only in this part of the day, in local time, as in 01:00-05:00
     #[arg(long, value_name = "FROM-TO")]
     window: Option<Window>,
 }
@@ -122,8 +122,8 @@ struct Run {
     consent: Consent,
     #[command(flatten)]
     log: LogFile,
-    /// Where the run keeps its state, for `sealant encrypt status` and the like
-    /// [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]
+    /// Directory of the run's state, for `sealant encrypt status` and others [default: /var/lib/sealant, or
+    /// ~/.local/state/sealant if that cannot be written]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
 }
@@ -136,9 +136,9 @@ enum MethodName {
     Native,
     /// gh-ost where it can be used, else the server's own copy if it fits into --lock-budget
     GhOst,
-    /// pt-online-schema-change in the same way
+    /// As gh-ost, with pt-online-schema-change
     PtOsc,
-    /// The server's own copy, on a replica that is then switched over to
+    /// The server's own copy, on a replica that then takes over
     RebuildReplica,
 }
 
@@ -187,7 +187,7 @@ impl Common {
         let access = self.access()?;
         let plan = self.plan(&access)?;
         self.write(&plan.report(), write_encrypt_plan)?;
-        // What is planned is worth to be read; that a run would refuse it has to be told.
+        // The plan is worth reading even if a run would be refused; but the refusal must be reported.
         may_begin(&access, &self.options()?, &not_logged(&access.target)?)?;
         Ok(Exit::Clean)
     }
@@ -268,7 +268,7 @@ impl Run {
     }
 }
 
-/// Set by the first signal; the second ends the program at once.
+/// A flag that the first signal sets; the second signal ends the program at once.
 pub(crate) fn ended_by_signals() -> Result<Arc<AtomicBool>, Failure> {
     use signal_hook::{
         consts::{SIGINT, SIGTERM},

@@ -1,4 +1,4 @@
-//! `sealant generate`: man pages, completions and reference documents, for packagers and the gate.
+//! `sealant generate`: writes man pages, completions and reference documents, for packagers and the gate.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::output::message::Failure;
 pub(crate) struct Generate {
     /// What to write
     what: What,
-    /// The directory to write into; it is made if it is not there
+    /// Directory to write into; created if it does not exist
     directory: PathBuf,
 }
 
@@ -26,7 +26,7 @@ enum What {
     Completions,
     /// The reference of checks in Markdown
     Checks,
-    /// What was run on which server, in Markdown
+    /// Which operations were tested on which server, in Markdown
     Compatibility,
 }
 
@@ -44,7 +44,7 @@ impl Generate {
     }
 }
 
-/// The text must not depend on the terminal it was made on.
+/// The text must not depend on the width of the terminal.
 fn command() -> clap::Command {
     Cli::command().term_width(100)
 }

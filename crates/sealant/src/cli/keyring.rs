@@ -1,4 +1,4 @@
-//! `sealant keyring`: a keyring for a server that has none, and whether the server uses it.
+//! `sealant keyring`: sets up a keyring for a server without one, and checks that the server uses it.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::output::render::Render;
 
-/// Give a server a keyring or key file, in a safe place and with safe modes, and prove that it uses it
+/// Give a server a keyring or key file, in a safe place with safe modes, and prove that it uses it
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Keyring {
@@ -26,43 +26,41 @@ enum Command {
     Check(Box<Check>),
 }
 
-/// Write what a server needs to have keys: show the plan, ask, and carry it out
+/// Write the files that a server needs for keys: show the plan, ask, and carry it out
 ///
-/// For MySQL: an empty keyring in a directory of its own, the configuration of component_keyring_file and a manifest in the
-/// data directory, and two files beside the program and the component that point there. For MariaDB: a key
-/// file with random keys, encrypted, a file with its password, and the options of file_key_management. Run it
-/// on the server's host as root. Nothing that is there is overwritten, and no key ever; a run that was
-/// interrupted is finished by the same command. The server is not restarted: that is yours to do.
+/// For MySQL: an empty keyring in its own directory, the configuration of component_keyring_file and a manifest in the
+/// data directory, and two files beside the program and the component that point there. For MariaDB: an encrypted key
+/// file with random keys, a file with its password, and the options of file_key_management. Run it on the server's host
+/// as root. Existing files are not overwritten, keys never; the same command completes an interrupted run. The server
+/// is not restarted: do that yourself.
 #[derive(Debug, Args)]
 struct Init {
     #[command(flatten)]
     server: Server,
-    /// The server's option file: of a server that does not run, where it has its data; for MariaDB, where
-    /// the options are added [default for MariaDB: the one that the running server was told to read, or a file
-    /// of its own in the directory that is included]
+    /// The server's option file: for a stopped server, the one that names its data directory; for MariaDB, the one to
+    /// add the options to [default for MariaDB: the one that the running server was told to read, or a new file in the
+    /// directory that is included]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The server's data directory, if it is elsewhere than the server or its option file says
+    /// The server's data directory, if it differs from the one that the server or its option file names
     #[arg(long, value_name = "DIR")]
     datadir: Option<PathBuf>,
-    /// Where the keyring or key file is to be
-    /// [default: beside the data directory, as /var/lib/mysql-keyring/keyring]
+    /// Path of the keyring or key file [default: beside the data directory, as /var/lib/mysql-keyring/keyring]
     #[arg(long, value_name = "FILE")]
     keyring_file: Option<PathBuf>,
-    /// Accept a keyring inside the data directory: whoever copies that has the keys, too
+    /// Accept a keyring inside the data directory: whoever copies that directory also has the keys
     #[arg(long)]
     inside_datadir: bool,
-    /// Where the password of MariaDB's key file is to be [default: beside the key file]
+    /// Path of the password file of MariaDB's key file [default: beside the key file]
     #[arg(long, value_name = "FILE")]
     key_password_file: Option<PathBuf>,
-    /// How many keys MariaDB's key file gets: the server reads it at its start only, so that spare ones
-    /// spare a restart later
+    /// Number of keys in MariaDB's key file: the server reads it only at startup, so spare keys save a restart later
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1000))]
     keys: u32,
-    /// Where the server's components and plug-ins are, if that is not found
+    /// Directory of the server's components and plug-ins, if it is not found
     #[arg(long, value_name = "DIR")]
     plugin_dir: Option<PathBuf>,
-    /// The directory of mysqld, if that is not found
+    /// Directory of mysqld, if it is not found
     #[arg(long, value_name = "DIR")]
     daemon_dir: Option<PathBuf>,
     #[command(flatten)]
@@ -71,21 +69,21 @@ struct Init {
     render: Render,
 }
 
-/// Prove that a running server uses its keyring, that nobody else reads it, and that it opens what exists
+/// Prove that a running server uses its keyring, that nobody else can read it, and that it opens what exists
 #[derive(Debug, Args)]
 struct Check {
     #[command(flatten)]
     server: Server,
-    /// The server's data directory as seen from here, if it is elsewhere than the server says
+    /// Path of the server's data directory here, if it differs from the one the server reports
     #[arg(long, value_name = "DIR")]
     datadir: Option<PathBuf>,
-    /// The server's keyring or key file as seen from here, if it is elsewhere than the server says
+    /// Path of the server's keyring or key file here, if it differs from the one the server reports
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
-    /// A copy of it, which has to open everything, too (repeatable)
+    /// A copy of it, which must open everything, too (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring_copy: Vec<PathBuf>,
-    /// Have the server make an encrypted table and drop it, which makes its first key
+    /// Make the server create and drop an encrypted table, which creates its first key
     #[arg(long)]
     write_test: bool,
     #[command(flatten)]

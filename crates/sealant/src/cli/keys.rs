@@ -12,34 +12,34 @@ use crate::exit::{self, Exit};
 use crate::output::message::{Failure, say};
 use crate::output::progress::StatusLine;
 
-/// List every key that opens something on a server, where, and who still needs it; never a key
+/// List every key that opens something on a server, where it is, and what still needs it; never the key itself
 ///
-/// Lays side by side what the keyring or key file holds, what the headers of the server's files ask for
-/// (tablespaces, undo, redo, binary and relay logs, doublewrite files, Aria tables), and what the register
-/// knows: when a key was first seen and rotated, when a copy of it was proven, and which backups of data ask
-/// for it. Nothing is changed; with --record what was seen is noted in the register.
+/// Compares what the keyring or key file holds, what the headers of the server's files require (tablespaces, undo,
+/// redo, binary and relay logs, doublewrite files, Aria tables), and what the register knows: when a key was first seen
+/// and rotated, when a copy of it was proven, and which backups of data require it. Nothing is changed; --record stores
+/// the result in the register.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Keys {
     #[command(flatten)]
     server: Server,
-    /// The server's data directory as seen from here, if it is elsewhere than the server says
+    /// Path of the server's data directory here, if it differs from the one the server reports
     #[arg(long, value_name = "DIR")]
     datadir: Option<PathBuf>,
-    /// The server's keyring or key file as seen from here, if it is elsewhere than the server says
+    /// Path of the server's keyring or key file here, if it differs from the one the server reports
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
-    /// Look at this backup of a data directory, too: which keys do its files ask for? (repeatable)
+    /// Also examine this backup of a data directory for the keys that its files require (repeatable)
     #[arg(long, value_name = "DIR", help_heading = "Register")]
     backup: Vec<PathBuf>,
-    /// Note what is seen in the register, and the backups that --backup names
+    /// Record in the register what is found, and the backups named by --backup
     #[arg(long, help_heading = "Register")]
     record: bool,
-    /// Take this backup, which is gone, out of the register (repeatable)
+    /// Remove this backup, which no longer exists, from the register (repeatable)
     #[arg(long, value_name = "DIR", requires = "record", help_heading = "Register")]
     forget_backup: Vec<PathBuf>,
-    /// Where the register of keys is: names and dates, never a key
-    /// [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]
+    /// Directory of the key register: names and dates, never a key [default: /var/lib/sealant, or
+    /// ~/.local/state/sealant if that cannot be written]
     #[arg(long, value_name = "DIR", help_heading = "Register")]
     state_dir: Option<PathBuf>,
     #[command(flatten)]

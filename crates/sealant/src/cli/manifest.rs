@@ -1,4 +1,4 @@
-//! `sealant verify --manifest`: is what was received still what it was?
+//! `sealant verify --manifest`: checks that received files are unchanged.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +13,10 @@ use crate::output::file;
 use crate::output::message::Failure;
 use crate::output::progress::StatusLine;
 
-/// What to check, and how to tell.
+/// What to check, and how to report it.
 pub(super) struct Check<'c> {
     pub(super) manifest: &'c Path,
-    /// Instead of the directory that the manifest lies in.
+    /// Overrides the directory of the manifest.
     pub(super) directory: Option<&'c PathBuf>,
     pub(super) format: Format,
     pub(super) output: Option<&'c Path>,

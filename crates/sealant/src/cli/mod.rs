@@ -30,8 +30,7 @@ use clap::{Parser, Subcommand};
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 
-/// Encrypt a MySQL server everywhere its data rests or moves, prove it from the bytes, and know
-/// what it costs.
+/// Encrypt a MySQL server everywhere its data rests or moves, prove it from the bytes, and know what it costs.
 #[derive(Debug, Parser)]
 #[command(name = "sealant", version, max_term_width = 100, after_help = exit::help(EXITS, exit::ALL))]
 pub(crate) struct Cli {
@@ -67,7 +66,7 @@ enum Verb {
 }
 
 impl Cli {
-    /// Does what the command line says.
+    /// Runs the verb.
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         match self.verb {
             Verb::Audit(verb) => verb.run(),
@@ -109,7 +108,7 @@ mod tests {
         assert_eq!(silent, [""; 0]);
     }
 
-    /// The verb itself, or each of its parts.
+    /// Whether the verb itself, or else each of its parts, lists its exit codes.
     fn says_codes(verb: &clap::Command) -> bool {
         let says = verb.get_after_help().is_some_and(|end| end.to_string().contains("Exit codes:\n  0  "));
         says || (verb.has_subcommands() && verb.get_subcommands().filter(|part| !part.is_hide_set()).all(says_codes))

@@ -1,4 +1,4 @@
-//! `sealant provision`: a copy becomes a replica or a member of a group.
+//! `sealant provision`: makes a copy a replica or a member of a group.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, info, warning};
 
-/// Make a server that runs on a copy of another's data follow that other server
+/// Make a server that runs on a copy of another server's data replicate from that server
 ///
-/// The copy comes from `sealant send --live` or `sealant snapshot`, and its server runs, with a server_id of its
-/// own. The position is the copy's own: MySQL's comes with the copied binary log, MariaDB's is its
-/// gtid_binlog_pos. If none is found, or the source no longer has the changes since, nothing is done. Without
-/// --yes the statements are written to standard output, with dots in place of the password.
+/// The copy comes from `sealant send --live` or `sealant snapshot`, and its server is running, with its own server_id.
+/// The position comes from the copy: MySQL's from the copied binary log, MariaDB's from its gtid_binlog_pos. If there
+/// is none, or the source no longer has the changes since then, nothing is done. Without --yes the statements are
+/// written to standard output, with dots in place of the password.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Provision {
@@ -30,35 +30,35 @@ pub(crate) struct Provision {
     /// Data directory of the new server
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
-    /// What it is to become
+    /// Role of the new server
     #[arg(long = "as", value_enum)]
     role: Role,
     /// Socket of the new server
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// Account on the new server, by its socket
+    /// Account on the new server, used at its socket
     #[arg(long, value_name = "NAME", default_value = "root")]
     local_user: String,
-    /// Password of that account, in a file
+    /// File with the password of that account
     #[arg(long, value_name = "FILE")]
     local_password_file: Option<PathBuf>,
     /// Account on the source that replication uses
     #[arg(long, value_name = "NAME")]
     replication_user: String,
-    /// Its password, in a file
+    /// File with the password of that account
     #[arg(long, value_name = "FILE")]
     replication_password_file: Option<PathBuf>,
-    /// Authorities that the source's certificate has to come from, PEM, for the replication link
+    /// Authorities to trust for the source's certificate on the replication link, PEM
     #[arg(long, value_name = "FILE")]
     replication_ca: Option<PathBuf>,
-    /// Let the replication link go without --replication-ca: the new server then gives that password to whoever answers
-    /// at the source's address
+    /// Allow a replication link without --replication-ca: the new server then sends that password to whoever answers at
+    /// the source's address
     #[arg(long)]
     insecure_unverified_source: bool,
     /// Run the statements, and wait until the new server has caught up
     #[arg(long)]
     yes: bool,
-    /// Wait so long for that
+    /// How long to wait for that
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = value::time)]
     wait: Duration,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `sealant receive`: a data directory from another host.
+//! `sealant receive`: receives a data directory from another host.
 
 mod prepare;
 
@@ -22,53 +22,53 @@ use crate::output::message::{Failure, info};
 
 /// Receive a data directory from another host
 ///
-/// Listens, and prints a pairing code as the first line of its output. The code is good for one sender
-/// and for ten minutes: it carries this side's address, the fingerprint of its key, and a secret. Whoever has it
-/// can send into this directory, once.
+/// Listens, and prints a pairing code as the first line of its output. The code is valid for one sender and for ten
+/// minutes: it contains this host's address, the fingerprint of its key, and a secret. Whoever has it can send into
+/// this directory, once.
 ///
-/// Everything is written below `.sealant-staging` in the target, checked, flushed to disk, and then moved into place
-/// together with a list of all files and their hashes, `sealant-manifest`. If the transfer is cut
-/// off, the next `sealant receive` into the same directory goes on where it stopped.
+/// Everything is written to `.sealant-staging` in the target, checked, flushed to disk, and then moved into place
+/// together with a list of all files and their hashes, `sealant-manifest`. If the transfer is interrupted, the next
+/// `sealant receive` into the same directory resumes it.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Receive {
-    /// Where to put what comes: a directory that does not exist or is empty
+    /// Target: a directory that does not exist or is empty
     #[arg(long, value_name = "DIR")]
     into: PathBuf,
     /// Address and port to listen on; port 0 is any free one
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
-    /// Addresses for the pairing code, where the sender sees this host under others (repeatable)
+    /// Addresses for the pairing code, if the sender reaches this host by others (repeatable)
     #[arg(long, value_name = "ADDRESS")]
     advertise: Vec<IpAddr>,
-    /// The most connections that a sender gets
+    /// Maximum number of connections for a sender
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=64))]
     streams: u16,
-    /// Owner of everything, by number or name; default: numbers as on the donor, if this is root
+    /// Owner of everything, by number or name; default: the donor's numbers, if this is root
     #[arg(long, value_name = "USER[:GROUP]")]
     owner: Option<Owner>,
-    /// Wrap the keys of MySQL's encrypted files by a master key that is added to this server's own
-    /// keyring, so that the two servers share none: a keyring file or component_keyring_file.cnf. One that
-    /// is not there is made, for MySQL 5.7 in its plug-in's format. The sender needs its keyring for that
+    /// Wrap the keys of MySQL's encrypted files with a master key that is added to this server's own keyring, so that
+    /// the two servers share none: a keyring file or component_keyring_file.cnf. It is created if it does not exist,
+    /// for MySQL 5.7 in its plug-in's format. The sender needs its keyring for this
     #[arg(long, value_name = "KEYRING|CONFIG")]
     rekey: Option<PathBuf>,
-    /// Go on with a transfer that was cut off; this is what happens anyway if the target holds one
+    /// Resume an interrupted transfer; this is the default if the target holds one
     #[arg(long, conflicts_with = "restart")]
     resume: bool,
-    /// Take away what a transfer that was cut off left, and begin anew
+    /// Remove what an interrupted transfer left, and start again
     #[arg(long = "anew")]
     restart: bool,
     #[command(flatten)]
     preparing: Preparing,
-    /// Wait so long for the sender
+    /// How long to wait for the sender
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = value::time)]
     expiry: Duration,
-    /// End if the sender is silent for so long
+    /// Give up if the sender is silent for this long
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time)]
     timeout: Duration,
     #[command(flatten)]
     certificates: Certificates,
-    /// With certificates: take a sender only if its certificate has this name (repeatable) [default: any of --tls-ca]
+    /// With certificates: accept a sender only if its certificate has this name (repeatable) [default: any of --tls-ca]
     #[arg(long, value_name = "NAME", requires = "tls_ca", help_heading = "Certificates")]
     allow: Vec<String>,
     #[command(flatten)]
@@ -145,7 +145,7 @@ impl Receive {
     }
 }
 
-/// The code, or with certificates the address, as the first line of stdout.
+/// Prints the code, or with certificates the address, as the first line of stdout.
 fn announce(receiver: &Receiver, following: &Following) -> Result<(), Failure> {
     if receiver.is_committed() {
         return Ok(());

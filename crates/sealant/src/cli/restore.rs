@@ -19,13 +19,14 @@ use super::verify::{KeyStores, forbid_dumps};
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, say};
 
-/// Restore a backup into a directory, proven from the disk before it is put in place
+/// Restore a backup into a directory, proven from the disk before it is moved into place
 ///
-/// Everything is staged in the target, read back from the disk and compared with what was backed up, and every page is
-/// opened with the key; only then is it moved into place. Nothing is replaced. A restore that was cut off goes on when the same
-/// command is given again. The server's own recovery does the rest when it starts.
+/// Everything is staged in the target, read back from disk and compared with the backup, and every page is decrypted
+/// with its key; only then is it moved into place. Nothing is replaced. The same command resumes an interrupted
+/// restore. The server's own recovery does the rest when it starts.
 ///
-/// The keyring is not in a backup: give the server's, or a copy of it, with --keyring, and put it where the server will look.
+/// A backup does not contain the keyring: give the server's, or a copy of it, with --keyring, and put it where the
+/// server expects it.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Restore {
@@ -35,7 +36,7 @@ pub(crate) struct Restore {
     /// The repository
     #[arg(long, value_name = "DIR")]
     repository: PathBuf,
-    /// Whose backup, if the repository has those of several hosts
+    /// Host whose backup to restore, if the repository has several
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
     /// The target: a directory that does not exist, or an empty one
@@ -44,31 +45,33 @@ pub(crate) struct Restore {
     /// File of age identities, one of which opens the backup
     #[arg(long, value_name = "FILE")]
     identity: PathBuf,
-    /// Who may have signed, as `sealant backup init` printed it and `ssh-keygen -Y verify -f` reads it; without it the
-    /// signature is not judged
+    /// File of the accepted signers, as printed by `sealant backup init` and read by `ssh-keygen -Y verify -f`; without
+    /// it, the signature is not judged
     #[arg(long, value_name = "FILE")]
     allowed_signers: Option<PathBuf>,
-    /// SHA-256 of the receipt, as the run printed it: the backup is that one and no other
+    /// SHA-256 of the receipt, as the run printed it: restores exactly this backup
     #[arg(long, value_name = "HASH")]
     receipt: Option<Digest>,
-    /// A directory that has much of the backup already, of a stopped server or an older restore: what is the same is copied from
-    /// there (without taking room, where the file system can), and only the rest is fetched. It is not changed
+    /// A directory that already has much of the backup, of a stopped server or an older restore: equal data is copied
+    /// from there (without using space, if the file system can), and only the rest is fetched. It is not changed
     #[arg(long, value_name = "DIR")]
     base: Option<PathBuf>,
-    /// Say what would be fetched and written, and whether the keys fit; restore nothing
+    /// Show what would be fetched and written, and whether the keys fit; restore nothing
     #[arg(long)]
     dry_run: bool,
-    /// Then start a private server on what was restored, wait until it has recovered, check its tables, stop it, and verify every
-    /// page: it obeys nothing of the backup, and nobody can reach it. The directory is recovered afterwards
+    /// Then start a private server on the restored files, wait until it has recovered, check its tables, stop it, and
+    /// verify every page. It follows no option of the backup, and nobody can reach it. The directory is recovered
+    /// afterwards
     #[arg(long, requires_all = ["mysqld", "allowed_signers"], conflicts_with = "dry_run", help_heading = "Proof by a server")]
     prove: bool,
-    /// The server's program, of the version that the backup was made of, or newer; it is run as the owner of the files
+    /// Program of the server, of the version of the backup or newer; it runs as the owner of the files
     #[arg(long, value_name = "FILE", requires = "prove", help_heading = "Proof by a server")]
     mysqld: Option<PathBuf>,
-    /// Check so many tables, the largest first [default: all]
+    /// Check only this many tables, the largest first [default: all]
     #[arg(long, value_name = "N", requires = "prove", help_heading = "Proof by a server")]
     check_tables: Option<u64>,
-    /// An option for that server which the files do not tell, as in --prove-option=--lower-case-table-names=1 (repeatable)
+    /// An option for that server that the files do not show, as in --prove-option=--lower-case-table-names=1
+    /// (repeatable)
     #[arg(
         long,
         value_name = "OPTION",
@@ -77,12 +80,12 @@ pub(crate) struct Restore {
         help_heading = "Proof by a server"
     )]
     prove_option: Vec<String>,
-    /// How long the recovery may take
+    /// Time limit of the recovery
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = value::time, help_heading = "Proof by a server")]
     prove_limit: Duration,
     #[command(flatten)]
     keys: KeyStores,
-    /// Owner of everything, by names or numbers [default: as it was]
+    /// Owner of everything, by names or numbers [default: unchanged]
     #[arg(long, value_name = "USER[:GROUP]")]
     owner: Option<Owner>,
     /// Threads

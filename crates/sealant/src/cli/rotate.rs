@@ -1,4 +1,4 @@
-//! `sealant rotate`: new master keys, with a proof before and after.
+//! `sealant rotate`: rotates master keys, with a proof before and after.
 
 mod tls;
 
@@ -19,17 +19,17 @@ use crate::output::progress::StatusLine;
 
 /// Give a running server new keys and certificates, and prove from the bytes and the wire that nothing is lost
 ///
-/// Proves that the keyring on disk opens every encrypted file, backs up exactly these bytes as an age
-/// file, lets the server make a new key, backs up the keyring again, and reads all files once more: each
-/// must open with the keyring, and each must carry the new key. No key is removed.
+/// Proves that the keyring on disk opens every encrypted file, backs up exactly these bytes as an age file, makes the
+/// server create a new key, backs up the keyring again, and reads all files once more: each must open with the keyring,
+/// and each must use the new key. No key is removed.
 ///
-/// With --certificate the server's certificate is replaced, after the keys or alone: judged, installed, reloaded without a
-/// restart, seen in a handshake from outside, and rolled back if it is not (as `sealant cert install`).
+/// With --certificate the server's certificate is replaced, after the keys or alone: judged, installed, reloaded
+/// without a restart, checked in a handshake from outside, and rolled back if it is not served (as `sealant cert
+/// install`).
 ///
-/// A run that was interrupted is finished by the same command. The privileges that are needed: PROCESS,
-/// SELECT on performance_schema.keyring_component_status and keyring_keys, ENCRYPTION_KEY_ADMIN and
-/// SESSION_VARIABLES_ADMIN for --master-key, BINLOG_ENCRYPTION_ADMIN for --binlog-key. Replicas are not
-/// rotated along with their source: give each a run of its own.
+/// The same command completes an interrupted run. Required privileges: PROCESS, SELECT on
+/// performance_schema.keyring_component_status and keyring_keys, ENCRYPTION_KEY_ADMIN and SESSION_VARIABLES_ADMIN for
+/// --master-key, BINLOG_ENCRYPTION_ADMIN for --binlog-key. Replicas are not rotated with their source: run it on each.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Rotate {
@@ -54,17 +54,17 @@ struct Common {
     new: NewCertificate,
     #[command(flatten)]
     backup: Backup,
-    /// The server's data directory as seen from here, if it is elsewhere than the server says
+    /// Path of the server's data directory here, if it differs from the one the server reports
     #[arg(long, value_name = "DIR")]
     datadir: Option<PathBuf>,
-    /// The server's keyring file as seen from here, if it is elsewhere than the server says
+    /// Path of the server's keyring file here, if it differs from the one the server reports
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
-    /// Where the register of keys is: names and dates, never a key
-    /// [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]
+    /// Directory of the key register: names and dates, never a key [default: /var/lib/sealant, or
+    /// ~/.local/state/sealant if that cannot be written]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
-    /// Wait so long for the server to write what it has re-wrapped
+    /// How long to wait until the server has written the re-wrapped keys
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time)]
     settle: Duration,
     #[command(flatten)]
@@ -73,7 +73,7 @@ struct Common {
     output: Output,
 }
 
-/// Which keys.
+/// Which keys to rotate.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Keys")]
 #[group(required = true, multiple = true)]
@@ -84,13 +84,13 @@ struct Keys {
     /// The master key of binary and relay logs
     #[arg(long)]
     binlog_key: bool,
-    /// The key of the redo log: what --master-key does, with the proof that a redo log file carries it
+    /// The key of the redo log: as --master-key, with a proof that a redo log file uses the new key
     #[arg(long)]
     redo: bool,
     /// The keys of tables and undo tablespaces themselves: every table is copied, and writes to it wait
     #[arg(long)]
     data_keys: bool,
-    /// MariaDB: move every table to the key of this number, which is in the key file already
+    /// MariaDB: move every table to the key with this number, which must exist in the key file
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     mariadb_key_id: Option<u32>,
     /// The server's certificate and its key: --cert, --key, --ca
@@ -99,13 +99,13 @@ struct Keys {
 }
 
 impl Keys {
-    /// Whether anything but the certificate is rotated.
+    /// Whether anything besides the certificate is rotated.
     fn any(&self) -> bool {
         self.master_key || self.binlog_key || self.redo || self.data_keys || self.mariadb_key_id.is_some()
     }
 }
 
-/// Where the backup goes, and who can open it; a plan does without.
+/// Destination of the backup, and who can open it; not needed for a plan.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Backup of the keyring")]
 struct Backup {
@@ -115,7 +115,7 @@ struct Backup {
     /// Encrypt it to this X25519 recipient of age (repeatable)
     #[arg(long, value_name = "AGE1…")]
     recipient: Vec<String>,
-    /// Encrypt it to the recipients in this file, one a line (repeatable)
+    /// Encrypt it to the recipients in this file, one per line (repeatable)
     #[arg(long, value_name = "FILE")]
     recipients_file: Vec<PathBuf>,
     /// Decrypt each backup again with this age identity, as a further proof

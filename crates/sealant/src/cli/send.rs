@@ -1,4 +1,4 @@
-//! `sealant send`: a data directory to another host.
+//! `sealant send`: sends a data directory to another host.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -32,51 +32,51 @@ use crate::output::message::{Failure, hint, info, warning};
 
 /// Send a data directory to another host, encrypted and verified
 ///
-/// The other host runs `sealant receive`, which prints a pairing code. Everything below SOURCE goes
-/// over several TLS 1.3 connections at once; each chunk is hashed here, and there again before
-/// it is written. Nothing takes its place there before all of it is verified and on disk. A transfer
-/// that was cut off goes on where it stopped when both sides are started again.
+/// The other host runs `sealant receive`, which prints a pairing code. Everything in SOURCE is sent over several TLS
+/// 1.3 connections at once; each chunk is hashed here, and again there before it is written. On the receiver nothing is
+/// moved into place before all of it is verified and on disk. To resume an interrupted transfer, start both sides
+/// again.
 ///
-/// SOURCE has to be still: the directory of a stopped server, or a snapshot. A file that changes is
-/// named, and nothing is committed. Of a running server, --live takes a still copy first, of one instant for
-/// all files, and removes it at the end; see `sealant snapshot`. Where no such copy can be had, --provider mariabackup (or
+/// SOURCE must not change: the directory of a stopped server, or a snapshot. A file that changes is reported, and
+/// nothing is committed. For a running server, --live first takes a consistent copy, of one instant for all files, and
+/// removes it at the end; see `sealant snapshot`. Where no such copy is possible, --provider mariabackup (or
 /// xtrabackup) sends the stream of a backup, which the receiver prepares.
 ///
-/// With the keys of the server, pages of encrypted tablespaces and encrypted logs are opened, so that they
-/// compress (MariaDB's binary logs only with --send-mariadb-key), and sealed again by the receiver to the
-/// identical bytes. Between the two they are inside TLS, and the receiver needs no keyring.
+/// With the server's keys, pages of encrypted tablespaces and encrypted logs are decrypted, so that they compress
+/// (MariaDB's binary logs only with --send-mariadb-key), and the receiver encrypts them again to the identical bytes.
+/// In between they are inside TLS, and the receiver needs no keyring.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS), override_usage = USAGE)]
 pub(crate) struct Send {
-    /// The directory to send (not with --live), and where to: the pairing code that `sealant receive` printed,
-    /// or - to read it from standard input, where other users of this host cannot see it; HOST:PORT with
-    /// certificates
+    /// The directory to send (not with --live), and the destination: the pairing code that `sealant receive` printed;
+    /// or - to read the code from standard input, where other users of this host cannot see it; or, with certificates,
+    /// HOST:PORT
     #[arg(value_names = ["SOURCE", "CODE|HOST:PORT"], num_args = 1..=2, required = true)]
     operands: Vec<OsString>,
     #[command(flatten)]
     running: Live,
-    /// Connections that carry data at the same time
+    /// Number of connections that carry data
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     streams: u16,
-    /// auto, none, lz4, zstd or zstd:LEVEL (1 to 19); auto compresses as hard as the network is slow
+    /// auto, none, lz4, zstd or zstd:LEVEL (1 to 19); auto compresses more the slower the network is
     #[arg(long, value_name = "HOW", default_value = "auto")]
     compress: Compression,
-    /// Most bytes a second on the wire, for example 50MiB
+    /// Maximum bytes per second on the wire, for example 50MiB
     #[arg(long, value_name = "BYTES", value_parser = value::bytes)]
     bwlimit: Option<u64>,
     /// Send only files whose path matches this pattern, for example 'sakila/*' (repeatable)
     #[arg(long, value_name = "PATTERN", value_parser = pattern)]
     include: Vec<Pattern>,
-    /// Do not send what matches this pattern, nor what is below it (repeatable)
+    /// Do not send files that match this pattern, nor anything below them (repeatable)
     #[arg(long, value_name = "PATTERN", value_parser = pattern)]
     exclude: Vec<Pattern>,
-    /// Go on with a transfer that was cut off; this is what happens anyway if the target holds one
+    /// Resume an interrupted transfer; this is the default if the target holds one
     #[arg(long)]
     resume: bool,
-    /// Cipher of the data connections; default: the one that is fastest for both hosts
+    /// Cipher of the data connections; default: the fastest one for both hosts
     #[arg(long, value_enum, value_name = "CIPHER")]
     cipher: Option<Cipher>,
-    /// End if the receiver is silent for so long
+    /// Give up if the receiver is silent for this long
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = value::time)]
     timeout: Duration,
     /// Show what would be sent, and send nothing
@@ -86,10 +86,10 @@ pub(crate) struct Send {
     certificates: Certificates,
     #[command(flatten)]
     keys: KeyStores,
-    /// Open MariaDB's encrypted binary and relay logs too, and lend the receiver key 1 of the key file for it
+    /// Also decrypt MariaDB's encrypted binary and relay logs, and lend the receiver key 1 of the key file for that
     ///
-    /// MariaDB derives no key for these logs. The key goes inside TLS and stays in the receiver's memory; it opens all that
-    /// the server sealed with it, not only what is sent.
+    /// MariaDB derives no separate key for these logs. The key is sent inside TLS and stays in the receiver's memory;
+    /// it opens everything that the server encrypted with it, not only what is sent.
     #[arg(long, requires = "mariadb_key_file")]
     send_mariadb_key: bool,
     #[command(flatten)]
@@ -137,7 +137,7 @@ impl Send {
             }
             (None, true) => {
                 self.exclude.extend(Live::exclusions());
-                // Before the copy is taken: a wrong code is found out while there is nothing to undo.
+                // Checked before the copy is taken: a wrong code is found while there is nothing to undo.
                 let destination = self.destination(&to)?;
                 ::transfer::tls::speed::prepare();
                 if let Some(streamed) = self.running.stream()? {
@@ -272,12 +272,12 @@ impl Send {
     }
 }
 
-/// A pattern of paths. A slash at its end says that a directory is meant, and no path ends so.
+/// A pattern of paths. A slash at the end means a directory; paths do not end with one.
 fn pattern(text: &str) -> Result<Pattern, glob::PatternError> {
     Pattern::new(text.trim_end_matches('/'))
 }
 
-/// A pairing code, perhaps from standard input.
+/// The pairing code, which may come from standard input.
 fn code(to: &str) -> Result<Zeroizing<String>, Failure> {
     let mut code = Zeroizing::new(to.to_owned());
     if *code == "-" {
@@ -292,7 +292,7 @@ fn load(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
 }
 
-/// Logs that the keys at hand open went as they are.
+/// A hint about logs that were sent encrypted although the given keys open them.
 fn hint_of_withheld(progress: &Progress) {
     let bytes = load(&progress.withheld_bytes);
     if bytes > 0 {

@@ -1,4 +1,4 @@
-//! `sealant snapshot`: a still copy of a live data directory.
+//! `sealant snapshot`: takes a consistent copy of a live data directory.
 
 mod live;
 mod source;
@@ -18,12 +18,12 @@ use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info};
 use crate::output::render::Render;
 
-/// Take a still copy of a running server's data directory, of one instant for all files
+/// Take a consistent copy of a running server's data directory, of one instant for all files
 ///
-/// On btrfs the file system takes it as one and the server runs on. On XFS, and others that share extents
-/// between files, the server stands still while every file is cloned: for about 36 µs a file and 16 µs an
-/// extent, and never longer than --max-freeze. A process of its own lets the server go on if this one is
-/// killed. Copying files under locks is not offered: InnoDB writes on under every lock.
+/// On btrfs the file system takes the copy atomically, and the server keeps running. On XFS, and other file systems
+/// that share extents between files, the server is frozen while every file is cloned: about 36 µs per file and 16 µs
+/// per extent, and never longer than --max-freeze. A separate process resumes the server if this one is killed. Copying
+/// files under locks is not offered: InnoDB keeps writing under every lock.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Snapshot {
@@ -54,10 +54,10 @@ enum Command {
     Watchdog(Watchdog),
 }
 
-/// Take a copy and leave it there
+/// Take a copy and keep it
 ///
-/// The path of the copy is written to standard output. It shares its blocks with the data, so that it takes
-/// space only as these change; one by follow takes as much space as the data.
+/// The path of the copy is written to standard output. It shares its blocks with the data, so it uses space only as
+/// these change; a copy by follow uses as much space as the data.
 #[derive(Debug, Args)]
 struct Create {
     #[command(flatten)]
@@ -68,7 +68,7 @@ struct Create {
     render: Render,
 }
 
-/// Show the copies of a data directory, and whether a program uses them
+/// List the copies of a data directory, and whether a program uses them
 #[derive(Debug, Args)]
 struct List {
     #[command(flatten)]
@@ -90,10 +90,9 @@ struct Drop {
     stale: bool,
 }
 
-/// Say how a copy would be taken, and for how long the server would stand still
+/// Show how a copy would be taken, and how long the server would be frozen
 ///
-/// Nothing is changed. Extents are counted by FIEMAP, dirty pages by cachestat (Linux 6.5 or newer; 0
-/// before).
+/// Changes nothing. Extents are counted by FIEMAP, dirty pages by cachestat (Linux 6.5 or newer; 0 on older ones).
 #[derive(Debug, Args)]
 struct Cost {
     #[command(flatten)]
@@ -104,12 +103,12 @@ struct Cost {
     render: Render,
 }
 
-/// Let a server go on when the program that stopped it is gone, or its time is up
+/// Resume a server when the program that stopped it is gone, or its time is up
 #[derive(Debug, Args)]
 struct Watchdog {
     /// The server
     pid: i32,
-    /// The longest freeze, in milliseconds
+    /// Maximum freeze, in milliseconds
     limit_ms: u64,
 }
 
@@ -176,7 +175,7 @@ impl Watchdog {
         let ended = ::snapshot::watchdog::run(self.pid, Duration::from_millis(self.limit_ms));
         match ended {
             Ok(true) => Ok(Exit::Clean),
-            // The same number as `watchdog::TIME_WAS_UP`.
+            // Must equal `watchdog::TIME_WAS_UP`.
             Ok(false) => Ok(Exit::Findings),
             Err(error) => Err(Failure::new(format!("process {}: {error}", self.pid))),
         }

@@ -9,17 +9,17 @@ use clap::Args;
 use crate::exit::Exit;
 use crate::output::message::{Failure, one_line, whole_line};
 
-/// The name by which servers start this program for `wsrep_sst_method=sealant`.
+/// Name under which servers start this program for `wsrep_sst_method=sealant`.
 pub(crate) const PROGRAM: &str = "wsrep_sst_sealant";
 
 /// Galera's state transfer, as servers start it (wsrep_sst_method=sealant)
 ///
-/// Not for people: `wsrep_sst_sealant`, a link to this program, is what servers call. Standard output
-/// is a protocol, and messages go to standard error, which is the server's error log.
+/// Not for interactive use: servers call `wsrep_sst_sealant`, a link to this program. Standard output is a protocol;
+/// messages go to standard error, which is the server's error log.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Sst {
-    /// As the server gives them
+    /// As given by the server
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORDS")]
     arguments_given: Vec<String>,
 }
@@ -34,7 +34,7 @@ impl Sst {
     }
 }
 
-/// Does what the server asks for; the words are those behind the program's name.
+/// Does what the server requests. `arguments_given` are the words after the program's name.
 pub(crate) fn run(arguments_given: impl IntoIterator<Item = String>) -> ExitCode {
     let arguments = match Arguments::parse(arguments_given) {
         Ok(arguments) => arguments,
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments_given: impl IntoIterator<Item = String>) -> ExitCode
     }
 }
 
-/// Ends with the server. A snapshot that is left is removed by the next donor here.
+/// Ends with the server. The next donor on this host removes a leftover snapshot.
 fn end(name: String) -> impl FnOnce(SstError) + Send {
     move |error| {
         log("ERROR", &name, &error.to_string());
@@ -69,7 +69,7 @@ fn end(name: String) -> impl FnOnce(SstError) + Send {
     }
 }
 
-/// A line as the servers' own methods write them.
+/// Writes a line in the form of the servers' own methods.
 fn log(level: &str, name: &str, text: &str) {
     let now = jiff::Zoned::now().strftime("%Y%m%d %H:%M:%S%.3f").to_string();
     whole_line(&format!("WSREP_SST: [{level}] {name}: {} ({now})", one_line(text)));

@@ -1,4 +1,4 @@
-//! What `send` and `receive` have in common: options, events, and the report.
+//! Common to `send` and `receive`: options, events, and the report.
 
 use std::fs::File;
 use std::io::Write;
@@ -15,7 +15,7 @@ use crate::output::file;
 use crate::output::message::{Failure, warning};
 use crate::output::progress::StatusLine;
 
-/// Certificates of the site, in place of a pairing code.
+/// Certificates of the site, used instead of a pairing code.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Certificates")]
 pub(crate) struct Certificates {
@@ -25,13 +25,13 @@ pub(crate) struct Certificates {
     /// This side's private key, PEM
     #[arg(long, value_name = "FILE", requires_all = ["tls_cert", "tls_ca"])]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Authorities that the other side's certificate has to come from, PEM
+    /// Authorities to trust for the other side's certificate, PEM
     #[arg(long, value_name = "FILE", requires_all = ["tls_cert", "tls_key"])]
     pub(crate) tls_ca: Option<PathBuf>,
 }
 
 impl Certificates {
-    /// Reads them, if they are given.
+    /// Reads the files, if they are given.
     pub(crate) fn read(&self) -> Result<Option<(Identity, Authorities)>, Failure> {
         let (Some(certificate), Some(key), Some(authorities)) = (&self.tls_cert, &self.tls_key, &self.tls_ca) else {
             return Ok(None);
@@ -46,10 +46,10 @@ impl Certificates {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Following {
-    /// Write events to standard output, one JSON object a line
+    /// Write events to standard output, one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write a report in JSON to this file when the transfer is over
+    /// Write a JSON report to this file at the end of the transfer
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     /// No status line on stderr
@@ -58,24 +58,24 @@ pub(crate) struct Following {
 }
 
 impl Following {
-    /// Finds out before a long run that the report's place is wrong.
+    /// Checks before a long run that the report can be written.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         self.report.as_deref().map_or(Ok(()), file::check_writable)
     }
 
-    /// Writes an event, if they are asked for.
+    /// Writes an event, if events are requested.
     pub(crate) fn event(&self, event: &Event<'_>) {
         if self.json
             && let Ok(mut line) = serde_json::to_vec(event)
         {
             line.push(b'\n');
             let mut out = std::io::stdout().lock();
-            // Whoever stopped reading does not stop the transfer.
+            // If the reader is gone, the transfer continues.
             let _ = out.write_all(&line).and_then(|()| out.flush());
         }
     }
 
-    /// Does the work while showing how it goes on.
+    /// Runs `work` and shows its progress.
     pub(crate) fn follow<T>(&self, progress: &Progress, work: impl FnOnce() -> T) -> T {
         let status = StatusLine::new(self.quiet || self.json);
         let mut last = Instant::now();
@@ -91,7 +91,7 @@ impl Following {
         done
     }
 
-    /// Tells how it ended: event and report. A report that cannot be written is no reason to call what was committed a failure.
+    /// Writes the last event and the report. If the report cannot be written, a committed transfer is still a success.
     pub(crate) fn over(&self, outcome: Result<&Summary, &TransferError>) {
         let summary = match outcome {
             Err(error) => return self.event(&Event::Failed { reason: error.to_string() }),
@@ -109,7 +109,7 @@ impl Following {
     }
 }
 
-/// Whether a directory can be read at all, said in the words of this program.
+/// Checks that a directory can be read at all, with this program's wording of the error.
 pub(crate) fn check_source(path: &Path) -> Result<(), Failure> {
     match File::open(path).and_then(|file| file.metadata()) {
         Ok(metadata) if metadata.is_dir() => Ok(()),

@@ -17,10 +17,9 @@ use crate::output::message::{Failure, info, warning};
 
 /// Connect applications to a remote MySQL or MariaDB server over TLS 1.3, without a handshake for each connection
 ///
-/// The far end runs beside the server, the near end beside the applications, which connect to a local socket
-/// or port as if the server were there. Both ends prove who they are by certificates of one authority (see
-/// `sealant cert`). The near end keeps connections to the server ready, so that an application waits for
-/// neither TCP nor TLS.
+/// The far end runs beside the server, the near end beside the applications, which connect to a local socket or port as
+/// if the server were there. Both ends authenticate with certificates of one authority (see `sealant cert`). The near
+/// end keeps connections to the server ready, so that applications wait for neither TCP nor TLS.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Tunnel {
@@ -49,7 +48,7 @@ Signals:
 const EXITS: exit::Codes =
     &[(Exit::Clean, "stopped when told to"), (Exit::Failed, "could not start"), (Exit::Usage, "wrong usage")];
 
-/// Files of this end.
+/// Certificate files of this end.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Certificates")]
 struct Files {
@@ -59,7 +58,7 @@ struct Files {
     /// Its key, PEM
     #[arg(long, value_name = "FILE")]
     tls_key: PathBuf,
-    /// The authority that the other end's certificate has to come from, PEM
+    /// Authority to trust for the other end's certificate, PEM
     #[arg(long, value_name = "FILE")]
     tls_ca: PathBuf,
 }
@@ -73,15 +72,15 @@ impl Files {
     }
 }
 
-/// How it runs.
+/// Options of the process.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Running")]
 struct Running {
-    /// Threads: one serves some ten thousand new connections a second, or one gigabyte a second, without waking
-    /// others [default: 1 on two cores, else half of the cores]
+    /// Threads: one handles about ten thousand new connections or one gigabyte per second, without waking others
+    /// [default: 1 on two cores, else half of the cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
-    /// Answer requests for metrics, in the text format of Prometheus, on this address of the loopback interface
+    /// Serve metrics, in the text format of Prometheus, on this loopback address
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = loopback)]
     metrics: Option<SocketAddr>,
 }

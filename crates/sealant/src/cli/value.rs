@@ -1,14 +1,14 @@
-//! Values of options that have a unit: times and sizes, each read in one place.
+//! Option values with units: times and sizes, parsed in one place.
 
 use std::time::Duration;
 
-/// Seconds in the units of a time; without a unit it is in seconds.
+/// Units of a time, in seconds; the default is seconds.
 const SECONDS: [(&str, u64); 4] = [("s", 1), ("m", 60), ("h", 3600), ("", 1)];
 
-/// Milliseconds in the units of a short time.
+/// Units of a short time, in milliseconds.
 const MILLISECONDS: [(&str, u64); 2] = [("ms", 1), ("s", 1000)];
 
-/// Bytes in the units of a size.
+/// Units of a size, in bytes.
 const BYTES: [(&str, u64); 10] = [
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
@@ -22,10 +22,10 @@ const BYTES: [(&str, u64); 10] = [
     ("", 1),
 ];
 
-/// Bytes in the units of a size that is measured with, which are decimal.
+/// Units of sizes in measurements, which are decimal.
 const DECIMAL_BYTES: [(&str, u64); 4] = [("k", 1000), ("M", 1_000_000), ("G", 1_000_000_000), ("", 1)];
 
-/// A time: a number of seconds, or one with s, m or h behind it.
+/// A time: a number, followed by s, m, h or nothing (seconds).
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let seconds = number(text, &SECONDS).ok_or("a number, with s, m or h behind it")?;
     let most = u64::from(u32::MAX) * 3600;
@@ -35,26 +35,26 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "more than 0".to_owned())
 }
 
-/// A short time, of a minute at most: a number with ms or s behind it.
+/// A short time, of at most a minute: a number followed by ms or s.
 pub(crate) fn short_time(text: &str) -> Result<Duration, String> {
     let milliseconds = number(text, &MILLISECONDS).ok_or("a number, with ms or s behind it")?;
     let milliseconds = Some(milliseconds).filter(|time| (1..=60_000).contains(time));
     milliseconds.map(Duration::from_millis).ok_or_else(|| "more than 0, and not more than 60s".to_owned())
 }
 
-/// A rate or a size: a number with KiB, MiB, GiB or nothing behind it.
+/// A rate or a size: a number followed by KiB, MiB, GiB or nothing.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let bytes = number(text, &BYTES).ok_or("a number, with KiB, MiB or GiB behind it, and less than 16 EiB")?;
     Some(bytes).filter(|bytes| *bytes > 0).ok_or_else(|| "more than 0".to_owned())
 }
 
-/// A size of at most 1 GB: a number with k, M, G or nothing behind it, which are decimal here.
+/// A size of at most 1 GB: a number followed by k, M, G or nothing; these units are decimal.
 pub(crate) fn decimal_bytes(text: &str) -> Result<u64, String> {
     let bytes = number(text, &DECIMAL_BYTES).filter(|bytes| (1..=1_000_000_000).contains(bytes));
     bytes.ok_or_else(|| "a size from 1 to 1G".to_owned())
 }
 
-/// Digits with one of the units behind them; the first unit that ends the text counts.
+/// Digits followed by one of the units; the first unit that ends the text is taken.
 fn number(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let (digits, unit) = units.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))?;
     digits.trim_end().parse::<u64>().ok()?.checked_mul(unit)

@@ -1,4 +1,4 @@
-//! `sealant verify`: proof, without a server, that files can be opened with the keys at hand.
+//! `sealant verify`: proves, without a server, that files can be decrypted with the given keys.
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -14,28 +14,26 @@ use crate::output::message::{Failure, error, hint, warning};
 use crate::output::progress::StatusLine;
 use crate::output::render::Render;
 
-/// Prove offline that every page can be opened with the key at hand, or list what is damaged
+/// Prove offline that every page can be decrypted with the given keys, or list what is damaged
 ///
-/// Reads data directories, backups of them or single files: tablespaces, undo, redo, doublewrite,
-/// binary and relay logs, Aria tables, of MySQL 5.7 to 9.x and MariaDB 10.x to 11.x. Every page is
-/// parsed, opened with the key given, and its checksum, position and place are checked. No server is
-/// started, nothing is written; a server may be running on the files.
+/// Reads data directories, their backups or single files: tablespaces, undo, redo, doublewrite, binary and relay logs,
+/// Aria tables, of MySQL 5.7 to 9.x and MariaDB 10.x to 11.x. Parses every page, decrypts it with the given key, and
+/// checks its checksum and position. Starts no server and writes nothing; a server may be running on the files.
 ///
-/// Verdicts: `ok` (encrypted, opened, sound), `clear` (readable without a key, sound), `damaged`,
-/// `truncated`, `wrong-key`, `missing-key`, `bad-key-info` (the information about the key is itself
-/// damaged), `unverifiable` (nothing is known to be wrong, but without a key it cannot be proven),
-/// `unidentified`.
+/// Verdicts: `ok` (encrypted, decrypted, sound), `clear` (readable without a key, sound), `damaged`, `truncated`,
+/// `wrong-key`, `missing-key`, `bad-key-info` (the information about the key is itself damaged), `unverifiable` (no
+/// known fault, but it cannot be proven without a key), `unidentified`.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Verify {
     /// Data directories, backups or single files
     #[arg(required_unless_present = "manifest", value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Check the list of files that `sealant receive` left, `sealant-manifest`, and nothing else: is every
-    /// file still what was received? PATH is the directory, if it is not the one that FILE lies in
+    /// Check only the list of files that `sealant receive` left, `sealant-manifest`: is every file unchanged? PATH is
+    /// the directory, if it is not the one that contains FILE
     #[arg(long, value_name = "FILE", conflicts_with_all = ["keyring", "keyring_config", "mariadb_key_file"])]
     manifest: Option<PathBuf>,
-    /// Threads that compute at the same time; default: one per processor
+    /// Number of computing threads; default: one per processor
     #[arg(long, short, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -137,7 +135,7 @@ impl Verify {
         check.run()
     }
 
-    /// Finds out before a long run that a path or the report's place is wrong.
+    /// Checks before a long run that paths exist and the report can be written.
     fn check(&self) -> Result<(), Failure> {
         check_paths(&self.paths)?;
         self.output.as_deref().map_or(Ok(()), file::check_writable)
@@ -174,12 +172,12 @@ impl KeyStores {
         self.named().any()
     }
 
-    /// Files that hold keys, or the password of them.
+    /// Files that hold keys, or their password.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         self.named().files()
     }
 
-    /// The same options for another run of this program.
+    /// The same options, for another run of this program.
     pub(crate) fn options(&self) -> Vec<OsString> {
         let named = [
             ("--keyring", self.keyring.as_slice()),
@@ -191,7 +189,7 @@ impl KeyStores {
         options.flat_map(|(name, path)| [name.into(), path.clone().into_os_string()]).collect()
     }
 
-    /// Reads every store; what is wrong with single keys is a warning.
+    /// Reads every store; problems with single keys are warnings.
     pub(crate) fn read(&self, datadir: Option<&Path>) -> Result<Keys, Failure> {
         let (keys, damaged) = self.named().read(datadir)?;
         for store in damaged {
@@ -205,8 +203,8 @@ impl KeyStores {
     }
 }
 
-/// Keys will be in memory: neither core dumps, which a handler of the system may take in spite of
-/// the limit set at the start, nor other processes of this user may read it.
+/// Forbids core dumps and reading by other processes of this user, because keys will be in memory. A dump handler of
+/// the system may ignore the limit that was set at startup.
 pub(crate) fn forbid_dumps() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {

@@ -1,9 +1,9 @@
-//! Errors of the libraries as failures: each brings its own message and, where there is one, the next step.
+//! Converts the libraries' errors to failures: each has a message and possibly a next step.
 
 use crate::exit::Exit;
 use crate::output::message::{Failure, one_line};
 
-/// Each error has `hint()` beside its messages, which gives the next step.
+/// For errors whose `hint()` gives the next step.
 macro_rules! with_hints {
     ($($error:ty),* $(,)?) => {$(
         impl From<$error> for Failure {
@@ -37,7 +37,7 @@ with_hints! {
     ::tunnel::Error,
 }
 
-/// These say themselves what to do, or there is nothing to be done but what they say.
+/// For errors whose message is sufficient.
 macro_rules! without_hints {
     ($($error:ty),* $(,)?) => {$(
         impl From<$error> for Failure {
@@ -54,7 +54,7 @@ without_hints! {
     ::verify::PathError,
 }
 
-/// The same, where an error can mean that the command line is wrong.
+/// For errors that can mean wrong usage of the command line.
 macro_rules! with_misuse {
     ($($error:ty),* $(,)?) => {$(
         impl From<$error> for Failure {

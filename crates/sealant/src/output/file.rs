@@ -1,4 +1,4 @@
-//! Results go to stdout or whole into a file: written beside it, then renamed.
+//! Writes results to stdout, or atomically to a file: beside it first, then renamed.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
@@ -8,10 +8,10 @@ use files::{PendingFile, WriteOptions};
 
 use crate::output::message::Failure;
 
-/// Writes something; what it returns came from the writer it was given.
+/// Writes something. An error it returns came from its writer.
 type Writer<'a> = dyn Fn(&mut dyn Write) -> io::Result<()> + 'a;
 
-/// Writes to stdout; a reader that went away ends the run quietly.
+/// Writes to stdout. If the reader has closed it, the run ends silently.
 pub(crate) fn to_stdout(write: &Writer<'_>) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {
@@ -20,7 +20,7 @@ pub(crate) fn to_stdout(write: &Writer<'_>) -> Result<(), Failure> {
     }
 }
 
-/// Finds out before a long run that a file cannot be written after it.
+/// Checks before a long run that a file can be written.
 pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     if path.is_dir() || !files::parent(path).is_dir() {
         return Err(Failure::usage(format!("{}: not a file in a directory that exists", path.display())));
@@ -28,7 +28,7 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Replaces `path`, wholly or not at all. Results name what is weak: only the owner reads them.
+/// Replaces `path` atomically. Only the owner can read it, because results name weaknesses.
 pub(crate) fn replace(path: &Path, write: &Writer<'_>) -> Result<(), Failure> {
     // A device or a pipe, such as /dev/stdout, cannot be renamed over.
     let special = path.exists() && !path.is_file();

@@ -4,19 +4,19 @@ use std::io::Write;
 
 use report::Message;
 
-/// Why a run ended early: one sentence and, perhaps, the next step.
+/// Why a run ended early: one sentence and, if there is one, the next step.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// The sentence, lower case, no full stop.
+    /// The sentence: lower case, no full stop.
     pub(crate) error: String,
     /// The next step.
     pub(crate) hint: Option<String>,
-    /// The code to end with.
+    /// The exit code.
     pub(crate) exit: crate::exit::Exit,
 }
 
 impl Failure {
-    /// The tool could not do its work.
+    /// The program could not do its work.
     pub(crate) fn new(error: impl Into<String>) -> Self {
         Self { error: error.into(), hint: None, exit: crate::exit::Exit::Failed }
     }
@@ -26,18 +26,18 @@ impl Failure {
         Self { exit: crate::exit::Exit::Usage, ..Self::new(error) }
     }
 
-    /// An error of what the command line names.
+    /// An error about something that the command line names.
     pub(crate) fn bad_argument(error: impl Into<Self>) -> Self {
         Self { exit: crate::exit::Exit::Usage, ..error.into() }
     }
 
-    /// The same with the next step.
+    /// Adds the next step.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Writes it to stderr.
+    /// Writes the failure to stderr.
     pub(crate) fn print(&self) {
         error(&self.error);
         if let Some(hint) = &self.hint {
@@ -46,7 +46,7 @@ impl Failure {
     }
 }
 
-/// Writes lines of a report for people to stderr.
+/// Writes messages for people to stderr.
 pub(crate) fn say(messages: &[Message]) {
     for message in messages {
         match message {
@@ -63,12 +63,12 @@ pub(crate) fn error(text: &str) {
     line("error", text);
 }
 
-/// Something the user should know that is no error.
+/// Something the user should know, but not an error.
 pub(crate) fn warning(text: &str) {
     line("warning", text);
 }
 
-/// What a program that runs for long has to say.
+/// A message of a long-running program.
 pub(crate) fn info(text: &str) {
     whole_line(&format!("sealant: {}", one_line(text)));
 }
@@ -82,12 +82,12 @@ fn line(kind: &str, text: &str) {
     whole_line(&format!("sealant: {kind}: {}", one_line(text)));
 }
 
-/// Writes a line to stderr in one piece: other programs may write to the same log. Nothing can be done if it is closed.
+/// Writes a line to stderr in one piece, because other programs may write to the same log. A closed stderr is ignored.
 pub(crate) fn whole_line(line: &str) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
-/// Messages are one line each: what a server or a file name brings must not break or steer the terminal.
+/// Makes a message one line: text from servers or file names must not break or control the terminal.
 pub(crate) fn one_line(text: &str) -> String {
     text.split('\n')
         .map(str::trim)

@@ -1,4 +1,4 @@
-//! What people see: messages on stderr, data on stdout, one status line for long runs.
+//! What users see: messages on stderr, data on stdout, and one status line for long runs.
 
 mod errors;
 pub(crate) mod file;

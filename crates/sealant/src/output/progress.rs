@@ -1,4 +1,4 @@
-//! One status line on stderr while something takes long; silent unless stderr is a terminal.
+//! One status line on stderr during long work; silent unless stderr is a terminal.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often the line is drawn anew.
+/// Interval of updates.
 const EVERY: Duration = Duration::from_millis(200);
 
 /// The line.
@@ -23,7 +23,7 @@ struct State {
 }
 
 impl StatusLine {
-    /// A line that shows if stderr is a terminal and `quiet` is not set.
+    /// A line that is shown if stderr is a terminal and `quiet` is not set.
     pub(crate) fn new(quiet: bool) -> Self {
         let enabled = !quiet && std::io::stderr().is_terminal();
         Self { enabled, state: Mutex::new(State { drawn: None, started: Instant::now() }) }
@@ -41,7 +41,7 @@ impl StatusLine {
         let _ = write!(std::io::stderr(), "\r\x1b[K{text}");
     }
 
-    /// Does the work while the line says how far it is.
+    /// Runs `work` while the line shows its progress.
     pub(crate) fn watch<T: Send>(self, text: impl Fn() -> String + Send, work: impl FnOnce() -> T + Send) -> T {
         let over = &AtomicBool::new(false);
         thread::scope(|scope| {
@@ -58,7 +58,7 @@ impl StatusLine {
         })
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub(crate) fn clear(&self) {
         if self.state.lock().is_ok_and(|state| state.drawn.is_some()) {
             let _ = write!(std::io::stderr(), "\r\x1b[K");

@@ -1,4 +1,4 @@
-//! The form of a report: one option chooses it, one call writes it.
+//! Formats of reports: one option selects the format, one call writes it.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use report::Format;
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 
-/// The form of a report that is a table or JSON.
+/// Option for reports that are a table or JSON.
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Render {
@@ -18,23 +18,23 @@ pub(crate) struct Render {
     format: Format,
 }
 
-/// Writes a report in one form.
+/// Writes a report in one format.
 pub(crate) type Writer<R> = fn(&R, &mut dyn Write) -> Result<(), report::Error>;
 
 impl Render {
-    /// Which form was asked for.
+    /// The requested format.
     pub(crate) const fn format(self) -> Format {
         self.format
     }
 
-    /// Writes the report to stdout, in the form that was asked for.
+    /// Writes the report to stdout in the requested format.
     pub(crate) fn write<R: ?Sized>(self, report: &R, json: Writer<R>, table: Writer<R>) -> Result<(), Failure> {
         let write = if self.format == Format::Json { json } else { table };
         to_stdout(&|out| write(report, out).map_err(std::io::Error::from))
     }
 }
 
-/// The two forms that a verb has unless it says more.
+/// The two formats of most verbs.
 fn table_or_json() -> impl TypedValueParser<Value = Format> {
     let table = PossibleValue::new("table").alias("text").help("For people");
     let json = PossibleValue::new("json").help("For scripts: docs/schema");
@@ -42,7 +42,7 @@ fn table_or_json() -> impl TypedValueParser<Value = Format> {
         .try_map(|name| if name == "text" { Ok(Format::Table) } else { name.parse::<Format>() })
 }
 
-/// Every form that an audit has.
+/// All formats of an audit.
 pub(crate) fn any_format(name: &str) -> Result<Format, String> {
     let names = || Format::all().map(Format::name).collect::<Vec<_>>().join(", ");
     name.parse().map_err(|_| format!("one of {}", names()))

@@ -11,7 +11,7 @@ use crate::output::file;
 use crate::output::message::Failure;
 use crate::output::render::any_format;
 
-/// Options that decide what is written where.
+/// Options for what is written where.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Outputs {
@@ -21,7 +21,7 @@ pub(crate) struct Outputs {
     /// Write the main output to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Also write a report of one self-contained HTML file (repeatable, as are the next)
+    /// Also write a report as one self-contained HTML file (repeatable, like the next options)
     #[arg(long, value_name = "FILE")]
     html: Vec<PathBuf>,
     /// Also write JSON
@@ -42,13 +42,13 @@ pub(crate) struct Outputs {
     /// Also write a Prometheus textfile
     #[arg(long, value_name = "FILE")]
     prometheus: Vec<PathBuf>,
-    /// Save the facts, to be judged again with --facts or compared with `audit diff`
+    /// Save the facts, to judge them again with --facts or compare them with `audit diff`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Show every finding of the table, passed ones too
+    /// Show all findings in the table, passed ones too
     #[arg(long, short)]
     verbose: bool,
-    /// Colour of the table; auto means: on a terminal, unless NO_COLOR is set
+    /// Colour of the table; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
     /// No status line on stderr
@@ -67,7 +67,7 @@ enum Color {
 }
 
 impl Outputs {
-    /// Finds out before a long run that a file cannot be written after it.
+    /// Checks before a long run that the files can be written.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let files = self.files().map(|(_, path)| path).chain(self.output.as_deref()).chain(self.save());
         for path in files {
@@ -76,12 +76,12 @@ impl Outputs {
         Ok(())
     }
 
-    /// Where to save the facts.
+    /// The file to save the facts in.
     pub(crate) fn save(&self) -> Option<&Path> {
         self.save.as_deref()
     }
 
-    /// Writes everything that was asked for.
+    /// Writes all requested outputs.
     pub(crate) fn write(&self, outcome: &Outcome) -> Result<(), Failure> {
         for (format, path) in self.files() {
             self.to_file(format, path, outcome)?;
@@ -124,7 +124,7 @@ impl Outputs {
     }
 }
 
-/// Columns of the terminal, 80 if it does not say.
+/// Columns of the terminal; 80 if unknown.
 fn terminal_width() -> usize {
     rustix::termios::tcgetwinsize(io::stdout())
         .ok()
@@ -133,7 +133,7 @@ fn terminal_width() -> usize {
         .unwrap_or(80)
 }
 
-/// Whether the terminal's locale says UTF-8; the first variable that is set decides, as in POSIX.
+/// Whether the terminal's locale is UTF-8. The first variable that is set decides, as in POSIX.
 fn utf8() -> bool {
     let locale =
         ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(|name| std::env::var(name).ok()).find(|v| !v.is_empty());

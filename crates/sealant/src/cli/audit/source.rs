@@ -6,7 +6,7 @@ use ::audit::collect::KeyCopies;
 use ::audit::source as audit;
 use clap::Args;
 
-/// Options that say what to audit.
+/// Options for what to audit.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What to audit")]
 pub(crate) struct Source {
@@ -16,41 +16,41 @@ pub(crate) struct Source {
     /// The server, by its unix socket
     #[arg(long, value_name = "PATH", conflicts_with_all = ["offline", "facts", "fleet"])]
     socket: Option<PathBuf>,
-    /// A data or backup directory, without a server: bytes only
+    /// A data or backup directory, without a server: reads bytes only
     #[arg(long, value_name = "DIR", conflicts_with_all = ["facts", "fleet"])]
     offline: Option<PathBuf>,
-    /// Facts saved with --save: judge them again
+    /// Facts saved with --save, to judge them again
     #[arg(long, value_name = "FILE", conflicts_with = "fleet")]
     facts: Option<PathBuf>,
     /// Many servers, concurrently, in one report (TOML; see the user guide)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["save", "baseline"])]
     fleet: Option<PathBuf>,
-    /// Read every page of every file, not a sample, and open it with the keys found, as `sealant verify` does
+    /// Read every page of every file instead of a sample, and decrypt it with the keys found, as `sealant verify` does
     #[arg(long)]
     deep: bool,
-    /// The server's data directory as seen from here, if it is elsewhere than the server says
+    /// Path of the server's data directory here, if it differs from the one the server reports
     #[arg(long, value_name = "DIR")]
     datadir: Option<PathBuf>,
     /// A directory with dumps or backups to judge (repeatable)
     #[arg(long, value_name = "DIR")]
     backup: Vec<PathBuf>,
-    /// A copy of MySQL's keyring file: prove that it alone opens everything encrypted (repeatable)
+    /// A copy of MySQL's keyring file: prove that it alone decrypts everything (repeatable)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["facts", "fleet", "no_files"])]
     keyring_copy: Vec<PathBuf>,
-    /// A copy of MariaDB's key file: prove that it alone opens everything encrypted (repeatable)
+    /// A copy of MariaDB's key file: prove that it alone decrypts everything (repeatable)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["facts", "fleet", "no_files"])]
     key_file_copy: Vec<PathBuf>,
-    /// File with the password of the copy of the key file, if that is encrypted
+    /// File with the password of the copied key file, if that is encrypted
     #[arg(long, value_name = "FILE", requires = "key_file_copy")]
     key_file_copy_password_file: Option<PathBuf>,
-    /// Where the register of keys is, in which `sealant rotate` and `sealant keys` note dates and proven copies
+    /// Directory of the key register, in which `sealant rotate` and `sealant keys` record dates and proven copies
     /// [default: /var/lib/sealant, or ~/.local/state/sealant if that cannot be written]
     #[arg(long, value_name = "DIR", conflicts_with_all = ["offline", "facts"])]
     state_dir: Option<PathBuf>,
-    /// A name that clients use for this server; its certificate must carry it (repeatable)
+    /// A name that clients use for this server; its certificate must contain it (repeatable)
     #[arg(long, value_name = "NAME")]
     client_name: Vec<String>,
-    /// An option file of the server or its clients to judge besides the usual ones (repeatable)
+    /// A further option file of the server or its clients to judge (repeatable)
     #[arg(long, value_name = "FILE")]
     option_file: Vec<PathBuf>,
     /// Do not read the server's files
@@ -59,18 +59,18 @@ pub(crate) struct Source {
     /// Do not probe the server's ports
     #[arg(long)]
     no_wire: bool,
-    /// Do not look at the host: disks, process, option files
+    /// Do not examine the host: disks, process, option files
     #[arg(long)]
     no_host: bool,
 }
 
 impl Source {
-    /// The fleet file, if a fleet is wanted.
+    /// The fleet file, if a fleet is to be audited.
     pub(super) fn fleet_file(&self) -> Option<&Path> {
         self.fleet.as_deref()
     }
 
-    /// The same for the library.
+    /// Converts to the library's type.
     pub(super) fn wanted(&self) -> audit::Source {
         audit::Source {
             url: self.url.clone(),

@@ -13,13 +13,13 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, say};
 
-/// Find out whether all that the receipts name is there and as it was
+/// Check that everything the receipts name is present and unchanged
 ///
-/// Without more, receipts are read, their signatures judged and their chain followed, and every object has to be there with its
-/// length. --objects makes SHA-256 of each, for which no key of any kind is needed: what was flipped, cut, swapped or forged is
-/// found. --read-data decrypts and unpacks all of it, too.
+/// Without options, reads the receipts, checks their signatures and their chain, and checks that every object exists
+/// with its length. --objects computes SHA-256 of each object, which needs no key: it finds everything that was
+/// flipped, truncated, swapped or forged. --read-data also decrypts and decompresses everything.
 ///
-/// With --state, a check also finds that a receipt which an earlier check has seen is gone.
+/// With --state, a check also finds that a receipt which an earlier check saw is missing.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Check {
@@ -28,22 +28,22 @@ pub(crate) struct Check {
     backup: Selection,
     #[command(flatten)]
     whose: Whose,
-    /// Make SHA-256 of every object
+    /// Compute SHA-256 of every object
     #[arg(long)]
     objects: bool,
-    /// Decrypt and unpack everything, too
+    /// Also decrypt and decompress everything
     #[arg(long, requires = "identity", conflicts_with = "objects")]
     read_data: bool,
     /// File of age identities, for --read-data
     #[arg(long, value_name = "FILE", requires = "read_data")]
     identity: Option<PathBuf>,
-    /// Who may have signed; without it signatures are not judged
+    /// File of the accepted signers; without it, signatures are not judged
     #[arg(long, value_name = "FILE")]
     allowed_signers: Option<PathBuf>,
-    /// Where to remember the newest receipt from check to check
+    /// File that remembers the newest receipt between checks
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// End with 4 if signatures were not judged, or nothing tells whether a newer receipt is hidden
+    /// End with 4 if signatures were not judged, or if a newer receipt may have been hidden
     #[arg(long)]
     require_complete: bool,
     #[command(flatten)]

@@ -8,9 +8,9 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, say};
 
-/// Make the repository and the key that signs, where they are not there
+/// Create the repository and the signing key, where they do not exist yet
 ///
-/// May be repeated: what is there stays as it is.
+/// Can be repeated: existing parts stay as they are.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Init {

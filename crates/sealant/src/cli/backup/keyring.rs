@@ -1,4 +1,4 @@
-//! `sealant backup keyring`: whether a copy of the keys opens a backup.
+//! `sealant backup keyring`: checks whether a copy of the keys opens a backup.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, say};
 
-/// Keyrings of backups: they are never in one
+/// Keyrings for backups, which a backup never contains
 #[derive(Debug, Args)]
 pub(crate) struct Keyring {
     #[command(subcommand)]
@@ -24,7 +24,7 @@ enum Command {
     Check(Check),
 }
 
-/// Find out from a manifest alone whether a copy of the keys opens a backup
+/// Check, from a manifest alone, whether a copy of the keys opens a backup
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 struct Check {
@@ -33,7 +33,7 @@ struct Check {
     backup: BackupSelector,
     #[command(flatten)]
     config: Configured,
-    /// File of age identities, which opens the manifest
+    /// File of age identities that opens the manifest
     #[arg(long, value_name = "FILE")]
     identity: PathBuf,
     #[command(flatten)]

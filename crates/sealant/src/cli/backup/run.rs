@@ -19,21 +19,21 @@ use crate::output::message::{Failure, info, say};
 
 /// Make a backup
 ///
-/// Of a server that does not run its directory is read as it is; of a running one a still copy is taken first, and removed at
-/// the end: see `sealant snapshot`. Only pages that changed since the last backup are stored. Every page is opened with the
-/// server's key and its checksum checked; what is damaged is stored as it is, and named.
+/// If no server is running, its directory is read as it is. For a running server a consistent copy is taken first, and
+/// removed at the end: see `sealant snapshot`. Only pages that changed since the last backup are stored. Every page is
+/// decrypted with the server's key and its checksum checked; damaged pages are stored unchanged, and reported.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Run {
     #[command(flatten)]
     config: Configured,
-    /// Store all pages again, whatever an earlier backup has
+    /// Store all pages again, even if an earlier backup has them
     #[arg(long)]
     full: bool,
-    /// End with 4 if pages could not be proven because their key is not at hand
+    /// End with 4 if pages could not be proven because their key is not available
     #[arg(long)]
     require_complete: bool,
-    /// Say what would be backed up, what not, and how the copy would be taken; store nothing
+    /// Show what would be backed up, what not, and how the copy would be taken; store nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -64,7 +64,7 @@ impl Run {
             say(&backup_plan_messages(&plan(&config, &repository, self.full)?));
             return Ok(Exit::Clean);
         }
-        // Before the server is asked to stand still.
+        // Before the server is frozen.
         config.signing_key()?;
         let (began, stop) = (Instant::now(), ended_by_signals()?);
         let copy = take(&config)?;

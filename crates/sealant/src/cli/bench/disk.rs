@@ -1,4 +1,4 @@
-//! `sealant bench disk`: what cipher sets of an encrypted disk cost the processor, and the disk.
+//! `sealant bench disk`: measures what ciphers of an encrypted disk cost the processor and the disk.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -23,25 +23,25 @@ use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, hint};
 
-/// Measure what cipher sets of an encrypted disk cost: the processor everywhere, a disk where there is one to spare
+/// Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given
 ///
-/// The processor's part needs no root and no disk: sectors in memory are encrypted and decrypted as dm-crypt does it, by
-/// one thread, for each cipher set and size of sectors.
+/// The processor part needs no root and no disk: one thread encrypts and decrypts sectors in memory as dm-crypt does,
+/// for each cipher and sector size.
 ///
-/// With --on, volumes are opened on that disk by device-mapper, one after the other, and `fio` puts the loads of a database
-/// on them and on the plain disk, in interleaved rounds: throughput, latencies, busy processors. What is on the disk is
-/// lost; the disk has to be as free as `sealant luks format` wants it. Headers stay off the disk, so that all sets and the
-/// plain disk use the same bytes. Sets that cryptsetup refuses are named with its reason.
+/// With --on, device-mapper opens volumes on that disk, one after the other, and `fio` runs database loads on them and
+/// on the plain disk, in interleaved rounds: throughput, latencies, busy processors. All data on the disk is lost; it
+/// must be as unused as `sealant luks format` requires. Headers are kept off the disk, so that all ciphers and the
+/// plain disk use the same bytes. Ciphers that cryptsetup refuses are listed with its reason.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchDisk {
-    /// Cipher sets: CIPHER:BITS; `2014` for the eight of a well-known comparison, `today` for those in use now
+    /// Ciphers: CIPHER:BITS; `2014` for the eight of a well-known comparison, `today` for those in use now
     #[arg(long, value_name = "SET", value_delimiter = ';', default_value = "2014;today", value_parser = set)]
     sets: Vec<Sets>,
-    /// Bytes of encryption sectors
+    /// Sizes of encryption sectors in bytes
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [512, 4096], value_parser = sector())]
     sector_bytes: Vec<u32>,
-    /// Measure on this disk or image too, whose content is lost; needs root, cryptsetup, fio and device-mapper
+    /// Also measure on this disk or image; its content is lost; needs root, cryptsetup, fio and device-mapper
     #[arg(long, value_name = "DISK")]
     on: Option<PathBuf>,
     /// Loads for the disk
@@ -56,12 +56,12 @@ pub(crate) struct BenchDisk {
     /// `fio`; default: the one in PATH
     #[arg(long, value_name = "PROGRAM", requires = "on")]
     fio: Option<OsString>,
-    /// Write over data on the disk that no signature explains, such as what the measurement before left
+    /// Overwrite data on the disk that no known signature explains, such as leftovers of an earlier measurement
     #[arg(long, requires = "on")]
     destroy_unknown_data: bool,
     #[command(flatten)]
     consent: Consent,
-    /// How long each arm of the processor's part runs in each round, in milliseconds
+    /// How long each arm of the processor part runs in each round, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     span: u32,
     #[command(flatten)]
@@ -83,7 +83,7 @@ const EXITS: exit::Codes = &[
     (Exit::Usage, "wrong usage"),
 ];
 
-/// One word of `--sets`.
+/// One value of `--sets`.
 type Sets = Vec<CipherSet>;
 
 fn set(text: &str) -> Result<Sets, String> {
@@ -122,7 +122,7 @@ impl BenchDisk {
     fn suite<'a>(&'a self, stopped: &'a AtomicBool) -> Result<Suite<'a>, Failure> {
         let find = |named: &PathBuf| Site::find(named, self.fio.as_deref(), self.disk_span, self.destroy_unknown_data);
         let site = self.on.as_ref().map(find).transpose()?;
-        // A disk is not measured without it; in memory everything is.
+        // Required for a disk; the measurement in memory runs without it.
         let cryptsetup = if site.is_some() { Some(Cryptsetup::find()?) } else { Cryptsetup::find().ok() };
         Ok(Suite {
             sets: CipherSet::each_once(self.sets.iter().flatten()),
@@ -137,7 +137,7 @@ impl BenchDisk {
         })
     }
 
-    /// A volume that is open is closed when a signal ends the measurement.
+    /// An open volume is closed when a signal ends the measurement.
     fn stopped(&self) -> Result<Arc<AtomicBool>, Failure> {
         let stopped = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM].into_iter().filter(|_| self.on.is_some()) {

@@ -1,4 +1,4 @@
-//! How long is measured.
+//! How long to measure.
 
 use std::num::NonZeroU32;
 use std::time::Duration;

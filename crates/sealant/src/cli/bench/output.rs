@@ -1,4 +1,4 @@
-//! What a measurement leaves: a table or JSON, a page with charts, every sample.
+//! Output of a measurement: a table or JSON, a page with charts, every sample.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::output::message::Failure;
 use crate::output::progress::StatusLine;
 use crate::output::render::Render;
 
-/// Where it goes.
+/// Options for output.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(super) struct Output {
@@ -31,12 +31,12 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Finds out before a long run whether the files can be written.
+    /// Checks before a long run that the files can be written.
     pub(super) fn check(&self) -> Result<(), Failure> {
         self.raw.iter().chain(&self.html).try_for_each(|path| file::check_writable(path))
     }
 
-    /// Measures while the status line tells how far it is, and writes what came of it.
+    /// Runs the measurement with a status line, and writes its results.
     pub(super) fn measure(&self, suite: impl FnOnce(&Watch<'_>) -> Result<Outcome, Error>) -> Result<Exit, Failure> {
         let status = StatusLine::new(self.quiet);
         let outcome = suite(&|text| status.show(text))?;
@@ -45,7 +45,7 @@ impl Output {
         Ok(Exit::Clean)
     }
 
-    /// The samples first: they are what cannot be had again.
+    /// Samples are written first: they cannot be obtained again.
     fn write(&self, record: &Record, samples: &[Sample]) -> Result<(), Failure> {
         if let Some(path) = &self.raw {
             file::replace(path, &|out| Ok(write_bench_samples(&record.environment, samples, out)?))?;

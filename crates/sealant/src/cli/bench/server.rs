@@ -1,4 +1,4 @@
-//! The running server that `mariabackup` copies from, while everything else copies a still directory.
+//! The running server that `mariabackup` copies from; everything else copies an unchanging directory.
 
 use std::path::{Path, PathBuf};
 
@@ -10,19 +10,19 @@ use server::{Connection, Endpoint, Identity, Options, Target, describe};
 
 use crate::output::message::{Failure, warning};
 
-/// Options that say which.
+/// Options for that server.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Running server")]
 pub(super) struct ServerOptions {
-    /// Socket of an idle MariaDB server on this machine, of whose directory DIR is a still copy or a snapshot:
-    /// measure `mariabackup-socat-tls` too
+    /// Socket of an idle MariaDB server on this machine, of whose directory DIR is a copy or a snapshot: also measure
+    /// `mariabackup-socat-tls`
     #[arg(long, value_name = "PATH", conflicts_with = "no_peers")]
     server_socket: Option<PathBuf>,
     /// The account [default: from --server-defaults, or the name of the user who runs this]
     #[arg(long, value_name = "NAME", requires = "server_socket")]
     server_user: Option<String>,
-    /// The only option file that is read for it: the password in the group client, options of the program in
-    /// the group mariabackup
+    /// The only option file to read for it: the password in the group client, options of the program in the group
+    /// mariabackup
     #[arg(long, value_name = "FILE", requires = "server_socket")]
     server_defaults: Option<PathBuf>,
 }
@@ -32,7 +32,7 @@ impl ServerOptions {
         self.server_socket.is_some()
     }
 
-    /// Asks the server, if one is named, and compares it with the directory that the others copy.
+    /// Asks the server, if one is given, and compares it with the directory that the others copy.
     pub(super) fn served(&self, directory: &Tree) -> Result<Option<Served>, Failure> {
         let Some(socket) = &self.server_socket else { return Ok(None) };
         let (user, identity) = self.ask(socket)?;
@@ -58,7 +58,7 @@ impl ServerOptions {
     }
 }
 
-/// mariabackup goes to another directory before it connects again.
+/// mariabackup changes its directory before it connects again.
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|e| Failure::new(format!("{}: {e}", path.display())))
 }

@@ -1,5 +1,5 @@
-//! `sealant bench sst`: how long a node of a Galera cluster takes to join, and what its donor's clients
-//! notice of it.
+//! `sealant bench sst`: measures how long a node takes to join a Galera cluster, and what the donor's clients notice of
+//! it.
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
@@ -14,19 +14,20 @@ use crate::cli::sst::PROGRAM;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 
-/// Measure how long nodes of a Galera cluster take to join, by this and by other methods
+/// Measure how long nodes take to join a Galera cluster, with this and other methods
 ///
-/// Starts a node of its own on a copy of DIR, with a client that commits without a pause, and lets others join it:
-/// from the start of the joiner's server until it is Synced, and the longest that a commit on the donor took
-/// meanwhile; for this program beside how long the donor says that it stood still, and what `sealant snapshot estimate` said
-/// before. A change of members stalls the commits of a cluster too, whatever the method. Everything happens on this machine, over loopback, below the directories of --into, each of
-/// which stands for its file system. The donor's page cache is as the last run left it.
+/// Starts a node on a copy of DIR, with a client that commits without pause, and lets other nodes join it. Measures the
+/// time from the start of the joining server until it is Synced, and the longest commit on the donor meanwhile; for
+/// this program also how long the donor reports that it was frozen, and what `sealant snapshot estimate` predicted. A
+/// change of membership delays the commits of a cluster with any method. Everything runs on this machine, over
+/// loopback, below the directories of --into, each of which stands for its file system. The donor's page cache is as
+/// the last run left it.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchSst {
-    /// The data directory of a stopped MariaDB, of which copies are made
+    /// Data directory of a stopped MariaDB; it is copied
     datadir: PathBuf,
-    /// Directories to work below, with commas between them
+    /// Directories to work below, separated by commas
     #[arg(long, value_name = "DIR", value_delimiter = ',', required = true)]
     into: Vec<PathBuf>,
     /// The server
@@ -35,13 +36,13 @@ pub(crate) struct BenchSst {
     /// The Galera provider
     #[arg(long, value_name = "FILE", default_value = "/usr/lib/galera/libgalera_smm.so")]
     provider: PathBuf,
-    /// Methods, with commas between them
+    /// Methods, separated by commas
     #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',', default_value = "rsync,mariabackup,sealant")]
     methods: Vec<Method>,
     /// Rounds
     #[arg(long, value_name = "N", default_value = "3")]
     rounds: NonZeroU32,
-    /// An option of all servers, such as --innodb-buffer-pool-size=1G (repeatable)
+    /// An option for all servers, such as --innodb-buffer-pool-size=1G (repeatable)
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     server_option: Vec<OsString>,
     #[command(flatten)]
@@ -50,9 +51,9 @@ pub(crate) struct BenchSst {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Method {
-    /// Blocks the donor for the copy; in clear text
+    /// Blocks the donor during the copy; in plaintext
     Rsync,
-    /// Through socat with TLS, both sides verified by an authority
+    /// Through socat with TLS; both sides verified by an authority
     Mariabackup,
     /// This program
     Sealant,

@@ -1,4 +1,4 @@
-//! `sealant bench tls`: what TLS costs the clients of a database server.
+//! `sealant bench tls`: measures what TLS costs the clients of a database server.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,35 +15,35 @@ use crate::output::message::Failure;
 
 /// Measure what TLS costs clients: per connection, per query, per byte
 ///
-/// Starts an empty server of its own on the loopback interface, of the `mariadbd` or `mysqld` that is installed, and
-/// removes it afterwards. A driver that does the least that drivers do connects to it in the clear; with TLS 1.2 and
-/// 1.3 of the server's own, with certificates of ECDSA P-256, RSA 2048 and RSA 4096, in whole handshakes and in resumed
-/// ones; through `ssh -L` and a pair of stunnels, if these are installed; and through `sealant tunnel`. The command-line
-/// client, started for each connection, shows what scripts pay; sysbench, with --oltp, what an application at work does.
+/// Starts an empty server on the loopback interface, using the installed `mariadbd` or `mysqld`, and removes it
+/// afterwards. A driver that does the minimum connects to it in plaintext; with TLS 1.2 and 1.3 of the server itself,
+/// with certificates of ECDSA P-256, RSA 2048 and RSA 4096, in full and in resumed handshakes; through `ssh -L` and a
+/// pair of stunnels, if these are installed; and through `sealant tunnel`. The command-line client, started for each
+/// connection, shows what scripts pay; sysbench, with --oltp, shows what a busy application pays.
 ///
-/// Connections are measured one after the other, then queries on one connection, then results of many bytes.
-/// Round trips are made by a relay of this program, which holds bytes for half of one in either direction and a new
-/// connection for as long as TCP's own handshake takes. Kinds of keys and results are compared without a round trip
-/// only: their cost is the processor's.
+/// Connections are measured one after the other, then queries on one connection, then large results. A relay in this
+/// program simulates round trips: it delays bytes by half of one in each direction, and a new connection by the time of
+/// TCP's own handshake. Kinds of keys and results are compared without a round trip only: their cost is on the
+/// processor.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchTls {
-    /// The server to start; default: `mariadbd` or `mysqld`, from PATH or /usr/sbin
+    /// The server program to start; default: `mariadbd` or `mysqld`, from PATH or /usr/sbin
     #[arg(long, value_name = "PROGRAM")]
     server_program: Option<PathBuf>,
     /// Round trips to measure at, in milliseconds
     #[arg(long, value_name = "MS", value_delimiter = ',', default_values_t = [0, 1, 40, 170], value_parser = clap::value_parser!(u16).range(..=2000))]
     round_trips: Vec<u16>,
-    /// Results to measure, in bytes, or with k, M or G
+    /// Sizes of results to measure, in bytes, or with k, M or G
     #[arg(long, value_name = "SIZE", value_delimiter = ',', default_value = "1k,1M,100M", value_parser = value::decimal_bytes)]
     sizes: Vec<u64>,
-    /// Measure transactions of sysbench (oltp_read_write) by so many clients, too; sysbench has to be installed
+    /// Also measure transactions of sysbench (oltp_read_write) with this many clients; sysbench must be installed
     #[arg(long, value_name = "CLIENTS", value_parser = clap::value_parser!(u32).range(1..=1000))]
     oltp: Option<u32>,
-    /// Measure this program and the server's own TLS alone
+    /// Measure only this program and the server's own TLS
     #[arg(long)]
     no_peers: bool,
-    /// Directory below which the server lives; default: that for temporary files
+    /// Directory for the server's files; default: that for temporary files
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
     /// How long each arm runs in each round, in milliseconds

@@ -1,4 +1,4 @@
-//! `sealant bench transfer`: how fast a directory is copied, against what people use today.
+//! `sealant bench transfer`: measures how fast a directory is copied, compared with usual methods.
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
@@ -20,29 +20,28 @@ use crate::cli::verify::KeyStores;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 
-/// Measure how fast a directory is copied, against what people use today
+/// Measure how fast a directory is copied, compared with usual methods
 ///
-/// Copies DIR into an empty directory with `sealant receive` and `sealant send`, and with every peer
-/// whose programs are in PATH: `cp -r`; `tar` through `socat`, in the clear and with TLS of OpenSSL;
-/// the same behind `zstd -1 -T2` and behind `age`; `rsync` to a daemon, one process, and four with a
-/// file each. The listener waits already; the time goes from the start of the sender until both sides
-/// have ended and the file system was flushed once. Before each copy the source is read into the page
-/// cache and the target is emptied; after it, unmeasured, every byte is compared, and a copy that
-/// differs ends the measurement.
+/// Copies DIR into an empty directory with `sealant receive` and `sealant send`, and with every peer whose programs are
+/// in PATH: `cp -r`; `tar` through `socat`, in plaintext and with TLS of OpenSSL; the same behind `zstd -1 -T2` and
+/// behind `age`; `rsync` to a daemon, with one process, and with four that copy a file each. The listener is already
+/// waiting; the time is from the start of the sender until both sides have ended and the file system was flushed once.
+/// Before each copy the source is read into the page cache and the target is emptied. After it, unmeasured, every byte
+/// is compared; a copy that differs ends the measurement.
 ///
-/// `mariabackup` into `socat` with TLS copies from a running server, so it takes part only if
-/// --server-socket names one. Of its copy it is checked that it has every tablespace in its length;
-/// a server can use it after `mariabackup --prepare`, which is not measured.
+/// `mariabackup` into `socat` with TLS copies from a running server, so it takes part only if --server-socket names
+/// one. Its copy is only checked to have every tablespace at full length; a server can use it after `mariabackup
+/// --prepare`, which is not measured.
 ///
-/// DIR is only read. It has to be still: the directory of a stopped server, or a snapshot. Copies
-/// need as much room as DIR.
+/// DIR is only read. It must not change: the directory of a stopped server, or a snapshot. Copies need as much space as
+/// DIR.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct BenchTransfer {
     /// The directory to copy
     #[arg(value_name = "DIR")]
     source: PathBuf,
-    /// Directory below which copies are made and removed; default: that for temporary files
+    /// Directory in which copies are made and removed; default: that for temporary files
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
     /// Rounds; default: until the intervals are narrow
@@ -51,24 +50,24 @@ pub(crate) struct BenchTransfer {
     /// Time for all rounds: seconds, or with s, m or h
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = value::time)]
     budget: Duration,
-    /// Peers, with commas between them; default: those whose programs are there
+    /// Peers, separated by commas; default: those whose programs are installed
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = peer_names(), conflicts_with = "no_peers")]
     peers: Vec<String>,
-    /// Measure this program alone
+    /// Measure only this program
     #[arg(long)]
     no_peers: bool,
-    /// Measure peers that use OpenSSL once more without the processor's AES instructions (x86-64)
+    /// Measure peers that use OpenSSL again without the processor's AES instructions (x86-64)
     #[arg(long)]
     peers_without_aes: bool,
-    /// Over a link that lets so much through, such as 1Gbit, between two network namespaces; needs
-    /// root, iproute2, and veth and sch_tbf in the kernel. `cp` is left out, since it uses no network
+    /// Over a link with this bandwidth, such as 1Gbit, between two network namespaces; needs root, iproute2, and veth
+    /// and sch_tbf in the kernel. `cp` is left out, since it uses no network
     #[arg(long, value_name = "RATE")]
     rate: Option<Rate>,
-    /// Connections of `sealant send`; default: as it has
+    /// Connections of `sealant send`; default: its own default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     streams: Option<u16>,
-    /// Compression of `sealant send`; default: as it has. Several, with commas between them, are
-    /// measured against each other
+    /// Compression of `sealant send`; default: its own default. Several, separated by commas, are compared with each
+    /// other
     #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = compression)]
     compress: Vec<String>,
     #[command(flatten)]
@@ -114,7 +113,7 @@ impl BenchTransfer {
         self.output.measure(|watch| suite.run(&tree, peers, served.as_ref(), watch))
     }
 
-    /// Finds out before a long run what is wrong.
+    /// Checks before a long run what could fail.
     fn check(&self) -> Result<(), Failure> {
         check_source(&self.source)?;
         self.output.check()?;
@@ -140,7 +139,7 @@ fn peer_names() -> PossibleValuesParser {
     PossibleValuesParser::new(COPY_PEERS.iter().map(|peer| peer.name))
 }
 
-/// As `send` understands it, handed on as it is.
+/// A value that `send` understands, passed on unchanged.
 fn compression(text: &str) -> Result<String, String> {
     match text.parse::<Compression>() {
         Ok(_) => Ok(text.to_owned()),

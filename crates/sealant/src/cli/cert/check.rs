@@ -1,4 +1,4 @@
-//! `sealant cert check`: whether certificates do, and for how long.
+//! `sealant cert check`: checks whether certificates are valid, and for how long.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub(super) struct Check {
     /// A certificate, PEM
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Every certificate in an authority's directory, each with its key if that is there
+    /// Every certificate in an authority's directory, each with its key if that exists
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// The certificate that a running MySQL or MariaDB server serves
@@ -34,16 +34,16 @@ pub(super) struct Check {
     /// The certificate's key, PEM
     #[arg(long, value_name = "FILE", requires = "file")]
     key: Option<PathBuf>,
-    /// The authority that it must lead to, PEM
+    /// The authority it must chain to, PEM
     #[arg(long, value_name = "FILE", conflicts_with = "dir")]
     ca: Option<PathBuf>,
-    /// A name or address that it must be for (repeatable)
+    /// A name or address that it must contain (repeatable)
     #[arg(long, value_name = "NAME", conflicts_with = "dir")]
     host: Vec<String>,
-    /// Warn if it expires within so many days
+    /// Warn if it expires within this many days
     #[arg(long, value_name = "DAYS", default_value_t = 30)]
     warn: u32,
-    /// Critical if it expires within so many days
+    /// Critical if it expires within this many days
     #[arg(long, value_name = "DAYS", default_value_t = 7)]
     critical: u32,
     /// One line, and the exit codes of monitoring plug-ins
@@ -53,7 +53,7 @@ pub(super) struct Check {
     render: Render,
 }
 
-/// How long a server may take to answer.
+/// Time limit for the server's answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Check {

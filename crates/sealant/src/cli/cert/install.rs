@@ -1,4 +1,4 @@
-//! `sealant cert install`: another certificate for a running server.
+//! `sealant cert install`: installs a certificate into a running server.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -16,10 +16,10 @@ use crate::output::render::Render;
 
 /// Install a certificate into a running MySQL or MariaDB server, and prove that it is served
 ///
-/// Judges the certificate first. Then replaces the files that the server's option files or command line name (ssl_cert,
-/// ssl_key, ssl_ca), has the server read them (ALTER INSTANCE RELOAD TLS, FLUSH SSL), and looks at it with a handshake from
-/// outside. If that does not show the new certificate, files and server are brought back to what they were.
-/// Open connections stay as they are. Run it on the server's host, as root or as the server's user.
+/// Judges the certificate first. Then replaces the files named by the server's option files or command line (ssl_cert,
+/// ssl_key, ssl_ca), makes the server read them (ALTER INSTANCE RELOAD TLS, FLUSH SSL), and checks with a handshake
+/// from outside. If that does not show the new certificate, files and server are restored. Open connections are not
+/// affected. Run it on the server's host, as root or as the server's user.
 #[derive(Debug, Args)]
 pub(super) struct Install {
     #[command(flatten)]
@@ -33,19 +33,19 @@ pub(super) struct Install {
     /// Its authority, PEM
     #[arg(long, value_name = "FILE", help_heading = "Certificate")]
     ca: PathBuf,
-    /// A name that the certificate must be for (repeatable)
+    /// A name that the certificate must contain (repeatable)
     #[arg(long, value_name = "NAME", help_heading = "Certificate")]
     host: Vec<String>,
-    /// Leave the server's file of authorities as it is
+    /// Do not change the server's file of authorities
     #[arg(long, help_heading = "Certificate")]
     keep_ca: bool,
-    /// Clients with certificates of the old authorities stay trusted
+    /// Keep trusting clients with certificates of the old authorities
     #[arg(long, conflicts_with = "keep_ca", help_heading = "Certificate")]
     trust_old_ca: bool,
-    /// Do not judge the certificate first: what the server or the handshake refuses is rolled back
+    /// Do not judge the certificate first: if the server or the handshake refuses it, it is rolled back
     #[arg(long, help_heading = "Certificate")]
     skip_checks: bool,
-    /// Where to look at the server from outside [default: its port on this host, or its socket]
+    /// Where to check the server from outside [default: its port on this host, or its socket]
     #[arg(long, value_name = "HOST:PORT|SOCKET")]
     outside: Option<Endpoint>,
     #[command(flatten)]
@@ -56,7 +56,7 @@ pub(super) struct Install {
     render: Render,
 }
 
-/// For the handshakes from outside.
+/// Time limit of the handshakes from outside.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Install {

@@ -1,4 +1,4 @@
-//! `sealant cert show`: what is in certificate files.
+//! `sealant cert show`: shows the content of certificate files.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::output::message::Failure;
 use crate::output::render::Render;
 
-/// Show what certificate files say
+/// Show the content of certificate files
 #[derive(Debug, Args)]
 pub(super) struct Show {
     /// PEM files

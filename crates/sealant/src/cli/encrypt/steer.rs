@@ -1,4 +1,4 @@
-//! `sealant encrypt status`, `pause`, `resume` and `cancel`: other processes' runs.
+//! `sealant encrypt status`, `pause`, `resume` and `cancel`: control runs of other processes.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 use crate::output::render::Render;
 
-/// Say what each run does, how far it is and how long it takes still, or how the last one ended
+/// Show what each run is doing, its progress and remaining time, or how the last one ended
 #[derive(Debug, Args)]
 pub(super) struct Status {
     #[command(flatten)]
@@ -21,13 +21,13 @@ pub(super) struct Status {
     render: Render,
 }
 
-/// Which runs.
+/// Which runs are meant.
 #[derive(Debug, Args)]
 pub(super) struct Which {
-    /// The server of the run, as `sealant encrypt status` shows it; needed if there are several
+    /// The server of the run, as `sealant encrypt status` shows it; required if there are several
     #[arg(value_name = "SERVER")]
     server: Option<String>,
-    /// Where runs keep their state [default: as for `sealant encrypt run`]
+    /// Directory of the runs' state [default: as for `sealant encrypt run`]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
 }
@@ -37,7 +37,7 @@ impl Which {
         Ok(Runs::below(&state_dir(self.state_dir.clone())?))
     }
 
-    /// Asks for something, or takes it back.
+    /// Makes a request to the runs, or withdraws it.
     pub(super) fn ask(&self, request: Request, wanted: bool) -> Result<Exit, Failure> {
         let run = self.runs()?.alive(self.server.as_deref())?;
         Runs::request(&run, request, wanted)?;

@@ -1,4 +1,4 @@
-//! `sealant luks audit`: what is weak, damaged or unfinished in a header.
+//! `sealant luks audit`: reports what is weak, damaged or unfinished in a header.
 
 use std::path::PathBuf;
 
@@ -15,20 +15,19 @@ use crate::output::render::Render;
 
 /// Judge a LUKS header from its bytes: cipher, key slots, damage, unfinished work, backups
 ///
-/// Reads both copies of the header, checks checksums and metadata, and judges what they say. No key is needed and
-/// none is derived, so a header that asks for an absurd amount of work costs nothing. Nothing is written. A device that
-/// is in use may be read.
+/// Reads both copies of the header, verifies checksums and metadata, and judges the content. Needs no key and derives
+/// none, so a header that demands absurd work costs nothing. Writes nothing. A device in use can be read.
 ///
 /// FILE is a disk, a partition, an image, a detached header or a header backup.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(super) struct Audit {
-    /// Device or file that begins with the header
+    /// Device or file that starts with the header
     file: PathBuf,
-    /// Bytes of the disk that the header is on; default: the size of FILE if it is a device
+    /// Size of the disk that the header is on, in bytes; default: the size of FILE if it is a device
     #[arg(long, value_name = "N")]
     device_bytes: Option<u64>,
-    /// Bytes of the disk's physical blocks; default: what the system says if FILE is a device
+    /// Physical block size of the disk, in bytes; default: as the system reports it, if FILE is a device
     #[arg(long, value_name = "N")]
     physical_block_bytes: Option<u32>,
     /// Judge FILE as a header backup of the volume on this device or in this file

@@ -1,4 +1,4 @@
-//! `sealant luks boot`: the volume and the server at every boot.
+//! `sealant luks boot`: opens the volume and starts the server at every boot.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, warning};
 use crate::output::render::Render;
 
-/// Open and mount the volume at every boot, and start the server with it or not at all
+/// Open and mount the volume at every boot, and start the server only with it
 #[derive(Debug, Args)]
 pub(super) struct Boot {
     #[command(subcommand)]
@@ -39,35 +39,35 @@ impl Boot {
     }
 }
 
-/// Write the lines of crypttab and fstab and the drop-in of the server's unit
+/// Write the lines of crypttab and fstab, and the drop-in of the server's unit
 ///
-/// With the key missing, or the disk, the host boots all the same; the server stays down, systemd says why, and nothing
-/// is written where the volume belongs, because that directory is immutable. A table that says otherwise of this name or
-/// directory is refused. Running it again changes nothing.
+/// Without the key or the disk the host still boots; the server stays down, systemd reports why, and nothing is written
+/// to the mount point, because that directory is immutable. A different existing line for this name or directory is
+/// refused. Running the command again changes nothing.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(INSTALL_END, INSTALL_EXITS))]
 struct Install {
     /// Device with the volume
     device: PathBuf,
-    /// Its name in /dev/mapper
+    /// Name of the volume in /dev/mapper
     #[arg(long)]
     name: String,
-    /// Where it is mounted: the data directory
+    /// Mount point: the data directory
     #[arg(long, value_name = "DIR")]
     directory: PathBuf,
     /// File with the key
     #[arg(long, value_name = "FILE", required_unless_present = "key_from")]
     key_file: Option<PathBuf>,
-    /// Ask `sealant luks key serve` for the key: each word of its arguments behind one --key-from=
+    /// Get the key from `sealant luks key serve`: each word of its arguments after its own --key-from=
     #[arg(long, value_name = "WORD", conflicts_with = "key_file", allow_hyphen_values = true)]
     key_from: Vec<String>,
     /// The server's unit (repeatable)
     #[arg(long, value_name = "UNIT", required = true)]
     unit: Vec<String>,
-    /// The file system in the volume
+    /// File system of the volume
     #[arg(long, value_enum, value_name = "KIND", default_value_t = System::Ext4)]
     filesystem: System,
-    /// Seconds that the volume may take to appear. Short limits leave a server down without a word on a slow day
+    /// Seconds to wait for the volume to appear. A short limit can leave the server down on a slow day
     #[arg(
         long = "patience",
         value_name = "SECONDS",
@@ -75,10 +75,10 @@ struct Install {
         value_parser = clap::value_parser!(u32).range(30..)
     )]
     timeout: u32,
-    /// The disk rotates: leave the work queues on
+    /// The disk rotates: keep the work queues
     #[arg(long)]
     rotational: bool,
-    /// Let TRIM through
+    /// Pass TRIM to the disk
     #[arg(long)]
     allow_discards: bool,
     #[command(flatten)]
@@ -89,7 +89,7 @@ struct Install {
 
 #[derive(Debug, Args)]
 struct TargetSystem {
-    /// Work on the system below this directory, such as an image that is mounted there
+    /// Work on the system in this directory, such as a mounted image
     #[arg(long, value_name = "DIR", default_value = "/")]
     root: PathBuf,
 }
@@ -160,7 +160,7 @@ impl Install {
     }
 }
 
-/// Shows the edits and asks; whether there is something to do.
+/// Shows the edits and asks; returns whether there is anything to do.
 fn go(edits: &[Edit], consent: &Consent) -> Result<bool, Failure> {
     let text: String = edits.iter().map(ToString::to_string).collect();
     if consent.yes {
@@ -169,15 +169,15 @@ fn go(edits: &[Edit], consent: &Consent) -> Result<bool, Failure> {
     consent.given(&text)
 }
 
-/// Prove that a reboot would bring the server back, and tell what keeps it down
+/// Prove that a reboot brings the server back, and report what keeps it down
 ///
-/// Runs systemd's own generators on the tables into a directory that is thrown away and looks at what they make, proves the
-/// key on the volume, looks at the guard of the mount point, and asks the server's unit: a system that calls itself
-/// running may have left the server out.
+/// Runs systemd's own generators on the tables, with a temporary output directory, and examines what they write; proves
+/// the key on the volume; examines the guard of the mount point; and checks the server's unit: systemd may report
+/// "running" without the server.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(CHECK_END, CHECK_EXITS))]
 struct Check {
-    /// The volume's name in /dev/mapper
+    /// Name of the volume in /dev/mapper
     #[arg(long)]
     name: String,
     /// The server's unit (repeatable)
@@ -209,11 +209,11 @@ impl Check {
     }
 }
 
-/// Take away what `boot install` wrote; the volume, its key and the guard of the mount point stay
+/// Remove what `boot install` wrote; the volume, its key and the guard of the mount point stay
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(REMOVE_END, REMOVE_EXITS))]
 struct Remove {
-    /// The volume's name in /dev/mapper
+    /// Name of the volume in /dev/mapper
     #[arg(long)]
     name: String,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `sealant luks format`: a blank disk becomes a volume.
+//! `sealant luks format`: makes a blank disk a volume.
 
 use std::path::PathBuf;
 
@@ -13,26 +13,26 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint};
 
-/// Make a LUKS2 volume of a blank disk, with a file system in it, and prove every step
+/// Make a LUKS2 volume on a blank disk, with a file system in it, and prove every step
 ///
-/// Refused is every disk that somebody uses or that holds anything: mounted, swapped to, part of an array or a volume, with
-/// partitions or a signature, open in a process, named in fstab or crypttab, read-only, or with data that no signature
-/// explains, such as a raw tablespace or a volume whose header lies elsewhere.
+/// Refuses every disk that is in use or holds anything: mounted, swap, part of an array or volume, with partitions or a
+/// signature, open in a process, named in fstab or crypttab, read-only, or with data that no known signature explains,
+/// such as a raw tablespace or a volume with a detached header.
 ///
-/// The header is read back and judged, the key is proven to open it and a random one not to, the file system is made and
-/// looked for inside and outside, and the header is saved. The volume is closed at the end.
+/// The header is read back and judged; the key is proven to open it and a random key not to; the file system is
+/// created, and looked for inside and outside; and the header is saved. The volume is closed at the end.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct FormatVolume {
     /// The disk, partition or image
     device: PathBuf,
-    /// File with the key, exact bytes
+    /// File with the exact bytes of the key
     #[arg(long, value_name = "FILE")]
     key_file: PathBuf,
-    /// Make the key: 64 random bytes in the new file of --key-file
+    /// Create the key: 64 random bytes in the new file of --key-file
     #[arg(long)]
     make_key: bool,
-    /// File system to be made in the volume
+    /// File system to create in the volume
     #[arg(long, value_enum, value_name = "KIND", default_value_t = System::Ext4)]
     filesystem: System,
     /// Directory for the header backup
@@ -41,7 +41,7 @@ pub(super) struct FormatVolume {
     /// Save no header
     #[arg(long, conflicts_with = "backups")]
     no_backup: bool,
-    /// Bytes of an encryption sector: 4096, or 512 for a file system with smaller blocks
+    /// Size of an encryption sector in bytes: 4096, or 512 for a file system with smaller blocks
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = sector)]
     sector_bytes: u32,
     /// Bits of the volume key: 512 is AES-256 in XTS, 256 is AES-128
@@ -50,11 +50,11 @@ pub(super) struct FormatVolume {
     /// Label of the volume
     #[arg(long, value_name = "TEXT", default_value = "")]
     label: String,
-    /// Derive the key with so many iterations of PBKDF2. For a random key 1000 are sound, and the volume opens at once;
-    /// default: Argon2id as cryptsetup measures it for a passphrase
+    /// Derive the key with this many iterations of PBKDF2. For a random key 1000 are enough, and the volume opens at
+    /// once; default: Argon2id as cryptsetup measures it for a passphrase
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..))]
     pbkdf2_iterations: Option<u32>,
-    /// Write over data that no signature explains
+    /// Overwrite data that no known signature explains
     #[arg(long)]
     destroy_unknown_data: bool,
     #[command(flatten)]
@@ -103,7 +103,7 @@ impl FormatVolume {
             return Err(Failure::usage(format!("{}: not a directory", directory.display())));
         }
         creation.check()?;
-        // Standard input can be read once.
+        // Standard input can be read only once.
         if self.make_key || self.key_file.as_os_str() != "-" {
             key::check_file(&self.key_file, self.make_key)?;
         }

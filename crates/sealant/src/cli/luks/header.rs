@@ -1,4 +1,4 @@
-//! `sealant luks header`: backups of headers that know what they are of.
+//! `sealant luks header`: backups of headers that identify their volume.
 
 mod check;
 mod repair;
@@ -14,7 +14,7 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, warning};
 
-/// Back up a LUKS header, check backups, put one back or repair it, with proof before and undo after
+/// Back up a LUKS header, check, restore or repair it, with proof before and undo after
 #[derive(Debug, Args)]
 pub(super) struct Header {
     #[command(subcommand)]
@@ -44,15 +44,15 @@ impl Header {
 
 /// Save the header and the key slots of a volume in a new file
 ///
-/// The file is the same that `cryptsetup luksHeaderBackup` writes. A manifest beside it ties it to the volume's UUID, slots,
-/// sequence number, volume key and to its own SHA-256. Whoever has the file and a key of that day can open the volume, also
-/// after the key was removed: keep it as you keep keys, and replace it when a key goes.
+/// The file is identical to what `cryptsetup luksHeaderBackup` writes. A manifest beside it records the volume's UUID,
+/// slots, sequence number and volume key, and the file's SHA-256. Whoever has the file and a key of that time can open
+/// the volume, even after the key was removed: keep it as you keep keys, and replace it when a key is removed.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(BACKUP_END, BACKUP_EXITS))]
 struct Backup {
     /// Device or image
     device: PathBuf,
-    /// File to be made; `BACKUP.manifest` comes beside it
+    /// File to create; `BACKUP.manifest` is written beside it
     backup: PathBuf,
 }
 
@@ -78,13 +78,13 @@ impl Backup {
     }
 }
 
-/// Show what two headers say differently: volumes, backups, or one of each
+/// Show the differences of two headers: of volumes, backups, or one of each
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", DIFF_EXITS))]
 struct Diff {
     /// Device, image or backup
     one: PathBuf,
-    /// Another
+    /// Another device, image or backup
     other: PathBuf,
 }
 
@@ -104,7 +104,7 @@ impl Diff {
     }
 }
 
-/// What the header at `path` says.
+/// The header at `path`.
 pub(super) fn volume(path: &Path) -> Result<luks::Volume, Failure> {
     Ok(backup::volume_at(path)?)
 }

@@ -1,4 +1,4 @@
-//! Where a key comes from: a file, standard input or a prompt; never the command line.
+//! Source of a key: a file, standard input or a prompt; never the command line.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::output::message::Failure;
 /// The option that names a key.
 #[derive(Debug, Args)]
 pub(super) struct KeySource {
-    /// File with a key that opens the volume, exact bytes; `-` is standard input. Default: a prompt
+    /// File with the exact bytes of a key that opens the volume; `-` is standard input. Default: a prompt
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
 }
@@ -33,7 +33,7 @@ impl KeySource {
     }
 }
 
-/// The key in a file, exact bytes.
+/// Reads the exact bytes of a key file.
 pub(super) fn read(path: &Path) -> Result<Secret, Failure> {
     let read =
         if path.as_os_str() == "-" { Secret::read(&mut std::io::stdin().lock()) } else { Secret::read_file(path) };

@@ -43,13 +43,13 @@ impl Key {
     }
 }
 
-/// List key slots, and tell which of them the keys in files open
+/// List key slots, and show which of them the keys in files open
 #[derive(Debug, Args)]
 #[command(after_help = exit::help("", LIST_EXITS))]
 struct List {
     /// Device or image
     device: PathBuf,
-    /// Tell which slot the key in this file opens (repeatable)
+    /// Show which slot the key in this file opens (repeatable)
     #[arg(long, value_name = "FILE")]
     key_file: Vec<PathBuf>,
 }
@@ -75,10 +75,10 @@ impl List {
     }
 }
 
-/// Add a key to a volume, and prove that it opens
+/// Add a key to a volume, and prove that it opens it
 ///
-/// The key that is added comes from a file, exact bytes. One that opens already is not added again. Header backups
-/// from before do not know it: make a new one.
+/// The new key comes from a file, exact bytes. A key that already opens the volume is not added again. Older header
+/// backups do not contain the new key: make a new one.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(ADD_END, ADD_EXITS))]
 struct Add {
@@ -86,11 +86,11 @@ struct Add {
     device: PathBuf,
     #[command(flatten)]
     key: KeySource,
-    /// File with the key to be added
+    /// File with the new key
     #[arg(long, value_name = "FILE")]
     new_key_file: PathBuf,
-    /// Derive it with so many iterations of PBKDF2, which for a random key may be as few as 1000; default: what
-    /// cryptsetup measures for a passphrase
+    /// Derive the key with this many iterations of PBKDF2, for a random key as few as 1000; default: what cryptsetup
+    /// measures for a passphrase
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..))]
     pbkdf2_iterations: Option<u32>,
 }

@@ -16,10 +16,10 @@ use crate::cli::verify::forbid_dumps;
 use crate::exit::Exit;
 use crate::output::message::Failure;
 
-/// The encrypted disk under a data directory: judged, made, opened, its keys rotated, its header backed up
+/// The encrypted disk under a data directory: judge and create it, open it, rotate its keys, back up its header
 ///
-/// Reads LUKS1 and LUKS2 headers from the bytes, also damaged ones. Keys are proven by cryptsetup, to which they go by
-/// descriptor only.
+/// Reads LUKS1 and LUKS2 headers from their bytes, even damaged ones. Keys are proven by cryptsetup, which receives
+/// them by file descriptor only.
 #[derive(Debug, Args)]
 pub(crate) struct Luks {
     #[command(subcommand)]

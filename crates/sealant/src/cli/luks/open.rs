@@ -12,34 +12,35 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, warning};
 
-/// Open a volume, and prove by the kernel's table that it is what its header says
+/// Open a volume, and prove by the kernel's table that it matches its header
 ///
-/// A header that asks for absurd work, or was left by a re-encryption that was cut off in its last step, is refused before
-/// any key is tried. One damaged copy, as a power cut leaves it, cryptsetup restores from the other. A volume that is open under this name already is left as it is.
+/// Refuses, before trying any key, a header that demands absurd work or that a re-encryption left when it was
+/// interrupted in its last step. If one copy is damaged, as after a power cut, cryptsetup restores it from the other. A
+/// volume already open under this name is left as it is.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(OPEN_END, OPEN_EXITS))]
 pub(super) struct Open {
     /// Device with the volume
     device: PathBuf,
-    /// Its name in /dev/mapper
+    /// Name of the volume in /dev/mapper
     #[arg(long)]
     name: String,
     #[command(flatten)]
     key: KeySource,
-    /// Copy the header to memory, judge the copy, and open with it: what somebody writes to the disk in between counts
-    /// for nothing. Anything grave in it is refused
+    /// Copy the header to memory, judge the copy, and open with it, so that changes on disk in the meantime have no
+    /// effect. Refuses a header with any serious finding
     #[arg(long)]
     strict: bool,
-    /// Encrypt without work queues, which is quicker on disks that do not rotate
+    /// Encrypt without work queues, which is faster on disks that do not rotate
     #[arg(long)]
     no_queues: bool,
-    /// Let TRIM through; an attacker then sees which blocks are in use
+    /// Pass TRIM to the disk; an attacker then sees which blocks are in use
     #[arg(long)]
     allow_discards: bool,
-    /// Keep --no-queues and --allow-discards in the header for everyone who opens the volume
+    /// Store --no-queues and --allow-discards in the header, for everyone who opens the volume
     #[arg(long, conflicts_with = "strict")]
     persistent: bool,
-    /// Only for reading
+    /// Open read-only
     #[arg(long)]
     read_only: bool,
 }
@@ -77,17 +78,17 @@ impl Open {
     }
 }
 
-/// Mount an open volume on a directory in which nothing can be written while it is not mounted
+/// Mount an open volume on a directory to which nothing can be written while it is not mounted
 ///
-/// The directory has to be empty. It is given to root, without permissions, and made immutable, so that a server that
-/// is started before the volume is mounted cannot write a single byte in plain there, not even as root. What the mount
-/// table then says is the proof.
+/// The directory must be empty. It is given to root, without permissions, and made immutable, so that a server that
+/// starts before the volume is mounted cannot write a single byte there in plaintext, not even as root. The mount table
+/// then proves the mount.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(MOUNT_END, MOUNT_EXITS))]
 pub(super) struct Mount {
-    /// The volume's name in /dev/mapper
+    /// Name of the volume in /dev/mapper
     name: String,
-    /// Where: an absolute path without links
+    /// Mount point: an absolute path without links
     directory: PathBuf,
     /// Options of mount(8)
     #[arg(long, value_name = "LIST", default_value = "noatime")]
@@ -122,7 +123,7 @@ impl Mount {
                 "{directory}: its file system has no immutable flag; as root, a server could still write there in plain"
             ));
         }
-        // Below a volume that was mounted just now there is nothing: its directory was empty.
+        // Nothing can be below a volume that was mounted just now: its directory was empty.
         if guard.is_none()
             && let Ok(Some(name)) = hidden_below(&self.directory)
         {
@@ -138,9 +139,9 @@ impl Mount {
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(CLOSE_END, CLOSE_EXITS))]
 pub(super) struct Close {
-    /// The volume's name in /dev/mapper
+    /// Name of the volume in /dev/mapper
     name: String,
-    /// Unmount it first, which fails while anybody has a file open in it
+    /// Unmount it first, which fails while any file in it is open
     #[arg(long)]
     unmount: bool,
 }

@@ -1,4 +1,4 @@
-//! `sealant luks plan`: what lies where in clear, and how it becomes encrypted. Writes nothing.
+//! `sealant luks plan`: shows what lies where in plaintext, and how to encrypt it. Writes nothing.
 
 use std::path::PathBuf;
 
@@ -14,14 +14,14 @@ use crate::exit::{self, Exit};
 use crate::output::message::{Failure, warning};
 use crate::output::render::Render;
 
-/// Tell which paths of a server lie on which disk, what is in clear, and how to encrypt it; change nothing
+/// Show which paths of a server lie on which disk, what is in plaintext, and how to encrypt it; change nothing
 ///
-/// Asks the running server for every path that matters: data, redo, undo, doublewrite, binary and relay logs, temporary
-/// directories, logs, keyrings, backups; or reads option files if the server is down. Each path is followed down to its
-/// disks, swap too. Then it says which cipher, sector size, key derivation and queues suit the disk and the processor,
-/// and why, and gives the steps with their commands.
+/// Asks the running server for every relevant path: data, redo, undo, doublewrite, binary and relay logs, temporary
+/// directories, logs, keyrings, backups; or reads option files if the server is down. Follows each path, and swap, down
+/// to its disks. Then recommends cipher, sector size, key derivation and queues for the disk and the processor, with
+/// reasons, and gives the steps with their commands.
 ///
-/// Nothing is written, to no disk: the new disk is read as `sealant luks format` would read it before it begins.
+/// Writes nothing to any disk: the new disk is only read, as `sealant luks format` reads it before it begins.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Plan {
@@ -33,7 +33,7 @@ pub(super) struct Plan {
     socket: Option<PathBuf>,
     #[command(flatten)]
     login: Login,
-    /// Do not ask a server: read its paths from this option file (repeatable, later ones count)
+    /// Do not ask a server: read its paths from this option file (repeatable; later files take precedence)
     #[arg(long, value_name = "FILE")]
     option_file: Vec<PathBuf>,
     /// Do not ask a server: this is the data directory
@@ -42,13 +42,13 @@ pub(super) struct Plan {
     /// A directory with backups (repeatable)
     #[arg(long, value_name = "DIR")]
     backup: Vec<PathBuf>,
-    /// The new disk that is to be encrypted
+    /// The new disk to encrypt
     #[arg(long, value_name = "DEVICE")]
     disk: Option<PathBuf>,
-    /// Name of the volume to be
+    /// Name for the volume
     #[arg(long, default_value = "mysqldata")]
     name: String,
-    /// The server's unit; default: the one that is installed, or else the usual one of the server whose files these are
+    /// The server's unit; default: the installed one, or else the usual one of the server that these files belong to
     #[arg(long)]
     unit: Option<String>,
     #[command(flatten)]

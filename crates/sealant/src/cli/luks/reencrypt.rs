@@ -1,4 +1,4 @@
-//! `sealant luks reencrypt`: a new volume key for all data.
+//! `sealant luks reencrypt`: encrypts all data with a new volume key.
 
 use std::path::PathBuf;
 
@@ -13,38 +13,39 @@ use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint};
 use crate::output::progress::StatusLine;
 
-/// Encrypt all data of a volume with a new volume key, also while it is in use
+/// Encrypt all data of a volume with a new volume key, even while it is in use
 ///
-/// What a leaked key or header backup asks for: rotating keys leaves the volume key as it is. Before it begins, the header is
-/// judged, the release of cryptsetup is held against known faults, every key is proven, and the header is saved. When it
-/// is through, the key is proven again and the header is saved anew; the backups of before open nothing but noise.
+/// Needed after a key or header backup leaked: rotating keys does not change the volume key. Before it begins, the
+/// header is judged, the release of cryptsetup is checked for known faults, every key is proven, and the header is
+/// saved. At the end the key is proven again and the new header saved; older backups then open only noise.
 ///
-/// cryptsetup keeps one key in this: slots whose keys are not named with --other-key-file are gone afterwards.
+/// cryptsetup keeps one key during this: slots whose keys are not named with --other-key-file are dropped.
 ///
-/// It may be stopped, and the power may fail: run it again with --resume and the same keys; DIR has a note of it. If then nothing opens the volume although it is
-/// whole (`sealant luks audit` calls it reencrypt-stuck), `sealant luks header repair` mends it.
+/// It may be stopped, and power may fail: run it again with --resume and the same keys; a note in DIR records the run.
+/// If then nothing opens the volume although its data is intact (`sealant luks audit` calls it reencrypt-stuck),
+/// `sealant luks header repair` repairs it.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Reencrypt {
     /// Device with the volume, or an image
     device: PathBuf,
-    /// File with a key that opens it and goes on opening it
+    /// File with a key that opens the volume now and afterwards
     #[arg(long, value_name = "FILE")]
     key_file: PathBuf,
-    /// File with another key that is to open it afterwards too (repeatable)
+    /// File with another key that shall open it afterwards, too (repeatable)
     #[arg(long, value_name = "FILE")]
     other_key_file: Vec<PathBuf>,
-    /// Let the slots go whose keys are not named
+    /// Drop the slots whose keys are not named
     #[arg(long)]
     drop_other_keys: bool,
-    /// Directory for the headers of before and after
+    /// Directory for the old and the new header
     #[arg(long, value_name = "DIR")]
     backups: PathBuf,
-    /// Go on with one that was begun
+    /// Resume an unfinished re-encryption
     #[arg(long)]
     resume: bool,
-    /// Derive the keys with so many iterations of PBKDF2, which for random keys may be as few as 1000; default: what
-    /// cryptsetup measures for a passphrase
+    /// Derive the keys with this many iterations of PBKDF2, for random keys as few as 1000; default: what cryptsetup
+    /// measures for a passphrase
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..))]
     pbkdf2_iterations: Option<u32>,
     #[command(flatten)]

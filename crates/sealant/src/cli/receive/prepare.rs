@@ -1,4 +1,4 @@
-//! A backup that was streamed is no data directory yet: what was written while it was made has to be applied.
+//! Prepares streamed backups: they are not yet data directories, until changes made during the backup are applied.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -12,15 +12,16 @@ use clap::Args;
 use crate::exit::Exit;
 use crate::output::message::{Failure, info, warning};
 
-/// What is done with a backup that comes unprepared.
+/// Options for a backup that arrives unprepared.
 #[derive(Debug, Args)]
 pub(super) struct Preparing {
-    /// mariabackup or xtrabackup of the version of the sender's server, for a backup of --provider mariabackup or xtrabackup
-    /// [default: found on the path]. It works on what the sender sent: root has it run as --owner, which must not be root
+    /// mariabackup or xtrabackup of the version of the sender's server, for a backup of --provider mariabackup or
+    /// xtrabackup [default: found on the path]. It processes what the sender sent: root runs it as --owner, which must
+    /// not be root
     #[arg(long, value_name = "PROGRAM")]
     prepare_with: Option<PathBuf>,
-    /// Option file for that program, for a backup of encrypted tables: plugin_load, plugin_dir and where the keys are on
-    /// this host. Of the sender's options none that names a library or a file is used
+    /// Option file for that program, for a backup of encrypted tables: plugin_load, plugin_dir and the location of the
+    /// keys on this host. No option of the sender that names a library or a file is used
     #[arg(long, value_name = "FILE")]
     prepare_options: Option<PathBuf>,
     /// Leave such a backup unprepared, and end with exit code 3
@@ -29,7 +30,7 @@ pub(super) struct Preparing {
 }
 
 impl Preparing {
-    /// Prepares what was received, if it has to be. `owner` is who this side says that everything belongs to.
+    /// Prepares what was received, if necessary. `owner` is the owner that this side sets for everything.
     pub(super) fn prepare(&self, into: &Path, received: &Received, owner: Option<Owner>) -> Result<Exit, Failure> {
         let Some(program) = unprepared_by(&received.notes) else { return Ok(Exit::Clean) };
         let preparation = Preparation {

@@ -1,4 +1,4 @@
-//! `sealant rotate --certificate`: the server's certificate, along with its keys or alone.
+//! `sealant rotate --certificate`: replaces the server's certificate, along with its keys or alone.
 
 use std::path::PathBuf;
 
@@ -22,19 +22,19 @@ pub(super) struct NewCertificate {
     /// With --certificate: its authority, PEM
     #[arg(long, value_name = "FILE", requires = "certificate")]
     ca: Option<PathBuf>,
-    /// With --certificate: a name that the certificate must be for (repeatable)
+    /// With --certificate: a name that the certificate must contain (repeatable)
     #[arg(long, value_name = "NAME", requires = "certificate")]
     host: Vec<String>,
-    /// With --certificate: the authorities that the server trusts now stay trusted beside the new one
+    /// With --certificate: keep the server's current trusted authorities beside the new one
     #[arg(long, requires = "certificate")]
     trust_old_ca: bool,
-    /// With --certificate: where to look at the server from outside [default: its port on this host, or its socket]
+    /// With --certificate: where to check the server from outside [default: its port on this host, or its socket]
     #[arg(long, value_name = "HOST:PORT|SOCKET", requires = "certificate")]
     outside: Option<Endpoint>,
 }
 
 impl NewCertificate {
-    /// What is to be installed, if all of it is named.
+    /// The certificate to install, if all its files are named.
     pub(super) fn request(&self) -> Result<Request, Failure> {
         let (Some(certificate), Some(key), Some(ca)) = (&self.cert, &self.key, &self.ca) else {
             let missing = Failure::usage("--certificate: the new certificate is not named");

@@ -1,4 +1,4 @@
-//! A copy that a verb takes, uses and releases, however it ends.
+//! A copy that a verb takes, uses and releases, however the verb ends.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::output::message::{Failure, info, warning};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Running server")]
 pub(crate) struct Live {
-    /// Take a still copy of a running server's data directory, send that, and remove it, however this ends
+    /// Take a consistent copy of a running server's data directory, send it, and remove it, however this ends
     #[arg(long, requires = "datadir")]
     pub(crate) live: bool,
     /// Its data directory, in place of SOURCE
@@ -26,8 +26,8 @@ pub(crate) struct Live {
     datadir: Option<PathBuf>,
     #[command(flatten)]
     server: Named,
-    /// Where the copy is kept meanwhile, on the file system of the data
-    /// [default: beside the data directory, or in it if its file system begins there]
+    /// Directory for the copy, on the file system of the data [default: beside the data directory, or in it if its file
+    /// system begins there]
     #[arg(long = "place", value_name = "DIR")]
     location: Option<PathBuf>,
     #[command(flatten)]
@@ -35,16 +35,16 @@ pub(crate) struct Live {
     /// Option file with the account for mariabackup or xtrabackup (--provider mariabackup)
     #[arg(long, value_name = "FILE", requires = "live")]
     backup_defaults: Option<PathBuf>,
-    /// mariabackup or xtrabackup itself [default: found on the path]
+    /// Path of mariabackup or xtrabackup [default: found on the path]
     #[arg(long, value_name = "PROGRAM", requires = "live")]
     backup_program: Option<PathBuf>,
 }
 
-/// What a copy should not take along: it is of one server, not of its data.
+/// A file that is not part of a copy: it belongs to one server, not to its data.
 const OF_ONE_SERVER: &str = "auto.cnf";
 
 impl Live {
-    /// The program whose stream goes in place of a copy, if that is asked for.
+    /// The program whose stream is sent instead of a copy, if requested.
     pub(crate) fn stream(&self) -> Result<Option<Streamed>, Failure> {
         let Choice::Stream(program) = self.freezing.provider else { return Ok(None) };
         let settings = Settings {
@@ -75,15 +75,15 @@ impl Live {
         Ok(held(copy, stop))
     }
 
-    /// What of the copy does not go.
+    /// Patterns of files in the copy that are not sent.
     pub(crate) fn exclusions() -> impl Iterator<Item = Pattern> {
         let patterns = EXCLUDED.into_iter().map(Excluded::pattern).chain([OF_ONE_SERVER.to_owned()]);
-        // Of `glob`, a bracket is one of the characters in it; none of these has one.
+        // In a `glob`, a bracket expression matches one of the characters in it; none of these patterns has one.
         patterns.filter_map(|pattern| Pattern::new(&pattern).ok())
     }
 }
 
-/// Holds a copy. A signal releases it and ends the program: other threads wait for the network.
+/// Holds a copy. A signal releases it and ends the program, because other threads wait for the network.
 pub(crate) fn held(copy: SnapshotCopy, stop: Arc<AtomicBool>) -> Held {
     let kept = |error: &Error| warning(&format!("{error}; `sealant snapshot drop` removes it"));
     Held::new(copy, stop, Listener { stopped: Box::new(end), kept: Arc::new(kept) })

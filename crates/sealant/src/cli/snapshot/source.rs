@@ -1,4 +1,4 @@
-//! Which data directory, and how it may be copied: the options that the verbs around a copy share.
+//! Which data directory, and how to copy it: options shared by the verbs that take copies.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,16 +18,16 @@ pub(crate) struct Source {
     pub(crate) datadir: PathBuf,
     #[command(flatten)]
     pub(crate) server: Named,
-    /// Where copies are kept: a directory on the file system of the data
-    /// [default: beside the data directory, or in it if its file system begins there]
+    /// Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file
+    /// system begins there]
     #[arg(long = "place", value_name = "DIR")]
     pub(crate) location: Option<PathBuf>,
 }
 
-/// How its server is known.
+/// How to find its server.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Named {
-    /// Socket of its server [default: the server is known by the files it has locked]
+    /// Socket of its server [default: the server is found by the files it has locked]
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
     /// File with the process id of its server
@@ -35,17 +35,17 @@ pub(crate) struct Named {
     pub(crate) pid_file: Option<PathBuf>,
 }
 
-/// How it may be copied.
+/// How to copy it.
 #[derive(Debug, Args)]
 pub(crate) struct Freezing {
-    /// Never let the server stand still for longer, for example 500ms (lvm, zfs: not begun if longer is expected)
+    /// Maximum freeze of the server, for example 500ms (lvm, zfs: not started if a longer one is expected)
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = value::short_time)]
     pub(crate) max_freeze: Duration,
-    /// auto, stopped, btrfs, zfs, reflink, lvm or follow; auto takes the best that is sound here
+    /// auto, stopped, btrfs, zfs, reflink, lvm or follow; auto takes the best method that is safe here
     #[arg(long, value_name = "HOW", default_value = "auto")]
     pub(crate) provider: Choice,
-    /// Account on the server at --socket for the provider follow; it needs RELOAD and BINLOG MONITOR
-    /// [default: from the option files, or the name of the user who runs this]
+    /// Account on the server at --socket for the provider follow; needs RELOAD and BINLOG MONITOR [default: from the
+    /// option files, or the name of the current user]
     #[arg(long, value_name = "NAME", requires = "socket")]
     pub(crate) user: Option<String>,
     /// Read the account's password from this file

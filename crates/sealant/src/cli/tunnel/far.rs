@@ -12,67 +12,68 @@ use crate::cli::value;
 use crate::exit::Exit;
 use crate::output::message::{Failure, info, warning};
 
-/// The end beside the server: takes connections of near ends that the authority has certified
+/// The end beside the server: accepts near ends that the authority has certified
 #[derive(Debug, Args)]
 pub(super) struct Far {
-    /// Listen for near ends here (repeatable, or with commas between); systemd's sockets, if there are any, come first
+    /// Listen for near ends here (repeatable, or separated by commas); sockets from systemd, if any, come first
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true, value_parser = tcp_listener)]
     listen: Vec<String>,
-    /// The server: the path of its socket, or HOST:PORT, of another host with --server-tls-ca only
+    /// The server: path of its socket, or HOST:PORT; another host only with --server-tls-ca
     #[arg(long, value_name = "SOCKET|HOST:PORT")]
     server: ServerAddress,
     #[command(flatten)]
     files: Files,
-    /// Encrypt the way to the server's port, and trust only this authority's certificates, PEM
+    /// Encrypt the connection to the server's port, and trust only this authority's certificates, PEM
     ///
-    /// The far end does TLS with the server once the client's log-in is here, so each connection costs a handshake
-    /// between these two, a resumed one as a rule. Clients see a server without TLS; those that insist on it do not
-    /// connect. The server takes the channel for secure: clients that use caching_sha2_password have to come by the
-    /// near end's socket, not by its port, and those that use sha256_password cannot log in.
+    /// The far end starts TLS with the server when the client's login has arrived, so each connection costs a handshake
+    /// between these two, usually a resumed one. Clients see a server without TLS; those that require it do not
+    /// connect. The server considers the channel secure: clients that use caching_sha2_password must connect to the
+    /// near end's socket, not its port, and those that use sha256_password cannot log in.
     #[arg(long, value_name = "FILE", help_heading = "Certificates", conflicts_with = "insecure_plaintext_server")]
     server_tls_ca: Option<PathBuf>,
-    /// The name that the server's certificate has to carry, if it is not the host in --server
+    /// Name that the server's certificate must contain, if it is not the host in --server
     #[arg(long, value_name = "NAME", help_heading = "Certificates", requires = "server_tls_ca")]
     server_tls_name: Option<String>,
-    /// Do not look at the name in the server's certificate: those that MySQL makes for itself have none
+    /// Do not check the name in the server's certificate: those that MySQL generates have none
     #[arg(long, help_heading = "Certificates", requires = "server_tls_ca", conflicts_with = "server_tls_name")]
     server_tls_any_name: bool,
-    /// Near ends whose certificate has one of these names, and no others (repeatable, or with commas between)
+    /// Accept only near ends whose certificate has one of these names (repeatable, or separated by commas)
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     allow: Vec<String>,
-    /// Tell the server by the PROXY protocol which host the client is on
+    /// Send the client's host to the server with the PROXY protocol
     ///
-    /// The server has to be told to believe it (proxy_protocol_networks in MariaDB and Percona Server), and
-    /// cannot be reached by a socket then. MySQL does not have it.
+    /// The server must be configured to trust it (proxy_protocol_networks in MariaDB and Percona Server), and cannot be
+    /// reached by its socket then. MySQL does not support it.
     #[arg(long, value_enum, value_name = "VERSION")]
     proxy_protocol: Option<Proxy>,
-    /// The most server connections that wait for applications of one near end [default: as the near end says, but 16
-    /// where the server counts those given up]
+    /// Maximum number of server connections kept ready for the applications of one near end [default: as the near end
+    /// says, but 16 where the server counts unused connections]
     ///
-    /// A server blocks a host after max_connect_errors (100) connections from it without a log-in between, but never its
-    /// own socket and 127.0.0.1. Connections that waited in vain count. By any other address, and with
-    /// --proxy-protocol, raise max_connect_errors on the server before this.
+    /// A server blocks a host after max_connect_errors (100) connections from it without a login in between, but never
+    /// its own socket and 127.0.0.1. Ready connections that were not used count. For any other address, and with
+    /// --proxy-protocol, raise max_connect_errors on the server first.
     #[arg(long, value_name = "N")]
     warm_max: Option<u16>,
-    /// Near ends' connections at once
+    /// Maximum number of connections from near ends
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_links: u32,
-    /// Handshakes at once; the oldest that has not begun its own or takes over 2 s is closed then, or who comes
+    /// Maximum number of simultaneous handshakes; beyond it, the oldest one that has not started or takes over 2 s is
+    /// closed, or else the new one
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     max_handshakes: u32,
-    /// Handshakes at once from one address
+    /// Maximum number of simultaneous handshakes from one address
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     max_handshakes_per_address: u32,
-    /// Give up on a handshake after this time
+    /// Time limit of a handshake
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = value::time)]
     handshake_timeout: Duration,
-    /// Give up connecting to the server after this time
+    /// Time limit for connecting to the server
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = value::time)]
     connect_timeout: Duration,
-    /// When told to stop, let sessions go on for this time
+    /// When asked to stop, let sessions continue for this time
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = value::time)]
     drain: Duration,
-    /// Let the way to a server on another host be in clear text, for everyone on the way to read
+    /// Allow an unencrypted connection to a server on another host, readable on the network
     #[arg(long)]
     insecure_plaintext_server: bool,
     #[command(flatten)]
@@ -97,7 +98,7 @@ impl Far {
         self.running.run(async {
             let far = ::tunnel::Far::open(options, log())?;
             if let Some(reason) = far.try_server().await {
-                // It may come later.
+                // The server may come up later.
                 warning(&reason);
             }
             let addresses: Vec<String> = far.addresses().iter().map(ToString::to_string).collect();

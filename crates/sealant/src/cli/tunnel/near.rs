@@ -13,53 +13,54 @@ use crate::output::message::{Failure, hint, info, warning};
 /// The end beside the applications: a socket or port that stands for the server
 #[derive(Debug, Args)]
 pub(super) struct Near {
-    /// Listen for applications here (repeatable, or with commas between); systemd's sockets, if there are any, come first
+    /// Listen for applications here (repeatable, or separated by commas); sockets from systemd, if any, come first
     #[arg(long, value_name = "SOCKET|HOST:PORT", value_delimiter = ',', required = true)]
     listen: Vec<Listen>,
-    /// The far end; if there are several, the first that works (repeatable, or with commas between)
+    /// The far end; of several, the first that works is used (repeatable, or separated by commas)
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true)]
     far: Vec<FarAddress>,
     #[command(flatten)]
     files: Files,
-    /// The name that far ends' certificates have to carry, if it is not the host in --far
+    /// Name that the far ends' certificates must contain, if it is not the host in --far
     #[arg(long, value_name = "NAME", help_heading = "Certificates")]
     far_name: Option<String>,
-    /// Permissions of the socket: whoever may write to it reaches the server's log-in
+    /// Permissions of the socket: whoever may write to it can try to log in to the server
     #[arg(long, value_name = "MODE", default_value = "0660", value_parser = mode)]
     socket_mode: u32,
-    /// Group of the socket, that of the applications, by name or number [default: that of the process]
+    /// Group of the socket, by name or number, such as the applications' group [default: that of the process]
     #[arg(long, value_name = "GROUP", value_parser = files::accounts::group)]
     socket_group: Option<u32>,
-    /// Do not show that the server offers TLS, so that applications do not encrypt within the tunnel, too
+    /// Hide from applications that the server offers TLS, so that they do not encrypt again inside the tunnel
     ///
-    /// Applications that insist on TLS do not connect then.
+    /// Applications that require TLS do not connect then.
     #[arg(long)]
     hide_tls: bool,
-    /// The most connections to the server that wait for an application
+    /// Maximum number of server connections kept ready for applications
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     warm_max: u32,
-    /// So many wait even if no application has come for long; the server counts those that are replaced as aborted
+    /// Minimum number kept ready, even if no application has connected for long; the server counts those that are
+    /// replaced as aborted
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     warm_min: u32,
-    /// How long one may wait before it is given up; half of the server's connect_timeout (10 s) is right
+    /// Maximum age of a ready connection; half of the server's connect_timeout (10 s) is a good value
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = value::time)]
     warm_age: Duration,
-    /// How long an application waits for a connection to the server before it gets an error
+    /// How long an application waits for a server connection before it gets an error
     #[arg(long, value_name = "TIME", default_value = "8s", value_parser = value::time)]
     wait: Duration,
-    /// Applications' connections at once
+    /// Maximum number of connections from applications
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_clients: u32,
-    /// How often a far end that failed is tried again
+    /// Interval of retries of failed far ends
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = value::time)]
     health_interval: Duration,
-    /// Give up on a far end that does not answer within this time
+    /// Time limit for an answer of a far end
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = value::time)]
     connect_timeout: Duration,
-    /// When told to stop, let sessions go on for this time
+    /// When asked to stop, let sessions continue for this time
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = value::time)]
     drain: Duration,
-    /// Let a port be reachable from other hosts: passwords and data cross the network in clear text up to here
+    /// Allow a port that other hosts can reach: passwords and data cross the network in clear text up to here
     #[arg(long)]
     insecure_plaintext_listener: bool,
     #[command(flatten)]
@@ -74,7 +75,7 @@ impl Near {
             for (far, tried) in near.try_fars().await {
                 match tried {
                     Ok(()) => info(&format!("far end {}:{} answers", far.host, far.port)),
-                    // It may come later.
+                    // The far end may come up later.
                     Err(error) => {
                         warning(&error.to_string());
                         error.hint().into_iter().for_each(hint);

@@ -1,4 +1,4 @@
-//! `sealant luks header check`: what a backup is worth today.
+//! `sealant luks header check`: compares a backup with its volume.
 
 use std::path::PathBuf;
 
@@ -12,11 +12,11 @@ use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 use crate::output::render::Render;
 
-/// Tell what a header backup is to its volume: current, stale, of another volume key, of another volume
+/// Show how a header backup relates to the volume: current, stale, of another volume key, of another volume
 ///
-/// `stale` means other slots: the backup may still open with a key that was removed from the volume, and may lack one that was
-/// added. `other-volume-key` means that restoring it would turn the data into noise. With --key-file the key is tried on
-/// both, which proves whether a removed key still opens the backup.
+/// `stale` means different slots: the backup may still open with a key that was removed from the volume, and may lack
+/// one that was added. `other-volume-key` means that restoring it would make the data unreadable. With --key-file, the
+/// key is tried on both, which proves whether a removed key still opens the backup.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Check {

@@ -1,4 +1,4 @@
-//! `sealant luks header repair`: what nothing else repairs.
+//! `sealant luks header repair`: repairs what nothing else repairs.
 
 use std::path::PathBuf;
 
@@ -12,15 +12,16 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 
-/// Repair a volume whose re-encryption was cut off at its end, which cryptsetup does not open or would encrypt twice
+/// Repair a volume whose re-encryption was interrupted at its end, which cryptsetup cannot open or would encrypt twice
 ///
-/// All data has the new key, and the notes of the re-encryption still ask for the old one, whose slots may be gone:
-/// `sealant luks audit` says `reencrypt-stuck`, or that all data is rewritten. The notes are dropped: the requirement, the
-/// backup segments, their digests and key slots, and the slot of the re-encryption. The given key first has to open the repaired header on a copy; the header of now is
-/// saved; afterwards the key has to open the volume, or the saved header is put back.
+/// All data has the new key, but the re-encryption metadata still refers to the old one, whose slots may be gone:
+/// `sealant luks audit` reports `reencrypt-stuck`, or that all data is rewritten. That metadata is removed: the
+/// requirement, the backup segments, their digests and key slots, and the slot of the re-encryption. Before, the given
+/// key must open a copy of the repaired header, and the current header is saved. Afterwards the key must open the
+/// volume; otherwise the saved header is put back.
 ///
-/// Refused in every other state: data that is not rewritten yet, or lies in several parts, a segment that does not cover the
-/// device, more than one volume key, no slot for it. The volume must not be open.
+/// Refused in every other state: data that is not rewritten yet or lies in several parts, a segment that does not cover
+/// the device, more than one volume key, no slot for it. The volume must not be open.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Repair {
@@ -28,7 +29,7 @@ pub(super) struct Repair {
     device: PathBuf,
     #[command(flatten)]
     key: KeySource,
-    /// New file for the header that is there now
+    /// New file for the current header
     #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
     save: Option<PathBuf>,
     #[command(flatten)]

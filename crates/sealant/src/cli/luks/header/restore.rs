@@ -1,4 +1,4 @@
-//! `sealant luks header restore`: a header back in its place.
+//! `sealant luks header restore`: restores a header.
 
 use std::path::PathBuf;
 
@@ -14,25 +14,25 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, warning};
 
-/// Put a header backup back on its volume
+/// Restore a header backup to its volume
 ///
-/// Refused if the backup is of another volume or was taken under another volume key, which would turn the data into noise, and
-/// while a re-encryption is not finished. First the key has to open the backup; then the header that is there is saved, with
-/// its key slots; then the backup is written and read again, and the key has to open the volume. If it does not, the saved
+/// Refused if the backup is of another volume or has another volume key, which would make the data unreadable, and
+/// while a re-encryption is unfinished. First the key must open the backup; then the current header is saved, with its
+/// key slots; then the backup is written and read back, and the key must open the volume. If it does not, the saved
 /// header is put back.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Restore {
     /// The backup
     backup: PathBuf,
-    /// Device or image to be written
+    /// Device or image to write
     device: PathBuf,
     #[command(flatten)]
     key: KeySource,
-    /// New file for the header that is there now; default: a new name beside the backup
+    /// New file for the current header; default: a new name beside the backup
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// The device has no header any more that could be compared. Nothing then proves that it is the backup's volume
+    /// The device no longer has a header to compare with. Nothing then proves that the backup is of this volume
     #[arg(long)]
     header_is_lost: bool,
     #[command(flatten)]

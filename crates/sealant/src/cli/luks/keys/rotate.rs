@@ -1,4 +1,4 @@
-//! `sealant luks key rotate`: a new key in the place of the old one.
+//! `sealant luks key rotate`: replaces a key.
 
 use std::path::PathBuf;
 
@@ -11,31 +11,31 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, hint, warning};
 
-/// Put a new random key in the place of the key in a file, and prove that the old one opens nothing any more
+/// Replace the key in a file with a new random one, and prove that the old key opens nothing any more
 ///
-/// Makes a random key of 64 bytes beside the key file, adds it to the volume, proves it, puts it in the key file's
-/// place, removes the slots that the old key opens, proves that it opens none any more, and saves the new header. Whenever it is
-/// cut off, at least one of KEY, KEY.sealant-new and KEY.sealant-old opens the volume, and the same command goes on.
-/// Other keys, such as a recovery passphrase, are not touched.
+/// Creates a random key of 64 bytes beside the key file, adds it to the volume, proves it, puts it in place of the key
+/// file, removes the slots that the old key opens, proves that it opens none, and saves the new header. If interrupted
+/// at any moment, at least one of KEY, KEY.sealant-new and KEY.sealant-old opens the volume, and the same command
+/// resumes. Other keys, such as a recovery passphrase, are not touched.
 ///
-/// A rotated key does not protect against whoever has a header backup from before and the old key: destroy those backups.
-/// If the old key has leaked, only `sealant luks reencrypt` helps.
+/// Rotation does not protect against someone who has an older header backup and the old key: destroy those backups. If
+/// the old key has leaked, only `sealant luks reencrypt` helps.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Rotate {
     /// Device or image
     device: PathBuf,
-    /// File with the key of now, which is replaced
+    /// File with the current key, which is replaced
     #[arg(long, value_name = "KEY")]
     key_file: PathBuf,
-    /// Directory for the new header backup, where those of before are looked for too
+    /// Directory for the new header backup; older backups are looked for there, too
     #[arg(long, value_name = "DIR", required_unless_present = "no_backup")]
     backups: Option<PathBuf>,
     /// Save no header
     #[arg(long, conflicts_with = "backups")]
     no_backup: bool,
-    /// Derive the new key with so many iterations of PBKDF2. It is random, so that 1000 are sound, and the volume opens at
-    /// once; default: what cryptsetup measures for a passphrase
+    /// Derive the new key with this many iterations of PBKDF2. It is random, so 1000 are enough, and the volume opens
+    /// at once; default: what cryptsetup measures for a passphrase
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1000..))]
     pbkdf2_iterations: Option<u32>,
     #[command(flatten)]

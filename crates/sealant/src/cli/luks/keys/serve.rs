@@ -1,4 +1,4 @@
-//! `sealant luks key serve`: what systemd runs when a volume's key is asked for at boot.
+//! `sealant luks key serve`: run by systemd when a volume needs its key at boot.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -11,11 +11,11 @@ use super::vault::Vault;
 use crate::exit::{self, Exit};
 use crate::output::message::Failure;
 
-/// Write a key to the socket that is standard output, from a file on a stick, from HashiCorp Vault or from a command
+/// Write a key to the socket on standard output: from a file on a stick, from HashiCorp Vault or from a command
 ///
-/// `sealant luks boot install --key-from …` makes the socket and the service that run this when the volume is opened at
-/// boot, so that no key lies on the disks of this host. It waits for the file, or for the device that it is on, as long as
-/// --wait says. Standard output may not be a terminal.
+/// `sealant luks boot install --key-from …` creates the socket and the service that run this when the volume is opened
+/// at boot, so that no key is stored on the disks of this host. It waits for the file, or for its device, as long as
+/// --wait says. Standard output must not be a terminal.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(END, EXITS))]
 pub(super) struct Serve {
@@ -23,7 +23,7 @@ pub(super) struct Serve {
     from: From,
     #[command(flatten)]
     vault: Vault,
-    /// The file is on this device, such as a USB stick: it is mounted read-only for the moment
+    /// The file is on this device, such as a USB stick, which is mounted read-only to read it
     #[arg(long, value_name = "DEVICE", requires = "file")]
     on: Option<PathBuf>,
     /// Seconds to wait for the file, its device, Vault or the command
@@ -34,10 +34,10 @@ pub(super) struct Serve {
 #[derive(Debug, Args)]
 #[group(multiple = false, conflicts_with = "vault_addr")]
 struct From {
-    /// File with the key, exact bytes; with --on its path on that device
+    /// File with the exact bytes of the key; with --on, its path on that device
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Program that writes the key, exact bytes, to its standard output; it gets no arguments
+    /// Program that writes the exact bytes of the key to its standard output; it gets no arguments
     #[arg(long, value_name = "PROGRAM")]
     command: Option<PathBuf>,
 }

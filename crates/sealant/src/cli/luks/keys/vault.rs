@@ -1,15 +1,15 @@
-//! Options that say where in a Vault a key is.
+//! Options for a key in Vault.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use luks::key_source;
 
-/// Where in a Vault the key is.
+/// Location of the key in Vault.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "HashiCorp Vault")]
 pub(super) struct Vault {
-    /// Its address, https://HOST:PORT; http:// to this machine only
+    /// Address of Vault, https://HOST:PORT; http:// only for this machine
     #[arg(long, value_name = "URL", requires_all = ["vault_path", "vault_token_file"])]
     vault_addr: Option<String>,
     /// The secret in a KV engine of version 2, such as secret/data/mysqldata
@@ -18,19 +18,19 @@ pub(super) struct Vault {
     /// The field of the secret
     #[arg(long, value_name = "NAME", default_value = "key", requires = "vault_addr")]
     vault_field: String,
-    /// The field is base64 of the key, not the key itself
+    /// The field holds the key in base64
     #[arg(long, requires = "vault_addr")]
     vault_base64: bool,
     /// File with the token
     #[arg(long, value_name = "FILE", requires = "vault_addr")]
     vault_token_file: Option<PathBuf>,
-    /// Certificates of the authorities that Vault's certificate may be from; needed with https
+    /// Certificates of the authorities to trust for Vault's certificate; required with https
     #[arg(long, value_name = "FILE", requires = "vault_addr")]
     vault_ca: Option<PathBuf>,
 }
 
 impl Vault {
-    /// None if no address is given; clap sees to it that the rest is, then.
+    /// `None` if no address is given; otherwise clap has required the rest.
     pub(super) fn named(&self) -> Option<key_source::Vault> {
         Some(key_source::Vault {
             address: self.vault_addr.clone()?,
