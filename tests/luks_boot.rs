@@ -33,7 +33,7 @@ fn tables_below_another_root() {
     let again = ends(&install(&["--key-file", "/root/key", "--dry-run"]), 0);
     assert_eq!(again.matches("(stays as it is)").count(), 3, "{again}");
     let other = ends(&install(&["--key-file", "/root/other", "--yes"]), 1);
-    assert!(other.contains("says otherwise already"), "{other}");
+    assert!(other.contains("already has another line"), "{other}");
     let blank = ["boot", "install", image, "--name", "x", "--directory", "/srv/a b", "--root", root, "--yes"];
     let blank = luks(&[&blank[..], &["--key-file", "/k", "--unit", "mysql.service"]].concat());
     assert!(ends(&blank, 1).contains("without blanks"));
@@ -102,7 +102,7 @@ fn a_key_is_served_exactly_or_not_at_all() {
     let empty = desk.path("empty");
     fs::write(&empty, b"").expect("room");
     for (option, path, because) in [
-        ("--file", desk.path("gone"), "did not come in time"),
+        ("--file", desk.path("gone"), "did not appear in time"),
         ("--file", large, "too large for a key"),
         ("--file", empty, "the key is empty"),
         ("--command", script("fails", "echo half; exit 3"), "failed, or gave no key in time"),

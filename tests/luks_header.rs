@@ -98,7 +98,7 @@ fn other_volumes_and_other_volume_keys_are_refused_and_nothing_is_changed() {
     let before = fs::read(&image).expect("ours");
     assert_eq!(verdict(&backup, &image, &[])["verdict"], "other-volume-key");
     assert_eq!(verdict(&foreign, &image, &[])["verdict"], "other-volume");
-    for (file, word) in [(&backup, "noise"), (&foreign, "another volume")] {
+    for (file, word) in [(&backup, "unreadable"), (&foreign, "another volume")] {
         let said = ends(&header(&["restore", text(file), text(&image), "--yes", "--key-file", text(&key)]), 1);
         assert!(said.contains(word) && said.contains("nothing was changed"), "{said}");
     }
@@ -166,7 +166,7 @@ fn a_backup_that_does_not_open_the_volume_after_all_is_undone() {
         .args(["luks", "header", "restore", text(&backup), text(&image), "--yes", "--key-file", text(&key)])
         .output()
         .expect("it starts");
-    assert!(ends(&output, 1).contains("the header of before was put back"));
+    assert!(ends(&output, 1).contains("the previous header was put back"));
     assert!(fs::read(&image).expect("ours") == before);
 }
 

@@ -70,7 +70,7 @@ fn what_cannot_be_re_encrypted_is_refused_and_left_alone() {
         (&luks2, &["--key-file", text(&wrong)], "the key does not open it"),
         (&luks2, &["--key-file", text(&key), "--other-key-file", text(&wrong)], "one of the other keys"),
         (&luks2, &["--key-file", text(&key), "--resume"], "no re-encryption was begun"),
-        (&begun, &["--key-file", text(&key)], "--resume goes on"),
+        (&begun, &["--key-file", text(&key)], "--resume continues it"),
         (&wrong, &["--key-file", text(&key)], "not-luks"),
     ] {
         let before = fs::read(image).expect("ours");
@@ -125,7 +125,7 @@ fn the_other_keys_come_back_when_a_cut_off_run_goes_on() {
 
     let named = ["--key-file", text(&k1), "--other-key-file"];
     for (more, because) in [
-        (&["--key-file", text(&k1)][..], "--resume goes on"),
+        (&["--key-file", text(&k1)][..], "--resume continues it"),
         (&["--key-file", text(&k1), "--resume"], "was begun with 1 other keys"),
         (&[&named[..], &[text(&wrong), "--resume"]].concat(), "did not open it before"),
     ] {

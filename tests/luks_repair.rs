@@ -135,9 +135,9 @@ fn the_stuck_state_is_repaired_to_that_of_a_finished_re_encryption() {
     assert_eq!(metadata(&made.image), done, "what cryptsetup itself leaves when it is not cut off");
     let after = fs::read(&made.image).expect("ours");
     assert!(after[2 * COPY..] == before[2 * COPY..], "key slots and data stay as they are");
-    assert!(before.starts_with(&fs::read(&saved).expect("kept")), "the header of before is kept");
+    assert!(before.starts_with(&fs::read(&saved).expect("kept")), "the previous header is kept");
     assert!(!codes(&made.image).iter().any(|code| code.starts_with("reencrypt") || code.starts_with("header")));
-    assert!(ends(&repair(&made.image, &made.key, &["--dry-run"]), 1).contains("no re-encryption is unfinished"));
+    assert!(ends(&repair(&made.image, &made.key, &["--dry-run"]), 1).contains("there is no unfinished re-encryption"));
     // Both copies are whole and can be changed by cryptsetup.
     made.desk.add_key(&made.image, "k1", "k2");
 }

@@ -259,5 +259,5 @@ fn two_rotations_of_one_key_do_not_meet() {
     let host = Host::new("luks2");
     let lock = fs::File::open(host.key.parent().expect("a directory")).expect("ours");
     lock.lock().expect("free");
-    assert!(ends(&host.rotate(), 1).contains("another rotation is at work"));
+    assert!(ends(&host.rotate(), 1).contains("another rotation is running"));
 }

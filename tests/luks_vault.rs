@@ -139,7 +139,7 @@ fn a_key_comes_from_vault_exactly_or_not_at_all() {
     };
     refused(client.ask(&address, "secret/data/gone", &[]), "there is no such secret (404)");
     refused(client.ask(&address, "secret/data/disk", &["--vault-field", "no"]), "has no field `no`");
-    refused(client.ask(&address, "secret/data/endless", &[]), "more than any key");
+    refused(client.ask(&address, "secret/data/endless", &[]), "larger than any key");
     refused(client.ask(&address, "secret/data/elsewhere", &[]), "leads elsewhere (307), which is not followed");
     let other = desk.path("other-token");
     fs::write(&other, "hvs.wrong").expect("room");
@@ -170,8 +170,8 @@ fn in_the_clear_only_this_machine_is_asked() {
     for (address, path, because) in [
         ("http://vault.example:8200", "secret/data/disk", "to the network"),
         ("vault.example:8200", "secret/data/disk", "https://"),
-        ("https://user:pw@vault.example", "secret/data/disk", "belongs in no address"),
-        ("http://127.0.0.1:1", "secret/../sys/seal", "has to be a path"),
+        ("https://user:pw@vault.example", "secret/data/disk", "which an address must not contain"),
+        ("http://127.0.0.1:1", "secret/../sys/seal", "must be a path"),
     ] {
         let said = ends(&client.ask(address, path, &[]), 2);
         assert!(said.contains(because), "{address} {path}: {said}");

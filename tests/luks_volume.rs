@@ -129,7 +129,7 @@ fn mistakes_are_reported_before_anything_is_touched() {
     assert!(blank.is_blank());
     for (args, because) in [
         (&["open", &blank.image, "--name", "data", "--key-file", &blank.key][..], "not-luks"),
-        (&["open", &blank.image, "--name", "a/b", "--key-file", &blank.key], "is no name"),
+        (&["open", &blank.image, "--name", "a/b", "--key-file", &blank.key], "is not a name"),
         (&["mount", "no-such-volume", "/mnt"], "is not open"),
         (&["close", "no-such-volume"], "is not open"),
     ] {

@@ -61,7 +61,7 @@ case $BOOT in
 	chattr -i /root/below$data
 	echo plain >/root/below$data/left
 	umount /root/below
-	finds "left lies in plain below the volume"
+	finds "left lies in plaintext below the volume"
 	rc=0
 	sealant luks mount mysqldata $data >/tmp/said 2>&1 || rc=$?
 	[ $rc = 3 ] && grep -q "left lies in plain" /tmp/said
@@ -79,7 +79,7 @@ case $BOOT in
 	step up without the stick
 	[ "$(systemctl is-active mysql)" != active ]
 	finds "mysql.service is inactive now; var-lib-mysql.mount is inactive"
-	journalctl --boot --no-pager | grep -o "$label: is not there, and did not come in time"
+	journalctl --boot --no-pager | grep -o "$label: did not appear in time"
 	[ ! -e /dev/mapper/mysqldata ] && [ -z "$(ls -A $data)" ]
 	step the stick is back
 	e2label $stick KEYS

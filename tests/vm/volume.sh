@@ -81,7 +81,7 @@ umount /mnt
 wipefs -qa /dev/disk1
 mkswap /dev/disk1 >/dev/null
 swapon /dev/disk1
-refuses "is swapped to" sealant luks format /dev/disk1 --key-file $key --no-backup $fast --yes
+refuses "is used for swap" sealant luks format /dev/disk1 --key-file $key --no-backup $fast --yes
 swapoff /dev/disk1
 dd if=/dev/zero of=/dev/disk1 bs=1M count=64 conv=fsync status=none
 blockdev --setro /dev/disk1

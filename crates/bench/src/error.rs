@@ -43,7 +43,7 @@ pub enum Error {
     #[error("interrupted; nothing more was measured")]
     Interrupted,
     /// A program that was asked for is not there.
-    #[error("{}: no such program{}", program.display(), if *has_version { ", or it does not say its version" } else { "" })]
+    #[error("{}: no such program{}", program.display(), if *has_version { ", or it does not report its version" } else { "" })]
     NoProgram {
         /// Path of the program.
         program: PathBuf,

@@ -10,7 +10,7 @@ pub enum LuksError {
     #[error("cannot be read: {0}")]
     Read(#[from] io::Error),
     /// A comparison needs a readable header on both sides.
-    #[error("there is no readable LUKS header in it to compare with ({0})")]
+    #[error("it has no readable LUKS header to compare with ({0})")]
     NothingToCompare(&'static str),
 }
 

@@ -58,7 +58,7 @@ pub fn read(source: &dyn ReadAt) -> Result<Reading, LuksError> {
         return Ok(without_primary(find_secondary(source)));
     }
     match be16(&start, 6) {
-        None => Ok(Reading::unreadable(Code::HeaderBothBad, "nothing is left but the magic")),
+        None => Ok(Reading::unreadable(Code::HeaderBothBad, "only the magic is left")),
         Some(1) => Ok(match luks1::read(source)? {
             Ok(volume) => Reading { readable: Readable::Yes, findings: Vec::new(), volume: Some(volume) },
             Err(why) => Reading::unreadable(Code::HeaderInvalid, format!("LUKS1: {why}")),
@@ -98,7 +98,7 @@ fn without_primary(second: CopyState) -> Reading {
         }
         CopyState::Absent => Reading::unreadable(
             Code::NotLuks,
-            "no LUKS header; noise may still be a plain dm-crypt volume, or one with its header elsewhere",
+            "no LUKS header; random bytes may still be a plain dm-crypt volume, or one with a detached header",
         ),
     }
 }

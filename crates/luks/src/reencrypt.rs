@@ -86,7 +86,7 @@ impl Reencrypt<'_> {
     #[must_use]
     pub fn describe(&self, ready: &Ready, files: KeyFiles<'_>) -> String {
         let (what, first) = if self.resume {
-            ("the re-encryption that was begun goes on", "the header of before is kept")
+            ("the unfinished re-encryption continues", "the previous header is kept")
         } else {
             ("all data gets a new volume key", "save the header")
         };
@@ -122,11 +122,13 @@ impl Reencrypt<'_> {
         let report = audit(&file, &DeviceInfo::default(), None)
             .map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
         if report.findings.iter().any(|finding| finding.code == Code::ReencryptStuck) {
-            return refused("was cut off in the last step of a re-encryption; `sealant luks header repair` mends it");
+            return refused(
+                "was interrupted in the last step of a re-encryption; `sealant luks header repair` repairs it",
+            );
         }
         if before.volume.is_rewritten() {
             return refused(
-                "was cut off when all its data was re-encrypted, and would be encrypted twice; `sealant luks header repair` ends it",
+                "was interrupted when all its data was re-encrypted, and would be encrypted twice; `sealant luks header repair` completes it",
             );
         }
         if !is_device {
@@ -139,7 +141,7 @@ impl Reencrypt<'_> {
         let begun = self.begun(&before.volume)?;
         let finished = self.resume && begun.is_some() && !before.volume.reencrypting();
         match &begun {
-            Some(_) if !self.resume => return refused("a re-encryption is not finished; --resume goes on"),
+            Some(_) if !self.resume => return refused("a re-encryption is not finished; --resume continues it"),
             Some(begun) => self.prove_others(begun)?,
             None => {}
         }
@@ -149,7 +151,7 @@ impl Reencrypt<'_> {
         // A power cut may damage one copy; cryptsetup restores it when it resumes.
         if !self.resume && before.readable != Readable::Yes {
             return refused(
-                "one copy of its header is damaged; `sealant luks audit` says more, `cryptsetup repair` mends it",
+                "one copy of its header is damaged; `sealant luks audit` says more, `cryptsetup repair` repairs it",
             );
         }
         let Some(slot) = self.cryptsetup.opens(self.device, self.key, None)? else {
@@ -168,7 +170,7 @@ impl Reencrypt<'_> {
             Err(error) => return Err(DeviceError::io(&path)(error)),
         };
         let begun: Begun = serde_json::from_slice(&text)
-            .map_err(|error| DeviceError::refused(&path, format!("is not what a run notes: {error}")))?;
+            .map_err(|error| DeviceError::refused(&path, format!("is not the note of a run: {error}")))?;
         let saved = self.backups.join(&begun.header);
         let before = Header::read(&open(&saved)?, &saved)?.volume;
         let changed = volume.reencrypting() || compare(&before, volume) == Relation::OtherVolumeKey;
@@ -232,7 +234,7 @@ impl Reencrypt<'_> {
         // A header saved during a re-encryption is of no use.
         if !self.resume {
             let saved = self.save(&ready.before)?;
-            tell(Step::Done(format!("header of before saved in {}", saved.display())));
+            tell(Step::Done(format!("previous header saved in {}", saved.display())));
             let header = saved.file_name().map(PathBuf::from).unwrap_or_default();
             let begun = serde_json::to_vec(&Begun { others: self.others.len(), header });
             let begun = begun.map_err(|error| DeviceError::io(&note)(error.into()))?;
@@ -252,7 +254,7 @@ impl Reencrypt<'_> {
         let mut finished = ready.finished;
         if self.resume && before.is_at_work() {
             self.cryptsetup.recover(self.device, self.key)?;
-            tell(Step::Done("what was being written when it was cut off is recovered".to_owned()));
+            tell(Step::Done("the part that was being written at the interruption is recovered".to_owned()));
             // If that was the last part, there is nothing left to resume.
             finished = !Header::read(&open(self.device)?, self.device)?.volume.reencrypting();
         }
@@ -280,7 +282,7 @@ impl Reencrypt<'_> {
             return not_proven("the re-encryption is not finished; --resume goes on");
         }
         if !self.resume && compare(before, &after) != Relation::OtherVolumeKey {
-            return not_proven("has the volume key of before");
+            return not_proven("still has the previous volume key");
         }
         match self.cryptsetup.opens(self.device, self.key, None)? {
             Some(_) => Ok(()),
@@ -311,7 +313,7 @@ fn fault(version: Version, resume: bool, is_device: bool) -> Option<&'static str
         return Some("cryptsetup 2.7.0 to 2.7.4 can corrupt data in online re-encryption; install 2.7.5 or newer");
     }
     if resume && version < Version::new(2, 4, 3) {
-        return Some("cryptsetup before 2.4.3 may resume what somebody forged (CVE-2021-4122); install a newer one");
+        return Some("cryptsetup before 2.4.3 may resume a forged re-encryption (CVE-2021-4122); install a newer one");
     }
     None
 }
@@ -329,8 +331,8 @@ fn state(volume: &Volume, resume: bool) -> Result<(), &'static str> {
     }
     match (resume, volume.reencrypting()) {
         (true, false) => Err("no re-encryption was begun"),
-        (false, true) => Err("a re-encryption is not finished; --resume goes on"),
-        (false, false) if !volume.requirements.is_empty() => Err("its header has a requirement that is not known"),
+        (false, true) => Err("a re-encryption is not finished; --resume continues it"),
+        (false, false) if !volume.requirements.is_empty() => Err("its header has an unknown requirement"),
         _ => Ok(()),
     }
 }

@@ -282,7 +282,7 @@ mod tests {
         let keys = Keys::default();
         let suite = Suite { inno: Some(OsStr::new("/no/such/inno")), ..suite(&[], &keys) };
         let error = suite.peers().unwrap_err().to_string();
-        assert_eq!(error, "/no/such/inno: no such program, or it does not say its version");
+        assert_eq!(error, "/no/such/inno: no such program, or it does not report its version");
     }
 
     #[test]

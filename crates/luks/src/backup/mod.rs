@@ -100,7 +100,7 @@ pub enum BackupError {
     #[error("{0}")]
     Refused(String),
     /// Reading back gave other bytes than were written.
-    #[error("{path}: what was written is not what is read; the header of before is in {saved}", path = .path.display(), saved = .saved.display())]
+    #[error("{path}: reading it back gave other bytes than were written; the previous header is in {saved}", path = .path.display(), saved = .saved.display())]
     NotWritten {
         /// The device.
         path: PathBuf,
@@ -108,7 +108,7 @@ pub enum BackupError {
         saved: PathBuf,
     },
     /// The key opens the backup but did not open the device after the restore. The previous header was put back.
-    #[error("{path}: does not open after its header was written; the header of before was put back and is in {saved}", path = .path.display(), saved = .saved.display())]
+    #[error("{path}: does not open after its header was written; the previous header was put back and is also in {saved}", path = .path.display(), saved = .saved.display())]
     Undone {
         /// The device.
         path: PathBuf,

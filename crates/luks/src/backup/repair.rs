@@ -56,7 +56,7 @@ impl Repair {
         let repaired = Header::read(&bytes, device)?;
         let whole = repaired.readable == Readable::Yes && !repaired.volume.reencrypting();
         if !whole || repaired.volume.live_digests().count() != 1 {
-            return refused("the header without the notes would not be whole");
+            return refused("the header without the re-encryption metadata would be invalid");
         }
         Ok(Self { device: device.to_owned(), before: header.volume, repaired })
     }
@@ -75,7 +75,7 @@ impl Repair {
             format!("  {}: {} -> {}\n", difference.field, side(difference.one), side(difference.other))
         };
         let changes: String = self.differences().into_iter().map(change).collect();
-        format!("{}: the notes of an unfinished re-encryption go\n{changes}", self.device.display())
+        format!("{}: the metadata of an unfinished re-encryption is removed\n{changes}", self.device.display())
     }
 
     /// Carries out the repair: proves on a copy of the header, in a file beside `save`, that the key opens it; saves
@@ -97,7 +97,8 @@ impl Repair {
         let opens = cryptsetup.opens(&probe, key, None);
         std::fs::remove_file(&probe).map_err(BackupError::io(&probe))?;
         if opens?.is_none() {
-            let why = format!("the key does not open {} as it would be; nothing was changed", self.device.display());
+            let why =
+                format!("the key does not open the repaired header of {}; nothing was changed", self.device.display());
             return Err(BackupError::Refused(why));
         }
         put(cryptsetup, key, &self.device, (Some(&self.before), &self.repaired), save)
@@ -108,10 +109,10 @@ impl Repair {
 /// that segment is the planned result, or a key that only the re-encryption metadata refers to has no slot.
 fn check(volume: &Volume, device_bytes: u64) -> Result<(), &'static str> {
     if !volume.reencrypting() {
-        return Err("no re-encryption is unfinished, so there is nothing of this kind to repair");
+        return Err("there is no unfinished re-encryption to repair");
     }
     if volume.requirements.iter().any(|requirement| !is_reencryption(requirement)) {
-        return Err("its header has a requirement that is not known");
+        return Err("its header has an unknown requirement");
     }
     if volume.excess().is_some() {
         return Err("a key slot or a digest asks for more work than any cryptsetup does");
@@ -119,23 +120,25 @@ fn check(volume: &Volume, device_bytes: u64) -> Result<(), &'static str> {
     let live: Vec<_> = volume.live().collect();
     let [data] = live.as_slice() else {
         return Err(
-            "its data lies in several parts, so the re-encryption is not through; `sealant luks reencrypt --resume` goes on",
+            "its data is in several parts, so the re-encryption is unfinished; `sealant luks reencrypt --resume` continues it",
         );
     };
     if !data.is_crypt() || !data.flags.is_empty() {
-        return Err("the re-encryption is at work on its data; `sealant luks reencrypt --resume` goes on");
+        return Err(
+            "the re-encryption was interrupted while it wrote data; `sealant luks reencrypt --resume` continues it",
+        );
     }
     let covers = data.size.is_none_or(|size| data.offset.checked_add(size) == Some(device_bytes));
     if !covers || data.offset >= device_bytes {
-        return Err("its one segment does not cover the device");
+        return Err("its segment does not cover the device");
     }
     let digests: Vec<_> = volume.live_digests().collect();
-    let [digest] = digests.as_slice() else { return Err("its data is not under exactly one volume key") };
+    let [digest] = digests.as_slice() else { return Err("its data is not encrypted with exactly one volume key") };
     if volume.slots_of(digest).next().is_none() {
-        return Err("no key slot has the volume key of its data; only a header backup can bring it back");
+        return Err("no key slot has the volume key of its data; only a header backup can restore it");
     }
     if !volume.is_rewritten() && noted(volume).all(|other| volume.slots_of(other).next().is_some()) {
-        return Err("its data is not rewritten yet; `sealant luks reencrypt --resume` goes on");
+        return Err("its data is not rewritten yet; `sealant luks reencrypt --resume` continues it");
     }
     Ok(())
 }

@@ -55,7 +55,7 @@ impl Plan {
         }
         if header.volume.reencrypting() {
             return refused(format!(
-                "{}: taken while a re-encryption went on, whose notes are old by now",
+                "{}: taken during a re-encryption, whose metadata is outdated by now",
                 backup.display()
             ));
         }
@@ -178,12 +178,12 @@ pub(super) fn put(
 fn judge(backup: &Volume, current: &Volume, device: &Path) -> Result<Relation, BackupError> {
     let refused = |why: &str| Err(BackupError::Refused(format!("{}: {why}; nothing was changed", device.display())));
     if current.reencrypting() {
-        return refused("a re-encryption is not finished, and only the header that is there knows how far it is");
+        return refused("a re-encryption is not finished, and only the current header records its progress");
     }
     match compare(backup, current) {
         Relation::OtherVolume => refused("the backup is of another volume (another UUID)"),
         Relation::OtherVolumeKey => {
-            refused("the backup was taken under another volume key; restoring it would turn the data into noise")
+            refused("the backup has another volume key; restoring it would make the data unreadable")
         }
         allowed => Ok(allowed),
     }

@@ -69,7 +69,10 @@ pub fn check(
     let (crypttab, fstab) = (root.join("etc/crypttab"), root.join("etc/fstab"));
     let text = read(&crypttab)?;
     let Some(volume) = line_of(&text, Lines::Crypttab(name)) else {
-        return Err(DeviceError::refused(&crypttab, format!("does not name {name}; `sealant luks boot install` does")));
+        return Err(DeviceError::refused(
+            &crypttab,
+            format!("has no line for {name}; `sealant luks boot install` writes it"),
+        ));
     };
     let fields: Vec<&str> = volume.split_whitespace().collect();
     let field = |at: usize| fields.get(at).copied().unwrap_or_default();
@@ -126,13 +129,14 @@ fn below(root: &Path, path: &Path) -> PathBuf {
 fn served(found: &mut Checked, root: &Path, name: &str) -> Result<(), DeviceError> {
     for file in key_unit_names(name) {
         let there = !read(&root.join(UNITS).join(&file))?.is_empty();
-        let wrong = format!("{file} is not there: nobody hands out the key; `sealant luks boot install` writes it");
+        let wrong =
+            format!("{file} does not exist, so nothing provides the key; `sealant luks boot install` writes it");
         found.note("boot-key-unit", there, format!("{file} is there"), wrong);
     }
     let (link, to) = key_link(root, name);
     let enabled = fs::read_link(&link).is_ok_and(|there| there.file_name() == to.file_name());
     let wrong = format!(
-        "{}: no link to the socket: nothing listens where the key is asked for; `sealant luks boot install` makes it",
+        "{}: no link to the socket, so nothing listens for requests of the key; `sealant luks boot install` creates it",
         link.display()
     );
     found.note("boot-key-enabled", enabled, format!("the key comes over {}", socket_path(name).display()), wrong);
@@ -148,14 +152,14 @@ fn served(found: &mut Checked, root: &Path, name: &str) -> Result<(), DeviceErro
 fn key(found: &mut Checked, cryptsetup: &Cryptsetup, device: Option<&str>, path: &Path) {
     let key = path.display();
     let metadata = fs::metadata(path);
-    let wrong = format!("{key}: the key file is not there: the server will stay down");
+    let wrong = format!("{key}: the key file does not exist: the server will stay down");
     if !found.note("boot-key", metadata.is_ok(), format!("{key} is there"), wrong) {
         return;
     }
     if let Ok(metadata) = metadata {
         let private = metadata.permissions().mode() & 0o077 == 0 && metadata.uid() == 0;
-        let wrong = format!("{key}: others than root may read it; `chown root {key}; chmod 400 {key}`");
-        found.note("boot-key-mode", private, format!("{key} is root's only"), wrong);
+        let wrong = format!("{key}: users other than root may read it; `chown root {key}; chmod 400 {key}`");
+        found.note("boot-key-mode", private, format!("only root may read {key}"), wrong);
     }
     let Some(device) = device else { return };
     let device = match device.strip_prefix("UUID=") {
@@ -183,17 +187,17 @@ fn generated(
     for generator in ["systemd-cryptsetup-generator", "systemd-fstab-generator"] {
         let program = GENERATORS.iter().map(|location| Path::new(location).join(generator)).find(|path| path.exists());
         let ran = program.is_some_and(|program| generate(&program, crypttab, fstab, scratch.path(), LIMIT));
-        let wrong = format!("{generator} is not there, or fails on these tables, or takes too long");
-        found.note("boot-generator", ran, format!("{generator} takes the tables"), wrong);
+        let wrong = format!("{generator} does not exist, or fails on these tables, or takes too long");
+        found.note("boot-generator", ran, format!("{generator} accepts the tables"), wrong);
     }
     let unit = |file: &str| fs::read_to_string(into(file)).unwrap_or_default();
     let cryptsetup = format!("systemd-cryptsetup@{}.service", escaped(name));
     let opens = unit(&cryptsetup).contains("headless");
-    let wrong = format!("the generator makes no {cryptsetup} that opens it without asking");
+    let wrong = format!("the generator creates no {cryptsetup} that opens it without asking");
     found.note("boot-generated", opens, format!("{cryptsetup} opens it without asking"), wrong);
     let mount = format!("{}.mount", escaped(&directory.to_string_lossy()));
     let mounts = unit(&mount).lines().any(|line| line.trim() == format!("What=/dev/mapper/{name}"));
-    let wrong = format!("the generator makes no {mount} of /dev/mapper/{name}");
+    let wrong = format!("the generator creates no {mount} of /dev/mapper/{name}");
     found.note("boot-generated", mounts, format!("{mount} mounts it"), wrong);
     let required = into("local-fs.target.requires").join(&mount).exists();
     let wrong = format!("{mount} is required by local-fs.target: without the key the host ends in its emergency shell");
@@ -225,7 +229,7 @@ fn guarded(found: &mut Checked, host: &Host, directory: &Path, name: &str) {
     if let Some(mount) = host.mounted_at(directory) {
         let ours = Block::mapped(host, name).is_some_and(|block| block.number == mount.device);
         let wrong = format!("{}: something else is mounted there", directory.display());
-        found.note("boot-mounted", ours, format!("{} is the volume now", directory.display()), wrong);
+        found.note("boot-mounted", ours, format!("the volume is mounted at {}", directory.display()), wrong);
         hidden(found, directory);
         return;
     }
@@ -242,9 +246,9 @@ fn guarded(found: &mut Checked, host: &Host, directory: &Path, name: &str) {
 fn hidden(found: &mut Checked, directory: &Path) {
     let shown = directory.display();
     let wrong = match hidden_below(directory) {
-        Ok(None) => return found.good.push(format!("nothing lies hidden below {shown}")),
+        Ok(None) => return found.good.push(format!("nothing is hidden below {shown}")),
         Ok(Some(name)) => format!(
-            "{shown}: {} lies in plain below the volume; stop the server, unmount, `chattr -i`, and move it",
+            "{shown}: {} lies in plaintext below the volume; stop the server, unmount, `chattr -i`, and move it",
             name.to_string_lossy()
         ),
         // Fails on older kernels, and for users other than root.

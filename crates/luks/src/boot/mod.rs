@@ -211,7 +211,7 @@ impl Boot {
         if ours {
             return Ok(true);
         }
-        Err(DeviceError::refused(&directory, "has something else than this volume mounted on it"))
+        Err(DeviceError::refused(&directory, "has something other than this volume mounted on it"))
     }
 
     /// Writes the changes. On the running system it also guards an unmounted mount point first, and makes systemd
@@ -276,7 +276,7 @@ fn check_empty(directory: &Path) -> Result<(), DeviceError> {
     let Some(entry) = fs::read_dir(directory).map_err(io())?.next() else { return Ok(()) };
     let name = entry.map_err(io())?.file_name();
     let why = format!(
-        "{} came while it was guarded, and would lie in plain under the volume; `chattr -i`, and move it",
+        "{} was created while it was guarded, and would stay in plaintext below the volume; `chattr -i`, and move it",
         name.to_string_lossy()
     );
     Err(DeviceError::not_proven(directory, why))
@@ -357,9 +357,9 @@ fn edit_table(root: &Path, file: &str, lines: Lines<'_>, line: &str) -> Result<E
             let what = if ours {
                 "`sealant luks boot remove` takes it away"
             } else {
-                "that line is not ours: look at it by hand"
+                "sealant did not write that line: edit it by hand"
             };
-            Err(DeviceError::refused(&path, format!("says otherwise already: `{line}`; {what}")))
+            Err(DeviceError::refused(&path, format!("already has another line: `{line}`; {what}")))
         }
     })
 }
@@ -434,12 +434,12 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("etc")).unwrap();
         fs::write(root.path().join("etc/crypttab"), "mysqldata /dev/sdb none\n").unwrap();
-        assert!(refused(&boot(), root.path()).contains("says otherwise"));
+        assert!(refused(&boot(), root.path()).contains("already has another line"));
         fs::write(root.path().join("etc/crypttab"), "").unwrap();
         for directory in ["/var/lib/mysql", "/var/lib/mysql/"] {
             fs::write(root.path().join("etc/fstab"), format!("/dev/sdc {directory} xfs defaults 0 0\n")).unwrap();
             let said = refused(&Boot { directory: PathBuf::from("/var/lib//mysql/"), ..boot() }, root.path());
-            assert!(said.contains("says otherwise") && said.contains("by hand"), "{said}");
+            assert!(said.contains("already has another line") && said.contains("by hand"), "{said}");
         }
         fs::write(root.path().join("etc/fstab"), "").unwrap();
         apply(&boot().edits(root.path()).unwrap()).unwrap();
@@ -537,7 +537,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         check_empty(directory.path()).unwrap();
         fs::write(directory.path().join("ibdata1"), "").unwrap();
-        assert!(check_empty(directory.path()).unwrap_err().to_string().contains("ibdata1 came while"));
+        assert!(check_empty(directory.path()).unwrap_err().to_string().contains("ibdata1 was created while"));
     }
 
     #[test]

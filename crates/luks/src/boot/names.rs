@@ -11,7 +11,10 @@ pub(super) use crate::device::check_name;
 /// Like the name check, for a name that becomes part of a unit's name. Source: systemd.unit(5), "Description".
 pub(super) fn check_name_of_unit(name: &str) -> Result<(), DeviceError> {
     if name.contains('+') {
-        return Err(DeviceError::refused(Path::new(name), "has a +, which the name of the key's unit must not have"));
+        return Err(DeviceError::refused(
+            Path::new(name),
+            "contains a +, which the name of the key's unit must not contain",
+        ));
     }
     Ok(())
 }
@@ -21,7 +24,7 @@ pub(super) fn check_uuid(uuid: &str) -> Result<(), DeviceError> {
     if is_plain_uuid(uuid) {
         return Ok(());
     }
-    Err(DeviceError::refused(Path::new(&uuid.escape_debug().to_string()), "is no UUID: 36 hex digits and -"))
+    Err(DeviceError::refused(Path::new(&uuid.escape_debug().to_string()), "is not a UUID: 36 hex digits and -"))
 }
 
 /// Accepts a path that every table and unit takes unescaped.
@@ -30,14 +33,14 @@ pub(super) fn check_path(path: &Path) -> Result<(), DeviceError> {
     if path.is_absolute() && path.to_str().is_some_and(|text| !text.contains(special)) {
         return Ok(());
     }
-    Err(DeviceError::refused(path, "has to be an absolute path without blanks, control characters, quotes, \\ and %"))
+    Err(DeviceError::refused(path, "must be an absolute path without blanks, control characters, quotes, \\ and %"))
 }
 
 /// Accepts a mount point.
 pub(super) fn check_directory(directory: &Path) -> Result<(), DeviceError> {
     check_path(directory)?;
     if directory.components().any(|part| part == Component::ParentDir) || directory == Path::new("/") {
-        return Err(DeviceError::refused(directory, "has to be a directory below / and without `..`"));
+        return Err(DeviceError::refused(directory, "must be a directory below / and without `..`"));
     }
     Ok(())
 }
@@ -46,7 +49,7 @@ pub(super) fn check_directory(directory: &Path) -> Result<(), DeviceError> {
 pub(super) fn check_key_file(path: &Path) -> Result<(), DeviceError> {
     check_path(path)?;
     if path.to_string_lossy().contains(':') {
-        return Err(DeviceError::refused(path, "has a colon, behind which crypttab expects a device"));
+        return Err(DeviceError::refused(path, "has a colon, after which crypttab expects a device"));
     }
     Ok(())
 }
@@ -68,7 +71,7 @@ pub(super) fn check_unit(unit: &str) -> Result<(), DeviceError> {
         return Ok(());
     }
     let shown = unit.escape_debug().to_string();
-    Err(DeviceError::refused(Path::new(&shown), "is no service: give the whole name, such as mariadb.service"))
+    Err(DeviceError::refused(Path::new(&shown), "is not a service: give the full name, such as mariadb.service"))
 }
 
 #[cfg(test)]

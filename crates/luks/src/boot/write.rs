@@ -67,7 +67,7 @@ impl Edit {
         let added = match &before {
             Some(Content::Link(there)) if there.file_name() == to.file_name() => Vec::new(),
             None => vec![format!("+ link to {}", to.display())],
-            Some(_) => return Err(DeviceError::refused(path, "is there already, and is not the link to our socket")),
+            Some(_) => return Err(DeviceError::refused(path, "exists and is not the link to the socket of the key")),
         };
         let after = Some(Content::Link(to.to_owned()));
         Ok(Self { path: path.to_owned(), before, after, added, target: path.to_owned() })
@@ -127,7 +127,7 @@ pub fn apply(edits: &[Edit]) -> Result<(), DeviceError> {
     let edits = || edits.iter().filter(|edit| !edit.added.is_empty());
     for edit in edits() {
         if !edit.is_current()? {
-            return Err(DeviceError::refused(&edit.path, "has changed meanwhile"));
+            return Err(DeviceError::refused(&edit.path, "has changed in the meantime"));
         }
     }
     edits().try_for_each(Edit::apply)
@@ -190,7 +190,7 @@ mod tests {
         fs::write(&two, "two\n").unwrap();
         let edits = [&one, &two, &three].map(|path| appended(root, path).unwrap());
         fs::write(&two, "two\nof somebody else\n").unwrap();
-        assert!(apply(&edits).unwrap_err().to_string().contains("has changed meanwhile"));
+        assert!(apply(&edits).unwrap_err().to_string().contains("has changed in the meantime"));
         assert_eq!(fs::read_to_string(&one).unwrap(), "one\n");
         assert_eq!(fs::read_to_string(&two).unwrap(), "two\nof somebody else\n");
         fs::write(&two, "two\n").unwrap();

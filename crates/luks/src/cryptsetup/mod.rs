@@ -43,7 +43,7 @@ pub enum CryptsetupError {
         oldest: Version,
     },
     /// The version cannot be read from its output.
-    #[error("{program} does not say its version")]
+    #[error("{program} does not report its version")]
     NoVersion {
         /// Path of the program.
         program: PathBuf,
@@ -52,7 +52,7 @@ pub enum CryptsetupError {
     #[error("cryptsetup cannot be run: {0}")]
     Run(#[from] std::io::Error),
     /// cryptsetup was killed at its time limit.
-    #[error("cryptsetup {verb} was ended after {seconds} s")]
+    #[error("cryptsetup {verb} was killed after {seconds} s")]
     TimedOut {
         /// Its subcommand.
         verb: String,

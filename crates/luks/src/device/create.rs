@@ -87,12 +87,12 @@ impl Creation<'_> {
             return Err(DeviceError::Used { device: self.device.to_owned(), uses });
         }
         if self.file_system.is_some() && !is_block_device(self.device) {
-            let why = "is a file, which only a loop device makes a disk that a file system can be made in";
+            let why = "is a file: a file system in it needs a loop device";
             return Err(DeviceError::refused(self.device, why));
         }
         match self.file_system.map(FileSystem::program) {
             Some(program) if find_admin(program).is_none() => {
-                let why = format!("{program} is not installed, so no file system can be made in it");
+                let why = format!("{program} is not installed, so no file system can be created in it");
                 Err(DeviceError::refused(self.device, why))
             }
             _ => Ok(()),
@@ -146,7 +146,7 @@ impl Creation<'_> {
         tell(format!("the key opens slot {slot}, a random one opens nothing"));
         if let Some(system) = self.file_system {
             self.make(system, key, &header.volume.uuid)?;
-            tell(format!("{} made inside; outside only the LUKS volume is to be seen", system.as_str()));
+            tell(format!("{} created inside; outside only the LUKS volume is visible", system.as_str()));
         }
         let backup = self.backups.map(|directory| self.save(&header, directory)).transpose()?;
         if let Some(backup) = &backup {
@@ -163,7 +163,7 @@ impl Creation<'_> {
             segment.cipher == self.format.cipher && segment.sector_bytes == self.format.sector_bytes
         };
         if header.readable != Readable::Yes || !volume.segments.first().as_ref().is_some_and(wanted) {
-            return Err(DeviceError::not_proven(self.device, "its header is not the one that was asked for"));
+            return Err(DeviceError::not_proven(self.device, "its header is not the one that was requested"));
         }
         let report = audit(&file, &DeviceInfo::default(), None)
             .map_err(|error| DeviceError::not_proven(self.device, error.to_string()))?;
@@ -190,7 +190,7 @@ impl Creation<'_> {
         }
         let outside = uses(self.host, self.device, false)?;
         if !outside.contains(&Use::Signature("a crypto_LUKS signature".to_owned())) {
-            return Err(DeviceError::not_proven(self.device, "something else than the LUKS volume is to be seen"));
+            return Err(DeviceError::not_proven(self.device, "something other than the LUKS volume is visible"));
         }
         Ok(())
     }

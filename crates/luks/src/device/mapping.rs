@@ -80,7 +80,7 @@ impl Opening<'_> {
         }
         match mapped {
             Err(CryptsetupError::Failed { .. }) if volume.is_rewritten() => {
-                let why = "was cut off at the end of a re-encryption, and cryptsetup does not open it; `sealant luks header repair` ends it";
+                let why = "its re-encryption was interrupted at the end, and cryptsetup does not open it; `sealant luks header repair` completes it";
                 return Err(DeviceError::refused(self.device, why));
             }
             other => other?,
@@ -101,7 +101,7 @@ impl Opening<'_> {
             .map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
         let stuck = report.findings.iter().any(|finding| finding.code == Code::ReencryptStuck);
         if stuck {
-            let why = "its re-encryption was cut off in the last step; `sealant luks header repair` mends it";
+            let why = "its re-encryption was interrupted in the last step; `sealant luks header repair` repairs it";
             return Err(DeviceError::refused(self.device, why));
         }
         Ok(())
@@ -135,18 +135,18 @@ impl Opening<'_> {
         let not_proven = |why: &str| DeviceError::not_proven(&inner, why);
         let block = Block::mapped(self.host, self.name).ok_or_else(|| not_proven("is not there"))?;
         if !block.mapper_uuid().is_some_and(|uuid| is_volume(&uuid, volume)) {
-            return Err(not_proven("is another volume than the one that was to be opened"));
+            return Err(not_proven("is not the volume that was to be opened"));
         }
         let status = self.cryptsetup.status(self.name)?;
         let live: Vec<_> = volume.live().collect();
         if let [segment] = live.as_slice()
             && (segment.cipher != status.cipher || segment.sector_bytes != status.sector_bytes)
         {
-            return Err(not_proven("has another cipher or other sectors in the kernel than its header says"));
+            return Err(not_proven("has another cipher or sector size in the kernel than in its header"));
         }
         let has = |flag: &str| status.flags.iter().any(|current| current == flag);
         if self.mapping.no_queues && !(has("no_read_workqueue") && has("no_write_workqueue")) {
-            return Err(not_proven("was to be opened without work queues, and has them"));
+            return Err(not_proven("has work queues, although it was to be opened without them"));
         }
         Ok(status)
     }
@@ -163,10 +163,10 @@ pub fn close(cryptsetup: &Cryptsetup, host: &Host, name: &str) -> Result<(), Dev
         return Err(DeviceError::refused(&inner, "is not open"));
     };
     if !block.mapper_uuid().is_some_and(|uuid| uuid.starts_with("CRYPT-LUKS")) {
-        return Err(DeviceError::refused(&inner, "is no LUKS volume"));
+        return Err(DeviceError::refused(&inner, "is not a LUKS volume"));
     }
     if let Some(mount) = host.mounts().of_device(&block.number).next() {
-        let why = format!("is mounted at {}; --unmount does that first", mount.point.display());
+        let why = format!("is mounted at {}; --unmount unmounts it first", mount.point.display());
         return Err(DeviceError::refused(&inner, why));
     }
     if let Some(holder) = block.holders().first() {
@@ -175,7 +175,7 @@ pub fn close(cryptsetup: &Cryptsetup, host: &Host, name: &str) -> Result<(), Dev
     cryptsetup.unmap(name)?;
     match Block::mapped(host, name) {
         None => Ok(()),
-        Some(_) => Err(DeviceError::not_proven(&inner, "was closed, and is still there")),
+        Some(_) => Err(DeviceError::not_proven(&inner, "was closed, but still exists")),
     }
 }
 
@@ -195,7 +195,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), DeviceError> {
     if good {
         return Ok(());
     }
-    Err(DeviceError::refused(Path::new(name), "is no name for a volume: letters, digits and _ . + - only"))
+    Err(DeviceError::refused(Path::new(name), "is not a name for a volume: use letters, digits and _ . + - only"))
 }
 
 /// `CRYPT-LUKS2-<UUID without dashes>-<name>`. Source: `lib/libdevmapper.c` of cryptsetup.

@@ -92,10 +92,10 @@ impl DeviceError {
         match self {
             Self::Io { source, .. } => hint_of_io(source),
             Self::Used { uses, .. } if uses.iter().all(|each| matches!(each, Use::Data { .. })) => {
-                Some("if it is surely rubbish: --destroy-unknown-data")
+                Some("if it is certainly not needed: --destroy-unknown-data")
             }
             Self::Used { uses, .. } if uses.iter().all(|each| matches!(each, Use::Signature(_))) => {
-                Some("if it is surely not needed: `wipefs --all` on it first, and look twice at the name")
+                Some("if it is certainly not needed: `wipefs --all` on it first, and check its name twice")
             }
             Self::Backup(error) => error.hint(),
             Self::Key(error) => error.hint(),
@@ -116,7 +116,7 @@ impl DeviceError {
     }
 
     pub(crate) fn no_uuid(what: &Path) -> Self {
-        Self::refused(what, "its UUID is none, as if somebody had made its header by hand")
+        Self::refused(what, "its UUID is malformed, so cryptsetup did not write its header")
     }
 
     pub(crate) fn not_proven(what: &Path, why: impl Into<String>) -> Self {

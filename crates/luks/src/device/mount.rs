@@ -48,7 +48,7 @@ impl Mounting<'_> {
             return Err(DeviceError::refused(&inner, "is not open; `sealant luks open` does that"));
         };
         if !block.mapper_uuid().is_some_and(|uuid| uuid.starts_with("CRYPT-LUKS")) {
-            return Err(DeviceError::refused(&inner, "is no LUKS volume"));
+            return Err(DeviceError::refused(&inner, "is not a LUKS volume"));
         }
         match self.host.mounted_at(self.directory) {
             Some(mount) if mount.device == block.number => return Ok(None),
@@ -73,7 +73,7 @@ impl Mounting<'_> {
 pub fn guard(host: &Host, directory: &Path) -> Result<Guard, DeviceError> {
     let io = || DeviceError::io(directory);
     if !directory.is_absolute() || fs::canonicalize(directory).is_ok_and(|real| real != directory) {
-        return Err(DeviceError::refused(directory, "has to be an absolute path without links"));
+        return Err(DeviceError::refused(directory, "must be an absolute path without links"));
     }
     match fs::create_dir(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(io()(error)),
@@ -84,7 +84,7 @@ pub fn guard(host: &Host, directory: &Path) -> Result<Guard, DeviceError> {
     }
     if let Some(entry) = fs::read_dir(directory).map_err(io())?.next() {
         let name = entry.map_err(io())?.file_name();
-        let why = format!("holds {}, which would lie in plain under the volume; move it", name.to_string_lossy());
+        let why = format!("holds {}, which would stay in plaintext below the volume; move it", name.to_string_lossy());
         return Err(DeviceError::refused(directory, why));
     }
     let handle = open_directory(directory).map_err(io())?;
@@ -108,7 +108,7 @@ pub fn guard(host: &Host, directory: &Path) -> Result<Guard, DeviceError> {
         Err(error) => Err(io()(error.into())),
         Ok(()) => {
             let _ = unlinkat(&handle, probe, AtFlags::REMOVEDIR);
-            Err(DeviceError::not_proven(directory, "is immutable, and yet a directory could be made in it"))
+            Err(DeviceError::not_proven(directory, "is immutable, but a directory could be created in it"))
         }
     }
 }

@@ -74,10 +74,10 @@ impl fmt::Display for Use {
             }
             Self::ReadOnly => f.write_str("is read-only"),
             Self::Mounted(path) => write!(f, "is mounted at {}", path.display()),
-            Self::Swap => f.write_str("is swapped to"),
+            Self::Swap => f.write_str("is used for swap"),
             Self::Holder(name) => write!(f, "is used by {name}"),
             Self::Partitions(names) => write!(f, "has partitions ({})", names.join(", ")),
-            Self::Claimed => f.write_str("is busy: another program or the kernel has it for itself"),
+            Self::Claimed => f.write_str("is busy: another program or the kernel has claimed it"),
             Self::OpenBy { pid, program } => write!(f, "is open in process {pid} ({program})"),
             Self::Loop(name) => write!(f, "is the file behind /dev/{name}"),
             Self::Named { file, line } => write!(f, "is named in {} line {line}", file.display()),

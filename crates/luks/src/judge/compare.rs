@@ -67,7 +67,7 @@ impl Relation {
             }
             Self::OtherVolumeKey => Some(Finding::new(
                 Code::BackupOtherVolumeKey,
-                "made under another volume key: restoring it would turn the data into noise; destroy it",
+                "has another volume key: restoring it would make the data unreadable; destroy it",
             )),
             Self::OtherVolume => {
                 Some(Finding::new(Code::BackupOtherVolume, "another UUID: restoring it would destroy the data"))

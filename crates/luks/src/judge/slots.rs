@@ -28,8 +28,8 @@ fn derivations(volume: &Volume, keys: &[&Slot]) -> Vec<Finding> {
             pbkdf2.add(format!("slot {}", slot.id));
         }
     }
-    let weak =
-        weak.finding("cheap to guess for a passphrase, no matter for a random key file; `cryptsetup luksConvertKey`");
+    let weak = weak
+        .finding("too cheap to protect a passphrase, but harmless for a random key file; `cryptsetup luksConvertKey`");
     let pbkdf2 = pbkdf2.finding("PBKDF2 needs no memory to guess; Argon2id does");
     weak.into_iter().chain(pbkdf2).collect()
 }
@@ -79,9 +79,9 @@ fn single(volume: &Volume, keys: &[&Slot]) -> Vec<Finding> {
         }
     }
     let found = [
-        null.finding("the volume key lies there in clear"),
-        ignored.finding("opens only when it is named"),
-        unbound.finding("holds a key that no data is under"),
+        null.finding("the volume key is stored there in plaintext"),
+        ignored.finding("opens only when it is selected"),
+        unbound.finding("holds a key that encrypts no data"),
     ];
     found.into_iter().flatten().collect()
 }
@@ -101,7 +101,7 @@ fn counts(volume: &Volume, keys: &[&Slot]) -> Vec<Finding> {
         _ => {}
     }
     if volume.format == Format::Luks1 && keys.len() >= luks1::SLOTS {
-        found.push(Finding::new(Code::SlotsFull, "all eight slots are taken: a key must go before another can come"));
+        found.push(Finding::new(Code::SlotsFull, "all eight slots are in use: remove a key before you add another"));
     }
     found
 }
@@ -131,11 +131,11 @@ pub(super) fn damaged(source: &dyn ReadAt, volume: &Volume) -> Result<Option<Fin
             details.add(format!("slot {}: {} blocks of 512 bytes from byte {}", slot.id, damage.blocks, damage.first));
         }
     }
-    Ok(details.finding("no noise, so overwritten: this slot opens no more"))
+    Ok(details.finding("not random, so it was overwritten: this slot no longer opens"))
 }
 
 /// Key derivations that would exhaust the machine. None is computed here.
 pub(super) fn excesses(volume: &Volume) -> Vec<String> {
     let named = volume.excesses();
-    named.map(|what| format!("{what}: opening it may take the machine down, and no cryptsetup made it")).collect()
+    named.map(|what| format!("{what}: opening it may exhaust the machine, and no cryptsetup made it")).collect()
 }

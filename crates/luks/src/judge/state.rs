@@ -34,18 +34,18 @@ fn has_flag(volume: &Volume, flag: &str) -> bool {
 }
 
 fn discards(volume: &Volume) -> Option<Finding> {
-    let detail = "TRIM passes through: which sectors are free is visible on the disk";
+    let detail = "TRIM is passed on: the disk shows which sectors are free";
     has_flag(volume, "allow-discards").then(|| Finding::new(Code::FlagDiscards, detail))
 }
 
 fn no_journal(volume: &Volume) -> Option<Finding> {
     let integrity = volume.live().any(|segment| segment.integrity.is_some());
-    let detail = "a power cut leaves sectors that cannot be read any more";
+    let detail = "a power cut leaves unreadable sectors";
     (integrity && has_flag(volume, "no-journal")).then(|| Finding::new(Code::FlagNoJournal, detail))
 }
 
 fn detached(volume: &Volume) -> Option<Finding> {
-    let detail = "the data lies on another device, which shows no header of its own";
+    let detail = "the data is on another device, which has no header of its own";
     volume.is_detached().then(|| Finding::new(Code::DetachedHeader, detail))
 }
 
@@ -71,7 +71,7 @@ fn reencryption(volume: &Volume) -> Option<Finding> {
             Code::ReencryptUnfinished,
             "`cryptsetup reencrypt --resume-only --header` goes on with its data",
         ),
-        None => Finding::new(Code::ReencryptUnfinished, "`sealant luks reencrypt --resume` goes on"),
+        None => Finding::new(Code::ReencryptUnfinished, "`sealant luks reencrypt --resume` continues it"),
     })
 }
 
@@ -91,5 +91,5 @@ fn missing_key(volume: &Volume) -> Option<u32> {
 fn requirements(volume: &Volume) -> Option<Finding> {
     let mut details = Details::new(Code::RequirementUnknown);
     volume.requirements.iter().filter(|name| !is_reencryption(name)).for_each(|name| details.add(name.clone()));
-    details.finding("leave the header alone: a program that does not know this may destroy it")
+    details.finding("do not change the header: a program that does not know this may destroy it")
 }

@@ -29,7 +29,7 @@ pub enum KeyError {
         source: io::Error,
     },
     /// The key file to create already exists.
-    #[error("{path}: is there already, and a key is never overwritten", path = .path.display())]
+    #[error("{path}: exists, and a key is never overwritten", path = .path.display())]
     Exists {
         /// Path of the file or device.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum KeyError {
         device: PathBuf,
     },
     /// A key was added but does not open the volume.
-    #[error("{device}: the key that was added does not open it; the key of before still does", device = .device.display())]
+    #[error("{device}: the key that was added does not open it; the earlier key still does", device = .device.display())]
     NotProven {
         /// The volume.
         device: PathBuf,
@@ -65,13 +65,13 @@ pub enum KeyError {
         slot: u32,
     },
     /// Another rotation is running.
-    #[error("{path}: another rotation is at work here", path = .path.display())]
+    #[error("{path}: another rotation is running here", path = .path.display())]
     Busy {
         /// Directory of the key file.
         path: PathBuf,
     },
     /// The caller asked to stop between two steps.
-    #[error("stopped; the same command goes on")]
+    #[error("stopped; the same command resumes it")]
     Stopped,
     /// The header or its backup is at fault.
     #[error(transparent)]
@@ -149,7 +149,7 @@ fn changeable(device: &Path) -> Result<Volume, KeyError> {
     let refused = |why: &str| Err(KeyError::Refused { device: device.to_owned(), why: why.to_owned() });
     if header.readable != Readable::Yes {
         return refused(
-            "one copy of its header is damaged; `sealant luks audit` says more, `cryptsetup repair` mends it",
+            "one copy of its header is damaged; `sealant luks audit` says more, `cryptsetup repair` repairs it",
         );
     }
     let volume = header.volume;
@@ -157,7 +157,7 @@ fn changeable(device: &Path) -> Result<Volume, KeyError> {
         return refused("a re-encryption is not finished");
     }
     if !volume.requirements.is_empty() {
-        return refused("its header has a requirement that is not known");
+        return refused("its header has an unknown requirement");
     }
     if volume.excess().is_some() {
         return refused("a key slot or a digest asks for an absurd amount of work; `sealant luks audit` names it");
@@ -172,7 +172,7 @@ fn check_room(volume: &Volume, device: &Path) -> Result<(), KeyError> {
     }
     Err(KeyError::Refused {
         device: device.to_owned(),
-        why: "all its key slots are taken; remove one first".to_owned(),
+        why: "all its key slots are in use; remove one first".to_owned(),
     })
 }
 

@@ -67,7 +67,7 @@ impl Store {
         let now = Self::read(&self.key)?;
         if self.old.exists() {
             let same = Self::read(&self.old)?.bytes() == now.bytes();
-            let other = || io::Error::other("is there already and holds another key; find out what it is for");
+            let other = || io::Error::other("exists and holds another key; find out what it is for");
             return if same { Ok(()) } else { Err(KeyError::io(&self.old)(other())) };
         }
         files::write_atomic(&self.old, now.bytes(), WriteOptions::SECRET).map_err(KeyError::io(&self.old))

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum SourceError {
     /// A file or device did not appear in time.
-    #[error("{}: is not there, and did not come in time", path.display())]
+    #[error("{}: did not appear in time", path.display())]
     Absent {
         /// Path of the file or device.
         path: PathBuf,
@@ -57,7 +57,7 @@ pub enum SourceError {
     },
     /// The path of the secret is malformed.
     #[error(
-        "--vault-path {}: has to be a path such as secret/data/mysqldata, of letters, digits and - _ . ~ /",
+        "--vault-path {}: must be a path such as secret/data/mysqldata, of letters, digits and - _ . ~ /",
         path.escape_debug()
     )]
     SecretPath {

@@ -98,7 +98,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("key");
         let absent = Source::File(path.clone()).key(soon()).unwrap_err();
-        assert!(absent.to_string().ends_with("key: is not there, and did not come in time"), "{absent}");
+        assert!(absent.to_string().ends_with("key: did not appear in time"), "{absent}");
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 sleep(Duration::from_millis(50));

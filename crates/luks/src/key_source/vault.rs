@@ -24,7 +24,7 @@ use crate::secret::Secret;
 const MAX_REPLY_BYTES: u64 = 1 << 18;
 
 /// What is wrong with a text that is not an address.
-const NO_ADDRESS: &str = "is no address such as https://vault.example:8200";
+const NO_ADDRESS: &str = "is not an address such as https://vault.example:8200";
 
 /// Location of a key in Vault.
 #[derive(Debug)]
@@ -74,13 +74,13 @@ impl Vault {
         let base: Uri = self.address.parse().map_err(|_| wrong(NO_ADDRESS))?;
         let host = base.host().ok_or_else(|| wrong("names no host"))?;
         if base.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-            return Err(wrong("holds a name or password, which belongs in no address"));
+            return Err(wrong("contains a name or password, which an address must not contain"));
         }
         match base.scheme_str() {
             Some("https") => {}
             Some("http") if is_this_machine(host) => {}
             Some("http") => return Err(wrong("http:// would show token and key to the network; use https://")),
-            _ => return Err(wrong("has to begin with https://")),
+            _ => return Err(wrong("must begin with https://")),
         }
         let whole = format!("{}/v1/{}", self.address.trim_end_matches('/'), self.plain_path()?);
         whole.parse().map_err(|_| wrong(NO_ADDRESS))
@@ -123,11 +123,15 @@ impl Vault {
     /// Extracts the key from a reply.
     fn field(&self, reply: &[u8]) -> Result<Secret, Refusal> {
         let last = |reason: String| Refusal { reason, is_final: true };
-        let json: serde_json::Value = serde_json::from_slice(reply).map_err(|_| last("answers no JSON".to_owned()))?;
+        let json: serde_json::Value =
+            serde_json::from_slice(reply).map_err(|_| last("the answer is not JSON".to_owned()))?;
         let name = &self.field;
         let secret = json.pointer("/data/data").and_then(serde_json::Value::as_object);
         let secret = secret.ok_or_else(|| {
-            last("answers no secret of a KV engine of version 2; its paths have `data` behind the mount".to_owned())
+            last(
+                "the answer is not a secret of a KV engine of version 2; its paths have `data` after the mount"
+                    .to_owned(),
+            )
         })?;
         let text = secret.get(name).and_then(serde_json::Value::as_str);
         let text = text.ok_or_else(|| last(format!("the secret has no field `{}` with text", name.escape_debug())))?;
@@ -171,7 +175,7 @@ fn ask(agent: &Agent, uri: &Uri, token: &str, left: Duration) -> Result<Zeroizin
         404 => return refused("there is no such secret (404)", true),
         429 | 472 | 473 => return refused("Vault is a standby, or too busy", false),
         503 => return refused("Vault is sealed or not up yet (503)", false),
-        code @ 300..400 => return refused(&format!("Vault leads elsewhere ({code}), which is not followed"), true),
+        code @ 300..400 => return refused(&format!("Vault redirects ({code}), which is not followed"), true),
         code => return refused(&format!("Vault answers with status {code}"), code < 500),
     }
     let body = reply.body_mut().with_config().limit(MAX_REPLY_BYTES).read_to_vec();
@@ -191,7 +195,7 @@ fn describe(error: &Error) -> String {
     match error {
         Error::Timeout(_) => "no answer in time".to_owned(),
         Error::Io(io) => io.to_string(),
-        Error::BodyExceedsLimit(_) => "answers more than any key".to_owned(),
+        Error::BodyExceedsLimit(_) => "the answer is larger than any key".to_owned(),
         other => other.to_string(),
     }
 }
@@ -249,6 +253,6 @@ mod tests {
         assert!(field(false, &reply("7")).unwrap_err().contains("no field `key` with text"));
         assert!(field(false, &reply("\"\"")).unwrap_err().contains("empty"));
         assert!(field(false, r#"{"data":{"key":"version 1"}}"#).unwrap_err().contains("version 2"));
-        assert!(field(false, "<html>").unwrap_err().contains("no JSON"));
+        assert!(field(false, "<html>").unwrap_err().contains("not JSON"));
     }
 }

@@ -118,7 +118,7 @@ fn read_whole(source: &dyn ReadAt, position: Position) -> io::Result<Result<Vec<
         return damaged(format!("its size field says {size}"));
     };
     if offset != position.offset() {
-        return damaged(format!("it says that it lies at byte {offset}"));
+        return damaged(format!("it claims to be at byte {offset}"));
     }
     let bytes = read_bytes(source, position.offset(), length)?;
     if bytes.len() < length {
@@ -152,7 +152,7 @@ fn checked(bytes: &[u8]) -> Result<(String, Value), String> {
     let end = area.iter().position(|byte| *byte == 0).ok_or("its JSON has no end")?;
     let (json, rest) = area.split_at(end);
     if rest.iter().any(|byte| *byte != 0) {
-        return Err("something stands behind its JSON".to_owned());
+        return Err("there is data after its JSON".to_owned());
     }
     let json = std::str::from_utf8(json).map_err(|_| "its JSON is not UTF-8")?;
     if !json.starts_with('{') {
@@ -165,7 +165,7 @@ fn checked(bytes: &[u8]) -> Result<(String, Value), String> {
 
 fn check_sum(bytes: &[u8]) -> Result<(), String> {
     let name = text(bytes, 72, 32).map_err(|why| format!("its checksum algorithm {why}"))?;
-    let algorithm = algorithm(&name).ok_or("its checksum algorithm is not known")?;
+    let algorithm = algorithm(&name).ok_or("its checksum algorithm is unknown")?;
     let stored = bytes.get(CHECKSUM_AT..).and_then(|rest| rest.get(..algorithm.output_len())).unwrap_or_default();
     if checksum(bytes, algorithm).as_ref() == stored { Ok(()) } else { Err("its checksum is wrong".to_owned()) }
 }

@@ -20,8 +20,8 @@ impl TryFrom<String> for Id {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        let number = text.parse().map_err(|_| "a number of an object is no number")?;
-        if text == u32::to_string(&number) { Ok(Self(number)) } else { Err("a number of an object is no number") }
+        let number = text.parse().map_err(|_| "the number of an object is invalid")?;
+        if text == u32::to_string(&number) { Ok(Self(number)) } else { Err("the number of an object is invalid") }
     }
 }
 
@@ -36,7 +36,7 @@ impl TryFrom<String> for Decimal {
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let number = text.parse().ok().filter(|_| digits);
-        number.map(Self).ok_or("a size or an offset is no number of 64 bits")
+        number.map(Self).ok_or("a size or an offset is not a 64-bit number")
     }
 }
 
@@ -178,7 +178,7 @@ impl Metadata {
         if !is_printable(&value) {
             return Err("its metadata holds text that is not printable".to_owned());
         }
-        serde_json::from_value(value).map_err(|error| format!("its metadata cannot be: {}", short(&error)))
+        serde_json::from_value(value).map_err(|error| format!("its metadata is invalid: {}", short(&error)))
     }
 
     /// Converts the metadata to the type that the rest of this crate uses; fields of the binary header are left empty.

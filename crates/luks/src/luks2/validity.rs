@@ -81,7 +81,7 @@ fn check_segments(metadata: &Metadata) -> Validity {
         let id = id.0;
         ensure(id == expected, || format!("segment {expected} is missing"))?;
         check_segment(metadata, id, segment)?;
-        ensure(segment.is_backup() || !seen_backup, || format!("segment {id} stands behind those of a re-encryption"))?;
+        ensure(segment.is_backup() || !seen_backup, || format!("segment {id} comes after those of a re-encryption"))?;
         seen_backup |= segment.is_backup();
     }
     let live = metadata.segments.iter().filter(|(_, segment)| !segment.is_backup());
@@ -117,7 +117,7 @@ fn check_segment(metadata: &Metadata, id: u32, segment: &Segment) -> Validity {
     };
     let end = segment.offset.0.checked_add(size);
     let aligned = segment.offset.0.is_multiple_of(512) && size.is_multiple_of(512);
-    ensure(size > 0 && aligned && end.is_some(), || format!("segment {id} has an offset or a size that cannot be"))?;
+    ensure(size > 0 && aligned && end.is_some(), || format!("segment {id} has an impossible offset or size"))?;
     if segment.kind != "crypt" && segment.kind != "hw-opal-crypt" {
         return Ok(());
     }
@@ -139,7 +139,7 @@ fn check_keyslots(metadata: &Metadata) -> Validity {
         }
         let digests = metadata.digests.values().filter(|digest| digest.keyslots.contains(id)).count();
         // A slot without a digest belongs to no segment; cryptsetup 2.6.1 opens such a volume by its other slots.
-        ensure(digests <= 1, || format!("key slot {} has {digests} digests in place of one", id.0))?;
+        ensure(digests <= 1, || format!("key slot {} has {digests} digests instead of one", id.0))?;
         check_key_slot(slot).map_err(|what| format!("key slot {} {what}", id.0))?;
     }
     Ok(())
@@ -193,7 +193,7 @@ fn check_reencryption(metadata: &Metadata) -> Validity {
     if let Some(slot) = slots.first() {
         let mode = matches!(slot.mode.as_deref(), Some("reencrypt" | "encrypt" | "decrypt"));
         let direction = matches!(slot.direction.as_deref(), Some("forward" | "backward"));
-        ensure(mode && direction && slot.key_size == 1, || "its slot of a re-encryption cannot be".to_owned())?;
+        ensure(mode && direction && slot.key_size == 1, || "its re-encryption slot is invalid".to_owned())?;
         let flagged =
             |flag: &str| metadata.segments.values().any(|segment| segment.flags.iter().any(|current| current == flag));
         ensure(flagged("backup-final") && flagged("backup-previous"), || {

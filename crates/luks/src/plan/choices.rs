@@ -33,12 +33,12 @@ pub fn choices(input: &PlanInput) -> Vec<Choice> {
         choice(
             "crypttab options",
             "luks,nofail,headless",
-            "without its key the host still boots; nobody is asked for a passphrase that nobody is there to give",
+            "the host boots even without the key, and does not wait for a passphrase that nobody enters",
         ),
         choice(
             "server unit",
             "RequiresMountsFor=",
-            "the server starts after the mount or not at all, and says why; the mount point below is immutable",
+            "the server starts after the mount or not at all, and systemd says why; the mount point below is immutable",
         ),
     ]
 }
@@ -83,7 +83,7 @@ fn queues(input: &PlanInput) -> Choice {
 
 fn discards(input: &PlanInput) -> Choice {
     let why = match input.disk.as_ref().and_then(|disk| disk.discards) {
-        Some(false) => "the disk takes none",
+        Some(false) => "the disk does not support it",
         _ => "TRIM shows an attacker which blocks are in use; allow it if the disk's wear or speed needs it",
     };
     Choice { what: "discards", value: "off".to_owned(), why: why.to_owned() }

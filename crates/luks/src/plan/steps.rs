@@ -29,7 +29,10 @@ pub fn steps(input: &PlanInput) -> Vec<Step> {
     let minutes = bytes.div_ceil(BYTES_PER_SECOND).div_ceil(60);
     let step = |what: &str, command: String| Step { what: what.to_owned(), command: Some(command) };
     vec![
-        step("a place for the key, root's only", "install -d -m 700 /etc/sealant /root/luks-headers".to_owned()),
+        step(
+            "make a directory for the key, for root only",
+            "install -d -m 700 /etc/sealant /root/luks-headers".to_owned(),
+        ),
         step(
             "make the volume, prove it, save its header",
             format!(
@@ -37,7 +40,7 @@ pub fn steps(input: &PlanInput) -> Vec<Step> {
             ),
         ),
         step(
-            "add a passphrase for the day when the key is lost, kept elsewhere; then save the header again",
+            "add a recovery passphrase, kept elsewhere, in case the key is lost; then save the header again",
             format!(
                 "sealant luks key add {device} --key-file {key} --new-key-file RECOVERY && sealant luks header backup {device} /root/luks-headers/{name}"
             ),
@@ -61,7 +64,7 @@ pub fn steps(input: &PlanInput) -> Vec<Step> {
         ),
         in_place(input),
         step(
-            "let it come back at every boot, and the server only with it",
+            "open it at every boot, and start the server only with it",
             format!(
                 "sealant luks boot install {device} --name {name} --directory {datadir} --key-file {key} --unit {unit}{rotational}"
             ),
@@ -90,7 +93,7 @@ fn in_place(input: &PlanInput) -> Step {
     if input.is_mount_point() {
         return Step {
             what: format!(
-                "put the volume in the place of the old data, which has a mount of its own: take its line out of \
+                "mount the volume in place of the old data, which has a mount of its own: take its line out of \
                  /etc/fstab, or its .mount unit away; the disk keeps the data. If `mount` then finds files in {datadir}, \
                  they were hidden below it: move them"
             ),
@@ -98,7 +101,7 @@ fn in_place(input: &PlanInput) -> Step {
         };
     }
     Step {
-        what: "put the volume in the place of the old data".to_owned(),
+        what: "mount the volume in place of the old data".to_owned(),
         command: Some(format!("{off} && mv {datadir} {aside} && {on}")),
     }
 }

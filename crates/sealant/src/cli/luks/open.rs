@@ -127,7 +127,7 @@ impl Mount {
         if guard.is_none()
             && let Ok(Some(name)) = hidden_below(&self.directory)
         {
-            warning(&format!("{directory}: {} lies in plain below the volume", name.to_string_lossy()));
+            warning(&format!("{directory}: {} lies in plaintext below the volume", name.to_string_lossy()));
             hint("stop the server, `sealant luks close --unmount`, `chattr -i`, move it, and mount again");
             return Ok(Exit::Findings);
         }
