@@ -95,7 +95,7 @@ impl State {
         Ok(state)
     }
 
-    /// State of the newest backup; `None` if there is none, or it cannot be read.
+    /// State of the newest backup; `None` if there is no such backup, or it cannot be read.
     pub(crate) fn newest(&self) -> Result<Option<SavedState>, BackupError> {
         let mut numbers: Vec<Number> = self.names()?.iter().filter_map(|name| name.parse().ok()).collect();
         numbers.sort_unstable();

@@ -1,25 +1,25 @@
-//! Users and groups of this host: numbers, or names as its own files have them; and owners of files.
+//! Users and groups of this host, by number or by name from its own files; and owners of files.
 
-/// A user's number, and that of its group unless it was given as a number.
+/// Number of a user. Also returns the number of the user's primary group, unless the user was given as a number.
 ///
 /// # Errors
-/// There is no user of that name.
+/// There is no such user.
 pub fn user(name: &str) -> Result<(u32, Option<u32>), String> {
     look_up("/etc/passwd", name).ok_or_else(|| format!("no user {name}"))
 }
 
-/// A group's number.
+/// Number of a group.
 ///
 /// # Errors
-/// There is no group of that name.
+/// There is no such group.
 pub fn group(name: &str) -> Result<u32, String> {
     look_up("/etc/group", name).map(|(number, _)| number).ok_or_else(|| format!("no group {name}"))
 }
 
-/// Numbers of a user and a group, given as `USER` or `USER:GROUP`.
+/// Parses `USER` or `USER:GROUP` to the numbers of user and group.
 ///
 /// # Errors
-/// There is none of that name, or a user is given by its number without a group.
+/// There is no such user or group, or the user is given as a number without a group.
 pub fn owner(text: &str) -> Result<(u32, u32), String> {
     let (name, of_group) = text.split_once(':').map_or((text, None), |(user, group)| (user, Some(group)));
     let (uid, primary_gid) = user(name)?;
@@ -30,7 +30,7 @@ pub fn owner(text: &str) -> Result<(u32, u32), String> {
     Ok((uid, gid))
 }
 
-/// Number of a name, and the fourth field, which in `/etc/passwd` is the group.
+/// Number of a name, and the fourth field, which in `/etc/passwd` is the primary group.
 fn look_up(file: &str, name: &str) -> Option<(u32, Option<u32>)> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let found = text.lines().map(|line| line.split(':').collect::<Vec<_>>()).find_map(|fields| {

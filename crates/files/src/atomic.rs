@@ -1,10 +1,10 @@
-//! Files that are written whole, or not at all.
+//! Writes files atomically: completely or not at all.
 //!
-//! The bytes are written beside the file under another name, brought to disk, and renamed; then the name is brought to
-//! disk. Whoever looks sees the old file or the new one, also after a power cut.
+//! The bytes are written to a temporary file beside the target and synced, the file is renamed, and the directory is
+//! synced. Readers see the old file or the new one, even after a power cut.
 //!
-//! Each run writes under a name of its own and holds a lock on it: two runs at once do not meet, and what a killed run
-//! left is removed by the next.
+//! Each run uses a temporary name of its own and holds a lock on the file, so that simultaneous runs do not interfere,
+//! and the next run can remove what a killed one left.
 
 use std::{
     collections::hash_map::RandomState,
@@ -18,45 +18,45 @@ use std::{
 
 use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with};
 
-/// Permissions and owner of a file or directory that is made, and whether it may replace another.
+/// Permissions and owner of a new file or directory, and whether it may replace an existing one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Permissions from the first byte on, as for `chmod`.
+    /// Permission bits, in force from the start, as for `chmod`.
     pub mode: u32,
-    /// Owner and group; `None` leaves them to the system.
+    /// Owner and group; `None`: those the system assigns.
     pub owner: Option<(u32, u32)>,
-    /// Whether a file that exists may be replaced. If not, that is [`ErrorKind::AlreadyExists`].
+    /// Whether an existing file may be replaced. If not, that is [`ErrorKind::AlreadyExists`].
     pub replace: bool,
 }
 
 impl WriteOptions {
-    /// A new file that only its owner may read.
+    /// A new file that only its owner can read.
     pub const SECRET: Self = Self { mode: 0o600, owner: None, replace: false };
-    /// A new file that everyone may read.
+    /// A new file that everyone can read.
     pub const PUBLIC: Self = Self { mode: 0o644, ..Self::SECRET };
 
-    /// Permissions and owner of a file that exists and is replaced.
+    /// Permissions and owner of the existing file that is replaced.
     #[must_use]
     pub fn replacing_file(found: &Metadata) -> Self {
         Self { mode: found.mode() & 0o7777, owner: Some((found.uid(), found.gid())), replace: true }
     }
 
-    /// The same, for a file that may exist already.
+    /// The same options, with `replace` set.
     #[must_use]
     pub const fn replacing(self, replace: bool) -> Self {
         Self { replace, ..self }
     }
 }
 
-/// Writes a file: whole and on disk, or not at all.
+/// Writes a file atomically, and syncs it.
 ///
 /// # Errors
-/// Of the system; [`ErrorKind::AlreadyExists`] if the file exists and may not be replaced.
+/// Errors of the system; [`ErrorKind::AlreadyExists`] if the file exists and may not be replaced.
 pub fn write_atomic(path: &Path, bytes: &[u8], options: WriteOptions) -> io::Result<()> {
     PendingFile::write(path, bytes, options)?.commit()
 }
 
-/// Bytes on disk beside the file they are for, until they are renamed to it; dropped, they are removed.
+/// A synced temporary file beside its target; it is removed on drop, unless it was committed.
 #[derive(Debug)]
 pub struct PendingFile {
     path: PathBuf,
@@ -70,23 +70,23 @@ impl PendingFile {
     /// Writes `bytes`.
     ///
     /// # Errors
-    /// Of the system.
+    /// Errors of the system.
     pub fn write(path: &Path, bytes: &[u8], options: WriteOptions) -> io::Result<Self> {
         Self::write_with(path, options, |file| file.write_all(bytes)).map(|(pending, ())| pending)
     }
 
-    /// Writes all that `input` gives; returns how many bytes that were, too.
+    /// Copies all of `input`. Also returns the number of bytes.
     ///
     /// # Errors
-    /// Of the system, and of the input.
+    /// Errors of the system and of `input`.
     pub fn copy(path: &Path, input: &mut dyn Read, options: WriteOptions) -> io::Result<(Self, u64)> {
         Self::write_with(path, options, |file| io::copy(input, file))
     }
 
-    /// Writes what `fill` writes; returns what it returns, too.
+    /// Writes with `fill`. Also returns its result.
     ///
     /// # Errors
-    /// Of the system, and of `fill`.
+    /// Errors of the system and of `fill`.
     pub fn write_with<T>(
         path: &Path,
         options: WriteOptions,
@@ -102,7 +102,7 @@ impl PendingFile {
     }
 
     fn set_attributes(&self, options: WriteOptions) -> io::Result<()> {
-        // For nobody else until it has its owner, and then as asked, whatever the umask.
+        // Private until the owner is set; then the requested mode, whatever the umask.
         if let Some((user, group)) = options.owner {
             fchown(&self.file, Some(user), Some(group))?;
         }
@@ -112,10 +112,10 @@ impl PendingFile {
         Ok(())
     }
 
-    /// Gives the bytes the name of the file.
+    /// Renames the temporary file to the target.
     ///
     /// # Errors
-    /// Of the system; [`ErrorKind::AlreadyExists`] if the file exists and may not be replaced.
+    /// Errors of the system; [`ErrorKind::AlreadyExists`] if the file exists and may not be replaced.
     pub fn commit(self) -> io::Result<()> {
         rename(&self.beside, &self.path, self.replace)?;
         sync_parent(&self.path)
@@ -124,25 +124,25 @@ impl PendingFile {
 
 impl Drop for PendingFile {
     fn drop(&mut self) {
-        // After a commit there is nothing under this name.
+        // After a commit the temporary name no longer exists.
         let _ = fs::remove_file(&self.beside);
     }
 }
 
-/// A second name (hard link) of a file that is to be replaced; dropped, it is removed.
+/// A hard link to a file that will be replaced; removed on drop.
 #[derive(Debug)]
 pub struct SavedFile {
     path: PathBuf,
     beside: PathBuf,
-    /// Holds a lock, as that of a pending file does.
+    /// Holds a lock, as a pending file does.
     _file: Option<File>,
 }
 
 impl SavedFile {
-    /// `None` if there is no such file, or its file system has no hard links.
+    /// Links the file. `None` if it does not exist, or its file system has no hard links.
     ///
     /// # Errors
-    /// Of the system.
+    /// Errors of the system.
     pub fn link(path: &Path) -> io::Result<Option<Self>> {
         let file = File::open(path).ok().filter(|file| flock(file, FlockOperation::LockShared).is_ok());
         let saved = Self { path: path.to_owned(), beside: beside(path), _file: file };
@@ -154,10 +154,10 @@ impl SavedFile {
         }
     }
 
-    /// The file is again what it was.
+    /// Restores the original file.
     ///
     /// # Errors
-    /// Of the system.
+    /// Errors of the system.
     pub fn restore(self) -> io::Result<()> {
         fs::rename(&self.beside, &self.path)?;
         sync_parent(&self.path)
@@ -170,29 +170,29 @@ impl Drop for SavedFile {
     }
 }
 
-/// Finds out, before anything is changed, that a file can be written later.
+/// Checks, before anything is changed, that a file can be written later.
 ///
 /// # Errors
-/// Those that [`write_atomic`] would return.
+/// The errors that [`write_atomic`] would return.
 pub fn check_writable(path: &Path, options: WriteOptions) -> io::Result<()> {
     PendingFile::write(path, b"", options).map(drop)
 }
 
-/// Brings the name of a file to disk: its directory.
+/// Syncs the directory of a file.
 ///
 /// # Errors
-/// Of the system.
+/// Errors of the system.
 pub fn sync_parent(path: &Path) -> io::Result<()> {
     File::open(parent(path))?.sync_all()
 }
 
-/// The directory that a file is in; `.` for a name without one.
+/// Directory of a file; `.` for a name without one.
 #[must_use]
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."))
 }
 
-/// How the names of pending files for this one begin.
+/// Prefix of the temporary names for this file.
 fn prefix(path: &Path) -> OsString {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -200,14 +200,14 @@ fn prefix(path: &Path) -> OsString {
     name
 }
 
-/// A name that nobody else has.
+/// A unique temporary name.
 fn beside(path: &Path) -> PathBuf {
     let mut name = prefix(path);
     name.push(format!("-{:016x}", RandomState::new().build_hasher().finish()));
     path.with_file_name(name)
 }
 
-/// A new file beside this one, and the lock on it.
+/// Creates a locked temporary file.
 fn create(path: &Path) -> io::Result<(PathBuf, File)> {
     loop {
         let beside = beside(path);
@@ -217,21 +217,21 @@ fn create(path: &Path) -> io::Result<(PathBuf, File)> {
             created => created?,
         };
         let _ = flock(&file, FlockOperation::LockExclusive);
-        // Somebody may have taken it for stale in the moment before, and had the lock.
+        // Another run may have taken it for stale and locked it just before.
         if file.metadata()?.nlink() > 0 {
             return Ok((beside, file));
         }
     }
 }
 
-/// Removes what killed runs left.
+/// Removes temporary files of killed runs.
 fn remove_stale(path: &Path) {
     let (prefix, entries) = (prefix(path), fs::read_dir(parent(path)));
     for entry in entries.into_iter().flatten().flatten() {
         if !entry.file_name().as_encoded_bytes().starts_with(prefix.as_encoded_bytes()) {
             continue;
         }
-        // Whatever somebody else has put there under such a name must not hold us up.
+        // Neither block on nor follow what others may have put there.
         let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
         let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(entry.path());
         let Ok(file) = opened else { continue };
@@ -246,7 +246,7 @@ fn rename(from: &Path, to: &Path, replace: bool) -> io::Result<()> {
         return fs::rename(from, to);
     }
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // A file system that cannot do it: a second name for the file fails if there is one.
+        // For a file system without this feature: a hard link fails if the target exists.
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
             fs::hard_link(from, to)?;
             fs::remove_file(from)

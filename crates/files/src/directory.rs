@@ -1,4 +1,4 @@
-//! Directories that are made in places where others may write.
+//! Creates and opens directories in places where others may write.
 
 use std::{
     ffi::OsStr,
@@ -14,30 +14,30 @@ use rustix::fs::{CWD, Dir, Mode, OFlags, fchmod, fstat, fsync, mkdirat, openat};
 
 use crate::{WriteOptions, parent};
 
-/// Creates a directory, for its owner from the first moment on.
+/// Creates a directory that is private to its owner from the start.
 ///
-/// Where others write to the directory above, one of them may put something else in its place at any moment. So it is
-/// given away by its descriptor, and only if it is the empty one that was made.
+/// If others can write to the parent directory, they may replace the new directory at any moment. So its owner is
+/// changed by descriptor, and only if it is the empty directory that was created.
 ///
 /// # Errors
-/// Of the system; [`ErrorKind::AlreadyExists`] if it is there, or is not the one that was made any more.
+/// Errors of the system; [`ErrorKind::AlreadyExists`] if it exists, or is no longer the one that was created.
 pub fn create_directory(path: &Path, options: WriteOptions) -> io::Result<()> {
     let above = open_directory(CWD, parent(path).as_os_str(), OFlags::empty())?;
     let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
     create_directory_at(&above, name, options, || {})
 }
 
-/// Opens a directory by an absolute path on which there is no link: what is done in it is done there, whatever takes
-/// its place.
+/// Opens a directory by an absolute path without symbolic links. Later operations on the descriptor affect this
+/// directory, even if the path is replaced.
 ///
 /// # Errors
-/// Of the system; that of `ELOOP` or `ENOTDIR` for a link on the way.
+/// Errors of the system; `ELOOP` or `ENOTDIR` if a component is a link.
 pub fn open_directory_without_links(path: &Path) -> io::Result<OwnedFd> {
     let mut parts = path.components();
     if parts.next() != Some(Component::RootDir) {
         return Err(ErrorKind::InvalidInput.into());
     }
-    // Who may not list a directory may pass through it.
+    // O_PATH: search permission is enough, read permission is not needed.
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let mut directory = openat(CWD, "/", flags, Mode::empty())?;
     for part in parts {
@@ -47,7 +47,7 @@ pub fn open_directory_without_links(path: &Path) -> io::Result<OwnedFd> {
     Ok(directory)
 }
 
-/// `made` is called between the making and the opening, where somebody may come in between.
+/// `made` is called between creating and opening, so that tests can interfere there.
 fn create_directory_at(above: &OwnedFd, name: &OsStr, options: WriteOptions, made: impl FnOnce()) -> io::Result<()> {
     mkdirat(above, name, Mode::from_raw_mode(0o700))?;
     made();
@@ -65,8 +65,8 @@ fn open_directory(above: impl AsFd, name: &OsStr, no_link: OFlags) -> io::Result
     Ok(openat(above, name, flags, Mode::empty())?)
 }
 
-/// Whether a directory is as a new one is: this user's, for nobody else, and empty. Another's cannot be all of that, since
-/// only root gives files away, and what root made for itself is not empty.
+/// Whether a directory looks newly created: owned by this user, private, and empty. Another user's directory cannot
+/// look like that, since only root can give files away, and what root creates for itself is not empty.
 fn check_new(directory: &OwnedFd) -> io::Result<()> {
     let found = fstat(directory)?;
     let is_ours = found.st_uid == rustix::process::geteuid().as_raw() && found.st_mode & 0o077 == 0;
@@ -132,7 +132,7 @@ mod tests {
             std::os::unix::fs::chown(at("secret"), Some(65534), None).unwrap();
             assert_eq!(make("secret").unwrap_err().kind(), ErrorKind::AlreadyExists);
         }
-        // What is as new and this user's cannot be told apart, and need not be.
+        // A new directory of the same user cannot be distinguished, and need not be.
         create_directory_at(&above, OsStr::new("made"), options, || {}).unwrap();
         assert_eq!(mode("made"), 0o755);
     }

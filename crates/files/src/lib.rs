@@ -1,5 +1,5 @@
-//! Files and file systems: what is written whole or not at all, opened only if it is a regular file, read at any offset
-//! without spoiling the page cache, and which file system holds a path.
+//! Files and file systems: atomic writes, opening regular files only, reads at any offset that spare the page cache,
+//! and the file system that holds a path.
 #![forbid(unsafe_code)]
 
 pub mod accounts;

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where a process reads its own table.
+/// A process's own mount table.
 const SELF_MOUNTINFO: &str = "/proc/self/mountinfo";
 
 /// One line of `/proc/PID/mountinfo`. Names are kept byte for byte.
@@ -17,20 +17,20 @@ const SELF_MOUNTINFO: &str = "/proc/self/mountinfo";
 pub struct Mount {
     /// `major:minor` of the device.
     pub device: String,
-    /// What of the file system is mounted: `/`, or less for a bind mount.
+    /// The mounted part of the file system: `/`, or a subdirectory for a bind mount.
     root: PathBuf,
-    /// Where, as the process sees it.
+    /// Mount point, as the process sees it.
     pub point: PathBuf,
     /// File system type.
     pub kind: String,
-    /// The device, or what the file system calls it: of ZFS the dataset. What is not UTF-8 in it is replaced.
+    /// The device, or the file system's name for it: for ZFS, the dataset. Invalid UTF-8 is replaced.
     pub source: String,
-    /// Options of the file system, between commas, escaped as they are.
+    /// Options of the file system, separated by commas, still escaped.
     options: OsString,
 }
 
 impl Mount {
-    /// Where in its file system a path is; without a slash in front.
+    /// Path inside the file system, without a leading slash.
     #[must_use]
     pub fn within(&self, path: &Path) -> PathBuf {
         let top = self.root.strip_prefix("/").unwrap_or(&self.root);
@@ -54,13 +54,13 @@ impl Mount {
         self.options.as_bytes().split(|byte| *byte == b',')
     }
 
-    /// `None` for a line that is not of this form.
+    /// `None` if the line is malformed.
     fn parse(line: &[u8]) -> Option<Self> {
         let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
         let mut fields = line.split(|byte| *byte == b' ');
         let device = text(fields.nth(2)?);
         let (root, point) = (unescaped(fields.next()?).into(), unescaped(fields.next()?).into());
-        // Between are the options of the mount, and any number of further fields up to a dash.
+        // In between are the options of the mount, and any number of further fields up to a dash.
         fields.nth(0)?;
         fields.find(|field| *field == b"-")?;
         let (kind, source) = (text(fields.next()?), unescaped(fields.next()?).to_string_lossy().into_owned());
@@ -69,15 +69,15 @@ impl Mount {
     }
 }
 
-/// What is mounted, in the order of mounting.
+/// The mounts, in the order of mounting.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mounts(Vec<Mount>);
 
 impl Mounts {
-    /// As this process sees it.
+    /// The mount table of this process.
     ///
     /// # Errors
-    /// That of the read.
+    /// Errors of reading it.
     pub fn of_this_process() -> io::Result<Self> {
         Self::read(Path::new(SELF_MOUNTINFO))
     }
@@ -85,47 +85,48 @@ impl Mounts {
     /// Reads a `mountinfo` file.
     ///
     /// # Errors
-    /// That of the read.
+    /// Errors of reading it.
     pub fn read(path: &Path) -> io::Result<Self> {
         fs::read(path).map(|table| Self::parse(&table))
     }
 
-    /// Reads the text of a table; lines of another form are passed over.
+    /// Parses a mount table; malformed lines are skipped.
     #[must_use]
     pub fn parse(table: &[u8]) -> Self {
         Self(table.split(|byte| *byte == b'\n').filter_map(Mount::parse).collect())
     }
 
-    /// Each, in the order of mounting.
+    /// All mounts, in the order of mounting.
     pub fn iter(&self) -> impl Iterator<Item = &Mount> {
         self.0.iter()
     }
 
-    /// The mount that holds an absolute path without links: the deepest, and of equals the last, which covers the others.
+    /// The mount that holds an absolute path without links: the deepest one, and of several at the same point the last,
+    /// which hides the others.
     #[must_use]
     pub fn holding(&self, path: &Path) -> Option<&Mount> {
         let holds = self.0.iter().filter(|mount| path.starts_with(&mount.point));
         holds.max_by_key(|mount| mount.point.components().count())
     }
 
-    /// What is mounted exactly there; of several the last, which covers the others.
+    /// The mount at exactly this path; of several the last, which hides the others.
     #[must_use]
     pub fn at(&self, path: &Path) -> Option<&Mount> {
         self.0.iter().rfind(|mount| mount.point == path)
     }
 
-    /// Where a device is mounted, the newest first.
+    /// Mounts of a device, newest first.
     pub fn of_device(&self, device: &str) -> impl Iterator<Item = &Mount> {
         self.0.iter().rev().filter(move |mount| mount.device == device)
     }
 
-    /// What is mounted at a path or below it, the newest first.
+    /// Mounts at a path or below it, newest first.
     pub fn below(&self, path: &Path) -> impl Iterator<Item = &Mount> {
         self.0.iter().rev().filter(move |mount| mount.point.starts_with(path))
     }
 }
 
-/// Undoes the kernel's escapes: a backslash and three octal digits for blanks, line ends and backslashes.
+/// Reverses the kernel's escapes: a backslash and three octal digits stand for blanks, line ends and backslashes.
 fn unescaped(field: &[u8]) -> OsString {
     let octal = |digits: &[u8]| {
         digits.iter().try_fold(0, |all: u8, digit| {

@@ -1,33 +1,32 @@
-//! Where bytes are read from.
+//! Random-access reads.
 
 use std::{fs::File, io, os::unix::fs::FileExt, thread, time::Duration};
 
 /// A file or device that can be read at any offset.
 ///
-/// Implemented for open files and for bytes in memory. The position of an open file is
-/// neither used nor moved.
+/// Implemented for open files and for bytes in memory. The file's own position is neither used nor changed.
 pub trait ReadAt {
-    /// Reads into `buf` from `offset` (bytes from the start); returns how many bytes
-    /// were read, 0 only at or after the end.
+    /// Reads into `buf` from `offset`, in bytes from the start. Returns the number of bytes read; 0 only at or after
+    /// the end.
     ///
     /// # Errors
-    /// Whatever the system reports.
+    /// Errors of the system.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize>;
 
-    /// Length in bytes at this moment, 0 of a device; a live file may grow or shrink afterwards.
+    /// Current length in bytes, 0 for a device. A live file may grow or shrink afterwards.
     ///
     /// # Errors
-    /// Whatever the system reports.
+    /// Errors of the system.
     fn len(&self) -> io::Result<u64>;
 
-    /// Waits before bytes are read again that another process may be writing. Nobody writes to bytes in memory: by default
-    /// there is no wait.
+    /// Waits before bytes are read again that another process may be writing. The default does not wait: nobody writes
+    /// to bytes in memory.
     fn pause(&self, _time: Duration) {}
 
     /// Whether there are no bytes.
     ///
     /// # Errors
-    /// Whatever the system reports.
+    /// Errors of the system.
     fn is_empty(&self) -> io::Result<bool> {
         self.len().map(|len| len == 0)
     }
@@ -87,10 +86,10 @@ impl<R: ReadAt + ?Sized> ReadAt for &R {
     }
 }
 
-/// A read that failed.
+/// A failed read.
 #[derive(Debug)]
 pub struct ReadError {
-    /// Where, in bytes from the start of the file.
+    /// Offset in bytes from the start of the file.
     pub offset: u64,
     /// Error of the operating system.
     pub source: io::Error,
@@ -102,10 +101,10 @@ impl From<ReadError> for io::Error {
     }
 }
 
-/// Fills as much of `buf` as there is from `offset` on; returns how many bytes that are.
+/// Fills as much of `buf` as is available from `offset`. Returns the number of bytes.
 ///
 /// # Errors
-/// Whatever the system reports, an interruption excepted.
+/// Errors of the system, except interruptions.
 pub fn read_up_to<R: ReadAt + ?Sized>(source: &R, offset: u64, buf: &mut [u8]) -> Result<usize, ReadError> {
     let mut done = 0_usize;
     while let Some(rest) = buf.get_mut(done..).filter(|rest| !rest.is_empty()) {
@@ -121,7 +120,7 @@ pub fn read_up_to<R: ReadAt + ?Sized>(source: &R, offset: u64, buf: &mut [u8]) -
     Ok(done)
 }
 
-/// The same as bytes of their own, at most `length`.
+/// Reads at most `length` bytes into a new vector.
 ///
 /// # Errors
 /// As [`read_up_to`].

@@ -1,8 +1,8 @@
-//! Opening files in directories that somebody else writes to.
+//! Opens files in directories that others can write to.
 //!
-//! Under the name of a file there may be a pipe, whose open waits for ever, a device, whose open or reading does
-//! something, or a link to a file that whoever made it may not read. So nothing is opened but regular files, without
-//! waiting, and a link at the end of a path is followed only where the user wrote the path.
+//! The name of a file may lead to a pipe, whose open blocks forever; to a device, whose open or read has effects; or to
+//! a link to a file that its creator may not read. So only regular files are opened, without blocking, and a link at
+//! the end of a path is followed only if the user wrote the path.
 
 use std::{
     ffi::OsStr,
@@ -20,16 +20,16 @@ use rustix::{
 /// Whether a link at the end of a path is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
-    /// It is: the user wrote the path.
+    /// Yes: the user wrote the path.
     Followed,
-    /// It is not: the name was found in a directory, or made from one.
+    /// No: the name was found in a directory, or derived from one.
     Refused,
 }
 
-/// Something else stands where a regular file was expected.
+/// The path is not a regular file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotRegular {
-    /// What it is: "a named pipe".
+    /// What it is instead, such as "a named pipe".
     pub found: &'static str,
 }
 
@@ -42,7 +42,7 @@ impl std::fmt::Display for NotRegular {
 impl std::error::Error for NotRegular {}
 
 impl NotRegular {
-    /// Whether this is why something could not be opened.
+    /// Extracts this cause from an error of opening.
     #[must_use]
     pub fn in_error(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
@@ -55,15 +55,15 @@ impl From<NotRegular> for io::Error {
     }
 }
 
-/// Opens a regular file for reading, without waiting, and without a trace in its time of access if that can be.
+/// Opens a regular file for reading, without blocking, and without changing its access time if permitted.
 ///
 /// # Errors
-/// Of the system; [`NotRegular`] inside for anything that is no regular file.
+/// Errors of the system; [`NotRegular`] inside for anything that is not a regular file.
 pub fn open(path: &Path, links: Links) -> io::Result<File> {
     open_at(CWD, path.as_os_str(), links)
 }
 
-/// The same for a name in a directory.
+/// As [`open`], for a name in a directory.
 ///
 /// # Errors
 /// As [`open`].
@@ -72,16 +72,16 @@ pub fn open_at(directory: impl AsFd, name: &OsStr, links: Links) -> io::Result<F
         Links::Followed => (AtFlags::empty(), OFlags::empty()),
         Links::Refused => (AtFlags::SYMLINK_NOFOLLOW, OFlags::NOFOLLOW),
     };
-    // Before the open too: that of a device may do something.
+    // Checked before the open, too: opening a device may have effects.
     check(statat(&directory, name, link_at)?.st_mode)?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY | no_link;
     let opened = match openat(&directory, name, flags | OFlags::NOATIME, Mode::empty()) {
-        // Only the owner and root may leave the time of access alone.
+        // Only the owner and root may leave the access time unchanged.
         Err(Errno::PERM) => openat(&directory, name, flags, Mode::empty()),
         opened => opened,
     };
     let file = match opened {
-        // A link took the file's place since it was looked at.
+        // A link has replaced the file since the check.
         Err(Errno::LOOP) if links == Links::Refused => return Err(NotRegular { found: LINK }.into()),
         opened => File::from(opened?),
     };
@@ -89,7 +89,7 @@ pub fn open_at(directory: impl AsFd, name: &OsStr, links: Links) -> io::Result<F
     Ok(file)
 }
 
-/// Reads a small file whole.
+/// Reads a small file completely.
 ///
 /// # Errors
 /// As [`open`]; [`ErrorKind::FileTooLarge`] if it has more than `most_bytes`.

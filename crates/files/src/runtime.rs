@@ -1,7 +1,7 @@
-//! `/run/sealant`, root's alone: sockets of keys, copies of headers, mounts of snapshots.
+//! `/run/sealant`, which only root may change: sockets of keys, copies of headers, mounts of snapshots.
 //!
-//! Whoever may write to it, or owns it, chooses what is found there under the names that are used: it is looked at
-//! each time before something is put there.
+//! Whoever can write to the directory, or owns it, controls what is found there. So it is checked each time before
+//! something is put there.
 
 use std::{
     fs::{self, DirBuilder},
@@ -10,24 +10,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The directory; it goes with the next boot.
+/// The directory; it does not survive a reboot.
 pub const DIRECTORY: &str = "/run/sealant";
-/// The user to whom it has to belong.
+/// Required owner.
 const ROOT: u32 = 0;
-/// Writable by its group, or by others.
+/// Write permission of group or others.
 const SHARED: u32 = 0o022;
 
-/// Makes the directory, if it is not there yet.
+/// Creates the directory, if it does not exist.
 ///
 /// # Errors
-/// Of the system; [`ErrorKind::PermissionDenied`] if others than root may change what is in it.
+/// Errors of the system; [`ErrorKind::PermissionDenied`] if users other than root can change its content.
 pub fn directory() -> io::Result<&'static Path> {
     let directory = Path::new(DIRECTORY);
     make(directory, 0o755, ROOT)?;
     Ok(directory)
 }
 
-/// Makes a directory in it that only root may enter, if it is not there yet.
+/// Creates a directory in it that only root may enter, if it does not exist.
 ///
 /// # Errors
 /// As [`directory`].
@@ -37,7 +37,7 @@ pub fn private_directory(name: &str) -> io::Result<PathBuf> {
     Ok(private)
 }
 
-/// That nobody but root can change what is in it, if it is there.
+/// Checks that only root can change its content, if it exists.
 ///
 /// # Errors
 /// As [`directory`].

@@ -1,8 +1,8 @@
-//! Ports of the loopback interface for servers that a bench or a test starts: no two processes of Sealant get the same.
+//! Loopback ports for servers that benches and tests start: no two processes of Sealant get the same one.
 //!
-//! Who reserves a port binds an abstract Unix socket with its number and keeps it to the end of its process: the kernel
-//! gives the name to one process alone, frees it with the process, and like ports it belongs to the network namespace.
-//! Binding the port itself and closing it again would leave it to the next process that asks.
+//! To reserve a port, a process binds an abstract Unix socket named after it and keeps it until the process ends. The
+//! kernel gives the name to only one process and frees it with the process; like ports, it belongs to the network
+//! namespace. Binding the port itself and closing it again would leave it to the next process that asks.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::ops::Range;
@@ -12,22 +12,22 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::{io, process};
 
-/// Below the ports that Linux gives to clients (32768 and up): a node of a cluster binds its port only when its state
-/// has come, and some client may have taken it by then.
+/// Below the ports that Linux assigns to clients (32768 and up): a cluster node binds its port only after its state
+/// transfer, and a client could have taken it by then.
 const PORTS: Range<u32> = 10_000..32_000;
 
-/// What reserves the ports of this process.
+/// Holds the reservations of this process.
 static RESERVED: Mutex<Vec<UnixDatagram>> = Mutex::new(Vec::new());
 
-/// A port on 127.0.0.1 that nobody listens on. No other call gets it while this process lives, in any process.
+/// A port on 127.0.0.1 without a listener. No other call in any process gets it while this process lives.
 ///
 /// # Errors
-/// None is free.
+/// No port is free.
 pub fn free_port() -> io::Result<u16> {
     free_ports().map(|[port]| port)
 }
 
-/// Ports on 127.0.0.1 that nobody listens on, all different.
+/// Different ports on 127.0.0.1 without listeners.
 ///
 /// # Errors
 /// As [`free_port`].
@@ -39,7 +39,7 @@ pub fn free_ports<const N: usize>() -> io::Result<[u16; N]> {
     Ok(ports)
 }
 
-/// Every process begins at another port, so that few attempts meet one that is reserved.
+/// Each process starts at another port, so that few attempts hit a reserved one.
 fn next() -> io::Result<u16> {
     static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
     let (first, many) = (process::id().wrapping_mul(97), PORTS.end - PORTS.start);
@@ -54,7 +54,7 @@ fn next() -> io::Result<u16> {
     Err(io::Error::from(io::ErrorKind::AddrInUse))
 }
 
-/// Whether this process has it now.
+/// Reserves the port; returns whether that succeeded.
 fn reserve(port: u16) -> io::Result<bool> {
     let name = SocketAddr::from_abstract_name(format!("sealant-port-{port}"))?;
     let reserved = match UnixDatagram::bind_addr(&name) {
@@ -65,7 +65,7 @@ fn reserve(port: u16) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Whether no program that does not reserve its port listens there.
+/// Whether no program listens there that did not reserve its port.
 fn is_free(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }

@@ -1,4 +1,4 @@
-//! A child that runs: waited for, signalled, and killed with what it started.
+//! Waits for child processes, signals them, and kills them with their descendants.
 
 use std::{
     io,
@@ -9,13 +9,13 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-/// How often a running program is looked at.
+/// Interval at which a running program is polled.
 const POLL: Duration = Duration::from_millis(2);
 
-/// Waits until a child ends, and calls `meanwhile` every few milliseconds; `None` if it still runs when `limit` is over.
+/// Waits until a child ends, and calls `meanwhile` every few milliseconds. `None` if it is still running after `limit`.
 ///
 /// # Errors
-/// The system's.
+/// Errors of the system.
 pub fn wait(child: &mut Child, limit: Duration, meanwhile: &mut dyn FnMut()) -> io::Result<Option<ExitStatus>> {
     let begin = Instant::now();
     loop {
@@ -30,14 +30,14 @@ pub fn wait(child: &mut Child, limit: Duration, meanwhile: &mut dyn FnMut()) -> 
     }
 }
 
-/// Sends a signal to a child that was not waited for. One that has ended gets none.
+/// Sends a signal to a child that was not waited for. Does nothing if it has ended.
 pub fn signal(child: &Child, signal: Signal) {
     if let Some(pid) = pid(child) {
         let _ = kill_process(pid, signal);
     }
 }
 
-/// Kills whatever is left of the process group that a child leads.
+/// Kills what is left of the process group that a child leads.
 pub fn kill_group(child: &Child) {
     if let Some(group) = pid(child) {
         let _ = kill_process_group(group, Signal::KILL);

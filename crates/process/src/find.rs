@@ -1,4 +1,4 @@
-//! Where programs are.
+//! Finds programs.
 
 use std::{
     env,
@@ -8,16 +8,16 @@ use std::{
     process::Command,
 };
 
-/// Where administrators' programs lie, which is not on every user's `PATH`.
+/// Directories of administrators' programs, which are not on every user's `PATH`.
 pub const ADMIN_DIRECTORIES: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 
-/// The program of that name in `PATH`, or at that path if it has a slash.
+/// Finds a program in `PATH`, or at its path if the name has a slash.
 #[must_use]
 pub fn find(name: impl AsRef<OsStr>) -> Option<PathBuf> {
     find_in(name.as_ref(), &[])
 }
 
-/// As [`find`], also where administrators' programs lie.
+/// As [`find`], and also in the directories of administrators' programs.
 #[must_use]
 pub fn find_admin(name: impl AsRef<OsStr>) -> Option<PathBuf> {
     find_in(name.as_ref(), &ADMIN_DIRECTORIES)
@@ -37,8 +37,8 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// A program that gets a signal (`TERM`, `KILL`) when this process ends, in whatever way: `setpriv` of util-linux asks the
-/// kernel for it; `None` if that is not installed. The signal comes when the thread ends that started it.
+/// A command that gets a signal (`TERM`, `KILL`) when this process ends in any way: `setpriv` of util-linux asks the
+/// kernel for it. `None` if that is not installed. The signal is sent when the thread that started it ends.
 #[must_use]
 pub fn killed_with_parent(program: &Path, signal: &str) -> Option<Command> {
     let mut command = Command::new(find("setpriv")?);

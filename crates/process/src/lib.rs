@@ -1,4 +1,4 @@
-//! Other programs: found, run with a limit of time, heard, and ended with what they started.
+//! Other programs: finds them, runs them with a time limit, reads their output, and ends them with their descendants.
 #![forbid(unsafe_code)]
 
 mod child;
@@ -7,4 +7,4 @@ mod run;
 
 pub use child::{kill_group, signal, wait};
 pub use find::{ADMIN_DIRECTORIES, find, find_admin, killed_with_parent};
-pub use run::{Ended, run, run_telling};
+pub use run::{Ended, run, run_with_lines};

@@ -1,4 +1,4 @@
-//! One run of a program: input by pipe, output collected, ended when its time is up.
+//! Runs a program with input from a pipe, output collected, and a time limit.
 
 use std::{
     ffi::OsStr,
@@ -12,41 +12,41 @@ use std::{
 
 use crate::wait;
 
-/// Output beyond this is read and dropped.
+/// Output beyond this is read and discarded.
 const MAX_OUTPUT_BYTES: usize = 1 << 16;
 
-/// What a run left.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Ended {
-    /// None if a signal ended it.
+    /// Exit code; `None` if a signal ended it.
     pub code: Option<i32>,
-    /// What it wrote to its standard output, at most 64 KiB.
+    /// Standard output, at most 64 KiB.
     pub stdout: String,
     stderr: String,
 }
 
 impl Ended {
-    /// What it said last, in one line.
+    /// Its error output, in one line.
     #[must_use]
-    pub fn last_words(&self) -> String {
+    pub fn error_output(&self) -> String {
         let lines: Vec<&str> = self.stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         if lines.is_empty() { "it said nothing".to_owned() } else { lines.join("; ") }
     }
 }
 
-/// Runs `program` with that input; `None` if it had to be killed when `limit` was over.
+/// Runs `program` with that input. `None` if it was killed after `limit`.
 ///
 /// # Errors
-/// It cannot be started.
+/// The program cannot be started.
 pub fn run(program: &Path, args: &[&OsStr], input: Option<&[u8]>, limit: Duration) -> io::Result<Option<Ended>> {
-    run_telling(program, args, input, limit, &mut |_| {})
+    run_with_lines(program, args, input, limit, &mut |_| {})
 }
 
-/// As [`run`]; `tell` hears each line of its output as it comes.
+/// As [`run`]; also calls `tell` with each line of output as it arrives.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_telling(
+pub fn run_with_lines(
     program: &Path,
     args: &[&OsStr],
     input: Option<&[u8]>,
@@ -61,7 +61,7 @@ pub fn run_telling(
         .stderr(Stdio::piped())
         .spawn()?;
     if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
-        // A pipe holds more than any key; a program that ended early tells why itself.
+        // A pipe's buffer is larger than any key; a program that ended early gives the reason itself.
         let _ = pipe.write_all(input);
     }
     let (lines, heard) = channel();
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn input_output_and_code() {
         let ended = shell("cat; echo no >&2; exit 4", Some(b"key"), Duration::from_secs(10)).unwrap();
-        assert_eq!((ended.code, ended.stdout.as_str(), ended.last_words()), (Some(4), "key", "no".to_owned()));
+        assert_eq!((ended.code, ended.stdout.as_str(), ended.error_output()), (Some(4), "key", "no".to_owned()));
     }
 
     #[test]
@@ -125,7 +125,7 @@ mod tests {
     fn lines_are_heard_as_they_come() {
         let mut heard = Vec::new();
         let args = ["-c".as_ref(), "echo one; echo two".as_ref()];
-        run_telling(Path::new("/bin/sh"), &args, None, Duration::from_secs(10), &mut |line| {
+        run_with_lines(Path::new("/bin/sh"), &args, None, Duration::from_secs(10), &mut |line| {
             heard.push(line.to_owned())
         })
         .unwrap();

@@ -1,4 +1,4 @@
-//! A server's first packet as it is shown to clients, and text of the other end as it is shown to operators.
+//! A server's first packet as shown to clients, and text of the other end as shown to operators.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

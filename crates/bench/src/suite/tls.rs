@@ -51,7 +51,7 @@ impl Suite<'_> {
     /// Measures.
     ///
     /// # Errors
-    /// [`Error`]: the server or a way to it could not be started, or an answer was not what it should be.
+    /// [`Error`]: the server or a connection to it could not be started, or an answer was wrong.
     pub fn run(&self, watch: &Watch<'_>) -> Result<Outcome, Error> {
         let environment = Environment::now(self.into);
         let scratch = Scratch::below(self.into)?;

@@ -206,7 +206,7 @@ impl Header {
 impl Header {
     /// Whether `other` holds the same bytes.
     #[must_use]
-    pub fn is(&self, other: &Self) -> bool {
+    pub fn has_same_bytes(&self, other: &Self) -> bool {
         self.bytes == other.bytes
     }
 

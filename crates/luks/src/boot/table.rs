@@ -23,7 +23,7 @@ pub(super) enum Lines<'a> {
 }
 
 impl Lines<'_> {
-    fn is(self, line: &str) -> bool {
+    fn matches(self, line: &str) -> bool {
         if line.trim_start().starts_with('#') {
             return false;
         }
@@ -34,7 +34,7 @@ impl Lines<'_> {
             Self::Fstab(name) => first.and_then(|device| device.strip_prefix("/dev/mapper/")) == Some(name),
             // A trailing slash makes no difference.
             Self::FstabAt(name, directory) => {
-                Lines::Fstab(name).is(line) || second.is_some_and(|second| Path::new(second) == directory)
+                Lines::Fstab(name).matches(line) || second.is_some_and(|second| Path::new(second) == directory)
             }
         }
     }
@@ -52,7 +52,7 @@ impl Lines<'_> {
             }
             (Self::Fstab(name) | Self::FstabAt(name, _), [_, _, kind, options, "0", "2"]) => {
                 let seconds = options.strip_prefix("noatime,nofail,x-systemd.device-timeout=");
-                Lines::Fstab(name).is(line)
+                Lines::Fstab(name).matches(line)
                     && ["ext4", "xfs"].contains(kind)
                     && seconds.is_some_and(|seconds| seconds.parse::<u32>().is_ok())
             }
@@ -63,7 +63,7 @@ impl Lines<'_> {
 
 /// The first selected line.
 pub(super) fn line_of<'t>(text: &'t str, lines: Lines<'_>) -> Option<&'t str> {
-    text.lines().find(|line| lines.is(line))
+    text.lines().find(|line| lines.matches(line))
 }
 
 /// The text with `line` added; `None` if `line` is there already and no other line is selected.
@@ -95,7 +95,7 @@ pub(super) fn without_lines(text: &str, lines: Lines<'_>) -> Without {
     let mut without = Without { text: String::new(), gone: Vec::new(), foreign: Vec::new() };
     for line in text.split_inclusive('\n') {
         let bare = || line.trim_end_matches('\n').to_owned();
-        match (lines.is(line), lines.is_ours(line)) {
+        match (lines.matches(line), lines.is_ours(line)) {
             (true, true) => {
                 without.gone.push(bare());
                 continue;

@@ -233,7 +233,7 @@ impl Cryptsetup {
                 verb: verb.to_owned(),
                 device: device.to_owned(),
                 reason: reason(code),
-                message: ended.last_words(),
+                message: ended.error_output(),
             }),
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use process::run_telling;
+use process::run_with_lines;
 
 use super::{Cryptsetup, CryptsetupError, Version, sane};
 use crate::secret::Secret;
@@ -111,7 +111,7 @@ impl Cryptsetup {
         }
         let args: Vec<&OsStr> = args.into_iter().map(OsStr::new).chain([device.as_os_str()]).collect();
         let mut heard = |line: &str| Progress::parse(line).into_iter().for_each(&mut *tell);
-        let ended = run_telling(&self.program, &args, Some(key.bytes()), Duration::MAX, &mut heard)?;
+        let ended = run_with_lines(&self.program, &args, Some(key.bytes()), Duration::MAX, &mut heard)?;
         let never = || CryptsetupError::TimedOut { verb: "reencrypt".to_owned(), seconds: u64::MAX };
         Self::judge("reencrypt", device, ended.ok_or_else(never)?).map(drop)
     }

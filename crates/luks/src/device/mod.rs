@@ -164,7 +164,7 @@ fn list(uses: &[Use]) -> String {
 fn system(program: &'static str, args: &[&std::ffi::OsStr]) -> Result<String, DeviceError> {
     match system_code(program, args)? {
         (Some(0), ended) => Ok(ended.stdout),
-        (_, ended) => Err(DeviceError::Program { program, message: ended.last_words() }),
+        (_, ended) => Err(DeviceError::Program { program, message: ended.error_output() }),
     }
 }
 

@@ -242,7 +242,7 @@ fn signature(path: &Path) -> Result<Option<String>, DeviceError> {
             .or_else(|| value("PTTYPE").map(|kind| format!("a partition table ({kind})")))),
         Some(2) => Ok(None),
         Some(8) => Ok(Some("signatures of more than one kind".to_owned())),
-        _ => Err(DeviceError::Program { program: "blkid", message: ended.last_words() }),
+        _ => Err(DeviceError::Program { program: "blkid", message: ended.error_output() }),
     }
 }
 

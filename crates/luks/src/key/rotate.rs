@@ -120,40 +120,40 @@ impl Rotation<'_> {
     pub fn run(&self, go_on: &mut dyn FnMut(&Stepped) -> bool) -> Result<Vec<PathBuf>, KeyError> {
         changeable(self.device)?;
         let store = Store::open(self.key)?;
-        let mut did = |step: Step, slot: Option<u32>, file: Option<&Path>| {
+        let mut on_step = |step: Step, slot: Option<u32>, file: Option<&Path>| {
             let stepped = Stepped { step, slot, file: file.map(Path::to_owned) };
             if go_on(&stepped) { Ok(()) } else { Err(KeyError::Stopped) }
         };
         if store.new.exists() || !store.old.exists() {
-            self.renew(&store, &mut did)?;
+            self.renew(&store, &mut on_step)?;
         }
-        self.retire(&store, &mut did)?;
-        let stale = self.back_up(&mut did)?;
+        self.retire(&store, &mut on_step)?;
+        let stale = self.back_up(&mut on_step)?;
         store.forget_old()?;
-        did(Step::Forgotten, None, Some(&store.old))?;
+        on_step(Step::Forgotten, None, Some(&store.old))?;
         Ok(stale)
     }
 
     /// Adds the new key and puts it in place of the old one.
-    fn renew(&self, store: &Store, did: &mut Did<'_>) -> Result<(), KeyError> {
+    fn renew(&self, store: &Store, on_step: &mut OnStep<'_>) -> Result<(), KeyError> {
         let key = Store::read(&store.key)?;
         let slot = self.opens(&key)?.ok_or_else(|| self.wrong(&store.key))?;
-        did(Step::Proven, Some(slot), None)?;
+        on_step(Step::Proven, Some(slot), None)?;
         if !store.new.exists() {
             store.make_new()?;
         }
-        did(Step::Made, None, Some(&store.new))?;
+        on_step(Step::Made, None, Some(&store.new))?;
         let new = Store::read(&store.new)?;
         let slot = add(self.cryptsetup, self.device, &key, &new, self.iterations)?;
-        did(Step::Added, Some(slot), None)?;
+        on_step(Step::Added, Some(slot), None)?;
         store.keep_old()?;
-        did(Step::Kept, None, Some(&store.old))?;
+        on_step(Step::Kept, None, Some(&store.old))?;
         store.promote()?;
-        did(Step::Stored, None, Some(&store.key))
+        on_step(Step::Stored, None, Some(&store.key))
     }
 
     /// Removes the old key's slots, after proving the new key once more, as read from its final file.
-    fn retire(&self, store: &Store, did: &mut Did<'_>) -> Result<(), KeyError> {
+    fn retire(&self, store: &Store, on_step: &mut OnStep<'_>) -> Result<(), KeyError> {
         let (key, old) = (Store::read(&store.key)?, Store::read(&store.old)?);
         if key.bytes() == old.bytes() {
             return Err(self.refused("the old key and the new one are the same"));
@@ -164,24 +164,25 @@ impl Rotation<'_> {
         for slot in volume.slots.iter().filter(|slot| slot.holds_key() && slot.id != ours) {
             if self.cryptsetup.opens(self.device, &old, Some(slot.id))?.is_some() {
                 self.cryptsetup.kill_slot(self.device, slot.id, &key)?;
-                did(Step::Killed, Some(slot.id), None)?;
+                on_step(Step::Killed, Some(slot.id), None)?;
             }
         }
         if let Some(slot) = self.opens(&old)? {
             return Err(KeyError::OldKeyOpens { device: self.device.to_owned(), slot });
         }
         self.opens(&key)?.ok_or_else(|| self.wrong(&store.key))?;
-        did(Step::Refused, None, None)
+        on_step(Step::Refused, None, None)
     }
 
     /// Saves the current header, and lists the backups that it made stale.
-    fn back_up(&self, did: &mut Did<'_>) -> Result<Vec<PathBuf>, KeyError> {
+    fn back_up(&self, on_step: &mut OnStep<'_>) -> Result<Vec<PathBuf>, KeyError> {
         let Some(directory) = self.backups else { return Ok(Vec::new()) };
         let header = Header::read(&open(self.device)?, self.device)?;
         let mut path = directory.join(backup_name(&header.volume));
         // A resumed run finds its own backup. A different header of the same name is from an earlier rotation.
-        let saved =
-            |path: &Path| open(path).and_then(|file| Header::read(&file, path)).is_ok_and(|saved| saved.is(&header));
+        let saved = |path: &Path| {
+            open(path).and_then(|file| Header::read(&file, path)).is_ok_and(|saved| saved.has_same_bytes(&header))
+        };
         if path.exists() && !saved(&path) {
             path = directory.join(format!("{}.{}", backup_name(&header.volume), jiff::Timestamp::now().as_second()));
         }
@@ -189,7 +190,7 @@ impl Rotation<'_> {
             header.save(&path)?;
             files::sync_parent(&path).map_err(KeyError::io(directory))?;
         }
-        did(Step::BackedUp, None, Some(&path))?;
+        on_step(Step::BackedUp, None, Some(&path))?;
         stale(directory, &header.volume).map_err(KeyError::io(directory))
     }
 
@@ -207,7 +208,7 @@ impl Rotation<'_> {
 }
 
 /// Reports a completed step.
-type Did<'a> = dyn FnMut(Step, Option<u32>, Option<&Path>) -> Result<(), KeyError> + 'a;
+type OnStep<'a> = dyn FnMut(Step, Option<u32>, Option<&Path>) -> Result<(), KeyError> + 'a;
 
 /// Name of the backup, from the volume and the state of its header. LUKS1 has no sequence number; its slots are used
 /// instead.

@@ -131,7 +131,7 @@ fn confirm_plan(plan: &str) -> Result<(), Failure> {
 }
 
 fn nobody(look: &str) -> Failure {
-    Failure::usage("nobody is there to confirm the plan").hint(format!("look at it with `{look}`, then give --yes"))
+    Failure::usage("nobody is there to confirm the plan").hint(format!("show it with `{look}`, then give --yes"))
 }
 
 fn ask(plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failure> {

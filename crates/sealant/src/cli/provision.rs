@@ -125,7 +125,7 @@ impl Provision {
         let server = datadir.socket(socket.clone()).server()?;
         let (Some(_), Some(socket)) = (server, socket) else {
             if self.into.join("auto.cnf").exists() {
-                hint("remove auto.cnf before the first start: two servers must not have one uuid");
+                hint("remove auto.cnf before the first start: two servers must not share a uuid");
             }
             return Err(Failure::new(format!(
                 "{}: no server runs on it, or --socket was not given",

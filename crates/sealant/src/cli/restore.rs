@@ -103,12 +103,9 @@ Examples:
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "restored, signed, and every page proven"),
-    (Exit::Failed, "not restored; the same command goes on"),
+    (Exit::Failed, "not restored; the same command resumes"),
     (Exit::Usage, "wrong usage"),
-    (
-        Exit::Findings,
-        "restored as it was backed up, and damaged pages are in it, or the server of --prove found errors",
-    ),
+    (Exit::Findings, "restored as it was backed up, with damaged pages, or the server of --prove found errors"),
     (
         Exit::Incomplete,
         "restored, but something could not be judged: the signature (no --allowed-signers), pages (no key), or whether the backup is the newest (latest without --receipt)",

@@ -297,7 +297,7 @@ fn hint_of_withheld(progress: &Progress) {
     let bytes = load(&progress.withheld_bytes);
     if bytes > 0 {
         hint(&format!(
-            "{} of MariaDB's encrypted binary logs went as they are, which do not compress; see --send-mariadb-key in \
+            "{} of MariaDB's encrypted binary logs were sent encrypted, so they did not compress; see --send-mariadb-key in \
              `sealant send --help`",
             size(bytes)
         ));

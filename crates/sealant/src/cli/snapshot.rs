@@ -130,7 +130,7 @@ impl Create {
         let options = self.freezing.options(&self.source, Keep::UntilDiscarded)?;
         let copy = take(&datadir, &options)?;
         if copy.name().is_none() {
-            info("no server runs on it, so the data directory is still by itself; nothing was copied");
+            info("no server runs on it, so the data directory does not change; nothing was copied");
             return Ok(Exit::Clean);
         }
         info(&format!("taken by {}; {}", copy.provider(), copy.effect()));

@@ -46,7 +46,7 @@ Signals:
   SIGHUP           read the certificates again";
 
 const EXITS: exit::Codes =
-    &[(Exit::Clean, "stopped when told to"), (Exit::Failed, "could not start"), (Exit::Usage, "wrong usage")];
+    &[(Exit::Clean, "stopped on request"), (Exit::Failed, "could not start"), (Exit::Usage, "wrong usage")];
 
 /// Certificate files of this end.
 #[derive(Debug, Args)]

@@ -62,7 +62,7 @@ const EXITS: exit::Codes = &[
     (Exit::Usage, "wrong usage"),
     (
         Exit::Findings,
-        "an object is missing or is not what its receipt says, a signature does not hold, or the chain is broken",
+        "an object is missing or differs from its receipt, a signature is invalid, or the chain is broken",
     ),
     (Exit::Incomplete, "something could not be judged (only with --require-complete)"),
 ];

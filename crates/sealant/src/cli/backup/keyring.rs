@@ -49,7 +49,7 @@ const EXITS: exit::Codes = &[
     (Exit::Clean, "it opens everything that is encrypted in the backup"),
     (Exit::Failed, "the manifest or the copy cannot be read"),
     (Exit::Usage, "wrong usage"),
-    (Exit::Findings, "it does not open something; what that is, is listed"),
+    (Exit::Findings, "something does not open; the report lists it"),
 ];
 
 impl Keyring {

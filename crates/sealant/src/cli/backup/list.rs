@@ -25,7 +25,7 @@ Examples:
   sealant backup list --json";
 
 const EXITS: exit::Codes = &[
-    (Exit::Clean, "they are listed"),
+    (Exit::Clean, "listed"),
     (Exit::Failed, "the repository or a receipt in it cannot be read"),
     (Exit::Usage, "wrong usage"),
 ];

@@ -47,13 +47,10 @@ Examples:
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "there is a new backup, and every page of it is sound"),
-    (Exit::Failed, "there is none; the same command tries again"),
+    (Exit::Failed, "no backup was made; the same command tries again"),
     (Exit::Usage, "wrong usage"),
-    (Exit::Findings, "there is a new backup, and damaged pages in it"),
-    (
-        Exit::Incomplete,
-        "there is a new backup, and pages in it that could not be proven (only with --require-complete)",
-    ),
+    (Exit::Findings, "there is a new backup with damaged pages"),
+    (Exit::Incomplete, "there is a new backup with pages that could not be proven (only with --require-complete)"),
 ];
 
 impl Run {

@@ -28,8 +28,8 @@ Examples:
   sealant backup show 123 --json";
 
 const EXITS: exit::Codes = &[
-    (Exit::Clean, "it is shown"),
-    (Exit::Failed, "there is none, or it cannot be read"),
+    (Exit::Clean, "shown"),
+    (Exit::Failed, "there is no such backup, or it cannot be read"),
     (Exit::Usage, "wrong usage"),
 ];
 

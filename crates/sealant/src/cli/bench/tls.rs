@@ -64,7 +64,7 @@ Examples:
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "measured"),
-    (Exit::Failed, "the server or a way to it could not be started, or an answer was not what it should be"),
+    (Exit::Failed, "the server or a connection to it could not be started, or an answer was wrong"),
     (Exit::Usage, "wrong usage"),
 ];
 

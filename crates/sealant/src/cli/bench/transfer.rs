@@ -118,7 +118,7 @@ impl BenchTransfer {
         check_source(&self.source)?;
         self.output.check()?;
         if self.peers_without_aes && !cfg!(target_arch = "x86_64") {
-            return Err(Failure::usage("--peers-without-aes: OpenSSL can be told so on x86-64 only"));
+            return Err(Failure::usage("--peers-without-aes works on x86-64 only"));
         }
         Ok(())
     }

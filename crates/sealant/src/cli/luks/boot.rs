@@ -137,7 +137,7 @@ impl Install {
         }
         if wanted.install(&self.target.root, &host, &edits)? == Some(Guard::Permissions) {
             warning(&format!(
-                "{}: its file system has no immutable flag; as root, a server could still write there in plain",
+                "{}: its file system has no immutable flag; as root, a server could still write there in plaintext",
                 self.directory.display()
             ));
         }
@@ -227,8 +227,8 @@ Example:
   sealant luks boot remove --name mysqldata";
 
 const REMOVE_EXITS: exit::Codes = &[
-    (Exit::Clean, "gone, or --dry-run"),
-    (Exit::Failed, "there was nothing, or it failed"),
+    (Exit::Clean, "removed, or --dry-run"),
+    (Exit::Failed, "there was nothing to remove, or it failed"),
     (Exit::Usage, "wrong usage"),
 ];
 
@@ -236,16 +236,16 @@ impl Remove {
     fn run(&self) -> Result<Exit, Failure> {
         let removal = removal(&self.target.root, &self.name)?;
         for (table, line) in &removal.foreign {
-            warning(&format!("{}: `{line}` stays: `boot install` did not write it so", table.display()));
+            warning(&format!("{}: `{line}` stays, because `boot install` did not write it", table.display()));
         }
         if removal.edits.is_empty() {
-            return Err(Failure::new(format!("{}: nothing was installed for it", self.name)));
+            return Err(Failure::new(format!("{}: nothing was installed for this name", self.name)));
         }
         if !go(&removal.edits, &self.consent)? {
             return Ok(Exit::Clean);
         }
         removal.run(&self.target.root, &self.name)?;
-        hint("the mount point stays immutable; `chattr -i` opens it");
+        hint("the mount point stays immutable; `chattr -i` makes it writable");
         Ok(Exit::Clean)
     }
 }

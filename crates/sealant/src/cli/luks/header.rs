@@ -68,7 +68,7 @@ impl Backup {
         let header = backup::Header::read(&backup::open(&self.device)?, &self.device)?;
         if header.readable != luks::Readable::Yes {
             warning(
-                "only one copy of the header counts, and the backup is as damaged as the volume; see `sealant luks audit`",
+                "only one copy of the header is valid, and the backup is as damaged as the volume; see `sealant luks audit`",
             );
         }
         let manifest = header.save(&self.backup)?;

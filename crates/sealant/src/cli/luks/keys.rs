@@ -101,7 +101,7 @@ Example:
 
 const ADD_EXITS: exit::Codes = &[
     (Exit::Clean, "the key opens the volume"),
-    (Exit::Failed, "refused or failed; the key of before opens the volume as it did"),
+    (Exit::Failed, "refused or failed; the earlier key still opens the volume"),
     (Exit::Usage, "wrong usage"),
 ];
 
@@ -110,7 +110,7 @@ impl Add {
         let (new, key) = (read(&self.new_key_file)?, self.key.read()?);
         let slot = key::add(&Cryptsetup::find()?, &self.device, &key, &new, self.pbkdf2_iterations)?;
         to_stdout(&|out| writeln!(out, "{}: the new key opens slot {slot}", self.device.display()))?;
-        hint("header backups from before do not know this key: `sealant luks header backup`");
+        hint("older header backups do not contain this key: make one with `sealant luks header backup`");
         Ok(Exit::Clean)
     }
 }

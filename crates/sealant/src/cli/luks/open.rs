@@ -51,7 +51,7 @@ Example:
 
 const OPEN_EXITS: exit::Codes = &[
     (Exit::Clean, "open and proven"),
-    (Exit::Failed, "refused or failed; nothing is open that was not before"),
+    (Exit::Failed, "refused or failed; nothing new is open"),
     (Exit::Usage, "wrong usage"),
 ];
 
@@ -103,7 +103,7 @@ const MOUNT_EXITS: exit::Codes = &[
     (Exit::Clean, "mounted and proven"),
     (Exit::Failed, "refused or failed"),
     (Exit::Usage, "wrong usage"),
-    (Exit::Findings, "it was mounted already, and files lie in plain below it"),
+    (Exit::Findings, "it was mounted already, and files lie in plaintext below it"),
 ];
 
 impl Mount {
@@ -120,7 +120,7 @@ impl Mount {
         to_stdout(&|out| writeln!(out, "{directory}: /dev/mapper/{} {text}", self.name))?;
         if guard == Some(Guard::Permissions) {
             warning(&format!(
-                "{directory}: its file system has no immutable flag; as root, a server could still write there in plain"
+                "{directory}: its file system has no immutable flag; as root, a server could still write there in plaintext"
             ));
         }
         // Nothing can be below a volume that was mounted just now: its directory was empty.

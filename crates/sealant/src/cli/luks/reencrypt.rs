@@ -62,7 +62,7 @@ Examples:
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "all data has the new key, which is proven; or --dry-run"),
-    (Exit::Failed, "refused, and nothing was changed; or it stopped, and --resume goes on"),
+    (Exit::Failed, "refused, and nothing was changed; or it stopped, and --resume continues it"),
     (Exit::Usage, "wrong usage"),
 ];
 
@@ -102,7 +102,7 @@ impl Reencrypt {
         to_stdout(&|out| {
             writeln!(out, "{}: all data has a new volume key; header in {}", self.device.display(), saved.display())
         })?;
-        hint("destroy the header backups of before: they open nothing but noise, and restoring one destroys the data");
+        hint("destroy older header backups: they open nothing but noise, and restoring one destroys the data");
         Ok(Exit::Clean)
     }
 }

@@ -112,6 +112,6 @@ impl Near {
 }
 
 fn mode(text: &str) -> Result<u32, String> {
-    let mode = u32::from_str_radix(text, 8).map_err(|_| "it is no octal number such as 0660".to_owned())?;
-    if mode <= 0o777 { Ok(mode) } else { Err("it has more than permissions".to_owned()) }
+    let mode = u32::from_str_radix(text, 8).map_err(|_| "it is not an octal number such as 0660".to_owned())?;
+    if mode <= 0o777 { Ok(mode) } else { Err("it has bits other than permissions".to_owned()) }
 }

@@ -58,7 +58,7 @@ impl Repair {
         let repaired = plan.run(&Cryptsetup::find()?, &self.key.read()?, save)?;
         to_stdout(&|out| {
             writeln!(out, "{}: header repaired; the key opens slot {}", self.device.display(), repaired.slot)?;
-            writeln!(out, "the header of before is in {}", repaired.saved.display())
+            writeln!(out, "the previous header is in {}", repaired.saved.display())
         })?;
         Ok(Exit::Clean)
     }

@@ -64,7 +64,7 @@ impl Restore {
         let restored = plan.run(&Cryptsetup::find()?, &self.key.read()?, &save)?;
         to_stdout(&|out| {
             writeln!(out, "{}: header restored; the key opens slot {}", self.device.display(), restored.slot)?;
-            writeln!(out, "the header of before is in {}", restored.saved.display())
+            writeln!(out, "the previous header is in {}", restored.saved.display())
         })?;
         Ok(Exit::Clean)
     }

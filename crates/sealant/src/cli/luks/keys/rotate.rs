@@ -48,7 +48,7 @@ Example:
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "rotated, or --dry-run"),
-    (Exit::Failed, "refused or failed; a stored key opens the volume, and the same command goes on"),
+    (Exit::Failed, "refused or failed; a stored key opens the volume, and the same command resumes"),
     (Exit::Usage, "wrong usage"),
     (Exit::Findings, "rotated, and header backups remain that still open with the old key"),
 ];
@@ -71,7 +71,7 @@ impl Rotate {
         }
         let stale = rotation.run(&mut |stepped| to_stdout(&|out| writeln!(out, "{stepped}")).is_ok())?;
         for path in &stale {
-            warning(&format!("{}: a header backup from before, which the old key may still open", path.display()));
+            warning(&format!("{}: an older header backup, which the old key may still open", path.display()));
         }
         if stale.is_empty() {
             return Ok(Exit::Clean);
