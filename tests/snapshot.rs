@@ -228,13 +228,20 @@ fn mariadb_that_works_on_ext4() {
 }
 
 #[test]
+fn mysql_that_works_on_ext4() {
+    if require(Kind::MySql97).is_some() {
+        copies_hold(Kind::MySql97, "ext4", plain(Kind::MySql97), "", plain(Kind::MySql97));
+    }
+}
+
+#[test]
 fn a_server_that_cannot_be_followed_gets_the_reason() {
-    let (Some(_), Some(volume)) = (require(Kind::MySql97), Volume::new("ext4", 1024)) else { return };
-    let server = plain(Kind::MySql97).within(volume.path()).start().expect("it starts");
+    let (Some(_), Some(volume)) = (require(Kind::MySql57), Volume::new("ext4", 1024)) else { return };
+    let server = plain(Kind::MySql57).within(volume.path()).start().expect("it starts");
     let socket = server.socket().to_str().expect("ASCII").to_owned();
     let follow = ["--provider", "follow", "--socket", &socket];
     let other = refused("create", server.datadir(), &[&follow[..], &["--user", "root"]].concat());
-    assert!(other.contains("cannot be copied while it works: only MariaDB is followed yet"), "{other}");
+    assert!(other.contains("cannot be copied while it works: its redo log has files that are not followed"), "{other}");
     let nobody = refused("create", server.datadir(), &[&follow[..], &["--user", "nobody-of-that-name"]].concat());
     assert!(nobody.contains("nobody-of-that-name"), "{nobody}");
     let nothing = refused("create", server.datadir(), &["--provider", "follow"]);

@@ -31,6 +31,7 @@ pub mod page;
 pub mod randomness;
 mod read;
 pub mod redo;
+pub mod redo_copy;
 pub mod tablespace;
 pub mod verify;
 

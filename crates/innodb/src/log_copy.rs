@@ -67,6 +67,8 @@ pub struct LogCopy {
     geometry: Geometry,
     encrypted: bool,
     checkpoint: Checkpoint,
+    /// The one in the copy's header.
+    recover_from: Checkpoint,
     position: u64,
     window_bytes: usize,
 }
@@ -96,7 +98,7 @@ impl LogCopy {
         let checkpoint = Checkpoint::newest(log, first)?;
         let checkpoint = checkpoint.ok_or(LogCopyError::Unusable("it has no checkpoint"))?;
         let (position, window_bytes) = (checkpoint.lsn.0, LARGEST_WINDOW);
-        Ok(Self { head, geometry, encrypted, checkpoint, position, window_bytes })
+        Ok(Self { head, geometry, encrypted, checkpoint, recover_from: checkpoint, position, window_bytes })
     }
 
     /// Where the copy begins: the checkpoint.
@@ -142,6 +144,18 @@ impl LogCopy {
         Ok(())
     }
 
+    /// Lets recovery begin at the log's newest checkpoint that was copied. **Data files that were copied before that are then wrong**:
+    /// this is for tests.
+    ///
+    /// # Errors
+    /// [`LogCopyError::Io`].
+    #[doc(hidden)]
+    pub fn recover_from_newest<R: ReadAt + ?Sized>(&mut self, log: &R) -> Result<(), LogCopyError> {
+        let newest = Checkpoint::newest(log, self.geometry.first)?.filter(|newest| newest.end.0 < self.position);
+        self.recover_from = newest.unwrap_or(self.checkpoint);
+        Ok(())
+    }
+
     /// The header of the copy: its first position is the checkpoint, which is the only one.
     #[must_use]
     pub fn head(&self) -> Vec<u8> {
@@ -153,7 +167,7 @@ impl LogCopy {
         put(header, FIRST_LSN, &self.checkpoint.lsn.0.to_be_bytes());
         let sum = crc32c(header.range(0, HEADER_CHECKSUM));
         put(header, HEADER_CHECKSUM, &sum.to_be_bytes());
-        put(checkpoints, 0, &self.checkpoint.bytes());
+        put(checkpoints, 0, &self.recover_from.bytes());
         head
     }
 

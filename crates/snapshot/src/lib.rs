@@ -67,6 +67,11 @@ pub struct Options {
     pub keep: Keep,
     /// How the server is asked, which [`Provider::Follow`] needs.
     pub account: Option<follow::Account>,
+    /// Keys for what [`Provider::Follow`] copies of an encrypted MySQL.
+    pub keys: follow::Keys,
+    /// For tests: where the recovery of a copy by [`Provider::Follow`] begins.
+    #[doc(hidden)]
+    pub recover_from: follow::Checkpoint,
 }
 
 impl Default for Options {
@@ -78,6 +83,8 @@ impl Default for Options {
             watchdog: Watchdog::default(),
             keep: Keep::WhileInUse,
             account: None,
+            keys: follow::Keys::default(),
+            recover_from: follow::Checkpoint::First,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File, Metadata, OpenOptions},
     io,
+    num::NonZeroU64,
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::{
@@ -19,9 +20,11 @@ use files::{
 };
 use rustix::fs::{Advice, fadvise};
 
+use innodb::keys::KeySource;
+
 use super::{
     FollowError,
-    pages::{Page, PageFormat},
+    pages::{Page, PageFormat, lsn_of},
 };
 use crate::provider::copy_attributes_to;
 
@@ -80,8 +83,20 @@ pub(super) struct Counts {
     pub(super) files: AtomicU64,
     pub(super) bytes: AtomicU64,
     pub(super) reread_pages: AtomicU64,
+    /// Pages that were read the same twice, and that nothing proves.
+    pub(super) unproven_pages: AtomicU64,
+    /// LSN of the newest change of a page.
+    pub(super) newest_lsn: AtomicU64,
     /// Pages that are damaged where they are: path and number.
     pub(super) damaged: Mutex<Vec<(PathBuf, u64)>>,
+}
+
+/// Whose pages they are.
+#[derive(Clone, Copy)]
+pub(super) enum PagesOf<'a> {
+    MariaDb,
+    /// MySQL's encrypted pages can only be checked with their keys.
+    MySql(&'a dyn KeySource),
 }
 
 /// Copies files into a directory.
@@ -89,6 +104,7 @@ pub(super) struct Copier<'a> {
     pub(super) root: &'a Path,
     /// Bytes of a page where the file does not tell.
     pub(super) page_bytes: usize,
+    pub(super) pages_of: PagesOf<'a>,
     pub(super) counts: &'a Counts,
     /// Set when some thread has failed.
     pub(super) stop: &'a AtomicBool,
@@ -137,7 +153,7 @@ impl Copier<'_> {
         let to = self.create(&item.to)?;
         let format = if pages { self.format(&from, item)? } else { None };
         let bytes = match format {
-            Some((format, page_bytes)) => self.copy_pages(item, &from, &to, format, page_bytes)?,
+            Some((format, page_bytes)) => self.copy_pages(item, &from, &to, &format, page_bytes)?,
             None => self.copy_bytes(item, &from, &to)?,
         };
         self.finish(&item.to, &to, &like, bytes)?;
@@ -155,7 +171,7 @@ impl Copier<'_> {
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory).map_err(FollowError::file(directory))?;
         }
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
         file.map_err(FollowError::file(&path))
     }
 
@@ -169,7 +185,10 @@ impl Copier<'_> {
         let mut head = vec![0; 65536];
         let filled = item.read(from, 0, &mut head)?;
         head.truncate(filled);
-        Ok(PageFormat::read(&head, self.page_bytes))
+        Ok(match self.pages_of {
+            PagesOf::MariaDb => PageFormat::of_mariadb(&head, self.page_bytes),
+            PagesOf::MySql(keys) => Some(PageFormat::of_mysql(&head, self.page_bytes, keys)),
+        })
     }
 
     fn copy_pages(
@@ -177,7 +196,7 @@ impl Copier<'_> {
         item: &Item,
         from: &File,
         to: &File,
-        format: PageFormat,
+        format: &PageFormat,
         page_bytes: usize,
     ) -> Result<u64, FollowError> {
         let (mut chunk, mut image, mut offset) = (vec![0; CHUNK_BYTES], Vec::new(), 0_u64);
@@ -185,10 +204,19 @@ impl Copier<'_> {
             self.check_stopped()?;
             let filled = item.read(from, offset, &mut chunk)?;
             let chunk = chunk.get_mut(..filled).unwrap_or_default();
+            let mut second = None;
             for (index, page) in (0_u64..).zip(chunk.chunks_exact_mut(page_bytes)) {
-                if format.judge(page, &mut image) != Page::Whole {
-                    let at = offset + index * page_bytes as u64;
-                    self.read_again(item, from, at, page, format, &mut image)?;
+                let (within, judged) = (index * page_bytes as u64, format.judge(page, &mut image));
+                let sound = match judged {
+                    Page::Whole => true,
+                    Page::Unproven if self.is_same_again(item, from, offset, within, page, &mut second)? => {
+                        self.counts.unproven_pages.fetch_add(1, Ordering::Relaxed);
+                        true
+                    }
+                    _ => self.read_again(item, from, offset + within, page, format, &mut image)?,
+                };
+                if sound {
+                    self.counts.newest_lsn.fetch_max(lsn_of(page), Ordering::Relaxed);
                 }
             }
             self.write(&item.to, to, offset, chunk)?;
@@ -197,6 +225,31 @@ impl Copier<'_> {
                 return Ok(offset);
             }
         }
+    }
+
+    /// Whether a page that nothing proves is read a second time as it was read first. `second` is its chunk, read again.
+    fn is_same_again(
+        &self,
+        item: &Item,
+        from: &File,
+        offset: u64,
+        within: u64,
+        page: &[u8],
+        second: &mut Option<Vec<u8>>,
+    ) -> Result<bool, FollowError> {
+        let again = match second {
+            Some(again) => again,
+            None => {
+                thread::sleep(Duration::from_millis(1));
+                let _ = fadvise(from, offset, NonZeroU64::new(CHUNK_BYTES as u64), Advice::DontNeed);
+                let mut again = vec![0; CHUNK_BYTES];
+                let filled = item.read(from, offset, &mut again)?;
+                again.truncate(filled);
+                second.insert(again)
+            }
+        };
+        let at = usize::try_from(within).unwrap_or(usize::MAX);
+        Ok(again.get(at..).and_then(|rest| rest.get(..page.len())) == Some(page))
     }
 
     fn copy_bytes(&self, item: &Item, from: &File, to: &File) -> Result<u64, FollowError> {
@@ -212,16 +265,16 @@ impl Copier<'_> {
         }
     }
 
-    /// Reads a page until it is whole. One that stays the same and is not is damaged where it is.
+    /// Reads a page until it is whole. One that stays the same and is not is damaged where it is: false.
     fn read_again(
         &self,
         item: &Item,
         from: &File,
         at: u64,
         page: &mut [u8],
-        format: PageFormat,
+        format: &PageFormat,
         image: &mut Vec<u8>,
-    ) -> Result<(), FollowError> {
+    ) -> Result<bool, FollowError> {
         self.counts.reread_pages.fetch_add(1, Ordering::Relaxed);
         let damaged = || self.counts.damaged.lock().unwrap_or_else(PoisonError::into_inner);
         let rereads = if (damaged().len() as u64) < PATIENT_FOR { REREADS } else { FEW_REREADS };
@@ -230,16 +283,19 @@ impl Copier<'_> {
             self.check_stopped()?;
             thread::sleep(Duration::from_millis(1 << attempt.min(4)));
             let before = page.to_vec();
-            let _ = fadvise(from, at, std::num::NonZeroU64::new(page.len() as u64), Advice::DontNeed);
+            let _ = fadvise(from, at, NonZeroU64::new(page.len() as u64), Advice::DontNeed);
             if item.read(from, at, page)? < page.len() {
                 // Cut off meanwhile; the log says what became of it.
                 page.fill(0);
-                return Ok(());
+                return Ok(true);
             }
             same = *page == *before;
             match format.judge(page, image) {
-                Page::Whole => return Ok(()),
-                Page::Unproven if same => return Ok(()),
+                Page::Whole => return Ok(true),
+                Page::Unproven if same => {
+                    self.counts.unproven_pages.fetch_add(1, Ordering::Relaxed);
+                    return Ok(true);
+                }
                 Page::Unproven | Page::Torn => {}
             }
         }
@@ -248,7 +304,7 @@ impl Copier<'_> {
             return Err(FollowError::Changing { path: item.from.clone(), page: number });
         }
         damaged().push((item.to.clone(), number));
-        Ok(())
+        Ok(false)
     }
 
     /// Writes what is not zero: the rest stays a hole.

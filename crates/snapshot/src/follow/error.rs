@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use innodb::log_copy::LogCopyError;
+use innodb::{log_copy::LogCopyError, redo_copy::RedoCopyError};
 
 /// Why a working server could not be copied. Its backup locks are gone, and nothing is left behind.
 #[derive(Debug, thiserror::Error)]
@@ -44,12 +44,61 @@ pub enum FollowError {
         /// Why not.
         source: Box<server::Error>,
     },
+    /// The account may not do what a copy needs.
+    #[error("{doing}: {source}")]
+    Privilege {
+        /// The statement.
+        doing: String,
+        /// The refusal.
+        source: Box<server::Error>,
+        /// What grants it.
+        grant: &'static str,
+    },
     /// The server did not say what it was asked for.
     #[error("the server does not say its {0}")]
     NoAnswer(&'static str),
     /// The log could not be copied.
     #[error(transparent)]
     Log(#[from] LogCopyError),
+    /// A file of MySQL's log could not be copied.
+    #[error("{}: {source}", path.display())]
+    Redo {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: RedoCopyError,
+    },
+    /// Files of MySQL's log were not those that were expected to follow.
+    #[error("{}: the files of the redo log changed while it was copied", path.display())]
+    Moving {
+        /// Their directory.
+        path: PathBuf,
+    },
+    /// MySQL's log is encrypted, and its last block has to be cut.
+    #[error(
+        "the redo log is encrypted (innodb_redo_log_encrypt), and cannot be cut at the position of the copy without its key"
+    )]
+    RedoEncrypted,
+    /// Changes are not in the log.
+    #[error("redo logging is disabled (ALTER INSTANCE DISABLE INNODB REDO_LOG), so a copy could not be recovered")]
+    RedoDisabled,
+    /// MySQL keeps its log for one program at a time.
+    #[error("another session is registered as consumer of the redo log: another backup runs")]
+    OtherConsumer,
+    /// The server may have used files of its log again.
+    #[error("the server does not know this session as consumer of its redo log any more")]
+    NotConsumer,
+    /// A page has a change that is not in the log.
+    #[error("a page was changed at LSN {newest}, and the redo log of the copy ends at {end}")]
+    NewerPage {
+        /// The newest page's.
+        newest: u64,
+        /// Where the log ends.
+        end: u64,
+    },
+    /// The server began binary logs faster than the newest one was copied.
+    #[error("the server began a new binary log each time that the newest one was copied")]
+    BinaryLogs,
     /// The log does not hold what the server has committed.
     #[error("the redo log was read up to LSN {position}, and the server has written up to {wanted}")]
     LogEnds {
@@ -107,7 +156,16 @@ impl FollowError {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoAccount => {
-                "give the server's socket and an account with RELOAD and BINLOG MONITOR (--socket, --user, --password-file)"
+                "give the server's socket and an account with RELOAD and BINLOG MONITOR, for MySQL BACKUP_ADMIN, RELOAD and SELECT on performance_schema.log_status (--socket, --user, --password-file)"
+            }
+            Self::Privilege { grant, .. } => grant,
+            Self::RedoEncrypted | Self::Redo { source: RedoCopyError::Sealed(_), .. } => {
+                "give the keyring (--keyring or --keyring-config), or keep the data on btrfs, XFS, ZFS or LVM"
+            }
+            Self::RedoDisabled => "ALTER INSTANCE ENABLE INNODB REDO_LOG, when what was loaded without it is done",
+            Self::OtherConsumer => "try again when the other one has ended",
+            Self::Moving { .. } | Self::BinaryLogs | Self::Redo { source: RedoCopyError::Unwritten(_), .. } => {
+                "try again when less is written"
             }
             Self::Unsupported { .. } => {
                 "keep the data on btrfs, XFS, ZFS or LVM, or send a backup (sealant send --live --provider mariabackup)"

@@ -18,9 +18,9 @@ use rustix::fs::{Advice, fadvise};
 use super::{FollowError, session::Session};
 
 /// How often the server is asked how far it has written.
-const POLL: Duration = Duration::from_millis(20);
+pub(super) const POLL: Duration = Duration::from_millis(20);
 /// How long what the server says it has written may take to be readable.
-const TAIL_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const TAIL_TIMEOUT: Duration = Duration::from_secs(10);
 /// Up to where the log is on disk.
 pub(super) const WRITTEN: &str = "Innodb_lsn_flushed";
 
@@ -35,7 +35,7 @@ impl End {
         let _ = self.lsn.set(lsn);
     }
 
-    fn get(&self) -> Option<u64> {
+    pub(super) fn get(&self) -> Option<u64> {
         self.lsn.get().copied()
     }
 }

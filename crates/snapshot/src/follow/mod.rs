@@ -14,14 +14,21 @@ mod ddl_log;
 mod error;
 mod log;
 mod mariadb;
+mod mysql;
 mod pages;
+mod redo_files;
 mod session;
+mod source;
 
 use std::{
+    fmt,
     path::{Path, PathBuf},
+    sync::Arc,
+    thread,
     time::Duration,
 };
 
+use innodb::keys::{KeySource, NoKeys};
 use rustix::fs::statvfs;
 
 pub use self::{error::FollowError, session::Account};
@@ -45,6 +52,9 @@ pub struct Followed {
     pub bytes: u64,
     /// Pages that were read while the server wrote them, and read again.
     pub reread_pages: u64,
+    /// Pages that were read the same twice, and that nothing proves: encrypted ones of MySQL without the key, and those of servers
+    /// that write no checksums.
+    pub unproven_pages: u64,
     /// Pages that are damaged where they are: path, and number of the page.
     pub damaged: Vec<(PathBuf, u64)>,
     /// Tablespaces that were copied again, since their table was changed meanwhile.
@@ -53,6 +63,8 @@ pub struct Followed {
     pub ddl_waited: Duration,
     /// How long commits waited.
     pub commits_waited: Duration,
+    /// How long changes of tables waited that are not InnoDB's, where others do not wait with them.
+    pub others_waited: Duration,
     /// What was committed.
     pub position: Position,
 }
@@ -68,14 +80,66 @@ pub struct Position {
     pub gtid: String,
 }
 
+/// Keys of the server's keyring, with which encrypted pages and an encrypted redo log of MySQL are checked. None by default.
+#[derive(Clone)]
+pub struct Keys(Arc<dyn KeySource + Send>);
+
+impl Keys {
+    /// These keys.
+    pub fn new(keys: impl KeySource + Send + 'static) -> Self {
+        Self(Arc::new(keys))
+    }
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self::new(NoKeys)
+    }
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keys")
+    }
+}
+
+/// Where the recovery of a copy begins.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Checkpoint {
+    /// At the checkpoint that was the newest one before anything was copied.
+    #[default]
+    First,
+    /// At the newest one so long after all was copied: **such a copy is wrong**. Tests show by it that they would see that.
+    NewestAfter(Duration),
+}
+
+impl Checkpoint {
+    fn wait(self) {
+        if let Self::NewestAfter(time) = self {
+            thread::sleep(time);
+        }
+    }
+}
+
+/// What is copied, and how.
+pub(crate) struct Job<'a> {
+    pub(crate) datadir: &'a Path,
+    pub(crate) external: &'a [ExternalFiles],
+    pub(crate) account: &'a Account,
+    pub(crate) keys: &'a Keys,
+    pub(crate) recover_from: Checkpoint,
+    /// An empty directory.
+    pub(crate) root: &'a Path,
+}
+
 /// Copies a data directory, whose server works on it, into an empty directory.
-pub(crate) fn copy(
-    datadir: &Path,
-    external: &[ExternalFiles],
-    account: &Account,
-    root: &Path,
-) -> Result<Followed, Error> {
-    mariadb::copy(datadir, external, account, root)
+pub(crate) fn copy(job: &Job<'_>) -> Result<Followed, Error> {
+    let source = source::Source::open(job)?;
+    match source.session.identity.version.flavor.is_mysql_like() {
+        true => mysql::copy(source, job),
+        false => mariadb::copy(source, job),
+    }
 }
 
 /// Makes sure that the server can be copied while it works.

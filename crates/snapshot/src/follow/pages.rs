@@ -2,58 +2,92 @@
 
 use innodb::{
     KeyVersion, SpaceId,
-    crypt::mariadb::{Layout, Plain, PlainFault, ciphertext_holds, key_version, test_clear},
+    crypt::{
+        mariadb::{Layout, Plain, PlainFault, ciphertext_holds, key_version, test_clear},
+        mysql::{PageCipher, WrappedKey, is_encrypted},
+    },
+    keys::KeySource,
+    page::{
+        checksum::{Checksum, classic, zip},
+        compressed::rebuild_mysql,
+    },
     tablespace::Page0,
 };
 
 /// How the pages of a file are checked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) enum PageFormat {
     /// Pages of a tablespace of MariaDB.
     MariaDb(Layout, SpaceId),
-    /// The first page was not on disk yet.
+    /// MariaDB: the first page was not on disk yet.
     Undetermined,
+    /// Pages of a tablespace of MySQL, of `ROW_FORMAT=COMPRESSED` or not. Their checksums are those of opened pages.
+    MySql { row_compressed: bool, cipher: Option<PageCipher> },
 }
 
 /// What the checksum of a page says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Page {
     Whole,
-    /// Its server writes no checksums.
+    /// Its server writes no checksums, or it is sealed and there is no key to open it.
     Unproven,
     /// Read while it was written, or damaged.
     Torn,
 }
 
+/// Offset of the LSN of a page's newest change.
+const LSN: usize = 16;
+
 impl PageFormat {
-    /// Reads it off the beginning of a file, and how many bytes a page has; `None` if it is of another server.
-    pub(super) fn read(head: &[u8], page_bytes: usize) -> Option<(Self, usize)> {
+    /// Reads it off the beginning of a file of MariaDB, and how many bytes a page has; `None` if it is of another server.
+    pub(super) fn of_mariadb(head: &[u8], page_bytes: usize) -> Option<(Self, usize)> {
         let Ok(page0) = Page0::parse(head) else { return Some((Self::Undetermined, page_bytes)) };
         let layout = Layout::from_page0(&page0)?;
         Some((Self::MariaDb(layout, page0.space_id), usize::try_from(page0.physical_page_bytes).ok()?))
     }
 
+    /// Reads it off the beginning of a file of MySQL, which is a later one of the system tablespace if it has no header, or new.
+    pub(super) fn of_mysql(head: &[u8], page_bytes: usize, keys: &dyn KeySource) -> (Self, usize) {
+        let Ok(page0) = Page0::parse(head) else {
+            return (Self::MySql { row_compressed: false, cipher: None }, page_bytes);
+        };
+        let wrapped = WrappedKey::parse(head.get(page0.info_offset()..).unwrap_or_default());
+        let cipher = wrapped.and_then(|wrapped| wrapped.unwrap(keys).ok()?.cipher().ok());
+        let format = Self::MySql { row_compressed: page0.flags.is_row_compressed(), cipher };
+        (format, usize::try_from(page0.physical_page_bytes).unwrap_or(page_bytes))
+    }
+
     /// Judges a page; `image` is memory that is used again.
-    pub(super) fn judge(self, page: &[u8], image: &mut Vec<u8>) -> Page {
-        if page.iter().all(|byte| *byte == 0) {
+    pub(super) fn judge(&self, page: &[u8], image: &mut Vec<u8>) -> Page {
+        if is_blank(page) {
             return Page::Whole;
         }
         match self {
-            Self::MariaDb(layout, space) => judge(page, layout, space, image),
+            Self::MariaDb(layout, space) => judge_mariadb(page, *layout, *space, image),
             Self::Undetermined => {
                 let layouts = [
                     Layout::FullCrc32 { compression: 0 },
                     Layout::Legacy { row_compressed: false },
                     Layout::Legacy { row_compressed: true },
                 ];
-                let judged = layouts.map(|layout| judge(page, layout, SpaceId(0), image));
+                let judged = layouts.map(|layout| judge_mariadb(page, layout, SpaceId(0), image));
                 if judged.contains(&Page::Whole) { Page::Whole } else { Page::Torn }
             }
+            Self::MySql { row_compressed, cipher } => judge_mysql(page, *row_compressed, cipher.as_ref(), image),
         }
     }
 }
 
-fn judge(page: &[u8], layout: Layout, space: SpaceId, image: &mut Vec<u8>) -> Page {
+/// LSN of the newest change of a page.
+pub(super) fn lsn_of(page: &[u8]) -> u64 {
+    page.get(LSN..).and_then(|rest| rest.first_chunk()).copied().map_or(0, u64::from_be_bytes)
+}
+
+fn is_blank(page: &[u8]) -> bool {
+    page.iter().all(|byte| *byte == 0)
+}
+
+fn judge_mariadb(page: &[u8], layout: Layout, space: SpaceId, image: &mut Vec<u8>) -> Page {
     let checked_as_stored = matches!(layout, Layout::FullCrc32 { .. }) || key_version(page, layout) != KeyVersion(0);
     if checked_as_stored && ciphertext_holds(page, layout) {
         return Page::Whole;
@@ -66,5 +100,86 @@ fn judge(page: &[u8], layout: Layout, space: SpaceId, image: &mut Vec<u8>) -> Pa
         Plain::Holds | Plain::Fails(PlainFault::SpaceId(_)) => Page::Whole,
         Plain::NoChecksum => Page::Unproven,
         Plain::Fails(_) => Page::Torn,
+    }
+}
+
+fn judge_mysql(page: &[u8], row_compressed: bool, cipher: Option<&PageCipher>, image: &mut Vec<u8>) -> Page {
+    if !is_encrypted(page) {
+        return judge_clear(page, row_compressed);
+    }
+    let Some(cipher) = cipher else { return Page::Unproven };
+    image.clear();
+    image.extend_from_slice(page);
+    match cipher.open(image) {
+        Ok(_) if is_blank(image) => Page::Whole,
+        Ok(_) => judge_clear(image, row_compressed),
+        Err(_) => Page::Torn,
+    }
+}
+
+/// Judges a clear or opened page of MySQL. One with page compression has the checksum of what it holds.
+fn judge_clear(page: &[u8], row_compressed: bool) -> Page {
+    const TYPE: usize = 24;
+    const COMPRESSED: [u8; 2] = 14_u16.to_be_bytes();
+    if page.get(TYPE..).and_then(|rest| rest.first_chunk()) != Some(&COMPRESSED) {
+        return judge_plain(page, row_compressed);
+    }
+    let mut rebuilt = vec![0; page.len()];
+    match rebuild_mysql(page, &mut rebuilt) {
+        Ok(()) if is_blank(&rebuilt) => Page::Whole,
+        Ok(()) => judge_plain(&rebuilt, row_compressed),
+        Err(_) => Page::Torn,
+    }
+}
+
+fn judge_plain(page: &[u8], row_compressed: bool) -> Page {
+    const LOW_LSN: usize = LSN + 4;
+    let low = |at: usize| page.get(at..).and_then(|rest| rest.first_chunk::<4>());
+    match if row_compressed { zip(page) } else { classic(page) } {
+        Checksum::Mismatch => Page::Torn,
+        _ if !row_compressed && low(page.len().saturating_sub(4)) != low(LOW_LSN) => Page::Torn,
+        Checksum::None => Page::Unproven,
+        _ => Page::Whole,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use innodb::{crypt::mysql::TablespaceKey, page::checksum::update_checksum};
+
+    use super::*;
+
+    fn page() -> Vec<u8> {
+        let mut page = vec![5; 16384];
+        page[16..24].copy_from_slice(&900_u64.to_be_bytes());
+        page[24..26].copy_from_slice(&17855_u16.to_be_bytes());
+        page[26..34].fill(0);
+        page[16380..].copy_from_slice(&900_u32.to_be_bytes());
+        update_checksum(&mut page, Checksum::Crc32);
+        page
+    }
+
+    fn judged(page: &[u8], cipher: Option<PageCipher>) -> Page {
+        PageFormat::MySql { row_compressed: false, cipher }.judge(page, &mut Vec::new())
+    }
+
+    #[test]
+    fn a_sealed_page_is_judged_by_what_it_opens_to() {
+        let key = TablespaceKey::from_parts(&[1; 32], &[2; 32]);
+        let mut sealed = page();
+        assert_eq!((judged(&sealed, None), lsn_of(&sealed)), (Page::Whole, 900));
+        let how = innodb::crypt::mysql::Sealed { page_type: innodb::page::types::PageType::ENCRYPTED, end: 16384 };
+        key.cipher().unwrap().seal(&mut sealed, how).unwrap();
+        assert_eq!(judged(&sealed, None), Page::Unproven);
+        assert_eq!(judged(&sealed, key.cipher().ok()), Page::Whole);
+        sealed[8000..8512].fill(3);
+        assert_eq!(judged(&sealed, key.cipher().ok()), Page::Torn);
+    }
+
+    #[test]
+    fn a_torn_page_is_found() {
+        let mut torn = page();
+        torn[9000] ^= 1;
+        assert_eq!((judged(&torn, None), judged(&[0; 16384], None)), (Page::Torn, Page::Whole));
     }
 }

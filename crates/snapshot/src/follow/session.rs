@@ -99,7 +99,8 @@ impl Session {
         Ok(session)
     }
 
-    /// MariaDB has the log format that is copied since 10.8; the stages of a backup are older.
+    /// MariaDB has the log format that is copied since 10.8; the stages of a backup are older. MySQL has its since 8.0.30; what
+    /// the copy asks for otherwise is older.
     pub(super) fn check_supported(&self) -> Result<(), FollowError> {
         let version = &self.identity.version;
         let unsupported = |reason| Err(FollowError::Unsupported { version: version.text.clone(), reason });
@@ -108,7 +109,12 @@ impl Session {
             (Flavor::MariaDb, _) => {
                 unsupported("its redo log has a format that is not followed, that of 10.8 and newer is")
             }
-            (Flavor::MySql | Flavor::Percona, _) => unsupported("only MariaDB is followed yet"),
+            (Flavor::MySql | Flavor::Percona, _) if (version.major, version.minor, version.patch) >= (8, 0, 30) => {
+                Ok(())
+            }
+            (Flavor::MySql | Flavor::Percona, _) => {
+                unsupported("its redo log has files that are not followed, those of 8.0.30 and newer are")
+            }
         }
     }
 
@@ -122,8 +128,14 @@ impl Session {
     }
 
     pub(super) fn rows(&mut self, statement: &str) -> Result<server::Rows, FollowError> {
-        let failed = |source| FollowError::Server { doing: statement.to_owned(), source: Box::new(source) };
-        self.connection.query(statement).map_err(failed)
+        let is_mysql = self.identity.version.flavor.is_mysql_like();
+        self.connection.query(statement).map_err(|source| {
+            let (doing, source) = (statement.to_owned(), Box::new(source));
+            match source.is_privilege() {
+                true => FollowError::Privilege { doing, source, grant: grant(statement, is_mysql) },
+                false => FollowError::Server { doing, source },
+            }
+        })
     }
 
     /// A number that `SHOW GLOBAL STATUS` gives.
@@ -131,4 +143,30 @@ impl Session {
         let value = self.value(&format!("SHOW GLOBAL STATUS LIKE '{name}'"), "Value")?;
         value.and_then(|value| value.parse().ok()).ok_or(FollowError::NoAnswer(name))
     }
+}
+
+/// What grants a statement to the account.
+fn grant(statement: &str, is_mysql: bool) -> &'static str {
+    let rules: &[(&str, &str)] = match is_mysql {
+        true => &[
+            ("innodb_redo_log_consumer", "GRANT BACKUP_ADMIN ON *.* TO the account"),
+            ("LOCK INSTANCE", "GRANT BACKUP_ADMIN ON *.* TO the account"),
+            (
+                "log_status",
+                "GRANT BACKUP_ADMIN ON *.*, and GRANT SELECT ON performance_schema.log_status, TO the account",
+            ),
+            (
+                "FLUSH TABLES",
+                "GRANT RELOAD, and GRANT SELECT, LOCK TABLES ON the tables that are not of InnoDB, TO the account",
+            ),
+            ("FLUSH", "GRANT RELOAD ON *.* TO the account"),
+        ],
+        false => &[
+            ("SHOW MASTER STATUS", "GRANT BINLOG MONITOR ON *.* TO the account"),
+            ("BACKUP STAGE", "GRANT RELOAD ON *.* TO the account"),
+            ("FLUSH", "GRANT RELOAD ON *.* TO the account"),
+        ],
+    };
+    let found = rules.iter().find(|(part, _)| statement.contains(part));
+    found.map_or("GRANT the account what the server asks for", |(_, grant)| grant)
 }

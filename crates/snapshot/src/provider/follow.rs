@@ -39,11 +39,18 @@ impl Driver for Follow {
         let pending = PendingCopy::begin(&prepared.location, from, Path::new("data"), Provider::Follow, options)?;
         let to = pending.root().to_owned();
         fs::create_dir(&to).map_err(FollowError::file(&to))?;
-        let followed = follow::copy(from, &prepared.source.external, account, &to)?;
+        let followed = follow::copy(&follow::Job {
+            datadir: from,
+            external: &prepared.source.external,
+            account,
+            keys: &options.keys,
+            recover_from: options.recover_from,
+            root: &to,
+        })?;
         // Directories that the server has made since are not in the copy.
         let listing = Listing { directories: Listing::scan(&to)?.directories, ..Listing::scan(from)? };
         copy_attributes(from, &to, &Cloned { listing, files: Vec::new(), indexes: Vec::new() })?;
-        let copy = pending.finish(followed.commits_waited, options.keep)?;
+        let copy = pending.finish(followed.commits_waited.max(followed.others_waited), options.keep)?;
         Ok(copy.with_followed(followed))
     }
 

@@ -1,0 +1,351 @@
+//! The redo log of a running MySQL (8.0.30 and newer), copied from a checkpoint up to an LSN.
+//!
+//! The log is a series of files, each with a header and a range of blocks of 512 bytes. Blocks before the last one are written
+//! once; the last one is written again and again as it fills. A copy is what recovery accepts after a crash at its end: the
+//! checkpoint is in the header of one file only, and the block of the end holds nothing behind it.
+//!
+//! Source: formats, "Redo" of MySQL; `log0recv.cc` (`recv_find_max_checkpoint`, `recv_scan_log_recs`). Logs copied so were
+//! recovered by MySQL 9.7 and 8.0.33, clear and sealed.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use crate::{
+    bytes::{Bytes, all_zero, as_u64},
+    crypt::{
+        aes::CipherFault,
+        mysql::{TablespaceKey, UnwrapError, WrappedKey},
+        redo::mysql::{BLOCK_BYTES, BlockCipher, is_encrypted},
+    },
+    ids::Lsn,
+    keys::KeySource,
+    page::checksum::crc32c,
+    verify::redo::{MYSQL_HEADER_BYTES, block_holds, checkpoint_lsn, key_info, mysql_start_lsn, number_at},
+};
+
+/// Bytes of the header of a file.
+pub const HEADER_BYTES: usize = 2048;
+/// Bytes of a block.
+pub const BLOCK: u64 = 512;
+/// Bytes of a block's header: no LSN points into it.
+const BLOCK_HEADER_BYTES: u64 = 12;
+/// Offset of the checksum of a block.
+const CHECKSUM: usize = 508;
+/// Offset of the number of bytes in a block that are in use, and its mark of encryption.
+const DATA_BYTES: usize = 4;
+const SEALED: u16 = 0x8000;
+/// Offset of the first group of records that begins in a block.
+const FIRST_GROUP: usize = 6;
+/// Offset of a file's flags, and the one of a file that is full.
+const FLAGS: usize = 48;
+const FULL: u32 = 8;
+const CHECKPOINTS: [usize; 2] = [512, 1536];
+
+/// Why a log cannot be copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RedoCopyError {
+    /// The file's header is of another format, or damaged.
+    #[error("{0}")]
+    Header(&'static str),
+    /// A block is encrypted, and there is no key for it.
+    #[error("a block at LSN {0} is encrypted, and the log's key is not known")]
+    Sealed(Lsn),
+    /// What the header names cannot be opened.
+    #[error("the key of the redo log cannot be used: {0}")]
+    Key(UnwrapError),
+    /// The end of the copy is inside of a group of records.
+    #[error("LSN {0} is no end of a group of records")]
+    Boundary(Lsn),
+    /// A block is not written yet, or damaged.
+    #[error("the block at LSN {0} is not there, or damaged")]
+    Unwritten(Lsn),
+}
+
+/// The header of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    bytes: Vec<u8>,
+    start: Lsn,
+}
+
+impl Head {
+    /// Parses the first [`HEADER_BYTES`] of a file.
+    ///
+    /// # Errors
+    /// [`RedoCopyError::Header`] if it is not of MySQL 8.0.30 or newer, if a checksum does not match, or if the server wrote
+    /// the file without redo logging.
+    pub fn parse(bytes: &[u8]) -> Result<Self, RedoCopyError> {
+        let bytes = bytes.get(..HEADER_BYTES).ok_or(RedoCopyError::Header("it is shorter than its header"))?;
+        let start = mysql_start_lsn(bytes).ok_or(RedoCopyError::Header("it is not of MySQL 8.0.30 or newer"))?;
+        let is_sound = |at: usize| block_holds(bytes.range(at, at.saturating_add(BLOCK_BYTES)), false);
+        let is_blank = |at: usize| all_zero(bytes.range(at, at.saturating_add(BLOCK_BYTES)));
+        if !is_sound(0) || CHECKPOINTS.into_iter().any(|at| !is_sound(at) && !is_blank(at)) {
+            return Err(RedoCopyError::Header("a checksum of its header does not match"));
+        }
+        if bytes.be32(FLAGS).is_none_or(|flags| flags & !FULL != 0) {
+            return Err(RedoCopyError::Header("it was written without redo logging, or is not initialised"));
+        }
+        Ok(Self { bytes: bytes.to_vec(), start })
+    }
+
+    /// LSN of the first byte behind the header.
+    #[must_use]
+    pub const fn start(&self) -> Lsn {
+        self.start
+    }
+
+    /// LSN of the first byte behind a file of this length.
+    #[must_use]
+    pub const fn end(&self, file_bytes: u64) -> Lsn {
+        Lsn(self.start.0.saturating_add(file_bytes.saturating_sub(MYSQL_HEADER_BYTES)))
+    }
+
+    /// The newest checkpoint.
+    #[must_use]
+    pub fn checkpoint(&self) -> Option<Lsn> {
+        checkpoint_lsn(&self.bytes)
+    }
+
+    /// The header of a file of the copy. With a checkpoint it is where recovery begins.
+    #[must_use]
+    pub fn of_copy(&self, checkpoint: &CopyCheckpoint, is_last: bool) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        let flags = if is_last { 0 } else { FULL };
+        put(&mut bytes, FLAGS, &flags.to_be_bytes());
+        seal_checksum(bytes.get_mut(..BLOCK_BYTES).unwrap_or_default());
+        for at in CHECKPOINTS {
+            let block = bytes.get_mut(at..at.saturating_add(BLOCK_BYTES)).unwrap_or_default();
+            match checkpoint {
+                CopyCheckpoint::AsRead => {}
+                CopyCheckpoint::None => block.fill(0),
+                CopyCheckpoint::At(lsn) => {
+                    block.fill(0);
+                    put(block, 8, &lsn.0.to_be_bytes());
+                    seal_checksum(block);
+                }
+            }
+        }
+        bytes
+    }
+
+    fn wrapped_key(&self) -> Option<WrappedKey> {
+        key_info(&self.bytes).map(|info| info.key)
+    }
+}
+
+/// The checkpoints in the header of a file of the copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyCheckpoint {
+    /// Those that were read.
+    AsRead,
+    /// None.
+    None,
+    /// This one.
+    At(Lsn),
+}
+
+/// The blocks of a log, which has one key, or none.
+pub struct Blocks {
+    cipher: Option<BlockCipher>,
+}
+
+impl Blocks {
+    /// The blocks of the log whose newest checkpoint is in this file. Without keys only clear blocks are read.
+    ///
+    /// # Errors
+    /// [`RedoCopyError::Key`] if keys are given and do not open the one that the file names.
+    pub fn new(head: &Head, keys: &dyn KeySource) -> Result<Self, RedoCopyError> {
+        let Some(wrapped) = head.wrapped_key() else { return Ok(Self { cipher: None }) };
+        let opened =
+            wrapped.unwrap(keys).and_then(|key: TablespaceKey| BlockCipher::new(&key).map_err(UnwrapError::from));
+        match opened {
+            Ok(cipher) => Ok(Self { cipher: Some(cipher) }),
+            Err(UnwrapError::NoStore) => Ok(Self { cipher: None }),
+            Err(error) => Err(RedoCopyError::Key(error)),
+        }
+    }
+
+    /// Whether sealed blocks can be read.
+    #[must_use]
+    pub const fn has_key(&self) -> bool {
+        self.cipher.is_some()
+    }
+
+    /// Makes sure that a block is the whole one at an LSN.
+    ///
+    /// # Errors
+    /// [`RedoCopyError::Unwritten`], [`RedoCopyError::Sealed`].
+    pub fn check_full(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn) -> Result<(), RedoCopyError> {
+        let opened = self.open(block, lsn)?;
+        if data_bytes(&opened) == BLOCK { Ok(()) } else { Err(RedoCopyError::Unwritten(lsn)) }
+    }
+
+    /// The block of the log's end, without what is behind it. `lsn` is the one of the block.
+    ///
+    /// # Errors
+    /// [`RedoCopyError::Boundary`] if the end is inside of a group of records; as [`check_full`](Self::check_full).
+    pub fn cut(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn, end: Lsn) -> Result<[u8; BLOCK_BYTES], RedoCopyError> {
+        let mut opened = self.open(block, lsn)?;
+        let kept = end.0.saturating_sub(lsn.0);
+        if kept < BLOCK_HEADER_BYTES || kept >= as_u64(CHECKSUM) {
+            return Err(RedoCopyError::Boundary(end));
+        }
+        if data_bytes(&opened) < kept {
+            return Err(RedoCopyError::Unwritten(lsn));
+        }
+        if opened.be16(FIRST_GROUP).is_some_and(|first| u64::from(first) > kept) {
+            return Err(RedoCopyError::Boundary(end));
+        }
+        let data = u16::try_from(kept).unwrap_or_default();
+        put(&mut opened, DATA_BYTES, &data.to_be_bytes());
+        let from = usize::from(data);
+        opened.get_mut(from..CHECKSUM).unwrap_or_default().fill(0);
+        seal_checksum(&mut opened);
+        if is_encrypted(block) {
+            let cipher = self.cipher.as_ref().ok_or(RedoCopyError::Sealed(lsn))?;
+            cipher.seal(&mut opened).map_err(|CipherFault| RedoCopyError::Sealed(lsn))?;
+        }
+        Ok(opened)
+    }
+
+    /// The sound clear block.
+    fn open(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn) -> Result<[u8; BLOCK_BYTES], RedoCopyError> {
+        let mut opened = *block;
+        if block.be32(0).map(|number| number & 0x7fff_ffff) != number_at(lsn.0) {
+            return Err(RedoCopyError::Unwritten(lsn));
+        }
+        if is_encrypted(block) {
+            let cipher = self.cipher.as_ref().ok_or(RedoCopyError::Sealed(lsn))?;
+            cipher.open(&mut opened).map_err(|CipherFault| RedoCopyError::Unwritten(lsn))?;
+        }
+        if block_holds(&opened, false) { Ok(opened) } else { Err(RedoCopyError::Unwritten(lsn)) }
+    }
+}
+
+impl fmt::Debug for Blocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Blocks").field("has_key", &self.has_key()).finish()
+    }
+}
+
+fn data_bytes(block: &[u8]) -> u64 {
+    block.be16(DATA_BYTES).map_or(0, |bytes| u64::from(bytes & !SEALED))
+}
+
+/// Writes the checksum of a block behind its other bytes.
+fn seal_checksum(block: &mut [u8]) {
+    let sum = crc32c(block.range(0, CHECKSUM));
+    put(block, CHECKSUM, &sum.to_be_bytes());
+}
+
+fn put<const N: usize>(bytes: &mut [u8], at: usize, value: &[u8; N]) {
+    if let Some(to) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<N>) {
+        *to = *value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::NoKeys;
+
+    const START: u64 = 1 << 20;
+
+    fn head(flags: u32) -> Vec<u8> {
+        let mut bytes = vec![0; HEADER_BYTES];
+        put(&mut bytes, 0, &6_u32.to_be_bytes());
+        put(&mut bytes, 8, &START.to_be_bytes());
+        put(&mut bytes, 16, b"MySQL 9.7.4");
+        put(&mut bytes, FLAGS, &flags.to_be_bytes());
+        seal_checksum(&mut bytes[..BLOCK_BYTES]);
+        put(&mut bytes, 512 + 8, &(START + 600).to_be_bytes());
+        seal_checksum(&mut bytes[512..1024]);
+        bytes
+    }
+
+    fn block(lsn: u64, data: u16, first_group: u16) -> [u8; BLOCK_BYTES] {
+        let mut block = [7; BLOCK_BYTES];
+        put(&mut block, 0, &number_at(lsn).unwrap().to_be_bytes());
+        put(&mut block, DATA_BYTES, &data.to_be_bytes());
+        put(&mut block, FIRST_GROUP, &first_group.to_be_bytes());
+        block[usize::from(data).min(CHECKSUM)..CHECKSUM].fill(0);
+        seal_checksum(&mut block);
+        block
+    }
+
+    fn blocks(cipher: Option<BlockCipher>) -> Blocks {
+        Blocks { cipher }
+    }
+
+    fn cipher() -> BlockCipher {
+        BlockCipher::new(&TablespaceKey::from_parts(&[3; 32], &[4; 32])).unwrap()
+    }
+
+    #[test]
+    fn a_copy_has_one_checkpoint_and_one_file_that_is_not_full() {
+        let read = Head::parse(&head(FULL)).unwrap();
+        assert_eq!((read.start(), read.checkpoint()), (Lsn(START), Some(Lsn(START + 600))));
+        assert_eq!(read.end(2048 + 1024), Lsn(START + 1024));
+        let last = Head::parse(&read.of_copy(&CopyCheckpoint::None, true)).unwrap();
+        assert_eq!((last.checkpoint(), last.bytes.be32(FLAGS)), (None, Some(0)));
+        let first = Head::parse(&read.of_copy(&CopyCheckpoint::AsRead, false)).unwrap();
+        assert_eq!((first.checkpoint(), first.bytes.be32(FLAGS)), (Some(Lsn(START + 600)), Some(FULL)));
+        let other = Head::parse(&read.of_copy(&CopyCheckpoint::At(Lsn(START + 700)), false)).unwrap();
+        assert_eq!(other.checkpoint(), Some(Lsn(START + 700)));
+        assert!(!Blocks::new(&read, &NoKeys).unwrap().has_key());
+    }
+
+    #[test]
+    fn headers_that_cannot_be_followed_are_refused() {
+        let mut torn = head(0);
+        torn[520] ^= 1;
+        let mut older = head(0);
+        put(&mut older, 0, &5_u32.to_be_bytes());
+        seal_checksum(&mut older[..BLOCK_BYTES]);
+        for bytes in [torn, older, head(1), head(2), head(4), vec![0; HEADER_BYTES], vec![0; 600]] {
+            assert!(matches!(Head::parse(&bytes), Err(RedoCopyError::Header(_))));
+        }
+    }
+
+    #[test]
+    fn a_block_is_cut_at_the_end() {
+        let lsn = Lsn(START + 512);
+        let clear = block(lsn.0, 400, 40);
+        let cut = blocks(None).cut(&clear, lsn, Lsn(lsn.0 + 100)).unwrap();
+        assert_eq!((data_bytes(&cut), &cut[12..100], &cut[100..CHECKSUM]), (100, &clear[12..100], &[0; 408][..]));
+        assert!(block_holds(&cut, false));
+        let mut sealed = clear;
+        cipher().seal(&mut sealed).unwrap();
+        assert_eq!(blocks(None).cut(&sealed, lsn, Lsn(lsn.0 + 100)), Err(RedoCopyError::Sealed(lsn)));
+        let mut opened = blocks(Some(cipher())).cut(&sealed, lsn, Lsn(lsn.0 + 100)).unwrap();
+        assert!(is_encrypted(&opened));
+        cipher().open(&mut opened).unwrap();
+        assert_eq!(opened, cut);
+    }
+
+    #[test]
+    fn what_is_not_an_end_is_refused() {
+        let lsn = Lsn(START);
+        let cut = |data, first, end| blocks(None).cut(&block(lsn.0, data, first), lsn, Lsn(lsn.0 + end));
+        assert_eq!(cut(400, 40, 39), Err(RedoCopyError::Boundary(Lsn(lsn.0 + 39))));
+        assert!(cut(400, 40, 40).is_ok() && cut(512, 0, 507).is_ok());
+        assert_eq!(cut(400, 40, 11), Err(RedoCopyError::Boundary(Lsn(lsn.0 + 11))));
+        assert_eq!(cut(400, 40, 508), Err(RedoCopyError::Boundary(Lsn(lsn.0 + 508))));
+        assert_eq!(cut(99, 40, 100), Err(RedoCopyError::Unwritten(lsn)));
+    }
+
+    #[test]
+    fn only_the_whole_block_of_its_place_is_taken() {
+        let lsn = Lsn(START);
+        let full = block(lsn.0, 512, 12);
+        assert_eq!(blocks(None).check_full(&full, lsn), Ok(()));
+        assert_eq!(blocks(None).check_full(&full, Lsn(START + 512)), Err(RedoCopyError::Unwritten(Lsn(START + 512))));
+        let mut torn = full;
+        torn[300] ^= 1;
+        for block in [torn, block(lsn.0, 511, 12), [0; BLOCK_BYTES]] {
+            assert_eq!(blocks(None).check_full(&block, lsn), Err(RedoCopyError::Unwritten(lsn)));
+        }
+    }
+}

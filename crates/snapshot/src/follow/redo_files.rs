@@ -1,0 +1,321 @@
+//! MySQL's redo log files, read while their server writes them.
+
+use std::{
+    fs::{self, File},
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use files::regular::{self, Links};
+use innodb::{
+    Lsn,
+    keys::KeySource,
+    redo_copy::{BLOCK, Blocks, CopyCheckpoint, HEADER_BYTES, Head, RedoCopyError},
+};
+use rustix::fs::{Advice, fadvise};
+
+use super::{
+    FollowError,
+    copy::{Copier, Item},
+    log::{End, POLL, TAIL_TIMEOUT},
+    session::Session,
+};
+use crate::external::REDO;
+
+/// Up to where the log is on disk.
+const WRITTEN: &str = "Innodb_redo_log_flushed_to_disk_lsn";
+/// Blocks read at once.
+const WINDOW_BYTES: usize = 1 << 20;
+const BLOCK_BYTES: usize = 512;
+/// Bytes of a block's header: an LSN is never within them.
+const BLOCK_HEADER_BYTES: u64 = 12;
+const NAME: &str = "#ib_redo";
+
+/// The log from its newest checkpoint on, file by file.
+pub(super) struct RedoFiles<'a> {
+    directory: PathBuf,
+    copier: &'a Copier<'a>,
+    blocks: Blocks,
+    checkpoint: Lsn,
+    /// Whole blocks up to here are copied.
+    position: u64,
+    /// Those that are copied, the newest last.
+    files: Vec<RedoFile>,
+}
+
+/// One file, and its copy.
+struct RedoFile {
+    number: u64,
+    path: PathBuf,
+    head: Head,
+    from: File,
+    to: File,
+}
+
+impl<'a> RedoFiles<'a> {
+    /// Begins at the newest checkpoint of the server's files. From before that on, the server must keep them.
+    pub(super) fn begin(items: &[Item], copier: &'a Copier<'a>, keys: &dyn KeySource) -> Result<Self, FollowError> {
+        let directory = items.iter().find(|item| item.to.starts_with(REDO)).and_then(|item| item.from.parent());
+        let directory = directory.ok_or(FollowError::NoAnswer("redo log"))?.to_owned();
+        let newest = newest_checkpoint(&directory)?;
+        let (number, checkpoint) = newest.ok_or(FollowError::NoAnswer("newest checkpoint"))?;
+        let first = RedoFile::open(&directory, number, copier)?;
+        // The header is read again with the file open: the checkpoint can be newer by now, and never older.
+        let checkpoint = first.head.checkpoint().filter(|found| *found >= checkpoint);
+        let checkpoint = checkpoint.ok_or_else(|| FollowError::Moving { path: directory.clone() })?;
+        let blocks = Blocks::new(&first.head, keys).map_err(|source| first.failed(source))?;
+        let position = checkpoint.0 - checkpoint.0 % BLOCK;
+        let mut log = Self { directory, copier, blocks, checkpoint, position, files: vec![first] };
+        log.copy_before_checkpoint()?;
+        Ok(log)
+    }
+
+    pub(super) const fn checkpoint(&self) -> Lsn {
+        self.checkpoint
+    }
+
+    /// Whether encrypted blocks can be read.
+    pub(super) const fn has_key(&self) -> bool {
+        self.blocks.has_key()
+    }
+
+    /// Bytes of log from the checkpoint up to an LSN.
+    pub(super) fn bytes_to(&self, end: u64) -> u64 {
+        end.saturating_sub(self.checkpoint.0)
+    }
+
+    /// Copies the log until its end is known and reached. The server keeps what was not copied yet for as long as the session
+    /// is registered as its consumer.
+    pub(super) fn follow(&mut self, session: &mut Session, end: &End, stop: &AtomicBool) -> Result<(), FollowError> {
+        loop {
+            let ends = end.get();
+            let written = ends.map_or_else(|| session.status(WRITTEN), Ok)?;
+            let copied = self.copy_to(written - written % BLOCK, stop)?;
+            if let Some(end) = ends {
+                // The server has written on since the moment that the copy is of.
+                return if end < self.position { self.cut_back(end) } else { self.copy_end(end, stop) };
+            }
+            if copied {
+                // The answer is 1 if it was there before.
+                session.run(&format!("SELECT innodb_redo_log_consumer_advance({})", self.position))?;
+            } else {
+                check_stopped(stop)?;
+                thread::sleep(POLL);
+            }
+        }
+    }
+
+    /// Writes the headers, which make it a log that a server recovers from. `checkpoint` is where recovery begins.
+    pub(super) fn finish(&self, checkpoint: Lsn) -> Result<(), FollowError> {
+        let starts = self.files.iter().skip(1).map(|file| file.head.start().0).chain([u64::MAX]);
+        for ((file, next), is_last) in self.files.iter().zip(starts).zip(self.are_last()) {
+            let holds = (file.head.start().0..next).contains(&checkpoint.0);
+            let checkpoints = match holds {
+                false => CopyCheckpoint::None,
+                true if checkpoint == self.checkpoint => CopyCheckpoint::AsRead,
+                true => CopyCheckpoint::At(checkpoint),
+            };
+            let head = file.head.of_copy(&checkpoints, is_last);
+            file.to.write_all_at(&head, 0).map_err(FollowError::file(&file.path))?;
+            let like = file.from.metadata().map_err(FollowError::file(&file.path))?;
+            self.copier.finish(&file.name(), &file.to, &like, like.len())?;
+        }
+        Ok(())
+    }
+
+    fn are_last(&self) -> impl Iterator<Item = bool> {
+        let count = self.files.len();
+        (1..=count).map(move |number| number == count)
+    }
+
+    /// What stands before the checkpoint in its file, as it is: recovery does not read it.
+    fn copy_before_checkpoint(&mut self) -> Result<(), FollowError> {
+        let Some(file) = self.files.first() else { return Ok(()) };
+        let end = file.offset(self.position);
+        let mut before = vec![0; usize::try_from(end).unwrap_or(0).saturating_sub(HEADER_BYTES)];
+        let read = file.from.read_exact_at(&mut before, HEADER_BYTES as u64);
+        let written = read.and_then(|()| file.to.write_all_at(&before, HEADER_BYTES as u64));
+        written.map_err(FollowError::file(&file.path))
+    }
+
+    /// Copies whole blocks up to an LSN that the server has written. Whether there were any.
+    fn copy_to(&mut self, end: u64, stop: &AtomicBool) -> Result<bool, FollowError> {
+        let (began, mut waiting_since) = (self.position, Instant::now());
+        let mut window = vec![0; WINDOW_BYTES];
+        while self.position < end {
+            check_stopped(stop)?;
+            self.open_next_at_end()?;
+            match self.copy_window(&mut window, end) {
+                Ok(()) => waiting_since = Instant::now(),
+                Err(FollowError::Redo { source: RedoCopyError::Unwritten(_), .. })
+                    if waiting_since.elapsed() < TAIL_TIMEOUT =>
+                {
+                    self.wait_for_it();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.position > began)
+    }
+
+    /// Copies the sound blocks of the newest file that follow; an error if there are none.
+    fn copy_window(&mut self, window: &mut [u8], end: u64) -> Result<(), FollowError> {
+        let Some(file) = self.files.last() else { return Ok(()) };
+        let wanted = file.end()?.min(end).saturating_sub(self.position).min(window.len() as u64);
+        let window = window.get_mut(..usize::try_from(wanted).unwrap_or(0)).unwrap_or_default();
+        let offset = file.offset(self.position);
+        file.from.read_exact_at(window, offset).map_err(FollowError::file(&file.path))?;
+        let mut sound = 0;
+        let mut fault = None;
+        for block in window.as_chunks::<BLOCK_BYTES>().0 {
+            if let Err(found) = self.blocks.check_full(block, Lsn(self.position + sound)) {
+                fault = Some(found);
+                break;
+            }
+            sound += BLOCK;
+        }
+        let copied = window.get(..usize::try_from(sound).unwrap_or(0)).unwrap_or_default();
+        file.to.write_all_at(copied, offset).map_err(FollowError::file(&file.path))?;
+        self.position += sound;
+        match fault {
+            Some(fault) if sound == 0 => Err(file.failed(fault)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes back what was copied from behind the end.
+    fn cut_back(&mut self, end: u64) -> Result<(), FollowError> {
+        self.position = end - end % BLOCK;
+        while let Some(behind) = self.files.pop_if(|file| file.head.start().0 > self.position) {
+            let path = self.copier.root.join(behind.name());
+            fs::remove_file(&path).map_err(FollowError::file(&path))?;
+        }
+        let Some(file) = self.files.last() else { return Err(self.moving()) };
+        let (mut block, offset) = ([0; BLOCK_BYTES], file.offset(self.position));
+        let failed = FollowError::file(&file.path);
+        file.to.read_exact_at(&mut block, offset).map_err(&failed)?;
+        file.to.set_len(offset).map_err(&failed)?;
+        if end % BLOCK == BLOCK_HEADER_BYTES {
+            return Ok(());
+        }
+        let cut = self.blocks.cut(&block, Lsn(self.position), Lsn(end)).map_err(|source| file.failed(source))?;
+        file.to.write_all_at(&cut, offset).map_err(failed)
+    }
+
+    /// Copies the block of the end, as far as the end.
+    fn copy_end(&mut self, end: u64, stop: &AtomicBool) -> Result<(), FollowError> {
+        if end % BLOCK == BLOCK_HEADER_BYTES {
+            // The next block has not begun. It is not known whether there is a file for it.
+            let Some(file) = self.files.last() else { return Ok(()) };
+            return if self.position < file.end()? { Ok(()) } else { Err(self.moving()) };
+        }
+        self.open_next_at_end()?;
+        let since = Instant::now();
+        loop {
+            check_stopped(stop)?;
+            let Some(file) = self.files.last() else { return Ok(()) };
+            let (mut block, offset) = ([0; BLOCK_BYTES], file.offset(self.position));
+            file.from.read_exact_at(&mut block, offset).map_err(FollowError::file(&file.path))?;
+            match self.blocks.cut(&block, Lsn(self.position), Lsn(end)) {
+                Ok(cut) => return file.to.write_all_at(&cut, offset).map_err(FollowError::file(&file.path)),
+                Err(RedoCopyError::Unwritten(_)) if since.elapsed() < TAIL_TIMEOUT => self.wait_for_it(),
+                Err(source) => return Err(file.failed(source)),
+            }
+        }
+    }
+
+    /// The server may write past the cache, which then has an older version.
+    fn wait_for_it(&self) {
+        if let Some(file) = self.files.last() {
+            let _ = fadvise(&file.from, 0, None, Advice::DontNeed);
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+
+    fn moving(&self) -> FollowError {
+        FollowError::Moving { path: self.directory.clone() }
+    }
+
+    /// Goes on with the next file if the newest one is read to its end.
+    fn open_next_at_end(&mut self) -> Result<(), FollowError> {
+        let Some(file) = self.files.last() else { return Ok(()) };
+        let end = file.end()?;
+        if self.position < end {
+            return Ok(());
+        }
+        let next = RedoFile::open(&self.directory, file.number + 1, self.copier)?;
+        if self.position != end || next.head.start().0 != end {
+            return Err(self.moving());
+        }
+        self.files.push(next);
+        Ok(())
+    }
+}
+
+impl RedoFile {
+    fn open(directory: &Path, number: u64, copier: &Copier<'_>) -> Result<Self, FollowError> {
+        let path = directory.join(format!("{NAME}{number}"));
+        let from = regular::open(&path, Links::Refused).map_err(FollowError::file(&path))?;
+        let head = read_head(&from, &path)?;
+        let to = copier.create(&Path::new(REDO).join(format!("{NAME}{number}")))?;
+        Ok(Self { number, path, head, from, to })
+    }
+
+    fn name(&self) -> PathBuf {
+        Path::new(REDO).join(format!("{NAME}{}", self.number))
+    }
+
+    /// LSN behind it. The server can change the length of the newest one.
+    fn end(&self) -> Result<u64, FollowError> {
+        let bytes = self.from.metadata().map_err(FollowError::file(&self.path))?.len();
+        Ok(self.head.end(bytes).0)
+    }
+
+    fn offset(&self, lsn: u64) -> u64 {
+        HEADER_BYTES as u64 + lsn.saturating_sub(self.head.start().0)
+    }
+
+    fn failed(&self, source: RedoCopyError) -> FollowError {
+        FollowError::Redo { path: self.path.clone(), source }
+    }
+}
+
+/// The header of a file, which the server may be writing.
+fn read_head(file: &File, path: &Path) -> Result<Head, FollowError> {
+    let since = Instant::now();
+    loop {
+        let mut head = [0; HEADER_BYTES];
+        file.read_exact_at(&mut head, 0).map_err(FollowError::file(path))?;
+        match Head::parse(&head) {
+            Ok(head) => return Ok(head),
+            Err(source) if since.elapsed() > TAIL_TIMEOUT / 10 => {
+                return Err(FollowError::Redo { path: path.to_owned(), source });
+            }
+            Err(_) => thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+/// Number of the file that has the newest checkpoint, and that.
+fn newest_checkpoint(directory: &Path) -> Result<Option<(u64, Lsn)>, FollowError> {
+    let mut newest = None;
+    for item in fs::read_dir(directory).map_err(FollowError::file(directory))? {
+        let name = item.map_err(FollowError::file(directory))?.file_name();
+        // Spares have an ending behind the number.
+        let number = name.to_str().and_then(|name| name.strip_prefix(NAME)).and_then(|number| number.parse().ok());
+        let Some(number) = number else { continue };
+        let path = directory.join(&name);
+        let file = regular::open(&path, Links::Refused).map_err(FollowError::file(&path))?;
+        if let Some(checkpoint) = read_head(&file, &path)?.checkpoint() {
+            newest = newest.max(Some((checkpoint, number)));
+        }
+    }
+    Ok(newest.map(|(checkpoint, number)| (number, checkpoint)))
+}
+
+fn check_stopped(stop: &AtomicBool) -> Result<(), FollowError> {
+    if stop.load(Ordering::Relaxed) { Err(FollowError::Stopped) } else { Ok(()) }
+}

@@ -1,0 +1,184 @@
+//! What a server has, and where; the files of it that are copied in the same way whatever the server is.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    fs::{self, File},
+    io,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use files::regular::{self, Links};
+use innodb::file_kind;
+
+use super::{
+    FollowError, Job, Position,
+    copy::{Copier, Item, Version},
+    ddl_log,
+    session::Session,
+};
+use crate::{
+    error::Error,
+    external::{ExternalFiles, is_tablespace},
+    listing::Listing,
+};
+
+/// Threads that copy files.
+pub(super) const THREADS: usize = 4;
+
+/// A server, and what is known of its files.
+pub(super) struct Source<'a> {
+    pub(super) session: Session,
+    pub(super) datadir: &'a Path,
+    external: &'a [ExternalFiles],
+    pub(super) page_bytes: usize,
+    /// Base name of the binary logs; none if there are none.
+    pub(super) binary_log: Option<PathBuf>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn open(job: &Job<'a>) -> Result<Self, FollowError> {
+        let (datadir, external) = (job.datadir, job.external);
+        let mut session = Session::open(job.account)?;
+        session.check_supported()?;
+        let found = session.value("SELECT @@datadir AS datadir", "datadir")?.unwrap_or_default();
+        let found = PathBuf::from(found);
+        if fs::canonicalize(&found).ok().as_deref() != Some(datadir) {
+            return Err(FollowError::OtherServer { found, expected: datadir.to_owned() });
+        }
+        let page_bytes = session.value("SELECT @@innodb_page_size AS bytes", "bytes")?;
+        let page_bytes = page_bytes.and_then(|bytes| bytes.parse().ok()).ok_or(FollowError::NoAnswer("page size"))?;
+        let binary_log = session.value("SELECT @@log_bin_basename AS base", "base")?.map(PathBuf::from);
+        Ok(Self { session, datadir, external, page_bytes, binary_log })
+    }
+
+    /// Everything that the server has now, the largest files first.
+    pub(super) fn items(&self) -> Result<Vec<Item>, Error> {
+        let listing = Listing::scan(self.datadir)?;
+        let inside = listing.files.into_iter().map(|to| (to.clone(), self.datadir.join(&to)));
+        let mut files: BTreeMap<PathBuf, PathBuf> = inside.collect();
+        for external in self.external {
+            // What the server has elsewhere is what it uses; the same in its data directory is left from before.
+            files.extend(external.files()?.into_iter().map(|file| (file.to, file.from)));
+        }
+        let mut items: Vec<Item> = files.into_iter().map(|(to, from)| Item { from, to }).collect();
+        let bytes = |item: &Item| fs::metadata(&item.from).map_or(0, |metadata| metadata.len());
+        items.sort_by_cached_key(|item| std::cmp::Reverse(bytes(item)));
+        Ok(items)
+    }
+
+    /// Copies all that is there while nothing waits. Of files that are no tablespaces, those that do not change meanwhile need
+    /// not be copied while commits wait.
+    pub(super) fn copy_first(&self, copier: &Copier<'_>, items: &[Item]) -> Result<Copied, FollowError> {
+        let mut copied = Copied { began: SystemTime::now(), versions: BTreeMap::new() };
+        let (tablespaces, others): (Vec<Item>, Vec<Item>) = items
+            .iter()
+            .filter(|item| is_tablespace(&item.to) || self.is_other(item))
+            .cloned()
+            .partition(|item| is_tablespace(&item.to));
+        for (items, pages) in [(tablespaces, true), (others, false)] {
+            let versions = copier.copy_all(&items, pages, THREADS)?;
+            let paths = items.into_iter().map(|item| item.to);
+            copied.versions.extend(paths.zip(versions).filter_map(|(path, version)| Some((path, version?))));
+        }
+        Ok(copied)
+    }
+
+    /// Whether a file is neither a tablespace, nor a log that is copied by position, nor of the backup itself.
+    pub(super) fn is_other(&self, item: &Item) -> bool {
+        let name = item.to.file_name().unwrap_or_default();
+        !is_tablespace(&item.to)
+            && !file_kind::is_redo(name)
+            && name != ddl_log::NAME
+            && !is_doublewrite(name)
+            && !self.is_binary_log(&item.from)
+    }
+
+    fn is_binary_log(&self, path: &Path) -> bool {
+        let Some(base) = &self.binary_log else { return false };
+        let is_numbered =
+            path.file_name().and_then(OsStr::to_str).is_some_and(|name| file_kind::log_base(name).is_some());
+        let is_index = path.extension().is_some_and(|ending| ending == "index");
+        path.with_extension("") == *base && (is_numbered || is_index)
+    }
+
+    /// Removes the copy of a binary log that is not the newest one any more.
+    pub(super) fn remove_binary_log(copier: &Copier<'_>, position: &Position) -> Result<(), FollowError> {
+        remove_if_there(&copier.root.join(&position.file))
+    }
+
+    /// Copies the newest binary log up to the position, and makes it the only one: recovery decides by it which transactions
+    /// that were prepared are committed.
+    pub(super) fn copy_binary_log(&self, copier: &Copier<'_>, position: &Position) -> Result<(), FollowError> {
+        let Some(base) = &self.binary_log else { return Ok(()) };
+        let (from, name) = (base.with_file_name(&position.file), Path::new(&position.file));
+        let source = regular::open(&from, Links::Followed).map_err(FollowError::file(&from))?;
+        let like = source.metadata().map_err(FollowError::file(&from))?;
+        let to = copier.create(name)?;
+        let bytes = position.offset + header_bytes(&source).map_err(FollowError::file(&from))?;
+        copy_up_to(&source, &to, bytes).map_err(FollowError::file(&from))?;
+        copier.finish(name, &to, &like, bytes)?;
+        let index = base.with_extension("index");
+        let index = Path::new(index.file_name().unwrap_or_default());
+        let (line, to) = (format!("./{}\n", position.file), copier.create(index)?);
+        io::Write::write_all(&mut &to, line.as_bytes()).map_err(FollowError::file(index))?;
+        copier.finish(index, &to, &like, line.len() as u64)
+    }
+}
+
+/// Files that were copied before anything waited.
+pub(super) struct Copied {
+    began: SystemTime,
+    pub(super) versions: BTreeMap<PathBuf, Version>,
+}
+
+impl Copied {
+    pub(super) fn is_same_file(&self, item: &Item) -> bool {
+        let now = fs::metadata(&item.from).ok().map(|metadata| Version::from_metadata(&metadata).id);
+        now.is_some() && now == self.versions.get(&item.to).map(|version| version.id)
+    }
+
+    pub(super) fn is_unchanged(&self, item: &Item) -> bool {
+        let now = fs::metadata(&item.from).ok().map(|metadata| Version::from_metadata(&metadata));
+        now.is_some_and(|now| self.versions.get(&item.to) == Some(&now) && now.is_older_than(self.began))
+    }
+}
+
+/// Removes copies of files that are not there any more.
+pub(super) fn remove_gone(copier: &Copier<'_>, items: &[Item], copied: &Copied) -> Result<(), FollowError> {
+    let there: BTreeSet<&PathBuf> = items.iter().map(|item| &item.to).collect();
+    for gone in copied.versions.keys().filter(|path| !there.contains(path)) {
+        let path = copier.root.join(gone);
+        remove_if_there(&path)?;
+    }
+    Ok(())
+}
+
+fn remove_if_there(path: &Path) -> Result<(), FollowError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FollowError::file(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a file is MySQL's doublewrite buffer. Its pages are of another moment than the copy, which has no torn ones.
+fn is_doublewrite(name: &OsStr) -> bool {
+    let endings = [".dblwr", ".bdblwr"];
+    name.to_str().is_some_and(|name| name.starts_with("#ib_") && endings.iter().any(|ending| name.ends_with(ending)))
+}
+
+/// Bytes that positions in a binary log do not count: MySQL's encrypted ones have a header before what they are of.
+fn header_bytes(binary_log: &File) -> io::Result<u64> {
+    const MAGIC: [u8; 4] = *b"\xfdbin";
+    const BYTES: u64 = 512;
+    let mut found = [0; MAGIC.len()];
+    binary_log.read_exact_at(&mut found, 0)?;
+    Ok(if found == MAGIC { BYTES } else { 0 })
+}
+
+fn copy_up_to(from: &File, to: &File, bytes: u64) -> io::Result<()> {
+    let copied = io::copy(&mut io::Read::take(from, bytes), &mut &*to)?;
+    if copied == bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
