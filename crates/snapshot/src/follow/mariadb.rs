@@ -65,7 +65,7 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
     // The log is read up to the position that commits waited at.
     let ended = Instant::now();
     server.session.run("BACKUP STAGE END")?;
-    if let Checkpoint::NewestAfter(_) = job.recover_from {
+    if let Checkpoint::Newest = job.recover_from {
         log_copy.recover_from_newest(&log).map_err(FollowError::from)?;
     }
     let bytes = log::finish(&log_copy, &to, &to_path, log_bytes)?;
@@ -106,7 +106,7 @@ impl Source<'_> {
         recover_from: Checkpoint,
     ) -> Result<Waits, Error> {
         let copied = self.copy_first(copier, items)?;
-        recover_from.wait();
+        recover_from.wait(&mut self.session, "Innodb_lsn_current", "Innodb_lsn_last_checkpoint")?;
 
         self.session.run("BACKUP STAGE FLUSH")?;
         let ddl_from = Instant::now();

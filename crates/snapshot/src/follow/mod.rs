@@ -31,6 +31,7 @@ use std::{
 use innodb::keys::{KeySource, NoKeys};
 use rustix::fs::statvfs;
 
+use self::session::Session;
 pub use self::{error::FollowError, session::Account};
 use crate::{Error, external::ExternalFiles};
 
@@ -110,15 +111,22 @@ pub enum Checkpoint {
     /// At the checkpoint that was the newest one before anything was copied.
     #[default]
     First,
-    /// At the newest one so long after all was copied: **such a copy is wrong**. Tests show by it that they would see that.
-    NewestAfter(Duration),
+    /// At the newest one, when that has passed what was copied: **such a copy is wrong**. Tests show by it that they would see that.
+    Newest,
 }
 
 impl Checkpoint {
-    fn wait(self) {
-        if let Self::NewestAfter(time) = self {
-            thread::sleep(time);
+    /// Waits until recovery from the newest checkpoint would miss changes. The names of the server's LSN and that of its newest
+    /// checkpoint are those of status variables.
+    fn wait(self, session: &mut Session, lsn: &'static str, checkpoint: &'static str) -> Result<(), FollowError> {
+        const PAUSE: Duration = Duration::from_millis(50);
+        if let Self::Newest = self {
+            let copied = session.status(lsn)?;
+            while session.status(checkpoint)? <= copied {
+                thread::sleep(PAUSE);
+            }
         }
+        Ok(())
     }
 }
 
@@ -144,7 +152,7 @@ pub(crate) fn copy(job: &Job<'_>) -> Result<Followed, Error> {
 
 /// Makes sure that the server can be copied while it works.
 pub(crate) fn check_supported(account: &Account) -> Result<(), FollowError> {
-    session::Session::open(account)?.check_supported()
+    Session::open(account)?.check_supported()
 }
 
 /// Makes sure that a copy of so many bytes finds room.

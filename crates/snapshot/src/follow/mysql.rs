@@ -33,6 +33,7 @@ use crate::error::Error;
 
 /// How often the position is taken anew, since the server began another binary log meanwhile.
 const CUTS: u32 = 5;
+const LSN: &str = "Innodb_redo_log_current_lsn";
 const CHECKPOINT: &str = "Innodb_redo_log_checkpoint_lsn";
 
 /// Copies a server's data directory.
@@ -118,7 +119,7 @@ impl Source<'_> {
     /// Copies everything but the redo log, whose end is known then.
     fn copy_up_to_cut(&mut self, copier: &Copier<'_>, items: &[Item], recover_from: Checkpoint) -> Result<Cut, Error> {
         let copied = self.copy_first(copier, items)?;
-        recover_from.wait();
+        recover_from.wait(&mut self.session, LSN, CHECKPOINT)?;
         let tables = tables_of_other_engines(items);
         let locked_from = Instant::now();
         if !tables.is_empty() {
@@ -132,7 +133,7 @@ impl Source<'_> {
         self.session.run("FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS")?;
         let newest = match recover_from {
             Checkpoint::First => None,
-            Checkpoint::NewestAfter(_) => Some(Lsn(self.session.status(CHECKPOINT)?.min(status.lsn))),
+            Checkpoint::Newest => Some(Lsn(self.session.status(CHECKPOINT)?.min(status.lsn))),
         };
         Ok(Cut {
             end: status.lsn,
