@@ -149,6 +149,30 @@ fn mysql_keys_are_listed_with_all_that_asks_for_them() {
     }
     sound(&keys(&at.server, &state, &[]));
     assert_eq!(keyring_check(&at.server).code, Some(0));
+    a_destroyed_record_is_named(&at, &state);
+}
+
+/// No key opens a table whose page 0 does not hold its key any more, or not whole.
+fn a_destroyed_record_is_named(at: &Rotating, state: &Path) {
+    let table = at.server.datadir().join("demo/enc.ibd");
+    let whole = fs::read(&table).expect("read");
+    let record = whole.windows(3).position(|bytes| bytes == b"lCC").expect("page 0 has the record of a key");
+    for destroyed in [record..record + 3, record..record + 111, record + 60..record + 61] {
+        let mut bytes = whole.clone();
+        bytes[destroyed.clone()].iter_mut().for_each(|byte| *byte ^= 0x21);
+        fs::write(&table, &bytes).expect("written");
+        let ended = keys(&at.server, state, &[]);
+        ended.refused(3, "damaged where they name or hold their key", "sealant verify");
+        let report = ended.json();
+        has_its_schema(&report, "keys-1");
+        let damaged = report["damaged"].as_array().expect("a list");
+        assert_eq!(damaged.len(), 1, "{destroyed:?}: {report:#}");
+        assert_eq!(damaged[0]["path"], table.to_str().expect("ASCII"), "{destroyed:?}");
+        let checked = keyring_check(&at.server);
+        assert_eq!(checked.code, Some(3), "{destroyed:?}: {}", checked.stdout);
+        assert!(checked.stdout.contains("demo/enc.ibd"), "{destroyed:?}: {}", checked.stdout);
+    }
+    fs::write(&table, &whole).expect("written");
 }
 
 fn keyring_check(server: &Server) -> Ended {

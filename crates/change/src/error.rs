@@ -115,7 +115,7 @@ pub enum Error {
     #[error("{0}")]
     Keyring(#[from] verify::KeysError),
     /// The keyring on disk does not open all encrypted files.
-    #[error("{}: opens {opened} of {encrypted} encrypted files; the first that it does not open is {}", keyring.display(), file.display())]
+    #[error("{}: opens {opened} of {encrypted} encrypted files; {}", keyring.display(), unopened(files))]
     KeyringOpensNotAll {
         /// Path of the keyring.
         keyring: PathBuf,
@@ -123,8 +123,8 @@ pub enum Error {
         opened: u64,
         /// Number of encrypted files.
         encrypted: u64,
-        /// A file that it does not open.
-        file: PathBuf,
+        /// The files that it does not open; at least one.
+        files: Vec<PathBuf>,
     },
     /// The keyring's file is missing or empty although keys existed.
     #[error("{}: is gone or empty, although {} there", keyring.display(), evidence(*remembered, *encrypted_files))]
@@ -144,6 +144,23 @@ pub enum Error {
         /// The missing feature.
         reason: String,
     },
+}
+
+/// Maximum number of files that a message names.
+const MAX_NAMED: usize = 20;
+
+fn unopened(files: &[PathBuf]) -> String {
+    let mut names = files.iter().take(MAX_NAMED).map(|file| file.display().to_string());
+    let first = names.next().unwrap_or_default();
+    let others: Vec<String> = names.collect();
+    let mut message = format!("the first that it does not open is {first}");
+    if !others.is_empty() {
+        message.push_str(&format!("; the others are {}", others.join(", ")));
+    }
+    match files.len().saturating_sub(MAX_NAMED) {
+        0 => message,
+        more => message + &format!(" and {more} more"),
+    }
 }
 
 fn evidence(remembered: u64, encrypted_files: u64) -> String {

@@ -244,16 +244,15 @@ pub(crate) fn prove_and_list(datadir: &Path, store: &KeyStore) -> Result<(Opened
     let shut =
         |file: &&FileResult| matches!(file.verdict, Verdict::MissingKey | Verdict::WrongKey | Verdict::Unverifiable);
     let encrypted_files = report.files.iter().filter(encrypted).count() as u64;
-    let mut shut = report.files.iter().filter(encrypted).filter(shut);
-    if let Some(first) = shut.next() {
-        let file = first.path.clone();
-        let shut = 1 + shut.count() as u64;
-        let opened = encrypted_files.saturating_sub(shut);
+    let shut = report.files.iter().filter(encrypted).filter(shut);
+    let files: Vec<PathBuf> = shut.map(|file| file.path.clone()).collect();
+    if !files.is_empty() {
+        let opened = encrypted_files.saturating_sub(files.len() as u64);
         return Err(Error::KeyringOpensNotAll {
             keyring: keyring.to_owned(),
             opened,
             encrypted: encrypted_files,
-            file,
+            files,
         });
     }
     let without_key = report.files.iter().filter(|file| file.verdict == Verdict::BadKeyInfo);

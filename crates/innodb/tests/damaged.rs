@@ -2,13 +2,14 @@
 
 mod common;
 
-use common::sample;
+use common::{sample, samples};
 use innodb::{
     PageError, PageNo, ScanError, SpaceId,
     page::checksum::Checksum,
     redo::{self, RedoFormat},
     tablespace::{
-        Continuation, Depth, Disagreement, Encryption, Family, Page0, ScanOptions, TablespaceScan, Truncation, scan,
+        Continuation, Depth, Disagreement, Encryption, Family, Page0, PageCounts, ScanOptions, TablespaceScan,
+        Truncation, scan,
     },
 };
 
@@ -196,6 +197,56 @@ fn garbage_is_unrecognised_not_clear() {
     bytes[4 * PAGE + 24..4 * PAGE + 26].copy_from_slice(&[0xab, 0xcd]);
     let found = scan_all(&bytes);
     assert_eq!((found.counts.unrecognised, found.counts.clear(), found.counts.encrypted), (1, 0, 6));
+}
+
+/// Page 0 and one other page of a sample: small enough to be judged once for each bit.
+fn with_one_page(bytes: &[u8], page: usize, page_bytes: usize) -> Vec<u8> {
+    let at = page * page_bytes;
+    [&bytes[..page_bytes], &bytes[at..at + page_bytes]].concat()
+}
+
+/// The size of a sample's pages, and a few of them.
+fn some_pages(bytes: &[u8]) -> (usize, Vec<usize>) {
+    let page_bytes = usize::try_from(Page0::parse(bytes).unwrap().physical_page_bytes).unwrap();
+    let pages = bytes.len() / page_bytes;
+    (page_bytes, [1, 4, pages / 2].into_iter().filter(|page| (1..pages).contains(page)).collect())
+}
+
+#[test]
+fn no_bit_of_a_type_or_key_version_makes_a_page_encrypted_or_clear() {
+    for (name, bytes) in samples("tablespace") {
+        let (page_bytes, pages) = some_pages(&bytes);
+        for page in pages {
+            let mut part = with_one_page(&bytes, page, page_bytes);
+            let before = scan_all(&part).counts;
+            for at in [0, 1, 2, 3, 24, 25, 26, 27, 28, 29] {
+                for bit in 0..8 {
+                    part[page_bytes + at] ^= 1 << bit;
+                    let after = scan_all(&part).counts;
+                    part[page_bytes + at] ^= 1 << bit;
+                    let readable = |counts: &PageCounts| counts.clear_data + counts.mislabelled;
+                    let place = format!("{name} page {page} byte {at} bit {bit}: {before:?} {after:?}");
+                    assert!(after.encrypted <= before.encrypted, "{place}");
+                    assert!(before.encrypted == 0 || readable(&after) <= readable(&before), "{place}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_clear_tablespace_with_a_damaged_record_is_not_called_encrypted() {
+    for name in ["mysql97-16k-clear.ibd", "mariadb1011-16k-clear-page-compressed.ibd", "mariadb1011-16k-clear.ibd"] {
+        let bytes = sample(&format!("tablespace/{name}"));
+        let page0 = Page0::parse(&bytes).unwrap();
+        let at = page0.info_offset() + if page0.family == Family::MySql { 0 } else { 38 };
+        for damaged in at..at + 6 {
+            let mut bytes = bytes.clone();
+            bytes[damaged] ^= 4;
+            let found = scan_all(&bytes).page0;
+            assert_eq!((found.declares_encryption(), found.disagreement), (false, None), "{name} {damaged}");
+        }
+    }
 }
 
 #[test]

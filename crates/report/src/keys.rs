@@ -35,6 +35,9 @@ pub fn write_keys_table(report: &Report, out: &mut dyn Write) -> Result<(), Erro
     for unread in &report.unread {
         writeln!(out, "\nunread: {}: {}", visible(&unread.path.to_string_lossy()), visible(&unread.reason))?;
     }
+    for damaged in &report.damaged {
+        writeln!(out, "\ndamaged: {}: {}", visible(&damaged.path.to_string_lossy()), visible(&damaged.reason))?;
+    }
     writeln!(out)?;
     for (key, when) in &report.last_rotated {
         writeln!(out, "last rotated: {}, {}", visible(&key.replace('_', " ")), date(*when))?;
@@ -45,7 +48,7 @@ pub fn write_keys_table(report: &Report, out: &mut dyn Write) -> Result<(), Erro
     let message = if report.sound {
         format!("sound: every key that {} ask for is held, and opens them", files(report.files))
     } else if report.tried {
-        "NOT sound: see the lines with MISSING, SHUT and unread".to_owned()
+        "NOT sound: see the lines with MISSING, SHUT, unread and damaged".to_owned()
     } else {
         "NOT sound: no key could be read, so none was tried on what asks for it".to_owned()
     };
@@ -165,6 +168,10 @@ pub fn keys_messages(report: &Report) -> Vec<Message> {
     if !report.unread.is_empty() {
         messages.push(Message::error("files could not be read, so the keys they ask for are not known"));
         messages.push(Message::hint("run as the server's user or as root"));
+    }
+    if !report.damaged.is_empty() {
+        messages.push(Message::error("files are damaged where they name or hold their key, so no key opens them"));
+        messages.push(Message::hint("look at them with `sealant verify`, and restore them from a backup"));
     }
     if let Some(remedy) = &report.remedy {
         messages.push(Message::error(if report.tried {

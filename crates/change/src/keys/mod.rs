@@ -79,9 +79,11 @@ pub struct Report {
     pub files: u64,
     /// Files that could not be read, so that their keys are unknown.
     pub unread: Vec<Unread>,
+    /// Files that are damaged where they name their key or hold it wrapped, so that no key opens them.
+    pub damaged: Vec<Unread>,
     /// Whether the keys were read from their file and tested on the files that need them.
     pub tried: bool,
-    /// Whether every file was readable, and every key that a file needs exists and opens it.
+    /// Whether every file was readable and names its key, and every key that a file needs exists and opens it.
     pub sound: bool,
     /// What to do at once, if keys are missing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,11 +111,12 @@ pub fn inspect(
     show("reading the headers of the server's files");
     let needs = KeyNeeds::by_server(&mut session, &directories, &holding)?;
     let mut register = Ledger::read_unlocked(&request.state_dir, &known)?.unwrap_or_else(|| Register::new(&known));
-    let mut unread = needs.unread.clone();
+    let (mut unread, mut damaged) = (needs.unread.clone(), needs.damaged.clone());
     for backup in &request.backups {
         show(&format!("reading the headers of {}", backup.display()));
         let found = KeyNeeds::by_backup(backup, &holding)?;
         unread.extend(found.unread.clone());
+        damaged.extend(found.damaged.clone());
         let keys = found.by_key.into_keys().collect();
         register.backups.insert(absolute(backup), BackupRecord { seen: Timestamp::now(), keys });
     }
@@ -124,7 +127,7 @@ pub fn inspect(
     }
     let keys = entries::list(&holding, &needs, &register, &known);
     let tried = holding.readable || keys.iter().all(|key| key.used_by.is_empty());
-    let sound = tried && unread.is_empty() && keys.iter().all(KeyEntry::is_sound);
+    let sound = tried && unread.is_empty() && damaged.is_empty() && keys.iter().all(KeyEntry::is_sound);
     let remedy = remedy(&holding, tried, &keys);
     Ok(Report {
         schema: SCHEMA,
@@ -140,6 +143,7 @@ pub fn inspect(
         backups: register.backups,
         files: needs.files,
         unread,
+        damaged,
         tried,
         sound,
         remedy,

@@ -70,6 +70,7 @@ pub(super) struct KeyNeeds {
     pub(super) by_key: BTreeMap<String, BTreeMap<FileKind, Uses>>,
     pub(super) files: u64,
     pub(super) unread: Vec<Unread>,
+    pub(super) damaged: Vec<Unread>,
 }
 
 impl KeyNeeds {
@@ -104,6 +105,7 @@ impl KeyNeeds {
         let mut needs = Self { files: report.files.len() as u64, ..Self::default() };
         // A file that the server dropped meanwhile does not count.
         needs.unread = report.errors.into_iter().filter(|unread| unread.path.symlink_metadata().is_ok()).collect();
+        needs.damaged = report.files.iter().filter_map(damaged_record).collect();
         for file in &report.files {
             for name in key_names(file) {
                 let shut = holding.readable && (is_shut(file) || !holding.holds(&name));
@@ -175,6 +177,16 @@ impl FileKind {
         }
         .to_owned()
     }
+}
+
+/// A file that is damaged where it names its key or holds it wrapped: no key can open it.
+fn damaged_record(file: &FileResult) -> Option<Unread> {
+    if file.verdict != Verdict::BadKeyInfo {
+        return None;
+    }
+    let reason =
+        file.findings.iter().find(|finding| finding.check == Check::KeyInfo).or_else(|| file.findings.first())?;
+    Some(Unread { path: file.path.clone(), reason: reason.detail.clone() })
 }
 
 /// Other damage to a file is not the key's fault.

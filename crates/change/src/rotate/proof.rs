@@ -95,10 +95,12 @@ impl FileScan {
             seen.rescan(&shut, copy)?;
         }
         let encrypted = seen.encrypted().count() as u64;
-        let shut = seen.shut().count() as u64;
-        let Some(file) = seen.shut().next().map(|file| file.path.clone()) else { return Ok(seen) };
-        let (keyring, opened) = (copy.path().to_owned(), encrypted.saturating_sub(shut));
-        Err(Error::Change(crate::Error::KeyringOpensNotAll { keyring, opened, encrypted, file }))
+        let files: Vec<PathBuf> = seen.shut().map(|file| file.path.clone()).collect();
+        if files.is_empty() {
+            return Ok(seen);
+        }
+        let (keyring, opened) = (copy.path().to_owned(), encrypted.saturating_sub(files.len() as u64));
+        Err(Error::Change(crate::Error::KeyringOpensNotAll { keyring, opened, encrypted, files }))
     }
 
     /// Examines files without the wanted keys again, until `settle_timeout` has passed or the server is gone: the server

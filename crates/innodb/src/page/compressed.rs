@@ -19,6 +19,16 @@ pub(crate) fn compressed_bytes(page: &[u8]) -> Option<usize> {
     page.be16(32).map(|count| as_usize(u64::from(count)))
 }
 
+/// Whether the header has the fields of a compressed page of MySQL, or of an encrypted one of MariaDB's older format,
+/// whatever its type says.
+pub(crate) fn is_described(page: &[u8]) -> bool {
+    const INSTEAD_OF_CHECKSUM: u32 = 0xdead_beef;
+    let original = page.be16(30).map(|count| as_usize(u64::from(count)));
+    let mysql = algorithm(page).is_ok() && original == page.len().checked_sub(HEADER_BYTES);
+    let mariadb = || page.be16(40).is_some_and(|number| Algorithm::from_number(u64::from(number)).is_ok());
+    mysql || (page.be32(0) == Some(INSTEAD_OF_CHECKSUM) && mariadb())
+}
+
 /// Decompresses a page into `rebuilt`, which has the same length.
 ///
 /// # Errors

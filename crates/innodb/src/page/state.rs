@@ -4,13 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::{Bytes, all_zero, as_usize},
+    crypt::mariadb::{self, Layout},
     ids::{KeyVersion, PageNo, SpaceId},
     page::{
-        checksum::{Checksum, full_crc32},
+        checksum::{self, Checksum, full_crc32},
+        compressed,
         header::{HEADER_BYTES, PageHeader},
-        types::{ClearClass, PageType, clear_class, holds_remains},
+        types::{ClearClass, PageType, clear_class, holds_remains, is_blank},
     },
-    randomness::looks_random,
+    randomness::{MIN_BYTES, looks_random},
     tablespace::Family,
 };
 
@@ -27,7 +29,7 @@ pub enum PageState {
     Mislabelled,
     /// Not encrypted.
     Clear(ClearClass),
-    /// Unknown page type, and the body looks random: damaged, or not an InnoDB page.
+    /// The body looks random, and nothing proves what it is: the header is damaged, or this is not an InnoDB page.
     Unrecognised,
 }
 
@@ -62,11 +64,8 @@ pub fn judge(page: &[u8], header: &PageHeader, context: PageContext) -> Judged {
     let key_version = key_version(page, header, context);
     let claimed = key_version.is_some() || claims_by_type(header.page_type, family);
     let state = if claimed {
-        match looks_random(ciphertext(page, header, family)) {
-            Some(false) => PageState::Mislabelled,
-            _ => PageState::Encrypted,
-        }
-    } else if !header.page_type.is_known(family) && looks_random(page.range(HEADER_BYTES, page.len())) == Some(true) {
+        state_of_claimed(page, header, family)
+    } else if is_unmarked_ciphertext(page, header, family) {
         PageState::Unrecognised
     } else if context.temporary && holds_remains(page, header.page_type) {
         PageState::Clear(ClearClass::Data)
@@ -74,6 +73,75 @@ pub fn judge(page: &[u8], header: &PageHeader, context: PageContext) -> Judged {
         PageState::Clear(clear_class(page, header.page_type, family))
     };
     Judged { state, key_version }
+}
+
+/// Whether a page that its header calls clear looks like ciphertext and is not sound as a clear page: the field that
+/// would call it encrypted is damaged.
+pub(crate) fn is_unmarked_ciphertext(page: &[u8], header: &PageHeader, family: Family) -> bool {
+    if family == Family::MariaDbLegacy && header.page_type == PageType::PAGE_COMPRESSED_ENCRYPTED {
+        return true;
+    }
+    // Compressed bytes can be too few to tell.
+    let short = || header.page_type.is_page_compressed(family) || compressed::is_described(page);
+    looks_random(first_bytes(page)).unwrap_or_else(short) && !is_sound_and_clear(page, header, family)
+}
+
+/// Whether a checksum, or the page that it decompresses to, proves that the page is clear.
+fn is_sound_and_clear(page: &[u8], header: &PageHeader, family: Family) -> bool {
+    if family == Family::MariaDbFullCrc32 {
+        return mariadb::ciphertext_holds(page, Layout::FullCrc32 { compression: 0 });
+    }
+    match header.page_type {
+        PageType::COMPRESSED if family != Family::MariaDbLegacy => {
+            compressed::rebuild_mysql(page, &mut vec![0; page.len()]).is_ok()
+        }
+        PageType::PAGE_COMPRESSED if family != Family::MySql => {
+            let layout = Layout::Legacy { row_compressed: false };
+            mariadb::decompress(page, layout, &mut vec![0; page.len()]).is_ok()
+        }
+        _ => checksum::classic(page).is_ok() || sound_row_compressed(page).is_some(),
+    }
+}
+
+/// Bytes of the ROW_FORMAT=COMPRESSED page at the start of a page, or of a slot for copies of pages, if one is there and
+/// is sound.
+pub(crate) fn sound_row_compressed(slot: &[u8]) -> Option<usize> {
+    const PAGE_BYTES: [usize; 5] = [1024, 2048, 4096, 8192, 16384];
+    PAGE_BYTES.into_iter().find(|bytes| *bytes <= slot.len() && checksum::zip(slot.range(0, *bytes)).is_ok())
+}
+
+/// State of a page that its header calls encrypted.
+fn state_of_claimed(page: &[u8], header: &PageHeader, family: Family) -> PageState {
+    if is_blank(page) {
+        return PageState::Unrecognised;
+    }
+    let damaged =
+        family == Family::MariaDbFullCrc32 && !mariadb::ciphertext_holds(page, Layout::FullCrc32 { compression: 0 });
+    if looks_random(ciphertext(page, header, family)) != Some(false) {
+        // Bytes of a compressed clear page look random, too.
+        let compressed = match family {
+            Family::MariaDbFullCrc32 => damaged && header.page_type.full_crc32_compressed().is_some(),
+            // Encrypted ones have a type of their own.
+            Family::MariaDbLegacy => header.page_type == PageType::PAGE_COMPRESSED,
+            Family::MySql | Family::Undetermined => false,
+        };
+        return if compressed { PageState::Unrecognised } else { PageState::Encrypted };
+    }
+    let random = looks_random(first_bytes(page)).unwrap_or_else(|| damaged || compressed::is_described(page));
+    match header.page_type {
+        _ if !random => PageState::Mislabelled,
+        PageType::COMPRESSED_ENCRYPTED | PageType::PAGE_COMPRESSED_ENCRYPTED => PageState::Encrypted,
+        _ => PageState::Unrecognised,
+    }
+}
+
+/// The first bytes of the body, as many as can be judged: behind a compressed page's bytes there are zeros, and what an
+/// earlier version of it left.
+fn first_bytes(page: &[u8]) -> &[u8] {
+    let body = page.range(HEADER_BYTES, HEADER_BYTES.saturating_add(MIN_BYTES));
+    let end = body.iter().rposition(|byte| *byte != 0).map_or(0, |at| at.saturating_add(1));
+    // A few zeros at the end are as random as other bytes.
+    if body.len().saturating_sub(end) < 4 { body } else { body.range(0, end) }
 }
 
 /// Whether only the type and the compression fields of the header are set. `IMPORT TABLESPACE` also
@@ -137,9 +205,10 @@ fn key_version(page: &[u8], header: &PageHeader, context: PageContext) -> Option
         Family::MariaDbLegacy if header.page_type != PageType::RTREE => page.be32(26)?,
         _ => 0,
     };
-    let doubtful = context.family == Family::MariaDbLegacy
-        && !context.crypt_data
-        && looks_random(ciphertext(page, header, context.family)) != Some(true);
+    let unproven = || !context.crypt_data && looks_random(ciphertext(page, header, context.family)) != Some(true);
+    let proven = || matches!(checksum::zip(page), Checksum::ZipCrc32 | Checksum::ZipInnodb);
+    // The checksum of a page that is encrypted is that of the clear page.
+    let doubtful = context.family == Family::MariaDbLegacy && (unproven() || proven());
     (version != 0 && !doubtful).then_some(KeyVersion(version))
 }
 

@@ -89,7 +89,7 @@ impl CopyCounter {
         let family = copy_family(page, self.mysql);
         let context = PageContext { family, crypt_data: false, temporary: false };
         let mut judged = judge(page, &header, context);
-        if judged.state == PageState::Mislabelled && family == Family::MySql {
+        if matches!(judged.state, PageState::Mislabelled | PageState::Unrecognised) && family == Family::MySql {
             judged = judge(page.range(0, SMALLEST_PAGE_BYTES), &header, context);
         }
         let readable = family != Family::MariaDbFullCrc32

@@ -89,6 +89,7 @@ pub struct Page0 {
 
 const FSP_HEADER: usize = 38;
 const FSP_HEADER_END: usize = 112;
+const FLAGS: usize = 54;
 /// Offset of the array of extent descriptors, on page 0 and every other descriptor page.
 pub(crate) const XDES_ARRAY: u64 = 150;
 
@@ -107,11 +108,37 @@ impl Page0 {
             return Err(PageError::NotFirst { page_no: header.page_no, page_type: header.page_type.0 });
         }
         let short = || PageError::short(FSP_HEADER_END, bytes);
-        let flags = SpaceFlags(bytes.be32(54).ok_or_else(short)?);
+        let flags = SpaceFlags(bytes.be32(FLAGS).ok_or_else(short)?);
         let physical_page_bytes = flags.physical_page_bytes()?;
         let needed = as_usize(u64::from(physical_page_bytes));
         let page = bytes.get(..needed).ok_or_else(|| PageError::short(needed, bytes))?;
         Self::from_page(page, &header, flags)
+    }
+
+    /// As [`Self::parse`]; of a page whose checksum fails, with the flags that make it hold, if those on the page are one
+    /// bit away: flags say how large pages are, so that no page could be read with damaged ones. The page still counts as
+    /// damaged.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub(crate) fn parse_damaged(bytes: &[u8]) -> Result<Self, PageError> {
+        let parsed = Self::parse(bytes);
+        let in_doubt = match &parsed {
+            Ok(page0) => page0.checksum == Checksum::Mismatch,
+            Err(error) => matches!(error, PageError::PageSize { .. } | PageError::Short { .. }),
+        };
+        if in_doubt && let Some(repaired) = Self::with_other_flags(bytes) { Ok(repaired) } else { parsed }
+    }
+
+    fn with_other_flags(bytes: &[u8]) -> Option<Self> {
+        let flags = bytes.be32(FLAGS)?;
+        let mut page = bytes.to_vec();
+        (0..u32::BITS).find_map(|bit| {
+            page.get_mut(FLAGS..)?.first_chunk_mut::<4>()?.copy_from_slice(&(flags ^ (1 << bit)).to_be_bytes());
+            let repaired = Self::parse(&page).ok()?;
+            let proven = !matches!(repaired.checksum, Checksum::Mismatch | Checksum::None);
+            proven.then_some(Self { checksum: Checksum::Mismatch, ..repaired })
+        })
     }
 
     /// Offset of MySQL's encryption information on this page.

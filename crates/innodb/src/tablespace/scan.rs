@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::{Bytes, as_u64, as_usize, bump},
+    crypt::mariadb::{self, Layout},
     error::ScanError,
     ids::{KeyVersion, PageNo, SpaceId},
     page::{
@@ -20,6 +21,7 @@ use crate::{
         ClearPage, CopyCounter, DoublewriteCopies, Family, ForeignPage, KeyVersionPages, Page0, PageCounts,
         TablespaceKind, TablespaceScan, Truncation, page0::MAX_PAGE_BYTES,
     },
+    verify::tablespace::doubtful_encryption,
 };
 
 /// How much of a file to read.
@@ -76,7 +78,7 @@ pub fn scan<R: ReadAt + ?Sized>(source: &R, depth: Depth, options: &ScanOptions)
         Some(continuation) => (continuation.page0.clone(), continuation.first_page),
         None => {
             let mut buf = vec![0; MAX_PAGE_BYTES];
-            (Page0::parse(fill(source, 0, &mut buf)?)?, PageNo(0))
+            (doubtful_encryption::settle(Page0::parse_damaged(fill(source, 0, &mut buf)?)?, source), PageNo(0))
         }
     };
     let mut scanner = Scanner::new(page0, first_page, file_bytes, options.evidence);
@@ -237,7 +239,7 @@ impl Scanner {
                 self.clear(page, &header, class, page_no, index);
             }
         } else {
-            self.not_clear(&header, &judged, page_no, index);
+            self.not_clear(page, &header, &judged, page_no, index);
         }
     }
 
@@ -264,12 +266,12 @@ impl Scanner {
         }
     }
 
-    fn not_clear(&mut self, header: &PageHeader, judged: &Judged, page_no: PageNo, index: u64) {
+    fn not_clear(&mut self, page: &[u8], header: &PageHeader, judged: &Judged, page_no: PageNo, index: u64) {
         let counts = &mut self.found.counts;
         match judged.state {
             PageState::Encrypted => {
                 bump(&mut counts.encrypted);
-                if let Some(version) = judged.key_version
+                if let Some(version) = judged.key_version.filter(|_| self.names_its_key(page))
                     && (self.key_versions.len() < MAX_KEY_VERSIONS || self.key_versions.contains_key(&version))
                 {
                     bump(self.key_versions.entry(version).or_insert(0));
@@ -285,6 +287,12 @@ impl Scanner {
             PageState::Unrecognised => bump(&mut counts.unrecognised),
             PageState::Empty | PageState::Clear(_) => {}
         }
+    }
+
+    /// Whether the key version of an encrypted page is not known to be damaged: the checksum of the newer format covers it.
+    fn names_its_key(&self, page: &[u8]) -> bool {
+        let layout = Layout::FullCrc32 { compression: 0 };
+        self.context.family != Family::MariaDbFullCrc32 || mariadb::ciphertext_holds(page, layout)
     }
 
     fn evidence_of(&self, header: &PageHeader, class: ClearClass, page_no: PageNo, index: u64) -> ClearPage {

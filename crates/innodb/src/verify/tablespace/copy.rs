@@ -11,7 +11,7 @@ use crate::{
     page::{
         checksum::{self, Checksum},
         header::PageHeader,
-        state::copy_family,
+        state::{copy_family, sound_row_compressed},
         types::PageType,
     },
     tablespace::Family,
@@ -70,9 +70,6 @@ impl Owners for NoOwners {
     }
 }
 
-/// Page sizes of ROW_FORMAT=COMPRESSED tables, which fill only the start of a slot.
-const ROW_COMPRESSED: [usize; 5] = [1024, 2048, 4096, 8192, 16384];
-
 /// Judges a copy; decrypts it in place if its owner's key is known.
 pub(crate) fn judge(slot: &mut [u8], mysql: bool, owners: &dyn Owners, scratch: &mut Scratch) -> Judgement {
     let Ok(header) = PageHeader::parse(slot) else { return Judgement::new(State::Empty) };
@@ -114,10 +111,7 @@ fn sound_bytes(slot: &[u8]) -> Option<(usize, bool)> {
     if whole {
         return Some((slot.len(), false));
     }
-    ROW_COMPRESSED
-        .into_iter()
-        .find(|size| *size <= slot.len() && checksum::zip(slot.range(0, *size)).is_ok())
-        .map(|size| (size, true))
+    sound_row_compressed(slot).map(|page_bytes| (page_bytes, true))
 }
 
 fn encrypted(slot: &mut [u8], header: &PageHeader, owners: &dyn Owners, scratch: &mut Scratch) -> Judgement {

@@ -7,11 +7,12 @@ use files::ReadAt;
 
 use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize},
-    crypt::mysql,
-    page::{
-        checksum::{self, Checksum},
-        types::PageType,
+    crypt::{
+        mariadb::{self, Layout, Plain, PlainFault},
+        mysql,
     },
+    ids::KeyVersion,
+    page::{checksum::Checksum, types::PageType},
     read::{fill, length, spread},
     tablespace::{Encryption, Page0, TablespaceKind, doublewrite_area_of},
     verify::{
@@ -29,9 +30,14 @@ use crate::{
 const PAGES: u64 = 32;
 
 /// Takes the doubt from a page 0 if the other pages prove that the tablespace is clear.
-pub(super) fn settle<R: ReadAt + ?Sized>(mut page0: Page0, source: &R) -> Page0 {
-    let has_record = matches!(page0.encryption, Encryption::MySql { .. } | Encryption::MariaDb { .. });
-    let in_doubt = page0.checksum == Checksum::Mismatch && !has_record && page0.disagreement.is_some();
+pub(crate) fn settle<R: ReadAt + ?Sized>(mut page0: Page0, source: &R) -> Page0 {
+    let says_encrypted = match page0.encryption {
+        Encryption::MySql { flag_set: true, .. } => false,
+        // Tables that are not encrypted have a record as well; one bit of it says whether they are.
+        Encryption::MariaDb { .. } => page0.declares_encryption() || page0.disagreement.is_some(),
+        _ => page0.disagreement.is_some(),
+    };
+    let in_doubt = page0.checksum == Checksum::Mismatch && says_encrypted;
     // Servers leave clear pages in encrypted undo tablespaces.
     if in_doubt && page0.kind != TablespaceKind::Undo && is_clear(&page0, source) {
         page0.encryption = Encryption::None;
@@ -81,7 +87,14 @@ fn is_sound_and_clear(page0: &Page0, page: &[u8], scratch: &mut Scratch) -> Opti
         return None;
     }
     if page0.flags.is_full_crc32() {
-        return Some(page.be32(0) == Some(0) && checksum::full_crc32(page).is_ok());
+        let layout = Layout::FullCrc32 { compression: 0 };
+        return Some(mariadb::key_version(page, layout) == KeyVersion(0) && mariadb::ciphertext_holds(page, layout));
+    }
+    if page.be16(24) == Some(PageType::PAGE_COMPRESSED.0) {
+        let layout = Layout::Legacy { row_compressed: false };
+        // The tablespace that a damaged page 0 names proves nothing.
+        let plain = mariadb::test_clear(page, layout, page0.space_id, &mut scratch.rebuilt);
+        return Some(matches!(plain, Plain::Holds | Plain::NoChecksum | Plain::Fails(PlainFault::SpaceId(_))));
     }
     let mut judgement = Judgement::new(State::Clear);
     check_sound(page, page0.flags.is_row_compressed(), Check::Checksum, scratch, &mut judgement);

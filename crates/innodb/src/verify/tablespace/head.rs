@@ -86,7 +86,7 @@ fn read_page0<'b, R: ReadAt + ?Sized>(source: &R, buf: &'b mut [u8]) -> Result<(
     }
     let read = fill(source, 0, buf)?.len();
     let bytes = buf.get(..read).unwrap_or_default();
-    Ok((Page0::parse(bytes)?, bytes))
+    Ok((Page0::parse_damaged(bytes)?, bytes))
 }
 
 /// Damage in a temporary tablespace is tolerated, so a damaged flag must not make a tablespace

@@ -13,7 +13,12 @@ use crate::{
     crypt::mariadb::{self, CryptData, Layout, Mode, PageKey, Plain, PlainFault},
     ids::{KeyVersion, SpaceId},
     keys::KeySource,
-    page::{checksum, header::PageHeader, state::is_exempt, types::PageType},
+    page::{
+        checksum,
+        header::PageHeader,
+        state::{is_exempt, is_unmarked_ciphertext},
+        types::PageType,
+    },
     tablespace::{Family, MariaDbMode},
     verify::{
         Check,
@@ -119,6 +124,9 @@ impl TablespaceVerifier<'_> {
             Decryptor::MariaDb(decryptor) if version != KeyVersion(0) => {
                 self.judge_encrypted(decryptor, number, page, layout, version, scratch)
             }
+            _ if version != KeyVersion(0) && is_unproven_version(page, layout) => {
+                self.judge_clear(number, page, &header, layout, scratch)
+            }
             _ if version != KeyVersion(0) && !self.is_actually_clear(page, layout, scratch) => {
                 let mut judgement = Judgement::new(State::Encrypted);
                 judgement.bad(Check::EncryptedUnit, "encrypted, but page 0 holds no crypt data");
@@ -147,6 +155,9 @@ impl TablespaceVerifier<'_> {
     ) -> Judgement {
         let mut judgement = Judgement::new(State::Encrypted);
         let Ok(header) = PageHeader::parse(page) else { return judgement };
+        if !self.page0.declares_encryption() && is_unproven_version(page, layout) {
+            return self.judge_clear(number, page, &header, layout, scratch);
+        }
         self.check_position(number, &header, matches!(layout, Layout::Legacy { .. }), &mut judgement);
         if !mariadb::ciphertext_holds(page, layout) {
             judgement.bad(Check::CiphertextChecksum, "the checksum over the encrypted page does not match");
@@ -191,6 +202,16 @@ impl TablespaceVerifier<'_> {
         } else {
             check_plain(page, layout, self.page0.space_id, scratch, &mut judgement);
         }
+        if self.expected != Expected::Clear
+            && judgement.is_bad()
+            && is_unmarked_ciphertext(page, header, self.page0.family)
+        {
+            let mut judgement = Judgement::new(State::Encrypted);
+            let detail =
+                "the page's key version is damaged: it looks encrypted, and has no valid checksum of a clear page";
+            judgement.bad(Check::Header, detail);
+            return judgement;
+        }
         let (space, page_bytes) = (self.page0.space_id, self.page0.physical_page_bytes);
         let at = crate::PageNo(u32::try_from(number).unwrap_or(u32::MAX));
         if !is_exempt(header, at, space, self.page0.family, page_bytes) {
@@ -221,6 +242,11 @@ impl TablespaceVerifier<'_> {
             _ => self.check_clear(judgement),
         }
     }
+}
+
+/// Whether a key version of the newer format, which its checksum covers, is not to be believed.
+fn is_unproven_version(page: &[u8], layout: Layout) -> bool {
+    matches!(layout, Layout::FullCrc32 { .. }) && !mariadb::ciphertext_holds(page, layout)
 }
 
 fn check_plain(page: &[u8], layout: Layout, space: SpaceId, scratch: &mut Scratch, judgement: &mut Judgement) {

@@ -6,7 +6,7 @@
 
 mod allocation;
 pub(crate) mod copy;
-mod doubtful_encryption;
+pub(crate) mod doubtful_encryption;
 mod head;
 mod judgement;
 mod mariadb;

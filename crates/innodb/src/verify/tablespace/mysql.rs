@@ -7,7 +7,7 @@ use crate::{
         checksum::{self, Checksum},
         compressed,
         header::PageHeader,
-        state::has_blank_header,
+        state::{PageState, has_blank_header, is_unmarked_ciphertext, judge},
         types::PageType,
     },
     tablespace::Encryption,
@@ -40,20 +40,29 @@ impl TablespaceVerifier<'_> {
             self.check_clear(&mut judgement);
         }
         check_sound(page, self.page0.flags.is_row_compressed(), Check::Checksum, scratch, &mut judgement);
-        if judgement.is_clear_in_encrypted()
-            && let Some(page_type) = self.damaged_type(page, scratch)
+        let may_be_encrypted = number > 0 && self.expected != Expected::Clear;
+        if may_be_encrypted
+            && judgement.is_bad()
+            && let Some(proof) = self.proof_of_damaged_type(page, &header, scratch)
         {
             let mut judgement = Judgement::new(State::Encrypted);
-            let (found, page_type) = (header.page_type.0, page_type.0);
-            let detail = format!("the page's type, {found}, is damaged: it can be decrypted as type {page_type}");
-            judgement.bad(Check::Header, detail);
+            judgement.bad(Check::Header, format!("the page's type, {}, is damaged: {proof}", header.page_type.0));
             return judgement;
         }
         judgement
     }
 
-    /// The type of an encrypted page that names another, if a key is there to prove that.
-    fn damaged_type(&self, page: &[u8], scratch: &mut Scratch) -> Option<PageType> {
+    /// What shows that a page is encrypted although its type says otherwise: a key, or the bytes alone.
+    fn proof_of_damaged_type(&self, page: &[u8], header: &PageHeader, scratch: &mut Scratch) -> Option<String> {
+        if let Some(PageType(page_type)) = self.decryptable_type(page, scratch) {
+            return Some(format!("it can be decrypted as type {page_type}"));
+        }
+        let by_bytes = is_unmarked_ciphertext(page, header, self.page0.family);
+        by_bytes.then(|| "it looks encrypted, and has no valid checksum of a clear page".to_owned())
+    }
+
+    /// The type as which a key decrypts an encrypted page that names another.
+    fn decryptable_type(&self, page: &[u8], scratch: &mut Scratch) -> Option<PageType> {
         let Decryptor::MySql { cipher, .. } = &self.decryptor else { return None };
         let types = [PageType::ENCRYPTED, PageType::COMPRESSED_ENCRYPTED, PageType::ENCRYPTED_RTREE];
         types.into_iter().find(|page_type| {
@@ -86,8 +95,14 @@ impl TablespaceVerifier<'_> {
             Decryptor::None if matches!(self.page0.encryption, Encryption::PerconaKeyring { .. }) => {
                 judgement.note(Check::Unknown, "encrypted, and page 0 holds a record of Percona's keyring encryption");
             }
-            Decryptor::None => {
+            Decryptor::None if judge(page, header, self.page0.context()).state == PageState::Encrypted => {
                 judgement.bad(Check::EncryptedUnit, "encrypted, but page 0 holds no encryption information");
+            }
+            Decryptor::None => {
+                judgement.state = State::Clear;
+                let page_type = header.page_type.0;
+                judgement
+                    .bad(Check::Header, format!("the page's type, {page_type}, says encrypted, and its bytes do not"));
             }
             Decryptor::MySql { cipher, .. } => match cipher.open(page) {
                 Ok(_) if blank && opens_to_zeros(page, scratch) => return Judgement::new(State::Empty),
