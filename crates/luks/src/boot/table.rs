@@ -69,7 +69,7 @@ pub(super) fn line_of<'t>(text: &'t str, lines: Lines<'_>) -> Option<&'t str> {
 /// The text with `line` added; `None` if `line` is there already and no other line is selected.
 pub(super) fn with_line(text: &str, lines: Lines<'_>, line: &str) -> Result<Option<String>, Conflict> {
     let is_it = |there: &str| there.split_whitespace().eq(line.split_whitespace());
-    let mut there = text.lines().filter(|there| lines.is(there)).peekable();
+    let mut there = text.lines().filter(|there| lines.matches(there)).peekable();
     if there.peek().is_none() {
         let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
         return Ok(Some(format!("{text}{end}{line}\n")));
