@@ -103,7 +103,8 @@ soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments
 	SEALANT_ROTATIONS=100 cargo test --package sealant --test rotate -- in_a_row
 	SEALANT_FAULTS=100 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test rotate_faults --test rotate_data -- killed
 	SEALANT_SOAK_SECONDS=1800 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test tunnel_soak -- --nocapture
-	cargo test --package sealant --test luks_reencrypt --test luks_repair --test luks_boot --test snapshot -- --ignored
+	cargo test --package sealant --test luks_reencrypt --test luks_repair --test luks_boot --test luks_bench --test snapshot -- --ignored
+	SEALANT_MUTATIONS=200000 SEALANT_FLIPS=4000 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test transfer_mutation
 	SEALANT_SNAPSHOT_ROUNDS=20 cargo test --package sealant --test snapshot -- mysql_ mariadb_
 	SEALANT_FOLLOW_ROUNDS=50 cargo test --package sealant-snapshot --test follow
 	SEALANT_SST_KILLS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test sst_faults -- killed_while

@@ -227,7 +227,7 @@ fn a_missing_privilege_is_named() {
 fn killed_at_any_moment_it_finishes_when_run_again() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut done = 0;
-    let all = number("SEALANT_FAULTS", 8);
+    let all = number("SEALANT_FAULTS", 4);
     while done < all {
         let server = mysql_with_tables();
         let before = server.sql(SUMS).expect("sums");
@@ -265,7 +265,7 @@ fn kill_after(server: &mut Server, statement: &str, millis: u64) {
 fn killed_while_the_dictionary_is_encrypted_it_is_not_encrypted_twice() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut chance = Random::new(21);
-    for _ in 0..number("SEALANT_FAULTS", 2) {
+    for _ in 0..number("SEALANT_FAULTS", 1) {
         let mut server = mysql_to_be_killed();
         let before = server.sql(SUMS).expect("sums");
         kill_after(&mut server, "ALTER TABLESPACE `mysql`", chance.below(400));
@@ -285,7 +285,7 @@ fn killed_while_the_dictionary_is_encrypted_it_is_not_encrypted_twice() {
 fn when_the_server_is_killed_it_finishes_when_run_again() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut cut_off = 0;
-    for moment in 0..number("SEALANT_FAULTS", 2) {
+    for moment in 0..number("SEALANT_FAULTS", 1) {
         let mut server = mysql_to_be_killed();
         let before = server.sql(SUMS).expect("sums");
         let mut child = start(&server, &["--purge-binlogs"]);
@@ -309,7 +309,7 @@ fn when_the_server_is_killed_it_finishes_when_run_again() {
 fn killed_while_a_table_with_an_odd_name_is_copied_the_table_is_whole_after_a_restart() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut chance = Random::new(43);
-    for _ in 0..number("SEALANT_FAULTS", 2) {
+    for _ in 0..number("SEALANT_FAULTS", 1) {
         let mut server = mysql_with_tables();
         let before = server.sql(SUMS).expect("sums");
         kill_after(&mut server, "ALTER TABLE `a-b/c`", chance.below(250));

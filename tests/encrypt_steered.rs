@@ -262,7 +262,7 @@ fn how_far_gh_ost_is_can_be_seen() {
 fn whatever_kills_gh_ost_the_next_run_removes_what_it_left() {
     let (Some(_), true) = (require(Kind::MySql97), gh_ost()) else { return };
     let mut chance = Random::new(31);
-    for round in 0..number("SEALANT_FAULTS", 3) {
+    for round in 0..number("SEALANT_FAULTS", 2) {
         let mut server = mysql_to_be_killed();
         let before = server.sql(SUMS).expect("sums");
         let mut child = start(&server, &BY_GH_OST);

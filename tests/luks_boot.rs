@@ -1,5 +1,5 @@
-//! `sealant luks boot` and `key serve`: tables and units in a directory, and the truth in a virtual machine: four boots
-//! of a MariaDB on a volume, and of a MySQL whose key is on a stick.
+//! `sealant luks boot` and `key serve`: tables and units in a directory, and the truth in a virtual machine: three boots
+//! of a MariaDB on a volume, and four of a MySQL whose key is on a stick.
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! A rotation that is killed, and one whose server is: a rerun finishes, and nothing is ever lost.
 //!
-//! `SEALANT_FAULTS` is the number of random moments (8), `SEALANT_FAULT_SEED` chooses them.
+//! `SEALANT_FAULTS` is the number of random moments (4), `SEALANT_FAULT_SEED` chooses them.
 
 mod support;
 
@@ -93,7 +93,7 @@ fn killed_at_any_moment_it_loses_nothing_and_a_rerun_finishes() {
     let (at, usual) = begin();
     let _load = Statements::begin(&at.server, "CALL demo.busy()");
     let (mut cut_off, mut resumed) = (0, 0);
-    for round in 0..number("SEALANT_FAULTS", 8) {
+    for round in 0..number("SEALANT_FAULTS", 4) {
         let backup = format!("round{round}.age");
         let (mut command, sent) = (at.command(&backup, &BOTH), statements_sent(&at));
         let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
@@ -125,7 +125,7 @@ fn a_server_that_is_killed_meanwhile_recovers_and_a_rerun_finishes() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut random = Random::new(2);
     let (mut at, usual) = begin();
-    for round in 0..number("SEALANT_FAULTS", 8).div_ceil(2).max(3) {
+    for round in 0..number("SEALANT_FAULTS", 4).div_ceil(2).max(3) {
         let backup = format!("round{round}.age");
         let load = Statements::begin(&at.server, "CALL demo.busy()");
         let (mut command, sent) = (at.command(&backup, &BOTH), statements_sent(&at));

@@ -99,7 +99,7 @@ fn the_watchdog_lets_a_server_go_when_the_one_that_froze_it_is_gone() {
 
 /// Rounds of each kind; the long test sets more.
 fn rounds() -> u32 {
-    std::env::var("SEALANT_SNAPSHOT_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
+    std::env::var("SEALANT_SNAPSHOT_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
 /// For tests that are not about the length of the freeze: other tests make the disk stall for longer than a second.

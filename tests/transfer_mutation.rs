@@ -2,7 +2,7 @@
 //! the network. Whatever comes of it, no receiver panics or hangs, none commits other bytes than those that were sent, and
 //! nothing outside its staging directory is touched before.
 //!
-//! `SEALANT_MUTATIONS` is the number of changed frames (20,000) and `SEALANT_FLIPS` that of flipped bits;
+//! `SEALANT_MUTATIONS` is the number of changed frames (5,000) and `SEALANT_FLIPS` that of flipped bits;
 //! `SEALANT_FAULT_SEED` chooses them.
 
 mod peer;
@@ -364,7 +364,7 @@ fn begin_otherwise(random: &mut Random, code: &PairingCode, script: &Script, all
 #[test]
 #[allow(clippy::print_stdout, reason = "shown if the test fails, or by --nocapture")]
 fn frames_that_a_sender_changes_commit_nothing_else() {
-    let frames = number("SEALANT_MUTATIONS", 20_000);
+    let frames = number("SEALANT_MUTATIONS", 5_000);
     let (done, sessions, committed) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let worker = &|test| {
         let (mut random, position) = (Random::new(test), Setup::new());
@@ -412,7 +412,7 @@ fn frames_that_a_sender_changes_commit_nothing_else() {
 
 #[test]
 fn bits_that_the_network_flips_end_the_transfer() {
-    let flips = number("SEALANT_FLIPS", 400);
+    let flips = number("SEALANT_FLIPS", 150);
     let (source, position) = (source(true), Setup::new());
     let script = script(&source, true, false);
     let mut random = Random::new(200);

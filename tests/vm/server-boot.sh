@@ -14,7 +14,7 @@ finds() {
 	for words in "$@"; do grep -q -- "$words" /tmp/said || { echo "not said: $words"; cat /tmp/said; exit 1; }; done
 }
 first_row() { sql 'create database t; create table t.r (id int auto_increment primary key, v varchar(64)); insert into t.r (v) values ("TELLTALE-PLAINTEXT")'; }
-# After the second boot and before the power is cut.
+# Before the power is cut.
 twenty_rows() {
 	i=0
 	while [ $i -lt 20 ]; do sql 'insert into t.r (v) values (uuid())'; i=$((i + 1)); done
