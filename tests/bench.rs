@@ -291,6 +291,47 @@ fn served() -> Option<(Server, tempfile::TempDir)> {
     Some((server, unchanged))
 }
 
+#[test]
+fn backups_are_measured_in_full_of_what_changed_and_back() {
+    let Some(_) = require(Kind::MySql97) else { return };
+    let mut server = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).start().expect("it starts");
+    server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v CHAR(200)) ENCRYPTION='Y'").expect("made");
+    server.sql("INSERT INTO d.t VALUES (1, 'a'), (2, 'b')").expect("rows");
+    server.stop().expect("it stops");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let [before, scratch] = ["before", "scratch"].map(|name| directory.path().join(name));
+    let copied = Command::new("cp").arg("-a").arg(server.datadir()).arg(&before).status();
+    assert!(copied.expect("cp").success());
+    fs::create_dir(&scratch).expect("a directory");
+    server.start().expect("it starts");
+    server.sql("UPDATE d.t SET v = 'c' WHERE id = 2").expect("changed");
+
+    let mut command = sealant();
+    command.args(["bench", "backup", "--rounds", "2", "--format", "json", "--into"]).arg(&scratch);
+    command.arg("--keyring").arg(server.dir().join("keyring")).arg("--before").arg(&before).arg(server.datadir());
+    prepend(&mut command, &harness::cache().join("servers/peers/root/usr/bin"));
+    let refused = command.output().expect("it starts");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("a server runs on it"));
+
+    server.stop().expect("it stops");
+    let document = json(&command.output().expect("it starts"));
+    has_its_schema(&document, "bench-1");
+    assert_eq!(fs::read_dir(&scratch).expect("readable").count(), 0, "repositories are removed");
+    let experiments = document["experiments"].as_array().unwrap();
+    assert_eq!(names(&document["experiments"], "name"), ["full backup", "restore", "incremental backup"]);
+    let arms = names(&experiments[0]["arms"], "name");
+    assert_eq!(arms[..2], ["sealant", "sealant, pages as-is"]);
+    assert_eq!(names(&experiments[1]["arms"], "name"), arms);
+    // Each peer is measured, or named as missing.
+    assert_eq!(arms.len() + document["missing"].as_array().unwrap().len(), 5, "{document:#}");
+    assert_eq!(names(&experiments[2]["arms"], "name")[..2], arms[..2]);
+    let notes = document["notes"].to_string();
+    for expected in ["sealant stored", "in full", "of what changed", "of memory"] {
+        assert!(notes.contains(expected), "{expected}: {notes}");
+    }
+}
+
 /// `mariabackup` by its older name; `None` if one of the other programs is not on this machine.
 fn backup_programs(server: &Server) -> Option<tempfile::TempDir> {
     let tools = tempfile::tempdir().expect("a directory");

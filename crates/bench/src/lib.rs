@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arms;
+mod backup;
 mod cache;
 mod cluster;
 mod copy;

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut options = vec!["--mariadb-key-file".into(), data.keys().into()];
     options.extend(["--server-user=root".into(), "--server-socket".into(), server.socket().into()]);
     options.push("--peers=tar-socat-tls,mariabackup-socat-tls".into());
-    measure(&data, &options, &[server.binaries().basedir.join("bin")])
+    measure("transfer", &data.datadir(), &options, &[server.binaries().basedir.join("bin")])
 }
 
 fn server() -> ServerBuilder {

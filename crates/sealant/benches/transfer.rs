@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let builder = Server::builder(kind).keyring(KeyringLocation::Beside).options(OPTIONS);
     let recipe = Recipe { kind, builder, encryption: ["ENCRYPTION='Y'", "ENCRYPTION='N'"], keys: "keyring" };
     let Some(data) = DataSet::made(recipe) else { return Ok(()) };
-    measure(&data, &["--keyring".into(), data.keys().into()], &[])
+    measure("transfer", &data.datadir(), &["--keyring".into(), data.keys().into()], &[])
 }
 
 /// For quick inserts: nothing has to survive a crash.

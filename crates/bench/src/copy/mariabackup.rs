@@ -68,7 +68,8 @@ impl RunningServer {
         Some(format!("the backup has no backup-my.cnf or no {}", CHECKPOINTS[0]))
     }
 
-    fn options(&self, directory: &Path) -> Vec<OsString> {
+    /// Options for a backup to standard output, with small files of its own in `directory`.
+    pub(crate) fn options(&self, directory: &Path) -> Vec<OsString> {
         let with = |option: &str, path: &Path| {
             let mut option = OsString::from(option);
             option.push(path);

@@ -14,7 +14,7 @@ mod site;
 mod stream;
 mod tree;
 
-pub(crate) use self::process::listens;
+pub(crate) use self::process::{Pipeline, listens};
 pub use link::{Link, Namespaces, Rate};
 pub use mariabackup::RunningServer;
 pub use ours::Ours;
@@ -94,16 +94,26 @@ impl CopyPeer {
     /// Programs that it needs and that are not in `PATH`.
     #[must_use]
     pub fn missing(&self) -> Vec<&'static str> {
-        self.programs.iter().filter(|program| name_in_path(program).is_none()).copied().collect()
+        missing(self.programs)
     }
+}
+
+/// Those of these programs that are not in `PATH`.
+pub(crate) fn missing(programs: &[&'static str]) -> Vec<&'static str> {
+    programs.iter().filter(|program| name_in_path(program).is_none()).copied().collect()
 }
 
 /// The programs of these peers with their versions, without duplicates.
 #[must_use]
 pub fn programs_of(peers: &[&CopyPeer]) -> Vec<Program> {
+    programs(peers.iter().flat_map(|peer| peer.programs).copied())
+}
+
+/// These programs with their versions, without duplicates.
+pub(crate) fn programs(all: impl IntoIterator<Item = &'static str>) -> Vec<Program> {
     let mut names: Vec<&'static str> = Vec::new();
-    for name in peers.iter().flat_map(|peer| peer.programs) {
-        if !names.contains(name) {
+    for name in all {
+        if !names.contains(&name) {
             names.push(name);
         }
     }
@@ -120,7 +130,7 @@ fn version(program: &'static str) -> Option<String> {
     let program = name_in_path(program)?;
     let option = match program {
         "socat" => "-V",
-        "openssl" => "version",
+        "openssl" | "restic" => "version",
         _ => "--version",
     };
     let output = Command::new(program).arg(option).stdin(Stdio::null()).output().ok()?;

@@ -101,6 +101,23 @@ impl Tree {
         Ok(None)
     }
 
+    /// Describes the first tablespace that is missing in a copy, or has other bytes there.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn tablespace_difference(&self, copy: &Path) -> Result<Option<String>, Error> {
+        for (name, _) in self.tablespaces() {
+            let other = copy.join(name);
+            if !other.is_file() {
+                return Ok(Some(format!("{} is missing in the copy", name.display())));
+            }
+            if !same_bytes(&self.root.join(name), &other)? {
+                return Ok(Some(format!("{} has other bytes in the copy", name.display())));
+            }
+        }
+        Ok(None)
+    }
+
     /// InnoDB's tablespaces: relative paths and lengths.
     pub(crate) fn tablespaces(&self) -> BTreeMap<&Path, u64> {
         self.lengths().filter(|(name, _)| name.extension().is_some_and(|extension| extension == "ibd")).collect()

@@ -2,6 +2,7 @@
 //!
 //! Each suite finds out before a long run what is missing, measures, and ends with a [`Record`] and every sample.
 
+pub mod backup;
 pub mod disk;
 pub mod sst;
 pub mod tls;

@@ -1,4 +1,4 @@
-//! Data directories of stopped servers to copy, with four large tables, three of them encrypted. Each is created once
+//! Directories of stopped servers to copy and back up, with four large tables, three of them encrypted. Each is made once
 //! and kept in the cache of the test harness.
 
 use std::env;
@@ -27,7 +27,9 @@ pub(crate) struct DataSet {
 
 const MIB: u64 = 1 << 20;
 const TABLES: [(&str, bool); 4] = [("t1", true), ("t2", true), ("t3", true), ("t4", false)];
-/// Rows per statement: few enough for the statement's time limit.
+/// A page has some 70 rows; the secondary index makes it a page more for each row.
+const CHANGED_EVERY: u64 = 14_000;
+/// Rows of one statement: few enough for its time limit.
 const MOST_ROWS: u64 = 50_000;
 
 impl DataSet {
@@ -55,6 +57,22 @@ impl DataSet {
         self.directory.join("keyring")
     }
 
+    /// The directory after one page in a hundred was changed by a server, which `builder` starts on a copy.
+    pub(crate) fn changed(&self, builder: ServerBuilder) -> PathBuf {
+        let changed = self.directory.join("changed");
+        if !changed.exists() {
+            let mut server = builder.datadir_seed(self.datadir()).start().expect("a server");
+            for (name, _) in TABLES {
+                let update = format!("UPDATE bench.{name} SET k = k + 1 WHERE id % {CHANGED_EVERY} = 1");
+                server.sql(&update).expect("changed");
+            }
+            server.stop().expect("stopped");
+            let copied = Command::new("cp").arg("-a").arg(server.datadir()).arg(&changed).status();
+            assert!(copied.expect("cp").success());
+        }
+        changed
+    }
+
     fn make(&self, recipe: Recipe, mib: u64) {
         let mut server = recipe.builder.start().expect("a server");
         server.sql("CREATE DATABASE bench").expect("a schema");
@@ -69,18 +87,23 @@ impl DataSet {
     }
 }
 
-/// Runs `sealant bench transfer` on the directory. Programs of the cache take precedence over those of the machine;
-/// options after `--` are passed on.
-pub(crate) fn measure(data: &DataSet, options: &[OsString], programs: &[PathBuf]) -> Result<(), Box<dyn Error>> {
+/// `sealant bench SUITE` on a directory. Programs of the cache come before those of the machine; options behind `--`
+/// are handed on.
+pub(crate) fn measure(
+    suite: &str,
+    directory: &Path,
+    options: &[OsString],
+    programs: &[PathBuf],
+) -> Result<(), Box<dyn Error>> {
     let peers = harness::cache().join("servers/peers/root/usr/bin");
     let path = env::var_os("PATH").unwrap_or_default();
     let path = env::join_paths(std::iter::once(&peers).chain(programs).cloned().chain(env::split_paths(&path)))?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_sealant"));
-    command.args(["bench", "transfer"]).arg(data.datadir()).args(options);
+    command.args(["bench", suite]).arg(directory).args(options);
     command.arg("--into").arg(harness::cache().join("bench")).env("PATH", path);
     command.args(env::args().skip(1).filter(|argument| argument.starts_with('-') && argument != "--bench"));
     let status = command.status()?;
-    if status.success() { Ok(()) } else { Err(format!("sealant bench transfer: {status}").into()) }
+    if status.success() { Ok(()) } else { Err(format!("sealant bench {suite}: {status}").into()) }
 }
 
 /// Inserts rows like sysbench's: they consist of random digits, so that they compress as well as sysbench's tables.

@@ -1,5 +1,6 @@
 //! `sealant bench`: measures what this program costs on this machine, compared with its alternatives.
 
+mod backup;
 mod disk;
 mod effort;
 mod output;
@@ -33,6 +34,7 @@ pub(crate) struct Bench {
 
 #[derive(Debug, Subcommand)]
 enum What {
+    Backup(Box<backup::BenchBackup>),
     Disk(Box<disk::BenchDisk>),
     Sst(Box<sst::BenchSst>),
     Tls(Box<tls::BenchTls>),
@@ -89,6 +91,7 @@ const EXITS: exit::Codes = &[
 impl Bench {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         match self.what {
+            What::Backup(verb) => verb.run(),
             What::Disk(verb) => verb.run(),
             What::Sst(verb) => verb.run(),
             What::Tls(verb) => verb.run(),

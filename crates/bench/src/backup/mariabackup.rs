@@ -1,0 +1,61 @@
+//! `mariadb-backup` of a running server into `openssl enc`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use super::{BackupTool, Desk};
+use crate::{Error, RunningServer, copy::Pipeline, copy::name_in_path};
+
+/// `mariadb-backup --stream=xbstream` and `openssl enc`, which encrypts but does not authenticate.
+#[derive(Debug)]
+pub(crate) struct MariaBackup<'a> {
+    pub(crate) server: &'a RunningServer,
+}
+
+/// The programs.
+pub(crate) const PROGRAMS: &[&str] = &["mariadb-backup", "mbstream", "openssl"];
+const STREAM: &str = "backup.xb.enc";
+
+impl BackupTool for MariaBackup<'_> {
+    fn init(&self, desk: &Desk) -> Result<(), Error> {
+        let password = desk.beside("password");
+        fs::write(&password, "measured\n").map_err(Error::file(&password))
+    }
+
+    fn back_up(&self, _source: &Path, desk: &Desk) -> Result<(), Error> {
+        const NAME: &str = "mariadb-backup";
+        let directory = desk.beside("extra");
+        fs::create_dir_all(&directory).map_err(Error::file(&directory))?;
+        let mut pack = Command::new(name_in_path(NAME).unwrap_or(NAME));
+        pack.args(self.server.options(&directory));
+        let mut encrypt = openssl(desk);
+        encrypt.arg("-out").arg(stream(desk));
+        Pipeline::start(vec![pack, encrypt])?.finish()
+    }
+
+    fn restore(&self, desk: &Desk, target: &Path) -> Result<(), Error> {
+        let (mut decrypt, mut unpack) = (openssl(desk), Command::new("mbstream"));
+        decrypt.arg("-d").arg("-in").arg(stream(desk));
+        unpack.args(["-x", "-C"]).arg(target);
+        Pipeline::start(vec![decrypt, unpack])?.finish()
+    }
+
+    fn is_exact(&self) -> bool {
+        false
+    }
+}
+
+fn stream(desk: &Desk) -> PathBuf {
+    desk.repository().join(STREAM)
+}
+
+fn openssl(desk: &Desk) -> Command {
+    let mut password = std::ffi::OsString::from("file:");
+    password.push(desk.beside("password"));
+    let mut command = Command::new("openssl");
+    command.args(["enc", "-aes-256-ctr", "-pbkdf2", "-pass"]).arg(password);
+    command
+}

@@ -1,0 +1,101 @@
+//! Backing up a directory into a repository on a disk, and restoring it: with Sealant, and with what people use today.
+
+mod mariabackup;
+mod ours;
+mod restic;
+mod stream;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+pub(crate) use self::{
+    mariabackup::{MariaBackup, PROGRAMS as MARIABACKUP_PROGRAMS},
+    ours::Sealant,
+    restic::{PROGRAMS as RESTIC_PROGRAMS, Restic},
+    stream::{PROGRAMS as STREAM_PROGRAMS, TarZstdAge},
+};
+use crate::{Error, Tree};
+
+/// A program, or pipeline of programs, that makes backups and restores them.
+pub(crate) trait BackupTool {
+    /// Creates an empty repository; not measured.
+    fn init(&self, desk: &Desk) -> Result<(), Error>;
+
+    /// Backs up `source` into the repository.
+    fn back_up(&self, source: &Path, desk: &Desk) -> Result<(), Error>;
+
+    /// Restores the newest backup into an empty directory.
+    fn restore(&self, desk: &Desk, target: &Path) -> Result<(), Error>;
+
+    /// Where in `target` the restored files of `source` are.
+    fn restored(&self, source: &Path, target: &Path) -> PathBuf {
+        let _ = source;
+        target.to_owned()
+    }
+
+    /// Whether restored tablespaces have the same bytes as the directory. A backup from a running server is only whole
+    /// once a server has recovered it.
+    fn is_exact(&self) -> bool {
+        true
+    }
+}
+
+/// A directory for one tool: its repository, and what else it needs.
+#[derive(Clone, Debug)]
+pub(crate) struct Desk {
+    root: PathBuf,
+}
+
+impl Desk {
+    /// A directory that does not exist yet.
+    pub(crate) const fn at(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    /// The repository: all that a backup stores is below it.
+    pub(crate) fn repository(&self) -> PathBuf {
+        self.root.join("repository")
+    }
+
+    /// A file or directory beside the repository.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Removes everything of it, and creates an empty repository.
+    pub(crate) fn begin(&self, tool: &dyn BackupTool) -> Result<(), Error> {
+        match fs::remove_dir_all(&self.root) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::file(&self.root)(error)),
+            _ => {}
+        }
+        let repository = self.repository();
+        fs::create_dir_all(&repository).map_err(Error::file(&repository))?;
+        tool.init(self)
+    }
+
+    /// Length of all files in the repository.
+    pub(crate) fn stored_bytes(&self) -> Result<u64, Error> {
+        Ok(Tree::scan(&self.repository())?.bytes())
+    }
+}
+
+/// The age key of a measurement.
+#[derive(Clone, Debug)]
+pub(crate) struct AgeKey {
+    /// File with the identity.
+    pub(crate) identity: PathBuf,
+    /// The recipient.
+    pub(crate) recipient: String,
+}
+
+impl AgeKey {
+    /// Generates one below `directory`, which nobody else can read.
+    pub(crate) fn generate(directory: &Path) -> Result<Self, Error> {
+        let path = directory.join("identity");
+        let identity = agefile::Identity::generate().map_err(|error| Error::Tls(error.to_string()))?;
+        fs::write(&path, identity.to_secret_text().as_bytes()).map_err(Error::file(&path))?;
+        Ok(Self { identity: path, recipient: identity.recipient().to_string() })
+    }
+}

@@ -1,0 +1,117 @@
+//! `sealant backup` and `sealant restore`.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use serde::Deserialize;
+use verify::KeyStores;
+
+use super::{AgeKey, BackupTool, Desk};
+use crate::{Error, Peak, peak_memory, program};
+
+/// Sealant, with the keys of the directory.
+#[derive(Debug)]
+pub(crate) struct Sealant<'a> {
+    /// The binary.
+    pub(crate) program: PathBuf,
+    /// Keys of the pages.
+    pub(crate) stores: &'a KeyStores,
+    /// Options that name them.
+    pub(crate) key_options: &'a [OsString],
+    /// Recipient and identity of the backups.
+    pub(crate) key: AgeKey,
+    /// How encrypted pages are stored: `open` or `as-is`.
+    pub(crate) pages: &'static str,
+}
+
+const SIGNERS: &str = "signers";
+const RECEIPT: &str = "receipt";
+
+impl Sealant<'_> {
+    /// Peak memory of a full backup of `source`.
+    pub(crate) fn peak(&self, source: &Path, desk: &Desk) -> Result<Peak, Error> {
+        self.configure(source, desk)?;
+        let mut command = self.command(desk, "run");
+        peak_memory(command.arg("--full"))
+    }
+
+    fn command(&self, desk: &Desk, verb: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["backup", verb, "--config"]).arg(config_of(desk));
+        command
+    }
+
+    /// Writes the configuration for backups of `source`.
+    fn configure(&self, source: &Path, desk: &Desk) -> Result<(), Error> {
+        let server = [
+            ("datadir", Some(source)),
+            ("keyring", self.stores.keyrings.first().map(PathBuf::as_path)),
+            ("keyring_config", self.stores.keyring_config.as_deref()),
+            ("mariadb_key_file", self.stores.key_files.first().map(PathBuf::as_path)),
+            ("mariadb_key_file_password_file", self.stores.password_file.as_deref()),
+        ];
+        let line = |(name, path): (&str, Option<&Path>)| path.map(|path| format!("{name} = {}\n", quoted(path)));
+        let text = format!(
+            "[repository]\nurl = {}\n[host]\nname = \"bench\"\nsigning_key = {}\n[server]\n{}\
+             [data]\nrecipients = [\"{}\"]\npages = \"{}\"\n[state]\ndirectory = {}\n",
+            quoted(&desk.repository()),
+            quoted(&desk.beside("signing-key")),
+            server.into_iter().filter_map(line).collect::<String>(),
+            self.key.recipient,
+            self.pages,
+            quoted(&desk.beside("state")),
+        );
+        let path = config_of(desk);
+        fs::write(&path, text).map_err(Error::file(&path))
+    }
+}
+
+impl BackupTool for Sealant<'_> {
+    fn init(&self, desk: &Desk) -> Result<(), Error> {
+        self.configure(&desk.repository(), desk)?;
+        let output = program::succeed(self.command(desk, "init").arg("--unproven-recipient"))?;
+        let signers = desk.beside(SIGNERS);
+        fs::write(&signers, output.stdout).map_err(Error::file(&signers))
+    }
+
+    fn back_up(&self, source: &Path, desk: &Desk) -> Result<(), Error> {
+        self.configure(source, desk)?;
+        let mut command = self.command(desk, "run");
+        let output = program::succeed(command.arg("--json"))?;
+        let path = desk.beside(RECEIPT);
+        fs::write(&path, receipt(&command, &output)?).map_err(Error::file(&path))
+    }
+
+    fn restore(&self, desk: &Desk, target: &Path) -> Result<(), Error> {
+        let path = desk.beside(RECEIPT);
+        let receipt = fs::read_to_string(&path).map_err(Error::file(&path))?;
+        let mut command = Command::new(&self.program);
+        command.args(["restore", "latest", "--quiet", "--receipt", &receipt, "--repository"]).arg(desk.repository());
+        command.arg("--into").arg(target).arg("--identity").arg(&self.key.identity);
+        command.arg("--allowed-signers").arg(desk.beside(SIGNERS)).args(self.key_options);
+        program::succeed(&mut command).map(drop)
+    }
+}
+
+fn config_of(desk: &Desk) -> PathBuf {
+    desk.beside("backup.toml")
+}
+
+/// A string of TOML: those of JSON are.
+fn quoted(path: &Path) -> String {
+    serde_json::Value::from(path.to_string_lossy()).to_string()
+}
+
+/// The hash of the receipt, in the report of a run.
+fn receipt(command: &Command, output: &Output) -> Result<String, Error> {
+    #[derive(Deserialize)]
+    struct Report {
+        receipt: String,
+    }
+    let report: Result<Report, _> = serde_json::from_slice(&output.stdout);
+    report.map(|report| report.receipt).map_err(|error| program::failed(command, &error.to_string()))
+}

@@ -1,0 +1,45 @@
+//! `restic`.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use super::{BackupTool, Desk};
+use crate::{Error, copy::Pipeline};
+
+/// `restic` with a repository of its own key.
+#[derive(Debug)]
+pub(crate) struct Restic;
+
+/// The program.
+pub(crate) const PROGRAMS: &[&str] = &["restic"];
+
+impl BackupTool for Restic {
+    fn init(&self, desk: &Desk) -> Result<(), Error> {
+        let password = desk.beside("password");
+        fs::write(&password, "measured").map_err(Error::file(&password))?;
+        run(desk, |restic| restic.arg("init"))
+    }
+
+    fn back_up(&self, source: &Path, desk: &Desk) -> Result<(), Error> {
+        run(desk, |restic| restic.arg("backup").arg(source))
+    }
+
+    fn restore(&self, desk: &Desk, target: &Path) -> Result<(), Error> {
+        run(desk, |restic| restic.args(["restore", "latest", "--target"]).arg(target))
+    }
+
+    /// Restored files have their full path below the target.
+    fn restored(&self, source: &Path, target: &Path) -> PathBuf {
+        target.join(source.strip_prefix("/").unwrap_or(source))
+    }
+}
+
+fn run(desk: &Desk, arguments: impl FnOnce(&mut Command) -> &mut Command) -> Result<(), Error> {
+    let mut restic = Command::new("restic");
+    restic.args(["--quiet", "--no-cache", "--password-file"]).arg(desk.beside("password"));
+    arguments(restic.arg("--repo").arg(desk.repository()));
+    Pipeline::start(vec![restic])?.finish()
+}

@@ -1,0 +1,281 @@
+//! What a backup and a restore cost, against what people use today.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    sync::Mutex,
+    time::Instant,
+};
+
+use snapshot::DataDir;
+use verify::{KeyStores, size};
+
+use super::{Collected, Outcome, Watch, transfer::Served};
+use crate::{
+    Arm, Environment, Error, Experiment, Scratch, Settings, Subject, Tree, Work,
+    backup::{
+        AgeKey, BackupTool, Desk, MARIABACKUP_PROGRAMS, MariaBackup, RESTIC_PROGRAMS, Restic, STREAM_PROGRAMS, Sealant,
+        TarZstdAge,
+    },
+    cache,
+    copy::{NEEDS_SERVER, missing, programs},
+};
+
+/// A repository for each tool, two at work at the same time, and a restored directory.
+const COPIES: u64 = 6;
+const OURS: &str = "sealant";
+const OURS_AS_IS: &str = "sealant, pages as-is";
+
+/// What is measured, and how.
+#[derive(Debug)]
+pub struct Suite<'a> {
+    /// This program.
+    pub program: PathBuf,
+    /// The data directory, which nobody changes meanwhile.
+    pub source: &'a Path,
+    /// An older copy of it, on which an incremental backup builds.
+    pub before: Option<&'a Path>,
+    /// Directory below which repositories and restored copies are made and removed.
+    pub into: &'a Path,
+    /// This program alone.
+    pub no_peers: bool,
+    /// Keys of the pages.
+    pub stores: &'a KeyStores,
+    /// Options of this program that name them.
+    pub key_options: Vec<OsString>,
+    /// How long it takes.
+    pub settings: Settings,
+}
+
+/// One tool of the comparison.
+struct Contender<'a> {
+    name: &'static str,
+    tool: Box<dyn BackupTool + 'a>,
+    desk: Desk,
+    /// Whether a second backup only stores what changed.
+    incremental: bool,
+}
+
+/// Stored bytes of each contender in each experiment, of the last round.
+type StoredBytes = Mutex<BTreeMap<(&'static str, &'static str), u64>>;
+
+const FULL: &str = "full backup";
+const INCREMENTAL: &str = "incremental backup";
+const RESTORE: &str = "restore";
+
+impl Suite<'_> {
+    /// Finds out before a long run whether all that was given can be used.
+    ///
+    /// # Errors
+    /// [`Error`]: a server runs on the directory, it is empty, or repositories would be made inside it.
+    pub fn check(&self) -> Result<Tree, Error> {
+        for directory in [Some(self.source), self.before].into_iter().flatten() {
+            if let Some(server) = DataDir::at(directory)?.server()? {
+                let pid = server.pid.as_raw_nonzero().get();
+                return Err(Error::ServerRuns { path: directory.to_owned(), pid });
+            }
+        }
+        let tree = Tree::scan(self.source)?;
+        if tree.bytes() == 0 {
+            return Err(Error::NothingToCopy { path: self.source.to_owned() });
+        }
+        if fs::canonicalize(self.into).is_ok_and(|below| below.starts_with(tree.root())) {
+            return Err(Error::WithinSource { path: self.into.to_owned() });
+        }
+        Ok(tree)
+    }
+
+    /// Measures.
+    ///
+    /// # Errors
+    /// [`Error`]: there is no room, a program fails, or a restored tablespace differs.
+    pub fn run(&self, tree: &Tree, served: Option<&Served>, watch: &Watch<'_>) -> Result<Outcome, Error> {
+        let environment = Environment::now(self.source);
+        let scratch = Scratch::below(self.into)?;
+        let (needed, room) = (tree.bytes().saturating_mul(COPIES), scratch.free_bytes()?);
+        if room < needed {
+            return Err(Error::NoRoom { path: self.into.to_owned(), needed, room });
+        }
+        let key = AgeKey::generate(scratch.path())?;
+        let mut collected = Collected::default();
+        let contenders = self.contenders(&scratch, &key, served, &mut collected);
+        let stored = StoredBytes::default();
+        let bench = Bench { tree, scratch: &scratch, stored: &stored };
+        collected.run(bench.full(&contenders), &self.settings, &pairs(&contenders), watch)?;
+        collected.run(bench.restore(&contenders), &self.settings, &pairs(&contenders), watch)?;
+        if let Some(before) = self.before {
+            let some: Vec<&Contender<'_>> = contenders.iter().filter(|contender| contender.incremental).collect();
+            let before = Tree::scan(before)?;
+            let pairs = pairs(some.iter().copied());
+            collected.run(bench.incremental(&before, &some), &self.settings, &pairs, watch)?;
+        }
+        watch("memory of a full backup");
+        let ours = self.ours(&key, "open");
+        let desk = Desk::at(scratch.path().join("memory"));
+        desk.begin(&ours)?;
+        let peak = ours.peak(tree.root(), &desk)?;
+        collected.notes.extend(notes(&stored, tree, peak.resident_bytes));
+        let files = u64::try_from(tree.files().len()).unwrap_or(u64::MAX);
+        let subject = Subject { files, bytes: tree.bytes(), ..Subject::default() };
+        Ok(collected.finish(environment, subject))
+    }
+
+    fn ours(&self, key: &AgeKey, pages: &'static str) -> Sealant<'_> {
+        let (program, key) = (self.program.clone(), key.clone());
+        Sealant { program, stores: self.stores, key_options: &self.key_options, key, pages }
+    }
+
+    /// This program, and the peers whose programs are there.
+    fn contenders<'s>(
+        &'s self,
+        scratch: &Scratch,
+        key: &AgeKey,
+        served: Option<&'s Served>,
+        collected: &mut Collected,
+    ) -> Vec<Contender<'s>> {
+        let contender = |name, tool: Box<dyn BackupTool + 's>, incremental| {
+            let desk = Desk::at(scratch.path().join(format!("{name}").replace([' ', ','], "-")));
+            Contender { name, tool, desk, incremental }
+        };
+        let mut all = vec![contender(OURS, Box::new(self.ours(key, "open")), true)];
+        if self.stores.any() {
+            all.push(contender(OURS_AS_IS, Box::new(self.ours(key, "as-is")), true));
+        }
+        if self.no_peers {
+            return all;
+        }
+        let mut used: Vec<&'static str> = Vec::new();
+        let mut add = |needs: &'static [&'static str], peer: Contender<'s>| match missing(needs).as_slice() {
+            [] => {
+                used.extend(needs);
+                all.push(peer);
+            }
+            lacking => collected.missing.push(format!("{} (needs {})", peer.name, lacking.join(", "))),
+        };
+        add(STREAM_PROGRAMS, contender("tar-zstd-age", Box::new(TarZstdAge { key: key.clone() }), false));
+        add(RESTIC_PROGRAMS, contender("restic", Box::new(Restic), true));
+        match served {
+            Some(served) => {
+                let tool = Box::new(MariaBackup { server: &served.server });
+                add(MARIABACKUP_PROGRAMS, contender("mariabackup-openssl", tool, false));
+            }
+            None => collected.missing.push(format!("mariabackup-openssl (needs {NEEDS_SERVER})")),
+        }
+        collected.programs = programs(used);
+        all
+    }
+}
+
+/// The first contender against each of the others.
+fn pairs<'c>(contenders: impl IntoIterator<Item = &'c Contender<'c>>) -> Vec<(String, String)> {
+    let names: Vec<&str> = contenders.into_iter().map(|contender| contender.name).collect();
+    names.iter().skip(1).map(|other| (OURS.to_owned(), (*other).to_owned())).collect()
+}
+
+/// The parameters of all experiments.
+#[derive(Clone, Copy)]
+struct Bench<'b> {
+    tree: &'b Tree,
+    scratch: &'b Scratch,
+    stored: &'b StoredBytes,
+}
+
+impl<'b> Bench<'b> {
+    /// Into an empty repository.
+    fn full(self, contenders: &'b [Contender<'b>]) -> Experiment<'b> {
+        let arm = |contender: &'b Contender<'b>| {
+            Arm::self_timed(contender.name, move || {
+                contender.desk.begin(&*contender.tool)?;
+                self.timed(contender, FULL, self.tree.bytes(), || contender.back_up(self.tree))
+            })
+        };
+        Experiment::new(FULL).arms(contenders.iter().map(arm))
+    }
+
+    /// Into a repository that has a backup of an older copy.
+    fn incremental(self, before: &'b Tree, contenders: &[&'b Contender<'b>]) -> Experiment<'b> {
+        let arm = |contender: &'b Contender<'b>| {
+            Arm::self_timed(contender.name, move || {
+                contender.desk.begin(&*contender.tool)?;
+                contender.back_up(before)?;
+                self.timed(contender, INCREMENTAL, self.tree.bytes(), || contender.back_up(self.tree))
+            })
+        };
+        Experiment::new(INCREMENTAL).arms(contenders.iter().copied().map(arm))
+    }
+
+    /// From the repository of the last full backup. Each tablespace is compared afterwards, unmeasured.
+    fn restore(self, contenders: &'b [Contender<'b>]) -> Experiment<'b> {
+        let arm = |contender: &'b Contender<'b>| {
+            Arm::self_timed(contender.name, move || {
+                self.scratch.empty()?;
+                let target = self.scratch.target();
+                let work = self.timed(contender, RESTORE, self.tree.bytes(), || {
+                    contender
+                        .tool
+                        .restore(&contender.desk, &target)
+                        .map_err(|error| contender.failed(&error.to_string()))
+                })?;
+                let restored = contender.tool.restored(self.tree.root(), &target);
+                match self.tree.tablespace_difference(&restored)? {
+                    Some(what) if contender.tool.is_exact() => Err(contender.failed(&what)),
+                    _ => Ok(work),
+                }
+            })
+        };
+        Experiment::new(RESTORE).arms(contenders.iter().map(arm))
+    }
+
+    /// Duration, with everything on the disk at the end; the source is in the page cache before.
+    fn timed(
+        self,
+        contender: &Contender<'_>,
+        experiment: &'static str,
+        amount: u64,
+        work: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<Work, Error> {
+        let already = contender.desk.stored_bytes()?;
+        cache::warm(&self.tree.files())?;
+        self.scratch.sync()?;
+        let begin = Instant::now();
+        work()?;
+        self.scratch.sync()?;
+        let seconds = begin.elapsed().as_secs_f64();
+        let stored = contender.desk.stored_bytes()?.saturating_sub(already);
+        let mut all = self.stored.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        all.insert((experiment, contender.name), stored);
+        Ok(Work { amount, seconds: Some(seconds), detail: None })
+    }
+}
+
+impl Contender<'_> {
+    fn back_up(&self, tree: &Tree) -> Result<(), Error> {
+        self.tool.back_up(tree.root(), &self.desk).map_err(|error| self.failed(&error.to_string()))
+    }
+
+    fn failed(&self, reason: &str) -> Error {
+        Error::Work { arm: self.name.to_owned(), reason: reason.to_owned() }
+    }
+}
+
+/// Sizes and memory, which a rate does not show.
+fn notes(stored: &StoredBytes, tree: &Tree, resident_bytes: u64) -> Vec<String> {
+    let stored = stored.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let of = |experiment: &'static str| stored.iter().filter(move |((of, _), _)| *of == experiment);
+    #[allow(clippy::cast_precision_loss, reason = "a ratio")]
+    let ratio = |bytes: u64, of: u64| bytes as f64 / of.max(1) as f64;
+    let full = of(FULL).map(|((_, name), bytes)| {
+        format!("{name} stored {} in full: {:.2} times smaller", size(*bytes), ratio(tree.bytes(), *bytes))
+    });
+    let incremental = of(INCREMENTAL).map(|((_, name), bytes)| {
+        format!(
+            "{name} stored {} of what changed: {:.2} % of the data",
+            size(*bytes),
+            100.0 * ratio(*bytes, tree.bytes())
+        )
+    });
+    let memory = format!("{OURS} took at most {} of memory", size(resident_bytes));
+    full.chain(incremental).chain(std::iter::once(memory)).collect()
+}

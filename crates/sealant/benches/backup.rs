@@ -1,0 +1,76 @@
+//! What backups cost: `sealant bench backup` on the directories of a MySQL and of a MariaDB server, three of their four
+//! large tables encrypted, before and after one page in a hundred was changed, against every peer of the test harness.
+//! `mariadb-backup` copies from a server that runs on a copy and does nothing else.
+//!
+//! `cargo bench --package sealant --bench backup [-- --OPTION=VALUE…]` hands options on, for example `--rounds=5`;
+//! `docs/benchmarks.md` has results and machine. The directories are made once and kept in the cache of the test
+//! harness, where repositories go too.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `SEALANT_BENCH_MIB` | size of all four tables [1024] |
+//! | `SEALANT_BENCH_SERVER` | `mysql` or `mariadb`: only that server [both] |
+
+#[allow(dead_code, reason = "other benches use other parts")]
+mod dataset;
+
+use std::error::Error;
+
+use harness::{KeyringLocation, Kind, Server, ServerBuilder};
+
+use crate::dataset::{DataSet, Recipe, measure};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let only = std::env::var("SEALANT_BENCH_SERVER").ok();
+    if only.as_deref() != Some("mariadb") {
+        of_mysql()?;
+    }
+    if only.as_deref() != Some("mysql") {
+        of_mariadb()?;
+    }
+    Ok(())
+}
+
+fn of_mysql() -> Result<(), Box<dyn Error>> {
+    let builder = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).options(MYSQL);
+    let encryption = ["ENCRYPTION='Y'", "ENCRYPTION='N'"];
+    let recipe = Recipe { kind: Kind::MySql97, builder, encryption, keys: "keyring" };
+    let Some(data) = DataSet::made(recipe) else { return Ok(()) };
+    let keyring = std::fs::read(data.keys())?;
+    let builder = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).file("keyring", keyring);
+    let changed = data.changed(builder.options(MYSQL));
+    let options = ["--keyring".into(), data.keys().into(), "--before".into(), data.datadir().into()];
+    measure("backup", &changed, &options, &[])
+}
+
+fn of_mariadb() -> Result<(), Box<dyn Error>> {
+    let encryption = ["ENCRYPTED=YES", "ENCRYPTED=NO"];
+    let recipe = Recipe { kind: Kind::MariaDb1011, builder: mariadb().options(MARIADB), encryption, keys: "keys.txt" };
+    let Some(data) = DataSet::made(recipe) else { return Ok(()) };
+    let changed = data.changed(mariadb().options(MARIADB));
+    let server = mariadb().datadir_seed(&changed).start()?;
+    let mut options = vec!["--mariadb-key-file".into(), data.keys().into(), "--before".into(), data.datadir().into()];
+    options.extend(["--server-user=root".into(), "--server-socket".into(), server.socket().into()]);
+    measure("backup", &changed, &options, &[server.binaries().basedir.join("bin")])
+}
+
+fn mariadb() -> ServerBuilder {
+    Server::builder(Kind::MariaDb1011)
+        .mariadb_keys("1;a7addd9adea9978fda19f21e6be987880e68ac92632ca052e5bb42b1a506939a\n")
+}
+
+/// Quick to fill: nothing has to survive a crash.
+const MYSQL: [&str; 5] = [
+    "--innodb-flush-log-at-trx-commit=0",
+    "--innodb-doublewrite=0",
+    "--innodb-buffer-pool-size=512M",
+    "--innodb-redo-log-capacity=64M",
+    "--skip-log-bin",
+];
+/// The same.
+const MARIADB: [&str; 4] = [
+    "--innodb-flush-log-at-trx-commit=0",
+    "--innodb-doublewrite=0",
+    "--innodb-buffer-pool-size=512M",
+    "--innodb-log-file-size=64M",
+];
