@@ -100,6 +100,74 @@ fn mysql_is_restored_to_the_byte_from_full_and_incremental_backups() {
 }
 
 #[test]
+fn a_recipient_is_proven_by_the_word_that_its_identity_decrypts() {
+    let Some((server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    let challenges = backups.path("challenges");
+    let init = |more: &[&str]| {
+        let output = backups.command(&["init"]).args(more).output().expect("it starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = init(&["--challenges", text(&challenges)]);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(said.contains("-----BEGIN AGE ENCRYPTED FILE-----") && said.contains("--answer WORD"), "{said}");
+    let first = backups.backup(&["run"]).is(0).says("nobody has shown to have the identity of 1 of 1 recipients");
+    assert_eq!(first.number("/number"), 1);
+
+    let challenge = fs::read_dir(&challenges).expect("listed").next().expect("a file").expect("a file").path();
+    let identity = fs::read_to_string(backups.path("identity")).expect("an identity");
+    let identities = agefile::Identity::parse_file(&identity).expect("an identity");
+    let mut word = String::new();
+    let opened = agefile::Decryptor::new(File::open(challenge).expect("readable"), &identities);
+    opened.expect("for this identity").read_to_string(&mut word).expect("a word");
+    let (code, said) = init(&["--answer", "0123456789abcdef0123"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("not the word") && said.contains("age -d"), "{said}");
+    let (code, said) = init(&["--answer", word.trim()]);
+    assert_eq!(code, Some(0), "{said}");
+    let second = backups.backup(&["run"]).is(0);
+    assert!(!second.stderr.contains("nobody has shown"), "{}", second.stderr);
+    assert_eq!(init(&[]).0, Some(0));
+}
+
+#[test]
+fn a_restore_gives_the_files_keys_of_another_keyring() {
+    let Some((server, old)) = mysql() else { return };
+    let backups = with_keyring(&server, &old);
+    backups.backup(&["run"]).is(0);
+    let before = files(server.datadir());
+    let [new, inside] = ["new-keyring", "target/keyring"].map(|name| backups.path(name));
+    let with_old = |rekey: &Path| ["--keyring", text(&old), "--rekey", text(rekey)].map(str::to_owned);
+    let refused = with_old(&inside);
+    let refused = refused.each_ref().map(String::as_str);
+    backups.restore("1", &backups.path("target"), &refused).is(1).says("keyring");
+    assert!(!inside.exists() && !backups.path("target").join("demo").exists());
+
+    let into = backups.path("into");
+    let options = with_old(&new);
+    let options = options.each_ref().map(String::as_str);
+    let done = backups.restore("1", &into, &options).is(0).says("are now wrapped by INNODBKey-");
+    assert!(done.number("/rekeyed/files") >= 3, "{}", done.json);
+    assert_eq!(done.number("/pages/unproven") + done.number("/pages/bad"), 0, "{}", done.json);
+    // Only heads differ, and the old keyring opens nothing any more.
+    let after = files(&into);
+    let changed: Vec<_> = before.iter().filter(|(path, bytes)| after.get(*path) != Some(bytes)).collect();
+    for (path, bytes) in &changed {
+        let same = bytes.iter().zip(&after[*path]).filter(|(one, other)| one == other).count();
+        assert!(bytes.len() - same < 512, "{} differs in {} bytes", path.display(), bytes.len() - same);
+    }
+    let verified = |keyring: &Path| {
+        let verify = sealant().arg("verify").arg(&into).arg("--keyring").arg(keyring).output();
+        verify.expect("it starts").status.code()
+    };
+    assert_eq!((verified(&new), verified(&old)), (Some(0), Some(3)));
+    let keys = fs::read(&new).expect("a keyring");
+    let restored = encrypting().datadir_seed(&into).file("keyring", keys).start().expect("MySQL starts on it");
+    assert_eq!(restored.value("SELECT COUNT(*) FROM demo.zip").expect("rows"), "900");
+    restored.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("rotated");
+}
+
+#[test]
 fn what_a_directory_has_already_is_not_fetched_and_a_dry_run_fetches_nothing() {
     let Some((mut server, keyring)) = mysql() else { return };
     let backups = with_keyring(&server, &keyring);
@@ -402,6 +470,25 @@ fn a_private_server_proves_a_restored_mysql() {
     let clear: Vec<&Value> = report["files"].as_array().expect("files").iter().filter(is_clear_log).collect();
     assert_eq!(clear, Vec::<&Value>::new());
     backups.restore("1", &backups.path("other"), &[&keys[..], &["--prove"]].concat()).is(2).says("--mysqld");
+}
+
+#[test]
+fn a_test_of_a_backup_leaves_nothing_behind() {
+    let Some((server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0);
+    let scratch = backups.path("scratch");
+    fs::create_dir(&scratch).expect("a directory");
+    let mysqld = require(Kind::MySql97).expect("there").daemon;
+    let mut command = sealant();
+    command.args(["restore", "latest", "--quiet", "--repository"]).arg(backups.path("repository"));
+    command.arg("--identity").arg(backups.path("identity")).arg("--allowed-signers").arg(backups.path("signers"));
+    command.arg("--scratch").arg(&scratch).arg("--keyring").arg(&keyring).arg("--prove").arg("--mysqld").arg(mysqld);
+    let output = command.output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("recovered"), "{said}");
+    assert_eq!(fs::read_dir(&scratch).expect("listed").count(), 0);
 }
 
 #[test]

@@ -145,6 +145,9 @@ _sealant() {
             sealant__subcmd__backup__subcmd__keyring__subcmd__help,help)
                 cmd="sealant__subcmd__backup__subcmd__keyring__subcmd__help__subcmd__help"
                 ;;
+            sealant__subcmd__bench,backup)
+                cmd="sealant__subcmd__bench__subcmd__backup"
+                ;;
             sealant__subcmd__bench,disk)
                 cmd="sealant__subcmd__bench__subcmd__disk"
                 ;;
@@ -162,6 +165,9 @@ _sealant() {
                 ;;
             sealant__subcmd__bench,verify)
                 cmd="sealant__subcmd__bench__subcmd__verify"
+                ;;
+            sealant__subcmd__bench__subcmd__help,backup)
+                cmd="sealant__subcmd__bench__subcmd__help__subcmd__backup"
                 ;;
             sealant__subcmd__bench__subcmd__help,disk)
                 cmd="sealant__subcmd__bench__subcmd__help__subcmd__disk"
@@ -348,6 +354,9 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__backup__subcmd__keyring,check)
                 cmd="sealant__subcmd__help__subcmd__backup__subcmd__keyring__subcmd__check"
+                ;;
+            sealant__subcmd__help__subcmd__bench,backup)
+                cmd="sealant__subcmd__help__subcmd__bench__subcmd__backup"
                 ;;
             sealant__subcmd__help__subcmd__bench,disk)
                 cmd="sealant__subcmd__help__subcmd__bench__subcmd__disk"
@@ -1214,13 +1223,21 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup__subcmd__init)
-            opts="-h --config --help"
+            opts="-h --config --answer --challenges --unproven-recipient --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --answer)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --challenges)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1388,12 +1405,82 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench)
-            opts="-h --help disk sst tls transfer verify help"
+            opts="-h --help backup disk sst tls transfer verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__backup)
+            opts="-q -h --into --before --no-peers --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --server-socket --server-user --server-defaults --rounds --budget --format --raw --html --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --into)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --before)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keyring)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keyring-config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mariadb-key-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --mariadb-key-file-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-socket)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-defaults)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                --raw)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1464,8 +1551,22 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__help)
-            opts="disk sst tls transfer verify help"
+            opts="backup disk sst tls transfer verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__help__subcmd__backup)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2828,8 +2929,22 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__bench)
-            opts="disk sst tls transfer verify"
+            opts="backup disk sst tls transfer verify"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__bench__subcmd__backup)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -5490,7 +5605,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__restore)
-            opts="-q -h --repository --host --into --identity --allowed-signers --receipt --base --dry-run --prove --mysqld --check-tables --prove-option --prove-limit --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --owner --streams --json --quiet --help"
+            opts="-q -h --repository --host --into --identity --allowed-signers --receipt --base --dry-run --prove --scratch --mysqld --check-tables --prove-option --prove-limit --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rekey --owner --streams --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5524,6 +5639,10 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --scratch)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --mysqld)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -5553,6 +5672,10 @@ _sealant() {
                     return 0
                     ;;
                 --mariadb-key-file-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rekey)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -4,7 +4,7 @@ use std::{borrow::Cow, io, path::PathBuf};
 
 use archive::{ArchiveError, names::Number, sshsig::SshError};
 use store::StoreError;
-use transfer::TransferError;
+use transfer::{TransferError, rekey::UnwrapFault};
 
 /// Why a backup or a restore failed.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +36,9 @@ pub enum BackupError {
         /// The system's error.
         source: io::Error,
     },
+    /// An answer is not the word of any recipient.
+    #[error("that is not the word that was encrypted for a recipient")]
+    Answer,
     /// No server runs on the data directory.
     #[error("{}: no server runs on it that could be backed up", path.display())]
     NoServer {
@@ -130,6 +133,9 @@ pub enum BackupError {
         /// The key that is needed, if known.
         needed: String,
     },
+    /// The keys of the files cannot be wrapped with those of another keyring.
+    #[error("the keys of the files cannot be wrapped again: {0}")]
+    Rekey(UnwrapFault),
     /// The restored file differs from the backup.
     #[error("{path}: what was read back from disk differs from the backup")]
     ReadBack {
@@ -183,11 +189,19 @@ impl BackupError {
         Some(match self {
             Self::NoRepository { .. } => "create it with `sealant backup init`".to_owned(),
             Self::OtherMachine { .. } => "give each machine its own name under [host]".to_owned(),
+            Self::Answer => "give what `age -d` printed for the challenge that `sealant backup init` shows".to_owned(),
             Self::NoServer { .. } => "send the directory itself: sealant send DIR CODE".to_owned(),
             Self::NoBackup { .. } => "list the backups with `sealant backup list`".to_owned(),
             Self::Sealing { .. } => {
                 "give the keyring of the server with --keyring, or its key file with --mariadb-key-file".to_owned()
             }
+            Self::Rekey(UnwrapFault::NoKeyring { .. }) => "give the keyring of the server that was backed up with --keyring".to_owned(),
+            Self::Rekey(UnwrapFault::KeyRecords { .. }) => {
+                "restore without --rekey, start a server on it with the old keyring, stop it, and give it its new keys with \
+                 `sealant send` and `sealant receive --rekey`"
+                    .to_owned()
+            }
+            Self::Rekey(_) => "restore without --rekey, with the old keyring".to_owned(),
             Self::Object { source, .. } => return source.hint().map(str::to_owned),
             Self::Prove { .. } => {
                 "the directory is restored; the server has to be of the backup's version or newer, and --prove-option gives it \

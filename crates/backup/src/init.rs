@@ -10,7 +10,7 @@ use archive::sshsig::SigningKey;
 use files::{WriteOptions, write_atomic};
 use store::Directory;
 
-use crate::{BackupError, Config, Repository};
+use crate::{BackupError, Config, Repository, recipients::Challenge, state::State};
 
 /// Result of [`init`].
 #[derive(Debug)]
@@ -21,21 +21,26 @@ pub struct Init {
     pub made_repository: bool,
     /// Whether the signing key was created.
     pub made_key: bool,
+    /// Recipients whose identity nobody has proven to have, with what they have to decrypt.
+    pub challenges: Vec<Challenge>,
     /// The line to add to an allowed signers file.
     pub signer: String,
 }
 
-/// Creates the repository and the signing key, unless they exist.
+/// Creates the repository and the signing key, unless they exist, and takes the words that recipients have decrypted.
 ///
 /// # Errors
 /// [`BackupError`].
-pub fn init(config: &Config) -> Result<Init, BackupError> {
+pub fn init(config: &Config, answers: &[String]) -> Result<Init, BackupError> {
     let made_key = make_key(config)?;
     let key = config.signing_key()?;
     let store = Directory::make(&config.repository)?;
     let (repository, made_repository) = Repository::init(Box::new(store))?;
+    let mut recipients = State::open(&config.state, &repository.id, &config.host)?.recipients()?;
+    answers.iter().try_for_each(|answer| recipients.answer(answer))?;
+    let challenges = recipients.challenges(&recipients.unproven(&config.recipients))?;
     let signer = format!("{} namespaces=\"{}\" {}", config.host, archive::receipt::NAMESPACE, key.public());
-    Ok(Init { repository, made_repository, made_key, signer })
+    Ok(Init { repository, made_repository, made_key, challenges, signer })
 }
 
 /// Opens the repository of a configuration.

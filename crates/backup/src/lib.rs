@@ -18,6 +18,7 @@ pub mod init;
 mod judge;
 pub mod keys;
 pub mod prove;
+pub mod recipients;
 pub mod report;
 pub mod repository;
 pub mod restore;

@@ -185,6 +185,9 @@ pub struct RestoreReport<'r> {
     pages: RestorePages,
     signed: bool,
     newest_known: bool,
+    /// Files whose keys other master keys wrap now, if that was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rekeyed: Option<RekeyedReport>,
     /// By a server, if that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<ServerProofReport>,
@@ -192,6 +195,13 @@ pub struct RestoreReport<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     rto_s: Option<f64>,
     seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct RekeyedReport {
+    files: usize,
+    keyring: String,
+    master_keys: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -240,6 +250,11 @@ impl<'r> RestoreReport<'r> {
             pages: RestorePages { proven, bad, unproven },
             signed: opened.signed,
             newest_known: opened.newest_known,
+            rekeyed: restored.rekeyed.as_ref().map(|rekeyed| RekeyedReport {
+                files: rekeyed.files,
+                keyring: rekeyed.keyring.display().to_string(),
+                master_keys: rekeyed.master_keys.clone(),
+            }),
             proof: None,
             rto_s: None,
             seconds,

@@ -3,6 +3,7 @@
 //! ```text
 //! STATE/REPOSITORY/HOST/lock
 //!                       secret          32 random bytes, by which pages are hashed
+//!                       recipients.json which recipients were proven: `recipients`
 //!                       000123/         of backup 123
 //!                              receipt.json  receipt.json.sig
 //!                              manifest.zst  JSON lines, as in the repository, but for this host alone
@@ -25,7 +26,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use crate::BackupError;
+use crate::{BackupError, recipients::Recipients};
 
 const LOCK: &str = "lock";
 const SECRET: &str = "secret";
@@ -106,6 +107,11 @@ impl State {
         let Ok(receipt) = Receipt::parse(&receipt_bytes) else { return Ok(None) };
         let sha256 = Digest::compute(&receipt_bytes);
         Ok(Some(SavedState { receipt, sha256, receipt_bytes, signature, directory }))
+    }
+
+    /// What is known about the host's recipients.
+    pub(crate) fn recipients(&self) -> Result<Recipients, BackupError> {
+        Recipients::read(&self.directory)
     }
 
     /// Starts writing the state of a backup.

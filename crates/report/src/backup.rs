@@ -12,6 +12,7 @@ use backup::{
     init::Init,
     keys::KeyCheck,
     prove::Proof,
+    recipients::Challenge,
     report::ListReport,
     restore::{self, Opened, RestorePlan, Restored},
     run::{self, Backup, RunPlan},
@@ -53,7 +54,27 @@ pub fn backup_init_messages(config: &Config, init: &Init) -> Vec<Message> {
             "if the identity of the only recipient is lost, so are all backups; a second one, kept apart, is safer",
         ));
     }
+    if !init.challenges.is_empty() {
+        messages.extend(challenge_messages(&init.challenges));
+    }
     messages.push(Message::hint("keep this line where restores are made, as the file for --allowed-signers:"));
+    messages
+}
+
+/// How somebody proves to have the identities of recipients.
+fn challenge_messages(challenges: &[Challenge]) -> Vec<Message> {
+    let mut messages = vec![Message::warning(format!(
+        "nobody has shown to have the identity of {} of the recipients; a backup that nobody can decrypt is none",
+        challenges.len()
+    ))];
+    for challenge in challenges {
+        messages.push(Message::hint(format!(
+            "on the machine with the identity of {}:\nage -d -i IDENTITY <<END\n{}\nEND",
+            challenge.recipient,
+            challenge.armored()
+        )));
+    }
+    messages.push(Message::hint("then here, for each word that was printed: sealant backup init --answer WORD"));
     messages
 }
 
@@ -92,6 +113,13 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
         size(receipt.bytes.changed),
         size(receipt.bytes.stored),
     )));
+    if !receipt.unproven_recipients.is_empty() {
+        messages.push(Message::warning(format!(
+            "nobody has shown to have the identity of {} of {} recipients: `sealant backup init` says how",
+            receipt.unproven_recipients.len(),
+            receipt.recipients.len()
+        )));
+    }
     if receipt.pages.unproven > 0 {
         messages.push(Message::hint(
             "with the server's keys, under [server] of the configuration, encrypted pages compress and are proven",
@@ -220,6 +248,10 @@ pub fn restore_messages(into: &Path, opened: &Opened, restored: &Restored, secon
         pages.proven,
         restored.tree
     )));
+    if let Some(rekeyed) = &restored.rekeyed {
+        messages.push(Message::info(rekeyed.to_string()));
+        messages.push(Message::hint(rekeyed.how_to_start()));
+    }
     if pages.bad > 0 {
         messages.push(Message::warning(format!(
             "{} pages are damaged, as they were when they were backed up; `sealant verify` names them",

@@ -28,6 +28,7 @@ pub mod pairing;
 pub mod plan;
 pub mod progress;
 pub mod receiver;
+pub mod rekey;
 mod runs;
 pub mod sender;
 mod stop;

@@ -5,8 +5,10 @@ mod fetch;
 mod open;
 mod plan;
 mod prove;
+mod scratch;
 
 use std::{
+    collections::HashMap,
     path::PathBuf,
     sync::atomic::{AtomicU64, Ordering},
     thread,
@@ -15,9 +17,11 @@ use std::{
 use agefile::Identity;
 use archive::{Digest, Manifest, Receipt, names::Number, sshsig::AllowedSigners};
 use codec::entry::Entry;
+use keyring::WritableKeyring;
 use transfer::{
     hash::Hash,
     receiver::{CommitMarker, Owner, Staging},
+    rekey::{Rekeyed, UnwrapFault, check_committed, check_keyring, rekey_staged},
     wire::Root,
 };
 use verify::Keys;
@@ -25,6 +29,7 @@ use verify::Keys;
 pub use self::{
     open::{BackupSelector, Opened, open},
     plan::{RestorePlan, plan},
+    scratch::Scratch,
 };
 use crate::{BackupError, Repository, run::first_error};
 
@@ -41,6 +46,8 @@ pub struct Options<'o> {
     pub signers: Option<&'o AllowedSigners>,
     /// Owner of all files, instead of the original one.
     pub owner: Option<Owner>,
+    /// Keyring of the server that will use the directory: its own new master keys wrap the keys of the files.
+    pub rekey: Option<&'o WritableKeyring>,
     /// An existing directory: parts of its files that are the same as in the backup are copied from there.
     pub base: Option<PathBuf>,
     /// Number of threads.
@@ -79,6 +86,8 @@ pub struct Restored {
     pub packs: u64,
     /// Verification with the given keys.
     pub pages: Pages,
+    /// What was wrapped with other master keys, if that was requested.
+    pub rekeyed: Option<Rekeyed>,
     /// Whether only an interrupted commit had to be completed.
     pub finished: bool,
 }
@@ -112,8 +121,14 @@ pub fn restore(
     options: &Options<'_>,
     progress: &Progress,
 ) -> Result<Restored, BackupError> {
+    if let Some(keyring) = options.rekey {
+        check_keyring(keyring, &options.into)?;
+    }
     let staging = Staging::open(&options.into, options.owner)?;
     if staging.is_committed() {
+        if let Some(keyring) = options.rekey {
+            check_committed(&staging, keyring, &options.into)?;
+        }
         return finish(&staging, opened);
     }
     let manifest = opened.manifest(repository, options.identities)?;
@@ -127,13 +142,22 @@ pub fn restore(
         fetch.run(resumed)?
     };
     prove::read_back(&staging, &manifest, options.streams, progress)?;
-    let pages = prove::pages(&staging, options);
-    let list = transfer::manifest::Manifest {
+    let mut list = transfer::manifest::Manifest {
         entries: entries.into_iter().zip(manifest.files.iter().map(|file| file.hash)).collect(),
+    };
+    let rekeyed = options.rekey.map(|keyring| rekey(&staging, &manifest, options, keyring, &mut list)).transpose()?;
+    let pages = match options.rekey {
+        Some(keyring) => {
+            let mut keys = Keys::default();
+            keys.add_keyring(keyring.path())?;
+            prove::pages(&staging, &keys, options.streams)
+        }
+        None => prove::pages(&staging, options.keys, options.streams),
     };
     let root = manifest.head.root;
     let root = Some(Root { mode: root.mode & 0o7777, uid: root.uid, gid: root.gid });
-    staging.commit(&list, &CommitMarker { root, owner: options.owner, ..CommitMarker::default() })?;
+    let master_keys = rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.clone());
+    staging.commit(&list, &CommitMarker { root, owner: options.owner, master_keys, ..CommitMarker::default() })?;
     Ok(Restored {
         number: opened.receipt.number,
         tree: list.tree(),
@@ -141,7 +165,25 @@ pub fn restore(
         bytes: list.bytes(),
         packs,
         pages,
+        rekeyed,
         finished: false,
+    })
+}
+
+/// Wraps the keys of the staged files, which were compared with the backup, with those of another keyring.
+fn rekey(
+    staging: &Staging,
+    manifest: &Manifest,
+    options: &Options<'_>,
+    keyring: &WritableKeyring,
+    list: &mut transfer::manifest::Manifest,
+) -> Result<Rekeyed, BackupError> {
+    let chunks: HashMap<_, _> =
+        manifest.files.iter().map(|file| (file.entry.path.clone(), file.chunks.as_slice())).collect();
+    let rekeyed = rekey_staged(staging, options.keys, keyring, list, |path| chunks.get(path).copied());
+    rekeyed.map_err(|fault| match fault {
+        UnwrapFault::Transfer(error) => error.into(),
+        fault => BackupError::Rekey(fault),
     })
 }
 
@@ -156,6 +198,7 @@ fn finish(staging: &Staging, opened: &Opened) -> Result<Restored, BackupError> {
         bytes: list.bytes(),
         packs: 0,
         pages: Pages::default(),
+        rekeyed: None,
         finished: true,
     })
 }

@@ -10,8 +10,9 @@ use codec::hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of};
 use files::{Buffer, Reader};
 use rustix::fs::{Advice, fadvise};
 use transfer::receiver::{ParentCache, Staging};
+use verify::Keys;
 
-use super::{Options, Pages, Progress, in_parallel};
+use super::{Pages, Progress, in_parallel};
 use crate::{
     BackupError,
     judge::{self, FileVerdict},
@@ -72,8 +73,8 @@ fn compare(
 }
 
 /// Verifies every page of the staged files with the given keys.
-pub(super) fn pages(staging: &Staging, options: &Options<'_>) -> Pages {
-    let report = judge::verify(&staging.files_path(), options.keys, options.streams, &|_| {});
+pub(super) fn pages(staging: &Staging, keys: &Keys, streams: u16) -> Pages {
+    let report = judge::verify(&staging.files_path(), keys, streams, &|_| {});
     let mut pages = Pages { unproven: report.errors.len() as u64, ..Pages::default() };
     for file in &report.files {
         match judge::classify(file) {

@@ -57,6 +57,7 @@ pub(super) struct Summary<'p> {
     pub(super) pages: Pages,
     pub(super) findings: Vec<Finding>,
     pub(super) left_out: Vec<LeftOut>,
+    pub(super) unproven_recipients: Vec<String>,
     pub(super) progress: &'p Progress,
 }
 
@@ -143,7 +144,7 @@ impl Commit<'_> {
 
     fn receipt(&self, manifest: &Manifest, object: Object, packs: Vec<Pack>, summary: Summary<'_>) -> Receipt {
         use std::sync::atomic::Ordering::Relaxed;
-        let Summary { mut pages, findings, progress, .. } = summary;
+        let Summary { mut pages, findings, progress, unproven_recipients, .. } = summary;
         let changed = progress.changed_bytes.load(Relaxed);
         pages.changed = pages_of(manifest, &packs);
         Receipt {
@@ -168,8 +169,7 @@ impl Commit<'_> {
             },
             pages,
             recipients: self.config.recipients.iter().map(fingerprint).collect(),
-            // Nobody was asked to prove that the identities exist.
-            unproven_recipients: self.config.recipients.iter().map(fingerprint).collect(),
+            unproven_recipients,
             findings,
             tool: concat!("sealant ", env!("CARGO_PKG_VERSION")).to_owned(),
         }

@@ -175,7 +175,9 @@ pub fn run(
         previous,
         full: predecessor.full.is_some(),
     };
-    let summary = commit::Summary { pages, findings, left_out: left_out.clone(), progress };
+    let recipients = state.recipients()?;
+    let unproven_recipients = recipients.unproven(&config.recipients).into_iter().map(fingerprint).collect();
+    let summary = commit::Summary { pages, findings, left_out: left_out.clone(), unproven_recipients, progress };
     let (receipt, sha256) = commit.commit(&state, draft, &files, packs, &plan, summary)?;
     let base = predecessor.base.as_ref().map(|base| base.manifest.head.number);
     Ok(Backup { receipt, sha256, base, full: predecessor.full, left_out, files: files.count(), finished })

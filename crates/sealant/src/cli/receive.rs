@@ -4,7 +4,7 @@ mod prepare;
 
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::transfer::progress::Progress;
@@ -125,11 +125,6 @@ impl Receive {
     }
 
     fn settings(&self) -> Result<ReceiveSettings, Failure> {
-        let open = |path: &PathBuf| {
-            WritableKeyring::open(path).map_err(|error| {
-                Failure::new(format!("{}: {error}", path.display())).hint("give the keyring that this server will use")
-            })
-        };
         Ok(ReceiveSettings {
             into: self.into.clone(),
             listen: self.listen,
@@ -140,9 +135,16 @@ impl Receive {
             owner: self.owner,
             allow: self.allow.clone(),
             restart: self.restart,
-            rekey: self.rekey.as_ref().map(open).transpose()?,
+            rekey: self.rekey.as_deref().map(writable_keyring).transpose()?,
         })
     }
+}
+
+/// Opens the keyring that gets new master keys.
+pub(crate) fn writable_keyring(path: &Path) -> Result<WritableKeyring, Failure> {
+    WritableKeyring::open(path).map_err(|error| {
+        Failure::new(format!("{}: {error}", path.display())).hint("give the keyring that this server will use")
+    })
 }
 
 /// Prints the code, or with certificates the address, as the first line of stdout.

@@ -7,13 +7,14 @@ use ::backup::config::{allowed_signers, identities};
 use ::backup::init::open_directory;
 use ::backup::prove::{Proof, ServerProof};
 use ::backup::report::RestoreReport;
-use ::backup::restore::{BackupSelector, Opened, Options, Progress, open, plan, restore};
+use ::backup::restore::{BackupSelector, Opened, Options, Progress, Scratch, open, plan, restore};
 use ::transfer::receiver::Owner;
 use archive::Digest;
 use clap::Args;
 use report::{proof_messages, restore_messages, restore_plan_messages, restore_progress};
 
 use super::backup::Reporting;
+use super::receive::writable_keyring;
 use super::value;
 use super::verify::{KeyStores, forbid_dumps};
 use crate::exit::{self, Exit};
@@ -40,8 +41,8 @@ pub(crate) struct Restore {
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
     /// The target: a directory that does not exist, or an empty one
-    #[arg(long, value_name = "DIR")]
-    into: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "scratch")]
+    into: Option<PathBuf>,
     /// File of age identities, one of which opens the backup
     #[arg(long, value_name = "FILE")]
     identity: PathBuf,
@@ -64,6 +65,9 @@ pub(crate) struct Restore {
     /// afterwards
     #[arg(long, requires_all = ["mysqld", "allowed_signers"], conflicts_with = "dry_run", help_heading = "Proof by a server")]
     prove: bool,
+    /// Restore into a new directory below this one, and remove it after the proof: a test of the backup
+    #[arg(long, value_name = "DIR", requires = "prove", conflicts_with = "into", help_heading = "Proof by a server")]
+    scratch: Option<PathBuf>,
     /// Program of the server, of the version of the backup or newer; it runs as the owner of the files
     #[arg(long, value_name = "FILE", requires = "prove", help_heading = "Proof by a server")]
     mysqld: Option<PathBuf>,
@@ -85,6 +89,10 @@ pub(crate) struct Restore {
     prove_limit: Duration,
     #[command(flatten)]
     keys: KeyStores,
+    /// Keyring file of the server that will use the directory: new master keys are added to it, and from then on wrap the
+    /// keys of the files; it is created if it does not exist. Also needs the old keyring (--keyring). MySQL only
+    #[arg(long, value_name = "KEYRING")]
+    rekey: Option<PathBuf>,
     /// Owner of everything, by names or numbers [default: unchanged]
     #[arg(long, value_name = "USER[:GROUP]")]
     owner: Option<Owner>,
@@ -99,6 +107,8 @@ const EXAMPLES: &str = "\
 Examples:
   sealant restore --repository /backup/repo --into /var/lib/mysql --identity key.txt \\
       --allowed-signers signers --keyring /etc/mysql/keyring --owner mysql:mysql
+  sealant restore --repository /backup/repo --scratch /var/tmp --identity key.txt --allowed-signers signers \\
+      --keyring keyring-copy --owner mysql:mysql --prove --mysqld /usr/sbin/mysqld
   sealant restore 123 --repository /backup/repo --into /scratch/mysql --identity key.txt --allowed-signers signers";
 
 const EXITS: exit::Codes = &[
@@ -121,13 +131,17 @@ impl Restore {
         let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
         let opened = open(&repository, &host, self.backup, signers.as_ref(), self.receipt)?;
         let keys = self.keys.read(None)?;
+        let scratch = self.scratch.as_deref().map(Scratch::below).transpose()?;
+        let into = self.into.as_deref().or(scratch.as_ref().map(Scratch::path)).unwrap_or(Path::new("."));
         if self.dry_run {
-            let plan = plan(&repository, &opened, &identities, &keys, &self.into)?;
-            say(&restore_plan_messages(&self.into, &opened, &plan));
+            let plan = plan(&repository, &opened, &identities, &keys, into)?;
+            say(&restore_plan_messages(into, &opened, &plan));
             return Ok(Exit::Clean);
         }
+        let rekey = self.rekey.as_deref().map(writable_keyring).transpose()?;
         let options = Options {
-            into: self.into.clone(),
+            rekey: rekey.as_ref(),
+            into: into.to_owned(),
             identities: &identities,
             keys: &keys,
             signers: signers.as_ref(),
@@ -139,9 +153,9 @@ impl Restore {
         let work = || restore(&repository, &opened, &options, &progress);
         let restored = self.reporting.status().watch(|| restore_progress(&progress), work)?;
         let seconds = began.elapsed().as_secs_f64();
-        say(&restore_messages(&self.into, &opened, &restored, seconds));
+        say(&restore_messages(into, &opened, &restored, seconds));
         let report = RestoreReport::new(&opened, &restored, &progress, seconds);
-        let proof = self.mysqld.as_deref().map(|mysqld| self.prove(mysqld, &opened, &keys)).transpose()?;
+        let proof = self.mysqld.as_deref().map(|mysqld| self.prove(mysqld, into, &opened, &keys)).transpose()?;
         proof.iter().for_each(|proof| say(&proof_messages(proof, seconds)));
         self.reporting.script.write(&proof.iter().fold(report, RestoreReport::proven))?;
         Ok(match restored.pages.bad {
@@ -152,11 +166,16 @@ impl Restore {
         })
     }
 
-    fn prove(&self, mysqld: &Path, opened: &Opened, keys: &::verify::Keys) -> Result<Proof, Failure> {
+    fn prove(&self, mysqld: &Path, into: &Path, opened: &Opened, keys: &::verify::Keys) -> Result<Proof, Failure> {
+        let (mut stores, mut new_keys) = (self.keys.named(), None);
+        if let Some(keyring) = &self.rekey {
+            stores = ::verify::KeyStores { keyrings: vec![keyring.clone()], ..::verify::KeyStores::default() };
+            new_keys = Some(stores.read(None)?.0);
+        }
         let proof = ServerProof {
             mysqld: mysqld.to_path_buf(),
-            stores: self.keys.named(),
-            keys,
+            stores,
+            keys: new_keys.as_ref().unwrap_or(keys),
             server_uuid: opened.receipt().server_uuid.clone(),
             check_tables: self.check_tables,
             options: self.prove_option.clone(),
@@ -164,7 +183,7 @@ impl Restore {
             streams: self.streams,
         };
         let status = self.reporting.status();
-        let proven = ::backup::prove::prove(&self.into, &proof, &|text| status.show(text));
+        let proven = ::backup::prove::prove(into, &proof, &|text| status.show(text));
         status.clear();
         Ok(proven?)
     }

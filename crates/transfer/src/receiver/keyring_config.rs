@@ -27,7 +27,7 @@ const MAX_PERSISTED_BYTES: u64 = 4 << 20;
 
 /// Rewrites the configuration among the staged files and in the manifest. Returns whether the data
 /// directory now names the receiver's keyring.
-pub(super) fn write_configuration(
+pub(crate) fn write_configuration(
     staging: &Staging,
     keyring: &WritableKeyring,
     written: &mut Manifest,

@@ -31,6 +31,7 @@ use aws_lc_rs::{
 
 use keyring::WritableKeyring;
 
+pub(crate) use self::keyring_config::write_configuration;
 use self::{
     chunk_index::ChunkIndex,
     listener::{AuthenticatedSender, Listener, RejectedPeer},
@@ -41,7 +42,6 @@ use self::{
 pub use self::{
     commit_marker::CommitMarker,
     parent_cache::ParentCache,
-    rekey::Rekeyed,
     session::{ReceiverListener, SenderSession},
     staging::{Owner, Staging},
 };
@@ -53,6 +53,7 @@ use crate::{
     pairing::{MAX_ADDRESSES, PairingCode, Secret},
     plan::first_invalid,
     progress::{Progress, load},
+    rekey::{Rekeyed, check_committed, check_location, check_names},
     stop::Stop,
     tls::{
         ControlChannel, DataChannel, Pinned,
@@ -203,7 +204,7 @@ impl Receiver {
     /// [`TransferError`] if the target or the address cannot be used.
     pub fn bind(settings: ReceiveSettings, trust: &Trust) -> Result<Self, TransferError> {
         if let Some(current) = &settings.rekey {
-            rekey::check_location(current, &settings.into)?;
+            check_location(current, &settings.into)?;
         }
         let staging = Staging::open(&settings.into, settings.owner)?;
         // An interrupted commit has already moved files: it can only be completed.
@@ -273,11 +274,10 @@ impl Receiver {
 
     /// Keys of a committed transfer can no longer be wrapped: check that it was done.
     fn check_committed_keys(&self) -> Result<(), TransferError> {
-        let (Some(current), Some(mark)) = (&self.settings.rekey, self.staging.mark()?) else {
-            return Ok(());
-        };
-        let otherwise = || TransferError::CommittedOtherwise { path: self.settings.into.clone() };
-        rekey::check_names(current, &mark.master_keys.ok_or_else(otherwise)?, otherwise)
+        match &self.settings.rekey {
+            Some(current) => check_committed(&self.staging, current, &self.settings.into),
+            None => Ok(()),
+        }
     }
 
     fn serve(
@@ -327,14 +327,14 @@ impl Receiver {
             (Some(rekeying), Some(current)) => {
                 let written = rekeying.manifest(came, &receiving.round().chunk_index);
                 let mut written = written.map_err(self.staging.hashes_failed())?;
-                let named = keyring_config::write_configuration(&self.staging, current, &mut written)?;
+                let named = write_configuration(&self.staging, current, &mut written)?;
                 (written, Some(rekeying.summary(current, named)))
             }
             _ => (came, None),
         };
         let names = rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.as_slice());
         if let (Some(current), Some(names)) = (&self.settings.rekey, names) {
-            rekey::check_names(current, names, || TransferError::KeysLost { path: current.path().to_owned() })?;
+            check_names(current, names, || TransferError::KeysLost { path: current.path().to_owned() })?;
         }
         let (root, master_keys) = (Some(receiving.round().root), names.map(<[String]>::to_vec));
         let notes = receiving.notes.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -6,78 +6,30 @@
 
 use std::{
     collections::HashMap,
-    fmt, io,
-    path::{Path, PathBuf},
+    io,
+    path::PathBuf,
     sync::{Mutex, PoisonError},
 };
 
-use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use files::Buffer;
-use innodb::crypt::wrapped::{HEAD_BYTES, MasterKey, Secret, Wrapped, rewrap};
-use keyring::{AddedKey, KeyringError, LoadedBy, Purpose, WritableKeyring};
-use zeroize::Zeroizing;
+use innodb::crypt::wrapped::{HEAD_BYTES, Secret, Wrapped};
+use keyring::WritableKeyring;
 
 use crate::{
     error::TransferError,
     hash::{Hash, chunk_hash},
     manifest::Manifest,
     receiver::{chunk_index::ChunkIndex, staging::Staging},
+    rekey::{MasterKeys, Rekeyed},
     tls::ControlChannel,
     wire::{Control, Entry, Kind},
 };
-
-/// What was wrapped again, and with which keys.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rekeyed {
-    /// Number of files.
-    pub files: usize,
-    /// Names of the master keys.
-    pub master_keys: Vec<String>,
-    /// Path of the keyring with these keys.
-    pub keyring: PathBuf,
-    /// The part of the server that loads it.
-    pub loaded_by: LoadedBy,
-    /// Whether a configuration in the data directory names that keyring.
-    pub is_named: bool,
-}
-
-/// What was done, in one sentence.
-impl fmt::Display for Rekeyed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.files {
-            0 => f.write_str("no file holds a wrapped key; nothing was wrapped anew"),
-            files => write!(f, "the keys of {files} files are now wrapped by {}", self.master_keys.join(" and ")),
-        }
-    }
-}
-
-impl Rekeyed {
-    /// How a server is started on it.
-    #[must_use]
-    pub fn how_to_start(&self) -> String {
-        let keyring = self.keyring.display();
-        if self.loaded_by == LoadedBy::Plugin {
-            return format!("start MySQL 5.7 with early-plugin-load=keyring_file.so and keyring_file_data={keyring}");
-        }
-        if self.is_named {
-            return format!(
-                "component_keyring_file.cnf in the data directory names {keyring} now: start the server as it is"
-            );
-        }
-        format!(
-            "start the server with component_keyring_file, and \"path\": \"{keyring}\" in its component_keyring_file.cnf"
-        )
-    }
-}
 
 /// Keys to wrap, and the master keys to wrap them with.
 #[derive(Debug)]
 pub(super) struct Rekeying {
     secrets: HashMap<usize, Secret>,
-    innodb: Option<MasterKey>,
-    replication: Option<MasterKey>,
-    names: Vec<String>,
-    loaded_by: LoadedBy,
+    masters: MasterKeys,
     /// Hashes of first chunks as written, if they differ from the received ones.
     written: Mutex<HashMap<usize, Hash>>,
 }
@@ -90,14 +42,8 @@ impl Rekeying {
         entries: &[Entry],
     ) -> Result<Self, TransferError> {
         let secrets = secrets(control, entries)?;
-        let (mut names, loaded_by) = (Vec::new(), loaded_by(entries));
-        let mut master = |purpose, wanted: fn(&Secret) -> bool| {
-            let needed = secrets.values().any(wanted);
-            needed.then(|| add(target_keyring, purpose, loaded_by, &mut names)).transpose()
-        };
-        let innodb = master(Purpose::Innodb, |secret| matches!(secret, Secret::Space(_)))?;
-        let replication = master(Purpose::Replication, |secret| matches!(secret, Secret::Password(_)))?;
-        Ok(Self { secrets, innodb, replication, names, loaded_by, written: Mutex::default() })
+        let masters = MasterKeys::add(target_keyring, secrets.values(), entries)?;
+        Ok(Self { secrets, masters, written: Mutex::default() })
     }
 
     /// Wraps the key in the first chunk of a file. Returns whether it has one: then the bytes to
@@ -105,7 +51,7 @@ impl Rekeying {
     pub(super) fn first_chunk(
         &self,
         file: usize,
-        path: impl Fn() -> PathBuf,
+        path: impl Fn() -> PathBuf + Copy,
         file_bytes: u64,
         bytes: &[u8],
         room: &mut Buffer,
@@ -119,16 +65,9 @@ impl Rekeying {
                 None => Ok(false),
             };
         };
-        let master = match secret {
-            Secret::Space(_) => self.innodb.as_ref(),
-            Secret::Password(_) => self.replication.as_ref(),
-        };
-        let master = master.ok_or(TransferError::Stopped)?;
-        let mut iv = [0; 16];
-        SystemRandom::new().fill(&mut iv).map_err(|_| TransferError::Randomness)?;
         let room = room.take(bytes.len());
         room.copy_from_slice(bytes);
-        rewrap(room, secret, master, iv).map_err(|fault| refused(fault.to_string()))?;
+        self.masters.rewrap(secret, room, path)?;
         let hash = chunk_hash(file_bytes, 0, room);
         self.written.lock().unwrap_or_else(PoisonError::into_inner).insert(file, hash);
         Ok(true)
@@ -145,8 +84,7 @@ impl Rekeying {
     }
 
     pub(super) fn summary(&self, target_keyring: &WritableKeyring, is_named: bool) -> Rekeyed {
-        let (files, master_keys, keyring) = (self.secrets.len(), self.names.clone(), target_keyring.path().to_owned());
-        Rekeyed { files, master_keys, keyring, loaded_by: self.loaded_by, is_named }
+        self.masters.summary(self.secrets.len(), target_keyring, is_named)
     }
 }
 
@@ -165,33 +103,6 @@ pub(super) fn forget_first_chunks(
         head.truncate(read.unwrap_or_default());
         if Wrapped::find(&head).is_some() {
             chunk_index.remove(file, 0..1);
-        }
-    }
-    Ok(())
-}
-
-/// Checks that the keyring is outside of the target, where a received file could replace it.
-pub(super) fn check_location(target_keyring: &WritableKeyring, into: &Path) -> Result<(), TransferError> {
-    let absolute = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
-    let name = target_keyring.path().file_name().unwrap_or_default();
-    match (absolute(target_keyring.directory()), absolute(into)) {
-        (Ok(parent), Ok(into)) if !parent.join(name).starts_with(&into) => Ok(()),
-        _ => Err(TransferError::KeyringInside { path: target_keyring.path().to_owned() }),
-    }
-}
-
-/// Checks that the keyring has keys of these names.
-pub(super) fn check_names(
-    target_keyring: &WritableKeyring,
-    names: &[String],
-    missing: impl Fn() -> TransferError,
-) -> Result<(), TransferError> {
-    for name in names {
-        let found = target_keyring.has(name);
-        let found =
-            found.map_err(|source| TransferError::Keyring { path: target_keyring.path().to_owned(), source })?;
-        if !found {
-            return Err(missing());
         }
     }
     Ok(())
@@ -220,25 +131,4 @@ fn secrets(control: &mut ControlChannel, entries: &[Entry]) -> Result<HashMap<us
             _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
         }
     }
-}
-
-/// MySQL 5.7 stores each table's definition in a file next to it, newer versions in `mysql.ibd`.
-fn loaded_by(entries: &[Entry]) -> LoadedBy {
-    let has_dictionary = entries.iter().any(|entry| entry.path.as_bytes() == b"mysql.ibd");
-    let has_definitions = || entries.iter().any(|entry| entry.path.as_path().extension().is_some_and(|of| of == "frm"));
-    if !has_dictionary && has_definitions() { LoadedBy::Plugin } else { LoadedBy::Component }
-}
-
-/// Adds a master key to the keyring, and its name to `names`.
-fn add(
-    target_keyring: &WritableKeyring,
-    purpose: Purpose,
-    loaded_by: LoadedBy,
-    names: &mut Vec<String>,
-) -> Result<MasterKey, TransferError> {
-    let unusable = |source: KeyringError| TransferError::Keyring { path: target_keyring.path().to_owned(), source };
-    let AddedKey { name, server_uuid, number, key } = target_keyring.add(purpose, loaded_by).map_err(unusable)?;
-    names.push(name);
-    let key: &[u8; 32] = key.as_bytes().try_into().map_err(|_| unusable(KeyringError::Cipher))?;
-    Ok(MasterKey { server_uuid, number, key: Zeroizing::new(*key) })
 }

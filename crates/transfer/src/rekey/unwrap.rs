@@ -1,8 +1,6 @@
-//! Unwraps the keys in files, for a receiver that wraps them with its own master key.
-//!
-//! All keys are sent before any data, so a missing key is reported at once.
+//! Unwraps the keys in the files of a directory that nobody writes, so that another master key can wrap them.
 
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
 
 use innodb::{
     Lsn,
@@ -10,40 +8,69 @@ use innodb::{
     crypt::{
         mysql::{self, UnwrapError},
         redo::{key_records::KeyRecords, mysql::BlockCipher},
-        wrapped::{HEAD_BYTES, Wrapped},
+        wrapped::{HEAD_BYTES, Secret, Wrapped},
     },
     file_kind::{self, FileKind},
-    keys::{KeySource, NoKeys},
+    keys::KeySource,
     page::checksum::Checksum,
     redo::{RedoFormat, recognise},
     tablespace::{Encryption, MySqlMagic, Page0},
     verify::redo::{KEY_INFO_BYTES, RedoKeyInfo, key_info, mysql_start_lsn},
 };
 use keyring::StoreKind;
-use zeroize::Zeroizing;
 
 use crate::{
     error::TransferError,
     path::RelativePath,
     plan::Plan,
-    sender::{key_files::store_kind, source::SourceFile},
-    tls::ControlChannel,
-    wire::{Control, SecretBytes},
+    sender::{SourceFile, key_files::store_kind},
 };
 
-/// Keepalive interval while files are scanned.
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
+/// Why the keys of a directory cannot be wrapped by another master key.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnwrapFault {
+    /// No given keyring has the master key.
+    #[error("{}: no keyring was given that opens its key", path.display())]
+    NoKeyring {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The key of a file cannot be had, or must not be.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Recovery would write back keys that were wrapped since the last checkpoint.
+    #[error("{}: recovery would write keys back that were wrapped since the last checkpoint", path.display())]
+    KeyRecords {
+        /// The file of the redo log.
+        path: PathBuf,
+        /// Whether the server is older than MySQL 8.0.30, where stopping it does not clear the log.
+        is_kept: bool,
+    },
+    /// A file cannot be read, or the keys cannot be handed on.
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
+}
 
-/// Sends the unwrapped key of every file that has one; returns the number of files.
-pub(super) fn send_keys(
-    plan: &Plan,
-    keys: Option<&dyn KeySource>,
-    control: &mut ControlChannel,
-) -> Result<usize, TransferError> {
-    let keys = keys.unwrap_or(&NoKeys);
-    let (mut files, mut logs, mut spoke) = (0_u32, RedoFiles::default(), Instant::now());
+/// Takes unwrapped keys.
+pub(crate) trait KeySink {
+    /// The key of a file, by its number in the plan.
+    fn add(&mut self, file: usize, secret: Secret) -> Result<(), TransferError>;
+
+    /// Called every now and then while files are read.
+    fn keep_alive(&mut self) -> Result<(), TransferError>;
+}
+
+/// Unwraps the key of every file that has one.
+pub(crate) fn unwrap_keys(plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeySink) -> Result<(), UnwrapFault> {
+    let mut logs = RedoFiles::default();
     for (number, planned) in plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some()) {
-        let refused = |reason: String| TransferError::Rekey { path: plan.absolute(planned), reason };
+        let refused = |reason: String| UnwrapFault::File { path: plan.absolute(planned), reason };
         let source = SourceFile::open(plan, number)?;
         let head = source.head(HEAD_BYTES)?;
         if let Some(reason) = obstacle(&source, &head, &planned.entry.path)? {
@@ -51,25 +78,19 @@ pub(super) fn send_keys(
         }
         logs.note(number, &head);
         if let Some(wrapped) = Wrapped::find(&head) {
-            let secret = wrapped.unwrap(&head, keys);
-            let secret = secret.map_err(|error| match error {
-                UnwrapError::NoStore => TransferError::NoKeyring { path: plan.absolute(planned) },
+            let secret = wrapped.unwrap(&head, keys).map_err(|error| match error {
+                UnwrapError::NoStore => UnwrapFault::NoKeyring { path: plan.absolute(planned) },
                 error => refused(format!("{error} ({})", wrapped.master_key_name())),
             })?;
-            let secret = SecretBytes(Zeroizing::new(secret.expose().to_vec()));
-            control.send(&Control::Unwrapped { file: u32::try_from(number).unwrap_or(u32::MAX), secret })?;
-            (files, spoke) = (files + 1, Instant::now());
-        } else if spoke.elapsed() > KEEPALIVE_INTERVAL {
-            control.send(&Control::Ping)?;
-            spoke = Instant::now();
+            sink.add(number, secret)?;
+        } else {
+            sink.keep_alive()?;
         }
     }
-    logs.check(plan, keys, control)?;
-    control.send(&Control::UnwrappedEnd { files })?;
-    Ok(usize::try_from(files).unwrap_or_default())
+    logs.check(plan, keys, sink)
 }
 
-/// Why a file cannot be sent to a receiver that must not share a key with this side.
+/// Why the key of a file cannot be wrapped by another master key.
 fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result<Option<&'static str>, TransferError> {
     if is_keyring(source, head, path)? {
         return Ok(Some("it is a keyring of this side itself, and would go along; leave it out with --exclude"));
@@ -148,47 +169,24 @@ impl RedoFiles {
         }
     }
 
-    /// Checks that recovery would not replace keys wrapped by the receiver with wrapped keys in the
-    /// log.
-    fn check(mut self, plan: &Plan, keys: &dyn KeySource, control: &mut ControlChannel) -> Result<(), TransferError> {
+    /// Checks that recovery would not replace keys that were wrapped anew with those in the log.
+    fn check(mut self, plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeySink) -> Result<(), UnwrapFault> {
         self.files.sort_unstable();
         let key = self.newest.and_then(|info| info.key.unwrap(keys).ok());
         let cipher = key.and_then(|key| BlockCipher::new(&key).ok());
         let mut records = KeyRecords::new(self.checkpoint.unwrap_or_default(), cipher.as_ref());
         for (start, number) in self.files {
-            let mut spoke = Instant::now();
-            let mut alive = || {
-                if spoke.elapsed() > KEEPALIVE_INTERVAL {
-                    spoke = Instant::now();
-                    // If it fails, the next message shows that.
-                    let _ = control.send(&Control::Ping);
-                }
-            };
+            // If it fails, the next use of the sink shows that.
+            let mut alive = || drop(sink.keep_alive());
             let source = SourceFile::open(plan, number)?;
             let path = || plan.entries.get(number).map(|planned| plan.absolute(planned)).unwrap_or_default();
             let Some(log) = source.log() else { continue };
             let found = records.search(log, &mut alive);
-            let found = found.map_err(|error| TransferError::Rekey { path: path(), reason: error.to_string() })?;
-            if found {
-                return Err(TransferError::Rekey { path: path(), reason: bringing_back(start).to_owned() });
+            if found.map_err(|error| UnwrapFault::File { path: path(), reason: error.to_string() })? {
+                return Err(UnwrapFault::KeyRecords { path: path(), is_kept: start.is_none() });
             }
         }
         Ok(())
-    }
-}
-
-/// Advice for wrapped keys in a log whose first LSN is known (since 8.0.30) or not.
-const fn bringing_back(start: Option<Lsn>) -> &'static str {
-    match start {
-        Some(_) => {
-            "recovery would write keys back that were wrapped since the last checkpoint; \
-             stop the server in order (innodb_fast_shutdown=0 or 1) and send again"
-        }
-        None => {
-            "it holds wrapped keys that recovery could write back, and before MySQL 8.0.30 stopping the server does not clear \
-             them; a server that was stopped in order (innodb_fast_shutdown=0 or 1), and only such a one, makes a new log: \
-             leave this one out with --exclude 'ib_logfile*'"
-        }
     }
 }
 
@@ -263,11 +261,5 @@ mod tests {
             assert_eq!(reason.is_some(), refused.is_some(), "{sample}: {reason:?}");
             assert!(reason.unwrap_or_default().contains(refused.unwrap_or_default()), "{sample}: {reason:?}");
         }
-    }
-
-    #[test]
-    fn a_log_that_stopping_does_not_clear_is_recognised() {
-        assert!(bringing_back(Some(Lsn(8192))).contains("send again"));
-        assert!(bringing_back(None).contains("--exclude 'ib_logfile*'"));
     }
 }

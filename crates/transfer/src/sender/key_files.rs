@@ -77,7 +77,7 @@ fn recognised(plan: &Plan, number: usize) -> Result<Option<&'static str>, Transf
 }
 
 /// The kind of key store a file is, if any. `head` has at least its first 4 KiB.
-pub(super) fn store_kind(
+pub(crate) fn store_kind(
     source: &SourceFile<'_>,
     head: &[u8],
     path: &RelativePath,

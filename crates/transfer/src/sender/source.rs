@@ -174,7 +174,7 @@ impl<'p> SourceFile<'p> {
     }
 
     /// The file, for reads at any offset; `None` for a stream.
-    pub(super) const fn log(&self) -> Option<&Reader> {
+    pub(crate) const fn log(&self) -> Option<&Reader> {
         match &self.from {
             From::Disk(reader) => Some(reader),
             From::Memory(_) => None,

@@ -1,5 +1,8 @@
 //! `sealant backup init`.
 
+use std::path::PathBuf;
+
+use ::backup::recipients::write_challenges;
 use clap::Args;
 use report::backup_init_messages;
 
@@ -8,14 +11,25 @@ use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, say};
 
-/// Create the repository and the signing key, where they do not exist yet
+/// Create the repository and the signing key, where they do not exist yet, and prove the recipients
 ///
-/// Can be repeated: existing parts stay as they are.
+/// Can be repeated: existing parts stay as they are. For each recipient, a word is encrypted that only its identity
+/// decrypts; whoever has the identity gives the word back with --answer. Until then, `init` ends with 4, and backups name
+/// the recipient as unproven.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Init {
     #[command(flatten)]
     config: Configured,
+    /// The word that was decrypted with the identity of a recipient (repeatable)
+    #[arg(long, value_name = "WORD")]
+    answer: Vec<String>,
+    /// Write the encrypted words to this directory, too, as age files to be copied to the machine with the identity
+    #[arg(long, value_name = "DIR")]
+    challenges: Option<PathBuf>,
+    /// End with 0 though nobody has shown to have the identity of a recipient
+    #[arg(long)]
+    unproven_recipient: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -42,17 +56,27 @@ The configuration:
 
 Examples:
   age-keygen -o key.txt                # on another machine, and keep it there
-  sealant backup init --config /etc/sealant/backup.toml";
+  sealant backup init --config /etc/sealant/backup.toml --challenges challenges
+  age -d -i key.txt challenges/*.age   # on that machine
+  sealant backup init --config /etc/sealant/backup.toml --answer 1f0c9a53b7e2d4866a01";
 
-const EXITS: exit::Codes =
-    &[(Exit::Clean, "repository and key are there"), (Exit::Failed, "not done"), (Exit::Usage, "wrong usage")];
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "repository and key are there, and every recipient is proven"),
+    (Exit::Failed, "not done, or an answer is wrong"),
+    (Exit::Usage, "wrong usage"),
+    (Exit::Incomplete, "repository and key are there, and a recipient is not proven yet"),
+];
 
 impl Init {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let config = self.config.read()?;
-        let init = ::backup::init::init(&config)?;
+        let init = ::backup::init::init(&config, &self.answer)?;
+        if let Some(directory) = &self.challenges {
+            write_challenges(directory, &init.challenges)?;
+        }
         say(&backup_init_messages(&config, &init));
         to_stdout(&|out| writeln!(out, "{}", init.signer))?;
-        Ok(Exit::Clean)
+        let is_proven = init.challenges.is_empty() || self.unproven_recipient;
+        Ok(if is_proven { Exit::Clean } else { Exit::Incomplete })
     }
 }

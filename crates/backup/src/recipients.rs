@@ -1,0 +1,194 @@
+//! Proof that somebody has the identities of the recipients: a backup that nobody can decrypt is none.
+//!
+//! For each recipient a random word is encrypted to it alone. Whoever gives the word back has decrypted it. The state of
+//! the host keeps the encrypted word, the hash of the answer, and when it was given:
+//!
+//! ```text
+//! STATE/REPOSITORY/HOST/recipients.json
+//! ```
+
+use std::{
+    fs,
+    io::{ErrorKind, Write},
+    path::{Path, PathBuf},
+};
+
+use agefile::{Encryptor, Recipient};
+use archive::Digest;
+use data_encoding::{BASE64, HEXLOWER};
+use files::{WriteOptions, write_atomic};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{BackupError, run::fingerprint};
+
+/// Random bytes of an answer: nobody guesses it.
+const ANSWER_BYTES: usize = 10;
+/// Length of a line of ASCII armor, as age has it.
+const ARMOR_COLUMNS: usize = 64;
+
+/// A recipient, and the encrypted word that only its identity decrypts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Challenge {
+    /// Name of the recipient in receipts.
+    pub fingerprint: String,
+    /// The recipient.
+    pub recipient: String,
+    /// An age file.
+    pub file: Vec<u8>,
+}
+
+impl Challenge {
+    /// The age file in ASCII armor, as `age -d` reads it.
+    #[must_use]
+    pub fn armored(&self) -> String {
+        let encoded = BASE64.encode(&self.file);
+        let lines: Vec<&str> =
+            encoded.as_bytes().chunks(ARMOR_COLUMNS).filter_map(|line| std::str::from_utf8(line).ok()).collect();
+        format!("-----BEGIN AGE ENCRYPTED FILE-----\n{}\n-----END AGE ENCRYPTED FILE-----", lines.join("\n"))
+    }
+}
+
+/// Writes the age files of challenges into a directory, which is created if it does not exist.
+///
+/// # Errors
+/// [`BackupError::Io`].
+pub fn write_challenges(directory: &Path, challenges: &[Challenge]) -> Result<(), BackupError> {
+    fs::create_dir_all(directory).map_err(BackupError::io(directory, "cannot be created"))?;
+    for challenge in challenges {
+        let path = directory.join(format!("{}.age", challenge.fingerprint));
+        write_atomic(&path, &challenge.file, WriteOptions::PUBLIC.replacing(true))
+            .map_err(BackupError::io(&path, "cannot be written"))?;
+    }
+    Ok(())
+}
+
+/// What is known about the recipients of a host.
+#[derive(Debug)]
+pub(crate) struct Recipients {
+    path: PathBuf,
+    known: Vec<Known>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Known {
+    fingerprint: String,
+    /// The age file, in base64.
+    challenge: String,
+    /// SHA-256 of the answer.
+    answer: Digest,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    proven: Option<Timestamp>,
+}
+
+impl Recipients {
+    /// Reads what is known; nothing, if the file is missing or damaged.
+    pub(crate) fn read(directory: &Path) -> Result<Self, BackupError> {
+        let path = directory.join("recipients.json");
+        let known = match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(BackupError::io(&path, "cannot be read")(error)),
+        };
+        Ok(Self { path, known })
+    }
+
+    /// The recipients whose identity nobody has proven to have.
+    pub(crate) fn unproven<'r>(&self, recipients: &'r [Recipient]) -> Vec<&'r Recipient> {
+        let is_proven = |recipient: &Recipient| {
+            let fingerprint = fingerprint(recipient);
+            self.known.iter().any(|known| known.fingerprint == fingerprint && known.proven.is_some())
+        };
+        recipients.iter().filter(|recipient| !is_proven(recipient)).collect()
+    }
+
+    /// Takes an answer.
+    ///
+    /// # Errors
+    /// [`BackupError::Answer`] if no recipient's word is that.
+    pub(crate) fn answer(&mut self, answer: &str) -> Result<(), BackupError> {
+        let digest = Digest::compute(answer.trim().as_bytes());
+        let known = self.known.iter_mut().find(|known| known.answer == digest).ok_or(BackupError::Answer)?;
+        known.proven.get_or_insert_with(Timestamp::now);
+        self.write()
+    }
+
+    /// A challenge for each of these recipients: the same as before, as long as it was not answered.
+    pub(crate) fn challenges(&mut self, unproven: &[&Recipient]) -> Result<Vec<Challenge>, BackupError> {
+        let mut challenges = Vec::new();
+        for recipient in unproven {
+            let fingerprint = fingerprint(recipient);
+            let kept = self.known.iter().find(|known| known.fingerprint == fingerprint);
+            let file = match kept.and_then(|known| BASE64.decode(known.challenge.as_bytes()).ok()) {
+                Some(file) => file,
+                None => self.challenge(recipient, &fingerprint)?,
+            };
+            challenges.push(Challenge { fingerprint, recipient: recipient.to_string(), file });
+        }
+        self.write()?;
+        Ok(challenges)
+    }
+
+    fn challenge(&mut self, recipient: &Recipient, fingerprint: &str) -> Result<Vec<u8>, BackupError> {
+        let mut random = [0; ANSWER_BYTES];
+        aws_lc_rs::rand::fill(&mut random).map_err(|_| BackupError::Randomness)?;
+        let answer = HEXLOWER.encode(&random);
+        let failed = |error: agefile::Error| BackupError::Archive(error.into());
+        let mut out = Encryptor::new(Vec::new(), std::slice::from_ref(recipient)).map_err(failed)?;
+        let written = out.write_all(format!("{answer}\n").as_bytes()).and_then(|()| out.finish());
+        let file = written.map_err(|error| failed(agefile::Error::Write(error)))?;
+        self.known.retain(|known| known.fingerprint != fingerprint);
+        self.known.push(Known {
+            fingerprint: fingerprint.to_owned(),
+            challenge: BASE64.encode(&file),
+            answer: Digest::compute(answer.as_bytes()),
+            proven: None,
+        });
+        Ok(file)
+    }
+
+    fn write(&self) -> Result<(), BackupError> {
+        let text = serde_json::to_vec_pretty(&self.known).unwrap_or_default();
+        write_atomic(&self.path, &text, WriteOptions::SECRET.replacing(true))
+            .map_err(BackupError::io(&self.path, "cannot be written"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use agefile::{Decryptor, Identity};
+
+    use super::*;
+
+    fn opened(identity: &Identity, challenge: &Challenge) -> String {
+        let mut text = String::new();
+        let mut file = Decryptor::new(&*challenge.file, std::slice::from_ref(identity)).unwrap();
+        file.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn only_the_word_that_was_decrypted_proves_a_recipient() {
+        let directory = tempfile::tempdir().unwrap();
+        let identities = [Identity::generate().unwrap(), Identity::generate().unwrap()];
+        let recipients = identities.each_ref().map(Identity::recipient);
+        let mut known = Recipients::read(directory.path()).unwrap();
+        let challenges = known.challenges(&known.unproven(&recipients)).unwrap();
+        assert_eq!(challenges.len(), 2);
+        assert!(Decryptor::new(&*challenges[0].file, &identities[1..]).is_err());
+        assert!(matches!(known.answer("0123456789"), Err(BackupError::Answer)));
+
+        known.answer(&opened(&identities[0], &challenges[0])).unwrap();
+        let mut known = Recipients::read(directory.path()).unwrap();
+        assert_eq!(known.unproven(&recipients), [&recipients[1]]);
+        // The other one's word stays the same until it is given.
+        let again = known.challenges(&known.unproven(&recipients)).unwrap();
+        assert_eq!(again, challenges[1..]);
+        known.answer(&opened(&identities[1], &again[0])).unwrap();
+        assert!(known.unproven(&recipients).is_empty());
+        let other = [Identity::generate().unwrap().recipient()];
+        assert_eq!(known.unproven(&other), [&other[0]]);
+    }
+}

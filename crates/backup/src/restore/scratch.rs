@@ -1,0 +1,66 @@
+//! A directory for a restore that is only a test.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::BackupError;
+
+const PREFIX: &str = "sealant-restore-";
+
+/// A directory that does not exist yet, and that is removed with this value.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// Names one below `parent`, and removes those that processes which were killed have left there.
+    ///
+    /// # Errors
+    /// [`BackupError::Io`] if `parent` cannot be listed, or one of them cannot be removed.
+    pub fn below(parent: &Path) -> Result<Self, BackupError> {
+        let items = fs::read_dir(parent).map_err(BackupError::io(parent, "cannot be listed"))?;
+        for item in items.flatten() {
+            let name = item.file_name();
+            let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
+            if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
+                let path = item.path();
+                fs::remove_dir_all(&path).map_err(BackupError::io(&path, "cannot be removed"))?;
+            }
+        }
+        Ok(Self { path: parent.join(format!("{PREFIX}{}", std::process::id())) })
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_nothing_else() {
+        let parent = tempfile::tempdir().unwrap();
+        let names = ["sealant-restore-4194305", "sealant-restore-1", "sealant-restore-x", "other"];
+        names.iter().for_each(|name| fs::create_dir(parent.path().join(name)).unwrap());
+        let scratch = Scratch::below(parent.path()).unwrap();
+        fs::create_dir(scratch.path()).unwrap();
+        let there = names.map(|name| parent.path().join(name).exists());
+        assert_eq!(there, [false, true, true, true]);
+        let path = scratch.path().to_owned();
+        drop(scratch);
+        assert!(!path.exists());
+    }
+}

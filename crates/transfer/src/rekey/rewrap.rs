@@ -1,0 +1,161 @@
+//! Wraps keys with master keys that were added to another keyring.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use innodb::crypt::wrapped::{MasterKey, Secret, rewrap};
+use keyring::{AddedKey, KeyringError, LoadedBy, Purpose, WritableKeyring};
+use zeroize::Zeroizing;
+
+use crate::{error::TransferError, wire::Entry};
+
+/// What was wrapped again, and with which keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rekeyed {
+    /// Number of files.
+    pub files: usize,
+    /// Names of the master keys.
+    pub master_keys: Vec<String>,
+    /// Path of the keyring with these keys.
+    pub keyring: PathBuf,
+    /// The part of the server that loads it.
+    pub loaded_by: LoadedBy,
+    /// Whether a configuration in the data directory names that keyring.
+    pub is_named: bool,
+}
+
+/// What was done, in one sentence.
+impl fmt::Display for Rekeyed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.files {
+            0 => f.write_str("no file holds a wrapped key; nothing was wrapped anew"),
+            files => write!(f, "the keys of {files} files are now wrapped by {}", self.master_keys.join(" and ")),
+        }
+    }
+}
+
+impl Rekeyed {
+    /// How a server is started on it.
+    #[must_use]
+    pub fn how_to_start(&self) -> String {
+        let keyring = self.keyring.display();
+        if self.loaded_by == LoadedBy::Plugin {
+            return format!("start MySQL 5.7 with early-plugin-load=keyring_file.so and keyring_file_data={keyring}");
+        }
+        if self.is_named {
+            return format!(
+                "component_keyring_file.cnf in the data directory names {keyring} now: start the server as it is"
+            );
+        }
+        format!(
+            "start the server with component_keyring_file, and \"path\": \"{keyring}\" in its component_keyring_file.cnf"
+        )
+    }
+}
+
+/// New master keys, one for each purpose that is needed.
+#[derive(Debug)]
+pub(crate) struct MasterKeys {
+    innodb: Option<MasterKey>,
+    replication: Option<MasterKey>,
+    names: Vec<String>,
+    loaded_by: LoadedBy,
+}
+
+impl MasterKeys {
+    /// Generates those that these secrets need, and adds them to a keyring.
+    pub(crate) fn add<'s>(
+        keyring: &WritableKeyring,
+        secrets: impl Iterator<Item = &'s Secret>,
+        entries: &[Entry],
+    ) -> Result<Self, TransferError> {
+        let (mut names, loaded_by) = (Vec::new(), loaded_by(entries));
+        let (mut spaces, mut passwords) = (false, false);
+        for secret in secrets {
+            match secret {
+                Secret::Space(_) => spaces = true,
+                Secret::Password(_) => passwords = true,
+            }
+        }
+        let mut master =
+            |purpose, is_needed: bool| is_needed.then(|| add(keyring, purpose, loaded_by, &mut names)).transpose();
+        let innodb = master(Purpose::Innodb, spaces)?;
+        let replication = master(Purpose::Replication, passwords)?;
+        Ok(Self { innodb, replication, names, loaded_by })
+    }
+
+    /// Wraps the key of a file again, in its first bytes.
+    pub(crate) fn rewrap(
+        &self,
+        secret: &Secret,
+        head: &mut [u8],
+        path: impl Fn() -> PathBuf,
+    ) -> Result<(), TransferError> {
+        let master = match secret {
+            Secret::Space(_) => self.innodb.as_ref(),
+            Secret::Password(_) => self.replication.as_ref(),
+        };
+        let master = master.ok_or(TransferError::Stopped)?;
+        let mut iv = [0; 16];
+        SystemRandom::new().fill(&mut iv).map_err(|_| TransferError::Randomness)?;
+        rewrap(head, secret, master, iv)
+            .map_err(|fault| TransferError::Rekey { path: path(), reason: fault.to_string() })
+    }
+
+    /// What was done to so many files.
+    pub(crate) fn summary(&self, files: usize, keyring: &WritableKeyring, is_named: bool) -> Rekeyed {
+        let (master_keys, keyring) = (self.names.clone(), keyring.path().to_owned());
+        Rekeyed { files, master_keys, keyring, loaded_by: self.loaded_by, is_named }
+    }
+}
+
+/// Checks that the keyring is outside of the target, where a received file could replace it.
+pub(crate) fn check_location(target_keyring: &WritableKeyring, into: &Path) -> Result<(), TransferError> {
+    let absolute = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+    let name = target_keyring.path().file_name().unwrap_or_default();
+    match (absolute(target_keyring.directory()), absolute(into)) {
+        (Ok(parent), Ok(into)) if !parent.join(name).starts_with(&into) => Ok(()),
+        _ => Err(TransferError::KeyringInside { path: target_keyring.path().to_owned() }),
+    }
+}
+
+/// Checks that the keyring has keys of these names.
+pub(crate) fn check_names(
+    target_keyring: &WritableKeyring,
+    names: &[String],
+    missing: impl Fn() -> TransferError,
+) -> Result<(), TransferError> {
+    for name in names {
+        let found = target_keyring.has(name);
+        let found =
+            found.map_err(|source| TransferError::Keyring { path: target_keyring.path().to_owned(), source })?;
+        if !found {
+            return Err(missing());
+        }
+    }
+    Ok(())
+}
+
+/// MySQL 5.7 stores each table's definition in a file next to it, newer versions in `mysql.ibd`.
+fn loaded_by(entries: &[Entry]) -> LoadedBy {
+    let has_dictionary = entries.iter().any(|entry| entry.path.as_bytes() == b"mysql.ibd");
+    let has_definitions = || entries.iter().any(|entry| entry.path.as_path().extension().is_some_and(|of| of == "frm"));
+    if !has_dictionary && has_definitions() { LoadedBy::Plugin } else { LoadedBy::Component }
+}
+
+/// Adds a master key to the keyring, and its name to `names`.
+fn add(
+    target_keyring: &WritableKeyring,
+    purpose: Purpose,
+    loaded_by: LoadedBy,
+    names: &mut Vec<String>,
+) -> Result<MasterKey, TransferError> {
+    let unusable = |source: KeyringError| TransferError::Keyring { path: target_keyring.path().to_owned(), source };
+    let AddedKey { name, server_uuid, number, key } = target_keyring.add(purpose, loaded_by).map_err(unusable)?;
+    names.push(name);
+    let key: &[u8; 32] = key.as_bytes().try_into().map_err(|_| unusable(KeyringError::Cipher))?;
+    Ok(MasterKey { server_uuid, number, key: Zeroizing::new(*key) })
+}

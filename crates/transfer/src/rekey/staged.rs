@@ -1,0 +1,115 @@
+//! Wraps the keys of a staged directory again, before it is committed.
+
+use std::os::unix::fs::FileExt;
+
+use innodb::{
+    crypt::wrapped::{HEAD_BYTES, Secret},
+    keys::KeySource,
+};
+use keyring::WritableKeyring;
+
+use super::{KeySink, MasterKeys, Rekeyed, UnwrapFault, check_location, check_names, unwrap_keys};
+use crate::{
+    error::TransferError,
+    hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, file_hash},
+    manifest::Manifest,
+    path::RelativePath,
+    plan::{Plan, Selection},
+    receiver::{Staging, write_configuration},
+    wire::{Entry, Kind},
+};
+
+/// Unwraps the keys of all staged files with `keys`, and wraps them with new master keys of `keyring`. The
+/// configuration of a keyring among the files names that one afterwards. `list` gets the hashes of what was written;
+/// `chunks_of` has those of a file's chunks, by its path.
+///
+/// # Errors
+/// [`UnwrapFault`]. Some files may be changed already: what restores the directory has to write their first chunks
+/// again.
+pub fn rekey_staged<'c>(
+    staging: &Staging,
+    keys: &dyn KeySource,
+    keyring: &WritableKeyring,
+    list: &mut Manifest,
+    chunks_of: impl Fn(&RelativePath) -> Option<&'c [Hash]>,
+) -> Result<Rekeyed, UnwrapFault> {
+    let plan = Plan::scan(&staging.files_path(), &Selection::default())?;
+    let mut secrets = Collected::default();
+    unwrap_keys(&plan, keys, &mut secrets)?;
+    let entries: Vec<Entry> = list.entries.iter().map(|(entry, _)| entry.clone()).collect();
+    let masters = MasterKeys::add(keyring, secrets.0.iter().map(|(_, secret)| secret), &entries)?;
+    for (number, secret) in &secrets.0 {
+        let Some(planned) = plan.entries.get(*number) else { continue };
+        let hash = rewrap_file(staging, &planned.entry, secret, &masters, &chunks_of)?;
+        let listed = list.entries.iter_mut().find(|(entry, _)| entry.path == planned.entry.path);
+        if let Some((_, listed)) = listed {
+            *listed = Some(hash);
+        }
+    }
+    let is_named = write_configuration(staging, keyring, list)?;
+    let rekeyed = masters.summary(secrets.0.len(), keyring, is_named);
+    check_names(keyring, &rekeyed.master_keys, || TransferError::KeysLost { path: keyring.path().to_owned() })?;
+    Ok(rekeyed)
+}
+
+/// Wraps the key of one file again; returns the file's new hash.
+fn rewrap_file<'c>(
+    staging: &Staging,
+    entry: &Entry,
+    secret: &Secret,
+    masters: &MasterKeys,
+    chunks_of: &impl Fn(&RelativePath) -> Option<&'c [Hash]>,
+) -> Result<Hash, TransferError> {
+    let path = staging.path_of(&entry.path);
+    let failed = |source| TransferError::Target { path: path.clone(), doing: "cannot be rewritten", source };
+    let Kind::File { bytes } = entry.kind else { return Err(TransferError::Stopped) };
+    let file = staging.open_file(&mut staging.parents(), &entry.path)?;
+    let mut first = vec![0; chunk_bytes(bytes, 0).min(CHUNK_BYTES)];
+    file.read_exact_at(&mut first, 0).map_err(failed)?;
+    let head = first.len().min(HEAD_BYTES);
+    let Some(head) = first.get_mut(..head) else { return Err(TransferError::Stopped) };
+    masters.rewrap(secret, head, || path.clone())?;
+    file.write_all_at(head, 0).and_then(|()| file.sync_all()).map_err(failed)?;
+    let mut chunks = chunks_of(&entry.path).unwrap_or_default().to_vec();
+    if let Some(chunk) = chunks.first_mut() {
+        *chunk = chunk_hash(bytes, 0, &first);
+    }
+    file_hash(&chunks).ok_or(TransferError::Stopped)
+}
+
+/// Unwrapped keys, by the number of the file.
+#[derive(Default)]
+struct Collected(Vec<(usize, Secret)>);
+
+impl KeySink for Collected {
+    fn add(&mut self, file: usize, secret: Secret) -> Result<(), TransferError> {
+        self.0.push((file, secret));
+        Ok(())
+    }
+
+    fn keep_alive(&mut self) -> Result<(), TransferError> {
+        Ok(())
+    }
+}
+
+/// Checks that a keyring may get new keys for a directory that is restored into `into`.
+///
+/// # Errors
+/// [`TransferError::KeyringInside`].
+pub fn check_keyring(keyring: &WritableKeyring, into: &std::path::Path) -> Result<(), TransferError> {
+    check_location(keyring, into)
+}
+
+/// Checks that what is committed already was wrapped with keys of this keyring.
+///
+/// # Errors
+/// [`TransferError::CommittedOtherwise`].
+pub fn check_committed(
+    staging: &Staging,
+    keyring: &WritableKeyring,
+    into: &std::path::Path,
+) -> Result<(), TransferError> {
+    let otherwise = || TransferError::CommittedOtherwise { path: into.to_owned() };
+    let Some(mark) = staging.mark()? else { return Ok(()) };
+    check_names(keyring, &mark.master_keys.ok_or_else(otherwise)?, otherwise)
+}

@@ -1,0 +1,93 @@
+//! Hands the unwrapped keys to a receiver that wraps them with its own master key.
+//!
+//! All keys are sent before any data, so a missing key is reported at once.
+
+use std::time::{Duration, Instant};
+
+use innodb::{
+    crypt::wrapped::Secret,
+    keys::{KeySource, NoKeys},
+};
+use zeroize::Zeroizing;
+
+use crate::{
+    error::TransferError,
+    plan::Plan,
+    rekey::{KeySink, UnwrapFault, unwrap_keys},
+    tls::ControlChannel,
+    wire::{Control, SecretBytes},
+};
+
+/// Keepalive interval while files are scanned.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Sends the unwrapped key of every file that has one; returns the number of files.
+pub(super) fn send_keys(
+    plan: &Plan,
+    keys: Option<&dyn KeySource>,
+    control: &mut ControlChannel,
+) -> Result<usize, TransferError> {
+    let mut sink = Outgoing { control, files: 0, spoke: Instant::now() };
+    unwrap_keys(plan, keys.unwrap_or(&NoKeys), &mut sink).map_err(fault)?;
+    let Outgoing { control, files, .. } = sink;
+    control.send(&Control::UnwrappedEnd { files })?;
+    Ok(usize::try_from(files).unwrap_or_default())
+}
+
+/// The receiver, and when it was last spoken to.
+struct Outgoing<'c> {
+    control: &'c mut ControlChannel,
+    files: u32,
+    spoke: Instant,
+}
+
+impl KeySink for Outgoing<'_> {
+    fn add(&mut self, file: usize, secret: Secret) -> Result<(), TransferError> {
+        let secret = SecretBytes(Zeroizing::new(secret.expose().to_vec()));
+        self.control.send(&Control::Unwrapped { file: u32::try_from(file).unwrap_or(u32::MAX), secret })?;
+        (self.files, self.spoke) = (self.files.saturating_add(1), Instant::now());
+        Ok(())
+    }
+
+    fn keep_alive(&mut self) -> Result<(), TransferError> {
+        if self.spoke.elapsed() <= KEEPALIVE_INTERVAL {
+            return Ok(());
+        }
+        self.spoke = Instant::now();
+        self.control.send(&Control::Ping)
+    }
+}
+
+fn fault(fault: UnwrapFault) -> TransferError {
+    match fault {
+        UnwrapFault::NoKeyring { path } => TransferError::NoKeyring { path },
+        UnwrapFault::File { path, reason } => TransferError::Rekey { path, reason },
+        UnwrapFault::KeyRecords { path, is_kept } => {
+            TransferError::Rekey { path, reason: key_records(is_kept).to_owned() }
+        }
+        UnwrapFault::Transfer(error) => error,
+    }
+}
+
+/// Advice for wrapped keys in a log that stopping the server clears (since 8.0.30) or does not.
+const fn key_records(is_kept: bool) -> &'static str {
+    if is_kept {
+        "it holds wrapped keys that recovery could write back, and before MySQL 8.0.30 stopping the server does not clear \
+         them; a server that was stopped in order (innodb_fast_shutdown=0 or 1), and only such a one, makes a new log: \
+         leave this one out with --exclude 'ib_logfile*'"
+    } else {
+        "recovery would write keys back that were wrapped since the last checkpoint; \
+         stop the server in order (innodb_fast_shutdown=0 or 1) and send again"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_stopping_does_not_clear_is_recognised() {
+        assert!(key_records(false).contains("send again"));
+        assert!(key_records(true).contains("--exclude 'ib_logfile*'"));
+    }
+}
