@@ -1,4 +1,5 @@
-//! docs/architecture.md against the workspace: every crate stands there, with what it depends on, and arrows point down.
+//! Compares docs/architecture.md with the workspace: every crate is listed with its dependencies, and all arrows point
+//! down.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -16,7 +17,7 @@ fn short(package: &str) -> &str {
     package.strip_prefix("sealant-").unwrap_or(package)
 }
 
-/// The crates of the workspace, each with the crates it depends on.
+/// Crates of the workspace, each with the crates it depends on.
 fn workspace_crates() -> Crates {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let arguments = ["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path"];
@@ -38,12 +39,12 @@ fn workspace_crates() -> Crates {
     crates.filter(|(name, _)| !TESTS.contains(&name.as_str())).collect()
 }
 
-/// What stands between backticks.
+/// Texts between backticks.
 fn quoted(text: &str) -> impl Iterator<Item = String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned)
 }
 
-/// The rows of the table.
+/// Rows of the table.
 fn page_crates() -> Crates {
     let rows = PAGE.lines().filter(|line| line.starts_with("| `"));
     rows.map(|row| {
@@ -54,7 +55,7 @@ fn page_crates() -> Crates {
     .collect()
 }
 
-/// The picture: how far down each crate stands.
+/// The layer of each crate in the picture, counted from the top.
 fn layers() -> BTreeMap<String, usize> {
     let picture = PAGE.split("```").nth(1).expect("a picture");
     let lines = picture.lines().filter(|line| !line.is_empty()).enumerate();

@@ -1,5 +1,5 @@
-//! Data at rest on servers, settings and damaged files beyond the trap suite: what is clear must
-//! fail, what is encrypted must not, and what cannot be told must not pass.
+//! Data at rest, with servers, settings and damaged files beyond the trap suite: plaintext must fail, encrypted data
+//! must not, and what cannot be determined must not pass.
 
 mod support;
 
@@ -15,9 +15,9 @@ use crate::support::{Audit, sealant};
 /// Throw-away keys of MariaDB's `file_key_management`.
 const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
 
-/// A page of the sample tablespaces.
+/// Size of a page in the sample tablespaces.
 const PAGE: usize = 16384;
-/// Where page 0 of 16 KiB keeps MySQL's encryption information, and how long it is.
+/// Range of MySQL's encryption information on page 0 of 16 KiB.
 const INFO: std::ops::Range<usize> = 10390..10505;
 
 /// A sample file of the repository.
@@ -35,7 +35,7 @@ fn clear() -> Vec<u8> {
     sample("tablespace/mysql97-16k-clear.ibd.zst")
 }
 
-/// Audits a directory that holds these files and nothing else.
+/// Audits a directory that contains exactly these files.
 fn directory(files: &[(&str, &[u8])]) -> Audit {
     let dir = tempfile::tempdir().expect("a directory");
     for (name, bytes) in files {
@@ -46,7 +46,7 @@ fn directory(files: &[(&str, &[u8])]) -> Audit {
     Audit::offline(dir.path())
 }
 
-/// The verdict of `id` on a directory with one table's file.
+/// Verdicts of check `id` on a directory with the file of one table.
 fn of_table(id: &str, bytes: &[u8]) -> Vec<String> {
     let audit = directory(&[("demo/t.ibd", bytes), ("demo/healthy.ibd", &encrypted())]);
     audit.statuses(id).into_iter().map(str::to_owned).collect()
@@ -58,7 +58,7 @@ fn flagged(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Marks every page with content encrypted, as MySQL does.
+/// Marks every page that has content as encrypted, as MySQL does.
 fn marked(mut bytes: Vec<u8>) -> Vec<u8> {
     for page in bytes.chunks_exact_mut(PAGE).skip(1).filter(|page| page.iter().any(|byte| *byte != 0)) {
         page.copy_within(24..26, 28);
@@ -242,7 +242,7 @@ const MAP: [(&str, &str); 7] = [
     ("Aria tables", "rest-aria-plaintext"),
 ];
 
-/// The map must not call encrypted what a finding calls clear, nor the other way round.
+/// Asserts that the map and the findings do not contradict each other.
 fn agrees(audit: &Audit) {
     let rows = audit.json["coverage"].as_array().expect("a map");
     for (artefact, id) in MAP {
@@ -273,7 +273,7 @@ fn mysql(options: &[&str]) -> Option<Server> {
     Some(builder.start().expect("MySQL 9.7 starts"))
 }
 
-/// Every switch of MySQL, from the first start on.
+/// Options that switch on all of MySQL's encryption from the first start.
 const MYSQL_ALL_ON: [&str; 5] = [
     "--default-table-encryption=ON",
     "--innodb-redo-log-encrypt=ON",
@@ -290,7 +290,7 @@ fn until(server: &Server, query: &str, wanted: &str) {
     });
 }
 
-/// Audits until `id` is of this one status: pages reach the disk some time after the statement.
+/// Audits until check `id` has only this status: pages reach the disk some time after the statement.
 fn until_status(server: &Server, id: &str, wanted: &str) -> Audit {
     wait_until(&format!("{id}: {wanted}"), limit(60), || {
         let audit = Audit::live_with(server, &["--deep"]);
@@ -416,7 +416,7 @@ fn tables_in_any_directory_with_any_name_are_found_by_their_bytes() {
     agrees(&audit);
 }
 
-/// Checks at rest that a variable alone decides, and every account may read variables.
+/// Checks at rest that a variable alone decides; every account may read variables.
 const BY_VARIABLE: [&str; 4] =
     ["rest-default-off", "rest-optout-allowed", "rest-general-log-on", "rest-encryption-threads-zero"];
 

@@ -23,7 +23,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("the harness uses ASCII paths")
 }
 
-/// What restores leave, and what backups leave out.
+/// Files that restores create, and files that backups omit.
 const NOT_COMPARED: [&str; 5] = ["sealant-manifest", "auto.cnf", "#innodb_temp", "ibtmp1", "mysqld.pid"];
 
 fn is_compared(path: &Path) -> bool {
@@ -33,7 +33,7 @@ fn is_compared(path: &Path) -> bool {
         && !["pem", "pid", "err", "sock", "lock"].iter().any(|end| ending == *end)
 }
 
-/// The files of a directory, byte for byte.
+/// Content of all files of a directory.
 fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let compared = tree(root).into_iter().filter(|(path, _)| is_compared(path));
     compared.map(|(path, item)| (path, item.bytes().to_vec())).collect()
@@ -49,7 +49,7 @@ fn is_same(restored: &Path, expected: &BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
-/// A MySQL that encrypts all it can, stopped, and its keyring.
+/// A stopped MySQL server with all encryption switched on, and its keyring.
 fn mysql() -> Option<(Server, PathBuf)> {
     require(Kind::MySql97)?;
     let mut server = encrypting().start().expect("MySQL starts");
@@ -211,7 +211,7 @@ fn what_a_directory_has_already_is_not_fetched_and_a_dry_run_fetches_nothing() {
     assert!(!refused.exists());
 }
 
-/// A MariaDB with everything encrypted, stopped, and its key file.
+/// A stopped MariaDB server with everything encrypted, and its key file.
 fn mariadb() -> Option<(Server, PathBuf)> {
     require(Kind::MariaDb1011)?;
     let keys = format!("1;{}\n2;{}\n", "3a".repeat(32), "5b".repeat(32));
@@ -275,7 +275,7 @@ fn without_a_change_nothing_but_a_manifest_is_stored() {
     assert_eq!((again.number("/bytes/changed"), again.number("/packs/new")), (0, 0));
     let asked = backups.backup(&["run", "--full"]).is(0).says("it was requested");
     assert!(asked.number("/packs/new") > 0);
-    // Without its state a host stores all again, and says so.
+    // Without its state a host stores everything again, and reports that.
     fs::remove_dir_all(backups.path("state")).expect("it was there");
     let without = backups.backup(&["run"]).is(0).says("this host has no state of the last backup");
     assert_eq!(without.number("/number"), 4);
@@ -292,7 +292,7 @@ fn keys_stay_out_and_are_named() {
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0).says("not in the backup: keyring-copy").says("not in the backup: auto.cnf");
     let into = backups.path("into");
-    // Whoever has no key gets nothing staged, and is told which it is.
+    // Without the key nothing is staged, and the message names the key.
     let refused = backups.restore("1", &into, &[]).is(1).says("the given keys cannot encrypt them again");
     assert!(refused.stderr.contains("INNODBKey-"), "{}", refused.stderr);
     backups.restore("1", &into, &["--keyring", text(&keyring)]).is(0);
@@ -301,7 +301,7 @@ fn keys_stay_out_and_are_named() {
     );
 }
 
-/// What a program makes of its input.
+/// Output of a program for this input.
 fn piped(program: &str, args: &[&str], input: &[u8]) -> (bool, Vec<u8>) {
     let mut child = Command::new(program)
         .args(args)
@@ -361,8 +361,8 @@ fn everything_opens_with_programs_of_others() {
     }
 }
 
-/// Backups of a server under load, the first and two that go on from it: each is restored to a server that starts and has every
-/// commit that was acknowledged before.
+/// Makes three backups of a server under load, a full one and two incremental ones, and restores each. A server must
+/// start on it and have every commit that was acknowledged before.
 fn backups_under_load_hold(
     file_system: &'static str,
     builder: ServerBuilder,
@@ -505,7 +505,7 @@ fn a_private_server_proves_a_restored_mariadb_or_says_why_it_does_not_start() {
     assert!(backups.path("wrong").join("sealant-manifest").exists(), "it is restored all the same");
 }
 
-/// The commands of a page, in order.
+/// The commands on a page, in order.
 fn commands(page: &str) -> String {
     let blocks = page.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
     blocks.collect()
@@ -562,7 +562,8 @@ fn a_check_without_any_key_finds_every_changed_object() {
                 _ => fs::write(object, &other).expect("written"),
             }
             let checked = backups.backup(&check);
-            // A receipt at either end of the chain can be taken away: only whoever has seen it knows. Its signature is left.
+            // A receipt at either end of the chain can be removed unnoticed, except by someone who has seen it. Its
+            // signature is left.
             let is_taken = kind == "gone" && object.extension().is_some_and(|ending| ending == "json");
             assert_eq!(checked.code, if is_taken { 0 } else { 3 }, "{} {kind}: {}", object.display(), checked.stderr);
             assert!(!is_taken || checked.json["unnamed"].to_string().contains(".json.sig"), "{}", checked.json);
@@ -628,7 +629,7 @@ fn damaged_pages_are_stored_and_named() {
     let into = backups.path("into");
     backups.restore("1", &into, &["--keyring", text(&keyring)]).is(3).says("as they were when they were backed up");
     is_same(&into, &files(server.datadir()));
-    // Without the keys nothing of it is proven.
+    // Without the keys nothing in it is proven.
     backups.configure(&format!("keyring = {keyring:?}"), "");
     backups.backup(&["run", "--require-complete", "--full"]);
     flip(&table, 5 * 16384 + 5000);
@@ -763,7 +764,7 @@ fn two_runs_at_once_and_two_machines_with_one_name() {
         .filter(|ended| String::from_utf8_lossy(&ended.stderr).contains("another backup of this host is running"))
         .count();
     assert!(good >= 1 && good + busy == 3, "{ended:?}");
-    // Another machine, with a state of its own, goes on from what it finds.
+    // Another machine, with its own state, continues from the repository's content.
     backups.configure("/state\"", "/other-state\"");
     backups.backup(&["run"]).is(0).says("this host has no state");
     backups.configure("/other-state\"", "/state\"");

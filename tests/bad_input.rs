@@ -1,5 +1,4 @@
-//! What goes wrong at three in the morning: each gives one clear line, the documented exit code,
-//! and no panic.
+//! Typical mistakes: each gives one clear line and the documented exit code, and none panics.
 
 mod support;
 
@@ -15,7 +14,7 @@ use harness::{KeyringLocation, Kind, Server, limit, require};
 
 use crate::support::{Audit, run, sealant};
 
-/// One error line, an optional hint, the exit code, nothing on stdout, no panic.
+/// Asserts one error line, an optional hint, the exit code, empty stdout and no panic.
 #[track_caller]
 fn refused(output: &Output, code: i32, word: &str) {
     let stderr = String::from_utf8_lossy(&output.stderr);

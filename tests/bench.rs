@@ -1,4 +1,4 @@
-//! `sealant bench`: what it measures, and what it says of other programs.
+//! `sealant bench`: its measurements, and its reports on other programs.
 
 mod support;
 
@@ -13,8 +13,7 @@ use serde_json::Value;
 use crate::support::schema::has_its_schema;
 use crate::support::sealant;
 
-/// A clear tablespace of a server, and one that is large enough to time other programs on: the same
-/// with many empty pages behind.
+/// A plaintext tablespace of a server, and a copy that many empty pages make large enough to time other programs.
 fn files(directory: &Path) -> [PathBuf; 2] {
     let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/tablespace/mysql97-16k-clear.ibd.zst");
     let bytes = zstd::decode_all(fs::File::open(packed).expect("testdata")).expect("zstd");
@@ -37,7 +36,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("no JSON: {e}\n{stderr}"))
 }
 
-/// A program of that name that ends with `code`, but says its version.
+/// A program of that name that reports its version, and otherwise exits with `code`.
 fn program(directory: &Path, name: &str, code: u8) -> String {
     let path = directory.join(name);
     let text = format!("[ \"$1\" = --version ] && echo Ver 1.2.3 && exit\necho invalid >&2\nexit {code}");
@@ -118,8 +117,7 @@ fn a_program_that_was_asked_for_has_to_be_there() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("/no/such/inno: no such program"));
 }
 
-/// A directory with what data directories have: files of several sizes, an empty one, a directory
-/// without files, a link.
+/// A directory like a data directory: files of several sizes, an empty file, an empty directory, a link.
 fn datadir(directory: &Path) {
     fs::create_dir_all(directory.join("db/empty")).expect("a directory");
     fs::write(directory.join("db/ib_logfile0"), vec![1; 1_500_000]).expect("written");
@@ -129,7 +127,7 @@ fn datadir(directory: &Path) {
     symlink("ib_logfile0", directory.join("db/link")).expect("a link");
 }
 
-/// Measures copies below a directory of its own, which is empty again afterwards.
+/// Measures copies in a directory of its own, and asserts that it is empty afterwards.
 fn transfer(directory: &Path, options: &[&str], change: impl FnOnce(&mut Command)) -> Output {
     let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let mut command = sealant();
@@ -271,7 +269,7 @@ fn a_scratch_within_the_source_and_peers_without_a_network_are_refused() {
 
 const KEYS: &str = "1;00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n";
 
-/// A MariaDB server with an encrypted and a clear table, and a still copy of its directory.
+/// A MariaDB server with an encrypted and a plaintext table, and a consistent copy of its directory.
 fn served() -> Option<(Server, tempfile::TempDir)> {
     require(Kind::MariaDb1011)?;
     let tables = "CREATE DATABASE db; USE db;
@@ -332,7 +330,7 @@ fn backups_are_measured_in_full_of_what_changed_and_back() {
     }
 }
 
-/// `mariabackup` by its older name; `None` if one of the other programs is not on this machine.
+/// `mariabackup` under its older name; `None` if another required program is not installed.
 fn backup_programs(server: &Server) -> Option<tempfile::TempDir> {
     let tools = tempfile::tempdir().expect("a directory");
     let current = |name| server.binaries().tool(name);
@@ -462,7 +460,7 @@ fn tls(server: &Path, into: &Path, options: &[&str]) -> Output {
     command.arg("--into").arg(into).args(options).output().expect("the binary starts")
 }
 
-/// Short enough a path for sockets.
+/// A directory whose path is short enough for sockets.
 fn short_directory() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("sb").tempdir_in("/tmp").expect("a directory")
 }

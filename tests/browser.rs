@@ -1,4 +1,4 @@
-//! The HTML report of a real server, opened in a real browser.
+//! Opens the HTML report of a real server in a real browser.
 
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::support::sealant;
 
-/// Chromium, if it is on this machine; a gate without it fails.
+/// Chromium, if installed; the gate fails without it.
 fn browser() -> Option<PathBuf> {
     let found = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].map(PathBuf::from);
     let found = found.into_iter().find(|path| path.exists());
@@ -24,7 +24,7 @@ fn browser() -> Option<PathBuf> {
     found
 }
 
-/// Runs the browser headless, without its own traffic, and gives what it prints.
+/// Runs the browser headless, without background traffic; returns its output.
 fn open(browser: &Path, profile: &Path, args: &[&str]) -> String {
     let mut command = Command::new(browser);
     command.args([
@@ -44,7 +44,7 @@ fn open(browser: &Path, profile: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A page that shows the report in a frame of a given width and writes down what it measures.
+/// A page that shows the report in a frame of a given width and records its measurements.
 fn wrapper(width: u32) -> String {
     format!(
         r#"<!doctype html><iframe id="frame" src="report.html" style="width:{width}px;height:3000px;border:0"></iframe>

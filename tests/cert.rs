@@ -1,4 +1,5 @@
-//! `sealant cert`: an authority that OpenSSL believes, and certificates in running servers, or none at all.
+//! `sealant cert`: an authority that OpenSSL accepts; certificates are installed in running servers completely or not
+//! at all.
 
 mod support;
 
@@ -33,7 +34,7 @@ fn openssl(args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// An authority and certificates, made by the binary.
+/// An authority and certificates made by the binary.
 struct Made(TempDir);
 
 impl Made {
@@ -149,7 +150,7 @@ fn checks_end_as_scripts_and_monitors_want() {
     let checked = cert(&["check", "--dir", made.dir(), "--format", "json"]);
     fine(&checked);
     has_its_schema(&serde_json::from_str(&checked.stdout).expect("JSON"), "cert-check-1");
-    // One that cannot be renewed is told, and holds up no other.
+    // A certificate that cannot be renewed is reported and does not block the others.
     fs::rename(made.path("good.key"), made.path("elsewhere")).expect("renamed");
     let rest = cert(&["renew", "--dir", made.dir(), "--within", "9999"]);
     assert_eq!(rest.code, Some(1), "{}", rest.stderr);
@@ -195,7 +196,7 @@ impl Site {
         end(command)
     }
 
-    /// SHA-256 of the certificate on the wire, as OpenSSL sees it.
+    /// SHA-256 of the served certificate, according to OpenSSL.
     fn served(&self) -> String {
         let port = self.server.port();
         let mut client = Command::new("openssl");
@@ -268,7 +269,7 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
         assert!(ended.stderr.contains("everything is as it was before"), "{}", ended.stderr);
         unchanged(reason);
     }
-    // A run that was killed had replaced a file: the roll-back brings back what was there before that.
+    // A killed run had replaced a file: the rollback restores the file from before that run.
     fs::rename(site.directory.path().join("cert.pem"), site.directory.path().join("cert.pem.sealant-before"))
         .expect("renamed");
     fs::copy(&expired.cert, site.directory.path().join("cert.pem")).expect("copied");

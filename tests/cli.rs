@@ -1,4 +1,4 @@
-//! The command line as text: command, exit code, whole output. See `tests/cli/*.trycmd`.
+//! Command-line tests as text: command, exit code, complete output. See `tests/cli/*.trycmd`.
 
 #[test]
 fn commands_say_what_their_files_say() {

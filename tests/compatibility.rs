@@ -1,11 +1,11 @@
-//! The list behind `docs/compatibility.md` against the tests that it names: each is there, is run, and starts that server, or
-//! reads files of it.
+//! Compares the list behind `docs/compatibility.md` with the tests it names: each exists, runs, and starts that server
+//! or reads its files.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Servers of the list, and what tests call them.
+/// Servers of the list, and their names in tests.
 const SERVERS: [(&str, &str); 9] = [
     ("MySQL 5.6", "Kind::MySql56"),
     ("MySQL 5.7", "Kind::MySql57"),
@@ -22,7 +22,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A test file, and what all of them share.
+/// Text of a test file and of the code that all test files share.
 fn sources(file: &str) -> String {
     let tests = repository().join("tests");
     let mut text =
@@ -33,7 +33,7 @@ fn sources(file: &str) -> String {
     text
 }
 
-/// The text of a function, an associated function or a constant that begins at a line of its own.
+/// Text of a function, associated function or constant that begins on a line of its own.
 fn definition<'s>(sources: &'s str, name: &str) -> Option<&'s str> {
     let starts = [format!("fn {name}("), format!("const {name}:"), format!("fn {name}<")];
     let at = starts.iter().find_map(|start| sources.find(start.as_str()))?;
@@ -45,7 +45,7 @@ fn definition<'s>(sources: &'s str, name: &str) -> Option<&'s str> {
     Some(&rest[..end])
 }
 
-/// Whether a definition, or one that it names, holds that.
+/// Whether a definition, or one that it uses, contains `wanted`.
 fn reaches(sources: &str, name: &str, wanted: &str, seen: &mut BTreeSet<String>) -> bool {
     let Some(text) = definition(sources, name).filter(|_| seen.insert(name.to_owned())) else { return false };
     let message = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() > 3);

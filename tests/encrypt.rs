@@ -1,5 +1,5 @@
-//! `sealant encrypt` on real servers: what was in clear text is not after it, no row has changed, and
-//! whatever interrupts it, running it again finishes.
+//! `sealant encrypt` on real servers: afterwards no file holds plaintext and no row has changed, and an interrupted run
+//! can be completed by running it again.
 
 mod support;
 
@@ -249,7 +249,7 @@ fn killed_at_any_moment_it_finishes_when_run_again() {
     }
 }
 
-/// Kills the server of a run so many milliseconds after such a statement was sent, and starts it again.
+/// Kills a run's server that many milliseconds after the statement was sent, and starts it again.
 fn kill_after(server: &mut Server, statement: &str, millis: u64) {
     let mut child = start(server, &["--purge-binlogs"]);
     comes_to(server, &mut child, statement);
@@ -259,8 +259,8 @@ fn kill_after(server: &mut Server, statement: &str, millis: u64) {
     server.start().expect("it starts");
 }
 
-/// MySQL 9.7.4 then finishes what it began when it starts, but can go on calling the tablespace clear; the
-/// same statement a second time would lose what is in it.
+/// After this kill MySQL 9.7.4 completes the encryption when it starts, but may still report the tablespace as
+/// unencrypted. Repeating the statement would destroy its content.
 #[test]
 fn killed_while_the_dictionary_is_encrypted_it_is_not_encrypted_twice() {
     let Some(_) = require(Kind::MySql97) else { return };
@@ -304,7 +304,7 @@ fn when_the_server_is_killed_it_finishes_when_run_again() {
     assert!(cut_off > 0, "no run was cut off");
 }
 
-/// Such a name is written otherwise in the name of its file, which MySQL 9.7.4 does not find again after some of these kills.
+/// The file name of such a table is encoded, and after some of these kills MySQL 9.7.4 does not find it.
 #[test]
 fn killed_while_a_table_with_an_odd_name_is_copied_the_table_is_whole_after_a_restart() {
     let Some(_) = require(Kind::MySql97) else { return };
@@ -334,7 +334,7 @@ const MARIADB_TABLES: &str = "CREATE DATABASE shop; USE shop;
     CREATE TABLE parts (id INT) PARTITION BY HASH(id) PARTITIONS 2; FLUSH TABLES";
 const MARIADB_SUMS: &str = "CHECKSUM TABLE shop.t, shop.zip, shop.optout, shop.a, shop.parts";
 
-/// A MariaDB server with keys and tables, none of them encrypted.
+/// A MariaDB server with keys and unencrypted tables.
 fn mariadb_with_tables(kind: Kind) -> Server {
     let server = Server::builder(kind).mariadb_keys(MARIADB_KEYS).option("--log-bin=mbin").start().expect("starts");
     server.sql(MARIADB_TABLES).expect("tables are made");
@@ -389,7 +389,7 @@ fn a_clear_mariadb_is_encrypted(kind: Kind) {
     assert_eq!(server.sql(MARIADB_SUMS).expect("sums"), before);
 }
 
-/// Puts the last page with the marker back as it was before.
+/// Restores the last page with the marker to its earlier content.
 fn plant_clear_page(table: &Path, clear: &[u8]) {
     const PAGE: usize = 16384;
     let number = clear.chunks(PAGE).rposition(holds_marker).expect("a clear page");
@@ -398,7 +398,8 @@ fn plant_clear_page(table: &Path, clear: &[u8]) {
     fs::write(table, bytes).expect("written");
 }
 
-/// Fills the doublewrite area with copies of a page with the marker, as a recovery leaves it that applied clear changes.
+/// Fills the doublewrite area with copies of a page with the marker, as a recovery that applied plaintext changes
+/// leaves it.
 fn plant_clear_copies(system: &Path, clear: &[u8]) {
     const PAGE: usize = 16384;
     let copy = clear.chunks(PAGE).rfind(|page| holds_marker(page)).expect("a clear page");
@@ -423,7 +424,7 @@ fn a_clear_mariadb_11_8_is_encrypted_in_two_runs_with_a_restart_between() {
     a_clear_mariadb_is_encrypted(Kind::MariaDb118);
 }
 
-/// MariaDB's background threads go on with what was begun, whoever is killed; the next run does the rest.
+/// MariaDB's background threads continue what was begun, whichever process is killed; the next run does the rest.
 fn a_mariadb_is_killed_while_it_is_encrypted(kind: Kind) {
     let Some(_) = require(kind) else { return };
     let mut chance = Random::new(47);

@@ -1,5 +1,4 @@
-//! `sealant encrypt` steered from outside: paused, ended, made to wait, and with tools that copy tables
-//! while clients write.
+//! Controls `sealant encrypt` from outside: pause, cancel, waiting, and tools that copy tables while clients write.
 
 mod support;
 
@@ -20,7 +19,7 @@ use crate::support::proof::Statements;
 use crate::support::schema::has_its_schema;
 use crate::support::{run, sealant};
 
-/// What `sealant encrypt status` says of the only run.
+/// Output of `sealant encrypt status` for the only run.
 fn status(server: &Server) -> Value {
     let output = run(["encrypt", "status", "--format", "json", "--state-dir", server.dir().to_str().expect("ASCII")]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -68,7 +67,7 @@ fn a_run_is_paused_resumed_and_canceled_and_the_next_finishes() {
     wait_for(&server, "it works", |state| state["step"].as_u64() > Some(2));
     assert!(steer(&server, "pause").status.success());
     let paused = wait_for(&server, "it is paused", |state| state["activity"] == "paused");
-    // Nothing happens meanwhile.
+    // Nothing happens in the meantime.
     thread::sleep(Duration::from_millis(1200));
     assert_eq!(status(&server)["step"], paused["step"], "it stays where it is");
     assert!(steer(&server, "resume").status.success());
@@ -95,7 +94,7 @@ fn canceled_while_a_table_is_copied_the_table_is_as_before() {
     wait_until("it waits for the lock", limit(60), || server.value(waits).is_ok_and(|count| count != "0"));
     let asked = Instant::now();
     let pid = child.id().to_string();
-    // A signal asks for the same as `sealant encrypt cancel`.
+    // A signal has the same effect as `sealant encrypt cancel`.
     assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
     let (code, report) = ended(child);
     assert_eq!((code, report["canceled"].as_bool()), (Some(3), Some(true)));
@@ -121,7 +120,7 @@ fn rules_that_cannot_be_kept_are_errors() {
     for wrong in [["--window", "5-6"], ["--throttle", "x"], ["--lock-budget", "0"], ["--replica", "mysql://r@h"]] {
         assert_eq!(Ended::run(&server, "run", &wrong).code, 2, "{wrong:?}");
     }
-    // Whatever is too large for the budget is left, and said so, where no tool can be used.
+    // Without a usable tool, tables too large for the budget are left and reported.
     let all_too_large = ["--lock-budget", "1s", "--method", "auto", "--largest-table", "1"];
     let ended = Ended::run(&server, "run", &all_too_large);
     assert_eq!(ended.code, 3, "{}", ended.stderr);
@@ -171,8 +170,8 @@ fn a_replica_is_rebuilt_while_it_follows_and_nothing_of_it_is_in_its_binary_log(
     assert_eq!(source.sql(SUMS).expect("sums"), before);
 }
 
-/// gh-ost and a pt-online-schema-change that knows MySQL 9 come from no registry that the tests can reach: they are used
-/// where somebody installed them.
+/// gh-ost and a pt-online-schema-change for MySQL 9 cannot be installed from the registries that the tests can reach:
+/// they are used if they are installed.
 fn gh_ost() -> bool {
     installed("gh-ost", |_| true)
 }

@@ -1,6 +1,6 @@
-//! Fixes that `sealant audit` prints, carried out as a DBA would: statements by the client, lines of the option file
-//! into the file that the server reads, commands by a shell, a restart where one is told. Afterwards the server runs,
-//! the finding is gone and no other has come.
+//! Carries out the fixes that `sealant audit` prints, as a DBA would: statements with the client, lines in the server's
+//! option file, commands in a shell, a restart where one is required. Afterwards the server runs, the finding is gone
+//! and there is no new one.
 
 mod support;
 
@@ -24,7 +24,7 @@ use crate::support::tmpfs::in_memory;
 /// Throw-away keys of MariaDB's `file_key_management`.
 const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
 
-/// Remedies that nobody can carry out by the letter: check, how the remedy begins, and why.
+/// Remedies that cannot be carried out literally: check, beginning of the remedy, reason.
 const ADVICE: &[(&str, &str, &str)] = &[
     ("aud-plugin-absent", "MySQL Enterprise: ", "another product"),
     ("auth-weak-plugin", "upgrade the server: ", "another version"),
@@ -62,10 +62,10 @@ const ADVICE: &[(&str, &str, &str)] = &[
     ("tls-disabled", "ssl_ca, ssl_cert and ssl_key ", "the site's authority"),
 ];
 
-/// The account by which the test goes on is left as it is.
+/// The account that the test uses must not be changed.
 const TEST_ACCOUNT: &str = "'root'@'localhost'";
 
-/// Findings that a fix brings along because it cannot do otherwise: the fixed check, the new one, and why.
+/// Findings that a fix unavoidably causes: the fixed check, the new one, and why.
 const CONSEQUENCES: &[(&str, &str, &str)] = &[
     ("aud-plugin-absent", "rest-log-plaintext", "an audit log is a file in clear"),
     (
@@ -97,7 +97,7 @@ const CONSEQUENCES: &[(&str, &str, &str)] = &[
     ("rest-undo-plaintext", "rest-doublewrite-plaintext", "copies of pages from before"),
 ];
 
-/// What a DBA puts into the places that a remedy leaves open; `{shm}` stands for a directory on another device.
+/// Values for the placeholders in remedies; `{shm}` stands for a directory on another device.
 const FILLED: [(&str, &str); 3] =
     [("NETWORK.", "10.1."), ("KEYFILE", "{shm}/filekey"), ("GCACHE_DIRECTORY", "{shm}/gcache")];
 
@@ -105,16 +105,16 @@ const FILLED: [(&str, &str); 3] =
 #[derive(Debug, PartialEq)]
 enum Step {
     Sql(String),
-    /// As soon as a query answers 1.
+    /// Wait until a query returns 1.
     Once(&'static str, String),
-    /// Group, and lines `name = value`.
+    /// Option group, and lines `name = value`.
     Options(String, Vec<String>),
     Shell(String),
     Restart,
 }
 
-/// Conditions in remedies, and queries that answer 1 when they are met; this server has no replica that could be behind,
-/// is the only node of its cluster, or the only member of its group, and has its certificates from the test.
+/// Conditions in remedies, and queries that return 1 when they are met. This server has no replica that could lag, is
+/// the only node of its cluster or the only member of its group, and has its certificates from the test.
 const CONDITIONS: [(&str, &str); 7] = [
     (
         "information_schema.INNODB_TABLESPACES shows STATE = 'empty'",
@@ -139,7 +139,7 @@ const CONDITIONS: [(&str, &str); 7] = [
     ),
 ];
 
-/// What a finding says that mends it.
+/// Remedy of a finding.
 #[derive(Clone, Debug)]
 struct Remedy {
     text: String,
@@ -152,19 +152,19 @@ impl Remedy {
         Self { text, steps: finding["remedies"].as_array().expect("a list").clone() }
     }
 
-    /// The check whose own fix has to come first.
+    /// The check whose fix must be carried out first.
     fn after(&self) -> Option<&str> {
         self.steps.first().and_then(|step| step["after"].as_str())
     }
 
-    /// The same, with every text changed.
+    /// The remedy with every text changed by `change`.
     fn map(&self, change: &dyn Fn(&str) -> String) -> Self {
         let json = change(&serde_json::to_string(&self.steps).expect("JSON"));
         Self { text: change(&self.text), steps: serde_json::from_str(&json).expect("JSON") }
     }
 }
 
-/// The steps of a remedy; none if some part of it is advice, or leaves open what to write. Notes are no steps.
+/// Steps of a remedy; `None` if a part of it is advice or leaves open what to write. Notes are not steps.
 fn steps(remedy: &Remedy) -> Option<Vec<Step>> {
     remedy.steps.iter().filter(|step| step["kind"] != "note").map(step).collect()
 }
@@ -184,7 +184,7 @@ fn step(json: &Value) -> Option<Step> {
     }
 }
 
-/// The query for the condition of a step.
+/// Query for the condition of a step.
 fn condition(json: &Value) -> Option<&'static str> {
     let (_, query) = CONDITIONS.iter().find(|(message, _)| json["once"] == *message)?;
     Some(query)
@@ -237,13 +237,13 @@ fn sql(server: &Server, statement: &str) {
 /// Check and artefact of a failure.
 type Failure = (String, String);
 
-/// Every failure with its remedy.
+/// All failures with their remedies.
 fn failures(audit: &Audit) -> BTreeMap<Failure, Remedy> {
     let all = audit.json["findings"].as_array().expect("findings are a list");
     let text = |finding: &Value, field: &str| {
         finding[field].as_str().unwrap_or_else(|| panic!("no {field} in {finding}")).to_owned()
     };
-    // That evidence is incomplete says nothing of the server.
+    // Incomplete evidence is not a property of the server.
     let failed = all.iter().filter(|finding| finding["status"] == "FAIL" && finding["id"] != "ev-incomplete");
     failed.map(|finding| ((text(finding, "id"), text(finding, "artefact")), Remedy::new(finding))).collect()
 }
@@ -253,14 +253,14 @@ fn failures_of(server: &Server) -> BTreeMap<Failure, Remedy> {
     failures(&Audit::live_with(server, &["--option-file", option_file.to_str().expect("ASCII")]))
 }
 
-/// Failures of checks that had none before; files that a server makes meanwhile, such as a log, are no new kind.
+/// Failures of checks that had none before. Another file of the same check, such as a new log, does not count.
 fn come(before: &BTreeMap<Failure, Remedy>, after: &BTreeMap<Failure, Remedy>, fixed: &str) -> Vec<Failure> {
     let known = |id: &str| before.keys().any(|failure| failure.0 == id);
     let expected = |id: &str| CONSEQUENCES.iter().any(|(fix, new, _)| *fix == fixed && *new == id);
     after.keys().filter(|(id, _)| !known(id) && !expected(id)).cloned().collect()
 }
 
-/// What a DBA does not need to carry out, or cannot.
+/// Whether a DBA need not or cannot carry out the remedy.
 fn is_advice(failure: &Failure, remedy: &Remedy) -> bool {
     let begins = |begin: &str| remedy.text.starts_with(begin);
     failure.1 == TEST_ACCOUNT || ADVICE.iter().any(|(id, begin, _)| *id == failure.0 && begins(begin))
@@ -268,12 +268,12 @@ fn is_advice(failure: &Failure, remedy: &Remedy) -> bool {
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Carries out each fix of the server in turn; the other device is used by it from then on.
+/// Carries out each fix of the server in turn. Afterwards the server uses the other device.
 fn every_fix_works(server: Server) -> (Server, TempDir) {
     every_fix_of_a_replica_works(server, None)
 }
 
-/// The same for a server that replicates from another, which is idle: its authority is what the remedies leave open.
+/// As [`every_fix_works`], for a replica of an idle server; its authority fills the placeholder in the remedies.
 fn every_fix_of_a_replica_works(mut server: Server, authority: Option<&Path>) -> (Server, TempDir) {
     let shm = in_memory(20).expect("a file system in memory");
     let authority = authority.map(|path| path.display().to_string());
@@ -329,7 +329,7 @@ fn nothing_is_left(failures: &BTreeMap<Failure, Remedy>) {
     assert!(left.is_empty(), "{}", left.join("\n"));
 }
 
-/// The next failure that was not tried and waits for no other fix.
+/// The next failure that was not tried and does not wait for another fix.
 fn next(failures: &BTreeMap<Failure, Remedy>, tried: &BTreeSet<Failure>) -> Option<(Failure, Remedy)> {
     let waits = |remedy: &Remedy| remedy.after().is_some_and(|id| failures.keys().any(|failure| failure.0 == id));
     let mut ready = failures.iter().filter(|(failure, remedy)| !tried.contains(*failure) && !waits(remedy));
@@ -370,7 +370,7 @@ fn other(kind: Kind) -> ServerBuilder {
     Server::builder(kind).by_option_file().options(all).option("--innodb-print-all-deadlocks=1")
 }
 
-/// Carries out each fix of a server that is weak in those ways, with more statements before.
+/// Carries out each fix of a server that is weak in those other ways; runs more statements first.
 fn every_other_fix_works(builder: ServerBuilder, more: &str) {
     let server = builder.start().expect("it starts");
     server.sql(TABLE).expect("made");
@@ -379,23 +379,23 @@ fn every_other_fix_works(builder: ServerBuilder, more: &str) {
     every_fix_works(server);
 }
 
-/// A channel without TLS, to nowhere.
+/// A replication channel without TLS, to an address without a server.
 const MARIADB_CHANNEL: &str = "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=9, MASTER_USER='replica', \
     MASTER_PASSWORD='secret', MASTER_SSL=0, MASTER_SSL_VERIFY_SERVER_CERT=0";
 
-/// On MySQL with a keyring: a histogram of an encrypted table, and a general tablespace in clear.
+/// On MySQL with a keyring: a histogram of an encrypted table, and an unencrypted general tablespace.
 const MYSQL_97_OBJECTS: &str = "CREATE TABLE demo.e (id INT PRIMARY KEY, v VARCHAR(99)) TABLESPACE=innodb_file_per_table \
     ENCRYPTION='Y'; INSERT INTO demo.e SELECT * FROM demo.t; ANALYZE TABLE demo.e UPDATE HISTOGRAM ON v; \
     CREATE TABLESPACE g ADD DATAFILE 'g.ibd'; CREATE TABLE demo.inside (id INT PRIMARY KEY) TABLESPACE g; \
     INSERT INTO demo.inside SELECT id FROM demo.t";
 
-/// A table with so many rows that their changes go over all that the server uses again.
+/// A table with enough rows that changing them rewrites everything that the server reuses.
 const TABLE: &str = "CREATE DATABASE demo; CREATE TABLE demo.t (id INT PRIMARY KEY, v VARCHAR(99)); \
     INSERT INTO demo.t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd'), (5, 'e'), (6, 'f'), (7, 'g'), (8, 'h'); \
     INSERT INTO demo.t SELECT a.id * 512 + b.id * 64 + c.id * 8 + d.id, a.v \
     FROM demo.t a, demo.t b, demo.t c, demo.t d;";
 
-/// And a table of an engine that cannot encrypt.
+/// A table of an engine that cannot encrypt.
 const OTHER_TABLES: &str = "CREATE TABLE demo.m (id INT) ENGINE=MyISAM; INSERT INTO demo.m VALUES (1); \
     SET GLOBAL max_connections = 99";
 
@@ -499,14 +499,15 @@ fn every_fix_of_a_group_works(kind: Kind) {
     group::join(&first, &mut second).unwrap_or_else(|error| panic!("{error}\n{}", second.error_log()));
     same_table(&first, &second);
     nothing_is_left(&failures_of(&first));
-    // A clone makes undo and redo logs anew, whose fixes are for afterwards; what the members say and keep is as it was.
+    // A clone recreates undo and redo logs, so their fixes come afterwards; all other findings of the members stay the
+    // same.
     let begins = ["gr-", "clone-", "tls-", "rest-table-", "rest-binlog-", "rest-relaylog-", "rest-mysql-ibd-", "key-"];
     let mut left = failures_of(&second);
     left.retain(|(id, _), _| begins.iter().any(|begin| id.starts_with(begin)));
     nothing_is_left(&left);
 }
 
-/// A server that joined has the table of the other, also what is written now.
+/// Asserts that a server that joined has the other's table, and receives new rows.
 fn same_table(old: &Server, new: &Server) {
     sql(old, "INSERT INTO demo.t VALUES (9999, 'after')");
     let rows = "SELECT COUNT(*), SUM(CRC32(CONCAT(id, v))) FROM demo.t";
@@ -547,7 +548,7 @@ fn every_fix_of_a_node_works(kind: Kind) {
     second_node_joins(&mut cluster, &node, printed, &files, &authority, &cache, |builder| builder.tls(&files));
 }
 
-/// A node with the printed lines, the keys that they name and a certificate of its own gets the whole state.
+/// A node with the printed lines, the keys they name and a certificate of its own receives the whole state.
 fn second_node_joins(
     cluster: &mut Cluster,
     first: &Server,
@@ -599,8 +600,8 @@ fn fixes_of_a_galera_node_of_mariadb_1011() {
     }
 }
 
-/// Carries out the fixes of these checks on the first node of a cluster, and lets a second one join. `own` are provider
-/// options, with `CA`, `CERT` and `KEY` for the files; returns what the second node's log says.
+/// Carries out the fixes of these checks on the first node of a cluster, and lets a second one join. `own` holds
+/// provider options, with `CA`, `CERT` and `KEY` for the files. Returns the second node's log.
 fn fixes_of_a_cluster_work(set_up: SetUp, own: &str, options: &[&str], checks: &[&str]) -> String {
     let dir = tempfile::tempdir().expect("a directory");
     let authority = Authority::create(dir.path()).expect("an authority");

@@ -1,5 +1,5 @@
-//! `sealant encrypt` and `sealant rotate` where a disk is full, or becomes full meanwhile: told in a sentence, nothing lost, and the same command
-//! finishes when there is room.
+//! `sealant encrypt` and `sealant rotate` on a disk that is or becomes full: one sentence says so, nothing is lost, and
+//! the same command completes the work when there is space.
 
 mod support;
 
@@ -16,7 +16,7 @@ use crate::support::proof::Proof;
 use crate::support::rotation::{Rotating, TABLES, encrypting};
 use crate::support::tmpfs::Tmpfs;
 
-/// A small disk, and a server with nothing encrypted on it.
+/// A small disk, and a server on it with nothing encrypted.
 struct Small {
     server: Server,
     disk: Tmpfs,
@@ -24,7 +24,7 @@ struct Small {
 }
 
 impl Small {
-    /// `None` where this user may not mount, or MySQL is missing.
+    /// `None` if this user cannot mount file systems, or MySQL is not installed.
     fn with_size(size: &str) -> Option<Self> {
         require(Kind::MySql97)?;
         let directory = tempfile::tempdir().expect("a directory");
@@ -33,14 +33,14 @@ impl Small {
         Some(Self { server, disk, _directory: directory })
     }
 
-    /// Without a compressed one: MySQL 9.7.4 ends itself if a page of such a table, as it flushes it, meets a full
-    /// disk (assertion in fil0fil.cc).
+    /// Without a compressed table: MySQL 9.7.4 aborts if it flushes a page of such a table to a full disk (assertion in
+    /// fil0fil.cc).
     fn make_tables(&self) {
         self.server.sql(MYSQL_TABLES).expect("tables are made");
         self.server.sql("DROP TABLE shop.zip").expect("dropped");
     }
 
-    /// Takes all room but for this many MiB.
+    /// Uses all space except this many MiB.
     fn fill(&self, but_for: u64) {
         fill(&self.disk.0, but_for << 20);
     }
@@ -116,7 +116,7 @@ fn a_keyring_that_cannot_be_written_is_not_lost_and_a_rerun_rotates() {
     at.opens_everything("full.age");
 }
 
-/// Makes keys until the next one needs another block of the disk.
+/// Creates keys until the next one needs another disk block.
 fn up_to_the_end_of_a_block(server: &Server, keyring: &Path) {
     let size = || fs::metadata(keyring).expect("a keyring").len();
     loop {

@@ -38,7 +38,7 @@ fn written(ended: &Ended) -> Value {
     report
 }
 
-/// How a check of that name ended.
+/// Result of the check with that name.
 #[track_caller]
 fn state(report: &Value, check: &str) -> String {
     let items = report["items"].as_array().expect("a list");
@@ -54,7 +54,7 @@ fn checked(ended: &Ended, code: i32) -> Value {
     report
 }
 
-/// The data directory's keyring, where it is by default.
+/// The default path of the keyring for the data directory.
 fn beside(server: &Server, name: &str) -> std::path::PathBuf {
     server.dir().join("data-keyring").join(name)
 }
@@ -132,7 +132,7 @@ fn a_mysql_gets_a_keyring(kind: Kind) {
     }
 }
 
-/// Started by root it becomes another user only when the keyring component has made its file.
+/// If root starts MySQL, it changes its user only after the keyring component has created its file.
 #[test]
 fn a_mysql_that_root_starts_can_write_its_keyring() {
     const NOBODY: u32 = 65534;
@@ -218,7 +218,7 @@ fn a_server_that_does_not_run_is_set_up_by_its_option_file() {
     assert_eq!(said(&daemon.join("mysqld.my")), serde_json::json!({"read_local_manifest": true}));
     assert_eq!(mode(&daemon.join("mysqld.my")), 0o644);
     assert_eq!(said(&plugins.join("component_keyring_file.cnf")), serde_json::json!({"read_local_config": true}));
-    // The real installation has both, so that the server finds what is in its data directory.
+    // The real installation has both files, so the server finds those in its data directory.
     drop(binaries);
     server.start().expect("it starts");
     assert_eq!(state(&checked(&on(&server, "check", &["--write-test"]), 0), "write-test"), "ok");
@@ -254,7 +254,7 @@ fn a_mariadb_without_keys_gets_them() {
         }
         let keys = fs::read(beside(&server, "keys.enc")).expect("keys");
         assert!(keys.starts_with(b"Salted__"));
-        // Again, as after an interruption: nothing is made anew.
+        // Again, as after an interruption: nothing is created a second time.
         let again = written(&run(&server));
         assert!(
             again["parts"].as_array().expect("a list").iter().all(|part| part["condition"] == "there"),

@@ -1,4 +1,4 @@
-//! `sealant keys` on real servers: every key that something asks for, where, and who still needs it.
+//! `sealant keys` on real servers: every required key, where it is, and what still needs it.
 
 mod support;
 
@@ -26,7 +26,7 @@ fn keys(server: &Server, state: &Path, more: &[&str]) -> Ended {
     end(command)
 }
 
-/// The report, of a server on which everything opens.
+/// The report of a server on which everything opens.
 #[track_caller]
 fn sound(ended: &Ended) -> Value {
     assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);
@@ -36,7 +36,7 @@ fn sound(ended: &Ended) -> Value {
     report
 }
 
-/// The key whose name ends so.
+/// The key whose name has this suffix.
 #[track_caller]
 fn key<'r>(report: &'r Value, ending: &str) -> &'r Value {
     let keys = report["keys"].as_array().expect("keys are a list");
@@ -80,8 +80,7 @@ fn mysql_keys_are_listed_with_all_that_asks_for_them() {
     let said = report.to_string().to_ascii_lowercase();
     assert!(!at.secrets().is_empty() && at.secrets().iter().all(|secret| !said.contains(secret)));
 
-    // After a rotation the register tells when, and which copy was proven; a backup of before still
-    // needs the older key.
+    // After a rotation the register has its date and the proven copy; an older backup still needs the older key.
     let backup = at.path("data-backup");
     fs::create_dir(&backup).expect("made");
     fs::copy(at.server.datadir().join("demo/enc.ibd"), backup.join("enc.ibd")).expect("copied");
@@ -98,14 +97,14 @@ fn mysql_keys_are_listed_with_all_that_asks_for_them() {
     assert_eq!(new["copy"], at.path("k.age").to_str().expect("ASCII"));
     assert!(new["copy_proven"].is_string() && report["last_rotated"]["master_key"].is_string(), "{report:#}");
 
-    // The register remembers the backup, until it is told to forget it.
+    // The register remembers the backup until it is told to forget it.
     let report = sound(&keys(&at.server, &state, &[]));
     assert_eq!(key(&report, &format!("-{older}"))["backups"].as_array().map(Vec::len), Some(1));
     let forget = ["--record", "--forget-backup", backup.to_str().expect("ASCII")];
     let report = sound(&keys(&at.server, &state, &forget));
     assert_eq!(key(&report, &format!("-{older}"))["backups"].as_array().map(Vec::len), Some(0));
 
-    // What no longer opens is told.
+    // Files that no longer open are reported.
     let newest = at.newest();
     let keyring = fs::read_to_string(at.keyring()).expect("a keyring");
     fs::write(at.keyring(), keyring.replace(&format!("-{}\"", at.newest()), "-999\"")).expect("written");
@@ -251,12 +250,12 @@ fn servers_without_keys_are_told_so() {
     keys(&server, directory.path(), &["--forget-backup", "/x"]).refused(2, "--record", "");
 }
 
-/// The audit as root, with this directory of registers.
+/// Audits as root, with this directory of registers.
 fn audit(server: &Server, state: &Path, more: &[&str]) -> Audit {
     Audit::live_with(server, &[&["--state-dir", state.to_str().expect("ASCII")], more].concat())
 }
 
-/// What the one finding of a check says.
+/// Asserts status and description of the only finding of a check.
 #[track_caller]
 fn says(audit: &Audit, id: &str, status: &str, description: &[&str]) {
     let found = audit.findings(id);
@@ -338,11 +337,11 @@ fn the_audit_agrees_with_keys_about_copies_and_dates() {
     fs::remove_dir(&names).expect("removed");
     fs::write(&names, &text).expect("written");
     said(&["by the register"], "PASS");
-    // From afar the copies cannot be held against the keys.
+    // From another host the copies cannot be compared with the keys.
     says(&audit(&at.server, &state, &["--no-files"]), BACKUP, "UNKNOWN", &["its files were not read"]);
 }
 
-/// The register's file.
+/// Path of the register.
 fn register(state: &Path) -> PathBuf {
     let mut paths = fs::read_dir(state).expect("a directory").map(|entry| entry.expect("an entry").path());
     paths.find(|path| path.extension().is_some_and(|is| is == "json")).expect("a register")

@@ -1,5 +1,5 @@
-//! Keys, accounts, transport and evidence in set-ups beyond the trap suite: what somebody damages, hides or
-//! half configures on a real server must get the verdict that bytes and wire prove.
+//! Keys, accounts, transport and evidence beyond the trap suite: damaged, hidden or half-configured settings of a real
+//! server must get the verdict that bytes and wire prove.
 
 mod support;
 
@@ -20,13 +20,13 @@ use crate::support::tmpfs::in_memory;
 const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n\
                             2;8a1f0c3c5e2d4b6a7988776655443322\n";
 
-/// Runs statements and has every page of a table written at once, page 0 above all.
+/// Runs statements, and makes the server write all pages of a table at once, page 0 in particular.
 fn flushed(server: &Server, table: &str, statements: &str) {
     let statements = format!("{statements}; FLUSH TABLES {table} FOR EXPORT; UNLOCK TABLES");
     server.sql(&statements).expect("statements");
 }
 
-/// Waits until MariaDB has encrypted a table of its own, in the background, and written it out.
+/// Waits until MariaDB has encrypted and written one of its own tables in the background.
 fn encrypted_in_the_background(server: &Server) {
     let is_so = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION \
         WHERE NAME = 'mysql/innodb_table_stats' AND MIN_KEY_VERSION = 1 AND ROTATING_OR_FLUSHING = 0";
@@ -45,7 +45,7 @@ fn encrypted_mysql(location: KeyringLocation) -> Option<Server> {
     Some(server)
 }
 
-/// Audits over TCP as an account with this password, which is all it may use.
+/// Audits over TCP with only this account and password.
 fn from_afar(server: &Server, user: &str, password: &str) -> Audit {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     writeln!(file, "{password}").expect("written");
@@ -308,7 +308,7 @@ fn mariadbs_encrypted_key_file_is_opened_with_its_password() {
     assert!(!audit.json.to_string().contains("geheim"));
 }
 
-/// What an audit must say the same of whatever the server's defaults for sessions are.
+/// Checks whose result must not depend on the server's session defaults.
 const STEADY: &[&str] = &[
     "auth-empty-or-anonymous",
     "auth-root-remote",
@@ -419,7 +419,7 @@ fn power_given_to_everybody_or_through_a_role_counts() {
     audit.fails("auth-key-admins", "'app'@'10.%'");
 }
 
-/// What files, host or grants alone can tell.
+/// Checks that require files, the host or grants.
 const NEEDS_MORE: &[&str] = &[
     "auth-empty-or-anonymous",
     "auth-root-remote",
@@ -514,7 +514,7 @@ fn a_mariadb_replica_that_only_wishes_for_tls_is_no_pass() {
     if require(Kind::MariaDb1011).is_none() {
         return;
     }
-    // Without certificates 10.11 offers no TLS, and the replica goes on in clear.
+    // Without certificates 10.11 offers no TLS, and the replica continues in plaintext.
     let source = Server::builder(Kind::MariaDb1011).options(["--log-bin=m", "--server-id=1"]).start().expect("starts");
     let mut replica = Server::builder(Kind::MariaDb1011).option("--server-id=2").start().expect("starts");
     replica.replicate_from(&source, &Replication { tls: true, ..Replication::default() }).expect("replicates");

@@ -1,4 +1,4 @@
-//! Audits of whole servers: a healthy one, saved facts, drift, fleets, and what must never leak.
+//! Audits of whole servers: a healthy one, saved facts, drift, fleets, and secrets that must never leak.
 
 mod support;
 
@@ -15,8 +15,8 @@ use crate::support::schema::has_its_schema;
 use crate::support::tmpfs::in_memory;
 use crate::support::{Audit, run, sealant};
 
-/// A MySQL 9.7 that encrypts everything it can from its first start on, with its keyring on another
-/// device, and a certificate that can be verified.
+/// A MySQL 9.7 with all encryption switched on from its first start, its keyring on another device, and a certificate
+/// that can be verified.
 fn healthy(directory: &Path, keys: &Path) -> Server {
     let authority = Authority::create(directory).expect("an authority");
     let files = authority.issue("db1", &Profile::default()).expect("a certificate");
@@ -76,7 +76,7 @@ fn a_table_that_mariadb_has_not_opened_since_its_start_is_no_orphan() {
             CREATE TABLE demo.p (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2; INSERT INTO demo.p VALUES (1), (2)";
         server.sql(tables).expect("made");
         server.stop().expect("it stops");
-        // Of what is in it, it would open the tables.
+        // Restoring its content at startup would open the tables.
         let _ = fs::remove_file(server.datadir().join("ib_buffer_pool"));
         server.start().expect("it starts");
         let opened = "SELECT COUNT(*) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME LIKE 'demo/%'";
@@ -216,7 +216,7 @@ fn every_server_line_is_audited_without_an_error() {
     }
 }
 
-/// MySQL 5.6 speaks TLS 1.0 only, and only if it is given a certificate.
+/// MySQL 5.6 supports only TLS 1.0, and only with a certificate.
 fn with_old_tls() -> Server {
     let dir = tempfile::tempdir().expect("a directory");
     let authority = Authority::create(dir.path()).expect("an authority");
@@ -224,8 +224,8 @@ fn with_old_tls() -> Server {
     Server::builder(Kind::MySql56).tls(&files).start().expect("MySQL 5.6 starts")
 }
 
-/// What a site accepts of a server that encrypts all it can: checks that are about accounts, the host, and where the
-/// server has no encryption to offer.
+/// Failures that a site accepts on a server with all encryption switched on: checks of accounts and of the host, and
+/// places where the server offers no encryption.
 const ACCEPTED: &[&str] = &[
     "aud-plugin-absent",
     "auth-empty-or-anonymous",
@@ -253,7 +253,7 @@ const ACCEPTED: &[&str] = &[
     "tls-key-perms",
 ];
 
-/// A waiver for each failure, and for what could not be seen; none of them is for data that the server can encrypt.
+/// A waiver for each failure and each unknown; none of them is about data that the server can encrypt.
 fn waivers_for(audit: &Audit) -> String {
     let findings = audit.json["findings"].as_array().expect("findings are a list");
     let open = findings.iter().filter(|f| f["status"] == "FAIL" || f["status"] == "UNKNOWN");

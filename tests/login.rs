@@ -1,4 +1,4 @@
-//! Whom `sealant` gives a password to, and what option files demand.
+//! Which servers `sealant` sends a password to, and what option files require.
 
 mod support;
 
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::support::sealant;
 
-/// A MySQL whose account proves itself by the password itself, and files beside it.
+/// A MySQL with an account whose plug-in needs the password itself, and files for it.
 struct Setup {
     server: Server,
     dir: TempDir,
@@ -43,7 +43,7 @@ impl Setup {
         self.server.datadir().join("ca.pem").display().to_string()
     }
 
-    /// `verb` as that account, of whose password the server remembers nothing.
+    /// Runs `verb` with that account, while the server has no cached hash of its password.
     fn cold(&self, verb: &[&str], more: &[&str]) -> Output {
         self.server.sql("FLUSH PRIVILEGES").expect("forgotten");
         let mut command = sealant();
@@ -53,7 +53,7 @@ impl Setup {
         output
     }
 
-    /// An audit with this in its option file: the exit code and what it said.
+    /// Audits with these lines in the option file; returns exit code and output.
     fn with_options(&self, options: &str) -> (Option<i32>, String) {
         let file = self.file("my.cnf", &format!("[client]\n{options}\n"));
         let output = self.cold(&AUDIT, &["--defaults-file", file.to_str().expect("ASCII")]);
@@ -67,7 +67,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What the hint says of `--tls-fingerprint`.
+/// The `--tls-fingerprint` that the hint proposes.
 fn proposed(said: &str) -> String {
     let after = said.split("--tls-fingerprint ").nth(1).unwrap_or_else(|| panic!("it is proposed: {said}"));
     after.chars().take_while(char::is_ascii_hexdigit).collect()

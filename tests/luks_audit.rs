@@ -1,5 +1,5 @@
-//! `sealant luks audit` as scripts use it, on the headers in testdata/luks, on headers that the real cryptsetup
-//! writes here, and on what is no header.
+//! `sealant luks audit` as scripts use it: on the headers in testdata/luks, on headers that the real cryptsetup writes
+//! here, and on files without a header.
 
 mod support;
 
@@ -15,7 +15,7 @@ use crate::support::disk::{CHEAP, Desk};
 use crate::support::schema::has_its_schema;
 use crate::support::sealant;
 
-/// What `sealant luks audit FILE --format json …` said.
+/// Result of `sealant luks audit FILE --format json …`.
 struct Judged {
     json: Value,
     code: i32,
@@ -40,7 +40,7 @@ impl Judged {
     }
 }
 
-/// A header of testdata/luks as a file.
+/// Writes a header of testdata/luks to a file.
 fn unpack(dir: &TempDir, name: &str) -> PathBuf {
     let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../testdata/luks/{name}.zst"));
     let path = dir.path().join(name);
@@ -115,7 +115,7 @@ fn what_cannot_be_read_is_one_line_and_exit_1() {
     }
 }
 
-/// Parameters of real headers, and what is to be found in them beside `one-slot` and `kdf-weak`.
+/// Parameters of real headers, and their findings besides `one-slot` and `kdf-weak`.
 const MADE: &[(&str, &[&str])] = &[
     ("--type luks2 -c aes-xts-plain64 -s 512", &[]),
     ("--type luks2 -c aes-xts-plain64 -s 256 --hash sha512", &["key-128"]),
@@ -135,7 +135,7 @@ const MADE: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What `cryptsetup reencrypt` is told, what is there before, and where the header is then.
+/// Arguments of `cryptsetup reencrypt`, the initial disk, and where the header is afterwards.
 struct Begun {
     arguments: &'static str,
     /// A volume, or nothing.
@@ -143,7 +143,7 @@ struct Begun {
     header: &'static str,
 }
 
-/// The modes of a re-encryption, and how the part that is written is kept safe. What needs no mapping works on plain files.
+/// Modes of re-encryption, and how the part being written is protected. Those that need no mapping run on plain files.
 const BEGUN: [Begun; 11] = [
     Begun { arguments: "--resilience checksum IMAGE", volume: "IMAGE", header: "IMAGE" },
     Begun { arguments: "--resilience journal IMAGE", volume: "IMAGE", header: "IMAGE" },
@@ -163,7 +163,7 @@ const BEGUN: [Begun; 11] = [
 ];
 
 impl Begun {
-    /// With paths in place of their names, and cheap keys.
+    /// Inserts paths for names, and cheap keys.
     fn command(&self, desk: &Desk, verb: &str, arguments: &str) -> Command {
         let mut command = Command::new("cryptsetup");
         command.env("LC_ALL", "C").args(["--batch-mode", verb, "--type", "luks2"]).args(CHEAP);
@@ -173,7 +173,7 @@ impl Begun {
         command
     }
 
-    /// The disk as it is before.
+    /// Creates the initial disk.
     fn prepare(&self, desk: &Desk) {
         let _ = fs::remove_file(desk.path("HEADER"));
         fs::File::create(desk.path("IMAGE")).expect("room").set_len(64 << 20).expect("room");
@@ -188,7 +188,7 @@ impl Begun {
         command
     }
 
-    /// cryptsetup reads the header, and so do we, all of it.
+    /// Asserts that cryptsetup and we can read the header completely.
     #[track_caller]
     fn is_read(&self, desk: &Desk, at: &str) -> Value {
         let header = desk.path(self.header);
@@ -202,7 +202,7 @@ impl Begun {
         let segments = dump["segments"].as_object().map(serde_json::Map::len);
         assert_eq!(Some(count("segments") + count("backup_segments")), segments, "{} {at}", self.arguments);
         assert_eq!(Some(count("keyslots")), dump["keyslots"].as_object().map(serde_json::Map::len), "{at}");
-        // What lies in clear by cryptsetup's word is what is called clear, part by part.
+        // The unencrypted parts according to cryptsetup are exactly those in the finding.
         let clear = clear_parts(&dump);
         let said = detail(&judged.json, "cipher-null").unwrap_or_default();
         let called: Vec<&str> = said.split("segment ").skip(1).filter_map(|rest| rest.split(' ').next()).collect();
@@ -211,14 +211,14 @@ impl Begun {
     }
 }
 
-/// Numbers of the live segments without encryption in cryptsetup's JSON.
+/// Numbers of live unencrypted segments in cryptsetup's JSON.
 fn clear_parts(dump: &Value) -> Vec<&str> {
     let segments = dump["segments"].as_object().into_iter().flatten();
     let is_clear = |segment: &Value| segment["type"] == "linear" && !is_note(segment);
     segments.filter(|(_, segment)| is_clear(segment)).map(|(number, _)| number.as_str()).collect()
 }
 
-/// Whether a segment only says what was or will be.
+/// Whether a segment only describes data before or after.
 fn is_note(segment: &Value) -> bool {
     flagged(segment, "backup-")
 }
@@ -287,8 +287,8 @@ fn segments(json: &Value) -> impl Iterator<Item = &Value> {
     json["header"]["segments"].as_array().into_iter().flatten()
 }
 
-/// How many parts the data has while a re-encryption is at work; 0 if it is not. Of a header that is being written: the
-/// JSON of the first copy, behind its 4096 bytes.
+/// Number of parts of the data during a re-encryption; 0 outside of one. Reads the JSON of the first copy, after its
+/// 4096 binary bytes, while the header is being written.
 fn parts_at_work(header: &Path) -> usize {
     let mut bytes = vec![0; 16384];
     let read = fs::File::open(header).and_then(|mut file| file.read_exact(&mut bytes));

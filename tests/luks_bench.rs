@@ -1,4 +1,4 @@
-//! `sealant bench disk`: in memory everywhere, on a disk in a virtual machine. What is said of it, never how fast it is.
+//! `sealant bench disk`: in memory everywhere, on a disk in a virtual machine. Tests its output, never its speed.
 
 mod support;
 
@@ -24,7 +24,7 @@ fn texts<'v>(list: &'v Value, name: &str) -> Vec<&'v str> {
     list.iter().map(|one| if name.is_empty() { one } else { &one[name] }.as_str().expect("text")).collect()
 }
 
-/// The interval is one, and of something.
+/// Whether it is a proper, positive interval.
 fn is_interval(value: &Value) -> bool {
     let [low, estimate, high] = ["low", "estimate", "high"].map(|end| value[end].as_f64().expect("a number"));
     0.0 <= low && low <= estimate && estimate <= high

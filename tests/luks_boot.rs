@@ -1,5 +1,5 @@
-//! `sealant luks boot` and `key serve`: tables and units in a directory, and the truth in a virtual machine: three boots
-//! of a MariaDB on a volume, and four of a MySQL whose key is on a stick.
+//! `sealant luks boot` and `key serve`: tables and units in a directory, and real boots in a virtual machine: three of a
+//! MariaDB on a volume, and four of a MySQL whose key is on a stick.
 
 mod support;
 
@@ -12,7 +12,7 @@ use harness::{Kind, Server, require};
 use crate::support::disk::{Desk, ends, luks, text};
 use crate::support::schema::has_its_schema;
 
-/// What comes before the script of every server.
+/// Common start of the scripts of both servers.
 const COMMON: &str = include_str!("vm/server-boot.sh");
 
 #[test]

@@ -1,5 +1,5 @@
-//! `sealant luks header`: backups are tied to their volume, and a restore proves before and after, on volumes that
-//! the real cryptsetup makes.
+//! `sealant luks header`: backups are tied to their volume, and a restore proves the key before and after, on volumes
+//! made by the real cryptsetup.
 
 mod support;
 
@@ -26,7 +26,7 @@ fn ends(output: &Output, code: i32) -> String {
     format!("{out}{err}")
 }
 
-/// The verdict of `header check`.
+/// Verdict of `header check`.
 #[track_caller]
 fn verdict(backup: &Path, image: &Path, more: &[&str]) -> Value {
     let output = header(&[&["check", text(backup), text(image), "--format", "json"], more].concat());

@@ -1,4 +1,4 @@
-//! `sealant luks plan`: the paths of real servers, and a disk that stays as it was to the last byte.
+//! `sealant luks plan`: the paths of real servers, and a disk that stays unchanged to the last byte.
 
 mod support;
 
@@ -56,7 +56,7 @@ fn paths_of_a_mariadb() {
     paths_of(Kind::MariaDb1011);
 }
 
-/// A data directory of a server that is down, with its option file.
+/// A data directory of a stopped server, with its option file.
 fn at_rest(desk: &Desk) -> String {
     fs::create_dir_all(desk.path("data/sakila")).expect("room");
     fs::write(desk.path("data/sakila/actor.ibd"), vec![7; 1 << 20]).expect("room");

@@ -1,5 +1,5 @@
 //! `sealant luks reencrypt`: a new volume key for images, and in a virtual machine under a mounted file system, through
-//! power cuts half way and in the last commit.
+//! power cuts halfway and in the last commit.
 
 mod support;
 
@@ -83,7 +83,7 @@ fn what_cannot_be_re_encrypted_is_refused_and_left_alone() {
     assert!(desk.opens(&begun, "k1"));
 }
 
-/// A volume with two keys, and what a run has saved and noted before it begins: header, note.
+/// A volume with two keys, and what a run saves before it begins: header and note.
 fn noted(desk: &Desk, image: &Path) -> PathBuf {
     desk.add_key(image, "k1", "k2");
     let uuid = Command::new("cryptsetup").arg("luksUUID").arg(image).output().expect("it starts").stdout;
@@ -112,7 +112,7 @@ fn a_run_that_was_cut_off_before_it_began_is_not_taken_for_a_finished_one() {
     assert!(fs::read(&image).expect("ours")[8 << 20..] != before[8 << 20..], "the data is encrypted anew");
 }
 
-/// What is left when the power fails after cryptsetup is through, and before the other keys are back.
+/// The state after power failed between the end of cryptsetup's run and the restoration of the other keys.
 #[test]
 fn the_other_keys_come_back_when_a_cut_off_run_goes_on() {
     let desk = Desk::new();
@@ -136,7 +136,7 @@ fn the_other_keys_come_back_when_a_cut_off_run_goes_on() {
     assert!(desk.opens(&image, "k1") && desk.opens(&image, "k2") && !note.exists());
 }
 
-/// Runs a power cut: `part` half way, `stuck` in the last commit.
+/// Simulates a power cut: `part` halfway, `stuck` in the last commit.
 fn power_cut(what: &str) {
     let Some(machine) = Machine::new() else { return };
     let machine = machine.disk(48).expect("room").limit(harness::limit(600));

@@ -1,6 +1,6 @@
-//! `sealant luks header repair`: the state that a power cut in the last commit of a re-encryption leaves is made whole,
-//! and every other state is refused. The state is put together from two real ones of one re-encryption, and cryptsetup
-//! has to refuse it first.
+//! `sealant luks header repair`: repairs the state that a power cut in the last commit of a re-encryption leaves, and
+//! refuses every other state. The state is composed of two real ones of one re-encryption, and cryptsetup must refuse
+//! it first.
 
 mod support;
 
@@ -37,7 +37,7 @@ fn metadata(image: &Path) -> Value {
     serde_json::from_slice(json).expect("JSON")
 }
 
-/// Writes both copies with other JSON, the next sequence number and right checksums.
+/// Writes both copies with new JSON, the next sequence number and correct checksums.
 fn write(image: &Path, json: &Value) {
     let file = OpenOptions::new().read(true).write(true).open(image).expect("ours");
     for at in [0, COPY] {
@@ -60,12 +60,12 @@ fn codes(image: &Path) -> Vec<String> {
     json["findings"].as_array().expect("a list").iter().filter_map(|f| f["code"].as_str().map(str::to_owned)).collect()
 }
 
-/// A volume under re-encryption.
+/// A volume during a re-encryption.
 struct Reencryption {
     desk: Desk,
     image: PathBuf,
     key: PathBuf,
-    /// Metadata when it had begun.
+    /// Metadata at the start of the re-encryption.
     begun: Value,
 }
 
@@ -79,7 +79,8 @@ impl Reencryption {
         Self { desk, image, key, begun }
     }
 
-    /// Ends it, and puts back the notes that the last commit would have left: all but the old key's slot.
+    /// Completes it, and restores the metadata that an interrupted last commit leaves: everything except the old key's
+    /// slot.
     fn cut_in_the_last_commit(&self) -> Value {
         cryptsetup(
             &["reencrypt", "--resume-only", "--force-offline-reencrypt", "--key-file", text(&self.key)],
@@ -199,7 +200,7 @@ fn stuck_headers_with_anything_else_wrong_are_refused() {
     }
 }
 
-/// All that the volume holds, decrypted without cryptsetup.
+/// The decrypted content of the volume, computed without cryptsetup.
 fn plain_text(desk: &Desk, image: &Path, key: &Path) -> Vec<u8> {
     let volume_key = desk.path("volume-key");
     let _ = fs::remove_file(&volume_key);
@@ -217,7 +218,7 @@ fn plain_text(desk: &Desk, image: &Path, key: &Path) -> Vec<u8> {
     data
 }
 
-/// Kills cryptsetup at its n-th write; false if it has none.
+/// Kills cryptsetup at its n-th write; returns false if there are fewer writes.
 fn killed_at(write: usize, image: &Path, key: &Path) -> bool {
     let mut command = Command::new("strace");
     command.args(["-o", "/dev/null", "-e", "trace=write", "-e", &format!("inject=write:signal=KILL:when={write}")]);
@@ -226,8 +227,8 @@ fn killed_at(write: usize, image: &Path, key: &Path) -> bool {
     !status.success()
 }
 
-/// Kills a re-encryption at every `step`-th of its writes; what it leaves is resumed or repaired, whichever the other
-/// asks for, and the data is whole.
+/// Kills a re-encryption at every `step`-th write. The result is resumed or repaired, as the messages say, and the data
+/// must be intact.
 fn killed_at_writes(first: usize, step: usize) {
     if Command::new("strace").arg("--version").output().is_err() {
         assert!(std::env::var_os("CI").is_none(), "strace is not installed");

@@ -1,5 +1,5 @@
-//! `sealant luks key`: whenever a rotation is killed, a stored key opens the volume and the same command finishes it;
-//! on volumes that the real cryptsetup makes.
+//! `sealant luks key`: whenever a rotation is killed, a stored key opens the volume, and the same command completes the
+//! rotation; on volumes made by the real cryptsetup.
 
 mod support;
 
@@ -14,7 +14,7 @@ use luks::key::{KeyError, Rotation, Step};
 use crate::support::disk::{CHEAP, Desk, cryptsetup, opens_with, text};
 use crate::support::sealant;
 
-/// Iterations of key derivation: random keys need none.
+/// Iterations of key derivation: random keys need few.
 const QUICK: &str = "1000";
 
 #[track_caller]
@@ -42,7 +42,7 @@ impl Host {
         Self { desk, image, key, backups }
     }
 
-    /// The same volume as it was made, for the next attempt.
+    /// Restores the original volume, for the next attempt.
     fn again(&self, template: &Path) {
         fs::copy(template, &self.image).expect("room");
         fs::remove_dir_all(&self.backups).expect("ours");
@@ -63,7 +63,7 @@ impl Host {
         sealant().args(self.args()).output().expect("it starts")
     }
 
-    /// The invariant: of the files that a rotation keeps, one opens.
+    /// The invariant: at least one of a rotation's key files opens the volume.
     #[track_caller]
     fn some_stored_key_opens(&self, moment: &str) {
         let files = ["data.key", "data.key.sealant-new", "data.key.sealant-old"].map(|name| self.desk.path(name));
@@ -134,8 +134,8 @@ fn a_slot_that_is_ignored_goes_too() {
     assert_eq!(slots.lines().count(), 1, "{slots}");
 }
 
-/// Puts a program `cryptsetup` in front of the real one that kills sealant (and itself) at its `call`-th call, before
-/// or after the real one ran.
+/// Installs a `cryptsetup` wrapper that kills sealant (and itself) at its `call`-th call, before or after the real
+/// program ran.
 fn killer(host: &Host, call: u32, after: bool) -> PathBuf {
     let bin = host.desk.path("bin");
     let _ = fs::create_dir(&bin);

@@ -1,4 +1,4 @@
-//! `sealant luks key serve` from a Vault: a server of this test that speaks TLS and the API of the KV engine, version 2.
+//! `sealant luks key serve` with Vault: the test's own server implements TLS and the API of the KV engine, version 2.
 
 mod support;
 
@@ -19,14 +19,14 @@ use crate::support::disk::{Desk, ends, luks, text};
 
 const TOKEN: &str = "hvs.a-token-of-this-test";
 
-/// A server on the loopback interface, with what it was asked.
+/// A server on the loopback interface that records its requests.
 struct Vault {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Vault {
-    /// Answers by the path; without `tls` in the clear.
+    /// Answers by path; without `tls`, over plain HTTP.
     fn start(tls: Option<Arc<ServerConfig>>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let port = listener.local_addr().expect("bound").port();
@@ -130,7 +130,7 @@ fn a_key_comes_from_vault_exactly_or_not_at_all() {
     };
     served(&client.ask(&address, "secret/data/disk", &[]), b"exact bytes\n");
     served(&client.ask(&address, "secret/data/disk", &["--vault-field", "other", "--vault-base64"]), &[0, 255, 16]);
-    // A Vault that is sealed may be opened meanwhile.
+    // A sealed Vault may be unsealed in the meantime.
     served(&client.ask(&address, "secret/data/late", &["--wait", "20"]), b"late");
     let refused = |output: Output, because: &str| {
         let said = ends(&output, 1);
@@ -148,7 +148,7 @@ fn a_key_comes_from_vault_exactly_or_not_at_all() {
     fs::write(&other, "two lines\nof text").expect("room");
     refused(wrong.ask(&address, "secret/data/disk", &[]), "holds no Vault token");
 
-    // Others than the one that the authority vouches for are told nothing.
+    // A server without a certificate of the authority gets no request.
     let unknown = Authority::create(&desk.path("stranger")).expect("openssl");
     for (authority, name) in [(&unknown, "IP:127.0.0.1"), (&authority, "DNS:elsewhere.example")] {
         let other = Vault::start(Some(tls(authority, "other", name)));

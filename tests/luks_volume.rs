@@ -1,4 +1,5 @@
-//! `sealant luks format|open|mount|close`: on images what needs no device-mapper, in a virtual machine the rest.
+//! `sealant luks format|open|mount|close`: on images as far as device-mapper is not needed, the rest in a virtual
+//! machine.
 
 mod support;
 
@@ -12,7 +13,7 @@ use serde_json::Value;
 
 use crate::support::disk::{CHEAP, Desk, cryptsetup, ends, luks, opens_with, text};
 
-/// A blank image and a place for its key and its header.
+/// A blank image, with paths for its key and header.
 struct Blank {
     desk: Desk,
     image: String,

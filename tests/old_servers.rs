@@ -1,4 +1,4 @@
-//! MySQL 5.7 and 8.0: every verb on a server that runs, as far as the server can do what the verb is for.
+//! MySQL 5.7 and 8.0: every verb on a running server, as far as the server supports it.
 
 mod support;
 
@@ -15,8 +15,8 @@ use crate::support::proof::{Proof, flip};
 use crate::support::rotation::Rotating;
 use crate::support::{Audit, run};
 
-/// Tables of all kinds for 5.7, which has no common table expressions, and whose `CREATE TABLE` takes no string for a
-/// column that is generated.
+/// Tables of all kinds for 5.7, which has no common table expressions and does not accept a string for a generated
+/// column in `CREATE TABLE`.
 const TABLES_57: &str = "CREATE DATABASE shop; USE shop;
     CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(200), KEY(v));
     INSERT INTO t (v) SELECT CONCAT('CLEARTEXT-MARKER ', a.ID, REPEAT('x', 100)) FROM information_schema.COLLATIONS a,
@@ -46,7 +46,7 @@ fn start(builder: ServerBuilder, tables: &str) -> Server {
     server
 }
 
-/// `sealant VERB… --socket … --format json`: report and exit code.
+/// Runs `sealant VERB… --socket … --format json`; returns report and exit code.
 fn asked(server: &Server, verb: &[&str]) -> (Value, i32) {
     let socket = server.socket().to_str().expect("ASCII");
     let output = run([verb, &["--socket", socket, "--user", "root", "--format", "json"]].concat());
@@ -55,7 +55,7 @@ fn asked(server: &Server, verb: &[&str]) -> (Value, i32) {
     (json, output.status.code().unwrap_or(-1))
 }
 
-/// Files that hold rows in clear text, without what this server encrypts in no way.
+/// Files with rows in plaintext, except those that this server cannot encrypt.
 fn leaks_57(datadir: &Path) -> Vec<PathBuf> {
     let never = |path: &PathBuf| {
         let text = path.to_string_lossy();
@@ -207,7 +207,7 @@ fn keys_of_an_8_0_are_rotated() {
     }
 }
 
-/// Encrypted and clear tables, with rows that no file may hold in clear text but the clear ones.
+/// Encrypted and unencrypted tables; only the unencrypted ones may hold their rows in plaintext.
 fn mixed(kind: Kind) -> Server {
     let builder = if kind == Kind::MySql57 { server_57() } else { server_80() };
     let tables = "CREATE DATABASE d; USE d; CREATE TABLE enc (id INT PRIMARY KEY, v VARCHAR(200)) ENCRYPTION='Y';
@@ -320,13 +320,13 @@ fn directories_are_audited_by_their_bytes() {
     }
 }
 
-/// What `sealant VERB` says on standard error, and its exit code.
+/// Runs `sealant VERB`; returns standard error and exit code.
 fn said(args: &[&str]) -> (String, Option<i32>) {
     let output = run(args.iter().copied());
     (String::from_utf8_lossy(&output.stderr).into_owned(), output.status.code())
 }
 
-/// The build speaks TLS up to 1.1: what needs more is refused, with the reason and what to do about it.
+/// This build supports TLS only up to 1.1: verbs that need more refuse, with the reason and what to do.
 #[test]
 fn tls_of_a_5_7_is_too_old_to_provision_from_it_and_to_prove_its_certificate() {
     let Some(_) = require(Kind::MySql57) else { return };

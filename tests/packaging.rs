@@ -1,4 +1,4 @@
-//! The package and `make install`, of the program that was built for the tests.
+//! The package and `make install`, with the program that was built for the tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Whether a program of Debian's is here, without which there is nothing to test.
+/// Whether a program of Debian is installed; without it the test cannot run.
 fn is_here(program: &str) -> bool {
     let here = Command::new(program).arg("--version").output().is_ok();
     assert!(here || std::env::var_os("CI").is_none(), "{program} is missing");
@@ -26,13 +26,13 @@ fn runs(command: &mut Command) -> Output {
     output
 }
 
-/// What a server has after an installation below `prefix`.
+/// Asserts that an installation below `prefix` has everything a server needs.
 #[track_caller]
 fn is_complete(root: &Path, prefix: &str) {
     let below = |path: &str| root.join(prefix.trim_start_matches('/')).join(path);
     let link = below("bin/wsrep_sst_sealant");
     assert_eq!(fs::read_link(&link).expect("a link"), Path::new("sealant"));
-    // By that name it is the state transfer, which knows no `--version` and says so in the server's form.
+    // Under that name it is the state transfer, which has no `--version` and reports that in the server's form.
     let called = Command::new(&link).args(["--role", "nobody"]).output().expect("it starts");
     let said = String::from_utf8_lossy(&called.stderr).into_owned();
     assert!(!called.status.success() && called.stdout.is_empty(), "nothing but the protocol on stdout");
@@ -125,7 +125,7 @@ fn systemd_takes_the_units_and_finds_them_shut() {
     }
 }
 
-/// Units by name, and their settings.
+/// Units by name, with their settings.
 fn units() -> Vec<(String, Vec<(String, String)>)> {
     let files =
         fs::read_dir(top().join("packaging/systemd")).expect("units").map(|entry| entry.expect("a unit").path());

@@ -1,5 +1,5 @@
-//! Directories of Percona Server 5.7 and 8.0, put together from the sample files: what is healthy is
-//! proven, what is clear is called clear, every leak and every damage is found where it is.
+//! Directories of Percona Server 5.7 and 8.0, composed of the sample files: healthy files are proven, plaintext is
+//! reported as such, and every leak and every damage is found in its place.
 
 mod support;
 
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::support::proof::{Proof, flip};
 use crate::support::sealant;
 
-/// Files of a killed server: where they lie in the data directory, and the sample.
+/// Files of a killed server: path in the data directory, and the sample.
 const FILES_57: [(&str, &str); 9] = [
     ("ibdata1", "tablespace/percona57-ibdata1"),
     ("ibtmp1", "tablespace/percona57-ibtmp1"),
@@ -26,7 +26,7 @@ const FILES_57: [(&str, &str); 9] = [
     ("demo/enc_zlib.ibd", "tablespace/percona57-16k-encrypted-zlib.ibd"),
     ("demo/plain.ibd", "tablespace/percona57-16k-clear.ibd"),
 ];
-/// Those of a server that was stopped, with all of its own encryption on.
+/// Files of a stopped server with all of its own encryption switched on.
 const FILES_80: [(&str, &str); 4] = [
     ("ibdata1", "tablespace/percona80-ibdata1-encrypted"),
     ("ib_logfile0", "redo/percona80-header"),
@@ -66,21 +66,21 @@ fn proof(directory: &Path, keys: &str) -> Proof {
     Proof::mysql(&[directory], Some(&keyring(keys)))
 }
 
-/// Verdicts by file, those of healthy files left out.
+/// Verdicts by file, without healthy files.
 fn unsound(proof: &Proof) -> Vec<(String, String)> {
     let text = |file: &Value, field: &str| file[field].as_str().expect("text").to_owned();
     let files = proof.files().iter().filter(|file| file["verdict"] != "ok" && file["verdict"] != "clear");
     files.map(|file| (text(file, "path"), text(file, "verdict"))).collect()
 }
 
-/// Results of an audit of bytes alone: check, artefact, status.
+/// Results of an audit of bytes only: check, artefact, status.
 fn audited(directory: &Path, copy: &str) -> Vec<(String, String, String)> {
     let mut audit = sealant();
     audit.args(["audit", "--deep", "--no-host", "--format", "json", "--offline"]).arg(directory);
     statuses(audit.arg("--keyring-copy").arg(keyring(copy)))
 }
 
-/// Results of an audit of facts that a live server gave.
+/// Results of an audit of the saved facts of a live server.
 fn replayed(facts: &str) -> Vec<(String, String, String)> {
     let directory = tempfile::tempdir().expect("a directory");
     let packed = fs::File::open(testdata().join(format!("facts/{facts}.json.zst"))).expect("the facts are there");

@@ -1,5 +1,5 @@
-//! What another user may have put under the names that `sealant` opens: pipes, which hang an open, devices and links to
-//! them, which never end, sockets, and links to files that he may not read himself.
+//! What another user may have put under the names that `sealant` opens: pipes, which block an open; devices and links
+//! to devices, which never end; sockets; and links to files that this user cannot read.
 
 mod support;
 
@@ -16,7 +16,7 @@ use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use crate::support::moving::{Receiving, send};
 use crate::support::sealant;
 
-/// Names that a verb opens, whatever stands there.
+/// Names that a verb opens, whatever is there.
 const NAMES: [&str; 55] = [
     "#ib_16384_0.dblwr",
     "#innodb_redo/#ib_redo1",
@@ -75,7 +75,7 @@ const NAMES: [&str; 55] = [
     "xtrabackup_checkpoints",
 ];
 
-/// What may stand under a name.
+/// What may be there.
 #[derive(Clone, Copy, Debug)]
 enum Trap {
     Pipe,
@@ -91,7 +91,7 @@ const TRAPS: [Trap; 6] = [Trap::Pipe, Trap::Socket, Trap::Device, Trap::LinkToPi
 const SECRET: &str = "sealant-secret-of-another-user";
 
 impl Trap {
-    /// Whether it could be made: only root makes devices.
+    /// Creates the trap; returns whether that was possible: only root can create devices.
     fn plant(self, path: &Path, outside: &Path) -> bool {
         let _ = fs::remove_file(path);
         let node = |kind, device| mknodat(CWD, path, kind, Mode::RUSR | Mode::WUSR, device).is_ok();
@@ -125,7 +125,7 @@ fn datadir(root: &Path) {
     fs::write(root.join("demo/y.MAD"), vec![0; 8192]).expect("written");
 }
 
-/// Runs it with bounded memory; it has to end by itself, in whatever way it says.
+/// Runs it with limited memory; it must end by itself, with any result.
 #[track_caller]
 fn ends<S: AsRef<OsStr>>(args: &[S]) -> Output {
     // Kibibytes: enough for all threads, too little for a file without an end.

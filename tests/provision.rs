@@ -35,7 +35,7 @@ impl Desk {
         self.dir.path().join(name)
     }
 
-    /// A running server's data, sent to this host.
+    /// Sends a running server's data to this host.
     fn copy_of(&self, server: &Server, name: &str) -> PathBuf {
         let into = self.path(name);
         let receiving = Receiving::begin(&into, &[]);
@@ -57,7 +57,7 @@ impl Desk {
         command.args(more).output().expect("the binary starts")
     }
 
-    /// Without what makes the new server verify its source.
+    /// Without verification of the source by the new server.
     fn provision_unverified(&self, source: &Server, new: &Server, role: &str) -> Command {
         let mut command = sealant();
         command.args(["provision", "--source", &format!("mysql://admin@127.0.0.1:{}", source.port()), "--as", role]);
@@ -80,7 +80,7 @@ fn checksums(server: &Server) -> String {
     server.sql("CHECKSUM TABLE bank.account, bank.journal").expect("checksums")
 }
 
-/// Rows written on `source` after the copy are on `new`, and both hold the same.
+/// Asserts that rows written on `source` after the copy arrive on `new`, and that both hold the same.
 fn assert_follows(source: &Server, new: &Server, load: Load) {
     load.goes_on(50);
     drop(load);
@@ -145,7 +145,7 @@ fn follows(desk: &Desk, source: &Server, new: &Server, load: Load) {
     assert_follows(source, new, load);
 }
 
-/// A server that follows already is set up anew, as the copy of a replica is.
+/// Sets up an existing replica again, as for the copy of a replica.
 fn again(desk: &Desk, source: &Server, new: &Server) {
     let done = desk.provision(source, new, "replica", &["--yes"]);
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
@@ -161,7 +161,7 @@ fn refuses(desk: &Desk, source: &Server, new: &Server, why: &str) {
     assert!(said(&refused).contains(why), "{}", said(&refused));
 }
 
-/// A log that a replica is being sent stays, so it is tried until none is.
+/// Purges binary logs. A log that is being sent to a replica is kept, so it retries until none is in use.
 fn purge(source: &Server) {
     wait_until("no binary log is in use", limit(60), || {
         source.sql("FLUSH BINARY LOGS; PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY").expect("purged");
@@ -211,7 +211,7 @@ fn a_mariadb_gets_a_replica() {
     }
 }
 
-/// A member of a group of 127.0.0.1.
+/// A member of a group on 127.0.0.1.
 fn member(desk: &Desk, port: u16, seeds: &str) -> ServerBuilder {
     let current = ["--binlog-checksum=NONE", "--report-host=127.0.0.1", "--plugin-load-add=group_replication.so"];
     let keyring = KeyringLocation::Path(desk.path(&format!("keyring-{port}")));

@@ -30,7 +30,7 @@ const TABLES: &str = "CREATE DATABASE demo; USE demo;
     ALTER TABLESPACE mysql ENCRYPTION='Y';
     FLUSH LOGS; DELETE FROM enc WHERE id > 800";
 
-/// A donor that was stopped, and its keyring.
+/// A stopped donor, and its keyring.
 fn donor() -> (Server, PathBuf) {
     let mut donor = encrypting().start().expect("MySQL starts");
     donor.sql(TABLES).expect("tables are made");
@@ -49,7 +49,7 @@ fn ends(args: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Sends to a receiver that wraps keys anew; both sides' ends.
+/// Sends to a receiver with `--rekey`; returns the results of both sides.
 fn transfer(source: &Path, into: &Path, target_keyring: &Path, more: &[&str]) -> (Output, i32, String) {
     let receiving = Receiving::begin(into, &["--rekey", text(target_keyring)]);
     let sent = send(source, &receiving.code, more);
@@ -57,7 +57,7 @@ fn transfer(source: &Path, into: &Path, target_keyring: &Path, more: &[&str]) ->
     (sent, code, stderr)
 }
 
-/// Both sides gave up, the sender for this reason, and nothing took its place.
+/// Asserts that both sides gave up, the sender for this reason, and that nothing was committed.
 #[track_caller]
 fn refuses(source: &Path, more: &[&str], reason: &str) {
     let target = directory();
@@ -168,7 +168,7 @@ fn what_names_the_donors_keyring_is_written_for_the_joiners() {
         .value("SELECT STATUS_VALUE FROM performance_schema.keyring_component_status WHERE STATUS_KEY = 'Data_file'");
     assert_eq!(read.expect("a component"), text(&target_keyring));
     assert_eq!(joiner.value("SELECT @@max_connections").expect("kept"), "99");
-    // Without a configuration among the files, what the server needs is said.
+    // Without a configuration among the files, the message says what the server needs.
     fs::rename(&away, &donors_keyring).expect("ours");
     for name in ["component_keyring_file.cnf", "component_keyring_kmip.cnf"] {
         fs::remove_file(at(name)).expect("ours");
@@ -251,7 +251,7 @@ fn journal_bytes(into: &Path) -> u64 {
     fs::metadata(into.join(".sealant-staging/journal")).map_or(0, |journal| journal.len())
 }
 
-/// Waits until more is noted than there was, or than what is left of that when the journal begins anew.
+/// Waits until more chunks are recorded than `before`, or than were left of them when the journal is rewritten.
 #[track_caller]
 fn wait_for_chunks(into: &Path, mut before: u64) {
     wait_until("chunks come", limit(60), || {

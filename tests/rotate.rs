@@ -1,4 +1,4 @@
-//! `sealant rotate` on real servers: new keys on everything, backups that open it, and what is refused.
+//! `sealant rotate` on real servers: new keys everywhere, backups that open everything, and refusals.
 
 mod support;
 
@@ -35,14 +35,14 @@ fn everything_carries_the_new_keys_and_the_backup_opens_it_while_clients_write()
     assert_eq!(mode(&at.path("one.age")), 0o600);
     assert_eq!(at.open("one.age"), fs::read(at.keyring()).expect("a keyring"));
 
-    // The server removed the older binary log key: the backup of before is all that has it.
+    // The server removed the older binary log key: only the earlier backup has it.
     let removed = report["removed_keys"][0].as_str().expect("a key was removed");
     assert!(removed.starts_with("MySQLReplicationKey_"), "{removed}");
     assert_eq!(at.left(), ["one.age", "one.age.before"]);
     let held = String::from_utf8(at.open("one.age.before")).expect("text");
     assert!(held.contains(removed) && !String::from_utf8(at.open("one.age")).expect("text").contains(removed));
 
-    // Now with a proof by decryption, and nothing that would be lost with the backup of before.
+    // Now with a proof by decryption, and nothing would be lost with the earlier backup.
     let identity = at.path("identity");
     let more = ["--master-key", "--identity", identity.to_str().expect("ASCII")];
     let report = at.run("two.age", &more).is_done();
@@ -50,7 +50,7 @@ fn everything_carries_the_new_keys_and_the_backup_opens_it_while_clients_write()
     assert_eq!(at.left(), ["one.age", "one.age.before", "two.age"]);
     assert_eq!(at.newest(), before + 2);
 
-    // The redo log's key is wrapped anew, and that it stays itself is said.
+    // The redo log's key is re-wrapped but not replaced, and the report says so.
     let report = at.run("three.age", &["--redo"]).is_done();
     assert!(report["proofs"]["after"]["redo_on_new_key"].as_u64().expect("a number") >= 1, "{report:#}");
     assert_eq!((report["leftovers"][0]["artefact"].as_str(), at.newest()), (Some("redo log"), before + 3));
@@ -256,7 +256,7 @@ fn a_file_that_the_server_does_not_rewrap_is_reported_and_the_run_is_unfinished(
     assert_eq!((at.newest(), at.left()), (newest, vec!["b.age".to_owned()]));
 }
 
-/// What a server leaves that is killed after it has made a key, and before a file names it.
+/// The state after a server was killed between creating a key and using it in a file.
 #[test]
 fn a_key_that_a_killed_server_made_and_did_not_use_is_taken_by_the_next_rotation() {
     let Some(_) = require(Kind::MySql97) else { return };
@@ -302,14 +302,13 @@ fn tablespaces_outside_the_data_directory_are_proven_too() {
     assert_eq!(report["proofs"]["after"]["tablespaces_on_new_key"], 3, "far and two undo tablespaces: {report:#}");
 }
 
-/// The keys in a keyring's text, as they stand there.
+/// The keys in a keyring's text, as stored.
 fn secrets_in(keyring: &str) -> Vec<String> {
     let is_key = |part: &&str| part.len() == 64 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     keyring.split('"').filter(is_key).map(str::to_owned).collect()
 }
 
-/// Files of the redo log that are not in use any more, and spare ones, keep the header of their time: the key in the
-/// newest header opens them.
+/// Unused and spare redo log files keep their old header: the key in the newest header opens them.
 #[test]
 fn after_a_rotation_an_audit_finds_nothing_that_lags() {
     let Some(_) = require(Kind::MySql97) else { return };
@@ -329,7 +328,7 @@ fn after_a_rotation_an_audit_finds_nothing_that_lags() {
     Audit::live(&at.server).passes("key-wrap-lag");
 }
 
-/// Fills and leaves files of the redo log.
+/// Fills and switches files of the redo log.
 const REDO: &str = "CREATE TABLE demo.fill (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(8000)) CHARACTER SET latin1;
     INSERT INTO demo.fill (v) SELECT REPEAT('x', 8000) FROM demo.enc LIMIT 700;
     UPDATE demo.fill SET v = REPEAT('y', 8000); DROP TABLE demo.fill";

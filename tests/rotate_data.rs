@@ -1,5 +1,5 @@
-//! `sealant rotate --data-keys` and `--mariadb-key-id` on real servers: every table on a new key, no row
-//! changed, nothing in clear text, and whatever interrupts it, the same command finishes.
+//! `sealant rotate --data-keys` and `--mariadb-key-id` on real servers: every table gets a new key, no row changes,
+//! nothing is in plaintext, and the same command completes an interrupted run.
 //!
 //! `SEALANT_FAULTS` is the number of random moments (8), `SEALANT_FAULT_SEED` chooses them.
 
@@ -30,13 +30,13 @@ const MORE_TABLES: &str = "USE demo;
     CREATE TABLE parent (id INT PRIMARY KEY); INSERT INTO parent VALUES (1);
     CREATE TABLE child (id INT, FOREIGN KEY(id) REFERENCES parent(id)); INSERT INTO child VALUES (1);
     CREATE DATABASE `a-b`; CREATE TABLE `a-b`.`o#d``d` (id INT PRIMARY KEY, v VARCHAR(20), KEY(v)); INSERT INTO `a-b`.`o#d``d` VALUES (1, 'x')";
-/// Encrypted tablespaces: enc, zip, written, two of parts, words with eleven of its own, parent, child,
-/// o#d`d, general, mysql, and two of undo.
+/// Encrypted tablespaces: enc, zip, written, two partitions, words with eleven of its own, parent, child, o#d`d,
+/// general, mysql, and two undo tablespaces.
 const TABLESPACES: usize = 24;
 const SUMS: &str = "CHECKSUM TABLE demo.enc, demo.zip, demo.inside, demo.parts, demo.words, demo.child, `a-b`.`o#d``d`";
 
-/// The wrapped key's checksum on page 0 of each encrypted tablespace, by its name: read here by other
-/// means than the program's.
+/// Checksum of the wrapped key on page 0 of each encrypted tablespace, by file name. Read here independently of the
+/// program.
 fn fingerprints(datadir: &Path) -> BTreeMap<PathBuf, [u8; 4]> {
     let mut found = BTreeMap::new();
     let mut directories = vec![datadir.to_owned()];
@@ -232,7 +232,7 @@ fn mariadb(kind: Kind) -> Rotating {
 
 const MARIADB_SUMS: &str = "CHECKSUM TABLE demo.enc, demo.parts, demo.words, demo.there, demo.child, `a-b`.`o#d``d`";
 
-/// Key ids that files ask for, by their names.
+/// Ids of the keys that files require, by file name.
 fn key_ids(at: &Rotating) -> BTreeMap<String, u64> {
     let keys = at.server.dir().join("keys.txt");
     let proof = Proof::mariadb(&[at.server.datadir()], Some(&keys));
@@ -316,7 +316,7 @@ fn an_encrypted_key_file_is_backed_up_with_its_password() {
     assert_eq!((&verified["files"][0]["verdict"], &verified["files"][0]["key"]["key_id"]), (&"ok".into(), &3.into()));
 }
 
-/// Which key a new tablespace has is on disk when the server comes to it: until then nothing is proven of it.
+/// The key of a new tablespace is on disk only after the server has written it; until then nothing can be proven.
 #[test]
 fn what_is_not_on_disk_yet_is_named_and_is_no_success() {
     let Some(_) = require(Kind::MySql97) else { return };
@@ -337,7 +337,7 @@ fn what_is_not_on_disk_yet_is_named_and_is_no_success() {
     let after = ended.stdout.lines().find(|line| line.starts_with("after:")).expect("a proof");
     assert!(after.contains("page 0 of ") && after.contains("nothing is proven"), "{}", ended.stdout);
     assert!(ended.stdout.contains("NOT proven: ") && ended.stdout.contains("/undo_00"), "{}", ended.stdout);
-    // The same command goes on when they are written.
+    // The same command continues when they are written.
     at.server
         .sql("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0; SET GLOBAL innodb_max_dirty_pages_pct = 0")
         .expect("set");

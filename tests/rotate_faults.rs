@@ -1,4 +1,4 @@
-//! A rotation that is killed, and one whose server is: a rerun finishes, and nothing is ever lost.
+//! Kills a rotation, or its server, at any moment: running it again completes it, and nothing is lost.
 //!
 //! `SEALANT_FAULTS` is the number of random moments (4), `SEALANT_FAULT_SEED` chooses them.
 
@@ -16,11 +16,10 @@ use crate::support::proof::{Proof, Statements};
 use crate::support::rotation::Rotating;
 
 const BOTH: [&str; 2] = ["--master-key", "--binlog-key"];
-/// So many tables take the server a while to re-wrap.
+/// Enough tables that re-wrapping takes the server a while.
 const TABLES: u32 = 120;
 
-/// Waits for a moment of a run that takes so long: at its beginning, soon after it has sent a
-/// statement, or any.
+/// Waits for a moment in a run of length `run`: at its beginning, soon after it has sent a statement, or at random.
 fn wait_for_a_moment(random: &mut Random, at: &Rotating, sent: usize, run: Duration) {
     let whole = u64::try_from(run.as_micros()).expect("not for ever");
     let began = Instant::now();
@@ -28,7 +27,7 @@ fn wait_for_a_moment(random: &mut Random, at: &Rotating, sent: usize, run: Durat
         0 => sleep(Duration::from_micros(random.below(90_000))),
         1 => sleep(Duration::from_micros(random.below(whole + whole / 10))),
         _ => {
-            // One of the three, and not for ever: a rerun need not send any.
+            // One of the three, with a time limit: a rerun need not send any statement.
             let statements = 1 + usize::try_from(random.below(3)).expect("small");
             while statements_sent(at) < sent + statements && began.elapsed() < run {
                 sleep(Duration::from_micros(200));
@@ -38,7 +37,7 @@ fn wait_for_a_moment(random: &mut Random, at: &Rotating, sent: usize, run: Durat
     }
 }
 
-/// Statements in the log so far.
+/// Number of statements in the log so far.
 fn statements_sent(at: &Rotating) -> usize {
     fs::read_to_string(at.path("statements")).unwrap_or_default().matches("\"event\":\"sent\"").count()
 }
@@ -51,11 +50,10 @@ fn begin() -> (Rotating, Duration) {
     (at, began.elapsed())
 }
 
-/// What must hold whenever a run ends: the live keyring opens everything, and each backup that stands
-/// there is whole.
+/// The invariant after every run: the live keyring opens everything, and every existing backup is complete.
 #[track_caller]
 fn nothing_is_lost(at: &Rotating, backup: &str) {
-    // A server goes on with what a client that is gone has sent.
+    // A server continues with statements of a client that is gone.
     let at_it = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'ALTER INSTANCE%'";
     wait_until("the server is through", limit(60), || at.server.value(at_it).expect("a count") == "0");
     Proof::mysql(&[at.server.datadir()], Some(&at.keyring())).is_sound();
@@ -67,7 +65,7 @@ fn nothing_is_lost(at: &Rotating, backup: &str) {
     assert!(live.contains("INNODBKey-"));
 }
 
-/// Whether it did without another rotation of the master key.
+/// Returns whether the rerun completed without another rotation of the master key.
 #[track_caller]
 fn a_rerun_finishes(at: &Rotating, backup: &str) -> bool {
     let ended = at.run(backup, &BOTH);

@@ -1,4 +1,4 @@
-//! Every kind of JSON document has its published schema, and a test that holds real ones against it.
+//! Every kind of JSON document has a published schema, and a test that validates real documents with it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// All Rust files below a directory.
+/// All Rust files in a directory.
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     for item in fs::read_dir(directory).expect("a directory") {
         let path = item.expect("an entry").path();
@@ -26,7 +26,7 @@ fn texts(directories: &[&str]) -> Vec<String> {
     paths.iter().map(|path| fs::read_to_string(path).expect("text")).collect()
 }
 
-/// Names such as `verify-1` of the ids such as `"sealant.verify/1"` that the product writes.
+/// Schema names such as `verify-1`, from the ids such as `"sealant.verify/1"` in the code.
 fn ids() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for text in texts(&["crates"]) {

@@ -1,4 +1,4 @@
-//! `sealant snapshot`: copies of real servers' data directories under load, and what goes wrong.
+//! `sealant snapshot`: copies of real servers' data directories under load, and failures.
 
 mod support;
 
@@ -22,7 +22,7 @@ use crate::support::{is_stopped, sealant};
 /// Throw-away keys of MariaDB's `file_key_management`.
 const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
 
-/// A process to be frozen: it only sleeps.
+/// A process that only sleeps, to be frozen.
 struct Sleeper(Child);
 
 impl Sleeper {
@@ -40,7 +40,7 @@ impl Sleeper {
         stat.contains(") T ")
     }
 
-    /// Waits until it runs again.
+    /// Waits until it is running again.
     #[track_caller]
     fn thawed(&self) {
         wait_until("it runs again", limit(30), || !self.is_stopped());
@@ -89,7 +89,7 @@ fn the_watchdog_lets_a_server_go_when_the_one_that_froze_it_is_gone() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         kill_process(Pid::from_child(&watchdog), signal).expect("it runs");
     }
-    // Nothing happens meanwhile.
+    // Nothing happens in the meantime.
     thread::sleep(Duration::from_millis(100));
     assert!(sleeper.is_stopped());
     drop(watchdog.stdin.take());
@@ -97,15 +97,15 @@ fn the_watchdog_lets_a_server_go_when_the_one_that_froze_it_is_gone() {
     assert_eq!(watchdog.wait().expect("it ends").code(), Some(0));
 }
 
-/// Rounds of each kind; the long test sets more.
+/// Number of rounds of each kind; the long test sets more.
 fn rounds() -> u32 {
     std::env::var("SEALANT_SNAPSHOT_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-/// For tests that are not about the length of the freeze: other tests make the disk stall for longer than a second.
+/// For tests in which the length of the freeze does not matter: other tests can stall the disk for over a second.
 const HOWEVER_LONG: [&str; 2] = ["--max-freeze", "20s"];
 
-/// `sealant snapshot … --datadir D`, which must succeed: its JSON.
+/// Runs `sealant snapshot … --datadir D`, which must succeed; returns its JSON.
 #[track_caller]
 fn snapshot(command: &str, datadir: &Path, more: &[&str]) -> Value {
     let mut sealant = sealant();
@@ -115,7 +115,7 @@ fn snapshot(command: &str, datadir: &Path, more: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// The same, which must fail: its message.
+/// Runs it expecting failure; returns the message.
 #[track_caller]
 fn refused(command: &str, datadir: &Path, more: &[&str]) -> String {
     let output = sealant().args(["snapshot", command, "--datadir"]).arg(datadir).args(more).output();
@@ -132,7 +132,7 @@ fn drop_all(datadir: &Path) {
     }
 }
 
-/// Copies of a server under load start, and hold every commit that was acknowledged before.
+/// Asserts that servers start on copies of a server under load, and have every commit that was acknowledged before.
 fn copies_hold(
     kind: Kind,
     file_system: &'static str,
@@ -331,7 +331,7 @@ fn a_killed_run_leaves_a_server_that_runs_and_a_copy_that_can_be_dropped() {
     assert_eq!(snapshot("list", server.datadir(), &[]), serde_json::json!([]));
 }
 
-/// Many files make the freeze long enough to be hit.
+/// Adds many files, so that the freeze is long enough to be hit.
 fn add_files(server: &Server) {
     let many = server.datadir().join("many");
     fs::create_dir(&many).expect("made");
@@ -474,7 +474,7 @@ fn logs_in_another_directory_are_in_the_same_copy() {
     assert!(!server.dir().join(".sealant-snapshots").exists(), "a refusal leaves nothing");
 }
 
-/// `sealant send --live` to a receiver of this host.
+/// Runs `sealant send --live` to a receiver on this host.
 fn send_live(server: &Server, code: &str, more: &[&str]) -> Command {
     let mut command = sealant();
     command.args(["send", "--live", "--datadir"]).arg(server.datadir()).arg(code).args(more);
@@ -559,7 +559,7 @@ fn logical_volumes_in_a_virtual_machine() {
     }
 }
 
-/// A file of many extents: each block is written for itself, and the next one elsewhere.
+/// A file with many extents: consecutive blocks are written far apart.
 fn add_extents(server: &Server, extents: u64) {
     use std::os::unix::fs::FileExt;
     let file = fs::File::create(server.datadir().join("fragmented")).expect("room");
@@ -591,7 +591,7 @@ fn the_freeze_is_about_as_long_as_was_estimated() {
     }
 }
 
-/// How long a freeze was to be and how long it was, in milliseconds.
+/// Estimated and actual length of a freeze, in milliseconds.
 fn estimated_and_stood(server: &Server, load: &Load) -> (f64, f64) {
     load.goes_on(50);
     let estimate = snapshot("estimate", server.datadir(), &HOWEVER_LONG);
@@ -605,12 +605,12 @@ fn estimated_and_stood(server: &Server, load: &Load) -> (f64, f64) {
     (estimated, stood)
 }
 
-/// A server's backup program; its libraries lie beside it.
+/// A server's backup program; its libraries are beside it.
 fn backup_program(kind: Kind) -> PathBuf {
     harness::cache().join(format!("servers/{}/root/usr/bin/mariadb-backup", kind.name()))
 }
 
-/// Whom a backup is prepared as: root has it done by somebody else.
+/// The user that prepares a backup if root runs the test.
 const NOBODY: u32 = 65534;
 
 fn owner() -> [String; 2] {
@@ -618,7 +618,7 @@ fn owner() -> [String; 2] {
     ["--owner".to_owned(), format!("{owner}:{owner}")]
 }
 
-/// The same program for everybody, in a directory that everybody may enter; `first` is run before it by the shell.
+/// A copy of the program in a directory that everybody may enter; the shell runs `first` before it.
 fn for_everybody(kind: Kind, directory: &Path, first: &str) -> String {
     fs::set_permissions(directory, fs::Permissions::from_mode(0o755)).expect("ours");
     let root = harness::cache().join(format!("servers/{}/root/usr", kind.name()));
@@ -723,8 +723,8 @@ fn a_backup_that_fails_is_not_committed_and_one_unprepared_is_not_called_ready()
     assert!(message.contains("makes no copy that stays"), "{message}");
 }
 
-/// A sender whose backup was changed by `change`, a line of shell run in its directory; and what the receiver with these
-/// options made of it: its exit code and words, and the directory.
+/// Sends a backup that `change`, a shell line run in its directory, has modified, to a receiver with these options.
+/// Returns the receiver's exit code, output and directory.
 fn hostile(server: &Server, desk: &Path, change: &str, receiver: &[&str]) -> (i32, String, PathBuf) {
     let (program, mbstream) = (backup_program(Kind::MariaDb1011), backup_program(Kind::MariaDb1011));
     let mbstream = mbstream.with_file_name("mbstream");
@@ -747,7 +747,7 @@ fn hostile(server: &Server, desk: &Path, change: &str, receiver: &[&str]) -> (i3
     (code, stderr, root)
 }
 
-/// A number that no other run has.
+/// A number that is different in every run.
 fn rand() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     std::collections::hash_map::RandomState::new().build_hasher().finish()
@@ -807,7 +807,7 @@ fn a_backup_of_encrypted_tables_is_prepared_with_the_keys_of_this_host_alone() {
     }
 }
 
-/// An option file that says where keys and their plug-in lie on this host, for everybody.
+/// A world-readable option file that tells where keys and their plug-in are on this host.
 fn options_with_keys(desk: &Path, keys: &str, name: &str) -> String {
     let plugins = desk.join("plugins");
     if !plugins.exists() {

@@ -1,7 +1,6 @@
-//! Nodes of a real Galera cluster that join by `wsrep_sst_method=sealant` while it works.
+//! Nodes of a real Galera cluster join by `wsrep_sst_method=sealant` while the cluster is in use.
 //!
-//! `SEALANT_SST_ROUNDS` is the number of joins under load (1), `SEALANT_SST_MIB` how much there is to
-//! send (48).
+//! `SEALANT_SST_ROUNDS` is the number of joins under load (1), `SEALANT_SST_MIB` the amount of data to send (48).
 #![allow(clippy::print_stdout, reason = "what was measured")]
 
 mod support;
@@ -24,7 +23,7 @@ use crate::support::sst::{
 use crate::support::tmpfs::in_memory;
 
 const KEYS: &str = "1;770a8a65da156d24ee2a093277530142\n";
-/// All that MariaDB encrypts.
+/// All encryption of MariaDB.
 const ENCRYPTING: [&str; 9] = [
     "--plugin-load-add=file_key_management",
     "--file-key-management-filename={dir}/keys.txt",
@@ -185,7 +184,7 @@ fn the_secret_is_on_no_command_line_and_in_no_log() {
     }
 }
 
-/// Servers write logs that are tables while they hold their lock.
+/// Servers write to logs that are tables while they hold their lock.
 #[test]
 fn logs_that_are_tables_do_not_end_a_transfer() {
     if require(Kind::MariaDb1011).is_none() {
@@ -212,7 +211,7 @@ fn logs_that_are_tables_do_not_end_a_transfer() {
     assert_eq!(logged, "1", "{}", node.new_log());
 }
 
-/// A donor whose file system takes copies of one instant: no lock.
+/// A donor whose file system takes atomic snapshots: no lock.
 #[track_caller]
 fn joins_from_a_snapshot(system: &str, kind: Kind, encrypted: bool, more: &[&str]) {
     if require(kind).is_none() {
@@ -265,9 +264,9 @@ fn a_donor_on_xfs_takes_no_lock() {
     joins_from_a_snapshot("xfs", Kind::MariaDb118, false, &["--log-bin=log"]);
 }
 
-/// The donor's server sends the write-sets that the joiner is to certify by while the data is sent, and the joiner reads
-/// them afterwards: what two sockets do not hold waits. A stop of the server would cut the send off, and the joiner would
-/// wait for the rest for ever.
+/// While data is sent, the donor's server also sends the write-sets that the joiner needs for certification, and the
+/// joiner reads them afterwards: what does not fit into two socket buffers waits. Stopping the server would interrupt
+/// that, and the joiner would wait for the rest forever.
 #[track_caller]
 fn a_donor_that_sends_is_not_stopped(system: &str, kind: Kind) {
     if require(kind).is_none() {
@@ -303,7 +302,8 @@ fn a_donor_that_sends_write_sets_is_not_stopped() {
     a_donor_that_sends_is_not_stopped("xfs", Kind::MariaDb118);
 }
 
-/// MariaDB maps a redo log in memory and writes it without a change of its times: by them it would be as old as the server.
+/// MariaDB maps a redo log in memory and writes it without changing its timestamps: these would be as old as the
+/// server.
 #[test]
 fn a_redo_log_in_memory_is_read_again() {
     if require(Kind::MariaDb1011).is_none() {
@@ -331,10 +331,10 @@ fn a_redo_log_in_memory_is_read_again() {
     says(&donor.error_log(), "donor", "while the server stands still");
 }
 
-/// A server of a user who is not root.
+/// A user other than root that runs the server.
 const USER: u32 = 4711;
 
-/// Donor and joiner run as a user without rights, each on what is its own.
+/// Donor and joiner run as an unprivileged user, each with files of its own.
 #[track_caller]
 fn servers_without_rights(system: Option<&str>, option: &str, provider: &str) {
     if require(Kind::MariaDb1011).is_none() {
@@ -381,7 +381,7 @@ fn servers_without_rights(system: Option<&str>, option: &str, provider: &str) {
     assert_eq!(foreign, None, "everything belongs to the server's user");
 }
 
-/// Who owns each file below a directory.
+/// Owners of all files in a directory.
 fn owners(directory: &Path) -> Vec<(PathBuf, u32)> {
     let items = fs::read_dir(directory).expect("listed").flatten();
     let items = items.flat_map(|item| {

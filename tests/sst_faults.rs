@@ -1,7 +1,8 @@
-//! State transfers that everything happens to. Each ends in the cluster's own failure, with a line that says
-//! what happened; the donor goes on, and the next try works.
+//! State transfers with every kind of fault. Each fails as the cluster expects, with a line that says what happened;
+//! the donor keeps running, and the next attempt works.
 //!
-//! `SEALANT_SST_KILLS` is how many more times a program is killed while it replaces data or stands still for a copy.
+//! `SEALANT_SST_KILLS` is the number of additional kills of a program while it replaces data or the donor is frozen for
+//! a copy.
 
 #[path = "peer/relay.rs"]
 mod relay;
@@ -79,7 +80,7 @@ fn processes_that_are_killed() {
 /// What a joiner's program removes and puts in place.
 const DATA: [&str; 7] = ["aria_log_control", "bank", "ib_logfile0", "ibdata1", "mysql", "performance_schema", "sys"];
 
-/// A script that kills a joiner's program when it makes a call for a path in its data directory.
+/// A script that kills a joiner's program when it makes this call for a path in its data directory.
 fn killed_at(call: &str, node: &Server, name: &str) -> String {
     let path = node.datadir().join(name);
     format!(
@@ -159,7 +160,7 @@ fn a_donor_whose_program_is_killed_while_it_is_blocked() {
     assert_eq!(copies.map_or(0, Iterator::count), 0, "copies are left");
 }
 
-/// Calls the donor's program with another address.
+/// A script that calls the donor's program with another address.
 fn through(port: u16) -> String {
     format!(
         "previous=\nfor word; do\n  shift\n  [ \"$previous\" = --address ] && word=127.0.0.1:{port}\n  \
@@ -219,7 +220,7 @@ fn what_lies_between_the_nodes_fails() {
     setup.goes_on(&mut node, "has no secret of sealant");
 }
 
-/// Begins a transfer, and breaks it while the donor's server stands still; the server writes again soon.
+/// Starts a transfer and breaks it while the donor's server is frozen; the server must soon accept writes again.
 #[track_caller]
 fn silent_under_the_lock(setup: &Setup, node: &mut Server, fault: impl FnOnce(&Server)) {
     let before = setup.donor().error_log().len();
@@ -241,11 +242,11 @@ fn silence_does_not_keep_the_lock() {
     let Some(mut setup) = Setup::new(Kind::MariaDb1011) else { return };
     let port = harness::free_port().expect("a port");
     let mut node = setup.node(|builder| builder.option(format!("--wsrep-sst-receive-address=127.0.0.1:{port}")));
-    // Enough is left for the lock that something can happen meanwhile.
+    // Enough data is left for the locked phase that a fault can hit it.
     setup.options("[sst]\nrlimit=16m\n");
     let load = Load::begin(setup.donor(), 2);
 
-    // A link over which nothing passes any more, and nothing says so.
+    // A link that passes nothing any more, without an error.
     let relay = Relay::start(SocketAddr::from(([127, 0, 0, 1], port)), Break::Stall, i64::MAX);
     setup.donors.replace(&through(relay.port));
     silent_under_the_lock(&setup, &mut node, |_| relay.break_now());

@@ -161,7 +161,7 @@ fn a_source_that_is_an_unfinished_target_is_refused() {
     let sent = send(&source, &receiving.code, &[]);
     assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
     assert_eq!(receiving.end().0, 0);
-    // What is finished goes on to the next host.
+    // A completed transfer can be sent to the next host.
     moves(&into, &directory.path().join("next"), &[]);
 }
 
@@ -239,7 +239,7 @@ fn sites_with_certificates_need_no_code() {
     assert_eq!(sent.status.code(), Some(0), "{}", String::from_utf8_lossy(&sent.stderr));
     assert_eq!(receiving.end().0, 0);
 
-    // Who was turned away is told, and no code is spoken of where there is none.
+    // A rejected sender gets the reason, and no pairing code is mentioned where none is used.
     let into = directory.path().join("nobody");
     allowing.extend(["--expiry", "3s"]);
     let receiving = Receiving::begin(&into, &allowing);

@@ -1,4 +1,5 @@
-//! `sealant tunnel` with certificates, names, addresses and permissions that are wrong: one line says what, one what to do.
+//! `sealant tunnel` with wrong certificates, names, addresses and permissions: one line states the error, one the next
+//! step.
 
 mod support;
 
@@ -22,10 +23,10 @@ use crate::support::tunnel::{Near, Setup, eventually, free_port};
 
 const DAY: i64 = 86_400;
 
-/// Somebody who owns nothing here.
+/// A user that owns nothing here.
 const NOBODY: u32 = 65_534;
 
-/// An end that does not start: it says why in one line, and what to do in another.
+/// Asserts that an end does not start: one line states the reason, another the next step.
 #[track_caller]
 fn refuses(setup: &Setup, end_name: &str, name: &str, args: &[&str], reason: &str, hint: &str) {
     refused(&setup.command(end_name, name, args), reason, hint);
@@ -40,7 +41,7 @@ fn refused(command: &Command, reason: &str, hint: &str) {
     assert_eq!(ended.stderr.lines().count(), 2, "{}", ended.stderr);
 }
 
-/// A near end that has started, warns of its far end with a hint, and tells clients the reason.
+/// Asserts that a near end starts, warns about its far end with a hint, and tells clients the reason.
 #[track_caller]
 fn warns(near: &Near, server: &Server, reason: &str, hint: &str) {
     let log = near.end.log();
@@ -49,7 +50,7 @@ fn warns(near: &Near, server: &Server, reason: &str, hint: &str) {
     assert!(!fine && said.contains("sealant tunnel: ") && said.contains(reason), "{said}");
 }
 
-/// A certificate of the place's authority for localhost, valid between these seconds from now.
+/// A certificate of the setup's authority for localhost, valid between these seconds from now.
 fn dated(setup: &Setup, name: &str, from: i64, to: i64) {
     let read = |file: &str| fs::read_to_string(setup.path(file)).expect("read");
     let authority = KeyPair::from_pem(&read("ca.key")).expect("a key");
@@ -69,7 +70,7 @@ fn dated(setup: &Setup, name: &str, from: i64, to: i64) {
     fs::set_permissions(setup.path(&format!("{name}.key")), Permissions::from_mode(0o600)).expect("set");
 }
 
-/// Whether a statement by that socket succeeds, and what the client says.
+/// Whether a statement over that socket succeeds, and the client's output.
 fn ask(server: &Server, socket: &Path) -> (bool, String) {
     let mut client = Command::new(&server.binaries().client);
     client.args(["--no-defaults", "--user=root", "-e", "SELECT 1"]).arg(format!("--socket={}", socket.display()));
@@ -77,7 +78,7 @@ fn ask(server: &Server, socket: &Path) -> (bool, String) {
     (said.status.success(), String::from_utf8_lossy(&said.stderr).into_owned())
 }
 
-/// OpenSSL as an end that does not look at its own dates.
+/// OpenSSL as an end that does not check its own dates.
 struct Openssl(Child);
 
 impl Drop for Openssl {

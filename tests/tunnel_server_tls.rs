@@ -1,4 +1,4 @@
-//! `sealant tunnel far --server-tls-ca`: servers that are reached by TLS of their own, or not at all.
+//! `sealant tunnel far --server-tls-ca`: servers are reached over TLS of their own, or not at all.
 
 mod support;
 
@@ -17,7 +17,7 @@ use crate::support::tunnel::{End, Near, Setup, driver, eventually, free_port};
 
 const KINDS: [Kind; 2] = [Kind::MySql97, Kind::MariaDb1011];
 
-/// A server that serves the certificate of that name of the place, and takes nobody in the clear.
+/// A server that serves this certificate of the setup and refuses plaintext connections.
 fn server(kind: Kind, setup: &Setup, certificate: &str, options: &[&str]) -> Server {
     let file = |option: &str, name: &str| format!("--{option}={}", setup.path(name).display());
     let tls = [
@@ -29,7 +29,7 @@ fn server(kind: Kind, setup: &Setup, certificate: &str, options: &[&str]) -> Ser
     builder.options(options.iter().copied()).start().expect("it starts")
 }
 
-/// A tunnel to a port, by TLS that `ca.pem` of the place is asked about.
+/// A tunnel to a port, over TLS verified with the setup's `ca.pem`.
 fn tunnel(setup: &Setup, port: u16, far: &[&str], near: &[&str]) -> (End, Near) {
     let (ca, far_port) = (setup.path("ca.pem"), free_port());
     let trusted = ["--server-tls-ca", ca.to_str().expect("ASCII")];
@@ -68,8 +68,8 @@ fn everything_passes_to_a_server_that_takes_nobody_in_the_clear() {
     }
 }
 
-/// A password that the server has not seen yet, for which `caching_sha2_password` asks for all of it; one that it has; a
-/// wrong one; another account in the same session.
+/// Logs in with a password that the server has not cached, so that `caching_sha2_password` requests all of it; with a
+/// cached one; with a wrong one; and as another account in the same session.
 fn accounts(kind: Kind, server: &Server, near: &Near) {
     let how = if kind.is_mariadb() { "BY" } else { "WITH caching_sha2_password BY" };
     for user in ["one", "two"] {
@@ -84,7 +84,7 @@ fn accounts(kind: Kind, server: &Server, near: &Near) {
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("ERROR 1045"), "{wrong:?}");
 }
 
-/// More than a packet of the protocol, both ways, with compression and without.
+/// More data than a packet of the protocol, both ways, with and without compression.
 fn large(setup: &Setup, server: &Server, near: &Near) {
     let file = setup.path("large.sql");
     fs::write(&file, format!("SELECT SHA2('{}', 256), REPEAT('y', 20 << 20);", "x".repeat(20 << 20))).expect("written");
@@ -102,7 +102,7 @@ fn large(setup: &Setup, server: &Server, near: &Near) {
     assert_eq!(answer.stdout, b"0\t7\n", "a client that ends its own side first still gets its answer");
 }
 
-/// Handshakes after the first are short.
+/// Asserts that later handshakes are resumed.
 fn resumed(server: &Server, near: &Near) {
     let reused = || near.value(server, "SHOW STATUS LIKE 'Ssl_sessions_reused'") == "Ssl_sessions_reused\t1";
     let count = (0..10).filter(|_| reused()).count();
@@ -238,7 +238,7 @@ fn nothing_goes_to_a_server_in_the_clear() {
     }
 }
 
-/// Shows a true greeting, and lets everybody in. Returns what it heard.
+/// Sends a real greeting, and accepts every login. Returns what it received.
 fn impostor(real: u16) -> (thread::JoinHandle<Vec<Vec<u8>>>, u16) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();

@@ -1,9 +1,9 @@
-//! `sealant tunnel` for long: clients that come, go and are killed, servers and far ends that restart, certificates that
-//! are read again. Every answer is checked, and nothing may grow.
+//! `sealant tunnel` for a long time: clients come, go and are killed, servers and far ends restart, certificates are
+//! reloaded. Every answer is checked, and nothing may grow.
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `SEALANT_SOAK_SECONDS` | how long [15]; `make soak` gives 1800 |
+//! | `SEALANT_SOAK_SECONDS` | duration [15]; `make soak` sets 1800 |
 
 #![allow(clippy::print_stdout, reason = "the figures of a long run")]
 
@@ -22,14 +22,14 @@ use server::{Connection, Endpoint, Options, Password, Target};
 use crate::support::chance::{Random, number};
 use crate::support::tunnel::{End, Near, Setup, eventually, free_port};
 
-/// Sessions that ask all the time, on each tunnel.
+/// Sessions per tunnel that query all the time.
 const CLIENTS: u64 = 3;
-/// Rows whose sum every answer has to have.
+/// Rows whose sum every answer must have.
 const ROWS: u64 = 2000;
-/// What one end may take more at the end than after it has warmed up.
+/// Permitted growth of an end's memory after warm-up.
 const GROWTH_KIB: u64 = 16 << 10;
 
-/// One server behind a tunnel of its own.
+/// A server behind its own tunnel.
 struct Tunnel {
     server: Server,
     id: u64,
@@ -38,7 +38,7 @@ struct Tunnel {
     near: Near,
 }
 
-/// What clients saw.
+/// Results seen by clients.
 #[derive(Default)]
 struct Seen {
     answers: AtomicU64,
@@ -96,7 +96,7 @@ fn nothing_is_mixed_up_and_nothing_grows() {
     println!("{seconds} s, {faults} faults: {answers} answers of {connections} connections, {failures} refused");
 }
 
-/// Tells everybody to stop when it goes.
+/// Tells all threads to stop when dropped.
 struct Stopping<'a>(&'a AtomicBool);
 
 impl Drop for Stopping<'_> {
@@ -153,7 +153,7 @@ impl Tunnel {
         assert!(eventually(|| self.near.said(&self.server, "SELECT 1").0), "{}", self.near.end.log());
     }
 
-    /// Clients that end in the middle of a result.
+    /// Kills clients in the middle of a result.
     fn kill_clients(&self) {
         let clients: Vec<_> = (0..4)
             .map(|_| {
@@ -171,7 +171,7 @@ impl Tunnel {
     }
 }
 
-/// Connects again and again, and asks a few times each; only connections may fail, never an answer.
+/// Connects repeatedly, with a few queries each; connections may fail, answers must be right.
 fn ask(socket: &std::path::Path, id: u64, client: u64, stop: &AtomicBool, seen: &Seen) {
     let target = Target { endpoint: Endpoint::Socket(socket.to_owned()), user: "root".to_owned() };
     let options = Options { password: Some(Password::new("")), ..Options::default() };

@@ -1,5 +1,5 @@
-//! `sealant verify` on what real servers wrote: sound files are proven, also while the server
-//! writes them; damage is found where it is, and the server finds it too.
+//! `sealant verify` on files of real servers: sound files are proven, even while the server writes them; damage is
+//! found in its place, and the server finds it, too.
 
 mod support;
 
@@ -19,7 +19,7 @@ use crate::support::sealant;
 const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n\
     34;6e1d21d6b2ba5f5a31b5ac40ba9c65dd9b1c8b0e2ab05d8a\n";
 
-/// What `sealant verify … --format json` said.
+/// Result of `sealant verify … --format json`.
 struct Proof {
     json: Value,
     code: i32,
@@ -39,7 +39,7 @@ impl Proof {
         self.json["files"].as_array().expect("files are a list")
     }
 
-    /// The one file whose path ends so.
+    /// The only file whose path has this suffix.
     #[track_caller]
     fn file(&self, ending: &str) -> &Value {
         let found: Vec<&Value> = self
@@ -72,8 +72,8 @@ impl Proof {
         assert_eq!(self.code, 0, "{}", self.stderr);
     }
 
-    /// The same for a server that did not stop by itself: what it has not yet written at all is in
-    /// its redo log alone, and cannot be told.
+    /// As `is_sound`, for a server that did not shut down: what it has not written yet is only in its redo log, and
+    /// cannot be judged.
     #[track_caller]
     fn is_sound_but_for_unwritten_files(&self) {
         let unsound: Vec<&Value> = self.unsound().into_iter().filter(|file| !is_unwritten(file)).collect();
@@ -86,7 +86,7 @@ impl Proof {
     }
 }
 
-/// Whether a file is that of a new table whose beginning is in the redo log alone.
+/// Whether a file belongs to a new table whose beginning is only in the redo log.
 fn is_unwritten(file: &Value) -> bool {
     file["verdict"] == "unidentified"
         && file["findings"][0]["detail"].as_str().is_some_and(|detail| detail.contains("not written yet"))
@@ -96,12 +96,12 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("the harness uses ASCII paths")
 }
 
-/// Where the harness has the server keep its keys.
+/// Path of the keys of a server of the harness.
 fn keyring_file(server: &Server) -> PathBuf {
     server.dir().join("keyring")
 }
 
-/// Every kind of table that MySQL encrypts, with rows enough to fill pages.
+/// All kinds of tables that MySQL encrypts, with enough rows to fill pages.
 const MYSQL_TABLES: &str = "
     CREATE DATABASE demo; USE demo;
     CREATE TABLE enc (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(200), KEY(name)) ENCRYPTION='Y';
@@ -355,7 +355,7 @@ const MARIADB_SPATIAL: &str = "
     INSERT INTO enc_geo SELECT id, POINT(id, 3 * id) FROM enc;
 ";
 
-/// A MariaDB server that encrypts all it can, and its key file.
+/// A MariaDB server with all encryption switched on, and its key file.
 fn mariadb(kind: Kind, more: &[&str]) -> Option<(Server, PathBuf)> {
     require(kind)?;
     let server = Server::builder(kind)
@@ -447,13 +447,13 @@ fn an_old_mysql_server_is_readable_without_keys() {
     assert_eq!(proof.verdict("/ibdata1"), "clear");
 }
 
-/// Whether the first extent descriptor says that a page is not free: innochecksum passes over free ones, whatever they hold.
+/// Whether the first extent descriptor marks a page as used: innochecksum skips free pages, whatever they contain.
 fn is_in_use(tablespace: &[u8], page: usize) -> bool {
     const BITMAP: usize = 150 + 24;
     tablespace[BITMAP + page / 4] & (1 << (2 * (page % 4))) == 0
 }
 
-/// MariaDB's own tool reads clear files of both servers and encrypted ones of its own.
+/// MariaDB's own tool reads unencrypted files of both servers and encrypted ones of its own.
 #[test]
 fn innochecksum_agrees_page_by_page() {
     let Some((mut server, keys)) = mariadb(Kind::MariaDb1011, &[]) else { return };

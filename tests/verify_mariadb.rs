@@ -1,5 +1,5 @@
-//! `sealant verify` on files of MariaDB in the states that are easily taken for damage, and on
-//! damage that is easily overlooked.
+//! `sealant verify` on files of MariaDB in states that are easily mistaken for damage, and on damage that is easily
+//! overlooked.
 
 mod support;
 
@@ -44,7 +44,7 @@ fn rows(count: u32) -> String {
     )
 }
 
-/// Makes a copy of the table of [`rows`].
+/// SQL that creates a copy of the table of [`rows`].
 fn table(name: &str, options: &str) -> String {
     format!(
         "CREATE TABLE `{name}` (id INT PRIMARY KEY, name VARCHAR(1000), pad TEXT, KEY (name(20))) {options};
@@ -52,7 +52,7 @@ fn table(name: &str, options: &str) -> String {
     )
 }
 
-/// Tables by name and options. The last ones need pages of 16 KiB at most.
+/// Tables by name and options. The last ones need pages of at most 16 KiB.
 const TABLES: [(&str, &str); 9] = [
     ("enc", "ENGINE=InnoDB ENCRYPTED=YES"),
     ("enc_k2", "ENGINE=InnoDB ENCRYPTED=YES ENCRYPTION_KEY_ID=2 ROW_FORMAT=REDUNDANT"),
@@ -65,7 +65,7 @@ const TABLES: [(&str, &str); 9] = [
     ("clear_kb2", "ENGINE=InnoDB ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=2 ENCRYPTED=NO"),
 ];
 
-/// Indexes of other kinds, and tables that were emptied, rebuilt and dropped.
+/// Other kinds of indexes, and tables that were truncated, rebuilt and dropped.
 const CHANGES: &str =
     "CREATE TABLE text (x TEXT, FULLTEXT (x)) ENGINE=InnoDB; INSERT INTO text SELECT pad FROM source LIMIT 99;
     CREATE TABLE place (g GEOMETRY NOT NULL, SPATIAL INDEX (g)) ENGINE=InnoDB;
@@ -122,7 +122,7 @@ fn every_page_size_and_checksum_is_proven_in_every_state() {
     }
 }
 
-/// The server's own tool finds all tablespaces sound too.
+/// Asserts that the server's own tool also finds all tablespaces sound.
 #[track_caller]
 fn innochecksum_agrees(server: &Server, proof: &Proof) {
     let Some(innochecksum) = server.binaries().tool("innochecksum") else { return };
@@ -132,7 +132,7 @@ fn innochecksum_agrees(server: &Server, proof: &Proof) {
     }
 }
 
-/// What was done to a table's file, and what has to be said of it: the verdict, the pages, a check.
+/// A modification of a table's file, and the expected report: verdict, pages, a check.
 struct Damage {
     name: &'static str,
     apply: fn(&Path, usize),
@@ -225,7 +225,7 @@ fn a_wrong_a_missing_and_an_omitted_key_are_distinguished() {
     assert_eq!((other.code, keyless.code), (3, 4));
 }
 
-/// The encryption threads go through a tablespace page by page, and stop when they are told to.
+/// The encryption threads process a tablespace page by page, and stop when they are told to.
 #[test]
 fn tablespaces_half_encrypted_or_half_decrypted_are_not_damaged() {
     let slow = ["--innodb-encryption-rotate-key-age=1", "--innodb-encryption-rotation-iops=20"];
@@ -248,8 +248,7 @@ fn tablespaces_half_encrypted_or_half_decrypted_are_not_damaged() {
     }
 }
 
-/// Pages that change while `innodb_encrypt_tables` is OFF are written in the clear, and stay so when
-/// it is ON again.
+/// Pages that change while `innodb_encrypt_tables` is OFF are written in plaintext, and stay so when it is ON again.
 #[test]
 fn a_single_page_that_a_setting_left_in_the_clear_is_not_damaged() {
     let at_once = [
@@ -284,10 +283,10 @@ fn rewrite(rounds: u32) -> String {
     format!("USE demo; {}", (0..rounds).map(update).collect::<String>())
 }
 
-/// Bytes of an undo tablespace that was shortened.
+/// Size of a truncated undo tablespace.
 const SHORTENED: u64 = 10 << 20;
 
-/// The file is cut at once, page 0 says so later, and in between the redo log alone knows.
+/// The file is truncated at once, page 0 is updated later, and in between only the redo log has the new size.
 #[test]
 fn an_undo_tablespace_that_a_server_shortens_is_not_called_damaged() {
     let shortening = ["--innodb-undo-log-truncate=ON", "--innodb-max-undo-log-size=10485760"];
@@ -314,7 +313,7 @@ fn an_undo_tablespace_that_a_server_shortens_is_not_called_damaged() {
     assert_eq!(proof(&server).verdict(name), "truncated", "no server makes it as short");
 }
 
-/// Proves undo tablespaces at the moments a server shortens them.
+/// Verifies undo tablespaces while the server truncates them.
 #[track_caller]
 fn watch(server: &Server, undo: &[PathBuf; 3]) {
     let _statements = Statements::begin(server, &rewrite(60));
@@ -337,7 +336,7 @@ fn length(path: &Path) -> u64 {
     fs::metadata(path).expect("it is there").len()
 }
 
-/// Runs `mariadb-backup`; `false` if it is not here.
+/// Runs `mariadb-backup`; `false` if it is not installed.
 fn backup(server: &Server, args: &[String]) -> bool {
     let Some(program) = server.binaries().tool("mariadb-backup") else { return false };
     let output = Command::new(program).args(args).output().expect("it runs");

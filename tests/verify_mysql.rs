@@ -1,5 +1,5 @@
-//! `sealant verify` on files of MySQL in the states that are easily taken for damage, and on damage
-//! that is easily overlooked.
+//! `sealant verify` on files of MySQL in states that are easily mistaken for damage, and on damage that is easily
+//! overlooked.
 
 mod support;
 
@@ -34,8 +34,7 @@ fn rows(count: u32) -> String {
     )
 }
 
-/// Pages in the new form reach the disk before page 0 says so; a server that stops in the middle
-/// goes on at its next start.
+/// Pages in the new form reach the disk before page 0 does; a server that stops in between continues at its next start.
 #[test]
 fn a_tablespace_killed_while_it_is_encrypted_or_decrypted_is_not_damaged() {
     let Some(mut server) = server(|builder| builder) else { return };
@@ -63,7 +62,7 @@ fn a_tablespace_killed_while_it_is_encrypted_or_decrypted_is_not_damaged() {
     assert_eq!(proof(&server).verdict("/ts.ibd"), "clear");
 }
 
-/// A clear page whose newest change is not newer than the checkpoint cannot be of a decryption.
+/// A plaintext page that is not newer than the checkpoint cannot come from a decryption.
 #[test]
 fn a_clear_page_in_a_stopped_servers_encrypted_tablespace_is_damage() {
     let Some(mut server) = server(|builder| builder) else { return };
@@ -100,7 +99,7 @@ const MOVED: [(&str, &str); 4] = [
     ("clear_zlib", "COMPRESSION='zlib'"),
 ];
 
-/// The importing server seals even the free pages, which are zeros.
+/// The importing server encrypts even free pages, which are zeros.
 #[test]
 fn tables_of_one_server_are_proven_in_another() {
     let (Some(mut from), Some(mut to)) = (server(|builder| builder), server(|builder| builder)) else { return };
@@ -157,7 +156,7 @@ fn a_system_tablespace_of_several_files_is_one() {
     assert_eq!(damaged.file("/ibdata2")["findings"][0]["page"], 3);
 }
 
-/// Of a server with pages of 4 KiB, whose second descriptor page is page 4096.
+/// With pages of 4 KiB, the second descriptor page is page 4096.
 #[test]
 fn a_descriptor_page_that_was_zeroed_is_damage() {
     let Some(mut server) = server(|builder| builder.init_option("--innodb-page-size=4k")) else { return };

@@ -1,5 +1,4 @@
-//! Writes the committed corpus anew, from testdata/:
-//! `cargo run --manifest-path fuzz/Cargo.toml --example seeds`
+//! Regenerates the committed corpus from testdata/: `cargo run --manifest-path fuzz/Cargo.toml --example seeds`
 //!
 //! Seeds are the first pages, blocks or events of the samples. Those called `opened-` hold what is inside
 //! after it was opened, and a control byte that has the target seal it again: so a fuzzer reaches what is

@@ -1,6 +1,7 @@
-//! A client of MySQL's compressed protocol, without TLS: no driver at hand compresses with zstd and changes its user.
+//! A client of MySQL's compressed protocol, without TLS: no available driver compresses with zstd and can change the
+//! user.
 //!
-//! It takes no packet out of its order.
+//! It rejects packets that are out of order.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -23,14 +24,14 @@ pub(crate) enum Method {
     Zstd,
 }
 
-/// How a log-in went.
+/// Result of a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// The server knew the password.
     Known,
-    /// It wanted all of it, and got it.
+    /// The server requested the full password, and got it.
     Report,
-    /// An error's number.
+    /// Number of the error.
     Refused(u16),
 }
 
@@ -42,10 +43,10 @@ pub(crate) struct Client {
     compresses: bool,
     /// Somebody logs in.
     enters: bool,
-    /// Of the next compressed packet, and of the next within.
+    /// Sequence numbers of the next compressed packet, and of the next packet inside.
     outer: u8,
     inner: u8,
-    /// Not compressed, and not yet read.
+    /// Decompressed data that was not read yet.
     plain: Vec<u8>,
     challenge: Vec<u8>,
 }
@@ -176,7 +177,7 @@ impl Client {
 
     fn packet(&mut self) -> Vec<u8> {
         let [a, b, c, number] = self.take(4).try_into().expect("four");
-        // Behind a statement in several compressed packets MySQL goes on with the number of these.
+        // After a statement in several compressed packets, MySQL continues with their number.
         assert!(number == self.inner || !self.enters, "{number}, not {}", self.inner);
         self.inner = number.wrapping_add(1);
         self.take(u32::from_le_bytes([a, b, c, 0]) as usize)

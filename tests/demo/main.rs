@@ -1,5 +1,5 @@
-//! `make demo`: two real servers, each encrypted as far as its owner thought, and what `sealant
-//! audit` says of them.
+//! `make demo`: two real servers, each encrypted as far as its owner believed, and the result of `sealant audit` on
+//! them.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a demonstration talks to people")]
 
@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 
 use harness::{KeyringLocation, Kind, Server};
 
-/// A key file as `file_key_management` wants it: a throw-away key.
+/// A key file for `file_key_management`, with a throw-away key.
 const MARIADB_KEYS: &str = "1;3550199a9949b21c7a1092ee733dc50b2eea088de5c5b54ab508ef03eb72ae82\n";
 
 fn main() -> ExitCode {
@@ -71,7 +71,7 @@ fn audit(server: &Server, directory: &Path, name: &str) -> Result<(), Box<dyn st
     }
 }
 
-/// The binary beside this example: `target/debug/examples/demo`, `target/debug/sealant`.
+/// Path of the `sealant` binary beside this example: `target/debug/examples/demo`, `target/debug/sealant`.
 fn binary() -> Result<std::path::PathBuf, std::io::Error> {
     let here = std::env::current_exe()?;
     let directory = here.parent().and_then(Path::parent).unwrap_or_else(|| Path::new("."));

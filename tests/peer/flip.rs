@@ -1,4 +1,4 @@
-//! A network that flips a bit: forwards what a sender says record by record, one of them with a bit that is another.
+//! A network that flips a bit: forwards a sender's data record by record, with one bit of one record flipped.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use transfer::pairing::PairingCode;
 
-/// How long a receiver has to notice; then nothing more comes of the sender.
+/// Time for a receiver to notice; after that nothing more is forwarded.
 const NOTICE: Duration = Duration::from_millis(10);
 /// Record types of TLS (RFC 8446, section 5.1).
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 
-/// Which bit, of those that TLS protects, and that the sender says.
+/// Forwards data and flips one of the protected bits that the sender sends.
 #[derive(Clone)]
 pub(crate) struct Flip(Arc<Shared>);
 
@@ -27,7 +27,7 @@ struct Shared {
 }
 
 impl Flip {
-    /// That bit, or none.
+    /// Flips that bit, or none.
     pub(crate) fn new(bit: Option<u64>) -> Self {
         Self(Arc::new(Shared {
             wanted: bit,
@@ -37,17 +37,17 @@ impl Flip {
         }))
     }
 
-    /// Whether it was flipped.
+    /// Whether the bit was flipped.
     pub(crate) fn happened(&self) -> bool {
         self.0.happened.load(Ordering::SeqCst)
     }
 
-    /// Bits that passed.
+    /// Number of protected bits that were forwarded.
     pub(crate) fn bits(&self) -> u64 {
         self.0.passed.load(Ordering::SeqCst)
     }
 
-    /// Begins to forward; returns the port.
+    /// Starts forwarding; returns the port.
     pub(crate) fn start(&self, code: &PairingCode) -> u16 {
         let to = code.sockets().next().expect("an address");
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -89,7 +89,7 @@ impl Shared {
         self.sockets.lock().expect("no thread panicked").extend([client, server]);
     }
 
-    /// The next record, with the bit flipped if it is in it.
+    /// Reads the next record, and flips the bit if it is in this record.
     fn record(&self, from: &mut TcpStream) -> io::Result<Vec<u8>> {
         let mut record = vec![0; 5];
         from.read_exact(&mut record)?;

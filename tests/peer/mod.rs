@@ -1,5 +1,5 @@
-//! Peers of `sealant send` and `sealant receive` that do not behave: a network that breaks, and a
-//! sender that pairs as it should and then says whatever it likes.
+//! Misbehaving peers of `sealant send` and `sealant receive`: a network that breaks, and a sender that pairs correctly
+//! and then sends arbitrary data.
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
@@ -19,13 +19,13 @@ use transfer::pairing::{PairingCode, Side};
 use transfer::wire::message::{TOKEN_BYTES, VERSION};
 use transfer::wire::{Control, Data, HEADER_BYTES, frame};
 
-/// Seconds that an answer has.
+/// Time limit of an answer in seconds.
 const SECONDS: u64 = 20;
 
 /// A TLS connection.
 pub(crate) type Tls = StreamOwned<ClientConnection, TcpStream>;
 
-/// A sender that proved the pairing code's secret.
+/// A sender that has proven the secret of the pairing code.
 pub(crate) struct Rogue {
     pub(crate) control: Tls,
     address: SocketAddr,
@@ -38,12 +38,12 @@ impl Rogue {
         Self::try_pair(code).expect("a welcome")
     }
 
-    /// The same over a network that may be why it fails.
+    /// As `pair`, but the network may make it fail.
     pub(crate) fn try_pair(code: &PairingCode) -> Option<Self> {
         Self::pair_by(code, harness::limit(SECONDS), |hello| hello)
     }
 
-    /// The same with something else in place of the first frame.
+    /// As `try_pair`, with another first frame.
     pub(crate) fn pair_by(
         code: &PairingCode,
         time_limit: Duration,
@@ -80,14 +80,14 @@ impl Rogue {
         panic!("no word from the receiver");
     }
 
-    /// A data connection.
+    /// Opens a data connection.
     pub(crate) fn data(&self) -> Tls {
         let mut data = self.data_with(self.token).expect("a data connection");
         hear(&mut data).expect("an answer");
         data
     }
 
-    /// The same, if it is answered in time.
+    /// Opens a data connection, if it is answered in time.
     pub(crate) fn data_within(&self, time_limit: Duration) -> Option<Tls> {
         let mut data = connect_within(self.address, &self.config, time_limit)?;
         say_data(&mut data, &Data::Attach { token: self.token }, &[]);
@@ -114,19 +114,19 @@ pub(crate) fn say_data(to: &mut Tls, message: &Data<'_>, payload: &[u8]) {
     say_raw(to, kind, &body);
 }
 
-/// Sends a frame; a receiver that has had enough may have closed already.
+/// Sends a frame; the receiver may have closed the connection already.
 pub(crate) fn say_raw(to: &mut Tls, kind: u8, body: &[u8]) {
     say_bytes(to, &frame::header(kind, body.len()));
     say_bytes(to, body);
 }
 
-/// Sends what may be a frame.
+/// Sends bytes that may or may not be a frame.
 pub(crate) fn say_bytes(to: &mut Tls, bytes: &[u8]) {
     let _ = to.write_all(bytes);
     let _ = to.flush();
 }
 
-/// The next frame; `None` at the end.
+/// Receives the next frame; `None` at the end.
 pub(crate) fn hear(from: &mut Tls) -> Option<(u8, Vec<u8>)> {
     let mut header = [0; HEADER_BYTES];
     from.read_exact(&mut header).ok()?;
@@ -152,7 +152,7 @@ fn connect_within(address: SocketAddr, config: &Arc<ClientConfig>, time_limit: D
     Some(tls)
 }
 
-/// Believes any receiver; with a certificate of its own, or without.
+/// Accepts any receiver; with or without a client certificate.
 pub(crate) fn config(with_certificate: bool) -> Arc<ClientConfig> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())

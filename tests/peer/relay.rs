@@ -1,4 +1,4 @@
-//! A network that fails: forwards so many bytes between sender and receiver, then breaks.
+//! A network that fails: forwards a number of bytes between sender and receiver, then breaks.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -11,11 +11,11 @@ use std::thread;
 pub(crate) enum Break {
     /// All connections are closed, and no new ones are made.
     Cut,
-    /// Connections stay, and nothing passes.
+    /// Connections stay open, but nothing passes.
     Stall,
 }
 
-/// A relay; its connections end with it.
+/// A relay; its connections are closed on drop.
 #[derive(Debug)]
 pub(crate) struct Relay {
     pub(crate) port: u16,
@@ -40,7 +40,7 @@ impl Relay {
         Self { port, shared }
     }
 
-    /// Breaks it now, whatever has passed.
+    /// Breaks it now, regardless of how much has passed.
     #[allow(dead_code, reason = "most tests choose the number of bytes")]
     pub(crate) fn break_now(&self) {
         self.shared.left.store(0, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! A repository, the keys of backups, and runs of `sealant backup` and `sealant restore` with them.
+//! A repository, keys for backups, and runs of `sealant backup` and `sealant restore`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use serde_json::Value;
 use super::schema::has_its_schema;
 use super::sealant;
 
-/// The reports of `sealant backup` and `sealant restore`.
+/// Schemas of the reports of `sealant backup` and `sealant restore`.
 const SCHEMAS: [&str; 4] = ["backup-1", "backup-check-1", "backup-list-1", "restore-1"];
 
-/// Where backups go, and what opens them.
+/// Repository and keys of backups.
 pub(crate) struct Backups {
     directory: tempfile::TempDir,
 }
 
-/// How a run ended.
+/// Result of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -46,7 +46,7 @@ impl Ran {
 }
 
 impl Backups {
-    /// Of a data directory whose keys these lines of the configuration name, with a repository that was made.
+    /// For a data directory whose keys these lines of the configuration name; creates the repository.
     pub(crate) fn new(datadir: &Path, keys: &str) -> Self {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
         let identity = agefile::Identity::generate().expect("an identity");
@@ -94,7 +94,7 @@ impl Backups {
         found
     }
 
-    /// Changes the configuration.
+    /// Replaces text in the configuration.
     pub(crate) fn configure(&self, from: &str, to: &str) {
         let path = self.path("backup.toml");
         let text = fs::read_to_string(&path).expect("a configuration");
@@ -112,7 +112,7 @@ impl Backups {
         ended(self.command(verb).arg("--json"))
     }
 
-    /// A restore by somebody who knows the signers.
+    /// A restore command with known signers.
     pub(crate) fn restore_command(&self, number: &str, into: &Path, more: &[&str]) -> Command {
         let mut command = sealant();
         command.args(["restore", number, "--json", "--repository"]).arg(self.path("repository"));

@@ -1,4 +1,4 @@
-//! Moments and bytes at random, the same again for the same seed.
+//! Random moments and bytes, reproducible by their seed.
 
 /// A number from the environment.
 pub(crate) fn number(name: &str, default: u64) -> u64 {
@@ -10,7 +10,7 @@ pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     #[allow(clippy::print_stdout, reason = "shown if the test fails")]
-    /// Of that test, and of the seed in the environment, so that a failure can be had again.
+    /// Seeded by the test and by the environment, so that a failure can be reproduced.
     pub(crate) fn new(test: u64) -> Self {
         let seed = number("SEALANT_FAULT_SEED", 4);
         println!("SEALANT_FAULT_SEED={seed}");

@@ -8,15 +8,15 @@ use tempfile::TempDir;
 
 use super::sealant;
 
-/// Cheap on purpose: these keys protect nothing.
+/// Cheap key derivation: these keys protect nothing.
 pub(crate) const CHEAP: [&str; 4] = ["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000"];
 
-/// `sealant luks …`.
+/// Runs `sealant luks …`.
 pub(crate) fn luks(args: &[&str]) -> Output {
     sealant().arg("luks").args(args).output().expect("it starts")
 }
 
-/// It ended with that code; what it said.
+/// Asserts the exit code; returns the output.
 #[track_caller]
 pub(crate) fn ends(output: &Output, code: i32) -> String {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -38,14 +38,14 @@ impl Desk {
         self.dir.path().join(name)
     }
 
-    /// A key file with its own name as the key.
+    /// A key file that contains its own name as the key.
     pub(crate) fn key(&self, name: &str) -> PathBuf {
         let path = self.path(name);
         fs::write(&path, name).expect("room");
         path
     }
 
-    /// An image that opens with the key `k1`; 20 MiB, of which only the header takes room.
+    /// A 20 MiB sparse image that the key `k1` opens.
     pub(crate) fn volume(&self, name: &str, kind: &str) -> PathBuf {
         let (image, key) = (self.path(name), self.key("k1"));
         fs::File::create(&image).expect("room").set_len(20 << 20).expect("room");
@@ -56,26 +56,26 @@ impl Desk {
         image
     }
 
-    /// Adds the key `new` by way of `old`.
+    /// Adds the key `new`, authorised by `old`.
     pub(crate) fn add_key(&self, image: &Path, old: &str, new: &str) {
         let (old, new) = (self.key(old), self.key(new));
         let key_file = ["--key-file", text(&old)];
         cryptsetup(&[&["luksAddKey"], &key_file[..], &CHEAP[..]].concat(), &[image, &new]);
     }
 
-    /// Removes the slot by way of the key `by`.
+    /// Removes a slot, authorised by the key `by`.
     pub(crate) fn kill_slot(&self, image: &Path, slot: &str, by: &str) {
         let by = self.key(by);
         cryptsetup(&["luksKillSlot", "--key-file", text(&by), text(image), slot], &[]);
     }
 
-    /// Whether the key of this name opens it, as cryptsetup sees it.
+    /// Whether cryptsetup opens it with the key of this name.
     pub(crate) fn opens(&self, image: &Path, key: &str) -> bool {
         opens_with(image, &self.key(key))
     }
 }
 
-/// Whether the key in this file opens it.
+/// Whether cryptsetup opens it with the key in this file.
 pub(crate) fn opens_with(image: &Path, key: &Path) -> bool {
     run(&["open", "--test-passphrase", "--key-file", text(key), text(image)]).status.success()
 }

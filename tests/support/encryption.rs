@@ -1,4 +1,4 @@
-//! Servers with clear tables of all kinds, and runs of `sealant encrypt` on them.
+//! Servers with unencrypted tables of all kinds, and runs of `sealant encrypt` on them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::{run, sealant};
 
 const LOG: &str = "statements.jsonl";
 
-/// What no file may hold afterwards.
+/// Text that no file may contain afterwards.
 pub(crate) const MARKER: &[u8] = b"CLEARTEXT-MARKER";
 
 pub(crate) const MYSQL_TABLES: &str = "CREATE DATABASE shop; USE shop;
@@ -55,8 +55,8 @@ pub(crate) fn mysql_with_tables() -> Server {
     server
 }
 
-/// The same, to be killed: MySQL 9.7.4, killed while it copies a table whose name is written otherwise in the
-/// name of its file, can miss its tablespace until it is stopped and started again (error 1812).
+/// As [`mysql_with_tables`], without tables whose file name is encoded: if MySQL 9.7.4 is killed while it copies such a
+/// table, it can miss the tablespace until another restart (error 1812).
 pub(crate) fn mysql_to_be_killed() -> Server {
     let server = mysql_with_tables();
     server.sql("DROP DATABASE `a-b/c`").expect("dropped");
@@ -68,7 +68,7 @@ pub(crate) fn arguments<'a>(server: &'a Server, verb: &'a str) -> Vec<&'a str> {
     vec!["encrypt", verb, "--socket", socket, "--user", "root", "--format", "json"]
 }
 
-/// A run's end: its report, exit code, and stderr.
+/// Result of a run: report, exit code, and stderr.
 pub(crate) struct Ended {
     pub(crate) report: Value,
     pub(crate) code: i32,
@@ -80,7 +80,7 @@ impl Ended {
         Self::with_state_in(server.dir(), server, verb, more)
     }
 
-    /// A run that keeps its state and log there, and not beside the server.
+    /// A run with its state and log in `location` instead of beside the server.
     pub(crate) fn with_state_in(location: &Path, server: &Server, verb: &str, more: &[&str]) -> Self {
         let log = location.join(LOG);
         let mut all = arguments(server, verb);
@@ -132,8 +132,7 @@ pub(crate) fn log(server: &Server) -> PathBuf {
     server.dir().join(LOG)
 }
 
-/// Files below the data directory that hold the marker, without the temporary tablespaces that MySQL
-/// cannot encrypt.
+/// Files of the data directory that contain the marker, except the temporary tablespaces, which MySQL cannot encrypt.
 pub(crate) fn files_with_marker(datadir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut directories = vec![datadir.to_owned()];
@@ -153,7 +152,7 @@ pub(crate) fn files_with_marker(datadir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Number, type and tablespace of the first page with the marker, to find out how it came there.
+/// Number, type and tablespace of the first page with the marker, for diagnosis.
 pub(crate) fn page_with_marker(bytes: &[u8]) -> Option<String> {
     let at = bytes.windows(MARKER.len()).position(|window| window == MARKER)?;
     let page = bytes.get(at / 16384 * 16384..)?;
@@ -165,7 +164,7 @@ pub(crate) fn holds_marker(bytes: &[u8]) -> bool {
     bytes.windows(MARKER.len()).any(|window| window == MARKER)
 }
 
-/// Waits until a run that goes on has written something into its log of statements.
+/// Waits until a run has logged this statement.
 #[track_caller]
 pub(crate) fn comes_to(server: &Server, child: &mut Child, statement: &str) {
     harness::wait_until(statement, harness::limit(120), || {

@@ -1,4 +1,4 @@
-//! Runs the `sealant` binary as its users do, and reads what it says.
+//! Runs the `sealant` binary as users do, and reads its output.
 
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
@@ -22,17 +22,17 @@ use std::process::{Command, Output};
 use harness::Server;
 use serde_json::Value;
 
-/// The binary under test, with nothing of the user's own configuration.
+/// The binary under test, without the user's own configuration.
 pub(crate) fn sealant() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sealant"));
     command.env("NO_COLOR", "1").env_remove("MYSQL_PWD").stdin(std::process::Stdio::null());
     command
 }
 
-/// Says on stderr what is not tested here.
+/// Prints on stderr what is not tested here.
 ///
 /// # Panics
-/// If `CI` is set: a skipped test must not pass for a test there.
+/// If `CI` is set: a skipped test must not count as passed there.
 #[track_caller]
 pub(crate) fn leave_out(why: &str) {
     assert!(std::env::var_os("CI").is_none(), "{why}");
@@ -48,12 +48,12 @@ pub(crate) fn is_stopped(server: &Server) -> bool {
     stat.expect("it runs").contains(") T ")
 }
 
-/// Runs it to its end.
+/// Runs the binary to its end.
 pub(crate) fn run<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Output {
     sealant().args(args).output().expect("the binary starts")
 }
 
-/// What an audit said in JSON, and how it ended.
+/// JSON output and exit code of an audit.
 #[derive(Debug)]
 pub(crate) struct Audit {
     pub(crate) json: Value,
@@ -76,13 +76,13 @@ impl Audit {
         Self::live_with(server, &[])
     }
 
-    /// The same with more options.
+    /// Audits a running server with more options.
     pub(crate) fn live_with(server: &Server, more: &[&str]) -> Self {
         let socket = server.socket().to_str().expect("the harness uses short ASCII paths");
         Self::run([&["--socket", socket, "--user", "root"], more].concat())
     }
 
-    /// The bytes of a directory, every page.
+    /// Audits the bytes of a directory, every page.
     pub(crate) fn offline(directory: &Path) -> Self {
         Self::run([OsStr::new("--deep"), OsStr::new("--offline"), directory.as_os_str()])
     }

@@ -10,16 +10,16 @@ use std::process::{Child, Output, Stdio};
 
 use super::sealant;
 
-/// A receiver that listens.
+/// A receiver that is listening.
 pub(crate) struct Receiving {
     child: Child,
-    /// The first line it printed: the code.
+    /// The first line of its output: the code.
     pub(crate) code: String,
     output: BufReader<std::process::ChildStdout>,
 }
 
 impl Receiving {
-    /// Into a directory, on a free port of this host.
+    /// Starts a receiver into a directory, on a free port of this host.
     pub(crate) fn begin(into: &Path, more: &[&str]) -> Self {
         let mut command = sealant();
         command.args(["receive", "--listen", "127.0.0.1:0", "--into"]).arg(into).args(more);
@@ -30,7 +30,7 @@ impl Receiving {
         Self { child, code: code.trim().to_owned(), output }
     }
 
-    /// Waits for its end: exit code and stderr.
+    /// Waits for its end; returns exit code and stderr.
     pub(crate) fn end(mut self) -> (i32, String) {
         let mut stderr = String::new();
         self.child.stderr.take().expect("piped").read_to_string(&mut stderr).expect("stderr is text");
@@ -49,13 +49,12 @@ impl Receiving {
     }
 }
 
-/// Sends to its end.
+/// Runs a sender to its end.
 pub(crate) fn send(source: &Path, destination: &str, more: &[&str]) -> Output {
     sealant().arg("send").arg(source).arg(destination).args(more).output().expect("the binary starts")
 }
 
-/// Sends a directory, and makes sure that both sides end well and that it arrived as it was. Returns the
-/// sender's report.
+/// Sends a directory, and asserts that both sides succeed and that it arrived unchanged. Returns the sender's report.
 #[track_caller]
 pub(crate) fn moves(source: &Path, into: &Path, more: &[&str]) -> serde_json::Value {
     let receiving = Receiving::begin(into, &[]);
@@ -70,7 +69,7 @@ pub(crate) fn moves(source: &Path, into: &Path, more: &[&str]) -> serde_json::Va
     serde_json::from_slice(&fs::read(report.path()).expect("a report")).expect("JSON")
 }
 
-/// What is compared of a file: kind and permissions, times, allocated bytes, content.
+/// The compared properties of a file: kind and permissions, times, allocated bytes, content.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Item {
     mode: u32,
@@ -87,7 +86,7 @@ impl Item {
     }
 }
 
-/// Everything below a directory but manifests.
+/// Everything in a directory except manifests.
 pub(crate) fn tree(root: &Path) -> BTreeMap<PathBuf, Item> {
     let mut found = BTreeMap::new();
     let mut directories = vec![PathBuf::new()];
@@ -116,7 +115,7 @@ pub(crate) fn tree(root: &Path) -> BTreeMap<PathBuf, Item> {
     found
 }
 
-/// Both directories hold the same, in the same way.
+/// Asserts that both directories are equal in content and properties.
 #[track_caller]
 pub(crate) fn assert_same(one: &Path, other: &Path) {
     let (one, other) = (tree(one), tree(other));
@@ -130,7 +129,7 @@ pub(crate) fn assert_same(one: &Path, other: &Path) {
     }
 }
 
-/// Bytes that do not compress, the same for the same seed.
+/// Incompressible bytes, the same for the same seed.
 pub(crate) fn noise(seed: u64, bytes: usize) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let message = std::iter::repeat_with(|| {

@@ -1,4 +1,4 @@
-//! Runs `sealant verify` on files of servers, and damages them.
+//! Runs `sealant verify` on files of servers, and damages files.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::sealant;
 
-/// What `sealant verify … --format json` said.
+/// Result of `sealant verify … --format json`.
 pub(crate) struct Proof {
     pub(crate) json: Value,
     pub(crate) code: i32,
@@ -18,12 +18,12 @@ pub(crate) struct Proof {
 }
 
 impl Proof {
-    /// Of files of MySQL.
+    /// Verifies files of MySQL.
     pub(crate) fn mysql(paths: &[&Path], keyring: Option<&Path>) -> Self {
         Self::run(paths, "--keyring", keyring)
     }
 
-    /// Of files of MariaDB.
+    /// Verifies files of MariaDB.
     pub(crate) fn mariadb(paths: &[&Path], key_file: Option<&Path>) -> Self {
         Self::run(paths, "--mariadb-key-file", key_file)
     }
@@ -41,7 +41,7 @@ impl Proof {
         self.json["files"].as_array().expect("files are a list")
     }
 
-    /// The one file whose path ends so.
+    /// The only file whose path has this suffix.
     #[track_caller]
     pub(crate) fn file(&self, ending: &str) -> &Value {
         let ends = |file: &&Value| file["path"].as_str().is_some_and(|path| path.ends_with(ending));
@@ -53,7 +53,7 @@ impl Proof {
         self.file(ending)["verdict"].as_str().expect("a verdict is text")
     }
 
-    /// No file is worse than not provable: those are the ones that are not written yet.
+    /// Asserts that every file is proven, or cannot be because it is not written yet.
     #[track_caller]
     pub(crate) fn is_sound(&self) {
         let open = ["ok", "clear", "unverifiable", "unidentified"];
@@ -63,7 +63,7 @@ impl Proof {
         assert!(self.code == 0 || self.code == 4, "{}", self.stderr);
     }
 
-    /// Every file is proven.
+    /// Asserts that every file is proven.
     #[track_caller]
     pub(crate) fn is_complete(&self) {
         self.is_sound();
@@ -71,18 +71,18 @@ impl Proof {
     }
 }
 
-/// Statements under way.
+/// Statements in progress.
 pub(crate) struct Statements(Child);
 
 impl Statements {
-    /// Begins with them in a client of its own, which is killed with this value.
+    /// Starts statements in a client of their own, which is killed on drop.
     pub(crate) fn begin(server: &Server, statements: &str) -> Self {
         let mut client = server.client();
         client.arg(format!("--execute={statements}")).stdout(Stdio::null()).stderr(Stdio::null());
         Self(client.spawn().expect("the client starts"))
     }
 
-    /// Begins with statements that lock something, waits until they have, and goes on to hold it.
+    /// Starts statements that take a lock, waits until they have it, and keeps holding it.
     #[track_caller]
     pub(crate) fn hold(server: &Server, statements: &str) -> Self {
         let holding = Self::begin(server, &format!("{statements}; SELECT SLEEP(600)"));

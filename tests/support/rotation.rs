@@ -1,4 +1,4 @@
-//! Runs `sealant rotate` on a server of its own, and opens the backups it leaves.
+//! Runs `sealant rotate` on its own server, and opens the resulting backups.
 
 use std::fs;
 use std::io::Read;
@@ -13,7 +13,7 @@ use super::proof::Proof;
 use super::schema::has_its_schema;
 use super::sealant;
 
-/// A MySQL that encrypts everything it can.
+/// A MySQL with all encryption switched on.
 pub(crate) fn encrypting() -> ServerBuilder {
     let options = [
         "--innodb-redo-log-encrypt=ON",
@@ -25,8 +25,7 @@ pub(crate) fn encrypting() -> ServerBuilder {
     Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).options(options)
 }
 
-/// Tables, a general tablespace, the dictionary, several binary logs, and a procedure that writes
-/// until it is killed.
+/// Tables, a general tablespace, the dictionary, several binary logs, and a procedure that writes until it is killed.
 pub(crate) const TABLES: &str = "CREATE DATABASE demo; USE demo;
     CREATE TABLE enc (id INT PRIMARY KEY, name VARCHAR(600));
     INSERT INTO enc WITH RECURSIVE s AS (SELECT 1 n UNION ALL SELECT n + 1 FROM s WHERE n < 900)
@@ -51,14 +50,14 @@ END //
 DELIMITER ;
 ";
 
-/// A server, and a place for backups and the register.
+/// A server, and directories for backups and the register.
 pub(crate) struct Rotating {
     pub(crate) server: Server,
     pub(crate) directory: tempfile::TempDir,
     identity: Identity,
 }
 
-/// How a run ended.
+/// Result of a run.
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -76,7 +75,7 @@ impl Ended {
         serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("no JSON: {e}\n{}\n{}", self.stdout, self.stderr))
     }
 
-    /// Everything was done and proven.
+    /// Asserts that everything was done and proven.
     #[track_caller]
     pub(crate) fn is_done(&self) -> Value {
         assert_eq!(self.code, Some(0), "{}\n{}", self.stdout, self.stderr);
@@ -86,13 +85,13 @@ impl Ended {
         json
     }
 
-    /// Nothing was left to do: the run before this one was killed between its last note and its exit, and what
-    /// stands is not written over.
+    /// Whether nothing was left to do: the previous run was killed between its last note and its exit, and its result
+    /// is not overwritten.
     pub(crate) fn had_ended_before(&self) -> bool {
         self.code == Some(1) && self.stderr.contains("exists already")
     }
 
-    /// It was refused for this reason, and nothing was rotated.
+    /// Asserts that it was refused for this reason, and that nothing was rotated.
     #[track_caller]
     pub(crate) fn refused(&self, code: i32, reason: &str, hint: &str) {
         assert_eq!(self.code, Some(code), "{}\n{}", self.stdout, self.stderr);
@@ -108,7 +107,7 @@ impl Rotating {
         Self { server, directory, identity }
     }
 
-    /// With tables.
+    /// Creates the server with tables.
     pub(crate) fn begin() -> Self {
         let server = encrypting().start().expect("MySQL starts");
         server.sql(TABLES).expect("tables are made");
@@ -148,7 +147,7 @@ impl Rotating {
         end(self.command(backup, more))
     }
 
-    /// The register says that the last run ended.
+    /// Asserts that the register records the last run as finished.
     #[track_caller]
     pub(crate) fn has_no_unfinished_run(&self) {
         let mut paths =
@@ -158,7 +157,7 @@ impl Rotating {
         assert!(register["last_rotated"].is_object() && register["unfinished"].is_null(), "{register:#}");
     }
 
-    /// What is in a backup: by `age -d` where that is installed, else by the library.
+    /// Content of a backup: decrypted by `age -d` if that is installed, else by the library.
     pub(crate) fn open(&self, backup: &str) -> Vec<u8> {
         let path = self.path(backup);
         match Command::new("age").arg("-d").arg("-i").arg(self.path("identity")).arg(&path).output() {
@@ -177,7 +176,7 @@ impl Rotating {
         }
     }
 
-    /// Everything that is encrypted is opened by this backup, as `sealant verify` sees it.
+    /// Asserts, with `sealant verify`, that this backup opens everything that is encrypted.
     #[track_caller]
     pub(crate) fn opens_everything(&self, backup: &str) -> Proof {
         let copy = self.path("decrypted");
@@ -195,14 +194,14 @@ impl Rotating {
         numbers.max().unwrap_or(0)
     }
 
-    /// Keys in the keyring, as it writes them.
+    /// Keys in the keyring, as stored.
     pub(crate) fn secrets(&self) -> Vec<String> {
         let text = fs::read_to_string(self.keyring()).expect("a keyring");
         let keys = text.split('"').filter(|part| part.len() == 64 && part.bytes().all(|byte| byte.is_ascii_hexdigit()));
         keys.map(str::to_ascii_lowercase).collect()
     }
 
-    /// Names in the place for backups.
+    /// Names of the files in the directory for backups.
     pub(crate) fn left(&self) -> Vec<String> {
         let entries = fs::read_dir(self.directory.path()).expect("a directory");
         let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());

@@ -1,11 +1,11 @@
-//! Reports held against the published schemas.
+//! Validates reports with the published schemas.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
-/// Whether a report has the shape that `docs/schema/NAME.json` promises.
+/// Asserts that a report conforms to `docs/schema/NAME.json`.
 #[track_caller]
 pub(crate) fn has_its_schema(report: &Value, name: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(format!("{name}.json"));

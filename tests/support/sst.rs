@@ -1,4 +1,4 @@
-//! Clusters that join by Sealant, and what writes to them meanwhile.
+//! Clusters that join by Sealant, and the load on them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -17,13 +17,13 @@ use tempfile::TempDir;
 use super::chance::number;
 use super::leave_out;
 
-/// A directory with `wsrep_sst_sealant` in it.
+/// A directory that contains `wsrep_sst_sealant`.
 pub(crate) struct Programs {
     directory: TempDir,
 }
 
 impl Programs {
-    /// The program, by the name that servers call.
+    /// The program, under the name that servers call.
     pub(crate) fn new() -> Self {
         let programs = Self { directory: tempfile::tempdir().expect("a directory") };
         programs.restore();
@@ -34,7 +34,7 @@ impl Programs {
         self.directory.path().join("wsrep_sst_sealant")
     }
 
-    /// Puts a script in the program's place. `$REAL` is the program.
+    /// Replaces the program with a script. `$REAL` is the program.
     pub(crate) fn replace(&self, script: &str) {
         let real = self.directory.path().join("real");
         fs::create_dir_all(&real).expect("a directory");
@@ -45,12 +45,12 @@ impl Programs {
         harness::script(&self.program(), &format!("REAL={}\n{script}", real.display())).expect("a script");
     }
 
-    /// Takes the program away.
+    /// Removes the program.
     pub(crate) fn remove(&self) {
         fs::remove_file(self.program()).expect("it was there");
     }
 
-    /// Puts the program where it was.
+    /// Restores the program.
     pub(crate) fn restore(&self) {
         let _ = fs::remove_file(self.program());
         symlink(env!("CARGO_BIN_EXE_sealant"), self.program()).expect("a link");
@@ -61,7 +61,7 @@ impl Programs {
     }
 }
 
-/// Transfers of money between accounts: the sum stays.
+/// Money transfers between accounts, which keep the total unchanged.
 pub(crate) struct Load {
     over: Arc<AtomicBool>,
     commits: Arc<AtomicU64>,
@@ -71,7 +71,7 @@ pub(crate) struct Load {
 
 const ACCOUNTS: u64 = 2000;
 
-/// Tables with so many MiB that do not compress, and the accounts.
+/// Creates tables with that many incompressible MiB, and the accounts.
 pub(crate) fn fill(server: &Server, mebibytes: usize) {
     let made = "CREATE DATABASE bank; USE bank; \
         CREATE TABLE account (id INT PRIMARY KEY, balance BIGINT NOT NULL, filler VARCHAR(200)); \
@@ -89,7 +89,7 @@ pub(crate) fn fill(server: &Server, mebibytes: usize) {
 }
 
 impl Load {
-    /// So many clients that write without a pause.
+    /// Starts that many clients that write without pause.
     pub(crate) fn begin(server: &Server, writers: u64) -> Self {
         let (over, commits, stall) = (Arc::default(), Arc::default(), Arc::default());
         let writers = (0..writers).map(|number| {
@@ -101,22 +101,22 @@ impl Load {
         Self { over, commits, stall, writers }
     }
 
-    /// Forgets the longest commit so far.
+    /// Resets the longest commit.
     pub(crate) fn forget(&self) {
         self.stall.store(0, Ordering::Relaxed);
     }
 
-    /// The longest commit since then.
+    /// The longest commit since the reset.
     pub(crate) fn longest(&self) -> Duration {
         Duration::from_micros(self.stall.load(Ordering::Relaxed))
     }
 
-    /// Commits so far.
+    /// Number of commits so far.
     pub(crate) fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
     }
 
-    /// Ends it.
+    /// Stops the load; returns the number of commits.
     pub(crate) fn end(self) -> u64 {
         self.over.store(true, Ordering::Relaxed);
         for writer in self.writers {
@@ -145,7 +145,8 @@ fn write(socket: &Path, writer: u64, over: &AtomicBool, commits: &AtomicU64, sta
             ),
             "COMMIT".to_owned(),
         ];
-        // Two writers that meet, here or in the group, are told so: it was as if nothing had been done.
+        // If two writers conflict, on this node or in the cluster, one gets an error, and its transaction has no
+        // effect.
         let done = statements.iter().try_for_each(|sql| connection.query(sql).map(drop));
         if done.is_err() {
             let _ = connection.query("ROLLBACK");
@@ -159,7 +160,7 @@ fn write(socket: &Path, writer: u64, over: &AtomicBool, commits: &AtomicU64, sta
 
 const SUMS: &str = "CHECKSUM TABLE bank.account, bank.transfer, bank.bulk, bank.myisam_like";
 
-/// Rows of both nodes are the same, once both have applied everything, and add up.
+/// Asserts that both nodes have the same rows once both have applied everything, and that the totals are right.
 #[track_caller]
 pub(crate) fn same_rows(donor: &Server, joiner: &Server) {
     let expected = donor.value(SUMS).expect("checksums");
@@ -187,7 +188,7 @@ pub(crate) fn program(role: &str, datadir: &Path) -> Option<i32> {
     })
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 #[track_caller]
 pub(crate) fn until(what: &str, seconds: u64, is_so: impl FnMut() -> bool) {
     harness::wait_until(what, harness::limit(seconds), is_so);
@@ -199,15 +200,15 @@ pub(crate) fn staged(datadir: &Path) -> u64 {
     fs::metadata(journal).map_or(0, |journal| (journal.len() / 60) << 20)
 }
 
-/// So slow that there is time for something to happen.
+/// Slow enough that there is time for faults.
 pub(crate) const SLOW: &str = "[sst]\nrlimit=6m\nencrypt=0\n";
 
-/// A joiner gets the write-sets since the last time that all nodes told how far they are, which is after 128 of them or 1024
-/// rows (`Certification::index_purge_required` of Galera): with more than twice as many behind it, the last large one is not
-/// among them.
+/// A joiner gets the write-sets since all nodes last reported their progress, which they do after 128 write-sets or
+/// 1024 rows (`Certification::index_purge_required` of Galera). With more than twice as many after it, the last large
+/// write-set is not among them.
 pub(crate) const ENOUGH_WRITE_SETS: u64 = 300;
 
-/// How much there is to send.
+/// Amount of data to send, in MiB.
 pub(crate) fn mebibytes() -> usize {
     number("SEALANT_SST_MIB", 48) as usize
 }
@@ -217,7 +218,7 @@ pub(crate) fn set_up(kind: Kind, programs: &Programs) -> SetUp {
     SetUp::new(kind).method("sealant").programs(programs.path()).options(["--innodb-log-file-size=16M"])
 }
 
-/// Starts a node that joins, and waits until it serves.
+/// Starts a node that joins, and waits until it is ready.
 #[track_caller]
 pub(crate) fn join(node: &mut Server) -> Duration {
     let began = Instant::now();
@@ -230,7 +231,7 @@ pub(crate) fn join(node: &mut Server) -> Duration {
     began.elapsed()
 }
 
-/// Starts a node that is not to come up, and returns its log.
+/// Starts a node that must fail, and returns its log.
 #[track_caller]
 pub(crate) fn fails(node: &mut Server) -> String {
     match node.start() {
@@ -243,21 +244,21 @@ pub(crate) fn fails(node: &mut Server) -> String {
     }
 }
 
-/// A node with nothing of its own.
+/// A builder without additional options.
 pub(crate) fn empty(builder: ServerBuilder) -> ServerBuilder {
     builder.empty_datadir()
 }
 
 #[track_caller]
-/// A line of a side of the transfer is in a log.
+/// Asserts that a side of the transfer has logged a text.
 pub(crate) fn says(log: &str, side: &str, text: &str) {
-    // The system's own words, such as `Connection reset by peer`, begin with a capital.
+    // System messages, such as `Connection reset by peer`, start with a capital letter.
     let has = |line: &str| line.to_lowercase().contains(&text.to_lowercase());
     let line = log.lines().find(|line| line.contains("WSREP_SST: ") && line.contains(side) && has(line));
     assert!(line.is_some(), "no line of {side} with {text:?} in\n{log}");
 }
 
-/// A cluster of one node, whose programs are its own, and joiners that fail at first.
+/// A cluster of one node, with its own programs, and joiners that fail at first.
 pub(crate) struct Setup {
     pub(crate) programs: Programs,
     pub(crate) donors: Programs,
@@ -286,12 +287,12 @@ impl Setup {
         self.cluster.prepare(|builder| more(builder.empty_datadir().programs(programs))).expect("a node")
     }
 
-    /// The option file of the donor, which its program reads each time.
+    /// Rewrites the donor's option file, which its program reads each time.
     pub(crate) fn options(&self, text: &str) {
         fs::write(self.donor().dir().join("my.cnf"), text).expect("an option file");
     }
 
-    /// Launches a node, and waits until part of the data has come.
+    /// Launches a node, and waits until part of the data has arrived.
     #[track_caller]
     pub(crate) fn interrupt(&self, node: &mut Server) {
         self.options(SLOW);
@@ -299,7 +300,7 @@ impl Setup {
         until("a part of the data", 30, || staged(node.datadir()) > 8 << 20);
     }
 
-    /// Starts the donor again after it was killed: it is all that is left of the cluster.
+    /// Starts the donor again after it was killed: it is the only node left.
     pub(crate) fn restart_donor(&mut self) {
         let [donor] = self.cluster.nodes.as_mut_slice() else { panic!("not one node") };
         let state = donor.datadir().join("grastate.dat");
@@ -308,7 +309,8 @@ impl Setup {
         join(donor);
     }
 
-    /// After a failure the donor serves and has said what happened, and the next try of the same node works.
+    /// Asserts that after a failure the donor is ready and has logged the reason, and that the next attempt of the same
+    /// node works.
     #[track_caller]
     pub(crate) fn goes_on(&self, node: &mut Server, reason: &str) {
         let donor = self.donor();
@@ -320,7 +322,7 @@ impl Setup {
         self.next_try_works(node);
     }
 
-    /// The next try of a node works, whatever ended the one before.
+    /// Asserts that the next attempt of a node works, whatever ended the previous one.
     #[track_caller]
     pub(crate) fn next_try_works(&self, node: &mut Server) {
         let donor = self.donor();
@@ -334,13 +336,13 @@ impl Setup {
     }
 }
 
-/// A file system of its own, in a file.
+/// A file system in a file.
 pub(crate) struct Image {
     directory: TempDir,
 }
 
 impl Image {
-    /// Makes and mounts one; `None`, which is said, if that cannot be done here.
+    /// Creates and mounts one; `None`, with a message, if that is not possible here.
     #[track_caller]
     pub(crate) fn mount(system: &str, mebibytes: u64) -> Option<Self> {
         let image = Self { directory: tempfile::tempdir().expect("a directory") };

@@ -1,4 +1,4 @@
-//! Small file systems in memory, and room in the large one.
+//! Small file systems in memory, and space in the large one.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,11 +8,11 @@ use tempfile::TempDir;
 
 use super::leave_out;
 
-/// A small file system in memory, unmounted with this value.
+/// A small file system in memory, unmounted on drop.
 pub(crate) struct Tmpfs(pub(crate) PathBuf);
 
 impl Tmpfs {
-    /// `None`, which is said, where this user may not mount.
+    /// `None`, with a message, if this user cannot mount.
     #[track_caller]
     pub(crate) fn mount(path: PathBuf, size: &str) -> Option<Self> {
         fs::create_dir(&path).expect("a directory");
@@ -32,7 +32,7 @@ impl Drop for Tmpfs {
     }
 }
 
-/// A directory in memory; `None`, which is said, where so much is not free: containers have little.
+/// A directory in memory; `None`, with a message, if there is not enough space: containers have little.
 #[track_caller]
 pub(crate) fn in_memory(mebibytes: u64) -> Option<TempDir> {
     let free = rustix::fs::statvfs("/dev/shm").map_or(0, |found| found.f_bavail.saturating_mul(found.f_frsize));

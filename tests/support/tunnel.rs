@@ -1,4 +1,4 @@
-//! Both ends of a tunnel as processes, and what is between them and the test.
+//! Both ends of a tunnel as processes, and helpers between them and the test.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -15,14 +15,14 @@ use tempfile::TempDir;
 
 use super::sealant;
 
-/// Seconds until something has come.
+/// Time limit in seconds until something is expected.
 const SECONDS: u64 = 60;
 
 /// A directory with certificates and sockets; its path is short enough for a socket.
 pub(crate) struct Setup(pub(crate) TempDir);
 
 impl Setup {
-    /// With an authority, and certificates of a near and a far end.
+    /// Creates an authority, and certificates of a near and a far end.
     pub(crate) fn new() -> Self {
         let setup = Self(tempfile::Builder::new().prefix("st").tempdir_in("/tmp").expect("a directory"));
         setup.cert(&["init", "--dir", setup.dir()]);
@@ -54,12 +54,12 @@ impl Setup {
         command
     }
 
-    /// A far end for a server, by its socket.
+    /// A far end for a server's socket.
     pub(crate) fn far(&self, server: &Server, port: u16, more: &[&str]) -> End {
         self.far_of(server.socket().to_str().expect("ASCII"), port, more)
     }
 
-    /// A far end for whatever is at that address.
+    /// A far end for a server at any address.
     pub(crate) fn far_of(&self, server: &str, port: u16, more: &[&str]) -> End {
         let listen = format!("127.0.0.1:{port}");
         self.end("far", "far", &[&["--listen", &listen, "--server", server][..], more].concat())
@@ -72,7 +72,7 @@ impl Setup {
         End::start(self, &format!("{end}{number}"), self.command(end, name, args))
     }
 
-    /// An end by that command, when it says that it is ready.
+    /// Starts an end with that command, and waits until it reports that it is ready.
     pub(crate) fn start(&self, name: &str, command: Command) -> End {
         End::start(self, name, command)
     }
@@ -83,7 +83,7 @@ impl Setup {
         self.near_of(&fars.join(","), more)
     }
 
-    /// The same for far ends anywhere.
+    /// A near end for far ends at any addresses.
     pub(crate) fn near_of(&self, fars: &str, more: &[&str]) -> Near {
         let (port, metrics) = (free_port(), free_port());
         let socket = self.path(&format!("near{port}"));
@@ -100,7 +100,7 @@ pub(crate) fn free_port() -> u16 {
     harness::free_port().expect("a port")
 }
 
-/// Passes connections on to a port of this host, so that they come from this address of it. Returns where.
+/// Forwards connections to a port of this host, so that they come from this address. Returns the address to connect to.
 pub(crate) fn relay_from(source: Ipv4Addr, port: u16) -> SocketAddr {
     // Not the address from which a server takes everything.
     let listener = TcpListener::bind(("127.0.0.3", 0)).expect("a port");
@@ -128,14 +128,14 @@ fn pass(mut from: TcpStream, mut to: TcpStream) {
     let _ = to.shutdown(Shutdown::Write);
 }
 
-/// One end, stopped with this value.
+/// One end, stopped on drop.
 pub(crate) struct End {
     child: Child,
     log: PathBuf,
 }
 
 impl End {
-    /// Waits until it says that it is ready.
+    /// Waits until it reports that it is ready.
     #[track_caller]
     fn start(setup: &Setup, name: &str, mut command: Command) -> Self {
         let log = setup.path(&format!("{name}.log"));
@@ -166,13 +166,13 @@ impl End {
         rustix::process::kill_process(pid, signal).expect("it is there");
     }
 
-    /// Tells it to stop, and waits until it has.
+    /// Tells it to stop, and waits until it has ended.
     pub(crate) fn stop(mut self) -> ExitStatus {
         self.signal(rustix::process::Signal::TERM);
         self.ended().expect("it stops")
     }
 
-    /// How it ended, if it does so in time.
+    /// Its exit status, if it ends in time.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         within(limit(SECONDS), || self.child.try_wait().expect("it is ours")).ok()
     }
@@ -273,7 +273,7 @@ pub(crate) fn driver(name: &str) -> Option<Command> {
             command
         }
         "node" => {
-            // It looks for modules beside the program, which other tests run meanwhile.
+            // It looks for modules beside the program, which other tests run at the same time.
             let (program, copy) = ("smoke.mjs", format!(".smoke-{}.mjs", std::process::id()));
             let [program, copy] = [program, &copy].map(|name| installed.join("node").join(name));
             fs::copy(source.join("smoke.mjs"), &copy).expect("copied");

@@ -108,7 +108,7 @@ impl Load {
         self.writers.iter().map(|writer| writer.acknowledged.load(Ordering::SeqCst)).collect()
     }
 
-    /// Waits until every writer has gone on by so many commits.
+    /// Waits until every writer has made that many more commits.
     pub(crate) fn goes_on(&self, by: u64) {
         let then = self.acknowledged();
         // Minutes: each commit waits for the disk, which other tests fill.

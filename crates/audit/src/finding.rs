@@ -54,8 +54,7 @@ pub enum Severity {
     Critical,
 }
 
-/// Severities of headers are those of the audit. Where there is nothing of LUKS, whatever was expected of it does not
-/// hold.
+/// Header findings use the audit's severities. Without a LUKS header, no expectation about it is met.
 impl From<luks::Severity> for Severity {
     fn from(severity: luks::Severity) -> Self {
         match severity {

@@ -1,5 +1,4 @@
-//! What a failure of a check means to people: what it gives away and to whom, what closes it, and whom
-//! the cure cuts off.
+//! What a failure of a check means: what it exposes and to whom, what fixes it, and whom the fix cuts off.
 //!
 //! Each check states it in its definition; the report and `sealant encrypt` read it from there.
 
@@ -50,15 +49,15 @@ pub enum KeyFlaw {
     BesideData,
 }
 
-/// What a failure gives away. The text is one sentence for people who do not know the server, without its
-/// full stop: what it is, or the artefacts, follow it.
+/// What a failure exposes: one sentence, without its full stop, for people who do not know the server. The artefacts
+/// follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exposes {
     /// Nothing today: it concerns what comes later, or proof that is missing.
     Nothing,
     /// Data that can be read because of it.
     Data(Attacker, &'static str),
-    /// Something that makes the way to data easier.
+    /// Something that makes access to data easier.
     Help(Attacker, &'static str),
     /// Keys, on a stolen disk. Each flaw helps; both together expose the data.
     Keys(KeyFlaw, &'static str),
@@ -99,11 +98,11 @@ impl Exposes {
 pub enum ClosedBy {
     /// `sealant encrypt run`.
     Encrypt,
-    /// The same on MariaDB. MySQL leaves it in clear text.
+    /// As above, on MariaDB. MySQL leaves it in clear text.
     EncryptOnMariaDb,
     /// An encrypted disk, or its removal: data at rest that no server encrypts.
     Disk,
-    /// A restore: what is there cannot be read, so that nothing shows that it is encrypted.
+    /// A restore: the existing data cannot be read, so nothing shows that it is encrypted.
     Restore,
     /// `sealant rotate run`.
     Rotate,

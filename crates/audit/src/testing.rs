@@ -193,7 +193,7 @@ pub(crate) fn tablespace(what: &str, encrypted: u64, clear: u64) -> Content {
     tablespace_with(what, encrypted, clear, |_| ())
 }
 
-/// The same, modified by a closure.
+/// As above, modified by a closure.
 pub(crate) fn tablespace_with(
     what: &str,
     encrypted: u64,

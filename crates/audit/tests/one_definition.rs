@@ -1,4 +1,4 @@
-//! A check is one definition: its id stands in its file, and nowhere else in the product's code.
+//! A check has one definition: its id is in its file, and nowhere else in the product's code.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -51,7 +51,7 @@ struct Packs {
 }
 
 impl<'r> RunReport<'r> {
-    /// Of a backup that took so many seconds.
+    /// Report of a backup that took that many seconds.
     #[must_use]
     pub fn new(made: &'r Backup, seconds: f64, progress: &run::Progress) -> Self {
         let receipt = &made.receipt;
@@ -230,7 +230,7 @@ struct RestorePages {
 }
 
 impl<'r> RestoreReport<'r> {
-    /// Of a restore that took so many seconds.
+    /// Report of a restore that took that many seconds.
     #[must_use]
     pub fn new(opened: &'r Opened, restored: &Restored, progress: &restore::Progress, seconds: f64) -> Self {
         let restore::Pages { proven, bad, unproven } = restored.pages;

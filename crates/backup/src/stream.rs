@@ -20,7 +20,7 @@ const UNPREPARED: &str = "unprepared backup by ";
 pub struct Streamed {
     settings: Settings,
     datadir: DataDir,
-    /// A stream says nothing of owners and permissions.
+    /// A stream has no owners and permissions.
     pub attributes: FileAttributes,
 }
 
@@ -76,7 +76,7 @@ pub fn unprepared_by(notes: &[String]) -> Option<Program> {
     notes.iter().find_map(|note| note.strip_prefix(UNPREPARED)?.parse().ok())
 }
 
-/// The stream, which is whole only if its program says so.
+/// The stream, which is complete only if its program reports success.
 #[derive(Debug)]
 pub struct BackupFlow {
     stream: XbStream<ChildStdout>,

@@ -64,7 +64,7 @@ pub enum Error {
         /// The option that names it.
         option: &'static str,
     },
-    /// A port of the loopback interface cannot be had.
+    /// No loopback port is available.
     #[error("a port of the loopback interface: {0}")]
     Port(io::Error),
     /// Certificates for a measurement cannot be made.
@@ -99,7 +99,7 @@ pub enum Error {
         /// Path of the file or device.
         path: PathBuf,
     },
-    /// A directory to work in lies in the data directory.
+    /// A working directory is inside the data directory.
     #[error("{}: lies in the data directory", path.display())]
     InDataDirectory {
         /// Path of the file or device.

@@ -60,7 +60,7 @@ impl Activity {
 }
 
 impl fmt::Display for Activity {
-    /// What is said of a run after the name of its server.
+    /// Text about a run, after the name of its server.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Running => "running",
@@ -177,7 +177,7 @@ impl Runs {
         Ok(runs)
     }
 
-    /// The one run that goes on, of that server or of any.
+    /// The only active run, of that server or of any.
     ///
     /// # Errors
     /// [`Error::SeveralRuns`] and [`Error::NoRun`].

@@ -231,7 +231,7 @@ pub fn prove(datadir: &Path, store: &KeyStore) -> Result<Opened, Error> {
     prove_and_list(datadir, store).map(|(opened, _)| opened)
 }
 
-/// The same, and the files that no keyring opens: where they name or hold their key, they are damaged.
+/// As above; also returns the files that no keyring opens and that are damaged where they name or hold their key.
 ///
 /// # Errors
 /// As [`prove`].

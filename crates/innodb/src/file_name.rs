@@ -6,8 +6,8 @@
 //! Source: MySQL manual, "Mapping of Identifiers to File Names"; the two-character codes are what MariaDB 10.11 converts them
 //! to (`CONVERT(… USING filename)`), confirmed on file names of MySQL 5.7.22.
 
-/// A line for each first character of a code: it, and the letters of the second characters from `0` on; a blank
-/// where there is none.
+/// One line for each first character of a code: the character, then the letters for the second characters, starting at
+/// `0`; a blank where there is none.
 const CODES: &str = include_str!("file_name_codes.txt");
 const ESCAPE: char = '@';
 const FIRST_SECOND: u32 = '0' as u32;

@@ -1,7 +1,7 @@
 //! Galera's write-set cache: `galera.cache` and `gcache.page.*`.
 //!
-//! Write-sets are row changes. Community Galera cannot encrypt the cache. Percona XtraDB Cluster
-//! can, and says so in the preamble.
+//! Write-sets are row changes. Community Galera cannot encrypt the cache. Percona XtraDB Cluster can, and the preamble
+//! records it.
 //!
 //! Source: formats, "Coverage" (rows readable in community Galera); preamble keys from
 //! Percona's documentation of write-set encryption; no sample file.

@@ -6,9 +6,10 @@
 //! checkpoint, and every sequence byte is that of the first round. A mini-transaction says neither where it stands nor in
 //! which round, except by its sequence byte, which no checksum and no cipher covers: so the copy needs no key.
 //!
-//! The log is read no further than the server says that it has written it. Behind that, blocks hold what the log buffer held
-//! before, older mini-transactions with a checksum that holds, and a read while a block is written can see them without the
-//! zero that ends the log before them. Seen on 10.11: a copy that read ahead went on with one of those.
+//! The log is read only up to the position that the server reports as written. Blocks beyond it still hold earlier
+//! content of the log buffer: old mini-transactions with valid checksums. A reader that sees such a block while it is
+//! being written may miss the zero that ends the log before them. Seen on 10.11: a copy that read ahead continued with
+//! one of those.
 //!
 //! Source: formats, "Redo (`ib_logfile0`)"; `log0recv.cc` (`recv_sys_t::find_checkpoint`, `parse_mtr`). Logs copied so were
 //! recovered by MariaDB 10.11, clear and encrypted.
@@ -192,8 +193,9 @@ impl LogCopy {
         Ok(window)
     }
 
-    /// The server never writes further than one round ahead of its checkpoint. While that is less than a round ahead of the
-    /// copy, what stands in the next round's place has its sequence byte, and is not taken for this one's.
+    /// The server never writes more than one round ahead of its checkpoint. While the checkpoint is less than a round
+    /// ahead of the copy, data of the next round has another sequence byte, and cannot be mistaken for data of this
+    /// one.
     fn check_not_overrun<R: ReadAt + ?Sized>(&self, log: &R) -> Result<(), LogCopyError> {
         let mut first = [0; 8];
         read_exact(log, as_u64(FIRST_LSN), &mut first)?;
@@ -233,7 +235,7 @@ mod tests {
 
     const FIRST: u64 = 5000;
 
-    /// A mini-transaction of so many bytes at a position.
+    /// A mini-transaction of that many bytes at a position.
     fn mini_transaction(lsn: u64, bytes: usize, capacity: u64) -> Vec<u8> {
         let payload = bytes - 6;
         assert!(payload < 16);

@@ -20,14 +20,14 @@ use innodb::{
 };
 
 const PAGE: usize = 16384;
-/// Where MySQL's and Percona's encryption information stands in pages of 16 KiB.
+/// Offset of MySQL's and Percona's encryption information in pages of 16 KiB.
 const INFO: usize = 10390;
 
 fn tablespace(bytes: &[u8], keys: &dyn KeySource) -> FileReport {
     tablespace_from(bytes, keys, 0)
 }
 
-/// Begins with that page, and goes on with those before it at the end.
+/// Starts with that page, and has the pages before it at the end.
 fn tablespace_from(bytes: &[u8], keys: &dyn KeySource, first: usize) -> FileReport {
     let options = Options::new(keys);
     let verifier = TablespaceVerifier::begin(bytes, &options).expect("page 0 is readable");
@@ -48,7 +48,7 @@ mod redo {
     const FIRST_ZERO: usize = 794;
     const BLOCK: usize = 512;
 
-    /// The file with the write-ahead says nothing of its key; the header of the other one does.
+    /// The file with the write-ahead does not name its key; the header of the other one does.
     fn proof(log: &[u8], keys: &dyn KeySource) -> RedoReport {
         let key = key_info(&sample("redo/percona80-header")).expect("it has the key");
         verify_redo(log, keys, Some(&key)).expect("it is a redo log")

@@ -44,8 +44,9 @@ fn unnoticed(name: &str, page: usize) -> Vec<Range<usize>> {
     found
 }
 
-/// Bytes of the header that no checksum covers: 26 to 33, but for what encryption and compression keep there; of pages with
-/// compressed rows the LSN as well. Behind a compressed page's data, and in the last byte of deflate's, there is padding.
+/// Header bytes without a checksum: 26 to 33, except those used by encryption and compression; for pages with
+/// compressed rows also the LSN. The padding after a compressed page's data and in the last byte of a deflate stream is
+/// not covered either.
 #[test]
 fn nothing_but_what_no_checksum_covers_may_change() {
     const END: usize = 16384;

@@ -99,7 +99,7 @@ fn mariadb_events(name: &str, bytes: &[u8], mode: EventMode) -> MariaDbEvents {
     MariaDbEvents::new(&key, bytes[start + 24..start + 36].try_into().unwrap(), mode).unwrap()
 }
 
-/// Writes the checksum of an event anew.
+/// Recomputes the checksum of an event.
 fn sum(event: &mut [u8]) {
     let body = event.len() - 4;
     let sum = crc32_iso_hdlc(&event[..body]).to_le_bytes();
@@ -357,7 +357,7 @@ fn damage_of_mariadbs_sealed_events() {
         }
         let (start, _) = spans[1];
         assert_damage(name, flip(30), Damaged, &[(Some(0), Check::Checksum)]);
-        // A timestamp harms nothing; the type is told by the rest; the nonce is lost.
+        // A damaged timestamp does no harm; the type follows from the rest; the nonce is lost.
         assert_damage(name, flip(start), Damaged, &[(Some(1), Check::Checksum)]);
         assert_damage(name, flip(start + 4), Damaged, &[(Some(1), Check::Checksum)]);
         let lost = [(None, Check::KeyInfo), (Some(1), Check::Checksum)];

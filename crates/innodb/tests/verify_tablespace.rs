@@ -257,7 +257,7 @@ fn damaged_key_information_is_distinguished_from_a_wrong_key() {
     // In the wrapped key: the checksum of page 0 fails too, so that it is damage.
     let report = flipped(MYSQL, 10390 + 60);
     assert_eq!(report.verdict, Verdict::BadKeyInfo, "{report:#?}");
-    // The same with the checksum of page 0 made right again: no damage can be seen, so a wrong key.
+    // As before, with a corrected checksum of page 0: no damage is visible, so it looks like a wrong key.
     let mut bytes = sample(MYSQL);
     bytes[10390 + 60] ^= 0x10;
     seal_crc32(&mut bytes[..PAGE]);
@@ -293,7 +293,7 @@ fn record_at(bytes: &[u8]) -> usize {
 
 #[test]
 fn a_clear_tablespace_with_a_damaged_page_0_misses_no_key() {
-    // Nothing finds the damage where nothing has a checksum, or page 0 is made anew at every start.
+    // Damage cannot be found where nothing has a checksum, or where page 0 is rewritten at every start.
     let not_proven = ["synthetic-checksum-none.ibd", "percona57-ibtmp1", "mysql97-ibdata1-change-buffer"];
     for (name, bytes) in samples("tablespace") {
         let mysql = !name.starts_with("mariadb");
@@ -353,7 +353,7 @@ fn a_damaged_flag_damages_page_0_alone() {
         for bit in 0..32 {
             let mut bytes = bytes.clone();
             bytes[54 + bit / 8] ^= 1 << (bit % 8);
-            // A page size that is none: the file is judged without its page 0.
+            // An invalid page size: the file is judged without its page 0.
             if Page0::parse(&bytes).is_err() {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Keys wrapped by another master key: what they seal stays, and the new master key opens them.
+//! Keys re-wrapped with another master key: encrypted data stays unchanged, and the new master key opens it.
 
 mod common;
 

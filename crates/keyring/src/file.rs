@@ -19,7 +19,7 @@ const FIRST_BYTES: usize = 64 << 10;
 /// Reads a whole key store, configuration or password file.
 ///
 /// A path in `/dev` or `/proc` that names an open descriptor may also be a pipe, as from the shell's `<(…)`. Other
-/// pipes and devices are refused: reading them may block for ever, or take data from another reader.
+/// pipes and devices are refused: reading them may block forever, or take data from another reader.
 ///
 /// # Errors
 /// [`KeyringError::NotFound`], [`KeyringError::NotPermitted`], [`KeyringError::NotAFile`],

@@ -1,4 +1,4 @@
-//! The authority: makes itself, issues and renews.
+//! The authority: creates itself, issues and renews certificates.
 
 use std::{
     fmt,

@@ -78,7 +78,7 @@ pub enum CertificateError {
     /// A date outside the years we can represent.
     #[error("certificate has an impossible date")]
     Date,
-    /// PEM armour that is broken.
+    /// Malformed PEM.
     #[error("not a PEM file: {reason}")]
     Pem {
         /// What is wrong.

@@ -20,9 +20,9 @@ pub enum Level {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ProblemKind {
-    /// Its time is over.
+    /// It has expired.
     Expired,
-    /// Its time is over soon.
+    /// It expires soon.
     Expires,
     /// Its time has not begun: perhaps a clock is wrong.
     NotYetValid,

@@ -65,7 +65,7 @@ fn reserve(port: u16) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Whether no program listens there that did not reserve its port.
+/// Whether the port is free of listeners that did not reserve it.
 fn is_free(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }

@@ -329,7 +329,7 @@ pub fn backup_plan_messages(plan: &RunPlan) -> Vec<Message> {
     messages
 }
 
-/// What the server found that was started on a restored directory.
+/// Messages about what the server started on a restored directory has found.
 #[must_use]
 pub fn proof_messages(proof: &Proof, restored_seconds: f64) -> Vec<Message> {
     let recovered = proof.recovered.as_secs_f64();
@@ -351,7 +351,7 @@ fn left_out_messages(files: &[LeftOut]) -> impl Iterator<Item = Message> {
     files.iter().map(|file| Message::info(format!("not in the backup: {}: {}", visible(&file.path), file.why)))
 }
 
-/// So many bytes of so many.
+/// Amount done of a total, in bytes.
 fn part(what: &str, done: &AtomicU64, all: &AtomicU64) -> String {
     let (done, all) = (done.load(Ordering::Relaxed), all.load(Ordering::Relaxed));
     let percent = done.saturating_mul(100).checked_div(all).unwrap_or(0).min(100);

@@ -34,7 +34,7 @@ pub(crate) const fn state(state: CoverageState) -> &'static str {
     }
 }
 
-/// The same, shorter.
+/// A shorter label.
 #[must_use]
 pub(crate) const fn short_state(state: CoverageState) -> &'static str {
     match state {
@@ -43,7 +43,7 @@ pub(crate) const fn short_state(state: CoverageState) -> &'static str {
     }
 }
 
-/// The same as one word, for class names, labels and values.
+/// The state as one word, for class names, labels and values.
 #[must_use]
 pub(crate) const fn state_key(state: CoverageState) -> &'static str {
     match state {

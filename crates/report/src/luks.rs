@@ -90,7 +90,7 @@ pub fn write_luks_differences(differences: &[Difference], out: &mut dyn Write) -
     Ok(())
 }
 
-/// Writes what a header backup is worth, as JSON for scripts, schema `sealant.luks-header-check/1`.
+/// Writes the check of a header backup as JSON for scripts, schema `sealant.luks-header-check/1`.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -98,7 +98,7 @@ pub fn write_luks_check_json(check: &Check, out: &mut dyn Write) -> Result<(), E
     json::pretty(check, out)
 }
 
-/// Writes what the header backup in the file `backup` is worth, for people.
+/// Writes the check of the header backup in the file `backup`, for people.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -179,7 +179,7 @@ pub fn write_luks_boot_json(checked: &Checked, out: &mut dyn Write) -> Result<()
     json::pretty(&json!({"schema": "sealant.luks-boot/1", "good": good, "faults": faults}), out)
 }
 
-/// The same for people.
+/// Writes it for people.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -205,7 +205,7 @@ pub fn write_luks_plan_json(plan: &Plan, out: &mut dyn Write) -> Result<(), Erro
     json::pretty(&document, out)
 }
 
-/// The same for people.
+/// Writes it for people.
 ///
 /// # Errors
 /// [`Error::Write`].

@@ -214,7 +214,7 @@ fn code(text: &str) -> String {
     format!("{fence}{room}{text}{room}{fence}")
 }
 
-/// The same inside a table, where bars must be escaped even in code spans.
+/// Code span for a table, where bars must be escaped even in code spans.
 fn cell_code(text: &str) -> String {
     code(&text.replace('|', "\\|"))
 }

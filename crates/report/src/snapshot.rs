@@ -1,4 +1,4 @@
-//! Reports of `sealant snapshot`: what was taken, what is there, and what a copy would take.
+//! Reports of `sealant snapshot`: created copies, existing copies, and estimates.
 
 use std::io::Write;
 
@@ -48,7 +48,7 @@ pub fn write_snapshots_json(found: &[Found], out: &mut dyn Write) -> Result<(), 
     json::pretty(&found.iter().map(copy).collect::<Vec<Value>>(), out)
 }
 
-/// The same for people.
+/// Writes it for people.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -78,7 +78,7 @@ pub fn write_estimate_json(estimate: &Estimate, out: &mut dyn Write) -> Result<(
     json::pretty(estimate, out)
 }
 
-/// The same for people.
+/// Writes it for people.
 ///
 /// # Errors
 /// [`Error::Write`].

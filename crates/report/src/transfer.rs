@@ -40,7 +40,7 @@ pub fn write_manifest_check_table(checked: &Checked, out: &mut dyn Write) -> Res
     Ok(())
 }
 
-/// The same as JSON for scripts, schema `sealant.manifest-check/1`.
+/// Writes it as JSON for scripts, schema `sealant.manifest-check/1`.
 ///
 /// # Errors
 /// [`Error::Write`].

@@ -21,7 +21,7 @@ const MAX_GREETING_BYTES: usize = 4096;
 /// An error of the packet layer.
 #[derive(Debug)]
 pub(crate) enum PacketError {
-    /// Of the transport.
+    /// Error of the transport.
     Io(io::Error),
     /// The payload exceeds the limit.
     TooLarge,

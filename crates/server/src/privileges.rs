@@ -73,7 +73,7 @@ fn overlaps(revoked: &str, needed: &str) -> bool {
     needed == EVERYTHING || revoked == EVERYTHING || schema(revoked) == schema(needed)
 }
 
-/// Names in quotes may hold any text, such as ` ON *.* TO `: whoever may make a schema or a role chooses it.
+/// Quoted names may contain any text, such as ` ON *.* TO `: whoever may create a schema or a role chooses it.
 fn parse_line(rest: &str, preposition: &str) -> Option<Grant> {
     let (privileges, rest) = split_outside_quotes(rest, " ON ")?;
     let (object, _) = split_outside_quotes(rest, preposition)?;
@@ -88,7 +88,7 @@ fn parse_line(rest: &str, preposition: &str) -> Option<Grant> {
 
 const QUOTES: [char; 3] = ['`', '"', '\''];
 
-/// Each character with whether it stands in quotes; a doubled quote within them ends and begins them again.
+/// Each character, and whether it is inside quotes. A doubled quote inside ends them and starts them again.
 fn with_quoting(text: &str) -> impl Iterator<Item = (usize, char, bool)> {
     text.char_indices().scan(None, |quote, (at, character)| {
         let inside = quote.is_some();
@@ -111,7 +111,7 @@ fn without_quoted(text: &str) -> String {
     with_quoting(text).filter(|(.., inside)| !inside).map(|(_, character, _)| character).collect()
 }
 
-/// `` `schema`.`table` `` as in `mysql.user`; none for names that could be taken for others there.
+/// `` `schema`.`table` `` as `mysql.user`; `None` for names that could be mistaken for others in that form.
 fn object_name(text: &str) -> Option<String> {
     if text == EVERYTHING {
         return Some(text.to_owned());

@@ -162,7 +162,7 @@ fn deadline_in(span: Duration) -> Instant {
     now.checked_add(span).or_else(|| now.checked_add(Duration::from_secs(86_400))).unwrap_or(now)
 }
 
-/// The standard library's connect blocks for ever on a socket with a full queue, such as that of a stopped server; on
+/// The standard library's connect blocks forever on a socket with a full queue, such as that of a stopped server; on
 /// Linux the send timeout limits it.
 fn connect_unix(path: &Path, allowed: Duration) -> io::Result<UnixStream> {
     let address = SocketAddrUnix::new(path)?;

@@ -17,7 +17,7 @@ const SAMPLE: &str = "CREATE DATABASE shop;
     CREATE TABLE shop.other_engine (a INT) ENGINE=MyISAM;
     INSERT INTO shop.clear_rows VALUES (1, 1), (2, 2);";
 
-/// Asks everything; gives the names of the queries that the account may not ask.
+/// Runs all queries; returns the names of those that the account may not run.
 fn ask_everything(connection: &mut Connection) -> Vec<&'static str> {
     let version = describe(connection).expect("identity").version;
     let mut denied = Vec::new();

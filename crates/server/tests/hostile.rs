@@ -63,7 +63,7 @@ fn connect(endpoint: &Endpoint, mode: TlsMode) -> Result<Connection, Error> {
     Connection::open(&target, &options(mode))
 }
 
-/// The same with a peer that is waited for in vain.
+/// Connects within a time limit, to a peer that does not answer.
 fn connect_within(limit: Duration, endpoint: &Endpoint, mode: TlsMode) -> Result<Connection, Error> {
     let target = Target { endpoint: endpoint.clone(), user: "root".to_owned() };
     Connection::open(&target, &Options { connect_timeout: limit, ..options(mode) })

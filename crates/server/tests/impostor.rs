@@ -30,7 +30,7 @@ use rustls::{
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use server::{Connection, Endpoint, Error, Options, Target, TlsMode};
 
-/// Shows one certificate, whoever's key it is.
+/// Presents one certificate, whatever the key.
 #[derive(Debug)]
 struct Shows(Arc<CertifiedKey>);
 
@@ -119,7 +119,8 @@ fn an_impostor_with_tls_never_gets_the_password() {
         assert!(hint.contains(&format!("--tls-fingerprint {shown}")) && hint.contains("ca.pem"), "{hint}");
         assert!(!format!("{error:?}{error}{hint}").contains("geheim"));
 
-        // Whom nobody verifies gets it only if that is said; this one would have had it.
+        // A server that nobody verified gets the password only if the user allows that; this one would have received
+        // it.
         let (endpoint, hearing) = impostor(&cert, &key, Plan::Switch(plugin));
         let risky = Options { password_to_unverified: true, ..options("geheim", TlsMode::Required) };
         let (_, all) = heard(connect(&endpoint, &risky), &hearing);
@@ -241,7 +242,7 @@ fn mariadb118_proves_its_certificate() {
         let error = open(tcp(&server), "native", "wrong", TlsMode::VerifyProof).unwrap_err();
         assert!(matches!(error, Error::AccessDenied { .. }), "{error}");
 
-        // Somebody between, with a certificate of his own, who passes on all that is said.
+        // A man in the middle with his own certificate, who forwards everything.
         for user in ["native", "ed"] {
             let relayed = relay(&current, server.port());
             let error = open(relayed, user, "geheim", TlsMode::Required).err();

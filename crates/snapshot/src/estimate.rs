@@ -34,7 +34,7 @@ pub struct Estimate {
     pub files: u64,
     /// Number of extents of all files.
     pub extents: u64,
-    /// Dirty bytes left after everything was written out: what a server dirties meanwhile.
+    /// Dirty bytes left after everything was written out: what a server dirties in the meantime.
     pub dirty_bytes: u64,
     /// How long the server would be stopped, or its writes wait, in milliseconds; 0 if no server is
     /// running.

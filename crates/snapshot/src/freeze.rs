@@ -186,7 +186,7 @@ fn tasks(pid: Pid) -> Result<Vec<char>, Error> {
     };
     let mut states = Vec::new();
     for task in fs::read_dir(&directory).map_err(gone)? {
-        // The thread has ended meanwhile.
+        // The thread has ended in the meantime.
         let Ok(stat) = fs::read_to_string(task.map_err(gone)?.path().join("stat")) else { continue };
         states.extend(state_in(&stat));
     }

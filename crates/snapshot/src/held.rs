@@ -16,15 +16,16 @@ use crate::{error::Error, snapshot_copy::SnapshotCopy};
 /// How often it is looked whether the program is to end.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What is told of a copy in use.
+/// Callbacks of a copy in use.
 pub struct Listener {
-    /// It is released, since the program was told to stop. What this does not end goes on without the copy.
+    /// The copy was released because the program was told to stop. Anything that this does not end continues without
+    /// the copy.
     pub stopped: Box<dyn FnOnce() + Send>,
     /// It could not be removed.
     pub kept: Arc<dyn Fn(&Error) + Send + Sync>,
 }
 
-/// A copy in use. It is released with this value, and also when the program is told to stop.
+/// A copy in use. It is released on drop, and also when the program is told to stop.
 pub struct Held {
     root: PathBuf,
     copy: Arc<Mutex<Option<SnapshotCopy>>>,

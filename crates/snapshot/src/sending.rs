@@ -111,7 +111,7 @@ fn calls(process: Pid) -> Option<Vec<(i64, u64)>> {
     for task in fs::read_dir(of_process(process).join("task")).ok()? {
         match fs::read_to_string(task.ok()?.path().join("syscall")) {
             Ok(text) => calls.extend(call(&text)),
-            // The thread has ended meanwhile.
+            // The thread has ended in the meantime.
             Err(error) if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENOENT)) => {}
             Err(_) => return None,
         }

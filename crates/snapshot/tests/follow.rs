@@ -263,7 +263,7 @@ fn mariadb(kind: Kind) -> ServerBuilder {
         "--gtid-strict-mode=ON",
         "--innodb-buffer-pool-size=24M",
         "--innodb-log-file-size=8M",
-        // So that pages and checkpoints are written while the copy goes on.
+        // So that pages and checkpoints are written during the copy.
         "--innodb-max-dirty-pages-pct-lwm=1",
         "--innodb-max-dirty-pages-pct=5",
         "--innodb-io-capacity=2000",

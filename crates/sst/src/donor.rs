@@ -29,7 +29,7 @@ use crate::{
 const STREAMS: u16 = 4;
 /// How long the joiner may send nothing.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// The same while the server has stopped writing for the transfer.
+/// The timeout while the server has stopped writing for the transfer.
 const TIMEOUT_UNDER_LOCK: Duration = Duration::from_secs(10);
 /// Interval of checks whether the server has stopped writing.
 const TICK: Duration = Duration::from_millis(2);
@@ -91,7 +91,7 @@ pub fn run(
     let (layout, progress) = (&layout, &progress);
     let run = DonorRun { arguments, options, layout, progress, server_pipe, report, joiner_has_binlog };
     let outcome = run.full(session, ordered);
-    // The position must not be taken for the marker of a later attempt.
+    // The position must not be mistaken for the marker of a later attempt.
     let cleared = marker::clear(layout.datadir());
     let position = outcome?;
     cleared?;
@@ -208,7 +208,7 @@ impl DonorRun<'_> {
         let datadir = DataDir::at(self.layout.datadir()).map(|datadir| datadir.socket(self.arguments.socket.clone()));
         let seen = datadir.and_then(|datadir| Ok((datadir.server()?.is_some(), datadir)));
         let taken = match seen {
-            // An unreachable server would be taken for a stopped one.
+            // An unreachable server would be mistaken for a stopped one.
             Ok((false, _)) => {
                 refused("the server cannot be seen from here".to_owned());
                 return Ok(None);
@@ -240,7 +240,7 @@ impl DonorRun<'_> {
         log.map_or(Ok(()), |log| Ok(session.send_note(&format!("{BINLOG} {log}"))?))
     }
 
-    /// Sends everything, and then what changed meanwhile, until little is left.
+    /// Sends everything, and then repeatedly what has changed, until little is left.
     fn send_while_writing(&self, session: &mut Session<'_>) -> Result<(), SstError> {
         let mut before = u64::MAX;
         for number in 1..=MAX_ROUNDS {

@@ -74,7 +74,7 @@ pub struct Checked {
     pub differences: Vec<Difference>,
 }
 
-/// The directory that a manifest is of: the one that it lies in, unless another is given.
+/// The directory of a manifest: the one that contains it, unless another is given.
 #[must_use]
 pub fn directory_of<'p>(manifest: &'p Path, given: Option<&'p Path>) -> &'p Path {
     let beside = manifest.parent().filter(|parent| !parent.as_os_str().is_empty());

@@ -193,7 +193,7 @@ mod tests {
         assert!(matches!(Manifest::read(&mut "{}\n".as_bytes()), Err(ManifestError::Line(1))));
     }
 
-    /// The same bytes repeated without end.
+    /// Endless repetition of some bytes.
     struct Again(&'static [u8]);
 
     impl Read for Again {

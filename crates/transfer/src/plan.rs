@@ -118,7 +118,6 @@ impl Identity {
     /// have changed its timestamp. A direct write in progress has already changed the timestamp but
     /// not yet the data; the limit allows for a disk that is retried or throttled (Linux retries
     /// after 30 s).
-    /// yet the bytes: as long as a disk that is asked again, or throttled, may take for it (30 s before Linux asks again).
     fn is_settled(&self, looked: SystemTime) -> bool {
         const RECENT: Duration = Duration::from_secs(60);
         let since = |(seconds, nanoseconds): (i64, i64)| {

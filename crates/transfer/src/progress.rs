@@ -11,7 +11,7 @@ use verify::size;
 
 use crate::summary::ratio;
 
-/// How often those who watch a transfer are told.
+/// Interval at which watchers of a transfer are called.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Counters shared by all threads of one side.
@@ -149,7 +149,7 @@ fn clock(seconds: u64) -> String {
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes:02}:{seconds:02}") }
 }
 
-/// Does the work while `tick` is called every now and then from another thread, so that it can show how it goes on.
+/// Runs `work` while another thread calls `tick` regularly to show the progress.
 pub fn watched<T>(mut tick: impl FnMut() + Send, work: impl FnOnce() -> T) -> T {
     let over = AtomicBool::new(false);
     scope(|scope| {

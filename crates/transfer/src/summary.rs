@@ -1,4 +1,4 @@
-//! What is reported of a transfer: events while it goes on, and a summary when it is over.
+//! Reports of a transfer: events while it runs, and a summary at the end.
 
 use std::fmt;
 
@@ -78,7 +78,7 @@ pub struct Summary {
     pub suite: Option<&'static str>,
     /// Data connections.
     pub streams: usize,
-    /// Files whose keys the receiver wrapped anew.
+    /// Files whose keys the receiver re-wrapped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rekeyed_files: Option<usize>,
     /// Names of the master keys that they are wrapped by.
@@ -116,7 +116,7 @@ impl Summary {
         }
     }
 
-    /// Of a receiver.
+    /// Summary of a receiver's transfer.
     #[must_use]
     pub fn of_received(received: &Received, progress: &Progress) -> Self {
         let rekeyed = received.rekeyed.as_ref();

@@ -1,4 +1,4 @@
-//! Lock files against what is known.
+//! Compares lock files with the known advisories.
 
 use std::path::Path;
 
@@ -8,15 +8,15 @@ use serde::Deserialize;
 
 use crate::state::State;
 
-/// A crate in a lock file.
+/// A crate version in a lock file.
 pub(crate) struct Package {
     name: String,
     version: Version,
-    /// Where.
+    /// Path of the lock file.
     lock: String,
 }
 
-/// Why an advisory's crate stays.
+/// The reason in `deny.toml` to keep an advisory's crate.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Reason {
     id: String,
@@ -44,10 +44,10 @@ struct Accepted {
     ignore: Vec<Reason>,
 }
 
-/// The lock files of the workspace and of the fuzz targets, relative to the top.
+/// Lock files of the workspace and of the fuzz targets, relative to the repository root.
 pub(crate) const LOCK_FILES: [&str; 2] = ["Cargo.lock", "fuzz/Cargo.lock"];
 
-/// The packages of all lock files below the top.
+/// The packages in all lock files.
 pub(crate) fn locked(top: &Path) -> Result<Vec<Package>> {
     let mut found = Vec::new();
     for lock in LOCK_FILES {
@@ -56,20 +56,20 @@ pub(crate) fn locked(top: &Path) -> Result<Vec<Package>> {
     Ok(found)
 }
 
-/// What a lock file holds.
+/// Parses a lock file.
 fn packages(lock: &str, text: &str) -> Result<Vec<Package>> {
     let locked: Lock = toml::from_str(text).with_context(|| lock.to_owned())?;
     let package = |one: Locked| Package { name: one.name, version: one.version, lock: lock.to_owned() };
     Ok(locked.package.into_iter().map(package).collect())
 }
 
-/// Those in `deny.toml`.
+/// The reasons in `deny.toml`.
 pub(crate) fn reasons(policy: &str) -> Result<Vec<Reason>> {
     let policy: Policy = toml::from_str(policy).context("deny.toml")?;
     Ok(policy.advisories.ignore)
 }
 
-/// Crates with an advisory and no reason; reasons without one.
+/// Crates with an advisory but without a reason, and reasons that are no longer needed.
 pub(crate) fn faults(state: &State, packages: &[Package], reasons: &[Reason]) -> Vec<String> {
     let mut faults = Vec::new();
     let mut needed = Vec::new();
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_crate_with_an_advisory_fails_unless_a_reason_is_given() {
         let state = committed();
-        // A vulnerability, and a crate that nobody maintains.
+        // A vulnerability, and an unmaintained crate.
         for (name, version, id, kind) in [
             ("time", "0.1.43", "RUSTSEC-2020-0071", "vulnerability"),
             ("net2", "0.2.39", "RUSTSEC-2020-0016", "unmaintained"),

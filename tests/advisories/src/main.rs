@@ -1,7 +1,8 @@
-//! Known advisories against the crates in the lock files, by a committed state of the RustSec database: no network.
+//! Checks the crates in the lock files against known advisories, using a committed extract of the RustSec database: no
+//! network.
 //!
-//! `check` fails if a version in a lock file is affected and `deny.toml` gives no reason to keep it, or gives one that
-//! is not needed any more. `refresh DIRECTORY` writes the state anew from a clone of the database.
+//! `check` fails if a version in a lock file is affected and `deny.toml` gives no reason to keep it, or if it gives a
+//! reason that is no longer needed. `refresh DIRECTORY` writes a new extract from a clone of the database.
 
 mod check;
 mod state;
@@ -13,7 +14,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::state::State;
 
-/// Facts of the database: numbers, crates, dates, version ranges.
+/// The extract: ids, crates, dates, version ranges.
 const STATE: &str = ".ci/advisories.tsv";
 
 fn main() -> Result<()> {
@@ -26,7 +27,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// The top of the tree.
+/// Root of the repository.
 fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

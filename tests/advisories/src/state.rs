@@ -1,4 +1,4 @@
-//! The state of the database that is committed: one line for each advisory that holds.
+//! The committed extract of the database: one line for each advisory in force.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,14 +9,14 @@ use semver::{Version, VersionReq};
 use serde::Deserialize;
 
 const COLUMNS: &str = "# id\tcrate\tkind\tpatched\tunaffected";
-/// Between the ranges of a column; they have commas within.
+/// Separator of the ranges in a column; the ranges themselves contain commas.
 const BETWEEN: &str = " | ";
 
-/// What is known on a day.
+/// The advisories known at a date.
 pub(crate) struct State {
-    /// Day of the newest change in it.
+    /// Date of the newest advisory change.
     pub(crate) date: String,
-    /// By their numbers.
+    /// Sorted by id.
     pub(crate) advisories: Vec<Advisory>,
 }
 
@@ -29,13 +29,13 @@ pub(crate) struct Advisory {
     pub(crate) package: String,
     /// `vulnerability`, `unmaintained`, `unsound`, `notice`.
     pub(crate) kind: String,
-    /// Versions that are mended.
+    /// Fixed versions.
     patched: Vec<VersionReq>,
-    /// Versions that never had it.
+    /// Versions that were never affected.
     unaffected: Vec<VersionReq>,
 }
 
-/// The part of a file of the database that counts here.
+/// The relevant part of a file of the database.
 #[derive(Deserialize)]
 struct Entry {
     advisory: About,
@@ -60,7 +60,7 @@ struct Versions {
 }
 
 impl Advisory {
-    /// Whether that version has the fault.
+    /// Whether the version is affected.
     pub(crate) fn affects(&self, version: &Version) -> bool {
         !self.patched.iter().chain(&self.unaffected).any(|range| range.matches(version))
     }
@@ -92,7 +92,7 @@ impl Advisory {
 }
 
 impl State {
-    /// From the committed file.
+    /// Parses the committed file.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let date = text.lines().find_map(|line| line.strip_prefix("# state of "));
         let date = date.context("the state says no date")?.to_owned();
@@ -102,7 +102,7 @@ impl State {
         Ok(Self { date, advisories })
     }
 
-    /// The committed file.
+    /// Text of the committed file.
     pub(crate) fn text(&self) -> String {
         let mut text = format!(
             "# Facts of the RustSec advisory database (https://github.com/rustsec/advisory-db); `make advisories-refresh` writes them.\n\
@@ -116,7 +116,7 @@ impl State {
         text
     }
 
-    /// From a clone of the database, bare or not: what its newest commit has.
+    /// Reads the newest commit of a clone of the database, bare or not.
     pub(crate) fn of_database(database: &Path) -> Result<Self> {
         let date = git(database, &["log", "-1", "--format=%cs"])?.trim().to_owned();
         let files = git(database, &["ls-tree", "-r", "--name-only", "HEAD", "crates/"])?;
@@ -130,7 +130,7 @@ impl State {
     }
 }
 
-/// One that was withdrawn holds no more.
+/// `None` for a withdrawn advisory.
 fn of_file(text: &str) -> Result<Option<Advisory>> {
     let front = text.split_once("```toml").and_then(|(_, rest)| rest.split_once("```")).map(|(front, _)| front);
     let entry: Entry = toml::from_str(front.context("has no TOML at its beginning")?)?;

@@ -1,4 +1,4 @@
-//! How a server is to be set up, before it has a directory or ports.
+//! Options of a server, before it has a directory or ports.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use crate::server::{new_directory, new_directory_in};
 use crate::template;
 use crate::{Error, Kind, Server, limit, run};
 
-/// Where MySQL's keyring file is.
+/// Location of MySQL's keyring file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KeyringLocation {
-    /// No keyring: nothing can be encrypted.
+    /// No keyring, so nothing can be encrypted.
     #[default]
     None,
     /// `component_keyring_file.keys` in the data directory, beside what it protects.
@@ -24,7 +24,7 @@ pub enum KeyringLocation {
     Path(PathBuf),
 }
 
-/// Set-up of a server; see [`Server::builder`].
+/// Options of a server; see [`Server::builder`].
 #[derive(Clone, Debug)]
 pub struct ServerBuilder {
     kind: Kind,
@@ -65,7 +65,7 @@ impl ServerBuilder {
         }
     }
 
-    /// Adds a command-line option of the server; it wins over the harness's own.
+    /// Adds a command-line option of the server; it overrides the harness's own.
     ///
     /// `{dir}` and `{datadir}` stand for the private and the data directory.
     #[must_use]
@@ -81,24 +81,23 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets the text of the option file, `{dir}/my.cnf`, which is empty
-    /// otherwise. Command-line options win over it.
+    /// Sets the text of the option file `{dir}/my.cnf`, which is empty otherwise. Command-line options override it.
     #[must_use]
     pub fn option_file(mut self, text: impl Into<String>) -> Self {
         self.option_file = text.into();
         self
     }
 
-    /// Writes every option into the option file instead of onto the command line, as the machines of others have
-    /// it: later lines of the file win over them.
+    /// Writes all options to the option file instead of the command line, as users do: later lines of the file override
+    /// them.
     #[must_use]
     pub fn by_option_file(mut self) -> Self {
         self.by_file = true;
         self
     }
 
-    /// Adds an option that shapes the data directory, such as
-    /// `--innodb-page-size=4k`: used when it is created and at every start.
+    /// Adds an option that affects the format of the data directory, such as `--innodb-page-size=4k`: used when the
+    /// directory is created and at every start.
     #[must_use]
     pub fn init_option(mut self, option: impl Into<String>) -> Self {
         self.init_options.push(option.into());
@@ -126,8 +125,7 @@ impl ServerBuilder {
         self.keyring(parent_directory)
     }
 
-    /// Gives MariaDB a key file in clear, with lines `id;hex`, by
-    /// `file_key_management`. It is `{dir}/keys.txt`.
+    /// Gives MariaDB an unencrypted key file, `{dir}/keys.txt`, with lines `id;hex`, through `file_key_management`.
     #[must_use]
     pub fn mariadb_keys(self, lines: &str) -> Self {
         self.file("keys.txt", lines)
@@ -150,38 +148,38 @@ impl ServerBuilder {
         self
     }
 
-    /// Makes the private directory in this one, for example on a file system of its own; its path has to be
-    /// short, since that of the socket is.
+    /// Creates the private directory in this one, for example on another file system. The path must be short, because
+    /// the path of the socket must be.
     #[must_use]
     pub fn within(mut self, base: impl Into<PathBuf>) -> Self {
         self.base = Some(base.into());
         self
     }
 
-    /// Starts on an empty data directory, for nodes that receive theirs from others.
+    /// Starts on an empty data directory, for nodes that receive their data from others.
     #[must_use]
     pub fn empty_datadir(mut self) -> Self {
         self.empty = true;
         self
     }
 
-    /// Puts the data directory below this directory instead of beside everything else, for file systems
-    /// of its own. It is not removed with the server.
+    /// Places the data directory in this directory instead of the private one, for example on another file system. It
+    /// is not removed with the server.
     #[must_use]
     pub fn datadir_in(mut self, directory: impl Into<PathBuf>) -> Self {
         self.parent_directory = Some(directory.into());
         self
     }
 
-    /// Runs the server as this user and group, who owns its directories, and with no right of root's but to read: what the
-    /// machine's root installed may lie where others cannot look.
+    /// Runs the server as this user and group, who own its directories. The process keeps only root's right to read:
+    /// programs installed by root may be in directories that others cannot read.
     #[must_use]
     pub fn user(mut self, id: u32) -> Self {
         self.user = Some(id);
         self
     }
 
-    /// A directory of programs that the server runs by name, before those of the machine.
+    /// A directory of programs that the server calls by name; it comes before the system's.
     #[must_use]
     pub fn programs(mut self, directory: impl Into<PathBuf>) -> Self {
         self.programs = Some(directory.into());
@@ -212,7 +210,7 @@ impl ServerBuilder {
         Ok(server)
     }
 
-    /// Makes everything ready for [`Server::start`], and does not start.
+    /// Prepares everything for [`Server::start`] without starting.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -275,7 +273,7 @@ impl ServerBuilder {
         Ok(())
     }
 
-    /// A process that is no test may take a port between its choice and its use.
+    /// A process outside the tests may take a port between its choice and its use.
     fn start_on_free_ports(&self, server: &mut Server) -> Result<(), Error> {
         let mut attempts = 3;
         loop {
@@ -288,8 +286,8 @@ impl ServerBuilder {
         }
     }
 
-    /// The installation leaves the choice of a component to the data directory: a manifest that names it,
-    /// and its settings. A plug-in is chosen by options, which are returned.
+    /// The data directory selects a keyring component: by a manifest that names it, and its configuration. A plug-in is
+    /// selected by options, which are returned.
     fn write_keyring_config(&self, dir: &Path, datadir: &Path) -> Result<Vec<String>, Error> {
         let keys = match &self.keyring {
             KeyringLocation::None => return Ok(Vec::new()),
@@ -310,7 +308,7 @@ impl ServerBuilder {
     }
 }
 
-/// Gives a directory and all that is in it to a user.
+/// Changes the owner of a directory and its content.
 fn give(path: &Path, id: u32) -> Result<(), Error> {
     let owner = format!("{id}:{id}");
     run(Command::new("chown").args(["-R", "-H", &owner]).arg(path), b"", limit(60)).map(drop)
@@ -320,7 +318,7 @@ fn write(path: &Path, contents: &[u8]) -> Result<(), Error> {
     fs::write(path, contents).map_err(Error::file(path))
 }
 
-/// Puts the directories in place of their placeholders.
+/// Replaces the placeholders by directories.
 pub(crate) fn expand(option: &str, dir: &Path) -> String {
     option.replace("{dir}", &dir.to_string_lossy()).replace("{datadir}", &dir.join("data").to_string_lossy())
 }

@@ -1,7 +1,7 @@
 //! Certificates for tests, good and bad, made by the `openssl` command.
 //!
-//! OpenSSL is a second opinion to the TLS code under test, and it still makes
-//! what that code refuses: SHA-1, short keys, X.509 version 1.
+//! OpenSSL is independent of the TLS code under test, and it still makes what that code refuses: SHA-1, short keys,
+//! X.509 version 1.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::{Error, limit};
 
 const SECONDS: u64 = 60;
 
-/// Paths of PEM files, as a server's options want them.
+/// Paths of PEM files, for a server's options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
     /// The authority's certificate.
@@ -36,21 +36,20 @@ pub enum KeyKind {
     P256,
 }
 
-/// What a certificate is to look like; the default is a good one.
+/// Properties of a certificate; the default is a good one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// The key pair.
     pub key: KeyKind,
     /// Common name of the subject.
     pub common_name: String,
-    /// Subject alternative names in OpenSSL's notation, `DNS:a,IP:127.0.0.1`;
-    /// `None` leaves the extension out.
+    /// Subject alternative names in OpenSSL's notation, `DNS:a,IP:127.0.0.1`; `None` omits the extension.
     pub alternative_names: Option<String>,
     /// Valid in 2019 only.
     pub expired: bool,
     /// Signed with SHA-1 instead of SHA-256.
     pub sha1: bool,
-    /// X.509 version 1: no extensions at all.
+    /// X.509 version 1: without extensions.
     pub version1: bool,
 }
 
@@ -67,7 +66,7 @@ impl Default for Profile {
     }
 }
 
-/// A certificate authority in a directory of its own.
+/// A certificate authority with a directory of its own.
 #[derive(Debug)]
 pub struct Authority {
     dir: PathBuf,
@@ -76,7 +75,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Makes an authority in `dir`: `ca.pem` and `ca-key.pem`.
+    /// Creates an authority in `dir`: `ca.pem` and `ca-key.pem`.
     ///
     /// # Errors
     /// If the directory cannot be written or `openssl` fails.

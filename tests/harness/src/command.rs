@@ -1,4 +1,4 @@
-//! Programs that run to their end, each with a time limit.
+//! Runs programs to completion, with a time limit.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::{Error, limit, within};
 
-/// Runs `command` with `input` on stdin and returns what it wrote.
+/// Runs `command` with `input` on stdin and returns its output.
 ///
 /// # Errors
 /// [`Error::Failed`] for a non-zero exit status, [`Error::TimedOut`] after
@@ -38,20 +38,20 @@ pub fn run(command: &mut Command, input: &[u8], limit: Duration) -> Result<Outpu
     Err(Error::Failed { program, status: status.to_string(), stderr })
 }
 
-/// Makes a program of a shell script, given without its first line.
+/// Creates a program from a shell script, given without its first line.
 ///
-/// Another process writes it: a descriptor of ours that is open for writing, inherited for a moment by what another
-/// thread starts, would make it "busy" to whoever runs it.
+/// Another process writes the file: if this process opened it for writing, a child of another thread could inherit the
+/// descriptor, and running the script would fail as "busy".
 ///
 /// # Errors
-/// As of [`run`]: the directory is not there, or full.
+/// As for [`run`]: the directory does not exist, or the disk is full.
 pub fn script(path: &Path, text: &str) -> Result<(), Error> {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", "cat >\"$0\" && chmod 755 \"$0\""]).arg(path);
     run(&mut shell, format!("#!/bin/sh\n{text}\n").as_bytes(), limit(60)).map(drop)
 }
 
-/// Waits for `child` to end; `None` once `limit` is over.
+/// Waits for `child` to end; `None` if it is still running after `limit`.
 pub(crate) fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<std::process::ExitStatus>> {
     match within(limit, || child.try_wait().transpose()) {
         Ok(ended) => ended.map(Some),

@@ -1,4 +1,4 @@
-//! What can go wrong between a test and its server.
+//! Errors between a test and its server.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use crate::Missing;
 
-/// Failure to run a server, or of something it was asked to do.
+/// A server could not run, or an operation on it failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server is not on this machine.
+    /// The server is not installed.
     #[error(transparent)]
     Missing(#[from] Missing),
 
     /// A file or directory of the harness.
     #[error("{}: {source}", path.display())]
     File {
-        /// What was touched.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 
@@ -28,27 +28,27 @@ pub enum Error {
     Spawn {
         /// Name of the program.
         program: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 
-    /// A program ended with a failure; also every SQL error.
+    /// A program failed; also used for every SQL error.
     #[error("{program}: exit status {status}: {stderr}")]
     Failed {
         /// Name of the program.
         program: String,
-        /// Its exit status, in the system's words.
+        /// Its exit status, as text.
         status: String,
-        /// What it wrote to stderr, trimmed.
+        /// Its stderr, trimmed.
         stderr: String,
     },
 
-    /// A program or a state did not come in time.
+    /// A program did not end, or a state was not reached, in time.
     #[error("{what}: not within {} s", limit.as_secs())]
     TimedOut {
-        /// What was waited for.
+        /// What was expected.
         what: String,
-        /// How long.
+        /// The time limit.
         limit: Duration,
     },
 
@@ -61,11 +61,11 @@ pub enum Error {
         log_tail: String,
     },
 
-    /// The server is stopped, or lacks what was asked of it.
+    /// The server is stopped, or cannot do what was requested.
     #[error("{0}")]
     Unsupported(&'static str),
 
-    /// Replication reported an error of its own.
+    /// Replication reported an error.
     #[error("replication: {0}")]
     Replication(String),
 }

@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use crate::{Error, Kind, Server, ServerBuilder, limit, within};
 
-/// Until a node is ready.
+/// Time limit until a node is ready.
 const SECONDS: u64 = 120;
 
 /// Running nodes; the first one started the cluster.
@@ -18,7 +18,7 @@ pub struct Cluster {
     first_address: Option<String>,
 }
 
-/// What every node of a cluster has.
+/// Options of all nodes of a cluster.
 #[derive(Clone, Debug)]
 pub struct SetUp {
     kind: Kind,
@@ -31,7 +31,7 @@ pub struct SetUp {
 }
 
 impl SetUp {
-    /// Nodes of this kind, which join by rsync.
+    /// Creates options for nodes of this kind, which join by rsync.
     #[must_use]
     pub fn new(kind: Kind) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl SetUp {
         }
     }
 
-    /// `wsrep_sst_method`.
+    /// Sets `wsrep_sst_method`.
     #[must_use]
     pub fn method(mut self, method: &str) -> Self {
         method.clone_into(&mut self.method);
@@ -59,7 +59,7 @@ impl SetUp {
         self
     }
 
-    /// Adds to every node's command line; placeholders as in [`ServerBuilder::option`].
+    /// Adds options to every node's command line; placeholders as in [`ServerBuilder::option`].
     #[must_use]
     pub fn options<S: Into<String>>(mut self, options: impl IntoIterator<Item = S>) -> Self {
         self.options.extend(options.into_iter().map(Into::into));
@@ -80,7 +80,7 @@ impl SetUp {
         self
     }
 
-    /// A directory of programs that nodes run by name, as [`ServerBuilder::programs`].
+    /// A directory of programs that nodes call by name, as [`ServerBuilder::programs`].
     #[must_use]
     pub fn programs(mut self, directory: impl Into<PathBuf>) -> Self {
         self.programs = Some(directory.into());
@@ -104,8 +104,7 @@ impl SetUp {
 }
 
 impl Cluster {
-    /// Starts a node of MariaDB 10.11 and lets the others join it one by one, each with a full
-    /// state transfer by rsync.
+    /// Starts a node of MariaDB 10.11 and lets the others join one by one, each with a full state transfer by rsync.
     ///
     /// `provider_options` are added to `wsrep_provider_options`, for example
     /// `socket.ssl=no`; `options` to every node's command line.
@@ -116,7 +115,7 @@ impl Cluster {
         SetUp::new(Kind::MariaDb1011).provider_options(provider_options).options(options.iter().copied()).start(nodes)
     }
 
-    /// A node that is not started yet, with an empty data directory. `more` is what it has of its own.
+    /// A node that is not started yet, with an empty data directory. `more` adds options for this node.
     ///
     /// # Errors
     /// As [`ServerBuilder::prepare`].
@@ -125,7 +124,7 @@ impl Cluster {
         self.prepare_with(&provider_options, more)
     }
 
-    /// The same with `wsrep_provider_options` of its own.
+    /// As [`Self::prepare`], with additional `wsrep_provider_options` for this node.
     ///
     /// # Errors
     /// As [`ServerBuilder::prepare`].
@@ -162,7 +161,7 @@ impl Cluster {
     }
 }
 
-/// What Galera demands of any node.
+/// Options that Galera requires of every node.
 const WSREP: [&str; 5] = [
     "--wsrep-on=ON",
     "--wsrep-cluster-name=sealant",
@@ -178,7 +177,8 @@ fn provider(kind: Kind) -> Result<String, Error> {
     Ok(provider.display().to_string())
 }
 
-/// A directory with nothing but the `stunnel` that the state transfer by rsync encrypts with, for [`SetUp::programs`].
+/// A directory that contains only `stunnel`, which the state transfer by rsync needs for encryption; for
+/// [`SetUp::programs`].
 ///
 /// # Errors
 /// [`Error::Unsupported`] if it is not installed.
@@ -193,7 +193,7 @@ pub fn stunnel() -> Result<TempDir, Error> {
     Ok(directory)
 }
 
-/// Waits until a node serves: it answers on its socket before it may.
+/// Waits until a node serves queries: it already answers on its socket before that.
 ///
 /// # Errors
 /// [`Error::TimedOut`].

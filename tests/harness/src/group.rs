@@ -2,17 +2,17 @@
 
 use crate::{Error, Server, ServerBuilder, limit, within};
 
-/// Until a member is online.
+/// Time limit until a member is online.
 const SECONDS: u64 = 60;
 
-/// The account that members recover with.
+/// Account that members use for recovery.
 const ACCOUNT: &str = "recovery";
 const PASSWORD: &str = "Recovery-1";
 
 const STATE: &str =
     "SELECT MEMBER_STATE FROM performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid";
 
-/// Where the members of a group hear each other.
+/// Addresses of the members of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
     ports: [u16; 2],
@@ -98,7 +98,7 @@ fn recover(server: &Server) -> Result<(), Error> {
         .map(drop)
 }
 
-/// Whether a server is a member that serves; one without the plug-in is none.
+/// Whether a server is an online member; without the plug-in it is not.
 #[must_use]
 pub fn is_online(server: &Server) -> bool {
     server.value(STATE).is_ok_and(|state| state == "ONLINE")

@@ -1,4 +1,4 @@
-//! The servers that tests may ask for, and where each is on this machine.
+//! The servers that tests can use, and where each is installed.
 
 use std::env;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::command::run;
 use crate::limit;
 
-/// A line of servers. New lines are added here and in `bin/install-servers`.
+/// A server release line. New lines are added here and in `bin/install-servers`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// MySQL 9.7, from Debian unstable; `SEALANT_MYSQLD` replaces it.
@@ -17,7 +17,7 @@ pub enum Kind {
     MariaDb1011,
     /// MariaDB 11.8, from Debian 13.
     MariaDb118,
-    /// MySQL 5.6: old TLS, no client of its own (MariaDB 10.11's is used).
+    /// MySQL 5.6: old TLS; it has no client of its own and uses MariaDB 10.11's.
     MySql56,
     /// MySQL 5.7, with a stand-in for its keyring plug-in and MariaDB 10.11's client; `SEALANT_MYSQL57` replaces it.
     MySql57,
@@ -25,24 +25,24 @@ pub enum Kind {
     MySql80,
     /// MariaDB 11.4; `SEALANT_MARIADB114` replaces it.
     MariaDb114,
-    /// MySQL 8.4: a build of one's own.
+    /// MySQL 8.4: a custom build.
     MySql84,
-    /// Percona Server 5.7: a build of one's own.
+    /// Percona Server 5.7: a custom build.
     Percona57,
-    /// Percona Server 8.0: a build of one's own.
+    /// Percona Server 8.0: a custom build.
     Percona80,
-    /// Percona Server 8.4: a build of one's own.
+    /// Percona Server 8.4: a custom build.
     Percona84,
 }
 
-/// What is known of a kind before it is looked for.
+/// Properties of a kind, before it is located.
 struct Line {
     kind: Kind,
     /// The name that `bin/install-servers` knows, if it installs it.
     name: &'static str,
-    /// Names a daemon to run as this kind.
+    /// Environment variable that names a daemon to run as this kind.
     variable: Option<&'static str>,
-    /// The daemon below the root that `bin/install-servers` makes; `None` if only the variable names one.
+    /// Path of the daemon below the root that `bin/install-servers` creates; `None` if only the variable names one.
     installed: Option<&'static str>,
 }
 
@@ -50,7 +50,7 @@ const fn line(kind: Kind, name: &'static str, variable: Option<&'static str>, in
     Line { kind, name, variable, installed }
 }
 
-/// Every kind there is.
+/// All kinds.
 const LINES: [Line; 11] = [
     line(Kind::MySql97, "mysql97", Some("SEALANT_MYSQLD"), Some("usr/sbin/mysqld")),
     line(Kind::MariaDb1011, "mariadb1011", Some("SEALANT_MARIADBD"), Some("usr/sbin/mariadbd")),
@@ -82,7 +82,7 @@ pub struct Binaries {
     pub version: String,
 }
 
-/// A server that is not on this machine.
+/// A server that is not installed.
 #[derive(Clone, Debug)]
 pub struct Missing {
     kind: Kind,
@@ -95,7 +95,7 @@ impl Kind {
         LINES.iter().map(|line| line.kind)
     }
 
-    /// Kinds that nothing installs: builds that a variable of the environment names.
+    /// Kinds that nothing installs: builds named by an environment variable.
     pub fn custom_builds() -> impl Iterator<Item = Self> {
         Self::all().filter(|kind| kind.is_custom_build())
     }
@@ -108,13 +108,13 @@ impl Kind {
         LINES.iter().find(|line| line.kind == self)
     }
 
-    /// The name that `bin/install-servers` knows; of a build of one's own, a name for messages.
+    /// The name that `bin/install-servers` uses; for a custom build, a name for messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.line().map_or("", |line| line.name)
     }
 
-    /// Whether it has the X Protocol, and with it an administrative port.
+    /// Whether it has the X Protocol, and therefore an administrative port.
     pub(crate) fn has_x_protocol(self) -> bool {
         matches!(self, Self::MySql80 | Self::MySql84 | Self::MySql97 | Self::Percona80 | Self::Percona84)
     }
@@ -132,7 +132,7 @@ impl Kind {
     /// Finds the server's files.
     ///
     /// # Errors
-    /// [`Missing`] with the first path that is not there or does not run.
+    /// [`Missing`] with the first path that does not exist or cannot be executed.
     pub fn locate(self) -> Result<Binaries, Missing> {
         let daemon = self.daemon();
         let missing = |path: &Path| Missing { kind: self, path: path.to_owned() };
@@ -159,7 +159,7 @@ impl Kind {
         current.map_or_else(|| root(self).join(installed), PathBuf::from)
     }
 
-    /// The directory above `sbin` or `bin`; 5.6 has its daemon in it.
+    /// The directory above `sbin` or `bin`; 5.6 has its daemon directly in it.
     fn basedir(self, daemon: &Path) -> PathBuf {
         let levels = if self == Self::MySql56 { 1 } else { 2 };
         daemon.ancestors().nth(levels).unwrap_or_else(|| Path::new("/")).to_owned()
@@ -194,7 +194,7 @@ impl fmt::Display for Missing {
 
 impl std::error::Error for Missing {}
 
-/// Directory for everything that outlives a test run.
+/// Directory for files that are kept between test runs.
 #[must_use]
 pub fn cache() -> PathBuf {
     if let Some(cache) = env::var_os("SEALANT_CACHE") {
@@ -211,7 +211,7 @@ fn first(dir: &Path, names: &[&str]) -> Option<PathBuf> {
     names.iter().map(|name| dir.join(name)).find(|path| path.exists())
 }
 
-/// Takes `9.7.4-2` out of `…/mysqld  Ver 9.7.4-2 for Linux on x86_64`.
+/// Extracts `9.7.4-2` from `…/mysqld  Ver 9.7.4-2 for Linux on x86_64`.
 fn version(daemon: &Path) -> Option<String> {
     let mut command = Command::new(daemon);
     let output = run(command.args(["--no-defaults", "--version"]), b"", limit(20));

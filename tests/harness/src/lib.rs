@@ -1,10 +1,10 @@
-//! Real database servers for tests: started, used and removed by one value.
+//! Real database servers for tests; one value starts, controls and removes a server.
 //!
-//! A [`Server`] owns a private directory with data, socket, keys and logs, and
-//! ports on 127.0.0.1, so that any number run at once, in any number of test processes. It ends with the
-//! value, and also when the test process is killed.
+//! A [`Server`] owns a private directory with data, socket, keys and logs, and ports on 127.0.0.1, so that any number
+//! can run at once, in any number of test processes. It ends when the value is dropped, and also when the test process
+//! is killed.
 //!
-//! Servers are put in place by `bin/install-servers`; README.md lists them.
+//! `bin/install-servers` installs the servers; README.md lists them.
 //!
 //! ```no_run
 //! use harness::{Kind, Server};
@@ -43,11 +43,11 @@ pub use replication::Replication;
 pub use server::Server;
 pub use wait::{Look, limit, wait_until, within};
 
-/// Finds a server, or says on stderr that the test is skipped.
+/// Finds a server, or prints on stderr that the test is skipped.
 ///
 /// # Panics
-/// If `CI` is set and the kind is one that every run must cover (MySQL 9.7 and
-/// MariaDB 10.11): a skipped test must not pass for a test there.
+/// If `CI` is set and every run must cover this kind (MySQL 9.7 and MariaDB 10.11): a skipped test must not count as
+/// passed there.
 #[must_use]
 pub fn require(kind: Kind) -> Option<Binaries> {
     let missing = match kind.locate() {

@@ -1,13 +1,13 @@
-//! The command line that every server of a kind starts with.
+//! The command line of every server of a kind.
 //!
-//! Small buffers keep starts fast; paths stay in the server's own directory.
-//! Options of a test come after these and so win.
+//! Small buffers make starts fast; all paths are in the server's own directory. Options of a test follow these and
+//! override them.
 
 use std::path::Path;
 
 use crate::{Binaries, Error, Kind};
 
-/// Free TCP ports, none of them bound yet.
+/// Free TCP ports that are not bound yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ports {
     pub(crate) sql: u16,
@@ -22,7 +22,7 @@ impl Ports {
     }
 }
 
-/// What both creating a data directory and running a server need.
+/// Options for creating a data directory and for running a server.
 pub(crate) fn installation(kind: Kind, binaries: &Binaries, datadir: &Path) -> Vec<String> {
     let mut options = vec![
         format!("--basedir={}", binaries.basedir.display()),
@@ -44,7 +44,7 @@ pub(crate) fn installation(kind: Kind, binaries: &Binaries, datadir: &Path) -> V
     options
 }
 
-/// What only a running server needs; `dir` is its private directory.
+/// Options only for running a server; `dir` is its private directory.
 pub(crate) fn instance(kind: Kind, dir: &Path, ports: Ports, admin: bool) -> Vec<String> {
     let dir = dir.display();
     let mut options = vec![

@@ -1,9 +1,8 @@
 //! Server processes that cannot outlive the tests.
 //!
-//! The kernel kills a server when the thread that started it ends
-//! (`PR_SET_PDEATHSIG`, set by `setpriv`). A test's own thread ends long before
-//! a server it shares with others may, so one thread starts them all and lives
-//! as long as the process.
+//! The kernel kills a server when the thread that started it ends (`PR_SET_PDEATHSIG`, set by `setpriv`). A test's own
+//! thread may end long before a server that it shares with others, so one thread starts all servers and lives as long
+//! as the process.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -31,21 +30,21 @@ static STARTER: LazyLock<Mutex<Sender<Request>>> = LazyLock::new(|| {
     Mutex::new(sender)
 });
 
-/// A running server: leader of a process group that ends with this value.
+/// A running server: leader of a process group that is killed on drop.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     child: Child,
 }
 
 impl Daemon {
-    /// A command that runs `program` so that it dies with the starter.
+    /// A command that runs `program` so that it is killed with the thread that starts it.
     pub(crate) fn command(program: &Path) -> Command {
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--"]).arg(program).process_group(0);
         command
     }
 
-    /// The same, as another user, who may read everything and nothing else.
+    /// As [`command`], as another user that may read everything but has no other privileges.
     pub(crate) fn command_of(id: u32, program: &Path) -> Command {
         let mut command = Command::new("setpriv");
         command.args([&format!("--reuid={id}"), &format!("--regid={id}"), "--clear-groups"]);
@@ -73,7 +72,7 @@ impl Daemon {
         self.child.try_wait().ok().flatten().map(|status| status.to_string())
     }
 
-    /// Asks for a clean shutdown; whether it came within `limit`.
+    /// Requests a clean shutdown; returns whether it completed within `limit`.
     pub(crate) fn terminate(&mut self, limit: Duration) -> bool {
         if let Some(pid) = self.pid() {
             let _ = kill_process(pid, Signal::TERM);
@@ -81,8 +80,7 @@ impl Daemon {
         matches!(wait(&mut self.child, limit), Ok(Some(_)))
     }
 
-    /// Waits until the rest of the group has ended too: what a server that is gone had started may have
-    /// something to say yet.
+    /// Waits until the rest of the group has ended, too: children of a server that is gone may still write messages.
     pub(crate) fn wait_for_group(&self, limit: Duration) {
         let _ = within(limit, || self.pid().is_none_or(|pid| test_kill_process_group(pid).is_err()));
     }
@@ -93,7 +91,7 @@ impl Daemon {
 }
 
 impl Drop for Daemon {
-    /// Kills the whole group: a state transfer has children of its own.
+    /// Kills the whole group: a state transfer has child processes.
     fn drop(&mut self) {
         if let Some(pid) = self.pid() {
             let _ = kill_process_group(pid, Signal::KILL);

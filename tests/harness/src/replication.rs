@@ -1,15 +1,15 @@
-//! One server that follows another.
+//! Replication from one server to another.
 
 use crate::command::run;
 use crate::{Error, Kind, Server, limit, within};
 
-/// Until a replica runs, and until it has caught up.
+/// Time limit until a replica runs, and until it has caught up.
 const SECONDS: u64 = 60;
 
 /// How a replica connects to its source.
 #[derive(Clone, Debug)]
 pub struct Replication {
-    /// Account on the source; made there if it does not exist.
+    /// Account on the source; created there if it does not exist.
     pub user: String,
     /// Its password.
     pub password: String,
@@ -97,7 +97,7 @@ impl Server {
         within(limit(SECONDS), || over(self.replication_status())).unwrap_or_else(|_| Err(self.replication_error()))
     }
 
-    /// Lines `name: value`.
+    /// The status, as lines `name: value`.
     fn replication_status(&self) -> Result<String, Error> {
         let query = format!("SHOW {} STATUS", self.dialect().thread);
         let mut client = self.client();
@@ -113,7 +113,7 @@ impl Server {
     fn dialect(&self) -> Dialect {
         match self.kind() {
             kind if kind.is_mariadb() => MARIADB,
-            // Of before 8.0.23, which MariaDB kept.
+            // Syntax before MySQL 8.0.23, which MariaDB kept.
             Kind::MySql56 | Kind::MySql57 | Kind::Percona57 => MARIADB,
             Kind::MySql80 => Dialect { log_status: MARIADB.log_status, ..MYSQL },
             _ => MYSQL,
@@ -121,7 +121,7 @@ impl Server {
     }
 }
 
-/// The statements that the two dialects spell differently.
+/// Statements that differ between the two dialects.
 struct Dialect {
     change: &'static str,
     prefix: &'static str,

@@ -1,4 +1,4 @@
-//! A running server and what tests do with it.
+//! A running server, and the operations of tests on it.
 
 use std::env;
 use std::fs;
@@ -20,22 +20,22 @@ use crate::{Binaries, Error, Kind, ServerBuilder, limit, within};
 const START_SECONDS: u64 = 90;
 const STOP_SECONDS: u64 = 90;
 const SQL_SECONDS: u64 = 120;
-/// What a server that is gone had started may go on so long: it ends when it sees that.
+/// How long children of a server that is gone may run on: they end when they notice.
 const EXIT_MESSAGE_SECONDS: u64 = 10;
 
-/// A database server of its own, removed with this value.
+/// A database server with its own directory, removed on drop.
 ///
-/// Set `SEALANT_KEEP` to keep its directory for a look at what went wrong.
+/// Set `SEALANT_KEEP` to keep its directory for debugging.
 #[derive(Debug)]
 pub struct Server {
-    // Before `dir`: the process ends before its files go.
+    // Before `dir`: the process must end before its files are removed.
     daemon: Option<Daemon>,
     kind: Kind,
     binaries: Binaries,
     fixed_options: Vec<String>,
     instance_options: Vec<String>,
     options: Vec<String>,
-    /// Whether the options are in the option file, all of them.
+    /// Whether all options are in the option file.
     by_file: bool,
     ports: Ports,
     admin_port: bool,
@@ -43,15 +43,15 @@ pub struct Server {
     datadir: PathBuf,
     /// Length of the error log before the last start.
     seen: usize,
-    /// Looked for before those of the machine.
+    /// Directory of programs that takes precedence over the system's.
     pub(crate) programs: Option<PathBuf>,
-    /// As whom it runs, if not as who runs the test.
+    /// User that runs it, if not the one that runs the test.
     pub(crate) user: Option<u32>,
     dir: TempDir,
 }
 
 impl Server {
-    /// Describes a server to start.
+    /// Creates a builder for a server.
     #[must_use]
     pub fn builder(kind: Kind) -> ServerBuilder {
         ServerBuilder::new(kind)
@@ -89,7 +89,8 @@ impl Server {
         self.instance_options = options;
     }
 
-    /// Writes the option file anew, with the options of the command line before `rest`, and starts with that alone.
+    /// Rewrites the option file with the options of the command line before `rest`; the server then starts with that
+    /// file only.
     pub(crate) fn move_options_to_file(&mut self, rest: &str) -> Result<(), Error> {
         let all = self.fixed_options.iter().chain(&self.instance_options).chain(&self.options);
         let lines =
@@ -153,7 +154,7 @@ impl Server {
         self.dir.path()
     }
 
-    /// The option file that it reads, `my.cnf` in the private directory.
+    /// Path of its option file, `my.cnf` in the private directory.
     #[must_use]
     pub fn option_file(&self) -> PathBuf {
         self.dir().join("my.cnf")
@@ -165,7 +166,7 @@ impl Server {
         self.daemon.as_ref().map(Daemon::id)
     }
 
-    /// Whether it was started, and has ended by itself.
+    /// Whether it was started and has ended by itself.
     #[must_use]
     pub fn has_ended(&mut self) -> bool {
         self.daemon.as_mut().is_some_and(|daemon| daemon.ended().is_some())
@@ -178,16 +179,16 @@ impl Server {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The server's own client, set to connect as root through the socket.
+    /// The server's own client, as root over the socket.
     #[must_use]
     pub fn client(&self) -> Command {
         let mut command = Command::new(&self.binaries.client);
         command.args(["--no-defaults", "--batch", "--skip-column-names", "--user=root"]);
         command.arg(format!("--socket={}", self.socket().display()));
         match self.kind {
-            // DELIMITER and the like, which its client refuses by default.
+            // For DELIMITER and others, which this client refuses by default.
             Kind::MySql97 => command.arg("--commands"),
-            // The newer client cannot speak TLS that old.
+            // The newer client does not support such old TLS.
             Kind::MySql56 | Kind::MySql57 => command.arg("--skip-ssl"),
             _ => &mut command,
         };
@@ -204,7 +205,7 @@ impl Server {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// As [`Self::sql`], without the line end: for a single value.
+    /// As [`Self::sql`], without the final line break, for a single value.
     ///
     /// # Errors
     /// As [`Self::sql`].
@@ -221,13 +222,13 @@ impl Server {
         self.wait()
     }
 
-    /// Starts a stopped server on its data, and does not wait.
+    /// Starts a stopped server on its data, without waiting.
     ///
     /// # Errors
     /// [`Error::Spawn`].
     pub fn launch(&mut self) -> Result<(), Error> {
         self.kill();
-        // A server that was killed leaves its socket, which would look alive.
+        // A killed server leaves its socket, which would look alive.
         let _ = fs::remove_file(self.socket());
         self.seen = self.error_log().len();
         let daemon =
@@ -236,7 +237,7 @@ impl Server {
         Ok(())
     }
 
-    /// Waits until a server that was launched answers.
+    /// Waits until a launched server answers.
     ///
     /// # Errors
     /// [`Error::NotStarted`] with the end of the error log.
@@ -244,14 +245,14 @@ impl Server {
         self.wait_until_ready(self.seen)
     }
 
-    /// What the error log got since the last start.
+    /// The part of the error log since the last start.
     #[must_use]
     pub fn new_log(&self) -> String {
         let log = self.error_log();
         log.get(self.seen..).unwrap_or(&log).to_owned()
     }
 
-    /// Changes where programs that the server runs are looked for first, from its next start on.
+    /// Sets the directory in which programs called by the server are looked up first, from its next start on.
     pub fn set_programs(&mut self, directory: Option<PathBuf>) {
         self.programs = directory;
     }
@@ -268,10 +269,10 @@ impl Server {
         self.start()
     }
 
-    /// Shuts down cleanly; the files stay until the value goes.
+    /// Shuts down cleanly; the files stay until the value is dropped.
     ///
     /// # Errors
-    /// [`Error::TimedOut`] if the server does not end; it is killed then.
+    /// [`Error::TimedOut`] if the server does not end; it is then killed.
     pub fn stop(&mut self) -> Result<(), Error> {
         let Some(mut daemon) = self.daemon.take() else { return Ok(()) };
         let limit = limit(STOP_SECONDS);
@@ -281,7 +282,7 @@ impl Server {
         Err(Error::TimedOut { what: "clean shutdown".to_owned(), limit })
     }
 
-    /// Ends the server with SIGKILL, as a crash would; the files stay.
+    /// Kills the server with SIGKILL, as in a crash; the files stay.
     pub fn kill(&mut self) {
         self.daemon = None;
     }
@@ -297,7 +298,7 @@ impl Server {
             command.args(&self.fixed_options).args(&self.instance_options).args(&self.options);
         }
         command.current_dir(self.dir()).stdin(Stdio::null());
-        // What comes before the error log is open, and after it is closed.
+        // For output before the error log is opened and after it is closed.
         let path = self.dir().join("output.log");
         let log = fs::File::options().create(true).append(true).open(&path);
         let log = log.map_err(Error::file(&path))?;
@@ -306,7 +307,7 @@ impl Server {
         Ok(command)
     }
 
-    /// State transfers run programs by name; the server's own come first.
+    /// State transfers run programs by name; those of the server come first.
     fn path(&self) -> String {
         let rest = env::var("PATH").unwrap_or_else(|_| "/usr/sbin:/usr/bin:/sbin:/bin".to_owned());
         let current = self.programs.iter().map(|directory| format!("{}:", directory.display())).collect::<String>();
@@ -329,7 +330,7 @@ impl Server {
         Err(Error::NotStarted { why, log_tail: self.log_tail(seen) })
     }
 
-    /// Of what a server that ended had started.
+    /// Waits for messages of children of a server that has ended.
     fn wait_for_exit_message(&mut self) {
         if let Some(daemon) = &mut self.daemon
             && daemon.ended().is_some()
@@ -338,7 +339,7 @@ impl Server {
         }
     }
 
-    /// The last lines that this start wrote.
+    /// The last lines of the error log since this start.
     fn log_tail(&self, seen: usize) -> String {
         let output = fs::read_to_string(self.dir().join("output.log")).unwrap_or_default();
         let log = self.error_log();
@@ -364,11 +365,11 @@ fn greets(socket: &Path) -> bool {
     stream.read_exact(&mut [0; 5]).is_ok()
 }
 
-/// Longest base that leaves room for the socket's name in 107 bytes.
+/// Maximum length of the base path that leaves room for the socket's name in 107 bytes.
 const LONGEST_BASE_BYTES: usize = 60;
 
-/// Makes a directory in that for temporary files, by which [`sweep`] knows whose it is: the process and a
-/// random ending.
+/// Creates a directory in the one for temporary files. Its name has the process id and a random suffix, so that
+/// [`sweep`] can tell its owner.
 pub(crate) fn new_directory() -> Result<TempDir, Error> {
     static SWEEP: Once = Once::new();
     let mut base = env::temp_dir();
@@ -379,13 +380,13 @@ pub(crate) fn new_directory() -> Result<TempDir, Error> {
     new_directory_in(&base)
 }
 
-/// The same in another place, which whoever made it removes.
+/// Creates a directory in another place, which the caller removes.
 pub(crate) fn new_directory_in(base: &Path) -> Result<TempDir, Error> {
     let prefix = format!("sealant-{}-", std::process::id());
     tempfile::Builder::new().prefix(&prefix).tempdir_in(base).map_err(Error::file(base))
 }
 
-/// Removes the directories of test processes that were killed.
+/// Removes directories of killed test processes.
 fn sweep(base: &Path) {
     let Ok(entries) = fs::read_dir(base) else { return };
     for entry in entries.flatten() {

@@ -1,8 +1,7 @@
-//! Data directories that are made once and copied for every server.
+//! Data directories that are created once and copied for every server.
 //!
-//! Creating one takes seconds, copying it a fraction of one. Templates are kept
-//! in the cache by server version and by the options that shape the files, and
-//! have no server UUID: each copy makes its own on its first start.
+//! Creating one takes seconds, copying one a fraction of a second. Templates are kept in the cache by server version
+//! and by the options that affect the files. They have no server UUID: each copy generates its own at its first start.
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,8 +15,8 @@ use crate::{Binaries, Error, Kind, limit};
 
 const SECONDS: u64 = 180;
 
-/// MariaDB's system tables, in order: the scripts of `mariadb-install-db`, by
-/// the name that follows `mysql_` or `mariadb_` (older and newer releases).
+/// Scripts of `mariadb-install-db` for MariaDB's system tables, in order, by the part of the name after `mysql_` or
+/// `mariadb_` (older and newer releases).
 const SYSTEM_TABLES: [&str; 4] =
     ["system_tables.sql", "performance_tables.sql", "system_tables_data.sql", "sys_schema.sql"];
 
@@ -31,7 +30,7 @@ pub(crate) fn instantiate(
     copy(&template(kind, binaries, init_options)?, datadir)
 }
 
-/// Copies a data directory; blocks are shared where the file system can.
+/// Copies a data directory; blocks are shared if the file system supports it.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     let mut command = Command::new("cp");
     command.args(["-r", "--preserve=mode,timestamps,links", "--reflink=auto", "--sparse=auto"]);
@@ -76,10 +75,10 @@ fn create(kind: Kind, binaries: &Binaries, options: &[String], dir: &Path) -> Re
     run(command.arg("--initialize-insecure"), b"", limit(SECONDS)).map(drop)
 }
 
-/// The SQL that makes MariaDB's system tables, for `--bootstrap`.
+/// SQL that creates MariaDB's system tables, for `--bootstrap`.
 fn system_tables(scripts: &Path) -> Result<Vec<u8>, Error> {
     let mut sql = b"CREATE DATABASE mysql;\nCREATE DATABASE test;\nUSE mysql;\n".to_vec();
-    // Lets root in through the socket without a password or a matching system user.
+    // Lets root log in through the socket without a password or a matching system user.
     sql.extend_from_slice(b"SET @auth_root_socket=NULL;\n");
     for name in SYSTEM_TABLES {
         let newer = scripts.join(format!("mariadb_{name}"));

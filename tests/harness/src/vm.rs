@@ -1,9 +1,9 @@
-//! Machines of their own for tests: a Debian 12 in QEMU, for what needs device-mapper, a reboot or a power cut.
+//! Virtual machines for tests: Debian 12 in QEMU, for everything that needs device-mapper, a reboot or a power cut.
 //!
-//! A script runs there as root and says by its exit status how the test ended; 100 asks for a reboot and 101 for
-//! a power cut, after which it runs again with `BOOT` one higher. Disks are `/dev/disk0`, `/dev/disk1`, … and stay
-//! as files on this side. `bin/install-servers vm` puts QEMU and the machine's root disk in place; neither root nor
-//! KVM nor a network is needed, so that processors are emulated and nothing may be concluded from times.
+//! A script runs in the machine as root; its exit status is the result of the test. Status 100 requests a reboot and
+//! 101 a power cut, after which the script runs again with `BOOT` incremented. Disks are `/dev/disk0`, `/dev/disk1`, …
+//! and remain as files on the host. `bin/install-servers vm` installs QEMU and the machine's root disk. Neither root
+//! nor KVM nor a network is needed, so processors are emulated, and times mean nothing.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,12 +16,12 @@ use tempfile::TempDir;
 use crate::process::Daemon;
 use crate::{Error, cache, limit, run, within};
 
-/// Exit status of a script that wants a clean reboot.
+/// Exit status of a script that requests a clean reboot.
 const REBOOT: &str = "100";
-/// Exit status of a script that wants the power cut.
+/// Exit status of a script that requests a power cut.
 const POWER_CUT: &str = "101";
 
-/// A machine in the making.
+/// Options of a virtual machine.
 #[derive(Debug)]
 pub struct Machine {
     dir: TempDir,
@@ -31,20 +31,20 @@ pub struct Machine {
     limit: Duration,
 }
 
-/// How a script ended.
+/// Result of a script.
 #[derive(Debug)]
 pub struct Ran {
     /// Its exit status.
     pub status: i32,
-    /// What it and the programs that it started wrote, over all boots.
+    /// Output of the script and of the programs it started, from all boots.
     pub log: String,
 }
 
 impl Machine {
-    /// A machine without disks that runs the script alone; none, loudly, if QEMU is not here.
+    /// A machine without disks that runs only the script; `None`, with a message, if QEMU is not installed.
     ///
     /// # Panics
-    /// If `CI` is set and QEMU is not here: a skipped test must not pass for a test there.
+    /// If `CI` is set and QEMU is not installed: a skipped test must not count as passed there.
     #[must_use]
     pub fn new() -> Option<Self> {
         let missing = ["root/usr/bin/qemu-system-x86_64", "disk", "kernel", "initrd", "VERSION"]
@@ -65,31 +65,31 @@ impl Machine {
         Some(Self { dir, disks: Vec::new(), systemd: false, memory_mib: 768, limit: limit(900) })
     }
 
-    /// systemd and udev start the script as a service, instead of it being all there is.
+    /// Boots systemd and udev, which start the script as a service; by default the script is the only process.
     #[must_use]
     pub fn systemd(mut self) -> Self {
         self.systemd = true;
         self
     }
 
-    /// Memory, 768 MiB if nothing is said.
+    /// Memory; the default is 768 MiB.
     #[must_use]
     pub fn memory_mib(mut self, mib: u32) -> Self {
         self.memory_mib = mib;
         self
     }
 
-    /// Time for all boots together, 900 s if nothing is said: an emulated machine is slow beside others.
+    /// Time limit of all boots together; the default is 900 s, because emulation is slow.
     #[must_use]
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// The next disk, a blank one.
+    /// Adds a blank disk.
     ///
     /// # Errors
-    /// No room for it.
+    /// There is no space for it.
     pub fn disk(mut self, mib: u64) -> Result<Self, Error> {
         let path = self.dir.path().join(format!("disk{}", self.disks.len()));
         let made = fs::File::create(&path).and_then(|file| file.set_len(mib << 20));
@@ -98,30 +98,30 @@ impl Machine {
         Ok(self)
     }
 
-    /// The next disk is this file, which keeps what is written.
+    /// Adds this file as a disk; it keeps what is written.
     #[must_use]
     pub fn disk_of(mut self, path: &Path) -> Self {
         self.disks.push(path.to_owned());
         self
     }
 
-    /// The file behind a disk.
+    /// File of a disk.
     #[must_use]
     pub fn image(&self, disk: usize) -> Option<&Path> {
         self.disks.get(disk).map(PathBuf::as_path)
     }
 
-    /// Puts a copy of `file` at the absolute path `guest_path` in the machine.
+    /// Copies `file` to the absolute path `guest_path` in the machine.
     ///
     /// # Errors
-    /// It cannot be read, or there is no room.
+    /// The file cannot be read, or there is no space.
     pub fn file(self, file: &Path, guest_path: &str) -> Result<Self, Error> {
         let target = self.guest_path(guest_path)?;
         fs::copy(file, &target).map_err(Error::file(file))?;
         Ok(self)
     }
 
-    /// Puts a program there without what only a debugger reads.
+    /// Copies a program without its debug information.
     ///
     /// # Errors
     /// As [`Self::file`].
@@ -134,11 +134,11 @@ impl Machine {
         }
     }
 
-    /// Puts a program and the libraries that it loads at the same places as here. What lies where the system has its
-    /// own is left to the machine's.
+    /// Copies a program and its libraries to the same paths in the machine. Files in the system's directories are taken
+    /// from the machine instead.
     ///
     /// # Errors
-    /// As [`Self::file`]; [`Error`] if its libraries cannot be told.
+    /// As [`Self::file`]; [`Error`] if its libraries cannot be determined.
     pub fn installed(self, program: &Path) -> Result<Self, Error> {
         let listed = run(Command::new("ldd").arg(program), b"", limit(60))?;
         let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
@@ -151,7 +151,7 @@ impl Machine {
         })
     }
 
-    /// Puts a directory with all that is in it there.
+    /// Copies a directory with its content.
     ///
     /// # Errors
     /// As [`Self::file`].
@@ -169,7 +169,7 @@ impl Machine {
         Ok(target)
     }
 
-    /// Runs `script` to its end, over as many boots as it asks for.
+    /// Runs `script` to its end, with as many boots as it requests.
     ///
     /// # Errors
     /// [`Error::TimedOut`]; [`Error::NotStarted`] if the machine ended without a result, with its console.
@@ -187,12 +187,13 @@ impl Machine {
         Err(self.no_result())
     }
 
-    /// The script and the files, as one archive that is a disk, and a root disk that keeps its changes to itself.
+    /// Packs the script and the files into an archive that serves as a disk, and creates a root disk overlay that
+    /// discards changes.
     fn pack(&self, script: &str) -> Result<(), Error> {
         let (job, dir) = (self.dir.path().join("job"), self.dir.path());
         let path = job.join("vm/script");
         fs::write(&path, script).map_err(Error::file(&path))?;
-        // The archive's top becomes the mode of the root directory.
+        // The archive's top directory determines the mode of the root directory.
         fs::set_permissions(&job, fs::Permissions::from_mode(0o755)).map_err(Error::file(&job))?;
         let minute = limit(60);
         let mut tar = Command::new("tar");
@@ -204,7 +205,7 @@ impl Machine {
         Ok(())
     }
 
-    /// One boot; what the script ended with.
+    /// Boots once; returns the status of the script.
     fn boot(&self, boot: u32, limit: Duration) -> Result<String, Error> {
         let status = self.dir.path().join("status");
         fs::write(&status, "").map_err(Error::file(&status))?;
@@ -279,8 +280,8 @@ impl Machine {
     }
 }
 
-/// Machines run one after the other, also those of other test processes: each has as many processors as a small host.
-/// The lock is on a file of the installation, which needs no right to write, and ends with the process.
+/// Machines run one at a time, across all test processes: each one has as many processors as a small host. The lock is
+/// on a file of the installation, which needs no write permission, and is released with the process.
 fn turn() -> Result<fs::File, Error> {
     let path = root().join("VERSION");
     let file = fs::File::open(&path).map_err(Error::file(&path))?;

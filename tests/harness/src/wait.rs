@@ -1,4 +1,4 @@
-//! Time limits, and waiting for what is to come.
+//! Time limits, and waiting for states.
 
 use std::env;
 use std::fmt::Display;
@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 
 const SCALE: &str = "SEALANT_TIME_SCALE";
 
-/// Pauses between looks are as long as a look takes, within these: a cheap look misses no short moment, and a dear
-/// one leaves the processor to what it waits for.
+/// Pauses between attempts are as long as an attempt, within these bounds: cheap attempts miss no short state, and
+/// expensive ones leave the processor to the work that is awaited.
 const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_millis(100);
 
-/// A time limit of so many seconds on a machine with nothing else to do; `SEALANT_TIME_SCALE` makes it longer.
+/// A time limit in seconds for an otherwise idle machine; `SEALANT_TIME_SCALE` multiplies it.
 ///
 /// # Panics
-/// If the variable is not a number of at least 1: a shorter limit would fail for no fault.
+/// If the variable is not a number of at least 1: a shorter limit would cause false failures.
 #[must_use]
 pub fn limit(seconds: u64) -> Duration {
     let scale = env::var(SCALE).map_or(1.0, |text| parse(&text).unwrap_or_else(|| panic!("{SCALE}: {text:?} < 1")));
@@ -26,15 +26,15 @@ fn parse(scale: &str) -> Option<f64> {
     scale.parse().ok().filter(|scale: &f64| scale.is_finite() && *scale >= 1.0)
 }
 
-/// What a look found: what is waited for, or how things stand.
+/// Result of an attempt: the awaited value, or a description of the current state.
 pub trait Look {
-    /// What is waited for.
+    /// The awaited value.
     type Found;
 
-    /// The state that is not yet the right one, in words.
+    /// Converts to the awaited value.
     ///
     /// # Errors
-    /// It has not come.
+    /// A description of the current state, if the awaited one is not reached.
     fn found(self) -> Result<Self::Found, String>;
 }
 
@@ -62,19 +62,19 @@ impl<T, S: Display> Look for Result<T, S> {
     }
 }
 
-/// Looks again and again until `look` finds what is waited for, which it returns.
+/// Repeats `look` until it returns the awaited value.
 ///
 /// # Panics
-/// With `what` and the last state, once `limit` is over.
+/// With `what` and the last state, after `limit`.
 #[track_caller]
 pub fn wait_until<L: Look>(what: &str, limit: Duration, look: impl FnMut() -> L) -> L::Found {
     within(limit, look).unwrap_or_else(|state| panic!("{what}: not within {} s: {state}", limit.as_secs()))
 }
 
-/// The same for what may fail to come.
+/// As [`wait_until`], with an error instead of a panic.
 ///
 /// # Errors
-/// The last state, once `limit` is over.
+/// The last state, after `limit`.
 pub fn within<L: Look>(limit: Duration, mut look: impl FnMut() -> L) -> Result<L::Found, String> {
     let began = Instant::now();
     loop {

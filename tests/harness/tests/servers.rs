@@ -1,5 +1,4 @@
-//! The harness against the servers themselves. A server that is not on the
-//! machine skips its tests, loudly.
+//! Tests of the harness with real servers. Tests of a server that is not installed are skipped, with a message.
 #![allow(clippy::unwrap_used, reason = "what fails in a helper is a failed test as well")]
 
 use std::fs;
@@ -93,7 +92,7 @@ fn two_servers_run_at_once_with_two_identities() {
     assert_eq!(port(&first, "admin_port"), first.admin_port().unwrap().to_string());
 }
 
-/// Processes at once, as a test runner starts them.
+/// Starts processes at the same time, as a test runner does.
 fn harnesses(test: &str, count: usize, set: impl Fn(&mut Command)) -> Vec<Child> {
     let begin = |_| {
         let mut harness = Command::new(std::env::current_exe().unwrap());
@@ -123,7 +122,7 @@ fn no_two_processes_get_the_same_port() {
     }
 }
 
-/// More than process ids lie apart, so that processes would meet.
+/// More than the difference of their process ids, so that the processes would collide.
 const PORTS_OF_A_HARNESS: usize = 300;
 
 #[test]
@@ -365,7 +364,7 @@ fn contains(file: &Path, marker: &str) -> bool {
     bytes.windows(marker.len()).any(|window| window == marker.as_bytes())
 }
 
-/// Zombies do not count: nobody may be left to collect them.
+/// Zombies do not count: there may be no process left to reap them.
 fn runs(pid: u32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     status.lines().any(|line| line.starts_with("State:") && !line.contains('Z'))

@@ -1,4 +1,4 @@
-//! The machine of its own: boots, reboots, loses its power, and keeps its disks.
+//! Tests of the virtual machine: it boots, reboots, loses power, and keeps its disks.
 #![allow(clippy::unwrap_used, reason = "what fails in a helper is a failed test as well")]
 
 use harness::vm::Machine;

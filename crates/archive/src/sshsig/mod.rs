@@ -207,7 +207,7 @@ mod tests {
             changed[at] ^= 1;
             let held =
                 Signature::from_blob(&changed).is_ok_and(|signature| signature.verify("n", b"m") == Ok(key.public()));
-            // The field that is reserved is signed as empty, whatever stands there.
+            // The reserved field is signed as empty, whatever its content.
             assert!(!held, "byte {at}");
         }
         for length in 0..blob.len() {

@@ -72,8 +72,8 @@ fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.split(';').filter_map(|part| part.split_once('=')).map(|(key, value)| (key.trim(), value.trim()))
 }
 
-/// Provider options with some of them set anew, or taken away where they have no value; the others stay as they are,
-/// in their order.
+/// Provider options with some of them changed, or removed if they have no new value. The others stay unchanged and in
+/// order.
 #[must_use]
 pub fn with_options(set: &str, renewed: &[(&str, Option<&str>)]) -> String {
     let stays = |(key, _): &(&str, &str)| !renewed.iter().any(|(other, _)| key.eq_ignore_ascii_case(other));

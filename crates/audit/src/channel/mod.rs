@@ -27,7 +27,7 @@ impl<T> Attested<T> {
         Self { value, grade, evidence: vec![evidence] }
     }
 
-    /// The same with one more piece.
+    /// Adds a piece of evidence.
     #[must_use]
     pub(crate) fn and(mut self, evidence: Evidence) -> Self {
         self.evidence.push(evidence);

@@ -46,7 +46,7 @@ pub(super) mod made {
 
     use crate::facts::proof::{Proof, ProofStore, Unsound};
 
-    /// A proof by one keyring, with so many sound encrypted files besides these.
+    /// A proof with one keyring, with that many sound encrypted files besides these.
     pub(in crate::checks) fn proof(sound: u64, unsound: Vec<Unsound>) -> Proof {
         let mut verdicts = BTreeMap::new();
         if sound > 0 {

@@ -134,7 +134,7 @@ impl FileProofRun<'_> {
             run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         let unread = verified.errors.into_iter().map(|unread| (unread.path, unread.reason));
-        // A file that the running server dropped meanwhile is not a gap.
+        // A file that the running server dropped in the meantime is not a gap.
         let unread = unread.filter(|(path, _)| path.symlink_metadata().is_ok()).collect();
         Results { files: verified.files, unread }
     }

@@ -468,7 +468,7 @@ pub(super) fn settle(walk: &Walk<'_>, found: &mut Found, now: i64, settle_time: 
             }
         }
     }
-    // A table that was dropped meanwhile does not count.
+    // A table that was dropped in the meantime does not count.
     let gone = |file: &FileFact| {
         let found = walk.view.stat(Path::new(&file.path));
         fresh(file) && found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)

@@ -116,7 +116,7 @@ fn clients(facts: &Facts) -> ChannelRow {
     )
 }
 
-/// The same with the current connections, if the server lists them.
+/// Adds the current connections, if the server lists them.
 fn counted(facts: &Facts, row: ChannelRow) -> ChannelRow {
     let Some(connections) = facts.sql.as_ref().and_then(|sql| connections(sql).ok()) else { return row };
     let (encrypted, clear) = tally(connections.iter().filter(|connection| !connection.is_dump()));

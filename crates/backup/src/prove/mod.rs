@@ -27,7 +27,7 @@ pub struct ServerProof<'p> {
     pub mysqld: PathBuf,
     /// Files with the keys that the server needs.
     pub stores: KeyStores,
-    /// The same keys, to verify the pages.
+    /// The same keys, for verifying the pages.
     pub keys: &'p Keys,
     /// How many tables are checked, the largest first; all if absent.
     pub check_tables: Option<u64>,

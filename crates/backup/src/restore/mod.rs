@@ -48,7 +48,7 @@ pub struct Options<'o> {
     pub owner: Option<Owner>,
     /// Keyring of the server that will use the directory: its own new master keys wrap the keys of the files.
     pub rekey: Option<&'o WritableKeyring>,
-    /// An existing directory: parts of its files that are the same as in the backup are copied from there.
+    /// An existing directory: parts of its files that equal the backup are copied from there.
     pub base: Option<PathBuf>,
     /// Number of threads.
     pub streams: u16,

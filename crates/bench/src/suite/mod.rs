@@ -18,7 +18,7 @@ use crate::{
     Samples, Settings, Subject,
 };
 
-/// Hears what a suite is doing, for a line that is shown meanwhile.
+/// Receives the progress of a suite, for the status line.
 pub type Watch<'a> = dyn Fn(&str) + 'a;
 
 /// What a suite found.

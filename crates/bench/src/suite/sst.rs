@@ -180,7 +180,7 @@ struct Joined {
     longest: Duration,
     /// What the donor's program says of its server.
     stood: Option<Duration>,
-    /// What was foretold; nothing where no snapshot can be had.
+    /// The estimated freeze; `None` where no snapshot is possible.
     estimated: Option<Duration>,
 }
 

@@ -33,9 +33,9 @@ pub struct Suite<'a> {
     pub server: Option<&'a Path>,
     /// Round trips to measure at, in milliseconds.
     pub round_trips: &'a [u16],
-    /// Bytes of results, up to 1 GB: the table crossed with itself has so many.
+    /// Sizes of results in bytes, up to 1 GB: the cross join of the table has that many.
     pub sizes: &'a [u64],
-    /// Transactions of sysbench by so many clients, too.
+    /// Number of clients for sysbench transactions, if requested.
     pub oltp: Option<u32>,
     /// This program and the server's own TLS alone.
     pub no_peers: bool,

@@ -1,4 +1,4 @@
-//! What `sealant verify` costs, against reading alone and against other programs.
+//! Measures the cost of `sealant verify`, compared with plain reads and other programs.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -12,7 +12,7 @@ use verify::{Depth, FileResult, Keys, Plan, Report};
 use super::{Collected, Outcome, Watch};
 use crate::{Environment, Error, Experiment, Peer, PeerKind, Settings, Subject, arms, drop_cache, residency};
 
-/// Other programs are timed on files of at least so many bytes: on smaller ones their start would be most of it.
+/// Minimum size in bytes of files on which other programs are timed: on smaller ones their startup would dominate.
 const LARGE: u64 = 16 << 20;
 
 /// What is measured, and how.
@@ -189,7 +189,7 @@ impl Measuring<'_> {
         self.report.files.iter().any(|file| file.path == path && file.bytes >= LARGE)
     }
 
-    /// Tablespaces with which nothing is known to be wrong, by what other programs know of them.
+    /// Tablespaces without a known fault, grouped by the programs that can read them.
     fn groups(&self) -> Vec<(&'static str, Vec<PathBuf>)> {
         let fine = |file: &FileResult| {
             file.kind == "tablespace" && (file.verdict.is_sound() || file.verdict == Verdict::Unverifiable)

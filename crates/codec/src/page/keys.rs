@@ -67,7 +67,6 @@ impl SpaceKeys {
     /// From the start of a file; `None` if the file is not encrypted, or no key decrypts it. Most
     /// files of MySQL's redo log do not name their key: for those, `log` returns the key that other
     /// files of the log name.
-    /// the other files of the log say.
     #[must_use]
     pub fn from_head(
         head: &[u8],

@@ -4,7 +4,6 @@
 //! All of a chunk is one unit. The whole mini-transactions in it are decrypted, one after the other
 //! from the first to the first invalid one; the rest is sent unchanged. Their checksums cover the
 //! stored bytes, so they are found without the chunk before.
-//! over what is on disk, so that they are found without what is before the chunk.
 
 use innodb::crypt::{
     mariadb::Mode,

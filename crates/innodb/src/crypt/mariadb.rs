@@ -4,10 +4,8 @@
 //! gives the page key, and a page's space id, page number and LSN give the vector of the page. Both
 //! stay readable in the page, so encrypting a decrypted page gives identical bytes. The mode of
 //! operation (CBC or CTR) is stored nowhere: [`Mode`] has to be found by trying.
-//! chained or counted is stored nowhere: [`Mode`] has to be found by trying.
 //! Decryption changes only the ciphertext: key version, checksums and lengths stay. That is why
 //! [`seal`] needs no result of [`open`].
-//! are. That is why [`seal`] needs to know nothing that [`open`] found.
 //!
 //! Source: formats, "Crypt data on page 0", "Page encryption" of MariaDB, "Page_compressed"; both
 //! formats, both modes, all page sizes and all compression algorithms confirmed on MariaDB 10.11.

@@ -165,8 +165,8 @@ pub fn clear_class(page: &[u8], page_type: PageType, family: Family) -> ClearCla
     if data { ClearClass::Data } else { ClearClass::Structural }
 }
 
-/// Whether something stands behind the fields of a bookkeeping page: in a temporary tablespace MySQL does not clear a
-/// page before it is used, and what the buffer pool held there before, rows of any table, is written with it.
+/// Whether there is data after the fields of a bookkeeping page. In a temporary tablespace MySQL does not clear a page
+/// before use, so earlier content of the buffer pool, rows of any table, is written with it.
 ///
 /// Source: `fsp0fsp.cc` (`fsp_init_file_page_low`), `trx0rseg.h` (`TRX_RSEG_UNDO_SLOTS`), `page0page.h`; seen on MySQL
 /// 5.7.22, 8.0.33 and 9.7 that were killed twice: rows of encrypted tables in `ibtmp1` and `#innodb_temp`.

@@ -40,7 +40,7 @@ pub enum Capability {
     PersistVariables,
     /// Roles.
     Roles,
-    /// Certificates and other settings of TLS read anew without a restart.
+    /// Reloading certificates and other TLS settings without a restart.
     ReloadTls,
     /// `SHOW REPLICA STATUS`, instead of `SHOW SLAVE STATUS`.
     ShowReplica,

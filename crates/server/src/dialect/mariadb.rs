@@ -54,8 +54,8 @@ pub(super) const QUERIES: &[Entry] = &[
     Entry { name: "session", sql: SESSION, ..ENTRY },
     ACCOUNT_HOST,
     Entry { name: "plugins", sql: PLUGINS, ..ENTRY },
-    // Then tablespaces that only the encryption view has, and tables that a server from 10.6 on has not opened since its
-    // start: the first view lists what is in memory.
+    // Then tablespaces that only the encryption view lists, and tables that a server since 10.6 has not opened after
+    // its start: the first view lists only what is in memory.
     Entry {
         name: "tablespaces",
         sql: concat!(

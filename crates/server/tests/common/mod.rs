@@ -37,7 +37,7 @@ pub(crate) fn open(endpoint: Endpoint, user: &str, password: &str, mode: TlsMode
     Connection::open(&Target { endpoint, user: user.to_owned() }, &options(password, mode))
 }
 
-/// The same over TLS to a server that has to have its certificate from that authority.
+/// Connects over TLS to a server whose certificate must come from that authority.
 pub(crate) fn open_known(server: &Server, ca: &Path, user: &str, password: &str) -> Result<Connection, Error> {
     let mut options = options(password, TlsMode::VerifyCa);
     options.tls.ca_file = Some(ca.to_owned());

@@ -132,7 +132,7 @@ impl Copier<'_> {
         };
         thread::scope(|scope| {
             let workers: Vec<_> = (0..threads.clamp(1, items.len().max(1))).map(|_| scope.spawn(work)).collect();
-            // What stopped the others is said, not that they were stopped.
+            // Reports the error that stopped the others, not that they were stopped.
             let ended = workers.into_iter().map(|worker| worker.join().unwrap_or(Err(FollowError::Stopped)));
             let mut failed: Vec<FollowError> = ended.filter_map(Result::err).collect();
             failed.sort_by_key(|error| matches!(error, FollowError::Stopped));
@@ -161,7 +161,7 @@ impl Copier<'_> {
         Ok(Some(Version::from_metadata(&like)))
     }
 
-    /// A new file in the copy; what was there by that name is gone.
+    /// Creates a file in the copy, replacing an existing one.
     pub(super) fn create(&self, to: &Path) -> Result<File, FollowError> {
         let path = self.root.join(to);
         match fs::remove_file(&path) {
@@ -285,7 +285,7 @@ impl Copier<'_> {
             let before = page.to_vec();
             let _ = fadvise(from, at, NonZeroU64::new(page.len() as u64), Advice::DontNeed);
             if item.read(from, at, page)? < page.len() {
-                // Cut off meanwhile; the log says what became of it.
+                // Truncated in the meantime; the log records the rest.
                 page.fill(0);
                 return Ok(true);
             }

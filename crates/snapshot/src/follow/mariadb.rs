@@ -57,7 +57,7 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
         let followed = following.join().unwrap_or(Err(FollowError::Stopped));
         match (cut, followed) {
             (Ok(waits), Ok(bytes)) => Ok((waits, bytes)),
-            // What stopped the other one is said.
+            // Reports the error that stopped the other thread.
             (Err(Error::Follow(FollowError::Stopped)), Err(error)) | (Ok(_), Err(error)) => Err(error.into()),
             (Err(error), _) => Err(error),
         }

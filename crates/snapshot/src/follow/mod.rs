@@ -1,9 +1,9 @@
 //! A copy of a server that works on, on any file system.
 //!
-//! Tablespaces are copied while the server writes them, and its redo log is read from a checkpoint on while that goes on. At the
-//! end commits wait for a moment, until the log is read up to what was committed. The copy is then what a power cut at that
-//! moment could have left, had the server written no page since the checkpoint but those that were copied: its own recovery
-//! makes it whole.
+//! Tablespaces are copied while the server writes them, and its redo log is read continuously from a checkpoint on. At
+//! the end commits wait for a moment, until the log is read up to the last commit. The copy then equals what a power
+//! cut at that moment could have left if, since the checkpoint, the server had written only the pages that were copied:
+//! its own recovery makes the copy consistent.
 //!
 //! What makes it sound: the log is kept from the *first* checkpoint on, so that every page is older than where the log ends and
 //! not older than where it begins; a page that was read while it was written is read again; definitions of tables are changed
@@ -58,7 +58,7 @@ pub struct Followed {
     pub unproven_pages: u64,
     /// Pages that are damaged where they are: path, and number of the page.
     pub damaged: Vec<(PathBuf, u64)>,
-    /// Tablespaces that were copied again, since their table was changed meanwhile.
+    /// Tablespaces that were copied again because their table changed in the meantime.
     pub copied_again: u64,
     /// How long changes of definitions waited.
     pub ddl_waited: Duration,
@@ -77,7 +77,7 @@ pub struct Position {
     pub file: String,
     /// Where it ended, in bytes.
     pub offset: u64,
-    /// The same in GTIDs.
+    /// The position as GTIDs.
     pub gtid: String,
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn check_supported(account: &Account) -> Result<(), FollowError> {
     Session::open(account)?.check_supported()
 }
 
-/// Makes sure that a copy of so many bytes finds room.
+/// Checks that there is space for a copy of that many bytes.
 pub(crate) fn check_room(path: &Path, wanted_bytes: u64) -> Result<(), FollowError> {
     let found = statvfs(path).map_err(|error| FollowError::file(path)(error.into()))?;
     let free_bytes = found.f_bavail.saturating_mul(found.f_frsize);

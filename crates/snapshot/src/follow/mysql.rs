@@ -31,7 +31,7 @@ use super::{
 };
 use crate::error::Error;
 
-/// How often the position is taken anew, since the server began another binary log meanwhile.
+/// How often the position is taken again because the server started another binary log in between.
 const CUTS: u32 = 5;
 const LSN: &str = "Innodb_redo_log_current_lsn";
 const CHECKPOINT: &str = "Innodb_redo_log_checkpoint_lsn";
@@ -65,7 +65,7 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
         let followed = following.join().unwrap_or(Err(FollowError::Stopped));
         match (cut, followed) {
             (Ok(cut), Ok(_)) => Ok(cut),
-            // What stopped the other one is said.
+            // Reports the error that stopped the other thread.
             (Err(Error::Follow(FollowError::Stopped)), Err(error)) | (Ok(_), Err(error)) => Err(Error::from(error)),
             (Err(error), _) => Err(error),
         }
@@ -144,8 +144,8 @@ impl Source<'_> {
         })
     }
 
-    /// Takes the position, and copies what has to reach it: files that changed, and the newest binary log. One that the server
-    /// has closed meanwhile says so, and would not be recovered from.
+    /// Takes the position, and copies everything up to it: files that changed, and the newest binary log. A log that
+    /// the server has closed in the meantime is marked as closed, and recovery would not use it.
     fn cut(&mut self, copier: &Copier<'_>, copied: &Copied) -> Result<LogStatus, Error> {
         let mut waited = Duration::ZERO;
         for _ in 0..CUTS {

@@ -70,7 +70,7 @@ impl Prompt for Nobody {
     }
 }
 
-/// How long a lock may be waited for: statements that hold it are let finish.
+/// Maximum wait for a lock: statements that hold it may finish.
 const LOCK_WAIT: Duration = Duration::from_secs(60);
 /// The server says what it was asked for within this time, the wait for a lock included.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(300);

@@ -69,8 +69,8 @@ impl<'a> Source<'a> {
         Ok(items)
     }
 
-    /// Copies all that is there while nothing waits. Of files that are no tablespaces, those that do not change meanwhile need
-    /// not be copied while commits wait.
+    /// Copies everything while commits continue. Files that are not tablespaces and do not change in between need not
+    /// be copied while commits wait.
     pub(super) fn copy_first(&self, copier: &Copier<'_>, items: &[Item]) -> Result<Copied, FollowError> {
         let mut copied = Copied { began: SystemTime::now(), versions: BTreeMap::new() };
         let (tablespaces, others): (Vec<Item>, Vec<Item>) = items

@@ -33,7 +33,7 @@ pub struct Preparation<'a> {
     pub path: Option<&'a Path>,
     /// An option file of this host, for a backup of encrypted tables.
     pub options: Option<&'a Path>,
-    /// Name of the list of what came, which is not what is there any more afterwards.
+    /// Name of the list of received files, which differs from the files that exist after preparation.
     pub list: &'a str,
 }
 
@@ -130,7 +130,7 @@ impl fmt::Display for ByHand<'_> {
 }
 
 impl Preparation<'_> {
-    /// What whoever does not want it prepared has to know.
+    /// Warning for a user who does not want the backup prepared.
     #[must_use]
     pub fn warning(&self) -> String {
         let by_hand = ByHand(self.program, self.directory);
@@ -187,8 +187,8 @@ impl Preparation<'_> {
     }
 }
 
-/// The program, started where nothing of the sender's lies: a relative path, or one that is searched, leads to this
-/// host's file.
+/// The program, started in a directory without the sender's files, so that relative or searched paths lead to files of
+/// this host.
 fn command(program: &Path) -> io::Result<Command> {
     let is_searched = program.components().count() == 1 && !program.is_absolute();
     let mut command = if is_searched { Command::new(program) } else { Command::new(absolute(program)?) };

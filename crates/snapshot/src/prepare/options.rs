@@ -1,9 +1,9 @@
-//! The option file of a backup, written anew.
+//! Rewrites the option file of a backup.
 //!
-//! What a backup's own file says is the sender's word, and the program that prepares it obeys all of it: it includes other
-//! files and loads libraries. It reads the file twice, once by lines of at most 511 bytes, and also if it is told to read
-//! another one (seen with mariadb-backup 10.11 and 11.8). So no text of the sender's is kept: known options, with values
-//! of the form that such programs write, are written once more.
+//! The option file of a backup comes from the sender, and the program that prepares the backup obeys all of it: it
+//! includes other files and loads libraries. It reads the file twice, once in lines of at most 511 bytes, and even if
+//! it is told to read another one (seen with mariadb-backup 10.11 and 11.8). So no text of the sender is kept: known
+//! options with values of the usual form are written again.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -51,7 +51,7 @@ const KNOWN: [(&str, Form); 19] = [
     ("server_uuid", Form::Word),
 ];
 
-/// Writes the option file of a backup anew; what `own` says, a file of this host, stands behind.
+/// Rewrites the option file of a backup; appends the options of `current`, a file of this host.
 pub(super) fn replace(backup: &Path, current: Option<&Path>, owner: Option<(u32, u32)>) -> Result<(), Reason> {
     let path = backup.join(OPTIONS);
     let text = regular::read(&path, Links::Refused, MAX_BYTES).map_err(Reason::io(&path))?;

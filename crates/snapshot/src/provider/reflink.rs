@@ -147,7 +147,7 @@ pub(super) fn copy_attributes(from: &Path, to: &Path, cloned: &Cloned) -> Result
     let directories = cloned.listing.directories.iter().rev().map(PathBuf::as_path);
     for directory in directories.chain([Path::new("")]) {
         let (from, to) = (from.join(directory), to.join(directory));
-        // A directory that was dropped meanwhile gets the attributes of its parent.
+        // A directory that was dropped in the meantime gets the attributes of its parent.
         let metadata = fs::metadata(&from).or_else(|_| fs::metadata(from.parent().unwrap_or(&from)));
         let copied = metadata.and_then(|metadata| copy_attributes_to(&File::open(&to)?, &metadata));
         copied.map_err(failed(&to))?;

@@ -25,7 +25,7 @@ pub struct CommitMarker {
     pub root: Option<Root>,
     /// Owner of everything, instead of the source's.
     pub owner: Option<Owner>,
-    /// Notes of the sender's program, which whoever completes the commit has to process.
+    /// Notes of the sender's program, which must be processed by whoever completes the commit.
     pub notes: Vec<String>,
     /// Names of the master keys with which keys were wrapped again, if they were.
     pub master_keys: Option<Vec<String>>,

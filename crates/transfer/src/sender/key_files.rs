@@ -26,7 +26,7 @@ pub struct KeyFile {
 }
 
 impl KeyFile {
-    /// Keys beside the data open it wherever it lies: a sentence that says so, and how to leave it out.
+    /// A warning that keys beside the data open all of it, and how to leave them out.
     #[must_use]
     pub fn warning(&self, plan: &Plan) -> String {
         let location = plan.root.join(self.path.as_path());

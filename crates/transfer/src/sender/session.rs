@@ -1,6 +1,5 @@
-//! A connection to a receiver over which a source is sent: in one round if nothing writes it; in
-//! several if it is in use: first everything, then what changed meanwhile, and at last the rest
-//! while the server is paused.
+//! A connection to a receiver that sends a source: in one round if nothing writes to it; in several if it is in use:
+//! first everything, then what has changed, and finally the rest while the server is paused.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -310,14 +309,14 @@ impl<'s> Session<'s> {
                         return Err(TransferError::protocol(control.peer(), "chunks of no file"));
                     };
                     self.known.add(planned, first, &hashes);
-                    // Reading all of it may take long, and the receiver needs keepalives meanwhile.
+                    // Reading all of it may take long, and the receiver needs keepalives.
                     if self.spoke.elapsed() >= KEEPALIVE_INTERVAL {
                         control.send(&Control::Ping)?;
                         self.spoke = Instant::now();
                     }
                 }
                 Control::Ready { rekey } => return Ok(rekey),
-                // The receiver may have much to hash, and needs keepalives meanwhile.
+                // The receiver may have much to hash, and needs keepalives.
                 Control::Progress { .. } => control.send(&Control::Ping)?,
                 Control::Failed { reason } => return Err(failed(control, reason)),
                 _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),

@@ -34,7 +34,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let fail = |message: &str| {
         let ruling = Ruling::fail(&artefact, Grade::Declared, format!("{message}: {}", transfer.why));
         match (transfer.security, node.sst_method) {
-            // The switch of the finding that says so is this one's remedy, too.
+            // The remedy of that finding also fixes this one.
             (Security::Clear, _) => ruling.fix(sst_plaintext::fix(cx.facts, sql, &node)),
             (_, method) => ruling.fix(verify_transfers(cx.facts, sql, method)),
         }

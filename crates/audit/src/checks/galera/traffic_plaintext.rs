@@ -121,7 +121,7 @@ mod tests {
             "wsrep_provider_options = \"gcache.size=4G;socket.ssl=yes;socket.ssl_ca=/ca.pem;\
                  socket.ssl_cert=/etc/mysql/cert.pem;socket.ssl_key=/etc/mysql/key.pem\" under [mariadb]"
         ));
-        // From afar nobody knows what is set, and what is in force has all defaults in it.
+        // Without the host's files, the configured options are unknown, and the effective ones include all defaults.
         let from_afar = fix(node("gcache.size = 4G"));
         assert!(from_afar.contains("with all that it has already"), "{from_afar}");
         let lines = vec![line("socket.ssl=yes;socket.dynamic=true;pc.weight=2", true)];

@@ -27,8 +27,8 @@ fn no_member() -> Verdict {
 
 /// Changes settings that members have to have in common, and that are read when the group starts.
 ///
-/// A member takes a new value at any time, and shows it, but goes on as before; and after all have stopped there is no
-/// group that a member could join: one has to make it anew. Run on MySQL 9.7.
+/// A member accepts a new value at any time and shows it, but keeps using the old one. After all members have stopped,
+/// there is no group to join: it must be bootstrapped again. Run on MySQL 9.7.
 fn while_all_are_out(sql: &SqlFacts, set: Remedy) -> Remedy {
     if matches!(members(sql), Ok(None)) {
         return set.note("the same on every member");
@@ -50,7 +50,7 @@ pub(super) fn while_out(sql: &SqlFacts, set: Remedy) -> Remedy {
     }
 }
 
-/// Leaves the group, and makes it anew if nobody is in it.
+/// Leaves the group, and bootstraps it again if it has no members.
 fn restarted(set: Remedy) -> Remedy {
     Remedy::statement("STOP GROUP_REPLICATION")
         .and(set)

@@ -59,7 +59,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Ok(verdict)
 }
 
-/// A path on LUKS volumes fails if each of them holds data in clear: an encryption is not finished, or its cipher is none.
+/// A path on LUKS volumes fails if each of them holds plaintext: an encryption is unfinished, or the cipher is null.
 fn judge_volume(verdict: &mut Verdict, host: &HostFacts, path: &str, uses: &[&PathOnDisk]) {
     let is_below = |disk: &&LuksDisk| uses.first().is_some_and(|path| path.chain.contains(&disk.kernel_name));
     let below: Vec<&LuksDisk> = host.luks.iter().flatten().filter(is_below).collect();
@@ -75,7 +75,7 @@ fn judge_volume(verdict: &mut Verdict, host: &HostFacts, path: &str, uses: &[&Pa
     verdict.push(Ruling::fail(path, Grade::Bytes, words).evidence(evidence));
 }
 
-/// What the volume's header says of data that lies there in clear.
+/// The finding about plaintext in the volume's header.
 fn clear_part(disk: &LuksDisk) -> Option<&LuksFinding> {
     disk.findings.iter().find(|finding| finding.code == "cipher-null")
 }

@@ -31,7 +31,7 @@ pub(super) fn change(sql: &SqlFacts, channel: &str, assignments: &[&str]) -> Rem
         .and(Remedy::statement(format!("START {replica}{connection}{for_channel}")))
 }
 
-/// Starts the thread anew that applies a channel's changes.
+/// Restarts the thread that applies a channel's changes.
 pub(super) fn restart_applier(sql: &SqlFacts, channel: &str) -> Remedy {
     let replica = replica(sql);
     let (connection, for_channel) = named(sql, channel);

@@ -255,7 +255,7 @@ pub(super) fn unless_hidden(cx: &Context<'_>, verdict: Verdict) -> Verdict {
     if listed { verdict } else { unless_unwalked(cx, verdict) }
 }
 
-/// The same for artefacts that the server does not list.
+/// As above, for artefacts that the server does not list.
 pub(super) fn unless_unwalked(cx: &Context<'_>, verdict: Verdict) -> Verdict {
     match unwalked(cx) {
         Some(unseen) if !verdict.is_empty() => verdict.but_unseen("server", unseen),

@@ -121,7 +121,7 @@ mod tests {
         );
         assert_eq!(Made::nothing().file("ca-key.pem", key(true)).judge(&CHECK)[0].severity, Severity::Medium);
         assert_eq!(Made::nothing().file("server-key.pem", key(false)).statuses(&CHECK), [Pass]);
-        // A file of that name without a key in it is none.
+        // A file of that name without a key does not count.
         assert_eq!(Made::nothing().file("ca-key.pem", Content::Empty).statuses(&CHECK), [Pass]);
     }
 

@@ -12,7 +12,7 @@ use crate::facts::host::Role;
 
 /// Number of pages besides page 0 that are read of a tablespace that page 0 declares unencrypted.
 const CLEAR_SAMPLE: u32 = 6;
-/// The same where page 0 declares encryption: a clear page in it is a finding.
+/// As above, if page 0 declares encryption: an unencrypted page is then a finding.
 const ENCRYPTED_SAMPLE: u32 = 64;
 /// Number of events that are read of a binary log; `--deep` reads all.
 const EVENTS: u64 = 50_000;

@@ -127,7 +127,7 @@ fn driver(site: &Site<'_>, version: TlsVersion, resumes: bool) -> Result<ClientK
     Ok(ClientKind::Driver(Security::Tls(settings)))
 }
 
-/// How the client is told to be in the clear, and to use TLS.
+/// Client options for plaintext, and for TLS.
 fn client_options(mariadb: bool, ca: &Path) -> [(&'static str, Vec<String>); 2] {
     let ca = format!("--ssl-ca={}", ca.display());
     let (clear, secure) = if mariadb {

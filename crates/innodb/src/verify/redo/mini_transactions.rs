@@ -28,7 +28,7 @@ use crate::{
     verify::{Check, RequiredKey, Tally, Units},
 };
 
-/// How often a log is read whose checkpoint moves on meanwhile.
+/// How often a log is read again because its checkpoint has moved.
 const ATTEMPTS: u32 = 3;
 
 pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {

@@ -1,7 +1,7 @@
 //! A damaged page 0 that neither says "clear" nor has a valid record of a key.
 //!
-//! One flipped bit in the flags, or in the place of the record, makes a clear tablespace look like an encrypted one
-//! whose key is lost for ever. The other pages tell: if all that are looked at are sound as they are, no key is missing.
+//! One flipped bit in the flags or in the record makes an unencrypted tablespace look like an encrypted one whose key
+//! is lost. The other pages tell: if all examined pages are sound without decryption, no key is missing.
 
 use files::ReadAt;
 
@@ -54,7 +54,7 @@ fn is_clear<R: ReadAt + ?Sized>(page0: &Page0, source: &R) -> bool {
     let mut page = vec![0; as_usize(page_bytes)];
     let mut scratch = Scratch::default();
     let mut proof = false;
-    // Copies of other tablespaces' pages say nothing of this one.
+    // Copies of other tablespaces' pages are no evidence about this one.
     let copies = copies(page0, source);
     let is_copy = |number: &u64| copies.iter().any(|(from, to)| (from..to).contains(&number));
     for number in (1..pages.min(PAGES)).chain(spread_out).filter(|number| *number > 0 && !is_copy(number)) {

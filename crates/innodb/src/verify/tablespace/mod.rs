@@ -99,7 +99,7 @@ pub struct TablespaceVerifier<'a> {
 enum Expected {
     /// Clear: page 0 has no encryption information.
     Clear,
-    /// Encrypted, but for those that the server never encrypts.
+    /// Encrypted, except for those that the server never encrypts.
     Encrypted,
     /// Either: undo tablespaces, and tablespaces whose encryption is in progress.
     Either,
