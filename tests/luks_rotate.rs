@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use luks::cryptsetup::Cryptsetup;
-use luks::key::{KeyError, Rotation, Step};
+use luks::key::{Rotation, Step};
 
 use crate::support::disk::{CHEAP, Desk, cryptsetup, opens_with, text};
 use crate::support::sealant;
@@ -198,7 +198,7 @@ fn stopped_after_any_step_it_is_finished_by_a_rerun() {
             iterations: Some(1000),
         };
         let moment = format!("stopped after {last:?}");
-        assert!(matches!(rotation.run(&mut |did| did.step != last), Err(KeyError::Stopped)), "{moment}");
+        assert!(matches!(rotation.run(&mut |did| did.step != last), Err(luks::Error::Stopped)), "{moment}");
         host.some_stored_key_opens(&moment);
         ends(&host.rotate(), 0);
         host.is_rotated(&moment);

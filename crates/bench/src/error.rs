@@ -36,9 +36,6 @@ pub enum Error {
         /// Path of the file.
         path: PathBuf,
     },
-    /// A volume could not be created, opened or closed.
-    #[error(transparent)]
-    Volume(#[from] luks::cryptsetup::CryptsetupError),
     /// A signal stopped the run.
     #[error("interrupted; nothing more was measured")]
     Interrupted,
@@ -73,9 +70,9 @@ pub enum Error {
     /// A client's TLS cannot be set up.
     #[error("TLS: {0}")]
     Tls(String),
-    /// A disk is not free, or cannot be looked at.
+    /// A disk is not free or cannot be read, or a volume on it cannot be made.
     #[error(transparent)]
-    Device(#[from] luks::device::DeviceError),
+    Luks(#[from] luks::Error),
     /// A data directory, or a snapshot of it, cannot be used.
     #[error(transparent)]
     Snapshot(#[from] snapshot::Error),
@@ -215,8 +212,7 @@ impl Error {
             Self::NoFio => "install the package fio, or give --fio",
             Self::NoServer => "name one with --server-program",
             Self::Certificate(error) => error.hint()?,
-            Self::Device(error) => error.hint()?,
-            Self::Volume(error) => error.hint()?,
+            Self::Luks(error) => error.hint()?,
             Self::Snapshot(error) => error.hint()?,
             Self::ServerRuns { .. } => "stop it, or give a copy: see `sealant snapshot create`",
             Self::NoDirectory { .. } => {

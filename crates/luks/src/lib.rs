@@ -43,7 +43,7 @@ pub mod sector;
 mod summary;
 mod volume;
 
-pub use crate::error::LuksError;
+pub use crate::error::Error;
 pub use crate::finding::{Code, Finding, Severity};
 pub use crate::judge::{DeviceInfo, Relation, Report, SCHEMA, audit, audit_path, compare};
 pub use crate::kdf::Kdf;

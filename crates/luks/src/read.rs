@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use crate::Error;
 use crate::bytes::be16;
-use crate::error::LuksError;
 use crate::finding::{Code, Finding};
 use crate::luks1;
 use crate::luks2::{COPY_BYTES, Copy, CopyState, MAGIC_PRIMARY, Position, read_copy};
@@ -51,15 +51,15 @@ pub struct Reading {
 /// Reads the header at the start of `source`.
 ///
 /// # Errors
-/// [`LuksError::Read`] if the first bytes cannot be read. Damage further on is a finding.
-pub fn read(source: &dyn ReadAt) -> Result<Reading, LuksError> {
-    let start = read_bytes(source, 0, 8)?;
+/// [`Error::Read`] if the first bytes cannot be read. Damage further on is a finding.
+pub fn read(source: &dyn ReadAt) -> Result<Reading, Error> {
+    let start = read_bytes(source, 0, 8).map_err(Error::Read)?;
     if !start.starts_with(&MAGIC_PRIMARY) {
         return Ok(without_primary(find_secondary(source)));
     }
     match be16(&start, 6) {
         None => Ok(Reading::unreadable(Code::HeaderBothBad, "only the magic is left")),
-        Some(1) => Ok(match luks1::read(source)? {
+        Some(1) => Ok(match luks1::read(source).map_err(Error::Read)? {
             Ok(volume) => Reading { readable: Readable::Yes, findings: Vec::new(), volume: Some(volume) },
             Err(why) => Reading::unreadable(Code::HeaderInvalid, format!("LUKS1: {why}")),
         }),

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use files::WriteOptions;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, Progress, Reencryption, Version};
-use crate::device::{DeviceError, Host, header_path, uses_of_file};
+use crate::device::{Host, header_path, uses_of_file};
 use crate::judge::{DeviceInfo, Relation, audit, compare};
 use crate::key;
 use crate::read::Readable;
@@ -110,9 +111,9 @@ impl Reencrypt<'_> {
     /// Decides whether the re-encryption may begin or resume. Changes nothing.
     ///
     /// # Errors
-    /// [`DeviceError::Refused`] with the reason; others.
-    pub fn check(&self) -> Result<Ready, DeviceError> {
-        let refused = |why: &str| Err(DeviceError::refused(self.device, why));
+    /// [`Error::Refused`] with the reason; others.
+    pub fn check(&self) -> Result<Ready, Error> {
+        let refused = |why: &str| Err(Error::refused(self.device, why));
         let is_device = fs::metadata(self.device).is_ok_and(|metadata| metadata.file_type().is_block_device());
         if let Some(why) = fault(self.cryptsetup.version(), self.resume, is_device) {
             return refused(why);
@@ -120,7 +121,7 @@ impl Reencrypt<'_> {
         let file = open(self.device)?;
         let before = Header::read(&file, self.device)?;
         let report = audit(&file, &DeviceInfo::default(), None)
-            .map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
+            .map_err(|error| Error::refused(self.device, error.to_string()))?;
         if report.findings.iter().any(|finding| finding.code == Code::ReencryptStuck) {
             return refused(
                 "was interrupted in the last step of a re-encryption; `sealant luks header repair` repairs it",
@@ -135,7 +136,7 @@ impl Reencrypt<'_> {
             // cryptsetup cannot tell whether a file is in use, and is told not to try.
             let uses = uses_of_file(&Host::this(), self.device);
             if !uses.is_empty() {
-                return Err(DeviceError::Used { device: self.device.to_owned(), uses });
+                return Err(Error::Used { device: self.device.to_owned(), uses });
             }
         }
         let begun = self.begun(&before.volume)?;
@@ -162,15 +163,15 @@ impl Reencrypt<'_> {
     }
 
     /// The note of an interrupted run, if that run changed anything.
-    fn begun(&self, volume: &Volume) -> Result<Option<Begun>, DeviceError> {
+    fn begun(&self, volume: &Volume) -> Result<Option<Begun>, Error> {
         let path = self.note(volume)?;
         let text = match fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(DeviceError::io(&path)(error)),
+            Err(error) => return Err(Error::io(&path)(error)),
         };
         let begun: Begun = serde_json::from_slice(&text)
-            .map_err(|error| DeviceError::refused(&path, format!("is not the note of a run: {error}")))?;
+            .map_err(|error| Error::refused(&path, format!("is not the note of a run: {error}")))?;
         let saved = self.backups.join(&begun.header);
         let before = Header::read(&open(&saved)?, &saved)?.volume;
         let changed = volume.reencrypting() || compare(&before, volume) == Relation::OtherVolumeKey;
@@ -178,35 +179,35 @@ impl Reencrypt<'_> {
     }
 
     /// Checks the other keys with the previous header, because during the re-encryption they open nothing.
-    fn prove_others(&self, begun: &Begun) -> Result<(), DeviceError> {
+    fn prove_others(&self, begun: &Begun) -> Result<(), Error> {
         if begun.others > self.others.len() && !self.drop_others {
             let why = format!(
                 "was begun with {} other keys, which open nothing meanwhile; name them with --other-key-file, or give --drop-other-keys",
                 begun.others
             );
-            return Err(DeviceError::refused(self.device, why));
+            return Err(Error::refused(self.device, why));
         }
         let header = self.backups.join(&begun.header);
         for other in self.others {
             if self.cryptsetup.opens(&header, other, None)?.is_none() {
-                return Err(DeviceError::refused(self.device, "one of the other keys did not open it before"));
+                return Err(Error::refused(self.device, "one of the other keys did not open it before"));
             }
         }
         Ok(())
     }
 
-    fn note(&self, volume: &Volume) -> Result<PathBuf, DeviceError> {
-        let uuid = volume.plain_uuid().ok_or_else(|| DeviceError::no_uuid(self.device))?;
+    fn note(&self, volume: &Volume) -> Result<PathBuf, Error> {
+        let uuid = volume.plain_uuid().ok_or_else(|| Error::no_uuid(self.device))?;
         Ok(self.backups.join(format!("{uuid}.reencrypt")))
     }
 
     /// Slots whose keys nobody named.
-    fn dropped(&self, volume: &Volume, slot: u32) -> Result<Vec<u32>, DeviceError> {
+    fn dropped(&self, volume: &Volume, slot: u32) -> Result<Vec<u32>, Error> {
         let mut kept = vec![slot];
         for other in self.others {
             match self.cryptsetup.opens(self.device, other, None)? {
                 Some(slot) => kept.push(slot),
-                None => return Err(DeviceError::refused(self.device, "one of the other keys does not open it")),
+                None => return Err(Error::refused(self.device, "one of the other keys does not open it")),
             }
         }
         let holds = volume.slots.iter().filter(|slot| slot.holds_key()).map(|slot| slot.id);
@@ -218,17 +219,17 @@ impl Reencrypt<'_> {
         let why = format!(
             "the keys of slot {list} would open nothing afterwards; name them with --other-key-file, or give --drop-other-keys"
         );
-        Err(DeviceError::refused(self.device, why))
+        Err(Error::refused(self.device, why))
     }
 
     /// Runs the re-encryption; returns the path of the new header's backup.
     ///
     /// # Errors
-    /// [`DeviceError`]; unless the message says that nothing was changed, a run with `resume` continues.
-    pub fn run(&self, ready: &Ready, tell: &mut dyn FnMut(Step)) -> Result<PathBuf, DeviceError> {
+    /// [`Error`]; unless the message says that nothing was changed, a run with `resume` continues.
+    pub fn run(&self, ready: &Ready, tell: &mut dyn FnMut(Step)) -> Result<PathBuf, Error> {
         let before = &ready.before.volume;
         if Header::read(&open(self.device)?, self.device)?.volume != *before {
-            return Err(DeviceError::refused(self.device, "its header has changed since the plan was made"));
+            return Err(Error::refused(self.device, "its header has changed since the plan was made"));
         }
         let note = self.note(before)?;
         // A header saved during a re-encryption is of no use.
@@ -237,10 +238,10 @@ impl Reencrypt<'_> {
             tell(Step::Done(format!("previous header saved in {}", saved.display())));
             let header = saved.file_name().map(PathBuf::from).unwrap_or_default();
             let begun = serde_json::to_vec(&Begun { others: self.others.len(), header });
-            let begun = begun.map_err(|error| DeviceError::io(&note)(error.into()))?;
+            let begun = begun.map_err(|error| Error::io(&note)(error.into()))?;
             // Left by a run that was interrupted before it changed anything.
             remove(&note)?;
-            files::write_atomic(&note, &begun, WriteOptions::SECRET).map_err(DeviceError::io(&note))?;
+            files::write_atomic(&note, &begun, WriteOptions::SECRET).map_err(Error::io(&note))?;
         }
         let several = before.slots.iter().filter(|slot| slot.holds_key()).count() > 1;
         let is_file = fs::metadata(self.device).is_ok_and(|metadata| metadata.is_file());
@@ -275,8 +276,8 @@ impl Reencrypt<'_> {
         Ok(saved)
     }
 
-    fn prove(&self, before: &Volume) -> Result<(), DeviceError> {
-        let not_proven = |why: &str| Err(DeviceError::not_proven(self.device, why));
+    fn prove(&self, before: &Volume) -> Result<(), Error> {
+        let not_proven = |why: &str| Err(Error::not_proven(self.device, why));
         let after = Header::read(&open(self.device)?, self.device)?.volume;
         if after.reencrypting() {
             return not_proven("the re-encryption is not finished; --resume goes on");
@@ -290,7 +291,7 @@ impl Reencrypt<'_> {
         }
     }
 
-    fn save(&self, header: &Header) -> Result<PathBuf, DeviceError> {
+    fn save(&self, header: &Header) -> Result<PathBuf, Error> {
         let path = header_path(self.backups, self.device, &header.volume)?;
         if !path.exists() {
             header.save(&path)?;
@@ -299,9 +300,9 @@ impl Reencrypt<'_> {
     }
 }
 
-fn remove(path: &Path) -> Result<(), DeviceError> {
+fn remove(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(DeviceError::io(path)(error)),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(path)(error)),
         _ => Ok(()),
     }
 }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use luks::Secret;
-use luks::cryptsetup::{Cryptsetup, CryptsetupError, Format, Mapping};
+use luks::cryptsetup::{Cryptsetup, Format, Mapping};
 
 use super::CipherSet;
 use crate::Error;
@@ -48,7 +48,7 @@ impl TestVolume {
     /// Formats a volume on `device` with its header in `directory`; writes nothing to the device.
     ///
     /// # Errors
-    /// [`Error::Volume`] if cryptsetup refuses.
+    /// [`Error::Luks`] if cryptsetup refuses.
     pub fn make(
         cryptsetup: &Cryptsetup,
         set: &CipherSet,
@@ -78,7 +78,7 @@ impl TestVolume {
     /// Opens the volume.
     ///
     /// # Errors
-    /// [`Error::Volume`].
+    /// [`Error::Luks`].
     pub fn open<'a>(&'a self, cryptsetup: &'a Cryptsetup) -> Result<OpenVolume<'a>, Error> {
         let mapping = Mapping { header: Some(self.header.clone()), no_queues: self.no_queues, ..Mapping::default() };
         cryptsetup.map(&self.device, &self.name, &self.key, &mapping)?;
@@ -108,7 +108,7 @@ impl Refusal {
     /// The error, if its cause is not the set.
     pub fn from_error(set: &CipherSet, sector_bytes: u32, error: Error) -> Result<Self, Error> {
         match error {
-            Error::Volume(CryptsetupError::Failed { message, .. }) => {
+            Error::Luks(luks::Error::Failed { message, .. }) => {
                 Ok(Self { set: set.to_string(), sector_bytes, reason: reason(set, &message) })
             }
             other => Err(other),
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn only_a_refusal_is_of_the_set() {
         let set = &CipherSet::of_today()[0];
-        let missing = Error::Volume(CryptsetupError::Missing);
-        assert!(matches!(Refusal::from_error(set, 512, missing), Err(Error::Volume(CryptsetupError::Missing))));
+        let missing = Error::Luks(luks::Error::Missing);
+        assert!(matches!(Refusal::from_error(set, 512, missing), Err(Error::Luks(luks::Error::Missing))));
     }
 }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::{BackupError, Header, Manifest, open, volume_at};
+use super::{Header, Manifest, open, volume_at};
+use crate::Error;
 use crate::cryptsetup::Cryptsetup;
 use crate::judge::{Relation, compare};
 use crate::secret::Secret;
@@ -40,8 +41,8 @@ impl Check {
     /// Compares a backup with the volume on `device`.
     ///
     /// # Errors
-    /// [`BackupError`] if the backup or the volume cannot be read.
-    pub fn new(backup: &Path, device: &Path) -> Result<Self, BackupError> {
+    /// [`Error`] if the backup or the volume cannot be read.
+    pub fn new(backup: &Path, device: &Path) -> Result<Self, Error> {
         let header = Header::read(&open(backup)?, backup)?;
         let manifest = Manifest::beside(backup)?;
         let relation = compare(&header.volume, &volume_at(device)?);
@@ -51,8 +52,8 @@ impl Check {
     /// Tries a key on the backup and on the volume.
     ///
     /// # Errors
-    /// [`BackupError::Cryptsetup`].
-    pub fn try_key(self, cryptsetup: &Cryptsetup, key: &Secret, device: &Path) -> Result<Self, BackupError> {
+    /// [`Error::Cryptsetup`].
+    pub fn try_key(self, cryptsetup: &Cryptsetup, key: &Secret, device: &Path) -> Result<Self, Error> {
         let key_opens_backup = cryptsetup.opens(&self.backup, key, None)?;
         let key_opens_volume = cryptsetup.opens(device, key, None)?;
         Ok(Self { key_opens_backup, key_opens_volume, tried_key: true, ..self })

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{BackupError, Header, sha256_hex};
+use super::{Header, sha256_hex};
+use crate::Error;
 use crate::volume::{Format, Volume};
 
 /// Schema id of manifests.
@@ -72,18 +73,18 @@ impl Manifest {
     /// Reads the manifest beside a backup; `None` if there is none, as for backups that cryptsetup made.
     ///
     /// # Errors
-    /// [`BackupError::Io`], [`BackupError::Manifest`].
-    pub fn beside(backup: &Path) -> Result<Option<Self>, BackupError> {
+    /// [`Error::Io`], [`Error::Manifest`].
+    pub fn beside(backup: &Path) -> Result<Option<Self>, Error> {
         let path = Self::path(backup);
         let length = match std::fs::metadata(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            other => other.map_err(BackupError::io(&path))?.len(),
+            other => other.map_err(Error::io(&path))?.len(),
         };
-        let wrong = |why: String| BackupError::Manifest { path: path.clone(), why };
+        let wrong = |why: String| Error::Manifest { path: path.clone(), why };
         if length > MAX_BYTES {
             return Err(wrong("too large".to_owned()));
         }
-        let bytes = std::fs::read(&path).map_err(BackupError::io(&path))?;
+        let bytes = std::fs::read(&path).map_err(Error::io(&path))?;
         let manifest: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
         if manifest.schema == SCHEMA { Ok(Some(manifest)) } else { Err(wrong(format!("schema {}", manifest.schema))) }
     }

@@ -14,7 +14,8 @@ use serde_json::{Map, Value};
 
 use super::lock;
 use super::restore::put;
-use super::{BackupError, Header, Restored, open};
+use super::{Header, Restored, open};
+use crate::Error;
 use crate::cryptsetup::Cryptsetup;
 use crate::diff::{Difference, diff};
 use crate::luks2::{Copy, make_copies};
@@ -34,19 +35,18 @@ impl Repair {
     /// Checks whether the header of `device` is in that state, and computes the repaired header. Changes nothing.
     ///
     /// # Errors
-    /// [`BackupError::Refused`] for any other state.
-    pub fn new(device: &Path) -> Result<Self, BackupError> {
+    /// [`Error::WouldDestroy`] for any other state.
+    pub fn new(device: &Path) -> Result<Self, Error> {
         let file = open(device)?;
         let header = Header::read(&file, device)?;
-        let refused =
-            |why: &str| Err(BackupError::Refused(format!("{}: {why}; nothing was changed", device.display())));
+        let refused = |why: &str| Err(Error::WouldDestroy(format!("{}: {why}; nothing was changed", device.display())));
         let Some(copy) = counting_copy(&file).filter(|copy| copy.volume == header.volume) else {
             return refused("its header is not LUKS2, or is being changed");
         };
         if let Some(holder) = lock::holders(&file).first() {
             return refused(&format!("it is in use by {holder}; close it first"));
         }
-        let size = seek(&file, SeekFrom::End(0)).map_err(std::io::Error::from).map_err(BackupError::io(device))?;
+        let size = seek(&file, SeekFrom::End(0)).map_err(std::io::Error::from).map_err(Error::io(device))?;
         if let Err(why) = check(&header.volume, size) {
             return refused(why);
         }
@@ -83,23 +83,23 @@ impl Repair {
     /// saved header back.
     ///
     /// # Errors
-    /// [`BackupError`].
-    pub fn run(&self, cryptsetup: &Cryptsetup, key: &Secret, save: &Path) -> Result<Restored, BackupError> {
+    /// [`Error`].
+    pub fn run(&self, cryptsetup: &Cryptsetup, key: &Secret, save: &Path) -> Result<Restored, Error> {
         let mut probe = save.as_os_str().to_owned();
         probe.push(".trial");
         let probe = PathBuf::from(probe);
         // A run that was killed left it.
         match std::fs::remove_file(&probe) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(BackupError::io(&probe)(error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(&probe)(error)),
             _ => {}
         }
-        files::write_atomic(&probe, &self.repaired.bytes, WriteOptions::SECRET).map_err(BackupError::io(&probe))?;
+        files::write_atomic(&probe, &self.repaired.bytes, WriteOptions::SECRET).map_err(Error::saving(&probe))?;
         let opens = cryptsetup.opens(&probe, key, None);
-        std::fs::remove_file(&probe).map_err(BackupError::io(&probe))?;
+        std::fs::remove_file(&probe).map_err(Error::io(&probe))?;
         if opens?.is_none() {
             let why =
                 format!("the key does not open the repaired header of {}; nothing was changed", self.device.display());
-            return Err(BackupError::Refused(why));
+            return Err(Error::WouldDestroy(why));
         }
         put(cryptsetup, key, &self.device, (Some(&self.before), &self.repaired), save)
     }

@@ -10,7 +10,8 @@ use files::WriteOptions;
 use rustix::fs::{SeekFrom, seek};
 
 use super::lock::lock;
-use super::{BackupError, Header, Manifest, volume};
+use super::{Header, Manifest, volume};
+use crate::Error;
 use crate::cryptsetup::Cryptsetup;
 use crate::judge::{Relation, compare};
 use crate::secret::Secret;
@@ -45,11 +46,11 @@ impl Plan {
     /// whose header cannot be read: then nothing proves that backup and device belong together.
     ///
     /// # Errors
-    /// [`BackupError`]; [`BackupError::Refused`] if the restore would destroy the data.
-    pub fn new(backup: &Path, device: &Path, header_lost: bool) -> Result<Self, BackupError> {
+    /// [`Error`]; [`Error::WouldDestroy`] if the restore would destroy the data.
+    pub fn new(backup: &Path, device: &Path, header_lost: bool) -> Result<Self, Error> {
         let header = Header::read(&super::open(backup)?, backup)?;
         let manifest = Manifest::beside(backup)?;
-        let refused = |why: String| Err(BackupError::Refused(why));
+        let refused = |why: String| Err(Error::WouldDestroy(why));
         if manifest.as_ref().is_some_and(|manifest| !manifest.describes(&header)) {
             return refused(format!("{}: not what its manifest says was saved; nothing was changed", backup.display()));
         }
@@ -66,9 +67,9 @@ impl Plan {
         check_room(&target, device, &header.volume)?;
         let (relation, current) = match volume(&target, device) {
             Ok((_, current)) => (Some(judge(&header.volume, &current, device)?), Some(current)),
-            Err(BackupError::Unreadable { .. }) if header_lost => (None, None),
-            Err(BackupError::Unreadable { path, code, detail }) => {
-                return Err(BackupError::DeviceUnreadable { path, code, detail });
+            Err(Error::Unreadable { .. }) if header_lost => (None, None),
+            Err(Error::Unreadable { path, code, detail }) => {
+                return Err(Error::DeviceUnreadable { path, code, detail });
             }
             Err(error) => return Err(error),
         };
@@ -124,11 +125,11 @@ impl Plan {
     /// and proves the key on the device. If that last proof fails, the saved header is put back.
     ///
     /// # Errors
-    /// [`BackupError`].
-    pub fn run(&self, cryptsetup: &Cryptsetup, key: &Secret, save: &Path) -> Result<Restored, BackupError> {
+    /// [`Error`].
+    pub fn run(&self, cryptsetup: &Cryptsetup, key: &Secret, save: &Path) -> Result<Restored, Error> {
         if cryptsetup.opens(&self.backup, key, None)?.is_none() {
             let why = format!("the key does not open {}; nothing was changed", self.backup.display());
-            return Err(BackupError::Refused(why));
+            return Err(Error::WouldDestroy(why));
         }
         put(cryptsetup, key, &self.device, (self.current.as_ref(), &self.header), save)
     }
@@ -145,24 +146,24 @@ pub(super) fn put(
     path: &Path,
     (planned, header): (Option<&Volume>, &Header),
     save: &Path,
-) -> Result<Restored, BackupError> {
-    let io = || BackupError::io(path);
+) -> Result<Restored, Error> {
+    let io = || Error::io(path);
     let device = OpenOptions::new().read(true).write(true).open(path).map_err(io())?;
     let locked = lock(&device).map_err(io())?;
     if volume(&device, path).ok().map(|(_, now)| now).as_ref() != planned {
         let why = format!("{}: its header has changed since the plan was made; nothing was changed", path.display());
-        return Err(BackupError::Refused(why));
+        return Err(Error::WouldDestroy(why));
     }
     let before = read_bytes(&device, 0, header.bytes.len()).map_err(io())?;
-    files::write_atomic(save, &before, WriteOptions::SECRET).map_err(BackupError::io(save))?;
+    files::write_atomic(save, &before, WriteOptions::SECRET).map_err(Error::saving(save))?;
     let written = write(&device, &header.bytes, &header.volume)
         .and_then(|()| read_bytes(&device, 0, header.bytes.len()))
         .is_ok_and(|there| there == header.bytes);
     if !written {
         let (path, saved) = (path.to_owned(), save.to_owned());
         return Err(match write(&device, &before, &header.volume) {
-            Ok(()) => BackupError::Undone { path, saved },
-            Err(_) => BackupError::NotWritten { path, saved },
+            Ok(()) => Error::Undone { path, saved },
+            Err(_) => Error::NotWritten { path, saved },
         });
     }
     // cryptsetup waits for this lock.
@@ -171,12 +172,12 @@ pub(super) fn put(
         return Ok(Restored { slot, saved: save.to_owned() });
     }
     write(&device, &before, &header.volume).map_err(io())?;
-    Err(BackupError::Undone { path: path.to_owned(), saved: save.to_owned() })
+    Err(Error::Undone { path: path.to_owned(), saved: save.to_owned() })
 }
 
 /// The relation of the two headers, if the data stays readable with it.
-fn judge(backup: &Volume, current: &Volume, device: &Path) -> Result<Relation, BackupError> {
-    let refused = |why: &str| Err(BackupError::Refused(format!("{}: {why}; nothing was changed", device.display())));
+fn judge(backup: &Volume, current: &Volume, device: &Path) -> Result<Relation, Error> {
+    let refused = |why: &str| Err(Error::WouldDestroy(format!("{}: {why}; nothing was changed", device.display())));
     if current.reencrypting() {
         return refused("a re-encryption is not finished, and only the current header records its progress");
     }
@@ -190,12 +191,12 @@ fn judge(backup: &Volume, current: &Volume, device: &Path) -> Result<Relation, B
 }
 
 /// The device must be large enough for the header and, unless the header is detached, for some data.
-pub(super) fn check_room(file: &File, device: &Path, volume: &Volume) -> Result<(), BackupError> {
-    let size = seek(file, SeekFrom::End(0)).map_err(io::Error::from).map_err(BackupError::io(device))?;
+pub(super) fn check_room(file: &File, device: &Path, volume: &Volume) -> Result<(), Error> {
+    let size = seek(file, SeekFrom::End(0)).map_err(io::Error::from).map_err(Error::io(device))?;
     let data = volume.live().map(|segment| segment.offset).min().unwrap_or_default();
     if size < volume.header_bytes.max(data) {
         let why = format!("{}: has {size} bytes, too few for this header; nothing was changed", device.display());
-        return Err(BackupError::Refused(why));
+        return Err(Error::WouldDestroy(why));
     }
     Ok(())
 }

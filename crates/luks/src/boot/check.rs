@@ -14,8 +14,9 @@ use super::names::{check_name, check_unit};
 use super::table::{Lines, line_of};
 use super::write::read;
 use super::{UNITS, drop_in_path, key_link, key_unit_names, socket_path};
+use crate::Error;
 use crate::cryptsetup::Cryptsetup;
-use crate::device::{Block, DeviceError, Host, hidden_below};
+use crate::device::{Block, Host, hidden_below};
 use crate::secret::Secret;
 use process::{find_admin, run};
 
@@ -56,20 +57,20 @@ impl Checked {
 /// Checks everything that `units` need to start with the volume `name`. Changes nothing.
 ///
 /// # Errors
-/// [`DeviceError::Refused`] if nothing was installed for this name, or if it is not a valid name.
+/// [`Error::Refused`] if nothing was installed for this name, or if it is not a valid name.
 pub fn check(
     cryptsetup: &Cryptsetup,
     host: &Host,
     root: &Path,
     name: &str,
     units: &[String],
-) -> Result<Checked, DeviceError> {
+) -> Result<Checked, Error> {
     check_name(name)?;
     units.iter().try_for_each(|unit| check_unit(unit))?;
     let (crypttab, fstab) = (root.join("etc/crypttab"), root.join("etc/fstab"));
     let text = read(&crypttab)?;
     let Some(volume) = line_of(&text, Lines::Crypttab(name)) else {
-        return Err(DeviceError::refused(
+        return Err(Error::refused(
             &crypttab,
             format!("has no line for {name}; `sealant luks boot install` writes it"),
         ));
@@ -126,7 +127,7 @@ fn below(root: &Path, path: &Path) -> PathBuf {
 
 /// Checks that the units which provide the key exist and that opening the volume starts them. Does not ask for the key
 /// itself: only systemd may.
-fn served(found: &mut Checked, root: &Path, name: &str) -> Result<(), DeviceError> {
+fn served(found: &mut Checked, root: &Path, name: &str) -> Result<(), Error> {
     for file in key_unit_names(name) {
         let there = !read(&root.join(UNITS).join(&file))?.is_empty();
         let wrong =
@@ -181,8 +182,8 @@ fn generated(
     (crypttab, fstab): (&Path, &Path),
     name: &str,
     directory: &Path,
-) -> Result<(), DeviceError> {
-    let scratch = scratch().map_err(DeviceError::io(&std::env::temp_dir()))?;
+) -> Result<(), Error> {
+    let scratch = scratch().map_err(Error::io(&std::env::temp_dir()))?;
     let into = |file: &str| scratch.path().join(file);
     for generator in ["systemd-cryptsetup-generator", "systemd-fstab-generator"] {
         let program = GENERATORS.iter().map(|location| Path::new(location).join(generator)).find(|path| path.exists());

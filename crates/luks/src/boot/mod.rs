@@ -15,7 +15,8 @@ pub use check::{Checked, Fault, check};
 pub use table::Conflict;
 pub use write::{Content, Edit, apply};
 
-use crate::device::{Block, DeviceError, FileSystem, Guard, Host, guard, reload, stop};
+use crate::Error;
+use crate::device::{Block, FileSystem, Guard, Host, guard, reload, stop};
 use check::escaped;
 use names::{
     check_argument, check_directory, check_key_file, check_name, check_name_of_unit, check_path, check_unit, check_uuid,
@@ -157,7 +158,7 @@ impl Boot {
     }
 
     /// Checks that all values can be written to tables and units unescaped.
-    fn check(&self) -> Result<(), DeviceError> {
+    fn check(&self) -> Result<(), Error> {
         check_name(&self.name)?;
         check_uuid(&self.uuid)?;
         check_directory(&self.directory)?;
@@ -175,9 +176,9 @@ impl Boot {
     /// Changes needed below `root`. Changes nothing itself.
     ///
     /// # Errors
-    /// [`DeviceError::Refused`] if a table already has a different line for this name or directory, or if a value has a
+    /// [`Error::Refused`] if a table already has a different line for this name or directory, or if a value has a
     /// character that tables and units do not allow.
-    pub fn edits(&self, root: &Path) -> Result<Vec<Edit>, DeviceError> {
+    pub fn edits(&self, root: &Path) -> Result<Vec<Edit>, Error> {
         self.check()?;
         let directory = self.mount_point();
         let mut edits = vec![
@@ -200,8 +201,8 @@ impl Boot {
     /// Whether the volume is mounted at its mount point now.
     ///
     /// # Errors
-    /// [`DeviceError::Refused`] if something else is mounted there: one mount would hide the other.
-    pub fn mounted(&self, host: &Host) -> Result<bool, DeviceError> {
+    /// [`Error::Refused`] if something else is mounted there: one mount would hide the other.
+    pub fn mounted(&self, host: &Host) -> Result<bool, Error> {
         let directory = self.mount_point();
         let Some(mount) = host.mounted_at(&directory) else { return Ok(false) };
         let uuid = format!("-{}-", self.uuid.replace('-', ""));
@@ -211,15 +212,15 @@ impl Boot {
         if ours {
             return Ok(true);
         }
-        Err(DeviceError::refused(&directory, "has something other than this volume mounted on it"))
+        Err(Error::refused(&directory, "has something other than this volume mounted on it"))
     }
 
     /// Writes the changes. On the running system it also guards an unmounted mount point first, and makes systemd
     /// reload its units. Returns how the mount point is guarded, if that was done now.
     ///
     /// # Errors
-    /// [`DeviceError`].
-    pub fn install(&self, root: &Path, host: &Host, edits: &[Edit]) -> Result<Option<Guard>, DeviceError> {
+    /// [`Error`].
+    pub fn install(&self, root: &Path, host: &Host, edits: &[Edit]) -> Result<Option<Guard>, Error> {
         if !is_this_system(root) {
             return apply(edits).map(|()| None);
         }
@@ -235,15 +236,15 @@ impl Boot {
     ///
     /// # Errors
     /// As [`Boot::mounted`].
-    pub fn check_mount(&self, root: &Path, host: &Host) -> Result<(), DeviceError> {
+    pub fn check_mount(&self, root: &Path, host: &Host) -> Result<(), Error> {
         if is_this_system(root) { self.mounted(host).map(drop) } else { Ok(()) }
     }
 
     /// Guards the mount point.
     ///
     /// # Errors
-    /// As [`guard`]; [`DeviceError::NotProven`] if a file was created between the check and the flag.
-    pub fn guard(&self, host: &Host) -> Result<Guard, DeviceError> {
+    /// As [`guard`]; [`Error::NotProven`] if a file was created between the check and the flag.
+    pub fn guard(&self, host: &Host) -> Result<Guard, Error> {
         let directory = self.mount_point();
         let guarded = guard(host, &directory)?;
         check_empty(&directory)?;
@@ -255,8 +256,8 @@ impl Removal {
     /// Removes the entries; on the running system, systemd reloads its units and stops listening.
     ///
     /// # Errors
-    /// [`DeviceError`].
-    pub fn run(&self, root: &Path, name: &str) -> Result<(), DeviceError> {
+    /// [`Error`].
+    pub fn run(&self, root: &Path, name: &str) -> Result<(), Error> {
         apply(&self.edits)?;
         if is_this_system(root) {
             reload()?;
@@ -271,22 +272,22 @@ fn is_this_system(root: &Path) -> bool {
 }
 
 /// A file that was created before the immutable flag stays in the directory.
-fn check_empty(directory: &Path) -> Result<(), DeviceError> {
-    let io = || DeviceError::io(directory);
+fn check_empty(directory: &Path) -> Result<(), Error> {
+    let io = || Error::io(directory);
     let Some(entry) = fs::read_dir(directory).map_err(io())?.next() else { return Ok(()) };
     let name = entry.map_err(io())?.file_name();
     let why = format!(
         "{} was created while it was guarded, and would stay in plaintext below the volume; `chattr -i`, and move it",
         name.to_string_lossy()
     );
-    Err(DeviceError::not_proven(directory, why))
+    Err(Error::not_proven(directory, why))
 }
 
 /// What must be removed so that nothing happens for `name` at boot any more.
 ///
 /// # Errors
-/// [`DeviceError::Refused`] if `name` is not a valid name; [`DeviceError::Io`].
-pub fn removal(root: &Path, name: &str) -> Result<Removal, DeviceError> {
+/// [`Error::Refused`] if `name` is not a valid name; [`Error::Io`].
+pub fn removal(root: &Path, name: &str) -> Result<Removal, Error> {
     check_name(name)?;
     let mut removal = Removal::default();
     for (file, lines) in [("etc/crypttab", Lines::Crypttab(name)), ("etc/fstab", Lines::Fstab(name))] {
@@ -323,8 +324,8 @@ pub fn removal(root: &Path, name: &str) -> Result<Removal, DeviceError> {
 /// volume still requires the socket, stopping the socket would close the volume.
 ///
 /// # Errors
-/// [`DeviceError::Program`]; [`DeviceError::Io`].
-pub fn stop_listening(removal: &Removal, name: &str) -> Result<(), DeviceError> {
+/// [`Error::Program`]; [`Error::Io`].
+pub fn stop_listening(removal: &Removal, name: &str) -> Result<(), Error> {
     let [socket, _] = key_unit_names(name);
     let was_ours = removal.edits.iter().any(|edit| edit.path.ends_with(&socket) && edit.after.is_none());
     if !was_ours {
@@ -334,7 +335,7 @@ pub fn stop_listening(removal: &Removal, name: &str) -> Result<(), DeviceError> 
     // systemd leaves the socket file behind.
     let path = socket_path(name);
     match fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(DeviceError::io(&path)(error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(&path)(error)),
         _ => Ok(()),
     }
 }
@@ -348,7 +349,7 @@ fn drop_in_path(root: &Path, unit: &str, name: &str) -> PathBuf {
     root.join(UNITS).join(format!("{unit}.d")).join(drop_in_name(name))
 }
 
-fn edit_table(root: &Path, file: &str, lines: Lines<'_>, line: &str) -> Result<Edit, DeviceError> {
+fn edit_table(root: &Path, file: &str, lines: Lines<'_>, line: &str) -> Result<Edit, Error> {
     let path = root.join(file);
     Edit::text(root, &path, |text| match with_line(text, lines, line) {
         Ok(None) => Ok((text.to_owned(), Vec::new())),
@@ -359,12 +360,12 @@ fn edit_table(root: &Path, file: &str, lines: Lines<'_>, line: &str) -> Result<E
             } else {
                 "sealant did not write that line: edit it by hand"
             };
-            Err(DeviceError::refused(&path, format!("already has another line: `{line}`; {what}")))
+            Err(Error::refused(&path, format!("already has another line: `{line}`; {what}")))
         }
     })
 }
 
-fn edit_file(root: &Path, path: &Path, text: &str) -> Result<Edit, DeviceError> {
+fn edit_file(root: &Path, path: &Path, text: &str) -> Result<Edit, Error> {
     Edit::text(root, path, |there| {
         let same = there == text;
         let added = text.lines().filter(|_| !same).map(|line| format!("+ {line}")).collect();
@@ -475,7 +476,7 @@ mod tests {
             Boot { units: vec!["../mariadb.service".to_owned()], ..boot() },
         ];
         for boot in wrong {
-            assert!(matches!(boot.edits(root), Err(DeviceError::Refused { .. })), "{boot:?}");
+            assert!(matches!(boot.edits(root), Err(Error::Refused { .. })), "{boot:?}");
         }
         assert!(removal(root, "../x").is_err());
     }

@@ -3,75 +3,72 @@
 
 use std::path::{Component, Path};
 
-use crate::device::DeviceError;
+use crate::Error;
 use crate::volume::is_plain_uuid;
 
 pub(super) use crate::device::check_name;
 
 /// Like the name check, for a name that becomes part of a unit's name. Source: systemd.unit(5), "Description".
-pub(super) fn check_name_of_unit(name: &str) -> Result<(), DeviceError> {
+pub(super) fn check_name_of_unit(name: &str) -> Result<(), Error> {
     if name.contains('+') {
-        return Err(DeviceError::refused(
-            Path::new(name),
-            "contains a +, which the name of the key's unit must not contain",
-        ));
+        return Err(Error::refused(Path::new(name), "contains a +, which the name of the key's unit must not contain"));
     }
     Ok(())
 }
 
 /// The UUID comes from the disk's header, which an attacker may have written.
-pub(super) fn check_uuid(uuid: &str) -> Result<(), DeviceError> {
+pub(super) fn check_uuid(uuid: &str) -> Result<(), Error> {
     if is_plain_uuid(uuid) {
         return Ok(());
     }
-    Err(DeviceError::refused(Path::new(&uuid.escape_debug().to_string()), "is not a UUID: 36 hex digits and -"))
+    Err(Error::refused(Path::new(&uuid.escape_debug().to_string()), "is not a UUID: 36 hex digits and -"))
 }
 
 /// Accepts a path that every table and unit takes unescaped.
-pub(super) fn check_path(path: &Path) -> Result<(), DeviceError> {
+pub(super) fn check_path(path: &Path) -> Result<(), Error> {
     let special = |c: char| c.is_whitespace() || c.is_control() || ['\\', '%', '"', '\''].contains(&c);
     if path.is_absolute() && path.to_str().is_some_and(|text| !text.contains(special)) {
         return Ok(());
     }
-    Err(DeviceError::refused(path, "must be an absolute path without blanks, control characters, quotes, \\ and %"))
+    Err(Error::refused(path, "must be an absolute path without blanks, control characters, quotes, \\ and %"))
 }
 
 /// Accepts a mount point.
-pub(super) fn check_directory(directory: &Path) -> Result<(), DeviceError> {
+pub(super) fn check_directory(directory: &Path) -> Result<(), Error> {
     check_path(directory)?;
     if directory.components().any(|part| part == Component::ParentDir) || directory == Path::new("/") {
-        return Err(DeviceError::refused(directory, "must be a directory below / and without `..`"));
+        return Err(Error::refused(directory, "must be a directory below / and without `..`"));
     }
     Ok(())
 }
 
 /// crypttab(5) reads text after a colon as the device that holds the key file.
-pub(super) fn check_key_file(path: &Path) -> Result<(), DeviceError> {
+pub(super) fn check_key_file(path: &Path) -> Result<(), Error> {
     check_path(path)?;
     if path.to_string_lossy().contains(':') {
-        return Err(DeviceError::refused(path, "has a colon, after which crypttab expects a device"));
+        return Err(Error::refused(path, "has a colon, after which crypttab expects a device"));
     }
     Ok(())
 }
 
 /// A line break in an argument would start another line of the unit.
-pub(super) fn check_argument(word: &str) -> Result<(), DeviceError> {
+pub(super) fn check_argument(word: &str) -> Result<(), Error> {
     if word.contains(char::is_control) {
         let shown = word.escape_debug().to_string();
-        return Err(DeviceError::refused(Path::new(&shown), "has a control character, which no unit takes"));
+        return Err(Error::refused(Path::new(&shown), "has a control character, which no unit takes"));
     }
     Ok(())
 }
 
 /// Accepts the full name of a service; it also becomes the name of a directory.
-pub(super) fn check_unit(unit: &str) -> Result<(), DeviceError> {
+pub(super) fn check_unit(unit: &str) -> Result<(), Error> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b":-_.\\@".contains(&byte);
     let stem = unit.strip_suffix(".service").unwrap_or_default();
     if !stem.is_empty() && stem.bytes().all(plain) {
         return Ok(());
     }
     let shown = unit.escape_debug().to_string();
-    Err(DeviceError::refused(Path::new(&shown), "is not a service: give the full name, such as mariadb.service"))
+    Err(Error::refused(Path::new(&shown), "is not a service: give the full name, such as mariadb.service"))
 }
 
 #[cfg(test)]

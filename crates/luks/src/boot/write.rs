@@ -6,9 +6,8 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use crate::Error;
 use files::WriteOptions;
-
-use crate::device::DeviceError;
 
 /// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,8 +47,8 @@ impl Edit {
     pub(super) fn text(
         root: &Path,
         path: &Path,
-        change: impl FnOnce(&str) -> Result<(String, Vec<String>), DeviceError>,
-    ) -> Result<Self, DeviceError> {
+        change: impl FnOnce(&str) -> Result<(String, Vec<String>), Error>,
+    ) -> Result<Self, Error> {
         let target = target(root, path)?;
         let before = content(&target)?;
         let text = match &before {
@@ -61,20 +60,20 @@ impl Edit {
     }
 
     /// Creates a link. An existing link to the same target is accepted, however it is written.
-    pub(super) fn link(root: &Path, path: &Path, to: &Path) -> Result<Self, DeviceError> {
+    pub(super) fn link(root: &Path, path: &Path, to: &Path) -> Result<Self, Error> {
         below(root, path)?;
         let before = content(path)?;
         let added = match &before {
             Some(Content::Link(there)) if there.file_name() == to.file_name() => Vec::new(),
             None => vec![format!("+ link to {}", to.display())],
-            Some(_) => return Err(DeviceError::refused(path, "exists and is not the link to the socket of the key")),
+            Some(_) => return Err(Error::refused(path, "exists and is not the link to the socket of the key")),
         };
         let after = Some(Content::Link(to.to_owned()));
         Ok(Self { path: path.to_owned(), before, after, added, target: path.to_owned() })
     }
 
     /// Removes a file or link; `None` if it does not exist.
-    pub(super) fn removal(root: &Path, path: &Path) -> Result<Option<Self>, DeviceError> {
+    pub(super) fn removal(root: &Path, path: &Path) -> Result<Option<Self>, Error> {
         below(root, path)?;
         let Some(before) = content(path)? else { return Ok(None) };
         let added = match &before {
@@ -85,12 +84,12 @@ impl Edit {
         Ok(Some(Self { path, before: Some(before), after: None, added: vec![added], target }))
     }
 
-    fn is_current(&self) -> Result<bool, DeviceError> {
+    fn is_current(&self) -> Result<bool, Error> {
         Ok(content(&self.target)? == self.before)
     }
 
-    fn apply(&self) -> Result<(), DeviceError> {
-        let io = || DeviceError::io(&self.path);
+    fn apply(&self) -> Result<(), Error> {
+        let io = || Error::io(&self.path);
         if let Some(parent) = self.target.parent().filter(|_| self.after.is_some()) {
             fs::create_dir_all(parent).map_err(io())?;
         }
@@ -122,27 +121,27 @@ impl Edit {
 /// Applies the edits. Each file has either its old or its new content at any moment, also after a power cut.
 ///
 /// # Errors
-/// [`DeviceError::Refused`], before the first write, if a file changed since it was read; [`DeviceError::Io`].
-pub fn apply(edits: &[Edit]) -> Result<(), DeviceError> {
+/// [`Error::Refused`], before the first write, if a file changed since it was read; [`Error::Io`].
+pub fn apply(edits: &[Edit]) -> Result<(), Error> {
     let edits = || edits.iter().filter(|edit| !edit.added.is_empty());
     for edit in edits() {
         if !edit.is_current()? {
-            return Err(DeviceError::refused(&edit.path, "has changed in the meantime"));
+            return Err(Error::refused(&edit.path, "has changed in the meantime"));
         }
     }
     edits().try_for_each(Edit::apply)
 }
 
 /// Treats a missing file as empty.
-pub(super) fn read(path: &Path) -> Result<String, DeviceError> {
+pub(super) fn read(path: &Path) -> Result<String, Error> {
     match fs::read_to_string(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        other => other.map_err(DeviceError::io(path)),
+        other => other.map_err(Error::io(path)),
     }
 }
 
-fn content(path: &Path) -> Result<Option<Content>, DeviceError> {
-    let io = || DeviceError::io(path);
+fn content(path: &Path) -> Result<Option<Content>, Error> {
+    let io = || Error::io(path);
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(io()(error)),
@@ -152,20 +151,20 @@ fn content(path: &Path) -> Result<Option<Content>, DeviceError> {
 }
 
 /// The file that a link leads to. It may be in another directory, but not outside of `root`.
-fn target(root: &Path, path: &Path) -> Result<PathBuf, DeviceError> {
+fn target(root: &Path, path: &Path) -> Result<PathBuf, Error> {
     let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
-    let target = if is_link { fs::canonicalize(path).map_err(DeviceError::io(path))? } else { path.to_owned() };
+    let target = if is_link { fs::canonicalize(path).map_err(Error::io(path))? } else { path.to_owned() };
     below(root, &target)?;
     Ok(target)
 }
 
 /// A link in an image is relative to the image's root; followed from our root, it would lead to one of our own files.
-fn below(root: &Path, path: &Path) -> Result<(), DeviceError> {
+fn below(root: &Path, path: &Path) -> Result<(), Error> {
     let Ok(root) = fs::canonicalize(root) else { return Ok(()) };
     let parents = path.ancestors().skip(1);
     match parents.map(fs::canonicalize).find_map(Result::ok) {
         Some(real) if !real.starts_with(&root) => {
-            Err(DeviceError::refused(path, format!("leads out of {} by a link", root.display())))
+            Err(Error::refused(path, format!("leads out of {} by a link", root.display())))
         }
         _ => Ok(()),
     }
@@ -177,7 +176,7 @@ mod tests {
 
     use super::*;
 
-    fn appended(root: &Path, path: &Path) -> Result<Edit, DeviceError> {
+    fn appended(root: &Path, path: &Path) -> Result<Edit, Error> {
         Edit::text(root, path, |text| Ok((format!("{text}new\n"), vec!["+ new".to_owned()])))
     }
 

@@ -16,6 +16,7 @@ use std::time::Duration;
 pub use reencrypt::{Progress, Reencryption};
 pub use volume::{Format, Mapping, Status};
 
+use crate::Error;
 use crate::read::read;
 use crate::secret::Secret;
 use process::{Ended, run};
@@ -24,81 +25,6 @@ use process::{Ended, run};
 const LIMIT: Duration = Duration::from_secs(300);
 /// Oldest supported release: the first with LUKS2 as its default format.
 const OLDEST: Version = Version(2, 1, 0);
-
-/// Why a call of cryptsetup failed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CryptsetupError {
-    /// cryptsetup is not installed.
-    #[error("cryptsetup is not installed")]
-    Missing,
-    /// cryptsetup is older than any tested release.
-    #[error("{program} is version {found}; {oldest} or newer is needed")]
-    TooOld {
-        /// Path of the program.
-        program: PathBuf,
-        /// Its version.
-        found: Version,
-        /// Oldest supported release.
-        oldest: Version,
-    },
-    /// The version cannot be read from its output.
-    #[error("{program} does not report its version")]
-    NoVersion {
-        /// Path of the program.
-        program: PathBuf,
-    },
-    /// cryptsetup cannot be started, or its pipes fail.
-    #[error("cryptsetup cannot be run: {0}")]
-    Run(#[from] std::io::Error),
-    /// cryptsetup was killed at its time limit.
-    #[error("cryptsetup {verb} was killed after {seconds} s")]
-    TimedOut {
-        /// Its subcommand.
-        verb: String,
-        /// The limit in seconds.
-        seconds: u64,
-    },
-    /// Exit code 2.
-    #[error("no key slot of {device} opens with this key")]
-    WrongKey {
-        /// The device.
-        device: PathBuf,
-    },
-    /// The key derivation of a slot or digest would exhaust the machine; it was not computed.
-    #[error("{device}: {what}, which no cryptsetup does; nothing was computed")]
-    Absurd {
-        /// The device.
-        device: PathBuf,
-        /// Which part of the header asks for what.
-        what: String,
-    },
-    /// cryptsetup failed for another reason.
-    #[error("cryptsetup {verb} on {device} failed ({reason}): {message}")]
-    Failed {
-        /// Its subcommand.
-        verb: String,
-        /// The device.
-        device: PathBuf,
-        /// The meaning of its exit code.
-        reason: &'static str,
-        /// Its message, in one line.
-        message: String,
-    },
-}
-
-impl CryptsetupError {
-    /// The next step for the user, if there is one.
-    #[must_use]
-    pub const fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Missing | Self::TooOld { .. } => {
-                Some("install the package cryptsetup-bin (Debian, Ubuntu) or cryptsetup (others)")
-            }
-            _ => None,
-        }
-    }
-}
 
 /// A release number, such as 2.6.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -136,14 +62,14 @@ impl Cryptsetup {
     /// Finds the program on the `PATH` and in the directories of administrators' programs.
     ///
     /// # Errors
-    /// [`CryptsetupError::Missing`], [`CryptsetupError::TooOld`], [`CryptsetupError::NoVersion`].
-    pub fn find() -> Result<Self, CryptsetupError> {
-        let program = process::find_admin("cryptsetup").ok_or(CryptsetupError::Missing)?;
-        let ended = run(&program, &["--version".as_ref()], None, Duration::from_secs(20))?;
+    /// [`Error::Missing`], [`Error::TooOld`], [`Error::NoVersion`].
+    pub fn find() -> Result<Self, Error> {
+        let program = process::find_admin("cryptsetup").ok_or(Error::Missing)?;
+        let ended = run(&program, &["--version".as_ref()], None, Duration::from_secs(20)).map_err(Error::Run)?;
         let version = ended.and_then(|ended| Version::parse(&ended.stdout));
         match version {
-            None => Err(CryptsetupError::NoVersion { program }),
-            Some(found) if found < OLDEST => Err(CryptsetupError::TooOld { program, found, oldest: OLDEST }),
+            None => Err(Error::NoVersion { program }),
+            Some(found) if found < OLDEST => Err(Error::TooOld { program, found, oldest: OLDEST }),
             Some(version) => Ok(Self { program, version }),
         }
     }
@@ -158,8 +84,8 @@ impl Cryptsetup {
     /// only if `slot` names one.
     ///
     /// # Errors
-    /// [`CryptsetupError`] for everything except a wrong key.
-    pub fn opens(&self, device: &Path, key: &Secret, slot: Option<u32>) -> Result<Option<u32>, CryptsetupError> {
+    /// [`Error`] for everything except a wrong key.
+    pub fn opens(&self, device: &Path, key: &Secret, slot: Option<u32>) -> Result<Option<u32>, Error> {
         sane(device)?;
         let number = slot.map(|slot| slot.to_string());
         let mut args: Vec<&OsStr> =
@@ -170,7 +96,7 @@ impl Cryptsetup {
         args.push(device.as_os_str());
         match self.call("open", device, &args, key) {
             Ok(ended) => Ok(Some(unlocked(&ended.stdout).or(slot).unwrap_or_default())),
-            Err(CryptsetupError::WrongKey { .. }) => Ok(None),
+            Err(Error::NoSlotOpens { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -179,15 +105,9 @@ impl Cryptsetup {
     /// be small for a random key; by default cryptsetup derives the key as for a passphrase, at a measured cost.
     ///
     /// # Errors
-    /// [`CryptsetupError::WrongKey`] if `key` opens no slot; others.
-    pub fn add_key(
-        &self,
-        device: &Path,
-        key: &Secret,
-        new: &Secret,
-        iterations: Option<u32>,
-    ) -> Result<(), CryptsetupError> {
-        let pipe = pipe_with(new)?;
+    /// [`Error::NoSlotOpens`] if `key` opens no slot; others.
+    pub fn add_key(&self, device: &Path, key: &Secret, new: &Secret, iterations: Option<u32>) -> Result<(), Error> {
+        let pipe = pipe_with(new).map_err(Error::Run)?;
         let name = format!("/dev/fd/{}", pipe.as_raw_fd());
         let count = iterations.map(|count| count.to_string());
         let mut args: Vec<&OsStr> = ["luksAddKey", "--key-file", "-"].map(OsStr::new).to_vec();
@@ -201,35 +121,30 @@ impl Cryptsetup {
     /// Removes a slot of `device`. `key` must open one of the remaining slots.
     ///
     /// # Errors
-    /// [`CryptsetupError::WrongKey`] if `key` opens none of the remaining slots; others.
-    pub fn kill_slot(&self, device: &Path, slot: u32, key: &Secret) -> Result<(), CryptsetupError> {
+    /// [`Error::NoSlotOpens`] if `key` opens none of the remaining slots; others.
+    pub fn kill_slot(&self, device: &Path, slot: u32, key: &Secret) -> Result<(), Error> {
         let slot = slot.to_string();
         let args = [OsStr::new("luksKillSlot"), "--key-file".as_ref(), "-".as_ref(), device.as_os_str(), slot.as_ref()];
         self.call("luksKillSlot", device, &args, key).map(drop)
     }
 
-    fn call(&self, verb: &str, device: &Path, args: &[&OsStr], key: &Secret) -> Result<Ended, CryptsetupError> {
+    fn call(&self, verb: &str, device: &Path, args: &[&OsStr], key: &Secret) -> Result<Ended, Error> {
         self.call_with(verb, device, args, Some(key))
     }
 
-    fn call_with(
-        &self,
-        verb: &str,
-        device: &Path,
-        args: &[&OsStr],
-        key: Option<&Secret>,
-    ) -> Result<Ended, CryptsetupError> {
+    fn call_with(&self, verb: &str, device: &Path, args: &[&OsStr], key: Option<&Secret>) -> Result<Ended, Error> {
         let args = [&[OsStr::new("--batch-mode")], args].concat();
-        let timed_out = || CryptsetupError::TimedOut { verb: verb.to_owned(), seconds: LIMIT.as_secs() };
-        let ended = run(&self.program, &args, key.map(Secret::bytes), LIMIT)?.ok_or_else(timed_out)?;
+        let timed_out = || Error::TimedOut { verb: verb.to_owned(), seconds: LIMIT.as_secs() };
+        let ended =
+            run(&self.program, &args, key.map(Secret::bytes), LIMIT).map_err(Error::Run)?.ok_or_else(timed_out)?;
         Self::judge(verb, device, ended)
     }
 
-    fn judge(verb: &str, device: &Path, ended: Ended) -> Result<Ended, CryptsetupError> {
+    fn judge(verb: &str, device: &Path, ended: Ended) -> Result<Ended, Error> {
         match ended.code {
             Some(0) => Ok(ended),
-            Some(2) => Err(CryptsetupError::WrongKey { device: device.to_owned() }),
-            code => Err(CryptsetupError::Failed {
+            Some(2) => Err(Error::NoSlotOpens { device: device.to_owned() }),
+            code => Err(Error::Failed {
                 verb: verb.to_owned(),
                 device: device.to_owned(),
                 reason: reason(code),
@@ -241,10 +156,10 @@ impl Cryptsetup {
 
 /// Refuses a header that asks for absurd key derivation, which only an attacker writes. A header that cannot be read is
 /// left to cryptsetup to refuse.
-fn sane(device: &Path) -> Result<(), CryptsetupError> {
+fn sane(device: &Path) -> Result<(), Error> {
     let volume = std::fs::File::open(device).ok().and_then(|file| read(&file).ok()?.volume);
     match volume.and_then(|volume| volume.excess()) {
-        Some(what) => Err(CryptsetupError::Absurd { device: device.to_owned(), what }),
+        Some(what) => Err(Error::Absurd { device: device.to_owned(), what }),
         None => Ok(()),
     }
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use process::run_with_lines;
 
-use super::{Cryptsetup, CryptsetupError, Version, sane};
+use super::{Cryptsetup, Version, sane};
+use crate::Error;
 use crate::secret::Secret;
 
 /// First release with `--progress-json`.
@@ -73,8 +74,8 @@ impl Cryptsetup {
     /// Recovers the part of `device` that an interrupted re-encryption was writing. Required before it can resume.
     ///
     /// # Errors
-    /// [`CryptsetupError`].
-    pub fn recover(&self, device: &Path, key: &Secret) -> Result<(), CryptsetupError> {
+    /// [`Error`].
+    pub fn recover(&self, device: &Path, key: &Secret) -> Result<(), Error> {
         sane(device)?;
         let args = [OsStr::new("repair"), "--key-file".as_ref(), "-".as_ref(), device.as_os_str()];
         self.call("repair", device, &args, key).map(drop)
@@ -83,14 +84,14 @@ impl Cryptsetup {
     /// Re-encrypts `device`. This may take hours and has no time limit. `tell` receives the progress.
     ///
     /// # Errors
-    /// [`CryptsetupError`]; completed work is kept, and another run resumes.
+    /// [`Error`]; completed work is kept, and another run resumes.
     pub fn reencrypt(
         &self,
         device: &Path,
         key: &Secret,
         how: &Reencryption,
         tell: &mut dyn FnMut(Progress),
-    ) -> Result<(), CryptsetupError> {
+    ) -> Result<(), Error> {
         sane(device)?;
         let numbers = [("--key-slot", how.slot), ("--key-size", how.key_bits), ("--sector-size", how.sector_bytes)];
         let numbers = numbers.map(|(name, number)| number.map(|number| (name, number.to_string())));
@@ -111,8 +112,9 @@ impl Cryptsetup {
         }
         let args: Vec<&OsStr> = args.into_iter().map(OsStr::new).chain([device.as_os_str()]).collect();
         let mut heard = |line: &str| Progress::parse(line).into_iter().for_each(&mut *tell);
-        let ended = run_with_lines(&self.program, &args, Some(key.bytes()), Duration::MAX, &mut heard)?;
-        let never = || CryptsetupError::TimedOut { verb: "reencrypt".to_owned(), seconds: u64::MAX };
+        let ended =
+            run_with_lines(&self.program, &args, Some(key.bytes()), Duration::MAX, &mut heard).map_err(Error::Run)?;
+        let never = || Error::TimedOut { verb: "reencrypt".to_owned(), seconds: u64::MAX };
         Self::judge("reencrypt", device, ended.ok_or_else(never)?).map(drop)
     }
 }

@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::{Cryptsetup, CryptsetupError, sane};
+use super::{Cryptsetup, sane};
+use crate::Error;
 use crate::secret::Secret;
 
 /// Parameters of a new volume.
@@ -70,8 +71,8 @@ impl Cryptsetup {
     /// Creates a LUKS2 volume on `device`. All data there is lost: the caller must have checked that there is none.
     ///
     /// # Errors
-    /// [`CryptsetupError`].
-    pub fn format(&self, device: &Path, key: &Secret, format: &Format) -> Result<(), CryptsetupError> {
+    /// [`Error`].
+    pub fn format(&self, device: &Path, key: &Secret, format: &Format) -> Result<(), Error> {
         let (bits, sector) = (format.key_bits.to_string(), format.sector_bytes.to_string());
         let count = format.iterations.map(|count| count.to_string());
         let mut args = vec!["luksFormat", "--type", "luks2", "--cipher", &format.cipher, "--key-size", &bits];
@@ -94,8 +95,8 @@ impl Cryptsetup {
     /// Opens `device` as `/dev/mapper/NAME`.
     ///
     /// # Errors
-    /// [`CryptsetupError::WrongKey`], [`CryptsetupError::Absurd`]; others.
-    pub fn map(&self, device: &Path, name: &str, key: &Secret, mapping: &Mapping) -> Result<(), CryptsetupError> {
+    /// [`Error::NoSlotOpens`], [`Error::Absurd`]; others.
+    pub fn map(&self, device: &Path, name: &str, key: &Secret, mapping: &Mapping) -> Result<(), Error> {
         sane(mapping.header.as_deref().unwrap_or(device))?;
         let mut args: Vec<&OsStr> = ["open", "--type", "luks", "--key-file", "-"].map(OsStr::new).to_vec();
         if let Some(header) = &mapping.header {
@@ -116,8 +117,8 @@ impl Cryptsetup {
     /// Closes `/dev/mapper/NAME`.
     ///
     /// # Errors
-    /// [`CryptsetupError`], for example if the device is busy.
-    pub fn unmap(&self, name: &str) -> Result<(), CryptsetupError> {
+    /// [`Error`], for example if the device is busy.
+    pub fn unmap(&self, name: &str) -> Result<(), Error> {
         let device = Path::new("/dev/mapper").join(name);
         self.call_with("close", &device, &[OsStr::new("close"), OsStr::new(name)], None).map(drop)
     }
@@ -125,8 +126,8 @@ impl Cryptsetup {
     /// The kernel's table of an open volume.
     ///
     /// # Errors
-    /// [`CryptsetupError`] if it is not open.
-    pub fn status(&self, name: &str) -> Result<Status, CryptsetupError> {
+    /// [`Error`] if it is not open.
+    pub fn status(&self, name: &str) -> Result<Status, Error> {
         let device = Path::new("/dev/mapper").join(name);
         let ended = self.call_with("status", &device, &[OsStr::new("status"), OsStr::new(name)], None)?;
         Ok(Status::parse(&ended.stdout))

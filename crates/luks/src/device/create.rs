@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::{DeviceError, Host, Use, header_path, system, uses};
+use super::{Host, Use, header_path, system, uses};
+use crate::Error;
 use crate::backup::{Header, open};
 use crate::cryptsetup::{Cryptsetup, Format, Mapping};
 use crate::judge::{DeviceInfo, audit};
@@ -32,7 +33,7 @@ impl FileSystem {
     }
 
     /// Runs its `mkfs` on a device that was just created and is blank.
-    fn make(self, device: &Path) -> Result<(), DeviceError> {
+    fn make(self, device: &Path) -> Result<(), Error> {
         let args = ["-q"].map(OsStr::new);
         let args = [&args[..], &[device.as_os_str()]].concat();
         system(self.program(), &args).map(drop)
@@ -80,20 +81,20 @@ impl Creation<'_> {
     /// Checks that the disk is unused. Writes nothing.
     ///
     /// # Errors
-    /// [`DeviceError::Used`] with every sign of use; others.
-    pub fn check(&self) -> Result<(), DeviceError> {
+    /// [`Error::Used`] with every sign of use; others.
+    pub fn check(&self) -> Result<(), Error> {
         let uses = uses(self.host, self.device, !self.over_unknown_data)?;
         if !uses.is_empty() {
-            return Err(DeviceError::Used { device: self.device.to_owned(), uses });
+            return Err(Error::Used { device: self.device.to_owned(), uses });
         }
         if self.file_system.is_some() && !is_block_device(self.device) {
             let why = "is a file: a file system in it needs a loop device";
-            return Err(DeviceError::refused(self.device, why));
+            return Err(Error::refused(self.device, why));
         }
         match self.file_system.map(FileSystem::program) {
             Some(program) if find_admin(program).is_none() => {
                 let why = format!("{program} is not installed, so no file system can be created in it");
-                Err(DeviceError::refused(self.device, why))
+                Err(Error::refused(self.device, why))
             }
             _ => Ok(()),
         }
@@ -130,18 +131,18 @@ impl Creation<'_> {
     /// does not; the file system is visible inside the volume, and outside only the volume is. `tell` receives each
     /// result.
     /// # Errors
-    /// [`DeviceError`].
-    pub fn run(&self, key: &Secret, tell: &mut dyn FnMut(String)) -> Result<Created, DeviceError> {
+    /// [`Error`].
+    pub fn run(&self, key: &Secret, tell: &mut dyn FnMut(String)) -> Result<Created, Error> {
         self.check()?;
         self.cryptsetup.format(self.device, key, &self.format)?;
         let header = self.proven_header()?;
         tell(format!("LUKS2 header written, read back and judged: UUID {}", header.volume.uuid));
         let opens = self.cryptsetup.opens(self.device, key, None)?;
         let Some(slot) = opens else {
-            return Err(DeviceError::not_proven(self.device, "the key does not open the volume that was just made"));
+            return Err(Error::not_proven(self.device, "the key does not open the volume that was just made"));
         };
         if self.cryptsetup.opens(self.device, &other_key()?, None)?.is_some() {
-            return Err(DeviceError::not_proven(self.device, "a random key opens it"));
+            return Err(Error::not_proven(self.device, "a random key opens it"));
         }
         tell(format!("the key opens slot {slot}, a random one opens nothing"));
         if let Some(system) = self.file_system {
@@ -155,7 +156,7 @@ impl Creation<'_> {
         Ok(Created { uuid: header.volume.uuid, slot, backup })
     }
 
-    fn proven_header(&self) -> Result<Header, DeviceError> {
+    fn proven_header(&self) -> Result<Header, Error> {
         let file = open(self.device)?;
         let header = Header::read(&file, self.device)?;
         let volume = &header.volume;
@@ -163,22 +164,22 @@ impl Creation<'_> {
             segment.cipher == self.format.cipher && segment.sector_bytes == self.format.sector_bytes
         };
         if header.readable != Readable::Yes || !volume.segments.first().as_ref().is_some_and(wanted) {
-            return Err(DeviceError::not_proven(self.device, "its header is not the one that was requested"));
+            return Err(Error::not_proven(self.device, "its header is not the one that was requested"));
         }
         let report = audit(&file, &DeviceInfo::default(), None)
-            .map_err(|error| DeviceError::not_proven(self.device, error.to_string()))?;
+            .map_err(|error| Error::not_proven(self.device, error.to_string()))?;
         // A random key needs no costly derivation. Any other serious finding would be a bug of ours.
         let grave = |finding: &&crate::Finding| {
             matches!(finding.severity, Severity::High | Severity::Critical) && finding.code != Code::KdfWeak
         };
         match report.findings.iter().find(grave) {
-            Some(finding) => Err(DeviceError::not_proven(self.device, finding.detail.clone())),
+            Some(finding) => Err(Error::not_proven(self.device, finding.detail.clone())),
             None => Ok(header),
         }
     }
 
     /// Opens the volume under a temporary name, creates the file system and closes the volume.
-    fn make(&self, system: FileSystem, key: &Secret, uuid: &str) -> Result<(), DeviceError> {
+    fn make(&self, system: FileSystem, key: &Secret, uuid: &str) -> Result<(), Error> {
         let name = format!("sealant-{uuid}");
         let inner = Path::new("/dev/mapper").join(&name);
         self.cryptsetup.map(self.device, &name, key, &Mapping::default())?;
@@ -186,24 +187,24 @@ impl Creation<'_> {
         self.cryptsetup.unmap(&name)?;
         let inside = format!("a {} signature", system.as_str());
         if !made?.contains(&Use::Signature(inside)) {
-            return Err(DeviceError::not_proven(self.device, format!("there is no {} in it", system.as_str())));
+            return Err(Error::not_proven(self.device, format!("there is no {} in it", system.as_str())));
         }
         let outside = uses(self.host, self.device, false)?;
         if !outside.contains(&Use::Signature("a crypto_LUKS signature".to_owned())) {
-            return Err(DeviceError::not_proven(self.device, "something other than the LUKS volume is visible"));
+            return Err(Error::not_proven(self.device, "something other than the LUKS volume is visible"));
         }
         Ok(())
     }
 
-    fn save(&self, header: &Header, directory: &Path) -> Result<PathBuf, DeviceError> {
+    fn save(&self, header: &Header, directory: &Path) -> Result<PathBuf, Error> {
         let path = header_path(directory, self.device, &header.volume)?;
         header.save(&path)?;
         Ok(path)
     }
 }
 
-fn other_key() -> Result<Secret, DeviceError> {
-    Secret::random().map_err(DeviceError::io(Path::new("random numbers")))
+fn other_key() -> Result<Secret, Error> {
+    Secret::random().map_err(Error::io(Path::new("random numbers")))
 }
 
 fn is_block_device(path: &Path) -> bool {

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use files::{WriteOptions, runtime};
 
-use super::{Block, DeviceError, Host};
+use super::{Block, Host};
+use crate::Error;
 use crate::backup::{Header, open};
-use crate::cryptsetup::{Cryptsetup, CryptsetupError, Mapping, Status};
+use crate::cryptsetup::{Cryptsetup, Mapping, Status};
 use crate::judge::{DeviceInfo, audit};
 use crate::secret::Secret;
 use crate::volume::Volume;
@@ -49,14 +50,14 @@ impl Opening<'_> {
     /// stays as it is.
     ///
     /// # Errors
-    /// [`DeviceError`]; if the check fails, the volume is closed again.
-    pub fn run(&self, key: &Secret) -> Result<Opened, DeviceError> {
+    /// [`Error`]; if the check fails, the volume is closed again.
+    pub fn run(&self, key: &Secret) -> Result<Opened, Error> {
         check_name(self.name)?;
         let header = Header::read(&open(self.device)?, self.device)?;
         let volume = &header.volume;
         if let Some(block) = Block::mapped(self.host, self.name) {
             let Some(_) = block.mapper_uuid().filter(|uuid| is_volume(uuid, volume)) else {
-                return Err(DeviceError::refused(&device_file(self.name), "is open already, and is another volume"));
+                return Err(Error::refused(&device_file(self.name), "is open already, and is another volume"));
             };
             let status = self.proven(volume)?;
             return Ok(Opened { already: true, uuid: volume.uuid.clone(), status });
@@ -65,23 +66,23 @@ impl Opening<'_> {
             .into_iter()
             .find(|block| block.mapper_uuid().is_some_and(|uuid| is_volume(&uuid, volume)));
         if let Some(name) = other.and_then(|block| block.mapper_name()) {
-            return Err(DeviceError::refused(self.device, format!("is open already, as {name}")));
+            return Err(Error::refused(self.device, format!("is open already, as {name}")));
         }
         if volume.is_detached() {
             let why = "is a header whose data lies on another device; `cryptsetup open --header` opens that";
-            return Err(DeviceError::refused(self.device, why));
+            return Err(Error::refused(self.device, why));
         }
         self.check()?;
         let copy = if self.strict { Some(self.judged_copy(&header)?) } else { None };
         let mapping = Mapping { header: copy.clone(), ..self.mapping.clone() };
         let mapped = self.cryptsetup.map(self.device, self.name, key, &mapping);
         if let Some(copy) = &copy {
-            fs::remove_file(copy).map_err(DeviceError::io(copy))?;
+            fs::remove_file(copy).map_err(Error::io(copy))?;
         }
         match mapped {
-            Err(CryptsetupError::Failed { .. }) if volume.is_rewritten() => {
+            Err(Error::Failed { .. }) if volume.is_rewritten() => {
                 let why = "its re-encryption was interrupted at the end, and cryptsetup does not open it; `sealant luks header repair` completes it";
-                return Err(DeviceError::refused(self.device, why));
+                return Err(Error::refused(self.device, why));
             }
             other => other?,
         }
@@ -96,43 +97,43 @@ impl Opening<'_> {
 
     /// Accepts a header with one damaged copy: a power cut leaves such a header, and cryptsetup restores one copy from
     /// the other. `strict` refuses it.
-    fn check(&self) -> Result<(), DeviceError> {
+    fn check(&self) -> Result<(), Error> {
         let report = audit(&open(self.device)?, &DeviceInfo::default(), None)
-            .map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
+            .map_err(|error| Error::refused(self.device, error.to_string()))?;
         let stuck = report.findings.iter().any(|finding| finding.code == Code::ReencryptStuck);
         if stuck {
             let why = "its re-encryption was interrupted in the last step; `sealant luks header repair` repairs it";
-            return Err(DeviceError::refused(self.device, why));
+            return Err(Error::refused(self.device, why));
         }
         Ok(())
     }
 
     /// A copy of the header, in memory and readable by root only. It must have no serious finding.
-    fn judged_copy(&self, header: &Header) -> Result<PathBuf, DeviceError> {
+    fn judged_copy(&self, header: &Header) -> Result<PathBuf, Error> {
         let directory = runtime::directory();
-        let directory = directory.map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
-        let uuid = header.volume.plain_uuid().ok_or_else(|| DeviceError::no_uuid(self.device))?;
+        let directory = directory.map_err(|error| Error::refused(self.device, error.to_string()))?;
+        let uuid = header.volume.plain_uuid().ok_or_else(|| Error::no_uuid(self.device))?;
         let path = directory.join(format!("{uuid}.header"));
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(DeviceError::io(&path)(error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(&path)(error)),
             _ => {}
         }
         let report = audit(&header.bytes(), &DeviceInfo::default(), None)
-            .map_err(|error| DeviceError::refused(self.device, error.to_string()))?;
+            .map_err(|error| Error::refused(self.device, error.to_string()))?;
         let grave = |finding: &&crate::Finding| {
             matches!(finding.severity, Severity::High | Severity::Critical) && finding.code != Code::KdfWeak
         };
         if let Some(finding) = report.findings.iter().find(grave) {
-            return Err(DeviceError::refused(self.device, format!("{} ({})", finding.detail, finding.code.as_str())));
+            return Err(Error::refused(self.device, format!("{} ({})", finding.detail, finding.code.as_str())));
         }
-        files::write_atomic(&path, header.bytes(), WriteOptions::SECRET).map_err(DeviceError::io(&path))?;
+        files::write_atomic(&path, header.bytes(), WriteOptions::SECRET).map_err(Error::io(&path))?;
         Ok(path)
     }
 
     /// Checks the kernel's table against the header.
-    fn proven(&self, volume: &Volume) -> Result<Status, DeviceError> {
+    fn proven(&self, volume: &Volume) -> Result<Status, Error> {
         let inner = device_file(self.name);
-        let not_proven = |why: &str| DeviceError::not_proven(&inner, why);
+        let not_proven = |why: &str| Error::not_proven(&inner, why);
         let block = Block::mapped(self.host, self.name).ok_or_else(|| not_proven("is not there"))?;
         if !block.mapper_uuid().is_some_and(|uuid| is_volume(&uuid, volume)) {
             return Err(not_proven("is not the volume that was to be opened"));
@@ -155,27 +156,27 @@ impl Opening<'_> {
 /// Closes a volume that nothing uses, and checks that it is gone.
 ///
 /// # Errors
-/// [`DeviceError::Refused`] if it is mounted, used for swap, or another device is built on it.
-pub fn close(cryptsetup: &Cryptsetup, host: &Host, name: &str) -> Result<(), DeviceError> {
+/// [`Error::Refused`] if it is mounted, used for swap, or another device is built on it.
+pub fn close(cryptsetup: &Cryptsetup, host: &Host, name: &str) -> Result<(), Error> {
     check_name(name)?;
     let inner = device_file(name);
     let Some(block) = Block::mapped(host, name) else {
-        return Err(DeviceError::refused(&inner, "is not open"));
+        return Err(Error::refused(&inner, "is not open"));
     };
     if !block.mapper_uuid().is_some_and(|uuid| uuid.starts_with("CRYPT-LUKS")) {
-        return Err(DeviceError::refused(&inner, "is not a LUKS volume"));
+        return Err(Error::refused(&inner, "is not a LUKS volume"));
     }
     if let Some(mount) = host.mounts().of_device(&block.number).next() {
         let why = format!("is mounted at {}; --unmount unmounts it first", mount.point.display());
-        return Err(DeviceError::refused(&inner, why));
+        return Err(Error::refused(&inner, why));
     }
     if let Some(holder) = block.holders().first() {
-        return Err(DeviceError::refused(&inner, format!("is used by {holder}")));
+        return Err(Error::refused(&inner, format!("is used by {holder}")));
     }
     cryptsetup.unmap(name)?;
     match Block::mapped(host, name) {
         None => Ok(()),
-        Some(_) => Err(DeviceError::not_proven(&inner, "was closed, but still exists")),
+        Some(_) => Err(Error::not_proven(&inner, "was closed, but still exists")),
     }
 }
 
@@ -185,7 +186,7 @@ pub(super) fn device_file(name: &str) -> PathBuf {
 }
 
 /// device-mapper escapes all other characters in `/dev/mapper`, and a name cannot contain a slash.
-pub(crate) fn check_name(name: &str) -> Result<(), DeviceError> {
+pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.+-".contains(&byte);
     let good = !name.is_empty()
         && name.len() <= MAX_NAME_BYTES
@@ -195,7 +196,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), DeviceError> {
     if good {
         return Ok(());
     }
-    Err(DeviceError::refused(Path::new(name), "is not a name for a volume: use letters, digits and _ . + - only"))
+    Err(Error::refused(Path::new(name), "is not a name for a volume: use letters, digits and _ . + - only"))
 }
 
 /// `CRYPT-LUKS2-<UUID without dashes>-<name>`. Source: `lib/libdevmapper.c` of cryptsetup.

@@ -11,7 +11,8 @@ use rustix::fs::{AtFlags, CWD, IFlags, Mode, OFlags, ioctl_getflags, ioctl_setfl
 use rustix::io::Errno;
 
 use super::mapping::{check_name, device_file};
-use super::{Block, DeviceError, Host, system};
+use super::{Block, Host, system};
+use crate::Error;
 
 /// How an empty mount point is protected against writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,19 +41,19 @@ impl Mounting<'_> {
     /// mounted there.
     ///
     /// # Errors
-    /// [`DeviceError::Refused`] if the directory is not empty or something else is mounted there; others.
-    pub fn run(&self) -> Result<Option<Guard>, DeviceError> {
+    /// [`Error::Refused`] if the directory is not empty or something else is mounted there; others.
+    pub fn run(&self) -> Result<Option<Guard>, Error> {
         check_name(self.name)?;
         let inner = device_file(self.name);
         let Some(block) = Block::mapped(self.host, self.name) else {
-            return Err(DeviceError::refused(&inner, "is not open; `sealant luks open` does that"));
+            return Err(Error::refused(&inner, "is not open; `sealant luks open` does that"));
         };
         if !block.mapper_uuid().is_some_and(|uuid| uuid.starts_with("CRYPT-LUKS")) {
-            return Err(DeviceError::refused(&inner, "is not a LUKS volume"));
+            return Err(Error::refused(&inner, "is not a LUKS volume"));
         }
         match self.host.mounted_at(self.directory) {
             Some(mount) if mount.device == block.number => return Ok(None),
-            Some(_) => return Err(DeviceError::refused(self.directory, "has something else mounted on it")),
+            Some(_) => return Err(Error::refused(self.directory, "has something else mounted on it")),
             None => {}
         }
         let guard = guard(self.host, self.directory)?;
@@ -60,7 +61,7 @@ impl Mounting<'_> {
         system("mount", &[&args[..], &[inner.as_os_str(), self.directory.as_os_str()]].concat())?;
         match self.host.mounted_at(self.directory) {
             Some(mount) if mount.device == block.number => Ok(Some(guard)),
-            _ => Err(DeviceError::not_proven(self.directory, "the mount table does not show the volume there")),
+            _ => Err(Error::not_proven(self.directory, "the mount table does not show the volume there")),
         }
     }
 }
@@ -69,23 +70,23 @@ impl Mounting<'_> {
 /// Creates the directory if it does not exist.
 ///
 /// # Errors
-/// [`DeviceError::Refused`] if the directory is not empty or is a mount point.
-pub fn guard(host: &Host, directory: &Path) -> Result<Guard, DeviceError> {
-    let io = || DeviceError::io(directory);
+/// [`Error::Refused`] if the directory is not empty or is a mount point.
+pub fn guard(host: &Host, directory: &Path) -> Result<Guard, Error> {
+    let io = || Error::io(directory);
     if !directory.is_absolute() || fs::canonicalize(directory).is_ok_and(|real| real != directory) {
-        return Err(DeviceError::refused(directory, "must be an absolute path without links"));
+        return Err(Error::refused(directory, "must be an absolute path without links"));
     }
     match fs::create_dir(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(io()(error)),
         _ => {}
     }
     if host.mounted_at(directory).is_some() {
-        return Err(DeviceError::refused(directory, "is a mount point; only an unmounted directory can be guarded"));
+        return Err(Error::refused(directory, "is a mount point; only an unmounted directory can be guarded"));
     }
     if let Some(entry) = fs::read_dir(directory).map_err(io())?.next() {
         let name = entry.map_err(io())?.file_name();
         let why = format!("holds {}, which would stay in plaintext below the volume; move it", name.to_string_lossy());
-        return Err(DeviceError::refused(directory, why));
+        return Err(Error::refused(directory, why));
     }
     let handle = open_directory(directory).map_err(io())?;
     let flags = ioctl_getflags(&handle);
@@ -108,7 +109,7 @@ pub fn guard(host: &Host, directory: &Path) -> Result<Guard, DeviceError> {
         Err(error) => Err(io()(error.into())),
         Ok(()) => {
             let _ = unlinkat(&handle, probe, AtFlags::REMOVEDIR);
-            Err(DeviceError::not_proven(directory, "is immutable, but a directory could be created in it"))
+            Err(Error::not_proven(directory, "is immutable, but a directory could be created in it"))
         }
     }
 }
@@ -117,8 +118,8 @@ pub fn guard(host: &Host, directory: &Path) -> Result<Guard, DeviceError> {
 ///
 /// # Errors
 /// Error of the operating system.
-pub fn unguard(directory: &Path) -> Result<(), DeviceError> {
-    let io = || DeviceError::io(directory);
+pub fn unguard(directory: &Path) -> Result<(), Error> {
+    let io = || Error::io(directory);
     let handle = open_directory(directory).map_err(io())?;
     match ioctl_getflags(&handle) {
         Ok(flags) => {
@@ -139,11 +140,11 @@ fn open_directory(path: &Path) -> io::Result<File> {
 /// Unmounts an open volume from all its mount points.
 ///
 /// # Errors
-/// [`DeviceError::Program`] if files there are open.
-pub fn unmount(host: &Host, name: &str) -> Result<(), DeviceError> {
+/// [`Error::Program`] if files there are open.
+pub fn unmount(host: &Host, name: &str) -> Result<(), Error> {
     check_name(name)?;
     let Some(block) = Block::mapped(host, name) else {
-        return Err(DeviceError::refused(&device_file(name), "is not open"));
+        return Err(Error::refused(&device_file(name), "is not open"));
     };
     // The last mount hides the earlier ones.
     for mount in host.mounts().of_device(&block.number) {

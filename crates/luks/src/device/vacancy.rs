@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{OFlags, SeekFrom, seek};
 
-use super::{Block, DeviceError, Host, system_code};
+use super::{Block, Host, system_code};
+use crate::Error;
 
 /// Smallest disk for a volume: the header, and some room for a file system.
 const LEAST_BYTES: u64 = 32 << 20;
@@ -91,9 +92,9 @@ impl fmt::Display for Use {
 /// says whether to look for data without a signature.
 ///
 /// # Errors
-/// [`DeviceError::Io`] if it cannot be read, [`DeviceError::Program`] if `blkid` fails.
-pub fn uses(host: &Host, path: &Path, unknown_data: bool) -> Result<Vec<Use>, DeviceError> {
-    let io = || DeviceError::io(path);
+/// [`Error::Io`] if it cannot be read, [`Error::Program`] if `blkid` fails.
+pub fn uses(host: &Host, path: &Path, unknown_data: bool) -> Result<Vec<Use>, Error> {
+    let io = || Error::io(path);
     let kind = fs::metadata(path).map_err(io())?.file_type();
     if !kind.is_block_device() && !kind.is_file() {
         return Ok(vec![Use::NotADisk]);
@@ -232,7 +233,7 @@ fn device_of(spec: &str) -> Option<PathBuf> {
 }
 
 /// The signature that `blkid` finds. Exit code 2 means none, 8 means more than one. Source: blkid(8).
-fn signature(path: &Path) -> Result<Option<String>, DeviceError> {
+fn signature(path: &Path) -> Result<Option<String>, Error> {
     let args = ["-p", "-o", "export", "--"].map(OsStr::new);
     let (code, ended) = system_code("blkid", &[&args[..], &[path.as_os_str()]].concat())?;
     let value = |name: &str| ended.stdout.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
@@ -242,7 +243,7 @@ fn signature(path: &Path) -> Result<Option<String>, DeviceError> {
             .or_else(|| value("PTTYPE").map(|kind| format!("a partition table ({kind})")))),
         Some(2) => Ok(None),
         Some(8) => Ok(Some("signatures of more than one kind".to_owned())),
-        _ => Err(DeviceError::Program { program: "blkid", message: ended.error_output() }),
+        _ => Err(Error::Program { program: "blkid", message: ended.error_output() }),
     }
 }
 

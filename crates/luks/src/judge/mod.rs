@@ -12,8 +12,8 @@ use std::path::Path;
 use rustix::fs::{SeekFrom, major, minor, seek};
 use serde::Serialize;
 
-use crate::backup::{BackupError, open};
-use crate::error::LuksError;
+use crate::Error;
+use crate::backup::open;
 use crate::finding::{Code, Finding};
 use crate::material;
 use crate::read::{Readable, Reading, read};
@@ -76,8 +76,8 @@ pub struct Report {
 /// that volume.
 ///
 /// # Errors
-/// [`LuksError::Read`]; [`LuksError::NothingToCompare`] if `backup_of` has no readable header.
-pub fn audit(source: &dyn ReadAt, device: &DeviceInfo, backup_of: Option<&dyn ReadAt>) -> Result<Report, LuksError> {
+/// [`Error::Read`]; [`Error::NothingToCompare`] if `backup_of` has no readable header.
+pub fn audit(source: &dyn ReadAt, device: &DeviceInfo, backup_of: Option<&dyn ReadAt>) -> Result<Report, Error> {
     let current = backup_of.map(read).transpose()?;
     let reading = read(source)?;
     let Reading { readable, mut findings, volume } = reading;
@@ -94,7 +94,7 @@ pub fn audit(source: &dyn ReadAt, device: &DeviceInfo, backup_of: Option<&dyn Re
         findings.extend(volume.as_ref().and_then(|backup| compare(backup, current).finding()));
     }
     if let Some(volume) = &volume {
-        let stored = device.whole_device || material::is_stored(source, volume)?;
+        let stored = device.whole_device || material::is_stored(source, volume).map_err(Error::Read)?;
         findings.extend(judge(volume, device));
         if stored {
             findings.extend(slots::damaged(source, volume)?);
@@ -112,8 +112,8 @@ pub fn audit(source: &dyn ReadAt, device: &DeviceInfo, backup_of: Option<&dyn Re
 /// of the system.
 ///
 /// # Errors
-/// [`BackupError`] with the path that failed.
-pub fn audit_path(path: &Path, reported: &DeviceInfo, backup_of: Option<&Path>) -> Result<Report, BackupError> {
+/// [`Error`] with the path that failed.
+pub fn audit_path(path: &Path, reported: &DeviceInfo, backup_of: Option<&Path>) -> Result<Report, Error> {
     let file = open(path)?;
     let volume = backup_of.map(open).transpose()?;
     let known = DeviceInfo::of_file(&file);
@@ -123,14 +123,14 @@ pub fn audit_path(path: &Path, reported: &DeviceInfo, backup_of: Option<&Path>) 
         ..known
     };
     audit(&file, &device, volume.as_ref().map(|file| file as &dyn ReadAt)).map_err(|error| {
-        let of_backup = matches!(error, LuksError::NothingToCompare(_));
+        let of_backup = matches!(error, Error::NothingToCompare(_));
         let path = backup_of.filter(|_| of_backup).unwrap_or(path);
-        BackupError::Io { path: path.to_owned(), source: std::io::Error::other(error) }
+        Error::Io { path: path.to_owned(), source: std::io::Error::other(error) }
     })
 }
 
-fn nothing(findings: &[Finding]) -> LuksError {
-    LuksError::NothingToCompare(findings.first().map_or("not-luks", |finding| finding.code.as_str()))
+fn nothing(findings: &[Finding]) -> Error {
+    Error::NothingToCompare(findings.first().map_or("not-luks", |finding| finding.code.as_str()))
 }
 
 /// Judges what the header states.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::Details;
+use crate::Error;
 use crate::cipher::Cipher;
-use crate::error::LuksError;
 use crate::finding::{Code, Finding};
 use crate::kdf::Kdf;
 use crate::luks1;
@@ -124,10 +124,10 @@ fn has_crypt(volume: &Volume) -> bool {
 }
 
 /// Slots whose key material was overwritten.
-pub(super) fn damaged(source: &dyn ReadAt, volume: &Volume) -> Result<Option<Finding>, LuksError> {
+pub(super) fn damaged(source: &dyn ReadAt, volume: &Volume) -> Result<Option<Finding>, Error> {
     let mut details = Details::new(Code::KeyslotAreaDamaged);
     for slot in volume.slots.iter().filter(|slot| slot.holds_key()) {
-        if let Some(damage) = material::damage(source, slot)? {
+        if let Some(damage) = material::damage(source, slot).map_err(Error::Read)? {
             details.add(format!("slot {}: {} blocks of 512 bytes from byte {}", slot.id, damage.blocks, damage.first));
         }
     }

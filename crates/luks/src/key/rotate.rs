@@ -16,7 +16,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::store::Store;
-use super::{KeyError, add, changeable};
+use super::{add, changeable};
+use crate::Error;
 use crate::backup::{Header, open};
 use crate::cryptsetup::Cryptsetup;
 use crate::judge::{Relation, compare};
@@ -116,13 +117,13 @@ impl Rotation<'_> {
     /// rotation stops before the next one. Returns the header backups that the old key still opens.
     ///
     /// # Errors
-    /// [`KeyError`]. In every case a stored key opens the volume.
-    pub fn run(&self, go_on: &mut dyn FnMut(&Stepped) -> bool) -> Result<Vec<PathBuf>, KeyError> {
+    /// [`Error`]. In every case a stored key opens the volume.
+    pub fn run(&self, go_on: &mut dyn FnMut(&Stepped) -> bool) -> Result<Vec<PathBuf>, Error> {
         changeable(self.device)?;
         let store = Store::open(self.key)?;
         let mut on_step = |step: Step, slot: Option<u32>, file: Option<&Path>| {
             let stepped = Stepped { step, slot, file: file.map(Path::to_owned) };
-            if go_on(&stepped) { Ok(()) } else { Err(KeyError::Stopped) }
+            if go_on(&stepped) { Ok(()) } else { Err(Error::Stopped) }
         };
         if store.new.exists() || !store.old.exists() {
             self.renew(&store, &mut on_step)?;
@@ -135,7 +136,7 @@ impl Rotation<'_> {
     }
 
     /// Adds the new key and puts it in place of the old one.
-    fn renew(&self, store: &Store, on_step: &mut OnStep<'_>) -> Result<(), KeyError> {
+    fn renew(&self, store: &Store, on_step: &mut OnStep<'_>) -> Result<(), Error> {
         let key = Store::read(&store.key)?;
         let slot = self.opens(&key)?.ok_or_else(|| self.wrong(&store.key))?;
         on_step(Step::Proven, Some(slot), None)?;
@@ -153,7 +154,7 @@ impl Rotation<'_> {
     }
 
     /// Removes the old key's slots, after proving the new key once more, as read from its final file.
-    fn retire(&self, store: &Store, on_step: &mut OnStep<'_>) -> Result<(), KeyError> {
+    fn retire(&self, store: &Store, on_step: &mut OnStep<'_>) -> Result<(), Error> {
         let (key, old) = (Store::read(&store.key)?, Store::read(&store.old)?);
         if key.bytes() == old.bytes() {
             return Err(self.refused("the old key and the new one are the same"));
@@ -168,14 +169,14 @@ impl Rotation<'_> {
             }
         }
         if let Some(slot) = self.opens(&old)? {
-            return Err(KeyError::OldKeyOpens { device: self.device.to_owned(), slot });
+            return Err(Error::OldKeyOpens { device: self.device.to_owned(), slot });
         }
         self.opens(&key)?.ok_or_else(|| self.wrong(&store.key))?;
         on_step(Step::Refused, None, None)
     }
 
     /// Saves the current header, and lists the backups that it made stale.
-    fn back_up(&self, on_step: &mut OnStep<'_>) -> Result<Vec<PathBuf>, KeyError> {
+    fn back_up(&self, on_step: &mut OnStep<'_>) -> Result<Vec<PathBuf>, Error> {
         let Some(directory) = self.backups else { return Ok(Vec::new()) };
         let header = Header::read(&open(self.device)?, self.device)?;
         let mut path = directory.join(backup_name(&header.volume));
@@ -188,27 +189,27 @@ impl Rotation<'_> {
         }
         if !path.exists() {
             header.save(&path)?;
-            files::sync_parent(&path).map_err(KeyError::io(directory))?;
+            files::sync_parent(&path).map_err(Error::io(directory))?;
         }
         on_step(Step::BackedUp, None, Some(&path))?;
-        stale(directory, &header.volume).map_err(KeyError::io(directory))
+        stale(directory, &header.volume).map_err(Error::io(directory))
     }
 
-    fn opens(&self, key: &Secret) -> Result<Option<u32>, KeyError> {
+    fn opens(&self, key: &Secret) -> Result<Option<u32>, Error> {
         Ok(self.cryptsetup.opens(self.device, key, None)?)
     }
 
-    fn wrong(&self, key: &Path) -> KeyError {
-        KeyError::WrongKey { key: key.to_owned(), device: self.device.to_owned() }
+    fn wrong(&self, key: &Path) -> Error {
+        Error::WrongKey { key: key.to_owned(), device: self.device.to_owned() }
     }
 
-    fn refused(&self, why: &str) -> KeyError {
-        KeyError::Refused { device: self.device.to_owned(), why: why.to_owned() }
+    fn refused(&self, why: &str) -> Error {
+        Error::refused(self.device, why)
     }
 }
 
 /// Reports a completed step.
-type OnStep<'a> = dyn FnMut(Step, Option<u32>, Option<&Path>) -> Result<(), KeyError> + 'a;
+type OnStep<'a> = dyn FnMut(Step, Option<u32>, Option<&Path>) -> Result<(), Error> + 'a;
 
 /// Name of the backup, from the volume and the state of its header. LUKS1 has no sequence number; its slots are used
 /// instead.

@@ -13,7 +13,7 @@ use aws_lc_rs::rand;
 use files::WriteOptions;
 use zeroize::Zeroizing;
 
-use super::KeyError;
+use crate::Error;
 use crate::secret::{KEY_BYTES, Secret};
 
 /// The three files, and the lock on them.
@@ -27,13 +27,13 @@ pub(super) struct Store {
 }
 
 impl Store {
-    pub(super) fn open(key: &Path) -> Result<Self, KeyError> {
+    pub(super) fn open(key: &Path) -> Result<Self, Error> {
         // Renaming over a link would leave the old key in the file that the boot reads.
-        let key = &fs::canonicalize(key).map_err(KeyError::io(key))?;
+        let key = &fs::canonicalize(key).map_err(Error::io(key))?;
         let directory = files::parent(key);
-        let lock = File::open(directory).map_err(KeyError::io(directory))?;
+        let lock = File::open(directory).map_err(Error::io(directory))?;
         if lock.try_lock().is_err() {
-            return Err(KeyError::Busy { path: directory.to_owned() });
+            return Err(Error::Busy { path: directory.to_owned() });
         }
         let beside = |suffix: &str| {
             let mut name = key.as_os_str().to_owned();
@@ -43,16 +43,16 @@ impl Store {
         Ok(Self { key: key.to_owned(), new: beside(".sealant-new"), old: beside(".sealant-old"), _lock: lock })
     }
 
-    pub(super) fn read(path: &Path) -> Result<Secret, KeyError> {
-        Secret::read_file(path).map_err(KeyError::io(path))
+    pub(super) fn read(path: &Path) -> Result<Secret, Error> {
+        Secret::read_file(path).map_err(Error::io(path))
     }
 
     /// Creates the next key, on disk before it is used anywhere.
-    pub(super) fn make_new(&self) -> Result<(), KeyError> {
+    pub(super) fn make_new(&self) -> Result<(), Error> {
         let mut bytes = Zeroizing::new([0; KEY_BYTES]);
         let filled = rand::fill(bytes.as_mut_slice()).map_err(|_| io::Error::other("no random numbers"));
         let like = |()| files::write_atomic(&self.new, bytes.as_slice(), self.new_options()?);
-        filled.and_then(like).map_err(KeyError::io(&self.new))
+        filled.and_then(like).map_err(Error::io(&self.new))
     }
 
     /// The next key gets the owner of the current one, and no wider permissions.
@@ -63,23 +63,23 @@ impl Store {
     }
 
     /// Stores a copy of the current key beside it. An existing copy must be identical.
-    pub(super) fn keep_old(&self) -> Result<(), KeyError> {
+    pub(super) fn keep_old(&self) -> Result<(), Error> {
         let now = Self::read(&self.key)?;
         if self.old.exists() {
             let same = Self::read(&self.old)?.bytes() == now.bytes();
             let other = || io::Error::other("exists and holds another key; find out what it is for");
-            return if same { Ok(()) } else { Err(KeyError::io(&self.old)(other())) };
+            return if same { Ok(()) } else { Err(Error::io(&self.old)(other())) };
         }
-        files::write_atomic(&self.old, now.bytes(), WriteOptions::SECRET).map_err(KeyError::io(&self.old))
+        files::write_atomic(&self.old, now.bytes(), WriteOptions::SECRET).map_err(Error::io(&self.old))
     }
 
     /// Replaces the current key file with the next key.
-    pub(super) fn promote(&self) -> Result<(), KeyError> {
-        fs::rename(&self.new, &self.key).and_then(|()| files::sync_parent(&self.key)).map_err(KeyError::io(&self.key))
+    pub(super) fn promote(&self) -> Result<(), Error> {
+        fs::rename(&self.new, &self.key).and_then(|()| files::sync_parent(&self.key)).map_err(Error::io(&self.key))
     }
 
     /// Overwrites the old key, as far as that has an effect on this file system, and deletes it.
-    pub(super) fn forget_old(&self) -> Result<(), KeyError> {
+    pub(super) fn forget_old(&self) -> Result<(), Error> {
         let forget = || {
             let length = usize::try_from(fs::metadata(&self.old)?.len()).unwrap_or_default();
             let mut file = OpenOptions::new().write(true).open(&self.old)?;
@@ -88,6 +88,6 @@ impl Store {
             fs::remove_file(&self.old)?;
             files::sync_parent(&self.old)
         };
-        forget().map_err(KeyError::io(&self.old))
+        forget().map_err(Error::io(&self.old))
     }
 }

@@ -3,7 +3,6 @@
 //!
 //! At boot, sticks, networks and servers may come up later than we do, so each source is retried until a deadline.
 
-mod error;
 mod program;
 mod stick;
 mod vault;
@@ -16,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
-pub use error::SourceError;
 pub use vault::Vault;
 
+use crate::Error;
 use crate::secret::Secret;
 
 /// Pause before a failed attempt is repeated.
@@ -48,8 +47,8 @@ impl Source {
     /// Fetches the key; waits for it until `deadline`.
     ///
     /// # Errors
-    /// [`SourceError`].
-    pub fn key(&self, deadline: Instant) -> Result<Secret, SourceError> {
+    /// [`Error`].
+    pub fn key(&self, deadline: Instant) -> Result<Secret, Error> {
         match self {
             Self::File(path) => read_file(path, deadline),
             Self::Stick { device, file } => stick::key(device, file, deadline),
@@ -64,25 +63,25 @@ fn leaves_time(deadline: Instant) -> bool {
     deadline.saturating_duration_since(Instant::now()) > RETRY
 }
 
-fn wait_for(path: &Path, deadline: Instant) -> Result<(), SourceError> {
+fn wait_for(path: &Path, deadline: Instant) -> Result<(), Error> {
     while !path.exists() {
         if Instant::now() > deadline {
-            return Err(SourceError::Absent { path: path.to_owned() });
+            return Err(Error::Absent { path: path.to_owned() });
         }
         sleep(POLL);
     }
     Ok(())
 }
 
-fn read_file(path: &Path, deadline: Instant) -> Result<Secret, SourceError> {
+fn read_file(path: &Path, deadline: Instant) -> Result<Secret, Error> {
     wait_for(path, deadline)?;
     // Opening a pipe without a writer would block.
     let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    let file = File::options().read(true).custom_flags(nonblocking).open(path).map_err(SourceError::io(path))?;
-    if !file.metadata().map_err(SourceError::io(path))?.is_file() {
-        return Err(SourceError::NotAFile { path: path.to_owned() });
+    let file = File::options().read(true).custom_flags(nonblocking).open(path).map_err(Error::key_file(path))?;
+    if !file.metadata().map_err(Error::key_file(path))?.is_file() {
+        return Err(Error::NotAFile { path: path.to_owned() });
     }
-    Secret::read(&mut &file).map_err(SourceError::io(path))
+    Secret::read(&mut &file).map_err(Error::key_file(path))
 }
 
 #[cfg(test)]

@@ -10,12 +10,13 @@ use std::time::Instant;
 
 use process::{kill_group, wait};
 
-use super::{POLL, RETRY, SourceError, leaves_time};
+use super::{POLL, RETRY, leaves_time};
+use crate::Error;
 use crate::secret::Secret;
 
 /// The output of the program. While there is time, a failed program is run again: a service that it asks may come up
 /// later.
-pub(super) fn key(program: &Path, deadline: Instant) -> Result<Secret, SourceError> {
+pub(super) fn key(program: &Path, deadline: Instant) -> Result<Secret, Error> {
     loop {
         match run(program, deadline) {
             Err(_) if program.exists() && leaves_time(deadline) => sleep(RETRY),
@@ -24,8 +25,8 @@ pub(super) fn key(program: &Path, deadline: Instant) -> Result<Secret, SourceErr
     }
 }
 
-fn run(program: &Path, deadline: Instant) -> Result<Secret, SourceError> {
-    let failed = |error: io::Error| SourceError::Program { program: program.to_owned(), reason: error.to_string() };
+fn run(program: &Path, deadline: Instant) -> Result<Secret, Error> {
+    let failed = |error: io::Error| Error::KeyProgram { program: program.to_owned(), reason: error.to_string() };
     let child = Command::new(program).stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0).spawn();
     let mut child = child.map_err(failed)?;
     let pipe = child.stdout.take();
@@ -36,7 +37,7 @@ fn run(program: &Path, deadline: Instant) -> Result<Secret, SourceError> {
     let left = deadline.saturating_duration_since(Instant::now());
     let key = if ended_well { received.recv_timeout(left.max(POLL)).ok().flatten() } else { None };
     kill_group(&child);
-    let key = key.ok_or_else(|| SourceError::ProgramFailed { program: program.to_owned() })?;
+    let key = key.ok_or_else(|| Error::KeyProgramFailed { program: program.to_owned() })?;
     key.map_err(failed)
 }
 
@@ -57,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    fn run(script: &str, limit: Duration) -> Result<Secret, SourceError> {
+    fn run(script: &str, limit: Duration) -> Result<Secret, Error> {
         let directory = tempfile::tempdir().unwrap();
         let program = directory.path().join("fetch-key");
         harness::script(&program, script).unwrap();
@@ -80,7 +81,7 @@ mod tests {
         for script in ["exec sleep 60", "echo key; exit 1"] {
             let began = Instant::now();
             let error = run(script, Duration::from_millis(300)).unwrap_err();
-            assert!(matches!(error, SourceError::ProgramFailed { .. }), "{script}: {error}");
+            assert!(matches!(error, Error::KeyProgramFailed { .. }), "{script}: {error}");
             assert!(began.elapsed() < Duration::from_secs(30), "{script}");
         }
         let error = run("exit 0", Duration::from_millis(300)).unwrap_err();

@@ -9,18 +9,19 @@ use std::time::Instant;
 
 use files::runtime;
 
-use super::{SourceError, read_file, wait_for};
+use super::{read_file, wait_for};
+use crate::Error;
 use crate::secret::Secret;
 
 /// Mounts the device read-only in a private directory, reads the file, and unmounts.
-pub(super) fn key(device: &Path, file: &Path, deadline: Instant) -> Result<Secret, SourceError> {
+pub(super) fn key(device: &Path, file: &Path, deadline: Instant) -> Result<Secret, Error> {
     wait_for(device, deadline)?;
     let private = Path::new(runtime::DIRECTORY).join(format!("key-{}", std::process::id()));
     let directory = private.join("on");
-    runtime::directory().map_err(SourceError::io(&directory))?;
+    runtime::directory().map_err(Error::key_file(&directory))?;
     // Files on a stick may be readable by everybody, so the directory above is private.
-    DirBuilder::new().mode(0o700).create(&private).map_err(SourceError::io(&directory))?;
-    create_dir(&directory).map_err(SourceError::io(&directory))?;
+    DirBuilder::new().mode(0o700).create(&private).map_err(Error::key_file(&directory))?;
+    create_dir(&directory).map_err(Error::key_file(&directory))?;
     let key = mount(device, &directory).and_then(|()| {
         let inside = file.strip_prefix("/").unwrap_or(file);
         let key = read_file(&directory.join(inside), Instant::now());
@@ -32,11 +33,11 @@ pub(super) fn key(device: &Path, file: &Path, deadline: Instant) -> Result<Secre
     key
 }
 
-fn mount(device: &Path, directory: &Path) -> Result<(), SourceError> {
+fn mount(device: &Path, directory: &Path) -> Result<(), Error> {
     let args: [OsString; 4] = ["-o".into(), "ro,nosuid,nodev,noexec".into(), device.into(), directory.into()];
     match Command::new("mount").args(args).stdin(Stdio::null()).stdout(Stdio::null()).status() {
         Ok(status) if status.success() => Ok(()),
-        _ => Err(SourceError::NotMounted { device: device.to_owned() }),
+        _ => Err(Error::NotMounted { device: device.to_owned() }),
     }
 }
 

@@ -12,12 +12,13 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pki::{CertificateError, ders_from_pem};
+use ureq::Agent;
 use ureq::http::Uri;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
-use ureq::{Agent, Error};
 use zeroize::Zeroizing;
 
-use super::{RETRY, SourceError, leaves_time, read_file};
+use super::{RETRY, leaves_time, read_file};
+use crate::Error;
 use crate::secret::Secret;
 
 /// Larger than the largest key in base64, with everything that Vault adds.
@@ -51,7 +52,7 @@ struct Refusal {
 
 impl Vault {
     /// Fetches the key. Retries while there is time: at boot, network and Vault may come up later.
-    pub(super) fn key(&self, deadline: Instant) -> Result<Secret, SourceError> {
+    pub(super) fn key(&self, deadline: Instant) -> Result<Secret, Error> {
         let uri = self.uri()?;
         let agent = self.agent(&uri)?;
         let token = self.token(deadline)?;
@@ -62,15 +63,15 @@ impl Vault {
                 Err(refusal) => refusal,
             };
             if refusal.is_final || !leaves_time(deadline) {
-                return Err(SourceError::Vault { uri: uri.to_string(), reason: refusal.reason });
+                return Err(Error::Vault { uri: uri.to_string(), reason: refusal.reason });
             }
             sleep(RETRY);
         }
     }
 
     /// The full address. Unencrypted HTTP would expose the token and the key, so it is refused except for this machine.
-    fn uri(&self) -> Result<Uri, SourceError> {
-        let wrong = |reason| SourceError::Address { address: self.address.clone(), reason };
+    fn uri(&self) -> Result<Uri, Error> {
+        let wrong = |reason| Error::Address { address: self.address.clone(), reason };
         let base: Uri = self.address.parse().map_err(|_| wrong(NO_ADDRESS))?;
         let host = base.host().ok_or_else(|| wrong("names no host"))?;
         if base.authority().is_some_and(|authority| authority.as_str().contains('@')) {
@@ -87,21 +88,21 @@ impl Vault {
     }
 
     /// The path of the secret, checked to contain nothing that leads elsewhere.
-    fn plain_path(&self) -> Result<&str, SourceError> {
+    fn plain_path(&self) -> Result<&str, Error> {
         let path = self.path.trim_start_matches('/');
         let plain = |c: char| c.is_ascii_alphanumeric() || "/-_.~".contains(c);
         if path.is_empty() || !path.chars().all(plain) || path.split('/').any(|part| matches!(part, "." | ".." | "")) {
-            return Err(SourceError::SecretPath { path: path.to_owned() });
+            return Err(Error::SecretPath { path: path.to_owned() });
         }
         Ok(path)
     }
 
-    fn agent(&self, uri: &Uri) -> Result<Agent, SourceError> {
+    fn agent(&self, uri: &Uri) -> Result<Agent, Error> {
         let is_https = uri.scheme_str() == Some("https");
         let roots = match (&self.authorities, is_https) {
             (Some(path), _) => authorities(path)?,
             (None, false) => Vec::new(),
-            (None, true) => return Err(SourceError::NoAuthorities),
+            (None, true) => return Err(Error::NoAuthorities),
         };
         let tls = TlsConfig::builder()
             .root_certs(RootCerts::Specific(Arc::new(roots)))
@@ -112,11 +113,11 @@ impl Vault {
         Ok(config.http_status_as_error(false).user_agent("sealant").build().new_agent())
     }
 
-    fn token(&self, deadline: Instant) -> Result<Zeroizing<String>, SourceError> {
+    fn token(&self, deadline: Instant) -> Result<Zeroizing<String>, Error> {
         let token = read_file(&self.token_file, deadline)?;
         let text = std::str::from_utf8(token.bytes()).map(str::trim_ascii).ok();
         let plain = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
-        let text = text.filter(plain).ok_or_else(|| SourceError::NoToken { path: self.token_file.clone() })?;
+        let text = text.filter(plain).ok_or_else(|| Error::NoToken { path: self.token_file.clone() })?;
         Ok(Zeroizing::new(text.to_owned()))
     }
 
@@ -153,8 +154,8 @@ fn is_this_machine(host: &str) -> bool {
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-fn authorities(path: &Path) -> Result<Vec<Certificate<'static>>, SourceError> {
-    let wrong = |reason: String| SourceError::Authorities { path: path.to_owned(), reason };
+fn authorities(path: &Path) -> Result<Vec<Certificate<'static>>, Error> {
+    let wrong = |reason: String| Error::Authorities { path: path.to_owned(), reason };
     let pem = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
     let certificates = ders_from_pem(&pem).map_err(|error| match error {
         CertificateError::Empty => wrong("holds no certificate".to_owned()),
@@ -183,19 +184,19 @@ fn ask(agent: &Agent, uri: &Uri, token: &str, left: Duration) -> Result<Zeroizin
 }
 
 /// Whether the error may go away with time: no listener yet, or no network. A bad certificate stays bad.
-fn may_pass(error: &Error) -> bool {
+fn may_pass(error: &ureq::Error) -> bool {
     match error {
-        Error::Io(io) => io.kind() != std::io::ErrorKind::InvalidData,
-        Error::Timeout(_) | Error::HostNotFound | Error::ConnectionFailed => true,
+        ureq::Error::Io(io) => io.kind() != std::io::ErrorKind::InvalidData,
+        ureq::Error::Timeout(_) | ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
         _ => false,
     }
 }
 
-fn describe(error: &Error) -> String {
+fn describe(error: &ureq::Error) -> String {
     match error {
-        Error::Timeout(_) => "no answer in time".to_owned(),
-        Error::Io(io) => io.to_string(),
-        Error::BodyExceedsLimit(_) => "the answer is larger than any key".to_owned(),
+        ureq::Error::Timeout(_) => "no answer in time".to_owned(),
+        ureq::Error::Io(io) => io.to_string(),
+        ureq::Error::BodyExceedsLimit(_) => "the answer is larger than any key".to_owned(),
         other => other.to_string(),
     }
 }

@@ -6,8 +6,9 @@ mod steps;
 
 use serde::Serialize;
 
+use crate::Error;
 use crate::cryptsetup::Cryptsetup;
-use crate::device::{Block, DeviceError, Host, uses};
+use crate::device::{Block, Host, uses};
 
 pub use choices::{Choice, choices};
 pub use steps::{Step, steps};
@@ -79,8 +80,8 @@ impl Disk {
     /// Reads what can be known of the disk at `device`.
     ///
     /// # Errors
-    /// [`DeviceError`] if it cannot be examined.
-    pub fn read(host: &Host, device: &std::path::Path) -> Result<Self, DeviceError> {
+    /// [`Error`] if it cannot be examined.
+    pub fn read(host: &Host, device: &std::path::Path) -> Result<Self, Error> {
         let obstacles = uses(host, device, true)?.iter().map(ToString::to_string).collect();
         let block = Block::find(host, device).ok().flatten();
         let queue = |name: &str| block.as_ref().and_then(|block| block.queue(name));

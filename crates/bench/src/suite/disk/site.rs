@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use luks::device::{Block, DeviceError, Host, uses};
+use luks::device::{Block, Host, uses};
 
 use crate::{
     Error,
@@ -30,13 +30,13 @@ impl Site {
     /// The disk `named`, with `fio` from `PATH` if none is named, which runs for `span` each time.
     ///
     /// # Errors
-    /// [`Error::Device`] if somebody uses it, or data is on it and `destroys_unknown_data` is false; [`Error::NoFio`],
+    /// [`Error::Luks`] if somebody uses it, or data is on it and `destroys_unknown_data` is false; [`Error::NoFio`],
     /// [`Error::NoProgram`].
     pub fn find(named: &Path, fio: Option<&OsStr>, span: Duration, destroys_unknown_data: bool) -> Result<Self, Error> {
         let host = Host::this();
         let found = uses(&host, named, !destroys_unknown_data)?;
         if !found.is_empty() {
-            return Err(Error::Device(DeviceError::Used { device: named.to_owned(), uses: found }));
+            return Err(Error::Luks(luks::Error::Used { device: named.to_owned(), uses: found }));
         }
         let has_device_mapper = device_mapper();
         let program = match (process::find(fio.unwrap_or_else(|| OsStr::new("fio"))), fio) {
