@@ -19,42 +19,42 @@ use crate::{
     key::library, names_in,
 };
 
-/// Days that a certificate is valid if nothing else is said: a year and a month to renew it in.
+/// Default validity of a certificate in days: a year, and a month to renew it in.
 pub const LEAF_DAYS: u32 = 397;
 
-/// Peers whose clocks are behind take a certificate that was made a moment ago.
+/// Tolerance for peers whose clocks are behind.
 const BACKDATED: SignedDuration = SignedDuration::from_hours(1);
 
-/// What a certificate is for.
+/// Use of a certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Usage {
-    /// For both ends: tunnels, transfers and servers that are replicas too.
+    /// Client and server: for tunnels, transfers and servers that are also replicas.
     #[default]
     Both,
-    /// For those who are connected to.
+    /// Server only.
     Server,
-    /// For those who connect.
+    /// Client only.
     Client,
 }
 
-/// What is to be issued.
+/// A certificate to issue.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// Its name: the subject, the files, and, if it is a host name or address, the first name in it.
+    /// Name of the subject and the files; if it is a host name or address, also the first alternative name.
     pub name: Name,
-    /// Further names and addresses.
+    /// Further alternative names and addresses.
     pub alternatives: Vec<AlternativeName>,
     /// Kind of its key.
     pub key: KeyType,
-    /// What it is for.
+    /// Permitted use.
     pub usage: Usage,
-    /// How long it is valid; never longer than the authority.
+    /// Days of validity; never longer than the authority.
     pub days: u32,
-    /// Whether files of that name may go.
+    /// Whether existing files of that name may be replaced.
     pub replace: bool,
 }
 
-/// An authority in its directory.
+/// An authority and its directory.
 pub struct Authority {
     directory: PathBuf,
     issuer: Issuer<'static, PrivateKey>,
@@ -68,8 +68,8 @@ impl fmt::Debug for Authority {
 }
 
 impl Authority {
-    /// Makes an authority: a key, and a certificate that it signs itself. Without a subject it gets one
-    /// that no other has: two authorities of one name are taken for each other by those who look for an issuer.
+    /// Creates an authority: a key, and a self-signed certificate. Without a subject it gets a unique one, because two
+    /// authorities of the same name would be confused when an issuer is looked up.
     ///
     /// # Errors
     /// [`Error::Exists`] if there is one and it may not be replaced, [`Error::Write`], [`Error::Library`].
@@ -92,8 +92,7 @@ impl Authority {
         Ok(files)
     }
 
-    /// Gives the authority in a directory more time, with the same key and name: what it has issued
-    /// stays good.
+    /// Renews the authority in a directory, with the same key and name: certificates it has issued stay valid.
     ///
     /// # Errors
     /// As [`Self::open`] and [`Self::create`].
@@ -137,7 +136,7 @@ impl Authority {
         Ok(files)
     }
 
-    /// The certificates that end within so many days.
+    /// Certificates that expire within that many days.
     ///
     /// # Errors
     /// [`Error::Read`] and [`Error::Content`] name the file.
@@ -153,8 +152,8 @@ impl Authority {
         Ok(due)
     }
 
-    /// Issues several certificates again. One that fails does not keep the others: the first error is returned beside what
-    /// was renewed, and the next run meets it again.
+    /// Renews several certificates. A failure does not stop the others: the first error is returned together with the
+    /// renewed files, and the next run retries.
     pub fn renew_all(&self, names: &[Name], days: u32, new_key: bool) -> (Vec<Files>, Option<Error>) {
         let (mut renewed, mut failed) = (Vec::new(), None);
         for name in names {
@@ -166,8 +165,7 @@ impl Authority {
         (renewed, failed)
     }
 
-    /// Issues a certificate again: the same names and use, new dates, and the same key unless a new one
-    /// is wanted.
+    /// Renews a certificate: same names and use, new dates, and the same key unless a new one is requested.
     ///
     /// # Errors
     /// [`Error::NoCertificate`], and as [`Self::issue`].
@@ -196,7 +194,7 @@ impl Authority {
         params.is_ca = IsCa::ExplicitNoCa;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         if matches!(order.key, KeyType::Rsa2048 | KeyType::Rsa3072 | KeyType::Rsa4096) {
-            // TLS 1.2 clients of old may still exchange keys by RSA.
+            // Old TLS 1.2 clients may still use RSA key exchange.
             params.key_usages.push(KeyUsagePurpose::KeyEncipherment);
         }
         if order.usage != Usage::Client {
@@ -216,13 +214,13 @@ impl Authority {
     }
 }
 
-/// Subject of an authority whose owner gave none.
+/// Default subject of an authority.
 fn default_subject() -> Result<String, Error> {
     let number = HEXLOWER.encode(&random::<4>()?);
     Ok(format!("Sealant private CA {number}"))
 }
 
-/// The authority's certificate and key, which belong together.
+/// Certificate and key of the authority, checked to belong together.
 fn pair(directory: &Path, files: &Files) -> Result<(Certificate, PrivateKey), Error> {
     let none = |reason: String| Error::NoAuthority { directory: directory.to_owned(), reason };
     let missing = |error| match error {
@@ -259,13 +257,13 @@ fn common(subject: &str, days: u32) -> Result<CertificateParams, Error> {
     Ok(params)
 }
 
-/// So many days later; at most the last moment that there is.
+/// The time that many days later, limited to the maximum.
 fn later(now: Timestamp, days: u32) -> Timestamp {
     let span = SignedDuration::from_hours(i64::from(days).saturating_mul(24));
     now.saturating_add(span).unwrap_or(Timestamp::MAX)
 }
 
-/// Random, positive, not zero (RFC 5280, section 4.1.2.2). The library's own is the key's hash, which a
+/// A random positive serial number (RFC 5280, section 4.1.2.2). The library's default is the key's hash, which a
 /// renewal with the same key would repeat.
 fn serial() -> Result<SerialNumber, Error> {
     let mut bytes = random::<16>()?;
@@ -279,7 +277,7 @@ fn random<const N: usize>() -> Result<[u8; N], Error> {
     Ok(bytes)
 }
 
-/// Certificates have whole seconds.
+/// Times in certificates have whole seconds.
 fn date(at: Timestamp) -> OffsetDateTime {
     OffsetDateTime::from_unix_timestamp(at.as_second()).unwrap_or(OffsetDateTime::UNIX_EPOCH)
 }
@@ -291,7 +289,7 @@ fn san(name: AlternativeName) -> Result<SanType, Error> {
     })
 }
 
-/// What an older certificate was ordered as.
+/// The order that an existing certificate corresponds to.
 fn again(name: &Name, old: &Certificate, days: u32) -> Order {
     let has = |usage: &str| old.ext_key_usage.iter().any(|one| one == usage);
     let usage = match (has("serverAuth"), has("clientAuth")) {

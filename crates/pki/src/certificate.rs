@@ -1,4 +1,4 @@
-//! X.509 certificates as facts: what one says, without judging it.
+//! Facts of X.509 certificates, without judging them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -17,7 +17,7 @@ use x509_parser::{
 
 use crate::ders_from_pem;
 
-/// Largest certificate we look at; real ones stay below 8 KiB.
+/// Largest accepted certificate; real ones stay below 8 KiB.
 const MAX_DER_BYTES: usize = 256 * 1024;
 
 /// What a certificate says about itself.
@@ -31,7 +31,7 @@ pub struct Certificate {
     pub serial_hex: String,
     /// X.509 version: 1 or 3 in practice.
     pub version: u32,
-    /// Begin of validity.
+    /// Start of validity.
     pub not_before: Timestamp,
     /// End of validity.
     pub not_after: Timestamp,
@@ -47,56 +47,56 @@ pub struct Certificate {
     pub san_ip: Vec<IpAddr>,
     /// The subject's common name.
     pub common_name: Option<String>,
-    /// Basic constraints say it may issue certificates.
+    /// Whether the basic constraints make it a CA.
     pub is_ca: bool,
     /// Extended key usages: `serverAuth`, `clientAuth`, … or OIDs; empty means any.
     pub ext_key_usage: Vec<String>,
-    /// Subject and issuer are the same name.
+    /// Whether subject and issuer are equal.
     pub self_signed: bool,
     /// SHA-256 of the whole certificate, hexadecimal.
     pub sha256: String,
-    /// SHA-256 of the public key structure, hexadecimal: equal keys, equal value.
+    /// SHA-256 of the public key structure, hexadecimal; equal for equal keys.
     pub spki_sha256: String,
 }
 
-/// Why bytes are not a certificate we can describe.
+/// Why bytes cannot be described as a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {
     /// Larger than any real certificate.
     #[error("certificate of {bytes} bytes is too large")]
     TooLarge {
-        /// Its size.
+        /// Size in bytes.
         bytes: usize,
     },
     /// Not DER of the X.509 structure.
     #[error("not an X.509 certificate: {reason}")]
     Der {
-        /// What the parser found.
+        /// Error of the parser.
         reason: String,
     },
-    /// A date outside the years we can represent.
+    /// A date outside the representable years.
     #[error("certificate has an impossible date")]
     Date,
     /// Malformed PEM.
     #[error("not a PEM file: {reason}")]
     Pem {
-        /// What is wrong.
+        /// What is wrong with it.
         reason: String,
     },
-    /// A PEM file without a certificate in it.
+    /// A PEM file without certificates.
     #[error("no certificate in the file")]
     Empty,
 }
 
 impl Certificate {
-    /// Describes one certificate of the wire or of a file.
+    /// Describes a certificate from the wire or a file.
     ///
     /// Source: RFC 5280 section 4.1; version 1 certificates, as MySQL 5.7's
     /// `mysql_ssl_rsa_setup` made them, have no extensions.
     ///
     /// # Errors
-    /// [`CertificateError`], if the bytes are not one.
+    /// [`CertificateError`] if the bytes are not a certificate.
     pub fn from_der(der: &[u8]) -> Result<Self, CertificateError> {
         let parsed = parse(der)?;
         let (key_type, key_bits) = key_kind(parsed.public_key());
@@ -127,9 +127,9 @@ impl Certificate {
         })
     }
 
-    /// Describes every certificate of a PEM file's bytes, in their order.
+    /// Describes all certificates in a PEM file, in order.
     ///
-    /// Keys and other sections are passed over.
+    /// Other sections, such as keys, are skipped.
     ///
     /// # Errors
     /// [`CertificateError`] of the first one that cannot be read, or
@@ -138,8 +138,8 @@ impl Certificate {
         ders_from_pem(pem)?.iter().map(|der| Self::from_der(der)).collect()
     }
 
-    /// Every name a client may check: the alternative names, or the common
-    /// name if there are none (the rule of MySQL's and MariaDB's clients).
+    /// Names that a client may check: the alternative names, or the common name if there are none (the rule of MySQL's
+    /// and MariaDB's clients).
     pub fn names(&self) -> Vec<String> {
         if self.san_dns.is_empty() && self.san_ip.is_empty() {
             return self.common_name.iter().cloned().collect();
@@ -148,7 +148,7 @@ impl Certificate {
         self.san_dns.iter().cloned().chain(addresses).collect()
     }
 
-    /// Whether a client that connected to `host` may accept it by name.
+    /// Whether the certificate names `host`, as a client checks it.
     ///
     /// Addresses match only address entries. A `*` stands for exactly one
     /// leftmost label (RFC 6125, section 6.4.3).
@@ -253,7 +253,7 @@ fn key_kind(key: &SubjectPublicKeyInfo<'_>) -> (String, Option<u32>) {
     }
 }
 
-/// Bits of a big-endian number, leading zeros not counted.
+/// Bits of a big-endian number, without leading zeros.
 pub fn modulus_bits(bytes: &[u8]) -> Option<u32> {
     let first = bytes.iter().position(|byte| *byte != 0)?;
     let significant = bytes.get(first..)?;

@@ -13,7 +13,7 @@ use x509_parser::{certificate::X509Certificate, public_key::PublicKey};
 
 use crate::{Fingerprint, certificate};
 
-/// webpki verifies no signature by a shorter RSA key, so that even a valid one fails.
+/// webpki verifies no signature by a shorter RSA key, so even a valid one is rejected.
 const MIN_RSA_BITS: usize = 2048;
 
 /// Why a certificate chain was not accepted.
@@ -67,16 +67,17 @@ impl fmt::Display for Untrusted {
     }
 }
 
-/// What a certificate is used for, as its chain is judged.
+/// The use for which a chain is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To be connected to.
+    /// As a server.
     Server,
-    /// To connect.
+    /// As a client.
     Client,
 }
 
-/// Whether a chain, the certificate itself first, leads to one of the trusted certificates at that time.
+/// Checks that a chain, which begins with the certificate itself, leads to one of the trusted certificates at that
+/// time.
 ///
 /// # Errors
 /// [`Untrusted`] says why it does not.
@@ -93,13 +94,14 @@ pub fn leads_to(
     check_chain(leaf, between, trusted, algorithms, purpose, now)
 }
 
-/// Whether signatures by this certificate's key can be verified: then a completed handshake proves possession of it.
+/// Whether signatures by this certificate's key can be verified, so that a completed handshake proves possession of the
+/// key.
 #[must_use]
 pub fn key_is_checked(certificate: &CertificateDer<'_>) -> bool {
     parsed(certificate).is_ok_and(|parsed| !has_short_key(&parsed))
 }
 
-/// Checks a signature by the key of a certificate, with any of these algorithms.
+/// Verifies a signature by a certificate's key, with any of these algorithms.
 ///
 /// # Errors
 /// [`Untrusted::ShortKey`] if no signature by such a key is verified, [`Untrusted::BadSignature`],

@@ -1,4 +1,4 @@
-//! Certificates checked: a file, those of an authority's directory, or what a server shows.
+//! Checks certificates: of a file, of an authority's directory, or of a server.
 
 use std::path::{Path, PathBuf};
 
@@ -10,41 +10,41 @@ use crate::{Certificate, Credentials, Error, Files, Level, Limits, Problem, judg
 /// Schema of a check's report.
 pub const SCHEMA: &str = "sealant.cert-check/1";
 
-/// What certificates are held against.
+/// Requirements for certificates.
 #[derive(Clone, Debug)]
 pub struct Criteria {
-    /// Names and addresses that each must be for.
+    /// Names and addresses that each certificate must have.
     pub hosts: Vec<String>,
-    /// When an end is near.
+    /// When to warn of expiry.
     pub limits: Limits,
-    /// The moment of the check.
+    /// Time of the check.
     pub now: Timestamp,
 }
 
-/// A report of what was checked.
+/// Report of a check.
 #[derive(Debug, Serialize)]
 pub struct Report {
     schema: &'static str,
-    /// Each certificate.
+    /// The checked certificates.
     pub checked: Vec<Checked>,
 }
 
-/// A certificate that was checked.
+/// A checked certificate.
 #[derive(Debug, Serialize)]
 pub struct Checked {
-    /// Its file, or the address of the server.
+    /// Path of its file, or address of the server.
     pub place: PathBuf,
-    /// The worst problem; none if everything is in order.
+    /// The worst problem; `None` if everything is in order.
     pub level: Option<Level>,
     /// Its subject.
     pub subject: String,
     /// The names it is for.
     pub names: Vec<String>,
-    /// Its end.
+    /// End of validity.
     pub not_after: Timestamp,
     /// Whole days until then; negative after it.
     pub days_left: i64,
-    /// What is wrong.
+    /// All problems.
     pub problems: Vec<Problem>,
 }
 
@@ -53,7 +53,7 @@ impl Report {
         Self { schema: SCHEMA, checked }
     }
 
-    /// The worst problem; none if everything is in order.
+    /// The worst problem; `None` if everything is in order.
     #[must_use]
     pub fn level(&self) -> Option<Level> {
         self.checked.iter().filter_map(|one| one.level).max()
@@ -61,7 +61,7 @@ impl Report {
 }
 
 impl Criteria {
-    /// Checks a certificate, with its key and its authority if they are given.
+    /// Checks a certificate, and its key and authority if they are given.
     ///
     /// # Errors
     /// [`Error::Read`] and [`Error::Content`] name the file.
@@ -70,7 +70,7 @@ impl Criteria {
         Ok(Report::new(vec![self.checked(certificate, &credentials)]))
     }
 
-    /// Checks every certificate of an authority, each with its key if that is there.
+    /// Checks all certificates of an authority, each with its key if that exists.
     ///
     /// # Errors
     /// As [`Self::file`].
@@ -83,7 +83,7 @@ impl Criteria {
         Ok(Report::new(checked))
     }
 
-    /// Checks the chain that a server at this address shows.
+    /// Checks the chain that the server at this address presents.
     ///
     /// # Errors
     /// As [`Self::file`].
@@ -92,7 +92,7 @@ impl Criteria {
         Ok(Report::new(vec![self.checked(address, &credentials)]))
     }
 
-    /// The authority's key, and others, may be kept elsewhere.
+    /// The keys of the authority and of certificates may be kept elsewhere.
     fn with_key(&self, files: &Files, ca: Option<&Path>) -> Result<Checked, Error> {
         let key = files.key.exists().then_some(files.key.as_path());
         let credentials = Credentials::read(&files.certificate, key, ca)?;
@@ -115,12 +115,12 @@ impl Criteria {
     }
 }
 
-/// Certificates of a file, described.
+/// Descriptions of a file's certificates.
 #[derive(Debug, Serialize)]
 pub struct Described {
-    /// The file.
+    /// Path of the file.
     pub file: PathBuf,
-    /// What is in it.
+    /// Its certificates.
     pub certificates: Vec<Certificate>,
 }
 

@@ -1,4 +1,4 @@
-//! A certificate with its key and its authority, as files have them.
+//! A certificate with its key and its authority, from files.
 
 use std::path::Path;
 
@@ -10,9 +10,9 @@ use crate::{Certificate, Error, PrivateKey, ders_from_pem, files};
 /// A certificate chain, and what is known about it.
 #[derive(Debug)]
 pub struct Credentials {
-    /// The certificate first, then what comes between it and its authority. Never empty.
+    /// The certificate first, then intermediate certificates. Never empty.
     pub chain: Vec<Certificate>,
-    /// The same as DER.
+    /// The same certificates in DER.
     pub(crate) ders: Vec<CertificateDer<'static>>,
     /// Bytes of the certificate's file.
     pub certificate_pem: Vec<u8>,
@@ -38,7 +38,7 @@ impl Credentials {
         Ok(Self { chain, ders, certificate_pem, key, authorities: authorities.transpose()? })
     }
 
-    /// What a server showed.
+    /// The chain that a server presented.
     ///
     /// # Errors
     /// [`Error::Content`] if it cannot be read.

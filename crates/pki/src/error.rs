@@ -1,18 +1,18 @@
-//! What can go wrong with certificates and their files.
+//! Errors of certificates and their files.
 
 use std::{io, path::PathBuf};
 
-/// Why a certificate could not be made, read or used. No message holds a key.
+/// Why a certificate could not be made, read or used. Messages never contain a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file is there already.
+    /// The file exists already.
     #[error("{}: is there already", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// The directory is no authority's.
+    /// The directory does not contain an authority.
     #[error("{}: there is no certificate authority in it: {reason}", directory.display())]
     NoAuthority {
         /// The directory.
@@ -31,7 +31,7 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A file cannot be written.
@@ -39,10 +39,10 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A file is not what it should be.
+    /// A file has unexpected content.
     #[error("{}: {reason}", path.display())]
     Content {
         /// The file.
@@ -50,23 +50,23 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// A name that no certificate, or no file, can have.
+    /// The name is not allowed in a certificate or as a file name.
     #[error("{name:?} is no name for a certificate: {reason}")]
     Name {
         /// The name.
         name: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
-    /// The authority's own time is over.
+    /// The authority's certificate has expired.
     #[error("{}: the authority's certificate ended on {ended}", path.display())]
     AuthorityEnded {
-        /// Its certificate.
+        /// Path of its certificate.
         path: PathBuf,
-        /// The day.
+        /// The date.
         ended: String,
     },
-    /// A key that is not the certificate's.
+    /// The key does not belong to the certificate.
     #[error("the key is not the key of the certificate")]
     KeyMismatch,
     /// The TLS library cannot use a certificate, key or authority.
@@ -78,7 +78,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The next step, where there is one.
+    /// The next step for the user, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {

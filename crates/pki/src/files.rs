@@ -15,7 +15,7 @@ use crate::{Error, Name, PrivateKey};
 /// Name of the authority's own files.
 pub const CA: &str = "ca";
 
-/// Where a certificate and its key are.
+/// Files of a certificate and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files {
     /// The certificate, PEM.
@@ -25,13 +25,13 @@ pub struct Files {
 }
 
 impl Files {
-    /// Of a name in that directory.
+    /// Files of that name in the directory.
     #[must_use]
     pub fn for_name(directory: &Path, name: &Name) -> Self {
         Self::named(directory, name.as_str())
     }
 
-    /// Of the authority in that directory.
+    /// Files of the authority in the directory.
     #[must_use]
     pub fn for_authority(directory: &Path) -> Self {
         Self::named(directory, CA)
@@ -41,7 +41,7 @@ impl Files {
         Self { certificate: directory.join(format!("{name}.pem")), key: directory.join(format!("{name}.key")) }
     }
 
-    /// Fails if one of them is there.
+    /// Fails if one of them exists.
     pub(crate) fn are_free(&self) -> Result<(), Error> {
         match [&self.key, &self.certificate].into_iter().find(|path| path.symlink_metadata().is_ok()) {
             Some(path) => Err(Error::Exists { path: path.clone() }),
@@ -49,8 +49,8 @@ impl Files {
         }
     }
 
-    /// Puts both into place once both are on disk, the key first: a certificate is never there without its key. If the
-    /// certificate cannot follow, the key is again what it was.
+    /// Moves both files into place after both are on disk, the key first: a certificate never exists without its key.
+    /// If the certificate cannot be moved, the previous key is restored.
     pub(crate) fn write(&self, certificate: &str, key: &PrivateKey, replace: bool) -> Result<(), Error> {
         let part = |path: &Path, text: &str, options: WriteOptions| {
             PendingFile::write(path, text.as_bytes(), options.replacing(replace))
@@ -64,7 +64,7 @@ impl Files {
         if put.is_err() {
             let undone = match old_key {
                 Some(old) => old.restore(),
-                // A key that nothing was issued for would stand in the way of the next try.
+                // A key without a certificate would block the next attempt.
                 None if !replace => fs::remove_file(&self.key),
                 None => Ok(()),
             };
@@ -89,13 +89,13 @@ fn unwritten(path: &Path, source: io::Error) -> Error {
     }
 }
 
-/// Makes the directory, which only its owner may enter, if it is not there.
+/// Creates the directory, accessible only to its owner, if it does not exist.
 pub(crate) fn make_directory(path: &Path) -> Result<(), Error> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
-/// Names of the certificates in a directory, the authority's left out, in their order.
+/// Names of the certificates in a directory, sorted, without the authority's.
 ///
 /// # Errors
 /// [`Error::Read`].
@@ -110,12 +110,12 @@ pub fn names_in(directory: &Path) -> Result<Vec<Name>, Error> {
     Ok(names)
 }
 
-/// A file of bounded size.
+/// Reads a file of bounded size.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     read_secret(path).map(|bytes| bytes.to_vec())
 }
 
-/// The same, wiped when it goes.
+/// As above; the content is wiped on drop.
 pub(crate) fn read_secret(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     crate::read_secret(path).map_err(|source| Error::Read { path: path.to_owned(), source })
 }
@@ -132,7 +132,7 @@ mod tests {
         let [old, new] = [(); 2].map(|()| PrivateKey::generate(KeyType::default()).unwrap());
         files.write("certificate", &old, false).unwrap();
         fs::remove_file(&files.certificate).unwrap();
-        // Nothing can take the place of a directory.
+        // Nothing can replace a directory.
         fs::create_dir(&files.certificate).unwrap();
         assert!(
             matches!(files.write("another", &new, true), Err(Error::Write { path, .. }) if path == files.certificate)

@@ -1,4 +1,4 @@
-//! Who this side is: a key made for one transfer, or certificates of the site.
+//! Identity of this side in TLS: a key made for one transfer, or certificates of the site.
 
 use std::{fmt, path::Path, sync::Arc};
 
@@ -17,7 +17,8 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::{CertificateError, Error, ders_from_pem, private_key, read_secret};
 
-/// A certificate and its key. The library alone holds the key; it wipes it when the last configuration goes that uses it.
+/// A certificate and its key. Only the library holds the key, and wipes it when the last configuration that uses it is
+/// dropped.
 pub struct Identity(Arc<CertifiedKey>);
 
 impl fmt::Debug for Identity {
@@ -27,7 +28,7 @@ impl fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// A new ECDSA P-256 key in a certificate that it signs itself. It lives in memory only.
+    /// Creates an ECDSA P-256 key and a self-signed certificate, in memory only.
     ///
     /// # Errors
     /// [`Error::Tls`] if the library fails.
@@ -41,11 +42,11 @@ impl Identity {
     }
 
     fn new(chain: Vec<CertificateDer<'static>>, key: &PrivateKeyDer<'_>) -> Result<Self, rustls::Error> {
-        // By reference: what takes the key as it is does not wipe it.
+        // By reference: a function that takes ownership of the key would not wipe it.
         Ok(Self(Arc::new(CertifiedKey::new(chain, any_supported_type(key)?))))
     }
 
-    /// From PEM files.
+    /// Reads PEM files.
     ///
     /// # Errors
     /// [`Error::Content`] names the file.
@@ -61,33 +62,33 @@ impl Identity {
         }
     }
 
-    /// A second one of it.
+    /// A second handle of the same identity.
     #[must_use]
     pub fn duplicate(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 
-    /// The certificate first, then what comes between it and its authority.
+    /// The certificate first, then intermediate certificates.
     #[must_use]
     pub fn chain(&self) -> Vec<CertificateDer<'static>> {
         self.0.cert.clone()
     }
 
-    /// What rustls asks for a certificate.
+    /// The form that rustls expects.
     #[must_use]
     pub fn resolver(&self) -> Arc<SingleCertAndKey> {
         Arc::new(Arc::clone(&self.0).into())
     }
 }
 
-/// The authorities that the other side's certificate has to come from.
+/// The authorities that may have issued the other side's certificate.
 #[derive(Clone, Debug)]
 pub struct Authorities {
     roots: Arc<RootCertStore>,
 }
 
 impl Authorities {
-    /// From a PEM file.
+    /// Reads a PEM file.
     ///
     /// # Errors
     /// [`Error::Content`] names the file.
@@ -99,7 +100,7 @@ impl Authorities {
         Ok(Self { roots: Arc::new(roots) })
     }
 
-    /// Judges who is connected to.
+    /// Verifier of servers.
     ///
     /// # Errors
     /// [`Error::Tls`].
@@ -108,7 +109,7 @@ impl Authorities {
         Ok(builder.build().map_err(tls)?)
     }
 
-    /// Judges who connects.
+    /// Verifier of clients.
     ///
     /// # Errors
     /// [`Error::Tls`].

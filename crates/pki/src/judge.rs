@@ -1,21 +1,21 @@
-//! What is wrong with a certificate, or soon will be.
+//! Judges certificates: what is wrong, or soon will be.
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::{Certificate, Credentials, Purpose, Untrusted, leads_to};
 
-/// How bad it is.
+/// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// It works, and will stop to.
+    /// It works now, but will not for long.
     Warning,
-    /// It does not work, or will not within days.
+    /// It does not work, or will fail within days.
     Critical,
 }
 
-/// What kind of problem, stable for programs.
+/// Kind of a problem, stable for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -24,37 +24,37 @@ pub enum ProblemKind {
     Expired,
     /// It expires soon.
     Expires,
-    /// Its time has not begun: perhaps a clock is wrong.
+    /// It is not valid yet; perhaps a clock is wrong.
     NotYetValid,
-    /// It does not lead to the authority.
+    /// It does not chain to the authority.
     Chain,
-    /// The authority's time is over, or soon will be.
+    /// The authority has expired or expires soon.
     Authority,
     /// It does not name the host.
     Name,
-    /// The key is another certificate's.
+    /// The key belongs to another certificate.
     Key,
-    /// It names nothing that a peer could check.
+    /// It has no names that a peer could check.
     NoNames,
 }
 
 /// One problem.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// How bad.
+    /// Severity.
     pub level: Level,
-    /// What kind.
+    /// Kind.
     pub kind: ProblemKind,
-    /// In words.
+    /// Description.
     pub text: String,
 }
 
-/// Days before the end at which to speak up.
+/// Days before expiry at which problems are reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// A warning from so many days on.
+    /// Days for a warning.
     pub warning_days: u32,
-    /// Critical from so many days on.
+    /// Days for a critical problem.
     pub critical_days: u32,
 }
 
@@ -64,8 +64,8 @@ impl Default for Limits {
     }
 }
 
-/// Judges a certificate: its dates, its chain if there is an authority, its key if that is there, and
-/// whether it names these hosts.
+/// Judges a certificate: its dates, its chain if an authority is given, its key if that exists, and whether it has
+/// these hosts' names.
 #[must_use]
 pub fn judge(credentials: &Credentials, hosts: &[String], limits: &Limits, now: Timestamp) -> Vec<Problem> {
     let mut found = Vec::new();
@@ -88,7 +88,7 @@ pub fn judge(credentials: &Credentials, hosts: &[String], limits: &Limits, now: 
     found
 }
 
-/// The worst of them.
+/// The most severe problem.
 #[must_use]
 pub fn worst(problems: &[Problem]) -> Option<Level> {
     problems.iter().map(|problem| problem.level).max()
@@ -117,7 +117,7 @@ fn dates(what: &str, certificate: &Certificate, limits: &Limits, now: Timestamp)
     Some(Problem { level, kind: ProblemKind::Expires, text })
 }
 
-/// Whole days from one moment to another.
+/// Whole days between two times.
 pub(crate) fn days_between(now: Timestamp, then: Timestamp) -> i64 {
     then.as_second().saturating_sub(now.as_second()).div_euclid(24 * 3600)
 }
@@ -130,7 +130,7 @@ fn chain(credentials: &Credentials, limits: &Limits, now: Timestamp) -> Vec<Prob
         _ => Purpose::Server,
     };
     match leads_to(credentials.ders(), authorities, purpose, now) {
-        // Of the dates more is said already.
+        // The dates were judged already.
         Ok(()) | Err(Untrusted::Expired | Untrusted::NotYetValid) => {}
         Err(why) => found.push(critical(ProblemKind::Chain, format!("it does not lead to the authority: {why}"))),
     }

@@ -1,4 +1,4 @@
-//! Private keys: made, read, and wiped when they go.
+//! Private keys: generated, read, and wiped on drop.
 
 use std::{fmt, path::Path};
 
@@ -13,7 +13,7 @@ use crate::{Certificate, Error, files};
 /// Kind of a key pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeyType {
-    /// ECDSA on NIST P-256: the cheapest handshake that everything understands.
+    /// ECDSA on NIST P-256: the cheapest handshake that all peers support.
     #[default]
     EcdsaP256,
     /// ECDSA on NIST P-384.
@@ -27,7 +27,7 @@ pub enum KeyType {
 }
 
 impl KeyType {
-    /// The kind that a certificate describes with these words.
+    /// The kind of key in a certificate with this description.
     #[must_use]
     pub fn from_certificate(certificate: &Certificate) -> Option<Self> {
         Some(match (certificate.key_type.as_str(), certificate.key_bits) {
@@ -41,7 +41,7 @@ impl KeyType {
     }
 }
 
-/// A private key, wiped when it goes.
+/// A private key, wiped on drop.
 pub struct PrivateKey {
     pair: KeyPair,
     pem: Zeroizing<String>,
@@ -53,7 +53,7 @@ impl Drop for PrivateKey {
     }
 }
 
-/// Signs without handing the key on.
+/// Signs without exposing the key.
 impl SigningKey for PrivateKey {
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, rcgen::Error> {
         self.pair.sign(message)
@@ -77,7 +77,7 @@ impl fmt::Debug for PrivateKey {
 }
 
 impl PrivateKey {
-    /// A new one.
+    /// Generates a key.
     ///
     /// # Errors
     /// [`Error::Library`].
@@ -92,7 +92,7 @@ impl PrivateKey {
         Ok(Self::from(pair.map_err(library)?))
     }
 
-    /// From a PEM file.
+    /// Reads a PEM file.
     ///
     /// # Errors
     /// [`Error::Read`] and [`Error::Content`] name the file.
@@ -104,7 +104,7 @@ impl PrivateKey {
         Ok(Self::from(pair))
     }
 
-    /// As a PKCS #8 PEM file has it.
+    /// The key as PKCS #8 PEM.
     #[must_use]
     pub fn pem(&self) -> &Zeroizing<String> {
         &self.pem

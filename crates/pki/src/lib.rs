@@ -1,4 +1,4 @@
-//! Certificates: read, judged, issued, and used to say who this side is.
+//! Certificates: read, judged, issued, and used as this side's identity.
 //!
 //! - [`Certificate`]: what an X.509 certificate says; [`leads_to`]: whether its chain leads to one that is trusted;
 //! - [`Authority`]: a small private authority in a directory, which issues certificates;
@@ -6,8 +6,8 @@
 //! - [`judge()`]: what is wrong, or soon will be, with credentials; pure;
 //! - [`Identity`] and [`Authorities`]: who this side is in TLS, and whom it believes.
 //!
-//! The directory is all the state that an authority has: `ca.pem`, `ca.key`, and `NAME.pem`, `NAME.key` for each
-//! certificate. Keys are PKCS #8, readable by their owner alone, and are never replaced unless told.
+//! The directory is the authority's only state: `ca.pem`, `ca.key`, and `NAME.pem`, `NAME.key` for each certificate.
+//! Keys are PKCS #8, readable only by their owner, and never replaced unless requested.
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
 #![warn(clippy::arithmetic_side_effects)]

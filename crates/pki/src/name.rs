@@ -1,4 +1,4 @@
-//! Names of certificates: of their files, and those that a peer checks.
+//! Names in certificates, and names of their files.
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
@@ -14,13 +14,13 @@ const LONGEST: usize = 64;
 pub struct Name(String);
 
 impl Name {
-    /// As text.
+    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name that a peer may check, if it is a host name or an address.
+    /// The name in the form that a peer checks, if it is a host name or an address.
     #[must_use]
     pub fn alternative(&self) -> Option<AlternativeName> {
         self.0.parse().ok()
@@ -83,7 +83,7 @@ impl fmt::Display for AlternativeName {
     }
 }
 
-/// Accepts what can be the subject of an authority.
+/// Accepts a valid subject for an authority.
 ///
 /// # Errors
 /// What is wrong with it.

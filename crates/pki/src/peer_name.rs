@@ -1,14 +1,14 @@
-//! Who a certificate is of.
+//! Names in a peer's certificate.
 
 use rustls_pki_types::CertificateDer;
 use x509_parser::extensions::GeneralName;
 
 use crate::certificate::{ip_address, parse};
 
-/// Whether the first certificate of a chain has one of these names, or none is asked for.
+/// Whether the first certificate of a chain has one of these names, or none is required.
 ///
 /// # Errors
-/// What it is called instead, for people.
+/// The certificate's actual names, as text.
 pub fn check_name(allowed: &[String], chain: &[CertificateDer<'_>]) -> Result<(), String> {
     if allowed.is_empty() {
         return Ok(());
@@ -22,7 +22,7 @@ pub fn check_name(allowed: &[String], chain: &[CertificateDer<'_>]) -> Result<()
     Err(if names.is_empty() { "a certificate without a name".to_owned() } else { names.join(", ") })
 }
 
-/// The alternative names, and the common name; each once.
+/// The alternative names and the common name, without duplicates.
 fn names_of(certificate: &CertificateDer<'_>) -> Option<Vec<String>> {
     let certificate = parse(certificate).ok()?;
     let alternatives = certificate.subject_alternative_name().ok().flatten();

@@ -1,4 +1,4 @@
-//! PEM files (RFC 7468): certificates and private keys. Nothing that holds a key is left in memory unwiped.
+//! PEM files (RFC 7468): certificates and private keys. Memory that held a key is always wiped.
 
 use std::{
     fs::File,
@@ -14,17 +14,17 @@ use zeroize::Zeroizing;
 
 use crate::CertificateError;
 
-/// Longest PEM file that is read; real ones stay below 64 KiB.
+/// Maximum size of a PEM file; real ones stay below 64 KiB.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Reads a file of bounded size.
 ///
 /// # Errors
-/// Of the system.
+/// Errors of the system.
 pub fn read_secret(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
     let file = File::open(path)?;
     let length = file.metadata()?.len().min(MOST_BYTES);
-    // The whole room at once: a vector that grows leaves copies behind.
+    // Full capacity from the start: a vector that grows leaves copies behind.
     let room = usize::try_from(length).unwrap_or_default().saturating_add(64);
     let mut bytes = Zeroizing::new(Vec::with_capacity(room));
     file.take(length).read_to_end(&mut bytes)?;
@@ -48,7 +48,7 @@ pub fn ders_from_pem(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Certifi
 /// The first private key of a PEM file (RFC 7468).
 ///
 /// # Errors
-/// Why there is none.
+/// Why there is no usable key.
 pub fn private_key(pem: &[u8]) -> Result<Zeroizing<PrivateKeyDer<'static>>, &'static str> {
     let text = std::str::from_utf8(pem).map_err(|_| "it is not a PEM file")?;
     if text.contains("ENCRYPTED") {
@@ -65,7 +65,7 @@ pub fn private_key(pem: &[u8]) -> Result<Zeroizing<PrivateKeyDer<'static>>, &'st
         .ok_or("no private key in it")
 }
 
-/// The bytes of a PEM body. Whoever gets them has to wipe them.
+/// Decodes a PEM body. The caller must wipe the bytes.
 fn decoded(body: &str) -> Option<Vec<u8>> {
     let mut text = Zeroizing::new(Vec::with_capacity(body.len()));
     text.extend(body.bytes().filter(|byte| !byte.is_ascii_whitespace()));
@@ -75,7 +75,7 @@ fn decoded(body: &str) -> Option<Vec<u8>> {
     Some(std::mem::take(&mut *room))
 }
 
-/// A PKCS #8 key as a PEM file has it.
+/// Encodes a PKCS #8 key as PEM.
 #[must_use]
 pub fn private_key_pem(pkcs8: &[u8]) -> Zeroizing<String> {
     const LINE_CHARACTERS: usize = 64;

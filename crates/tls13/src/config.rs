@@ -1,4 +1,4 @@
-//! What rustls is told: TLS 1.3 alone, both sides authenticated, nothing resumed.
+//! Configurations of rustls: TLS 1.3 only, both sides authenticated, no resumption.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use rustls::{
 pub const SUITES: [SupportedCipherSuite; 3] =
     [TLS13_AES_128_GCM_SHA256, TLS13_AES_256_GCM_SHA384, TLS13_CHACHA20_POLY1305_SHA256];
 
-/// The provider with one suite, or with all three.
+/// The crypto provider, with one suite or all three.
 #[must_use]
 pub fn provider(suite: Option<usize>) -> Arc<CryptoProvider> {
     let cipher_suites = match suite.and_then(|suite| SUITES.get(suite)) {
@@ -30,10 +30,10 @@ pub fn provider(suite: Option<usize>) -> Arc<CryptoProvider> {
     Arc::new(CryptoProvider { cipher_suites, ..aws_lc_rs::default_provider() })
 }
 
-/// What the side that connects uses, with one of [`SUITES`] or all of them.
+/// Configuration of the connecting side, with one of [`SUITES`] or all of them.
 ///
 /// # Errors
-/// Of rustls, if the identity cannot be used.
+/// Errors of rustls, if the identity cannot be used.
 pub fn client_config(
     suite: Option<usize>,
     identity: &Identity,
@@ -49,10 +49,10 @@ pub fn client_config(
     Ok(Arc::new(config))
 }
 
-/// What the side that is connected to uses.
+/// Configuration of the accepting side.
 ///
 /// # Errors
-/// Of rustls, if the identity cannot be used.
+/// Errors of rustls, if the identity cannot be used.
 pub fn server_config(
     identity: &Identity,
     verifier: Arc<dyn ClientCertVerifier>,
@@ -61,9 +61,9 @@ pub fn server_config(
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_client_cert_verifier(verifier)
         .with_cert_resolver(identity.resolver());
-    // Tickets that the other side never reads turn its close into a reset, which can eat the last bytes.
+    // If the other side never reads tickets, its close becomes a reset, which can destroy the last bytes.
     config.send_tls13_tickets = 0;
-    // For record layers of the caller's own.
+    // Callers use a record layer of their own.
     config.enable_secret_extraction = true;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     Ok(Arc::new(config))

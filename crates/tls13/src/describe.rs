@@ -1,6 +1,6 @@
-//! Errors of TLS for people.
+//! Describes TLS errors for people.
 
-/// What rustls says of the other side, in the words of whoever has to mend it.
+/// Describes an error of the other side, in words for whoever has to fix it.
 #[must_use]
 pub fn describe(error: &rustls::Error) -> String {
     use rustls::{AlertDescription as A, CertificateError as C, Error as E};

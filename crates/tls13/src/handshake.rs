@@ -1,4 +1,4 @@
-//! The handshake, by rustls, up to the keys of both directions.
+//! The handshake, done by rustls, up to the keys of both directions.
 
 use rustls::{
     Error,
@@ -12,29 +12,28 @@ use crate::keys::{KeySchedule, RecordKeys};
 
 /// One side of a handshake.
 pub enum Handshake {
-    /// Of who connects.
+    /// The connecting side.
     Client(Box<UnbufferedClientConnection>),
-    /// Of who is connected to.
+    /// The accepting side.
     Server(Box<UnbufferedServerConnection>),
 }
 
-/// What became of one step of the handshake.
+/// Result of one step of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Something was done; go on.
+    /// A step was done; call again.
     Progress,
-    /// What is encoded has to go out.
+    /// Encoded bytes must be sent.
     Transmit,
-    /// One more record is needed from the other side.
+    /// Another record of the other side is needed.
     NeedsInput,
     /// It is complete.
     Done,
 }
 
 impl Handshake {
-    /// Does the next step with whole records that were received, and nothing behind them that does
-    /// not belong to the handshake. What is encoded is put at the front of `room`, and counted in `put`.
-    /// Returns how many of the received bytes are done with.
+    /// Does the next step with complete received records, not followed by other data. Encoded bytes are written to the
+    /// front of `room` and counted in `put`. Returns how many received bytes were consumed.
     pub fn step(&mut self, received: &mut [u8], room: &mut [u8], put: &mut usize) -> (usize, Result<Step, Error>) {
         match self {
             Self::Client(tls) => handle(tls.process_tls_records(received), room, put),
@@ -42,18 +41,18 @@ impl Handshake {
         }
     }
 
-    /// After an error: puts the alert that tells the other side at the front of `room`, with the same received bytes as
-    /// before less those that are done with. Returns its length; 0 if there is nothing to tell.
+    /// After an error: writes the alert for the other side to the front of `room`. Takes the same received bytes as
+    /// before, without the consumed ones. Returns the alert's length; 0 if there is none.
     ///
-    /// To be called once: rustls hands out the alert before it looks at the bytes again, which it must not do
-    /// after an error.
+    /// Call it only once: rustls returns the alert before it examines the bytes again, which it must not do after an
+    /// error.
     pub fn alert(&mut self, received: &mut [u8], room: &mut [u8]) -> usize {
         let mut put = 0;
         let _ = self.step(received, room, &mut put);
         put
     }
 
-    /// The other side's chain, its own certificate first.
+    /// The other side's chain; its own certificate first.
     #[must_use]
     pub fn peer_certificates(&self) -> &[CertificateDer<'static>] {
         let certificates = match self {
@@ -63,10 +62,10 @@ impl Handshake {
         certificates.unwrap_or_default()
     }
 
-    /// The keys, once it is complete.
+    /// The keys, once the handshake is complete.
     ///
     /// # Errors
-    /// If it is not complete.
+    /// The handshake is not complete.
     pub fn into_keys(self) -> Result<RecordKeys, Error> {
         let (secrets, schedule) = match self {
             Self::Client(tls) => {

@@ -1,4 +1,4 @@
-//! Keys in use, and those that follow them.
+//! Keys in use, and the key schedule for the next ones.
 
 use rustls::{
     Error, ExtractedSecrets, SupportedCipherSuite, client::ClientConnectionData, kernel::KernelConnection,
@@ -7,7 +7,7 @@ use rustls::{
 
 use crate::record::RecordKey;
 
-/// What goes on after the handshake: keys that follow those in use.
+/// The key schedule after the handshake.
 pub(crate) enum KeySchedule {
     Client(KernelConnection<ClientConnectionData>),
     Server(KernelConnection<ServerConnectionData>),
@@ -15,12 +15,12 @@ pub(crate) enum KeySchedule {
 
 /// Keys in use.
 pub struct RecordKeys {
-    /// For what goes out.
+    /// For sent records.
     pub sending: RecordKey,
-    /// For what comes in.
+    /// For received records.
     pub receiving: RecordKey,
     schedule: KeySchedule,
-    /// How many records one key may seal.
+    /// Number of records that one key may encrypt.
     limit: u64,
 }
 
@@ -36,16 +36,16 @@ impl RecordKeys {
         Ok(Self { sending: key(&secrets.tx)?, receiving: key(&secrets.rx)?, schedule, limit })
     }
 
-    /// Lets each key seal so many records: for tests of what comes after them.
+    /// Limits the number of records per key, for tests of key updates.
     pub fn set_limit(&mut self, limit: u64) {
         self.limit = limit;
         self.sending.set_limit(limit);
     }
 
-    /// Goes on to the next key for sending. The other side has to have been told.
+    /// Switches to the next sending key. The other side must have been told.
     ///
     /// # Errors
-    /// Of the key schedule.
+    /// Errors of the key schedule.
     pub fn renew_sending(&mut self) -> Result<(), Error> {
         let (sequence, secrets) = match &mut self.schedule {
             KeySchedule::Client(connection) => connection.update_tx_secret()?,
@@ -55,10 +55,10 @@ impl RecordKeys {
         Ok(())
     }
 
-    /// Goes on to the next key for receiving, as the other side said it did.
+    /// Switches to the next receiving key, as the other side announced.
     ///
     /// # Errors
-    /// Of the key schedule.
+    /// Errors of the key schedule.
     pub fn renew_receiving(&mut self) -> Result<(), Error> {
         let (sequence, secrets) = match &mut self.schedule {
             KeySchedule::Client(connection) => connection.update_rx_secret()?,

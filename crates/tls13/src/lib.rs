@@ -1,4 +1,4 @@
-//! TLS 1.3 (RFC 8446), both sides known to each other, no other mode.
+//! TLS 1.3 (RFC 8446) with mutual authentication, and no other mode.
 //!
 //! - [`client_config`] and [`server_config`]: what rustls is told, for an identity of `pki`;
 //! - [`Handshake`]: by rustls, up to the [`RecordKeys`] of both directions;
@@ -18,9 +18,9 @@ pub use crate::{
     keys::RecordKeys,
 };
 
-/// Type of a handshake message that gives a ticket for resumption (RFC 8446, appendix B.3).
+/// Type of a handshake message with a ticket for resumption (RFC 8446, appendix B.3).
 pub const NEW_SESSION_TICKET: u8 = 4;
-/// Type of a handshake message that goes on to the next key.
+/// Type of a handshake message that switches to the next key.
 pub const KEY_UPDATE: u8 = 24;
-/// A whole `KeyUpdate` that does not ask for one in return.
+/// A complete `KeyUpdate` that does not request one in return.
 pub const OUR_KEY_UPDATE: [u8; 5] = [KEY_UPDATE, 0, 0, 1, 0];

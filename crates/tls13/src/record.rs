@@ -1,30 +1,30 @@
 //! The record layer of TLS 1.3 (RFC 8446, section 5) between the caller's memory and the wire.
 //!
-//! That of rustls copies each byte once more on either side, which took 7 % of the processors' time
-//! of a transfer over loopback. Handshake and key schedule are rustls', the ciphers aws-lc's.
+//! The record layer of rustls copies each byte once more on each side, which took 7 % of the processor time of a
+//! transfer over loopback. Handshake and key schedule are those of rustls, the ciphers those of aws-lc.
 
 use aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use rustls::{ConnectionTrafficSecrets, Error, crypto::cipher::AeadKey};
 
 /// Bytes of a record's header: content type, version, length.
 pub const HEADER_BYTES: usize = 5;
-/// The most bytes of content that a record takes.
+/// Maximum content of a record, in bytes.
 pub const MAX_CONTENT_BYTES: usize = 1 << 14;
-/// The most bytes behind a record's header.
+/// Maximum length after a record's header, in bytes.
 pub const MAX_BODY_BYTES: usize = MAX_CONTENT_BYTES + 256;
-/// How much longer a record is than its content, if it is not padded.
+/// Overhead of a record without padding, in bytes.
 pub const OVERHEAD_BYTES: usize = HEADER_BYTES + KIND_BYTES + TAG_BYTES;
 
 /// Content type of an alert.
 pub const ALERT: u8 = 21;
 /// Content type of handshake messages.
 pub const HANDSHAKE: u8 = 22;
-/// Content type of data, and what every sealed record is called outside.
+/// Content type of data, and outer type of every encrypted record.
 pub const APPLICATION_DATA: u8 = 23;
 
 const TAG_BYTES: usize = 16;
 const KIND_BYTES: usize = 1;
-/// What records call themselves since TLS 1.2.
+/// Version in record headers since TLS 1.2.
 const VERSION: [u8; 2] = [3, 3];
 
 /// A key for one direction, and the number of the next record.
@@ -32,7 +32,7 @@ pub struct RecordKey {
     aead: LessSafeKey,
     iv: [u8; NONCE_LEN],
     sequence: u64,
-    /// How many records may be sealed with it.
+    /// Number of records that it may encrypt.
     limit: u64,
 }
 
@@ -43,10 +43,10 @@ impl std::fmt::Debug for RecordKey {
 }
 
 impl RecordKey {
-    /// From what the handshake agreed on.
+    /// Key from the secrets of the handshake.
     ///
     /// # Errors
-    /// If the suite is none of TLS 1.3.
+    /// The suite is not one of TLS 1.3.
     pub fn new(sequence: u64, secrets: &ConnectionTrafficSecrets, limit: u64) -> Result<Self, Error> {
         let (algorithm, key, iv): (_, &AeadKey, _) = match secrets {
             ConnectionTrafficSecrets::Aes128Gcm { key, iv } => (&AES_128_GCM, key, iv),
@@ -59,18 +59,18 @@ impl RecordKey {
         Ok(Self { aead: LessSafeKey::new(key), iv, sequence, limit })
     }
 
-    /// Lets it seal so many records: for tests of what comes after them.
+    /// Limits the number of records, for tests of key updates.
     pub fn set_limit(&mut self, limit: u64) {
         self.limit = limit;
     }
 
-    /// Whether the next record should be the last one that is sealed with this key.
+    /// Whether the next record should be the last one encrypted with this key.
     #[must_use]
     pub fn is_worn(&self) -> bool {
         self.sequence.saturating_add(1) >= self.limit
     }
 
-    /// RFC 8446, section 5.3. No number comes twice.
+    /// Nonce according to RFC 8446, section 5.3. No number is used twice.
     fn nonce(&mut self) -> Option<Nonce> {
         let sequence = self.sequence;
         self.sequence = sequence.checked_add(1)?;
@@ -81,11 +81,11 @@ impl RecordKey {
         Some(Nonce::assume_unique_for_key(nonce))
     }
 
-    /// Seals `content`, at most [`MAX_CONTENT_BYTES`], into a record at the front of `out`; returns
-    /// the record's length.
+    /// Encrypts `content`, at most [`MAX_CONTENT_BYTES`], into a record at the front of `out`. Returns the record's
+    /// length.
     ///
     /// # Errors
-    /// If the key is used up, or either does not fit.
+    /// The key is used up, or a buffer is too small.
     pub fn seal(&mut self, kind: u8, content: &[u8], out: &mut [u8]) -> Result<usize, Error> {
         if self.sequence >= self.limit || content.len() > MAX_CONTENT_BYTES {
             return Err(Error::EncryptError);
@@ -101,19 +101,18 @@ impl RecordKey {
         done.map(|()| record_bytes).map_err(|_| Error::EncryptError)
     }
 
-    /// Opens what is behind a record's header into the front of `out`, which takes
-    /// [`opened_bytes`] at least; returns the kind of the content and its length. Bytes of `out`
-    /// behind the content are of no meaning.
+    /// Decrypts what follows a record's header into the front of `out`, which must have at least [`opened_bytes`].
+    /// Returns the type and length of the content. Bytes of `out` after the content are undefined.
     ///
     /// # Errors
-    /// If it was changed on its way, or is not what the standard allows.
+    /// The record was modified, or violates the standard.
     pub fn open(&mut self, header: &[u8; HEADER_BYTES], body: &[u8], out: &mut [u8]) -> Result<(u8, usize), Error> {
         let (sealed, tag) = body.split_at_checked(opened_bytes(body)).ok_or(Error::DecryptError)?;
         let out = out.get_mut(..sealed.len()).ok_or(Error::DecryptError)?;
         let nonce = self.nonce().ok_or(Error::DecryptError)?;
         let opened = self.aead.open_separate_gather(nonce, Aad::from(header), sealed, tag, out);
         opened.map_err(|_| Error::DecryptError)?;
-        // The kind is the last byte that is not padding.
+        // The type is the last byte that is not padding.
         let end = out.iter().rposition(|byte| *byte != 0).ok_or_else(no_kind)?;
         if end > MAX_CONTENT_BYTES {
             return Err(Error::PeerSentOversizedRecord);
@@ -127,7 +126,7 @@ fn no_kind() -> Error {
     Error::PeerMisbehaved(rustls::PeerMisbehaved::IllegalTlsInnerPlaintext)
 }
 
-/// How much memory opening takes: content, kind and padding.
+/// Buffer size for decryption: content, type and padding.
 #[must_use]
 pub fn opened_bytes(body: &[u8]) -> usize {
     body.len().saturating_sub(TAG_BYTES)
@@ -139,10 +138,10 @@ fn header_of(body_bytes: usize) -> Option<[u8; HEADER_BYTES]> {
     Some([APPLICATION_DATA, major, minor, high, low])
 }
 
-/// The length of what is behind a header, be it sealed or not.
+/// Length of what follows a header, encrypted or not.
 ///
 /// # Errors
-/// If it is longer than the standard allows.
+/// It is longer than the standard allows.
 pub fn body_bytes(header: &[u8; HEADER_BYTES]) -> Result<usize, Error> {
     let [_, _, _, high, low] = *header;
     let length = usize::from(u16::from_be_bytes([high, low]));
