@@ -26,9 +26,7 @@ pub(crate) struct DataSet {
 }
 
 const MIB: u64 = 1 << 20;
-const TABLES: [(&str, bool); 4] = [("t1", true), ("t2", true), ("t3", true), ("t4", false)];
-/// A page has some 70 rows; the secondary index makes it a page more for each row.
-const CHANGED_EVERY: u64 = 14_000;
+pub(crate) const TABLES: [(&str, bool); 4] = [("t1", true), ("t2", true), ("t3", true), ("t4", false)];
 /// Rows of one statement: few enough for its time limit.
 const MOST_ROWS: u64 = 50_000;
 
@@ -55,22 +53,6 @@ impl DataSet {
 
     pub(crate) fn keys(&self) -> PathBuf {
         self.directory.join("keyring")
-    }
-
-    /// The directory after one page in a hundred was changed by a server, which `builder` starts on a copy.
-    pub(crate) fn changed(&self, builder: ServerBuilder) -> PathBuf {
-        let changed = self.directory.join("changed");
-        if !changed.exists() {
-            let mut server = builder.datadir_seed(self.datadir()).start().expect("a server");
-            for (name, _) in TABLES {
-                let update = format!("UPDATE bench.{name} SET k = k + 1 WHERE id % {CHANGED_EVERY} = 1");
-                server.sql(&update).expect("changed");
-            }
-            server.stop().expect("stopped");
-            let copied = Command::new("cp").arg("-a").arg(server.datadir()).arg(&changed).status();
-            assert!(copied.expect("cp").success());
-        }
-        changed
     }
 
     fn make(&self, recipe: Recipe, mib: u64) {
