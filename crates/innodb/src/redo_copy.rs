@@ -148,29 +148,22 @@ pub enum CopyCheckpoint {
 
 /// The blocks of a log, which has one key, or none.
 pub struct Blocks {
-    cipher: Option<BlockCipher>,
+    cipher: Result<BlockCipher, UnwrapError>,
 }
 
 impl Blocks {
-    /// The blocks of the log whose newest checkpoint is in this file. Without keys only clear blocks are read.
-    ///
-    /// # Errors
-    /// [`RedoCopyError::Key`] if keys are given and do not open the one that the file names.
-    pub fn new(head: &Head, keys: &dyn KeySource) -> Result<Self, RedoCopyError> {
-        let Some(wrapped) = head.wrapped_key() else { return Ok(Self { cipher: None }) };
-        let opened =
-            wrapped.unwrap(keys).and_then(|key: TablespaceKey| BlockCipher::new(&key).map_err(UnwrapError::from));
-        match opened {
-            Ok(cipher) => Ok(Self { cipher: Some(cipher) }),
-            Err(UnwrapError::NoStore) => Ok(Self { cipher: None }),
-            Err(error) => Err(RedoCopyError::Key(error)),
-        }
+    /// The blocks of the log whose newest checkpoint is in this file. Without its key only clear blocks are read.
+    #[must_use]
+    pub fn new(head: &Head, keys: &dyn KeySource) -> Self {
+        let wrapped = head.wrapped_key().ok_or(UnwrapError::NoStore);
+        let key = wrapped.and_then(|wrapped| wrapped.unwrap(keys));
+        Self { cipher: key.and_then(|key: TablespaceKey| Ok(BlockCipher::new(&key)?)) }
     }
 
     /// Whether sealed blocks can be read.
     #[must_use]
-    pub const fn has_key(&self) -> bool {
-        self.cipher.is_some()
+    pub fn has_key(&self) -> bool {
+        self.cipher.is_ok()
     }
 
     /// Makes sure that a block is the whole one at an LSN.
@@ -204,10 +197,16 @@ impl Blocks {
         opened.get_mut(from..CHECKSUM).unwrap_or_default().fill(0);
         seal_checksum(&mut opened);
         if is_encrypted(block) {
-            let cipher = self.cipher.as_ref().ok_or(RedoCopyError::Sealed(lsn))?;
-            cipher.seal(&mut opened).map_err(|CipherFault| RedoCopyError::Sealed(lsn))?;
+            self.cipher(lsn)?.seal(&mut opened).map_err(|CipherFault| RedoCopyError::Sealed(lsn))?;
         }
         Ok(opened)
+    }
+
+    fn cipher(&self, lsn: Lsn) -> Result<&BlockCipher, RedoCopyError> {
+        self.cipher.as_ref().map_err(|error| match error {
+            UnwrapError::NoStore => RedoCopyError::Sealed(lsn),
+            error => RedoCopyError::Key(*error),
+        })
     }
 
     /// The sound clear block.
@@ -217,8 +216,7 @@ impl Blocks {
             return Err(RedoCopyError::Unwritten(lsn));
         }
         if is_encrypted(block) {
-            let cipher = self.cipher.as_ref().ok_or(RedoCopyError::Sealed(lsn))?;
-            cipher.open(&mut opened).map_err(|CipherFault| RedoCopyError::Unwritten(lsn))?;
+            self.cipher(lsn)?.open(&mut opened).map_err(|CipherFault| RedoCopyError::Unwritten(lsn))?;
         }
         if block_holds(&opened, false) { Ok(opened) } else { Err(RedoCopyError::Unwritten(lsn)) }
     }
@@ -276,7 +274,7 @@ mod tests {
     }
 
     fn blocks(cipher: Option<BlockCipher>) -> Blocks {
-        Blocks { cipher }
+        Blocks { cipher: cipher.ok_or(UnwrapError::NoStore) }
     }
 
     fn cipher() -> BlockCipher {
@@ -294,7 +292,7 @@ mod tests {
         assert_eq!((first.checkpoint(), first.bytes.be32(FLAGS)), (Some(Lsn(START + 600)), Some(FULL)));
         let other = Head::parse(&read.of_copy(&CopyCheckpoint::At(Lsn(START + 700)), false)).unwrap();
         assert_eq!(other.checkpoint(), Some(Lsn(START + 700)));
-        assert!(!Blocks::new(&read, &NoKeys).unwrap().has_key());
+        assert!(!Blocks::new(&read, &NoKeys).has_key());
     }
 
     #[test]

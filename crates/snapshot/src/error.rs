@@ -370,7 +370,7 @@ impl Error {
                 worth_saying.or(Some("stop the server and use its directory as it is"))
             }
             Self::NoClones { .. } => Some(
-                "give the server's --socket and --user for a copy while it works (MariaDB 10.8 and newer), or keep the data on XFS \
+                "give the server's --socket and --user for a copy while it works (MySQL 8.0.30, MariaDB 10.8 and newer), or keep the data on XFS \
                  (reflink=1), btrfs, ZFS or LVM, or stop the server for the copy, or send a backup (sealant send --live --provider \
                  mariabackup); copying files under locks is not sound and not offered",
             ),

@@ -93,7 +93,9 @@ impl SnapshotCopy {
         let time = format!("{:.1} ms", self.frozen.as_secs_f64() * 1000.0);
         match self.provider.stops_the_server() {
             true => format!("the server stood still for {time}"),
-            false => format!("the server ran on, a write waited for {time} at most{}", self.damage()),
+            false => {
+                format!("the server ran on, a write waited for {time} at most{}{}", self.damage(), self.unproven())
+            }
         }
     }
 
@@ -106,6 +108,16 @@ impl SnapshotCopy {
                 all.len(),
                 path.display()
             ),
+        }
+    }
+
+    /// Pages that nothing proves.
+    fn unproven(&self) -> String {
+        match self.followed.as_ref().map_or(0, |followed| followed.unproven_pages) {
+            0 => String::new(),
+            pages => {
+                format!("; {pages} pages could only be read twice and compared, since their key or checksum is missing")
+            }
         }
     }
 

@@ -14,8 +14,8 @@ use std::{
 use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
 use server::{Endpoint, Options as Connect, Target};
 use snapshot::{
-    Choice, DataDir, Keep, Options, Provider,
-    follow::{Account, Checkpoint, Keys, Position},
+    Choice, DataDir, Error, Keep, Options, Provider, SnapshotCopy,
+    follow::{Account, Checkpoint, FollowError, Keys, Position},
     take,
 };
 
@@ -145,8 +145,12 @@ fn change_definitions(account: &Account, stop: &AtomicBool) {
 }
 
 fn account(server: &Server) -> Account {
+    account_of(server, "root")
+}
+
+fn account_of(server: &Server, user: &str) -> Account {
     let endpoint = Endpoint::Socket(server.socket().to_owned());
-    Account { target: Target { endpoint, user: "root".to_owned() }, options: Connect::default() }
+    Account { target: Target { endpoint, user: user.to_owned() }, options: Connect::default() }
 }
 
 fn connect(account: &Account) -> server::Connection {
@@ -161,11 +165,10 @@ fn a_copy_from_the_newest_checkpoint_is_wrong(case: &Case) {
     prepare(&server, case.table_options);
     let load = Load::start(&server, 3, false);
     load.goes_on(300);
-    let datadir = DataDir::at(server.datadir()).expect("its data directory");
     // Or no page is ever written, and no checkpoint.
     server.sql("SET GLOBAL innodb_max_dirty_pages_pct = 0").expect("set");
     let control = Options { recover_from: Checkpoint::Newest, ..options(&server, case) };
-    let copy = take(&datadir, &control).expect("a copy");
+    let copy = take_of(&server, &control).expect("a copy");
     let followed = copy.followed().expect("it was followed").clone();
     let Ok(copy) = case.builder.clone().datadir_seed(copy.root()).start() else { return };
     let checked = panic::catch_unwind(AssertUnwindSafe(|| check(&copy, &[], &followed.position)));
@@ -235,6 +238,18 @@ fn options(server: &Server, case: &Case) -> Options {
     }
 }
 
+fn take_of(server: &Server, options: &Options) -> Result<SnapshotCopy, Error> {
+    take(&DataDir::at(server.datadir()).expect("its data directory"), options)
+}
+
+/// Why there is no copy.
+fn refused(server: &Server, options: &Options) -> FollowError {
+    match take_of(server, options) {
+        Err(Error::Follow(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
 fn copies_hold(case: &Case) {
     let server = case.builder.clone().start().expect("it starts");
     prepare(&server, case.table_options);
@@ -242,8 +257,7 @@ fn copies_hold(case: &Case) {
     for round in 0..rounds(case.rounds) {
         load.goes_on(300);
         let acknowledged = load.acknowledged();
-        let datadir = DataDir::at(server.datadir()).expect("its data directory");
-        let copy = take(&datadir, &options(&server, case)).unwrap_or_else(|error| panic!("round {round}: {error}"));
+        let copy = take_of(&server, &options(&server, case)).unwrap_or_else(|error| panic!("round {round}: {error}"));
         let followed = copy.followed().expect("it was followed").clone();
         #[allow(clippy::print_stderr, reason = "the figures of a long test")]
         {
@@ -381,5 +395,93 @@ fn mysql_97_that_is_recovered_from_the_newest_checkpoint_is_wrong() {
 fn mariadb_1011_that_is_recovered_from_the_newest_checkpoint_is_wrong() {
     if require(Kind::MariaDb1011).is_some() {
         a_copy_from_the_newest_checkpoint_is_wrong(&Case::new(mariadb(Kind::MariaDb1011)));
+    }
+}
+
+#[test]
+fn mysql_97_encrypted_without_its_keyring() {
+    if require(Kind::MySql97).is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let case = encrypted_mysql(Kind::MySql97, &directory.path().join("keyring"));
+    let server = case.builder.clone().start().expect("it starts");
+    prepare(&server, case.table_options);
+    let no_keys = Options { keys: Keys::default(), ..options(&server, &case) };
+    let error = refused(&server, &no_keys);
+    assert!(matches!(error, FollowError::RedoEncrypted), "{error}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("--keyring")));
+
+    // What was sealed in the log before is behind the checkpoint then.
+    server.sql("SET GLOBAL innodb_redo_log_encrypt = OFF; SET GLOBAL innodb_max_dirty_pages_pct = 0").expect("set");
+    let load = Load::start(&server, 3, false);
+    let mut copy = None;
+    harness::wait_until("the log begins with clear blocks", harness::limit(120), || {
+        load.goes_on(300);
+        copy = Some((load.acknowledged(), take_of(&server, &no_keys)));
+        !matches!(copy, Some((_, Err(Error::Follow(FollowError::Redo { .. })))))
+    });
+    let (acknowledged, copy) = copy.expect("tried");
+    let copy = copy.expect("a copy");
+    let followed = copy.followed().expect("it was followed").clone();
+    assert!(followed.unproven_pages > 0 && copy.effect().contains("read twice"), "{}", copy.effect());
+    let copy = case.builder.clone().datadir_seed(copy.root()).start().expect("the copy starts");
+    check(&copy, &acknowledged, &followed.position);
+}
+
+#[test]
+fn mysql_97_that_may_not_be_copied_says_why() {
+    if require(Kind::MySql97).is_none() {
+        return;
+    }
+    let case = Case::new(mysql(Kind::MySql97));
+    let server = case.builder.clone().start().expect("it starts");
+    prepare(&server, "");
+    server.sql("CREATE USER backup").expect("made");
+    let as_backup = Options { account: Some(account_of(&server, "backup")), ..options(&server, &case) };
+    for (grant, hint) in [
+        ("BACKUP_ADMIN ON *.*", "GRANT BACKUP_ADMIN ON"),
+        ("SELECT ON performance_schema.log_status", "GRANT SELECT ON performance_schema.log_status TO"),
+        ("RELOAD ON *.*", "GRANT RELOAD ON"),
+        ("SELECT, LOCK TABLES ON bank.*", "GRANT SELECT, LOCK TABLES ON"),
+    ] {
+        let error = refused(&server, &as_backup);
+        assert!(error.hint().is_some_and(|found| found.starts_with(hint)), "{grant}: {error}: {:?}", error.hint());
+        server.sql(&format!("GRANT {grant} TO backup")).expect("granted");
+    }
+    drop(take_of(&server, &as_backup).expect("no other privilege is needed"));
+
+    let mut other = connect(&account(&server));
+    other.query("SELECT innodb_redo_log_consumer_register()").expect("registered");
+    assert!(matches!(refused(&server, &as_backup), FollowError::OtherConsumer));
+    drop(other);
+    server.sql("ALTER INSTANCE DISABLE INNODB REDO_LOG").expect("disabled");
+    assert!(matches!(refused(&server, &as_backup), FollowError::RedoDisabled));
+    server.sql("ALTER INSTANCE ENABLE INNODB REDO_LOG").expect("enabled");
+
+    // A session that is killed has neither its lock nor the log any more; the next copy finds nothing left of it.
+    let stop = Arc::new(AtomicBool::new(false));
+    let killer = thread::spawn({
+        let (account, stop) = (account(&server), Arc::clone(&stop));
+        move || kill_sessions_of_backup(&account, &stop)
+    });
+    let error = refused(&server, &as_backup);
+    stop.store(true, Ordering::SeqCst);
+    killer.join().expect("it ends");
+    assert!(matches!(error, FollowError::Server { .. }), "{error:?}");
+    assert!(!server.dir().join(".sealant-snapshots").exists(), "nothing is left behind");
+    let is_free = || take_of(&server, &as_backup).is_ok();
+    harness::wait_until("the next copy is taken", harness::limit(60), is_free);
+}
+
+fn kill_sessions_of_backup(account: &Account, stop: &AtomicBool) {
+    let mut connection = connect(account);
+    while !stop.load(Ordering::SeqCst) {
+        let query = "SELECT MIN(id) AS id FROM performance_schema.processlist WHERE user = 'backup'";
+        let found = connection.query(query).expect("it answers").scalar().map(str::to_owned);
+        if let Some(id) = found {
+            // It may have ended by itself.
+            let _ = connection.query(&format!("KILL {id}"));
+        }
     }
 }

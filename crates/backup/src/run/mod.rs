@@ -21,7 +21,7 @@ use archive::{
     receipt::{Finding, Pages, Receipt},
 };
 use jiff::Timestamp;
-use snapshot::{Keep, SnapshotCopy};
+use snapshot::{Keep, SnapshotCopy, follow};
 use verify::Keys;
 
 pub(crate) use self::commit::key_check;
@@ -122,6 +122,7 @@ fn options(config: &Config) -> Result<snapshot::Options, BackupError> {
         max_freeze: config.max_freeze,
         keep: Keep::WhileInUse,
         account: config.server.account(config.provider)?,
+        keys: follow::Keys::new(config.server.keys()?),
         ..snapshot::Options::default()
     })
 }

@@ -143,7 +143,7 @@ impl Send {
                 if let Some(streamed) = self.running.stream()? {
                     return self.stream(&streamed, &destination);
                 }
-                let held = self.running.take()?;
+                let held = self.running.take(&self.keys)?;
                 let prove = || held.prove().map_err(|error| TransferError::SourceInvalid { reason: error.to_string() });
                 self.send(held.root(), &destination, &prove)
             }

@@ -5,7 +5,7 @@ mod source;
 
 use std::time::Duration;
 
-use ::snapshot::{Keep, discard, estimate, list, select, take};
+use ::snapshot::{Keep, Options, discard, estimate, list, select, take};
 use clap::{Args, Subcommand};
 use report::{
     write_estimate_json, write_estimate_table, write_snapshot_json, write_snapshot_table, write_snapshots_json,
@@ -13,7 +13,7 @@ use report::{
 };
 
 pub(crate) use self::live::{Live, held};
-use self::source::{Freezing, Source};
+use self::source::{Freezing, Keyring, Source};
 use crate::exit::{self, Exit};
 use crate::output::message::{Failure, info};
 use crate::output::render::Render;
@@ -22,8 +22,9 @@ use crate::output::render::Render;
 ///
 /// On btrfs the file system takes the copy atomically, and the server keeps running. On XFS, and other file systems
 /// that share extents between files, the server is frozen while every file is cloned: about 36 µs per file and 16 µs
-/// per extent, and never longer than --max-freeze. A separate process resumes the server if this one is killed. Copying
-/// files under locks is not offered: InnoDB keeps writing under every lock.
+/// per extent, and never longer than --max-freeze. A separate process resumes the server if this one is killed. On any
+/// other file system, MySQL 8.0.30 and MariaDB 10.8 and newer are copied while they work, if an account is given (follow).
+/// Copying files under locks is not offered: InnoDB keeps writing under every lock.
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Snapshot {
@@ -64,6 +65,8 @@ struct Create {
     source: Source,
     #[command(flatten)]
     freezing: Freezing,
+    #[command(flatten)]
+    keyring: Keyring,
     #[command(flatten)]
     render: Render,
 }
@@ -128,6 +131,7 @@ impl Create {
     fn run(&self) -> Result<Exit, Failure> {
         let datadir = self.source.datadir()?;
         let options = self.freezing.options(&self.source, Keep::UntilDiscarded)?;
+        let options = Options { keys: self.keyring.keys(&self.source)?, ..options };
         let copy = take(&datadir, &options)?;
         if copy.name().is_none() {
             info("no server runs on it, so the data directory does not change; nothing was copied");

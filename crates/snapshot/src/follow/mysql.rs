@@ -33,6 +33,7 @@ use crate::error::Error;
 
 /// How often the position is taken again because the server started another binary log in between.
 const CUTS: u32 = 5;
+const FLUSH_LOGS: &str = "FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS";
 const LSN: &str = "Innodb_redo_log_current_lsn";
 const CHECKPOINT: &str = "Innodb_redo_log_checkpoint_lsn";
 
@@ -42,6 +43,7 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
     check_settings(&mut server)?;
     let mut consumer = Session::open(job.account)?;
     register(&mut consumer)?;
+    check_privileges(&mut server.session)?;
     server.session.run("LOCK INSTANCE FOR BACKUP")?;
     let ddl_from = Instant::now();
     let items = server.items()?;
@@ -130,7 +132,7 @@ impl Source<'_> {
             self.session.run("UNLOCK TABLES")?;
         }
         let others_waited = if tables.is_empty() { Duration::ZERO } else { locked_from.elapsed() };
-        self.session.run("FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS")?;
+        self.session.run(FLUSH_LOGS)?;
         let newest = match recover_from {
             Checkpoint::First => None,
             Checkpoint::Newest => Some(Lsn(self.session.status(CHECKPOINT)?.min(status.lsn))),
@@ -202,6 +204,12 @@ fn check_settings(server: &mut Source<'_>) -> Result<(), FollowError> {
         return unsupported(server, "it has tables of RocksDB, whose log is not followed");
     }
     Ok(())
+}
+
+/// Asks for what is needed when all is copied, so that a missing privilege is found before.
+fn check_privileges(session: &mut Session) -> Result<(), FollowError> {
+    session.run("SELECT local FROM performance_schema.log_status WHERE FALSE")?;
+    session.run(FLUSH_LOGS)
 }
 
 fn check_redo_enabled(session: &mut Session) -> Result<(), FollowError> {

@@ -66,7 +66,7 @@ impl<'a> RedoFiles<'a> {
         // The header is read again with the file open: the checkpoint can be newer by now, and never older.
         let checkpoint = first.head.checkpoint().filter(|found| *found >= checkpoint);
         let checkpoint = checkpoint.ok_or_else(|| FollowError::Moving { path: directory.clone() })?;
-        let blocks = Blocks::new(&first.head, keys).map_err(|source| first.failed(source))?;
+        let blocks = Blocks::new(&first.head, keys);
         let position = checkpoint.0 - checkpoint.0 % BLOCK;
         let mut log = Self { directory, copier, blocks, checkpoint, position, files: vec![first] };
         log.copy_before_checkpoint()?;
@@ -78,7 +78,7 @@ impl<'a> RedoFiles<'a> {
     }
 
     /// Whether encrypted blocks can be read.
-    pub(super) const fn has_key(&self) -> bool {
+    pub(super) fn has_key(&self) -> bool {
         self.blocks.has_key()
     }
 

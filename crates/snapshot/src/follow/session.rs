@@ -151,14 +151,8 @@ fn grant(statement: &str, is_mysql: bool) -> &'static str {
         true => &[
             ("innodb_redo_log_consumer", "GRANT BACKUP_ADMIN ON *.* TO the account"),
             ("LOCK INSTANCE", "GRANT BACKUP_ADMIN ON *.* TO the account"),
-            (
-                "log_status",
-                "GRANT BACKUP_ADMIN ON *.*, and GRANT SELECT ON performance_schema.log_status, TO the account",
-            ),
-            (
-                "FLUSH TABLES",
-                "GRANT RELOAD, and GRANT SELECT, LOCK TABLES ON the tables that are not of InnoDB, TO the account",
-            ),
+            ("log_status", "GRANT SELECT ON performance_schema.log_status TO the account"),
+            ("FLUSH TABLES", "GRANT SELECT, LOCK TABLES ON the tables that are not of InnoDB TO the account"),
             ("FLUSH", "GRANT RELOAD ON *.* TO the account"),
         ],
         false => &[

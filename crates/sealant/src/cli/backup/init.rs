@@ -41,14 +41,14 @@ The configuration:
   signing_key = \"/etc/sealant/backup.key\"   # is made if it is not there
   [server]
   datadir = \"/var/lib/mysql\"
-  socket = \"/run/mysqld/mysqld.sock\"        # optional
+  socket = \"/run/mysqld/mysqld.sock\"        # optional, with user and password_file for a copy by follow
   keyring_config = \"/etc/mysql/component_keyring_file.cnf\"
                 # or keyring = \"…\", or mariadb_key_file = \"…\" and mariadb_key_file_password_file = \"…\"
   [data]
   recipients = [\"age1…\", \"age1…\"]         # of `age-keygen`, whose identities are kept on other machines
   pages = \"open\"                            # or as-is: it takes the keyring, too, to read a backup, which is twice as large
   compress = \"zstd:1\"
-  provider = \"auto\"                         # stopped, btrfs, zfs, reflink, lvm
+  provider = \"auto\"                         # stopped, btrfs, zfs, reflink, lvm, follow
   max_freeze = \"1s\"
   streams = 4
   [state]

@@ -6,12 +6,14 @@ use std::sync::atomic::AtomicBool;
 
 use ::backup::stream::Streamed;
 use ::snapshot::backup::Settings;
-use ::snapshot::{Choice, EXCLUDED, Error, Excluded, Held, Keep, Listener, Provider, SnapshotCopy, take};
+use ::snapshot::follow::Keys;
+use ::snapshot::{Choice, EXCLUDED, Error, Excluded, Held, Keep, Listener, Options, Provider, SnapshotCopy, take};
 use clap::Args;
 use glob::Pattern;
 
 use super::source::{Freezing, Named, Source};
 use crate::cli::encrypt::ended_by_signals;
+use crate::cli::verify::KeyStores;
 use crate::output::message::{Failure, info, warning};
 
 /// The running server to copy.
@@ -61,11 +63,13 @@ impl Live {
         Ok(Source { datadir, server: self.server.clone(), location: self.location.clone() })
     }
 
-    /// Takes the copy.
-    pub(crate) fn take(&self) -> Result<Held, Failure> {
+    /// Takes the copy; with keys, what is encrypted in it is checked.
+    pub(crate) fn take(&self, keys: &KeyStores) -> Result<Held, Failure> {
         let source = self.source()?;
+        let keys = if keys.any() { Keys::new(keys.read(Some(&source.datadir))?) } else { Keys::default() };
         let stop = ended_by_signals()?;
-        let copy = take(&source.datadir()?, &self.freezing.options(&source, Keep::WhileInUse)?)?;
+        let options = Options { keys, ..self.freezing.options(&source, Keep::WhileInUse)? };
+        let copy = take(&source.datadir()?, &options)?;
         match copy.provider() {
             Provider::Stopped => info("no server runs on it, so the data directory itself is sent"),
             provider => {

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::snapshot::follow::Account;
+use ::snapshot::follow::{Account, Keys};
 use ::snapshot::{Choice, DataDir, Error, Keep, Options};
+use ::verify::KeyStores;
 use clap::Args;
 
 use crate::cli::value;
+use crate::cli::verify::forbid_dumps;
 use crate::output::message::Failure;
 
 /// The data directory.
@@ -44,13 +46,39 @@ pub(crate) struct Freezing {
     /// auto, stopped, btrfs, zfs, reflink, lvm or follow; auto takes the best method that is safe here
     #[arg(long, value_name = "HOW", default_value = "auto")]
     pub(crate) provider: Choice,
-    /// Account on the server at --socket for the provider follow; needs RELOAD and BINLOG MONITOR [default: from the
-    /// option files, or the name of the current user]
+    /// Account on the server at --socket for the provider follow; needs RELOAD and BINLOG MONITOR, on MySQL BACKUP_ADMIN,
+    /// RELOAD and SELECT on performance_schema.log_status [default: from the option files, or the name of the current user]
     #[arg(long, value_name = "NAME", requires = "socket")]
     pub(crate) user: Option<String>,
     /// Read the account's password from this file
     #[arg(long, value_name = "FILE", requires = "socket")]
     pub(crate) password_file: Option<PathBuf>,
+}
+
+/// Keys for a copy of an encrypted MySQL that works on.
+#[derive(Debug, Args)]
+pub(crate) struct Keyring {
+    /// Keyring file of MySQL, for the provider follow: it checks encrypted pages and the redo log (repeatable)
+    #[arg(long, value_name = "FILE")]
+    keyring: Vec<PathBuf>,
+    /// Configuration of component_keyring_file, which names the keyring file
+    #[arg(long, value_name = "FILE", conflicts_with = "keyring")]
+    keyring_config: Option<PathBuf>,
+}
+
+impl Keyring {
+    pub(crate) fn keys(&self, source: &Source) -> Result<Keys, Failure> {
+        let named = KeyStores {
+            keyrings: self.keyring.clone(),
+            keyring_config: self.keyring_config.clone(),
+            ..KeyStores::default()
+        };
+        if !named.any() {
+            return Ok(Keys::default());
+        }
+        forbid_dumps();
+        Ok(Keys::new(named.read(Some(&source.datadir))?.0))
+    }
 }
 
 impl Source {
