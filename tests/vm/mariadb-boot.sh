@@ -1,4 +1,4 @@
-# A MariaDB on a volume that `sealant luks boot install` lets come back: after a power cut; and
+# A MariaDB on a volume that `sealant luks boot install` opens at boot, also after a power cut;
 # with the key gone the host boots, the server stays down, says why, and writes nothing in plain. After server-boot.sh.
 sql() { mariadb -N -e "$1"; }
 unit=mariadb dev=/dev/disk0 key=/etc/sealant/mysqldata.key
@@ -36,7 +36,7 @@ case $BOOT in
 	well
 	[ "$(rows)" = 21 ]
 	mv $key /root/away
-	finds "the key file is not there"
+	finds "the key file does not exist"
 	exit 100
 	;;
 3)

@@ -1,4 +1,4 @@
-# What the boots of every server have in common. It wants sql, a client that takes one statement, and unit.
+# Common to the boots of every server. Needs `sql`, a client that runs one statement, and `unit`.
 set -e
 data=/var/lib/mysql
 step() { echo "== boot $BOOT, $(cut -d' ' -f1 /proc/uptime) s: $*"; }
@@ -6,7 +6,7 @@ rows() { sql 'select count(*) from t.r'; }
 settled() { systemctl is-system-running --wait >/dev/null || true; }
 check() { sealant luks boot check --name mysqldata --unit "$unit.service"; }
 well() { check >/tmp/said || { cat /tmp/said; systemctl status --no-pager "$unit" 'sealant-key*' 'systemd-cryptsetup@*'; exit 1; }; }
-# Finds fault, and says all of these words.
+# `boot check` finds a fault, and its output contains all of these texts.
 finds() {
 	rc=0
 	check >/tmp/said || rc=$?

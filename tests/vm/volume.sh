@@ -33,7 +33,7 @@ refuses "is used by dm-0" sealant luks format /dev/disk0 --key-file $key --no-ba
 echo "== mount"
 mkdir -p /srv/mysql
 echo left >/srv/mysql/file
-refuses "holds file, which would lie in plain" sealant luks mount data /srv/mysql
+refuses "holds file, which would stay in plaintext" sealant luks mount data /srv/mysql
 rm /srv/mysql/file
 sealant luks mount data /srv/mysql
 sealant luks mount data /srv/mysql | grep "is mounted already"
