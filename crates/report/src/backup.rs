@@ -31,7 +31,7 @@ pub fn write_json_line(document: &impl Serialize, out: &mut dyn Write) -> Result
     Ok(())
 }
 
-/// What is there after a repository and a key were made.
+/// Messages after a repository and a key were created.
 #[must_use]
 pub fn backup_init_messages(config: &Config, init: &Init) -> Vec<Message> {
     let state = |made| if made { "made" } else { "there already" };
