@@ -119,7 +119,7 @@ fn backups_that_the_old_key_opens_are_named() {
     let old = host.backups.join("of-last-year");
     ends(&sealant().args(["luks", "header", "backup", text(&host.image), text(&old)]).output().expect("it starts"), 0);
     let said = ends(&host.rotate(), 3);
-    assert!(said.contains("of-last-year: a header backup from before"), "{said}");
+    assert!(said.contains("of-last-year: an older header backup"), "{said}");
     assert!(host.desk.opens(&old, "k1") && !host.desk.opens(&host.image, "k1"));
 }
 

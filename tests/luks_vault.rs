@@ -140,7 +140,7 @@ fn a_key_comes_from_vault_exactly_or_not_at_all() {
     refused(client.ask(&address, "secret/data/gone", &[]), "there is no such secret (404)");
     refused(client.ask(&address, "secret/data/disk", &["--vault-field", "no"]), "has no field `no`");
     refused(client.ask(&address, "secret/data/endless", &[]), "larger than any key");
-    refused(client.ask(&address, "secret/data/elsewhere", &[]), "leads elsewhere (307), which is not followed");
+    refused(client.ask(&address, "secret/data/elsewhere", &[]), "redirects (307), which is not followed");
     let other = desk.path("other-token");
     fs::write(&other, "hvs.wrong").expect("room");
     let wrong = Client { token: text(&other).to_owned(), ca: client.ca.clone() };

@@ -20,7 +20,7 @@ pub const SCHEMA: &str = "sealant.transfer/1";
 pub enum Event<'e> {
     /// The receiver listens.
     Listening {
-        /// Where.
+        /// Address of the listener.
         address: String,
         /// The pairing code, unless certificates are used.
         code: Option<String>,

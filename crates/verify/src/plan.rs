@@ -309,7 +309,7 @@ fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject>
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {reason}", path.display())]
 pub struct PathError {
-    /// Which.
+    /// Path of the file or directory.
     pub path: PathBuf,
     /// Why, for people.
     pub reason: String,

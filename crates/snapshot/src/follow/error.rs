@@ -41,7 +41,7 @@ pub enum FollowError {
     Server {
         /// What it was asked for.
         doing: String,
-        /// Why not.
+        /// The reason.
         source: Box<server::Error>,
     },
     /// The account may not do what a copy needs.
@@ -65,7 +65,7 @@ pub enum FollowError {
     Redo {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: RedoCopyError,
     },
     /// Files of MySQL's log were not those that were expected to follow.

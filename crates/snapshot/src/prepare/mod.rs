@@ -83,7 +83,7 @@ pub enum Reason {
     Failed {
         /// The program.
         path: PathBuf,
-        /// What it said.
+        /// Its error output.
         said: String,
     },
     /// The program did not fail, and did not prepare it.

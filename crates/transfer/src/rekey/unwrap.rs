@@ -41,7 +41,7 @@ pub enum UnwrapFault {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// Recovery would write back keys that were wrapped since the last checkpoint.
