@@ -6157,7 +6157,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__snapshot__subcmd__create)
-            opts="-h --datadir --socket --pid-file --place --max-freeze --provider --user --password-file --format --help"
+            opts="-h --datadir --socket --pid-file --place --max-freeze --provider --user --password-file --keyring --keyring-config --format --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -6192,6 +6192,14 @@ _sealant() {
                     return 0
                     ;;
                 --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keyring)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keyring-config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

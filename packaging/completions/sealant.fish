@@ -886,7 +886,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand send" -l pid-file -d 'Fi
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l place -d 'Directory for the copy, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l max-freeze -d 'Maximum freeze of the server, for example 500ms (lvm, zfs: not started if a longer one is expected)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l provider -d 'auto, stopped, btrfs, zfs, reflink, lvm or follow; auto takes the best method that is safe here' -r
-complete -c sealant -n "__fish_sealant_using_subcommand send" -l user -d 'Account on the server at --socket for the provider follow; needs RELOAD and BINLOG MONITOR [default: from the option files, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l user -d 'Account on the server at --socket for the provider follow; needs RELOAD and BINLOG MONITOR, on MySQL BACKUP_ADMIN, RELOAD and SELECT on performance_schema.log_status [default: from the option files, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l password-file -d 'Read the account\'s password from this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l backup-defaults -d 'Option file with the account for mariabackup or xtrabackup (--provider mariabackup)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l backup-program -d 'Path of mariabackup or xtrabackup [default: found on the path]' -r -F
@@ -927,8 +927,10 @@ complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l place -d 'Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l max-freeze -d 'Maximum freeze of the server, for example 500ms (lvm, zfs: not started if a longer one is expected)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l provider -d 'auto, stopped, btrfs, zfs, reflink, lvm or follow; auto takes the best method that is safe here' -r
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l user -d 'Account on the server at --socket for the provider follow; needs RELOAD and BINLOG MONITOR [default: from the option files, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l user -d 'Account on the server at --socket for the provider follow; needs RELOAD and BINLOG MONITOR, on MySQL BACKUP_ADMIN, RELOAD and SELECT on performance_schema.log_status [default: from the option files, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l password-file -d 'Read the account\'s password from this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l keyring -d 'Keyring file of MySQL, for the provider follow: it checks encrypted pages and the redo log (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -951,7 +953,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_see
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l place -d 'Directory for copies, on the file system of the data [default: beside the data directory, or in it if its file system begins there]' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l max-freeze -d 'Maximum freeze of the server, for example 500ms (lvm, zfs: not started if a longer one is expected)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l provider -d 'auto, stopped, btrfs, zfs, reflink, lvm or follow; auto takes the best method that is safe here' -r
-complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l user -d 'Account on the server at --socket for the provider follow; needs RELOAD and BINLOG MONITOR [default: from the option files, or the name of the current user]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l user -d 'Account on the server at --socket for the provider follow; needs RELOAD and BINLOG MONITOR, on MySQL BACKUP_ADMIN, RELOAD and SELECT on performance_schema.log_status [default: from the option files, or the name of the current user]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l password-file -d 'Read the account\'s password from this file' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand snapshot; and __fish_seen_subcommand_from estimate" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"
