@@ -2,7 +2,14 @@
 
 use std::{borrow::Cow, io, path::PathBuf};
 
-use crate::{Activity, Outcome};
+use server::Endpoint;
+
+use crate::{Activity, Outcome, keyring::LOST};
+
+/// For a statement whose error gives no next step of its own.
+const SEE_LOG: &str = "look at the server's error log, then run the same command again";
+/// For a server that reads certificates only when it starts.
+const AT_START: &str = "put the files where ssl_cert, ssl_key and ssl_ca of its option file say, and restart it";
 
 /// Why a change was refused or failed.
 #[derive(Debug, thiserror::Error)]
@@ -144,6 +151,352 @@ pub enum Error {
         /// The missing feature.
         reason: String,
     },
+
+    /// The account lacks privileges.
+    #[error("{account} lacks {}", missing.join(" and "))]
+    Privileges {
+        /// The account, in the server's notation.
+        account: String,
+        /// Missing privileges, each as `PRIVILEGE ON OBJECT`.
+        missing: Vec<String>,
+    },
+    /// The data directory belongs to another server, or to none.
+    #[error("{}: {reason}", datadir.display())]
+    OtherDatadir {
+        /// Path of the directory.
+        datadir: PathBuf,
+        /// Why it is not this server's.
+        reason: String,
+    },
+    /// The keys are not in a readable file.
+    #[error("{keyring} does not say which file it keeps its keys in, so no copy of them can be made or proven")]
+    KeyringNotAFile {
+        /// Component or plug-in.
+        keyring: String,
+    },
+    /// The given keyring is not the one that the server uses.
+    #[error("{}: the server keeps its keys in {}", given.display(), used.display())]
+    OtherKeyring {
+        /// The given file.
+        given: PathBuf,
+        /// The server's file.
+        used: PathBuf,
+    },
+    /// The running server has a key that its file does not have.
+    #[error("{}: lacks {key}, which the running server holds", path.display())]
+    KeyringBehind {
+        /// Path of the file.
+        path: PathBuf,
+        /// Name of the key.
+        key: String,
+    },
+    /// MariaDB's key file lacks the key for the tables.
+    #[error("{}: has no key {key_id}", path.display())]
+    NoSuchKey {
+        /// Path of the key file.
+        path: PathBuf,
+        /// Id of the key.
+        key_id: u32,
+    },
+    /// The keyring changed while it was proven.
+    #[error("{}: changed each time it was proven", path.display())]
+    KeyringChanges {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// The keyring has no newer key after a rotation.
+    #[error("{}: holds no newer key than {} after the rotation", path.display(), older.as_deref().unwrap_or("none"))]
+    NoNewKey {
+        /// Path of the file.
+        path: PathBuf,
+        /// The newest key before the rotation.
+        older: Option<String>,
+    },
+    /// Files could not be read, so nothing is proven.
+    #[error("{}: {reason}", path.display())]
+    Unread {
+        /// The first of them.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
+    /// The redo log is in clear text, so it has no key.
+    #[error("{server}: the redo log is not encrypted, so it has no key to rotate")]
+    RedoInClear {
+        /// The server.
+        server: String,
+    },
+    /// No file of the redo log names the new key.
+    #[error("{server}: no redo log file names {key} after the rotation")]
+    RedoUnproven {
+        /// The server.
+        server: String,
+        /// The newest master key.
+        key: String,
+    },
+    /// Binary logs are in clear text, so they have no key.
+    #[error("{server}: binary logs are not encrypted, so they have no key to rotate")]
+    BinaryLogsInClear {
+        /// The server.
+        server: String,
+    },
+    /// The file exists, and no unfinished run of this command wrote it.
+    #[error("{}: exists already, and a backup is never overwritten", path.display())]
+    BackupExists {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// The backup cannot be written.
+    #[error("{}: cannot be written: {source}", path.display())]
+    Backup {
+        /// Path of the file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The backup could not be encrypted, or not decrypted again.
+    #[error("{}: {reason}", path.display())]
+    Age {
+        /// Path of the file.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
+    /// A recipient is not valid.
+    #[error("{location}: {reason}")]
+    Recipient {
+        /// Where it was given.
+        location: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An identity is not valid.
+    #[error("{}: {reason}", path.display())]
+    Identity {
+        /// Path of the file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// MariaDB has no master keys that could be rotated.
+    #[error("{server}: MariaDB has no master keys that could be rotated")]
+    NoMasterKey {
+        /// The server.
+        server: String,
+    },
+    /// Neither a key nor a certificate is to be new.
+    #[error("nothing is to be rotated")]
+    Nothing,
+    /// Keys are to be made and no backup is named.
+    #[error("no backup of the keyring is named")]
+    NoBackup,
+    /// A backup is named that nobody could open.
+    #[error("no recipient is named")]
+    NoRecipient,
+    /// Recipients are named and no file.
+    #[error("no backup is named")]
+    NoBackupFile,
+    /// The register, or a copy that it names, cannot be used.
+    #[error(transparent)]
+    Register(#[from] register::Error),
+    /// The keyring on disk cannot be read.
+    #[error("{}: {source}", path.display())]
+    KeyringFile {
+        /// Path of the file.
+        path: PathBuf,
+        /// The error.
+        source: keyring::KeyringError,
+    },
+
+    /// No server was given.
+    #[error("no server is named")]
+    NoServer,
+    /// The server has keys already.
+    #[error("{server}: {keyring} is active already")]
+    Active {
+        /// The server.
+        server: String,
+        /// Component or plug-in.
+        keyring: String,
+    },
+    /// Something else is configured already.
+    #[error("{}: {reason}", path.display())]
+    Configured {
+        /// Path of the file.
+        path: PathBuf,
+        /// What it contains.
+        reason: String,
+    },
+    /// A key file exists already.
+    #[error("{}: exists already, and keys are never overwritten", path.display())]
+    KeysExist {
+        /// Path of the file.
+        path: PathBuf,
+    },
+    /// The keyring would be in the data directory.
+    #[error("{}: lies inside the data directory {}, with what it protects", keyring.display(), datadir.display())]
+    InsideDatadir {
+        /// Path of the keyring.
+        keyring: PathBuf,
+        /// Path of the data directory.
+        datadir: PathBuf,
+    },
+    /// The directory is not a data directory of a supported server.
+    #[error("{}: {reason}", path.display())]
+    NoDatadir {
+        /// Path of the directory.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The server's installation was not found on this host.
+    #[error("{server}: {reason}")]
+    NotFound {
+        /// The server.
+        server: String,
+        /// What was not found.
+        reason: String,
+    },
+    /// A directory for keys is accessible to others, or owned by another user.
+    #[error("{}: {reason}", path.display())]
+    Unsafe {
+        /// Path of the directory.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file could not be read.
+    #[error("{}: cannot be read: {source}", path.display())]
+    Look {
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// An option file cannot be read.
+    #[error("{0}")]
+    OptionFile(#[source] server::Error),
+    /// A file could not be written.
+    #[error("{}: cannot be written: {source}", path.display())]
+    Write {
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// No keys could be generated, or a key file is not valid.
+    #[error("{}: {source}", path.display())]
+    KeyFile {
+        /// Path of the file.
+        path: PathBuf,
+        /// The error.
+        source: keyring::KeyringError,
+    },
+
+    /// The given files cannot be used.
+    #[error(transparent)]
+    Certificate(#[from] pki::Error),
+    /// The server is too old to take a certificate while it runs.
+    #[error("{server}: reads certificates only when it starts; {statement} came with {since}{}", too_old(tls_version))]
+    ReadsAtStart {
+        /// The server.
+        server: String,
+        /// The statement that it lacks.
+        statement: &'static str,
+        /// What came with the statement.
+        since: String,
+        /// Its `tls_version`, if that allows no version of TLS in which the certificate could be proven.
+        tls_version: Option<String>,
+    },
+    /// A TLS variable of the server names no file.
+    #[error("{server}: {variable} names no file, and it cannot be set while the server runs")]
+    MissingVariable {
+        /// The server.
+        server: String,
+        /// Name of the variable.
+        variable: &'static str,
+    },
+    /// An account has set the name of a file at run time.
+    #[error(
+        "{server}: {variable} names {}, which some account has set ({origin}), not an option file or the command line",
+        path.display()
+    )]
+    SetByAccount {
+        /// The server.
+        server: String,
+        /// Name of the variable.
+        variable: &'static str,
+        /// The file that it names.
+        path: PathBuf,
+        /// The origin of the value, in the server's words.
+        origin: String,
+    },
+    /// The existing file may not be replaced.
+    #[error("{}: {why}; it is left as it is", path.display())]
+    NotReplaced {
+        /// The file or link.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Two variables name the same file.
+    #[error("{}: the server keeps its {one} and its {other} in this one file", path.display())]
+    SameFile {
+        /// Path of the file.
+        path: PathBuf,
+        /// One variable.
+        one: &'static str,
+        /// The other variable.
+        other: &'static str,
+    },
+    /// A file of the server cannot be read or replaced.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Path of the file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The handshake from outside failed.
+    #[error("{endpoint}: the handshake from outside failed: {source}")]
+    Unseen {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// The error.
+        source: server::Error,
+    },
+    /// The server still presents another certificate after reloading.
+    #[error("{endpoint}: still serves the certificate {found}, not the new one {wanted}")]
+    NotServed {
+        /// The endpoint.
+        endpoint: Endpoint,
+        /// SHA-256 of the certificate that it presents.
+        found: String,
+        /// SHA-256 of the new certificate.
+        wanted: String,
+    },
+    /// Installation failed, and everything is restored.
+    #[error("{cause}; everything is as it was before")]
+    RolledBack {
+        /// Why it failed.
+        cause: Box<Self>,
+    },
+    /// Installation failed, and the roll-back is not proven.
+    #[error("{cause}; and the roll-back failed: {why}")]
+    NotRolledBack {
+        /// Why it failed.
+        cause: Box<Self>,
+        /// Why the roll-back failed.
+        why: Box<Self>,
+    },
+    /// The certificate is not acceptable.
+    #[error("{}: {reason}", path.display())]
+    CertificateRefused {
+        /// Path of the certificate.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
 }
 
 /// Maximum number of files that a message names.
@@ -174,25 +527,50 @@ impl Error {
     /// Whether what was asked for cannot be meant.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
-        matches!(self, Self::SeveralRuns { .. })
+        matches!(
+            self,
+            Self::SeveralRuns { .. } | Self::Nothing | Self::NoBackup | Self::NoRecipient | Self::NoBackupFile
+        )
     }
 
     /// The next step, if there is one.
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {
-        match self {
-            Self::Server(error) | Self::Statement { source: error, .. } => error.hint(),
-            Self::Audit(error) => error.hint(),
-            Self::SeveralRuns { servers } => Some(format!("name one of {}", servers.join(", ")).into()),
+        Some(match self {
+            Self::Server(error) => return error.hint(),
+            Self::Statement { source, .. } => return source.hint().or(Some(SEE_LOG.into())),
+            Self::Audit(error) => return error.hint(),
+            Self::Register(error) => return error.hint().map(Cow::Borrowed),
+            Self::Certificate(error) => return error.hint().map(Cow::Borrowed),
+            Self::RolledBack { cause } => return cause.hint(),
+            Self::SeveralRuns { servers } => format!("name one of {}", servers.join(", ")).into(),
             Self::NoRun { last: Some((server, activity)) } => {
                 let last = format!("the last on {server} {activity}");
-                Some(format!("{last}; `sealant encrypt run` goes on where it ended").into())
+                format!("{last}; `sealant encrypt run` goes on where it ended").into()
             }
-            _ => self.fixed_hint().map(Cow::Borrowed),
-        }
+            Self::Privileges { account, missing } => {
+                let grants = missing.iter().map(|need| format!("GRANT {need} TO {account}"));
+                grants.collect::<Vec<_>>().join("; ").into()
+            }
+            Self::ReadsAtStart { tls_version: Some(_), .. } => format!(
+                "upgrade it: all builds of MySQL from 5.7.28 on have TLS 1.2; until then, {AT_START}, with an RSA key that \
+                 `openssl rsa -traditional` has converted if the build is one with yaSSL"
+            )
+            .into(),
+            Self::SetByAccount { variable, .. } => {
+                format!("name the file in the server's option file, RESET PERSIST {variable} (MySQL), and restart it once")
+                    .into()
+            }
+            _ => return self.fixed_hint().map(Cow::Borrowed),
+        })
     }
 
-    const fn fixed_hint(&self) -> Option<&'static str> {
+    fn fixed_hint(&self) -> Option<&'static str> {
+        self.hint_of_keys().or_else(|| self.hint_of_set_up()).or_else(|| self.hint_of_certificates())
+    }
+
+    /// For encryption and rotation.
+    const fn hint_of_keys(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoKeyring { .. } => {
                 "make one with `sealant keyring init`, or configure a key service, and restart the server"
@@ -204,9 +582,96 @@ impl Error {
             Self::AnotherRun { .. } => "see its state with `sealant encrypt status`",
             Self::Tool { .. } => "install it, or choose another --method",
             Self::NoRoomForKeyring { .. } => "nothing was changed; make room and run it again",
-            Self::ReadOnlyKeyring { .. } => "set read_only to false in its configuration and restart",
-            Self::Keyring(_) | Self::KeyringOpensNotAll { .. } | Self::KeyringLost { .. } => {
-                "nothing was changed; restore the keyring from a backup before anything else"
+            Self::ReadOnlyKeyring { .. } => {
+                "set \"read_only\": false in the keyring component's configuration and restart the server"
+            }
+            Self::Keyring(_)
+            | Self::KeyringOpensNotAll { .. }
+            | Self::KeyringLost { .. }
+            | Self::KeyringFile { .. }
+            | Self::KeyringBehind { .. } => LOST,
+            Self::OtherDatadir { .. } => "give this server's own data directory with --datadir",
+            Self::KeyringNotAFile { .. } => {
+                "give the file with --keyring; keys in a Vault, KMS or encrypted file cannot be read: rotate and back up \
+                 those with their own tools"
+            }
+            Self::OtherKeyring { .. } => "leave --keyring out",
+            Self::NoSuchKey { .. } => "add a line for it, and restart the server: it reads the file at its start only",
+            Self::KeyringChanges { .. } => "something else makes keys at the same time; run it again after that",
+            Self::NoNewKey { .. } => "is this the file that the server writes? look at its error log",
+            Self::Unread { .. } => "run as the server's user or as root",
+            Self::BinaryLogsInClear { .. } => "leave --binlog-key out, or SET PERSIST binlog_encryption = ON first",
+            Self::RedoInClear { .. } => "leave --redo out, or encrypt it first: sealant encrypt run --policy logs",
+            Self::RedoUnproven { .. } => "run the same command again",
+            Self::BackupExists { .. } => "name a new file, for example with the date in it",
+            Self::Backup { .. } => "name a file in a directory that this user may write",
+            Self::Recipient { .. } => {
+                "a recipient is what `age-keygen` prints as the public key: age1 and 58 letters and digits"
+            }
+            Self::Identity { .. } => "an identity file is what `age-keygen -o FILE` writes",
+            Self::NoMasterKey { .. } => {
+                "MariaDB's file_key_management has no versions of keys: move tables to another key, which has to be in \
+                 its file, with --mariadb-key-id N (ENCRYPTION_KEY_ID=N for each table)"
+            }
+            Self::NoBackup => "give --keyring-backup FILE and --recipient age1…, or ask for a plan",
+            Self::NoRecipient => "give --recipient age1…",
+            Self::NoBackupFile => "give --keyring-backup FILE",
+            _ => return None,
+        })
+    }
+
+    /// For a keyring that is set up or checked.
+    const fn hint_of_set_up(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NoServer => {
+                "give mysql://USER@HOST:PORT or --socket PATH, or --config FILE for a server that does not run"
+            }
+            Self::Active { .. } => "prove it with `sealant keyring check`",
+            Self::Configured { .. } => "complete or remove the existing configuration by hand; nothing was written",
+            Self::KeysExist { .. } => {
+                "name another file with --keyring-file; if these keys are this server's, configure it by hand"
+            }
+            Self::InsideDatadir { .. } => {
+                "leave --keyring-file out, or add --inside-datadir if a copy of the data may hold its keys"
+            }
+            Self::NoDatadir { .. } => "give the server's own data directory with --datadir",
+            Self::NotFound { .. } => {
+                "run it on the server's host, as root; name what it cannot find with --plugin-dir and --daemon-dir"
+            }
+            Self::Unsafe { .. } => "name another directory, or give it to the server's user alone: mode 0700 or 0750",
+            Self::Look { .. } | Self::Write { .. } => "run it as root",
+            _ => return None,
+        })
+    }
+
+    /// For certificates.
+    fn hint_of_certificates(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::CertificateRefused { .. } => "issue another with `sealant cert issue` or `sealant cert renew`",
+            Self::ReadsAtStart { tls_version: None, .. } => AT_START,
+            Self::MissingVariable { .. } => {
+                "name the files in the server's option file (ssl_cert, ssl_key, ssl_ca), put the certificate there and \
+                 restart the server once; later certificates need no restart"
+            }
+            Self::NotReplaced { .. } => {
+                "look at what is there; a file that is the server's to be replaced is one that is gone, or PEM of its kind \
+                 that belongs to the server's user or to root"
+            }
+            Self::SameFile { .. } => "give each a file of its own in the server's option file, and restart it",
+            Self::File { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "run as root, or as the server's user"
+            }
+            Self::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                "run it on the server's own host: the files are replaced there"
+            }
+            Self::Unseen { source: server::Error::CertificateNotTrusted { .. }, .. } => {
+                "issue another with `sealant cert issue`, and give its own authority with --ca"
+            }
+            Self::Unseen { .. } => "say where the server can be reached with --outside HOST:PORT",
+            Self::NotServed { .. } => "is this the server that the files belong to? run it on the server's own host",
+            Self::NotRolledBack { .. } => {
+                "the old files are beside the new ones, as FILE.sealant-before: put them back, then ALTER INSTANCE RELOAD \
+                 TLS (MySQL) or FLUSH SSL (MariaDB)"
             }
             _ => return None,
         })
@@ -265,4 +730,9 @@ impl Error {
     pub(crate) fn is_no_such_table(&self) -> bool {
         matches!(self, Self::Statement { source: server::Error::Server { code, .. }, .. } if GONE.contains(code))
     }
+}
+
+fn too_old(tls_version: &Option<String>) -> String {
+    let known = |versions| format!(", and with tls_version {versions} no TLS from 1.2 on could prove what it serves");
+    tls_version.as_ref().map(known).unwrap_or_default()
 }

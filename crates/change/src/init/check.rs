@@ -16,7 +16,7 @@ use super::Error;
 use crate::{
     KeyManagement, KeyStore, KeyringStatus, LockWait, Session, StatementLog,
     keyring::{LOST, awaits_first_key, in_memory, lacking, prove_and_list},
-    rotate::{self, copy::KeyringCopy, data_files},
+    rotate::{copy::KeyringCopy, data_files},
 };
 
 /// Name and version of the JSON document.
@@ -271,5 +271,5 @@ fn faults(path: &Path, server: Option<u32>) -> Vec<(String, Severity)> {
 }
 
 fn behind(store: &KeyStore, key: &str) -> Error {
-    rotate::Error::KeyringBehind { path: store.path().to_owned(), key: key.to_owned() }.into()
+    Error::KeyringBehind { path: store.path().to_owned(), key: key.to_owned() }
 }

@@ -59,7 +59,7 @@ impl Host {
         }
         if identity.flavor() != Flavor::MariaDb && !identity.version.can(Capability::KeyringComponents) {
             let reason = "has no keyring components, which came with 8.0.24".to_owned();
-            return Err(crate::Error::Unsupported { server, reason }.into());
+            return Err(Error::Unsupported { server, reason });
         }
         let directories = data_files::directories(&mut session, request.datadir.as_deref())?;
         let datadir = plain(&directories.into_iter().next().unwrap_or_default());

@@ -6,7 +6,6 @@
 //! never overwritten. The part that makes the server load the others is written last.
 
 mod check;
-mod error;
 mod host;
 mod mariadb;
 mod mysql;
@@ -19,13 +18,13 @@ use server::{Flavor, Options, Target};
 
 pub use self::{
     check::{CHECK_SCHEMA, CheckReport, CheckRequest, CheckState, Item, check},
-    error::Error,
     part::{Condition, Part},
 };
 use self::{
     host::Host,
     part::{Action, written},
 };
+use crate::Error;
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.keyring-init/1";

@@ -97,7 +97,7 @@ fn file(
     let part = Part::text(path.clone(), what, mode, owner, format!("{wanted}\n"));
     let Some(bytes) = read(&path)? else { return Ok((part, Action::Text)) };
     let found: Value = serde_json::from_slice(&bytes)
-        .map_err(|_| Error::Keyring { path: path.clone(), source: KeyringError::NotRecognised })?;
+        .map_err(|_| Error::KeyFile { path: path.clone(), source: KeyringError::NotRecognised })?;
     let says = |(key, value): (&String, &Value)| found.get(key) == Some(value);
     if wanted.as_object().into_iter().flatten().all(says) {
         return Ok((part.there(true), Action::Text));

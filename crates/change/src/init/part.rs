@@ -115,7 +115,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
     match keyring::read_file(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(keyring::KeyringError::NotFound) => Ok(None),
-        Err(source) => Err(Error::Keyring { path: path.to_owned(), source }),
+        Err(source) => Err(Error::KeyFile { path: path.to_owned(), source }),
     }
 }
 
@@ -123,7 +123,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Zeroizing<Vec<u8>>>, Error> {
 pub(super) fn written(part: &Part, action: &Action) -> Result<(), Error> {
     let path = &part.path;
     let failed = |source: io::Error| Error::Write { path: path.clone(), source };
-    let secret = |source| Error::Keyring { path: path.clone(), source };
+    let secret = |source| Error::KeyFile { path: path.clone(), source };
     let text = part.text.as_deref().unwrap_or_default();
     let options = WriteOptions { mode: part.mode, owner: part.owner, replace: false };
     let bytes = match action {
@@ -134,7 +134,7 @@ pub(super) fn written(part: &Part, action: &Action) -> Result<(), Error> {
         Action::Password => keyring::new_password().map_err(secret)?,
         Action::Keys { keys, password } => {
             let read = keyring::read_file(password);
-            let password = read.map_err(|source| Error::Keyring { path: password.clone(), source })?;
+            let password = read.map_err(|source| Error::KeyFile { path: password.clone(), source })?;
             Zeroizing::new(keyring::new_key_file(*keys, &password).map_err(secret)?)
         }
     };

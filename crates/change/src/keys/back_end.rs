@@ -12,9 +12,9 @@ use server::Flavor;
 use verify::Keys;
 
 use crate::{
-    KeyManagement, KeyStore, KeyringStatus, Session,
+    Error, KeyManagement, KeyStore, KeyringStatus, Session,
     keyring::{in_memory, is_cut_off, lacking},
-    rotate::{Error, copy::KeyringCopy},
+    rotate::copy::KeyringCopy,
 };
 
 /// A component or plug-in that stores keys.
@@ -155,7 +155,7 @@ impl Holding {
 
 /// Whether the key file is missing or empty.
 fn holds_nothing(error: &Error, file: &Path) -> bool {
-    matches!(error, Error::Keyring { path, source: KeyringError::NotFound | KeyringError::Empty } if path == file)
+    matches!(error, Error::KeyringFile { path, source: KeyringError::NotFound | KeyringError::Empty } if path == file)
 }
 
 fn without_markers(names: BTreeSet<String>) -> BTreeSet<String> {

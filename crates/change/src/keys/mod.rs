@@ -24,11 +24,7 @@ pub use self::{
     entries::{KeyEntry, KeyUse},
     uses::{FileKind, Uses},
 };
-use crate::{
-    LockWait, Session, StatementLog,
-    keyring::LOST,
-    rotate::{Error, data_files},
-};
+use crate::{Error, LockWait, Session, StatementLog, keyring::LOST, rotate::data_files};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.keys/1";

@@ -17,8 +17,8 @@ use verify::{Depth, FileResult, Plan, Settings, Unread};
 
 use super::back_end::Holding;
 use crate::{
-    Session,
-    rotate::{Error, data_files, proof::key_names},
+    Error, Session,
+    rotate::{data_files, proof::key_names},
 };
 
 /// Maximum number of files listed as examples.

@@ -54,7 +54,7 @@ impl KeyringCopy {
             tries += 1;
             match Self::read_once(store) {
                 Err((path, error)) if tries >= TRIES || is_final(&error) => {
-                    return Err(Error::Keyring { path, source: error });
+                    return Err(Error::KeyringFile { path, source: error });
                 }
                 Err(_) => sleep(Duration::from_millis(20 << tries)),
                 Ok(copy) => return Ok(copy),
@@ -120,7 +120,7 @@ impl KeyringCopy {
                 keys.add_key_file_bytes(&self.bytes, password, &self.path)
             }
         };
-        added.map_err(|error| Error::Keyring { path: error.path, source: error.source })?;
+        added.map_err(|error| Error::KeyringFile { path: error.path, source: error.source })?;
         Ok(keys)
     }
 

@@ -14,7 +14,6 @@ mod backup;
 pub(crate) mod copy;
 pub(crate) mod data_files;
 mod data_keys;
-mod error;
 mod plan;
 pub(crate) mod proof;
 mod rotation;
@@ -32,14 +31,13 @@ use serde::Serialize;
 pub use self::{
     backup::{Backup, CopyProof, Identities, Recipients},
     data_keys::DataKeys,
-    error::Error,
     plan::plan,
     proof::{OldKeyFile, Proof},
     rotation::{Ended, Rotation},
     run::run,
     tables::Leftover,
 };
-use crate::{LockWait, StepReport};
+use crate::{Error, LockWait, StepReport};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.rotate/1";

@@ -100,7 +100,7 @@ impl FileScan {
             return Ok(seen);
         }
         let (keyring, opened) = (copy.path().to_owned(), encrypted.saturating_sub(files.len() as u64));
-        Err(Error::Change(crate::Error::KeyringOpensNotAll { keyring, opened, encrypted, files }))
+        Err(Error::KeyringOpensNotAll { keyring, opened, encrypted, files })
     }
 
     /// Examines files without the wanted keys again, until `settle_timeout` has passed or the server is gone: the server

@@ -21,7 +21,7 @@ pub struct Ended {
     /// What was done, as far as it came to that.
     pub report: Option<Report>,
     /// What remains to be tidied up, although the certificate is installed.
-    pub remains: Option<tls::Error>,
+    pub remains: Option<Error>,
     /// Why it is not done.
     pub result: Result<(), Error>,
 }
@@ -65,7 +65,7 @@ impl Rotation {
         let report = together(keys, certificate);
         match ended {
             Ok(remains) => Ended { report, remains, result: Ok(()) },
-            Err(error) => Ended { report, remains: None, result: Err(error.into()) },
+            Err(error) => Ended { report, remains: None, result: Err(error) },
         }
     }
 }

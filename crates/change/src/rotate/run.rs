@@ -179,9 +179,7 @@ impl<'r, 'l> Run<'r, 'l> {
 
     fn renew_undo(&mut self, show: &dyn Fn(&str)) -> StepResult {
         let outcome = match self.try_renew_undo(show) {
-            Err(Error::Change(error @ crate::Error::Statement { .. })) if !error.is_fatal() => {
-                Outcome::Failed { reason: error.to_string() }
-            }
+            Err(error @ Error::Statement { .. }) if !error.is_fatal() => Outcome::Failed { reason: error.to_string() },
             ended => ended?,
         };
         self.failed |= matches!(outcome, Outcome::Failed { .. });

@@ -38,9 +38,9 @@ impl Site {
             return Self::query_mariadb(session, server, request);
         }
         let status = KeyringStatus::query(session)?;
-        let status = status.ok_or_else(|| crate::Error::NoKeyring { server: server.to_owned() })?;
+        let status = status.ok_or_else(|| Error::NoKeyring { server: server.to_owned() })?;
         if status.read_only {
-            return Err(crate::Error::ReadOnlyKeyring { server: server.to_owned(), keyring: status.name }.into());
+            return Err(Error::ReadOnlyKeyring { server: server.to_owned(), keyring: status.name });
         }
         if request.binlog_key && !is_on(session, "binlog_encryption")? {
             return Err(Error::BinaryLogsInClear { server: server.to_owned() });
@@ -63,7 +63,7 @@ impl Site {
 
     fn query_mariadb(session: &mut Session<'_>, server: &str, request: &Request) -> Result<Self, Error> {
         let plugin = KeyManagement::query(session)?;
-        let plugin = plugin.ok_or_else(|| crate::Error::NoKeyManagement { server: server.to_owned() })?;
+        let plugin = plugin.ok_or_else(|| Error::NoKeyManagement { server: server.to_owned() })?;
         let server_uuid = register::server_name(session.identity());
         let directories = data_files::directories(session, request.datadir.as_deref())?;
         let file = request.keyring.clone().or(plugin.file);
@@ -91,7 +91,7 @@ fn supported(session: &Session<'_>, server: &str, request: &Request) -> Result<(
         _ if request.redo && !session.can(Capability::EncryptRedo) => "it cannot encrypt its redo log",
         _ => return Ok(()),
     };
-    Err(crate::Error::Unsupported { server: server.to_owned(), reason: reason.to_owned() }.into())
+    Err(Error::Unsupported { server: server.to_owned(), reason: reason.to_owned() })
 }
 
 /// Checks all privileges of the run before it starts.

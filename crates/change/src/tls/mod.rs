@@ -9,7 +9,6 @@
 //! Each file is kept as `FILE.sealant-before` until the proof succeeds. A run that finds such files resumes: a
 //! roll-back restores them, and not what the interrupted run has written.
 
-mod error;
 mod origin;
 mod pair_files;
 mod run;
@@ -20,11 +19,8 @@ use std::{path::PathBuf, time::Duration};
 use serde::Serialize;
 use server::Endpoint;
 
-pub use self::{
-    error::Error,
-    run::{plan, remains, run},
-};
-use crate::StepReport;
+pub use self::run::{plan, remains, run};
+use crate::{Error, StepReport};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.cert-install/1";

@@ -48,14 +48,14 @@ pub(super) fn file(session: &mut Session<'_>, server: &str, variable: &'static s
 /// Without a row, the value is the built-in one.
 fn origin(session: &mut Session<'_>, server: &str, variable: &str) -> Result<String, Error> {
     let version = session.identity().version.clone();
-    let query = query(&version, "variable_sources").ok_or_else(|| crate::Error::Unsupported {
+    let query = query(&version, "variable_sources").ok_or_else(|| Error::Unsupported {
         server: server.to_owned(),
         reason: "does not tell where it has the names of its files from".to_owned(),
     })?;
     let rows = match session.query(&query.sql) {
-        Err(crate::Error::Server(error)) if error.is_privilege() => {
+        Err(Error::Server(error)) if error.is_privilege() => {
             let account = crate::grants::account(session)?;
-            return Err(Error::Privilege { account, missing: query.needs });
+            return Err(Error::Privileges { account, missing: vec![query.needs.to_owned()] });
         }
         rows => rows?,
     };

@@ -225,7 +225,7 @@ fn is_good(credentials: &Credentials, request: &Request) -> Result<(), Error> {
         return Ok(());
     }
     let reason = problems.into_iter().map(|problem| problem.text).collect::<Vec<_>>().join("; ");
-    Err(Error::Refused { path: request.certificate.clone(), reason })
+    Err(Error::CertificateRefused { path: request.certificate.clone(), reason })
 }
 
 /// The content of each file, and the authorities by which the handshake is verified.

@@ -91,7 +91,7 @@ fn privilege(session: &mut Session<'_>, reload: &str) -> Result<(), Error> {
     if grants.cover(missing) || grants.cover("SUPER ON *.*") {
         return Ok(());
     }
-    Err(Error::Privilege { account: crate::grants::account(session)?, missing })
+    Err(Error::Privileges { account: crate::grants::account(session)?, missing: vec![missing.to_owned()] })
 }
 
 /// User and group of the data directory, which are those of the server.

@@ -23,8 +23,6 @@ macro_rules! with_hints {
 with_hints! {
     ::backup::BackupError,
     pki::Error,
-    ::change::init::Error,
-    ::change::tls::Error,
     ::register::Error,
     ::snapshot::Error,
     ::snapshot::prepare::PrepareError,
@@ -66,7 +64,6 @@ with_misuse! {
     ::audit::Error,
     ::bench::Error,
     ::change::Error,
-    ::change::rotate::Error,
     ::luks::Error,
     ::replication::Error,
     ::report::Error,
