@@ -44,7 +44,7 @@ impl Daemon {
         command
     }
 
-    /// As [`command`], as another user that may read everything but has no other privileges.
+    /// As [`Self::command`], as another user that may read everything but has no other privileges.
     pub(crate) fn command_of(id: u32, program: &Path) -> Command {
         let mut command = Command::new("setpriv");
         command.args([&format!("--reuid={id}"), &format!("--regid={id}"), "--clear-groups"]);
