@@ -52,7 +52,7 @@ impl Check {
     /// Tries a key on the backup and on the volume.
     ///
     /// # Errors
-    /// [`Error::Cryptsetup`].
+    /// Those of cryptsetup.
     pub fn try_key(self, cryptsetup: &Cryptsetup, key: &Secret, device: &Path) -> Result<Self, Error> {
         let key_opens_backup = cryptsetup.opens(&self.backup, key, None)?;
         let key_opens_volume = cryptsetup.opens(device, key, None)?;
