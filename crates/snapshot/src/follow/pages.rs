@@ -10,6 +10,7 @@ use innodb::{
     page::{
         checksum::{Checksum, classic, zip},
         compressed::rebuild_mysql,
+        flags::SpaceFlags,
     },
     tablespace::Page0,
 };
@@ -49,7 +50,10 @@ impl PageFormat {
     /// Reads it off the beginning of a file of MySQL, which is a later one of the system tablespace if it has no header, or new.
     pub(super) fn of_mysql(head: &[u8], page_bytes: usize, keys: &dyn KeySource) -> (Self, usize) {
         let Ok(page0) = Page0::parse(head) else {
-            return (Self::MySql { row_compressed: false, cipher: None }, page_bytes);
+            let flags = flags_of_new(head).unwrap_or(SpaceFlags(0));
+            let bytes = flags_of_new(head).and_then(|flags| flags.physical_page_bytes().ok());
+            let format = Self::MySql { row_compressed: flags.is_row_compressed(), cipher: None };
+            return (format, bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(page_bytes));
         };
         let wrapped = WrappedKey::parse(head.get(page0.info_offset()..).unwrap_or_default());
         let cipher = wrapped.and_then(|wrapped| wrapped.unwrap(keys).ok()?.cipher().ok());
@@ -76,6 +80,17 @@ impl PageFormat {
             Self::MySql { row_compressed, cipher } => judge_mysql(page, *row_compressed, cipher.as_ref(), image),
         }
     }
+}
+
+/// The flags of a tablespace whose first page is as its file was made with: it has no type yet. Seen on MySQL 9.7.
+fn flags_of_new(head: &[u8]) -> Option<SpaceFlags> {
+    const PAGE_NO: usize = 4;
+    const SPACE: usize = 34;
+    const SPACE_OF_HEADER: usize = 38;
+    const FLAGS: usize = 54;
+    let number = |at: usize| head.get(at..).and_then(|rest| rest.first_chunk()).copied().map(u32::from_be_bytes);
+    let is_first = number(PAGE_NO)? == 0 && number(SPACE)? != 0 && number(SPACE)? == number(SPACE_OF_HEADER)?;
+    number(FLAGS).filter(|_| is_first).map(SpaceFlags)
 }
 
 /// LSN of the newest change of a page.
@@ -174,6 +189,25 @@ mod tests {
         assert_eq!(judged(&sealed, key.cipher().ok()), Page::Whole);
         sealed[8000..8512].fill(3);
         assert_eq!(judged(&sealed, key.cipher().ok()), Page::Torn);
+    }
+
+    #[test]
+    fn a_new_file_has_the_flags_of_its_pages() {
+        let mut head = vec![0; 65536];
+        head[37] = 2;
+        head[41] = 2;
+        let format = |head: &[u8]| match PageFormat::of_mysql(head, 16384, &innodb::keys::NoKeys) {
+            (PageFormat::MySql { row_compressed, cipher: None }, bytes) => (row_compressed, bytes),
+            other => panic!("{other:?}"),
+        };
+        head[54..58].copy_from_slice(&0x21_u32.to_be_bytes());
+        assert_eq!(format(&head), (false, 16384));
+        // ROW_FORMAT=COMPRESSED, KEY_BLOCK_SIZE=8.
+        head[54..58].copy_from_slice(&0x29_u32.to_be_bytes());
+        assert_eq!(format(&head), (true, 8192));
+        // A later file of the system tablespace has no header, and page numbers that go on.
+        head[7] = 9;
+        assert_eq!(format(&head), (false, 16384));
     }
 
     #[test]
