@@ -425,7 +425,7 @@ fn mysql_97_encrypted_without_its_keyring() {
     let copy = copy.expect("a copy");
     let followed = copy.followed().expect("it was followed").clone();
     assert!(followed.unproven_pages > 0 && copy.effect().contains("read twice"), "{}", copy.effect());
-    let copy = case.builder.clone().datadir_seed(copy.root()).start().expect("the copy starts");
+    let copy = case.builder.datadir_seed(copy.root()).start().expect("the copy starts");
     check(&copy, &acknowledged, &followed.position);
 }
 

@@ -72,7 +72,7 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
             (Err(error), _) => Err(error),
         }
     })?;
-    redo.finish(cut.recover_from.unwrap_or(redo.checkpoint()))?;
+    redo.finish(cut.recover_from.unwrap_or_else(|| redo.checkpoint()))?;
     let newest = counts.newest_lsn.load(Ordering::Relaxed);
     if newest > cut.end {
         return Err(FollowError::NewerPage { newest, end: cut.end }.into());

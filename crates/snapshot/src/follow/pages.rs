@@ -23,7 +23,7 @@ pub(super) enum PageFormat {
     /// MariaDB: the first page was not on disk yet.
     Undetermined,
     /// Pages of a tablespace of MySQL, of `ROW_FORMAT=COMPRESSED` or not. Their checksums are those of opened pages.
-    MySql { row_compressed: bool, cipher: Option<PageCipher> },
+    MySql { row_compressed: bool, cipher: Option<Box<PageCipher>> },
 }
 
 /// What the checksum of a page says.
@@ -56,7 +56,7 @@ impl PageFormat {
             return (format, bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(page_bytes));
         };
         let wrapped = WrappedKey::parse(head.get(page0.info_offset()..).unwrap_or_default());
-        let cipher = wrapped.and_then(|wrapped| wrapped.unwrap(keys).ok()?.cipher().ok());
+        let cipher = wrapped.and_then(|wrapped| wrapped.unwrap(keys).ok()?.cipher().ok()).map(Box::new);
         let format = Self::MySql { row_compressed: page0.flags.is_row_compressed(), cipher };
         (format, usize::try_from(page0.physical_page_bytes).unwrap_or(page_bytes))
     }
@@ -77,7 +77,7 @@ impl PageFormat {
                 let judged = layouts.map(|layout| judge_mariadb(page, layout, SpaceId(0), image));
                 if judged.contains(&Page::Whole) { Page::Whole } else { Page::Torn }
             }
-            Self::MySql { row_compressed, cipher } => judge_mysql(page, *row_compressed, cipher.as_ref(), image),
+            Self::MySql { row_compressed, cipher } => judge_mysql(page, *row_compressed, cipher.as_deref(), image),
         }
     }
 }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn judged(page: &[u8], cipher: Option<PageCipher>) -> Page {
-        PageFormat::MySql { row_compressed: false, cipher }.judge(page, &mut Vec::new())
+        PageFormat::MySql { row_compressed: false, cipher: cipher.map(Box::new) }.judge(page, &mut Vec::new())
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl<'a> RedoFiles<'a> {
         let checkpoint = checkpoint.ok_or_else(|| FollowError::Moving { path: directory.clone() })?;
         let blocks = Blocks::new(&first.head, keys);
         let position = checkpoint.0 - checkpoint.0 % BLOCK;
-        let mut log = Self { directory, copier, blocks, checkpoint, position, files: vec![first] };
+        let log = Self { directory, copier, blocks, checkpoint, position, files: vec![first] };
         log.copy_before_checkpoint()?;
         Ok(log)
     }
@@ -132,7 +132,7 @@ impl<'a> RedoFiles<'a> {
     }
 
     /// What stands before the checkpoint in its file, as it is: recovery does not read it.
-    fn copy_before_checkpoint(&mut self) -> Result<(), FollowError> {
+    fn copy_before_checkpoint(&self) -> Result<(), FollowError> {
         let Some(file) = self.files.first() else { return Ok(()) };
         let end = file.offset(self.position);
         let mut before = vec![0; usize::try_from(end).unwrap_or(0).saturating_sub(HEADER_BYTES)];
