@@ -121,7 +121,7 @@ impl Source<'_> {
         let position = self.position()?;
         let changed: Vec<Item> = others.into_iter().filter(|item| !copied.is_unchanged(item)).collect();
         copier.copy_all(&changed, false, THREADS)?;
-        self.copy_binary_log(copier, &position)?;
+        self.copy_binary_log(copier, &position, None)?;
         self.session.run("FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS")?;
         end.set(self.session.status(log::WRITTEN)?);
         Ok(Waits { ddl_from, commits_from, copied_again, position })

@@ -27,7 +27,7 @@ use super::{
     log::End,
     redo_files::RedoFiles,
     session::Session,
-    source::{Copied, Source, THREADS, remove_gone},
+    source::{Copied, CopiedLog, Source, THREADS, remove_gone},
 };
 use crate::error::Error;
 
@@ -122,12 +122,15 @@ impl Source<'_> {
     fn copy_up_to_cut(&mut self, copier: &Copier<'_>, items: &[Item], recover_from: Checkpoint) -> Result<Cut, Error> {
         let copied = self.copy_first(copier, items)?;
         recover_from.wait(&mut self.session, LSN, CHECKPOINT)?;
+        // Nothing waits for what can be copied now.
+        let position = self.log_status()?.position;
+        let binary_log = self.copy_binary_log(copier, &position, None)?;
         let tables = tables_of_other_engines(items);
         let locked_from = Instant::now();
         if !tables.is_empty() {
             self.session.run(&format!("FLUSH TABLES {} WITH READ LOCK", tables.join(", ")))?;
         }
-        let status = self.cut(copier, &copied)?;
+        let status = self.cut(copier, &copied, binary_log)?;
         if !tables.is_empty() {
             self.session.run("UNLOCK TABLES")?;
         }
@@ -148,7 +151,12 @@ impl Source<'_> {
 
     /// Takes the position, and copies everything up to it: files that changed, and the newest binary log. A log that
     /// the server has closed in the meantime is marked as closed, and recovery would not use it.
-    fn cut(&mut self, copier: &Copier<'_>, copied: &Copied) -> Result<LogStatus, Error> {
+    fn cut(
+        &mut self,
+        copier: &Copier<'_>,
+        copied: &Copied,
+        mut binary_log: Option<CopiedLog>,
+    ) -> Result<LogStatus, Error> {
         let mut waited = Duration::ZERO;
         for _ in 0..CUTS {
             let status = self.log_status()?;
@@ -157,13 +165,12 @@ impl Source<'_> {
             let changed = items.iter().filter(|item| self.is_other(item) && !copied.is_unchanged(item)).cloned();
             copier.copy_all(&changed.collect::<Vec<_>>(), false, THREADS)?;
             remove_gone(copier, &items, copied)?;
-            self.copy_binary_log(copier, &status.position)?;
+            binary_log = self.copy_binary_log(copier, &status.position, binary_log)?;
             let after = self.log_status()?;
             waited = waited.max(status.waited).max(after.waited);
             if after.position.file == status.position.file {
                 return Ok(LogStatus { waited, ..status });
             }
-            Self::remove_binary_log(copier, &status.position)?;
         }
         Err(FollowError::BinaryLogs.into())
     }

@@ -3,8 +3,8 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
-    fs::{self, File},
-    io,
+    fs::{self, File, Metadata},
+    io::{self, Read, Seek, SeekFrom},
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     time::SystemTime,
@@ -104,28 +104,52 @@ impl<'a> Source<'a> {
         path.with_extension("") == *base && (is_numbered || is_index)
     }
 
-    /// Removes the copy of a binary log that is not the newest one any more.
-    pub(super) fn remove_binary_log(copier: &Copier<'_>, position: &Position) -> Result<(), FollowError> {
-        remove_if_there(&copier.root.join(&position.file))
-    }
-
     /// Copies the newest binary log up to the position, and makes it the only one: recovery decides by it which transactions
-    /// that were prepared are committed.
-    pub(super) fn copy_binary_log(&self, copier: &Copier<'_>, position: &Position) -> Result<(), FollowError> {
-        let Some(base) = &self.binary_log else { return Ok(()) };
+    /// that were prepared are committed. What was copied of it before is not read again: a binary log is only appended to.
+    pub(super) fn copy_binary_log(
+        &self,
+        copier: &Copier<'_>,
+        position: &Position,
+        before: Option<CopiedLog>,
+    ) -> Result<Option<CopiedLog>, FollowError> {
+        let Some(base) = &self.binary_log else { return Ok(None) };
         let (from, name) = (base.with_file_name(&position.file), Path::new(&position.file));
         let source = regular::open(&from, Links::Followed).map_err(FollowError::file(&from))?;
         let like = source.metadata().map_err(FollowError::file(&from))?;
-        let to = copier.create(name)?;
+        let id = Version::from_metadata(&like).id;
+        let (to, copied) = match before {
+            Some(before) if (&*before.name, before.id) == (&*position.file, id) => (before.to, before.bytes),
+            Some(before) => {
+                remove_if_there(&copier.root.join(before.name))?;
+                (copier.create(name)?, 0)
+            }
+            None => (copier.create(name)?, 0),
+        };
         let bytes = position.offset + header_bytes(&source).map_err(FollowError::file(&from))?;
-        copy_up_to(&source, &to, bytes).map_err(FollowError::file(&from))?;
+        copy_range(&source, &to, copied, bytes).map_err(FollowError::file(&from))?;
         copier.finish(name, &to, &like, bytes)?;
+        self.write_index(copier, position, &like)?;
+        Ok(Some(CopiedLog { name: position.file.clone(), id, bytes, to }))
+    }
+
+    fn write_index(&self, copier: &Copier<'_>, position: &Position, like: &Metadata) -> Result<(), FollowError> {
+        let Some(base) = &self.binary_log else { return Ok(()) };
         let index = base.with_extension("index");
         let index = Path::new(index.file_name().unwrap_or_default());
         let (line, to) = (format!("./{}\n", position.file), copier.create(index)?);
         io::Write::write_all(&mut &to, line.as_bytes()).map_err(FollowError::file(index))?;
-        copier.finish(index, &to, &like, line.len() as u64)
+        copier.finish(index, &to, like, line.len() as u64)
     }
+}
+
+/// A binary log that was copied up to a position.
+pub(super) struct CopiedLog {
+    name: String,
+    /// Device and inode.
+    id: (u64, u64),
+    /// Bytes of it that are in the copy.
+    bytes: u64,
+    to: File,
 }
 
 /// Files that were copied before anything waited.
@@ -178,7 +202,12 @@ fn header_bytes(binary_log: &File) -> io::Result<u64> {
     Ok(if found == MAGIC { BYTES } else { 0 })
 }
 
-fn copy_up_to(from: &File, to: &File, bytes: u64) -> io::Result<()> {
-    let copied = io::copy(&mut io::Read::take(from, bytes), &mut &*to)?;
-    if copied == bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+/// Copies bytes from a position up to another one.
+fn copy_range(from: &File, to: &File, start: u64, end: u64) -> io::Result<()> {
+    let wanted = end.checked_sub(start).ok_or(io::ErrorKind::InvalidInput)?;
+    let (mut from, mut to) = (from, to);
+    from.seek(SeekFrom::Start(start))?;
+    to.seek(SeekFrom::Start(start))?;
+    let copied = io::copy(&mut from.take(wanted), &mut to)?;
+    if copied == wanted { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
