@@ -118,6 +118,13 @@ fn mysql_keys_are_listed_with_all_that_asks_for_them() {
     table.args(["keys", "--user", "root", "--socket"]).arg(at.server.socket()).arg("--state-dir").arg(&state);
     let table = end(table);
     assert!(table.stdout.contains("MISSING") && table.stdout.contains("SHUT"), "{}", table.stdout);
+    let checked = keyring_check(&at.server);
+    assert_eq!(checked.code, Some(3), "{}", checked.stdout);
+    assert!(
+        checked.stdout.contains("does not open is") && checked.stdout.contains("demo/enc.ibd"),
+        "{}",
+        checked.stdout
+    );
     // So is a keyring that is not there at all, or empty: that the running server remembers its keys is no proof.
     for empty in [false, true] {
         fs::remove_file(at.keyring()).expect("removed");

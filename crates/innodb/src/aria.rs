@@ -14,7 +14,7 @@ use crate::{
     bytes::{Bytes, all_zero, as_usize, bump},
     error::ScanError,
     ids::KeyVersion,
-    randomness::looks_random,
+    randomness::{MIN_BYTES, looks_random},
     read::{chunks, fill, length},
 };
 
@@ -259,7 +259,8 @@ fn judge(version: Option<u32>, body: &[u8]) -> Page {
     match version {
         None | Some(0) if all_zero(body) => Page::Empty,
         None | Some(0) => Page::Clear,
-        Some(_) if looks_random(body) == Some(false) => Page::Mislabelled,
+        // Bytes that a torn write has left behind say nothing of those before them.
+        Some(_) if looks_random(body.range(0, MIN_BYTES.max(body.len() / 8))) == Some(false) => Page::Mislabelled,
         Some(version) => Page::Encrypted(KeyVersion(version)),
     }
 }

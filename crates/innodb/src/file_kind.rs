@@ -114,6 +114,18 @@ const REDO: &str = "#ib_redo";
 /// The same in older servers and in MariaDB.
 const OLDER_REDO: &str = "ib_logfile";
 
+/// Name of the redo log file of this number, since MySQL 8.0.30.
+#[must_use]
+pub fn redo_name(number: u64) -> String {
+    format!("{REDO}{number}")
+}
+
+/// Number of a redo log file that is in use, since MySQL 8.0.30.
+#[must_use]
+pub fn redo_number(name: &str) -> Option<u64> {
+    name.strip_prefix(REDO)?.parse().ok()
+}
+
 /// Recognises files without a magic by the names servers give them.
 fn by_name(name: &str) -> Option<FileKind> {
     let endings = [

@@ -209,7 +209,7 @@ fn with_one_page(bytes: &[u8], page: usize, page_bytes: usize) -> Vec<u8> {
 fn some_pages(bytes: &[u8]) -> (usize, Vec<usize>) {
     let page_bytes = usize::try_from(Page0::parse(bytes).unwrap().physical_page_bytes).unwrap();
     let pages = bytes.len() / page_bytes;
-    (page_bytes, [1, 4, pages / 2].into_iter().filter(|page| (1..pages).contains(page)).collect())
+    (page_bytes, [0, 1, 4, pages / 2].into_iter().filter(|page| (0..pages).contains(page)).collect())
 }
 
 #[test]
@@ -219,11 +219,14 @@ fn no_bit_of_a_type_or_key_version_makes_a_page_encrypted_or_clear() {
         for page in pages {
             let mut part = with_one_page(&bytes, page, page_bytes);
             let before = scan_all(&part).counts;
-            for at in [0, 1, 2, 3, 24, 25, 26, 27, 28, 29] {
+            // Without the type of page 0 nothing is a tablespace.
+            let types = if page == 0 { 26..26 } else { 24..26 };
+            for at in (0..4).chain(types).chain(26..30) {
                 for bit in 0..8 {
-                    part[page_bytes + at] ^= 1 << bit;
+                    let at = if page == 0 { at } else { page_bytes + at };
+                    part[at] ^= 1 << bit;
                     let after = scan_all(&part).counts;
-                    part[page_bytes + at] ^= 1 << bit;
+                    part[at] ^= 1 << bit;
                     let readable = |counts: &PageCounts| counts.clear_data + counts.mislabelled;
                     let place = format!("{name} page {page} byte {at} bit {bit}: {before:?} {after:?}");
                     assert!(after.encrypted <= before.encrypted, "{place}");
@@ -231,6 +234,18 @@ fn no_bit_of_a_type_or_key_version_makes_a_page_encrypted_or_clear() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn a_random_page_is_not_encrypted_where_a_checksum_tells() {
+    for name in ["mariadb1011-16k-legacy-clear.ibd", "mariadb1011-16k-clear.ibd"] {
+        let mut bytes = sample(&format!("tablespace/{name}"));
+        let random: Vec<u8> = encrypted()[4 * PAGE + 38..5 * PAGE].iter().rev().copied().collect();
+        let page = bytes.len() - PAGE;
+        bytes[page..page + random.len()].copy_from_slice(&random);
+        let counts = scan_all(&bytes).counts;
+        assert_eq!((counts.encrypted, counts.unrecognised), (0, 1), "{name}");
     }
 }
 

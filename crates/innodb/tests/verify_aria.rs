@@ -183,6 +183,23 @@ fn a_page_in_the_clear_in_an_encrypted_table() {
 }
 
 #[test]
+fn a_table_that_was_changed_since_its_last_repair_is_as_long_as_its_header_says() {
+    let mut changed = index();
+    changed[27] |= 1;
+    assert_found(&judge_data(&changed, &data(), &keys()), Verdict::Ok, &[]);
+    assert_eq!(judge_data(&changed, &[], &keys()).verdict, Verdict::Truncated);
+    changed.truncate(PAGE);
+    assert_eq!(judge_index(&changed, &keys()).verdict, Verdict::Truncated);
+}
+
+#[test]
+fn a_data_file_is_not_damaged_by_the_header_of_its_index_file() {
+    let mut not_marked = index();
+    not_marked[263 + 91] &= !1;
+    assert_found(&judge_data(&not_marked, &data(), &keys()), Verdict::Unverifiable, &[(None, Check::Unknown)]);
+}
+
+#[test]
 fn damage_of_index_files() {
     use Verdict::{BadKeyInfo, Damaged, Truncated};
     let end = header(&index()).table.header_bytes as usize;

@@ -301,7 +301,7 @@ fn a_clear_tablespace_with_a_damaged_page_0_misses_no_key() {
             continue;
         }
         let record = record_at(&bytes);
-        let places = [(record, 0x10), (record + 3, 0x10), (record + 5, 1)];
+        let places = [(record, 0x10), (record + 3, 0x10), (record + 5, 1), (record + 7, 0x10)];
         for (at, mask) in places.into_iter().chain(mysql.then_some((56, 0x20))) {
             let mut bytes = bytes.clone();
             bytes[at] ^= mask;
@@ -343,23 +343,35 @@ fn a_page_whose_type_is_damaged_is_not_called_clear() {
 }
 
 #[test]
-fn a_damaged_flag_damages_page_0_alone() {
+fn a_clear_copy_whose_type_is_damaged_is_not_encrypted() {
+    let name = "mysql97-ibdata1-change-buffer";
+    let mut bytes = sample(&format!("tablespace/{name}"));
+    // A slot that was never used, of which one bit makes an encrypted page.
+    let at = 112 * PAGE + 24;
+    assert_eq!(bytes[at..at + 2], 13_u16.to_be_bytes());
+    bytes[at..at + 2].copy_from_slice(&15_u16.to_be_bytes());
+    let report = verify(&bytes, &keys_of(name));
+    assert_eq!((report.verdict, report.units.encrypted, report.units.bad), (Verdict::Damaged, 0, 1), "{report:#?}");
+}
+
+#[test]
+fn a_damaged_flag_or_space_id_damages_page_0_alone() {
     for (name, bytes) in samples("tablespace") {
-        let without_checksums = name.contains("checksum-none") || name.contains("ibtmp1");
+        let without_checksums = name.contains("checksum-") || name.contains("ibtmp1");
         let whole = verify(&bytes, &keys_of(&name));
         if whole.verdict > Verdict::Ok || without_checksums || whole.units.total > 64 {
             continue;
         }
-        for bit in 0..32 {
+        for (at, bit) in [41, 54, 55, 56, 57].into_iter().flat_map(|at| (0..8).map(move |bit| (at, bit))) {
             let mut bytes = bytes.clone();
-            bytes[54 + bit / 8] ^= 1 << (bit % 8);
+            bytes[at] ^= 1 << bit;
             // An invalid page size: the file is judged without its page 0.
             if Page0::parse(&bytes).is_err() {
                 continue;
             }
             let report = verify(&bytes, &keys_of(&name));
             let expected = if whole.verdict == Verdict::Clear { Verdict::Damaged } else { Verdict::BadKeyInfo };
-            let place = format!("{name} byte {} bit {}: {report:#?}", 54 + bit / 8, bit % 8);
+            let place = format!("{name} byte {at} bit {bit}: {report:#?}");
             assert_eq!(report.verdict, expected, "{place}");
             assert_eq!((report.units.encrypted, report.units.bad), (whole.units.encrypted, 1), "{place}");
         }

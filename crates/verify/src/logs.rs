@@ -1,14 +1,14 @@
 //! Verifies everything except tablespaces: redo and binary logs, doublewrite files, Aria.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
 use files::{ReadAt, Reader};
 use innodb::{
     Lsn, ScanError, doublewrite,
-    file_kind::FileKind,
+    file_kind::{self, FileKind},
     keys::NoKeys,
     redo::RedoFormat,
     verify::{
@@ -31,6 +31,8 @@ pub(crate) struct Logs {
     checkpoints: BTreeMap<PathBuf, Lsn>,
     /// Start LSNs of MySQL's redo files that are in use.
     starts: BTreeMap<PathBuf, Vec<Lsn>>,
+    /// Files whose header does not tell it.
+    without_start: BTreeSet<PathBuf>,
     /// Files `ib_logfileN`.
     rings: BTreeMap<PathBuf, Ring>,
 }
@@ -60,8 +62,10 @@ impl Logs {
             let checkpoint = redo::checkpoint_lsn(&head).is_some();
             self.rings.entry(directory.to_path_buf()).or_default().add(number, file.bytes, checkpoint);
         }
-        if let Some(start) = redo::mysql_start_lsn(&head).filter(|_| !is_spare(&file.path)) {
-            self.starts.entry(directory.to_path_buf()).or_default().push(start);
+        match redo::mysql_start_lsn(&head) {
+            _ if is_spare(&file.path) => {}
+            Some(start) => self.starts.entry(directory.to_path_buf()).or_default().push(start),
+            None => _ = self.without_start.insert(file.path.clone()),
         }
         if let Some(lsn) = redo::checkpoint_lsn(&head) {
             let newest = self.checkpoints.entry(directory.to_path_buf()).or_insert(lsn);
@@ -210,10 +214,18 @@ fn check_length(file: &PlannedFile, report: &mut RedoReport, logs: &Logs) {
     let Some(start) = report.start_lsn else { return };
     let Some(next) = logs.next_start(&file.path, start) else { return };
     let (needed, log_bytes) = (next.0.saturating_sub(start.0), file.bytes.saturating_sub(redo::MYSQL_HEADER_BYTES));
-    if needed > log_bytes {
+    if needed > log_bytes && !is_followed_by_another(&file.path, logs) {
         let detail = format!("the next file of the log begins {needed} bytes later, this one holds {log_bytes}");
         report.file.shorten(file.bytes, detail);
     }
+}
+
+/// Whether the next file of the log, by its number, is there without a header that tells where it begins: then that file is
+/// damaged, and the one before it is not too short.
+fn is_followed_by_another(redo: &Path, logs: &Logs) -> bool {
+    let follower = file_kind::redo_number(file_name(redo)).and_then(|number| number.checked_add(1));
+    let path = follower.map(|number| redo.with_file_name(file_kind::redo_name(number)));
+    path.is_some_and(|path| logs.without_start.contains(&path))
 }
 
 const fn is_by_mini_transactions(format: RedoFormat) -> bool {
@@ -265,5 +277,38 @@ impl Stamp {
     fn read(reader: &Reader) -> Option<Self> {
         let metadata = reader.file().metadata().ok()?;
         Some(Self { bytes: metadata.len(), modified: metadata.modified().ok() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn redo_file(start: u64) -> Vec<u8> {
+        let mut bytes = vec![0; 4096];
+        bytes[..4].copy_from_slice(&6_u32.to_be_bytes());
+        bytes[8..16].copy_from_slice(&start.to_be_bytes());
+        bytes[16..28].copy_from_slice(b"MySQL 9.7.4\0");
+        bytes
+    }
+
+    #[test]
+    fn a_file_of_the_log_is_not_too_short_because_the_next_one_is_damaged() {
+        let directory = tempfile::tempdir().expect("made");
+        let path = |number: u64| directory.path().join(file_kind::redo_name(number));
+        for (number, start) in [(7, 2048), (8, 4096), (9, 6144)] {
+            fs::write(path(number), redo_file(start)).expect("written");
+        }
+        let followed = || is_followed_by_another(&path(7), &Logs::read(&Plan::scan(&[directory.path().to_owned()])));
+        assert!(!followed());
+        for damaged in [vec![], vec![0; 4096]] {
+            fs::write(path(8), damaged).expect("written");
+            assert!(followed());
+        }
+        // Nothing but the length of the file before it tells that one is missing.
+        fs::remove_file(path(8)).expect("removed");
+        assert!(!followed());
     }
 }

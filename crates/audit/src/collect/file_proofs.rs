@@ -188,6 +188,8 @@ fn may_hold_pages(file: &FileFact) -> bool {
             | Content::AriaData { .. }
             | Content::AriaIndex { .. } => true,
             Content::Unreadable { .. } | Content::Unknown { .. } => is_named_so(file.base_name()),
+            // A table's file is empty for a moment when it is made; verify knows whether these may be.
+            Content::Empty => is_log_or_aria(file.base_name()),
             _ => false,
         }
 }
@@ -198,6 +200,11 @@ fn is_named_so(name: &str) -> bool {
         Some(kind) => matches!(kind, Tablespace | Redo | Doublewrite | AriaData | AriaIndex),
         None => file_kind::log_base(name).is_some(),
     }
+}
+
+fn is_log_or_aria(name: &str) -> bool {
+    use FileKind::{AriaData, AriaIndex, Redo};
+    matches!(file_kind::recognise(&[], name, 0), Some(Redo | AriaData | AriaIndex))
 }
 
 fn unread(errors: Vec<(PathBuf, String)>, targets: &BTreeMap<PathBuf, &FileFact>) -> Vec<Unread> {

@@ -248,7 +248,15 @@ impl Checker<'_, '_> {
             }
             Err(error) => {
                 let remedy = if check == "opens" { LOST } else { "copy the keyring again" };
-                self.add(check, CheckState::Failed, &error.to_string(), remedy);
+                let mut detail = error.to_string();
+                // A key that the server still has in memory, and the files that need it.
+                if matches!(error, Error::Keys(_))
+                    && let Err(unopened @ crate::Error::KeyringOpensNotAll { .. }) =
+                        prove_and_list(&self.datadir, store)
+                {
+                    let _ = write!(detail, "; {unopened}");
+                }
+                self.add(check, CheckState::Failed, &detail, remedy);
             }
         }
     }

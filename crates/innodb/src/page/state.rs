@@ -115,23 +115,28 @@ fn state_of_claimed(page: &[u8], header: &PageHeader, family: Family) -> PageSta
     if is_blank(page) {
         return PageState::Unrecognised;
     }
-    let damaged =
-        family == Family::MariaDbFullCrc32 && !mariadb::ciphertext_holds(page, Layout::FullCrc32 { compression: 0 });
+    let damaged = !ciphertext_may_hold(page, family);
     if looks_random(ciphertext(page, header, family)) != Some(false) {
-        // Bytes of a compressed clear page look random, too.
-        let compressed = match family {
-            Family::MariaDbFullCrc32 => damaged && header.page_type.full_crc32_compressed().is_some(),
-            // Encrypted ones have a type of their own.
-            Family::MariaDbLegacy => header.page_type == PageType::PAGE_COMPRESSED,
-            Family::MySql | Family::Undetermined => false,
-        };
-        return if compressed { PageState::Unrecognised } else { PageState::Encrypted };
+        // A clear page with a damaged header can be compressed, and look random, too.
+        return if damaged { PageState::Unrecognised } else { PageState::Encrypted };
     }
     let random = looks_random(first_bytes(page)).unwrap_or_else(|| damaged || compressed::is_described(page));
     match header.page_type {
         _ if !random => PageState::Mislabelled,
         PageType::COMPRESSED_ENCRYPTED | PageType::PAGE_COMPRESSED_ENCRYPTED => PageState::Encrypted,
         _ => PageState::Unrecognised,
+    }
+}
+
+/// Whether the checksum over the ciphertext of a page holds, if its format has one.
+fn ciphertext_may_hold(page: &[u8], family: Family) -> bool {
+    let holds = |layout| mariadb::ciphertext_holds(page, layout);
+    match family {
+        Family::MariaDbFullCrc32 => holds(Layout::FullCrc32 { compression: 0 }),
+        Family::MariaDbLegacy => {
+            [false, true].into_iter().any(|row_compressed| holds(Layout::Legacy { row_compressed }))
+        }
+        Family::MySql | Family::Undetermined => true,
     }
 }
 
@@ -185,6 +190,18 @@ pub fn copy_family(page: &[u8], mysql: bool) -> Family {
     }
 }
 
+/// Judges a copy of a page in a doublewrite area whose tablespace is not available.
+pub(crate) fn copy_state(slot: &[u8], header: &PageHeader, family: Family) -> Judged {
+    // Copies of ROW_FORMAT=COMPRESSED pages fill only the start of a slot.
+    const SMALLEST_PAGE_BYTES: usize = 1024;
+    let context = PageContext { family, crypt_data: false, temporary: false };
+    let judged = judge(slot, header, context);
+    if matches!(judged.state, PageState::Mislabelled | PageState::Unrecognised) && family == Family::MySql {
+        return judge(slot.range(0, SMALLEST_PAGE_BYTES), header, context);
+    }
+    judged
+}
+
 fn claims_by_type(page_type: PageType, family: Family) -> bool {
     match family {
         Family::MySql => page_type.is_mysql_encrypted(),
@@ -202,8 +219,8 @@ fn claims_by_type(page_type: PageType, family: Family) -> bool {
 fn key_version(page: &[u8], header: &PageHeader, context: PageContext) -> Option<KeyVersion> {
     let version = match context.family {
         Family::MariaDbFullCrc32 => header.checksum,
-        Family::MariaDbLegacy if header.page_type != PageType::RTREE => page.be32(26)?,
-        _ => 0,
+        Family::MariaDbLegacy => mariadb::key_version(page, Layout::Legacy { row_compressed: false }).0,
+        Family::MySql | Family::Undetermined => 0,
     };
     let unproven = || !context.crypt_data && looks_random(ciphertext(page, header, context.family)) != Some(true);
     let proven = || matches!(checksum::zip(page), Checksum::ZipCrc32 | Checksum::ZipInnodb);

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    bytes::{Bytes, bump},
+    bytes::bump,
     ids::SpaceId,
     page::{
         header::PageHeader,
-        state::{Judged, PageContext, PageState, copy_family, judge},
+        state::{Judged, PageState, copy_family, copy_state},
         types::{ClearClass, is_blank},
     },
     tablespace::Family,
@@ -70,9 +70,6 @@ pub(crate) struct CopyCounter {
     by_space: BTreeMap<SpaceId, SpacePages>,
 }
 
-/// Only this much of a slot is judged, because copies of compressed pages fill only its start.
-const SMALLEST_PAGE_BYTES: usize = 1024;
-
 impl CopyCounter {
     pub(crate) fn new(mysql: bool) -> Self {
         Self { mysql, found: DoublewriteCopies::default(), by_space: BTreeMap::new() }
@@ -87,11 +84,7 @@ impl CopyCounter {
             return None;
         }
         let family = copy_family(page, self.mysql);
-        let context = PageContext { family, crypt_data: false, temporary: false };
-        let mut judged = judge(page, &header, context);
-        if matches!(judged.state, PageState::Mislabelled | PageState::Unrecognised) && family == Family::MySql {
-            judged = judge(page.range(0, SMALLEST_PAGE_BYTES), &header, context);
-        }
+        let judged = copy_state(page, &header, family);
         let readable = family != Family::MariaDbFullCrc32
             || (judged.key_version.is_none() && header.page_type.full_crc32_compressed().is_none());
         self.count(&judged, readable.then_some(header.space_id));

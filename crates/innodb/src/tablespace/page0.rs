@@ -90,6 +90,8 @@ pub struct Page0 {
 const FSP_HEADER: usize = 38;
 const FSP_HEADER_END: usize = 112;
 const FLAGS: usize = 54;
+/// Of the page header; the FSP header begins with it, too.
+const SPACE_ID: usize = 34;
 /// Offset of the array of extent descriptors, on page 0 and every other descriptor page.
 pub(crate) const XDES_ARRAY: u64 = 150;
 
@@ -115,9 +117,9 @@ impl Page0 {
         Self::from_page(page, &header, flags)
     }
 
-    /// As [`Self::parse`]; of a page whose checksum fails, with the flags that make it hold, if those on the page are one
-    /// bit away: flags say how large pages are, so that no page could be read with damaged ones. The page still counts as
-    /// damaged.
+    /// As [`Self::parse`]; of a page whose checksum fails, with the bit that makes it hold if that one is damaged alone, and
+    /// is one of the space id, the sizes or the flags: all pages would be misread with damaged ones. The page still counts
+    /// as damaged.
     ///
     /// # Errors
     /// As [`Self::parse`].
@@ -127,17 +129,16 @@ impl Page0 {
             Ok(page0) => page0.checksum == Checksum::Mismatch,
             Err(error) => matches!(error, PageError::PageSize { .. } | PageError::Short { .. }),
         };
-        if in_doubt && let Some(repaired) = Self::with_other_flags(bytes) { Ok(repaired) } else { parsed }
+        if in_doubt && let Some(repaired) = Self::with_one_bit_repaired(bytes) { Ok(repaired) } else { parsed }
     }
 
-    fn with_other_flags(bytes: &[u8]) -> Option<Self> {
-        let flags = bytes.be32(FLAGS)?;
+    fn with_one_bit_repaired(bytes: &[u8]) -> Option<Self> {
         let mut page = bytes.to_vec();
-        (0..u32::BITS).find_map(|bit| {
-            page.get_mut(FLAGS..)?.first_chunk_mut::<4>()?.copy_from_slice(&(flags ^ (1 << bit)).to_be_bytes());
-            let repaired = Self::parse(&page).ok()?;
-            let proven = !matches!(repaired.checksum, Checksum::Mismatch | Checksum::None);
-            proven.then_some(Self { checksum: Checksum::Mismatch, ..repaired })
+        (SPACE_ID..FLAGS.saturating_add(4)).flat_map(|at| (0..8).map(move |bit| (at, bit))).find_map(|(at, bit)| {
+            *page.get_mut(at)? ^= 1 << bit;
+            let repaired = if has_crc32(&page) { Self::parse(&page).ok() } else { None };
+            *page.get_mut(at)? ^= 1 << bit;
+            Some(Self { checksum: Checksum::Mismatch, ..repaired? })
         })
     }
 
@@ -192,6 +193,19 @@ impl Page0 {
                 _ => checksum::classic(page),
             },
         })
+    }
+}
+
+/// Whether a page 0 has one of today's checksums: quicker than to try the older ones too, and a page without any proves
+/// nothing.
+fn has_crc32(bytes: &[u8]) -> bool {
+    let flags = SpaceFlags(bytes.be32(FLAGS).unwrap_or_default());
+    let page_bytes = flags.physical_page_bytes().map_or(0, |bytes| as_usize(u64::from(bytes)));
+    let Some(page) = bytes.get(..page_bytes).filter(|page| !page.is_empty()) else { return false };
+    match flags {
+        flags if flags.is_full_crc32() => checksum::full_crc32(page).is_ok(),
+        flags if flags.is_row_compressed() => page.be32(0) == Some(checksum::zip_crc32(page)),
+        _ => page.be32(0) == Some(checksum::crc32(page)),
     }
 }
 

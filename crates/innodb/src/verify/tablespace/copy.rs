@@ -11,7 +11,7 @@ use crate::{
     page::{
         checksum::{self, Checksum},
         header::PageHeader,
-        state::{copy_family, sound_row_compressed},
+        state::{PageState, copy_family, copy_state, sound_row_compressed},
         types::PageType,
     },
     tablespace::Family,
@@ -80,7 +80,7 @@ pub(crate) fn judge(slot: &mut [u8], mysql: bool, owners: &dyn Owners, scratch: 
     if family != Family::MySql {
         return mariadb::judge_copy(slot, family, owners, scratch);
     }
-    if header.page_type.is_mysql_encrypted() {
+    if header.page_type.is_mysql_encrypted() && copy_state(slot, &header, family).state == PageState::Encrypted {
         return encrypted(slot, &header, owners, scratch);
     }
     let mut judgement = Judgement::new(State::Clear);

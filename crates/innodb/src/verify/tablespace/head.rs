@@ -141,6 +141,7 @@ fn decryptor<'a>(
                     page0.declares_encryption().then(|| RequiredKey::MariaDb { key_id: *key_id, versions: Vec::new() });
                 (Decryptor::MariaDb(decryptor), key)
             }
+            None if !page0.declares_encryption() => (Decryptor::None, None),
             None => {
                 tally.bad_key_info(at, "the crypt data is cut off");
                 (Decryptor::Closed, None)
@@ -162,7 +163,7 @@ fn decryptor<'a>(
 /// temporary tablespaces that it reuses or recreates.
 fn without_info(page0: &Page0, at: Option<u64>, tally: &mut Tally) -> bool {
     match page0.disagreement {
-        Some(Disagreement::UnknownInfo) if is_temporary(page0.kind) => false,
+        Some(Disagreement::UnknownInfo | Disagreement::FlagWithoutInfo) if is_temporary(page0.kind) => false,
         Some(Disagreement::FlagWithoutInfo) => {
             tally.bad_key_info(at, "the tablespace is flagged encrypted, but page 0 holds no encryption information");
             true

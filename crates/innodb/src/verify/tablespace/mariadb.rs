@@ -155,11 +155,18 @@ impl TablespaceVerifier<'_> {
     ) -> Judgement {
         let mut judgement = Judgement::new(State::Encrypted);
         let Ok(header) = PageHeader::parse(page) else { return judgement };
-        if !self.page0.declares_encryption() && is_unproven_version(page, layout) {
+        let newer = matches!(layout, Layout::FullCrc32 { .. });
+        if newer && !self.page0.declares_encryption() && is_unproven_version(page, layout) {
             return self.judge_clear(number, page, &header, layout, scratch);
         }
         self.check_position(number, &header, matches!(layout, Layout::Legacy { .. }), &mut judgement);
         if !mariadb::ciphertext_holds(page, layout) {
+            if !self.page0.declares_encryption() {
+                judgement.state = State::Clear;
+                judgement
+                    .bad(Check::Header, format!("names version {version} of a key, and its bytes are not encrypted"));
+                return judgement;
+            }
             judgement.bad(Check::CiphertextChecksum, "the checksum over the encrypted page does not match");
             return judgement;
         }
@@ -244,9 +251,9 @@ impl TablespaceVerifier<'_> {
     }
 }
 
-/// Whether a key version of the newer format, which its checksum covers, is not to be believed.
+/// Whether the checksum of a page that names a key version shows that it is damaged, or not encrypted.
 fn is_unproven_version(page: &[u8], layout: Layout) -> bool {
-    matches!(layout, Layout::FullCrc32 { .. }) && !mariadb::ciphertext_holds(page, layout)
+    !mariadb::ciphertext_holds(page, layout)
 }
 
 fn check_plain(page: &[u8], layout: Layout, space: SpaceId, scratch: &mut Scratch, judgement: &mut Judgement) {
