@@ -538,7 +538,7 @@ impl Error {
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         Some(match self {
             Self::Server(error) => return error.hint(),
-            Self::Statement { source, .. } => return source.hint().or(Some(SEE_LOG.into())),
+            Self::Statement { source, .. } => return source.hint().or_else(|| Some(SEE_LOG.into())),
             Self::Audit(error) => return error.hint(),
             Self::Register(error) => return error.hint().map(Cow::Borrowed),
             Self::Certificate(error) => return error.hint().map(Cow::Borrowed),

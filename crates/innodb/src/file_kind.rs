@@ -113,6 +113,17 @@ fn looks_like_redo(head: &[u8]) -> bool {
 const REDO: &str = "#ib_redo";
 /// The same in older servers and in MariaDB.
 const OLDER_REDO: &str = "ib_logfile";
+/// Beginning of the names of files of the system tablespace, unless `innodb_data_file_path` sets others.
+const SYSTEM: &str = "ibdata";
+/// The same for the temporary tablespace and `innodb_temp_data_file_path`.
+const TEMPORARY: &str = "ibtmp";
+
+/// Beginnings of the names of redo logs, of their directory since MySQL 8.0.30, and of its archived logs.
+pub const REDO_BEGINNINGS: [&str; 4] = [OLDER_REDO, "#innodb_redo", REDO, "ib_redo"];
+/// Beginning of the names that servers give to undo tablespaces.
+pub const UNDO_BEGINNING: &str = "undo";
+/// Beginnings of the names of the files of the system tablespace and of the temporary tablespace.
+pub const SYSTEM_BEGINNINGS: [&str; 2] = [SYSTEM, TEMPORARY];
 
 /// Name of the redo log file of this number, since MySQL 8.0.30.
 #[must_use]
@@ -149,8 +160,8 @@ fn by_name(name: &str) -> Option<FileKind> {
     let beginnings = [
         (REDO, FileKind::Redo),
         (OLDER_REDO, FileKind::Redo),
-        ("ibdata", FileKind::Tablespace),
-        ("ibtmp", FileKind::Tablespace),
+        (SYSTEM, FileKind::Tablespace),
+        (TEMPORARY, FileKind::Tablespace),
         // Percona Server 5.7 to 8.0.19, unless innodb_parallel_doublewrite_path sets another name.
         ("xb_doublewrite", FileKind::Doublewrite),
         ("aria_log.", FileKind::AriaLog),
@@ -192,6 +203,12 @@ pub fn log_base(name: &str) -> Option<&str> {
     (number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(base)
 }
 
+/// Whether a file name, without directory, is that of a file of the system tablespace.
+#[must_use]
+pub fn is_system(name: &str) -> bool {
+    name.starts_with(SYSTEM)
+}
+
 /// Whether a file name, without directory, is that of an undo tablespace: one made by the server,
 /// or one made by a statement, for which MySQL accepts only the suffix `.ibu`.
 #[must_use]
@@ -207,7 +224,7 @@ fn is_numbered_undo(name: &str) -> bool {
 /// `undo001`: name of an undo tablespace in MariaDB, and in MySQL before 8.0.
 #[must_use]
 pub fn is_mariadb_undo(name: &str) -> bool {
-    name.strip_prefix("undo").is_some_and(is_undo_number)
+    name.strip_prefix(UNDO_BEGINNING).is_some_and(is_undo_number)
 }
 
 fn is_undo_number(text: &str) -> bool {

@@ -278,7 +278,7 @@ impl DonorRun<'_> {
         plan.mark_mtime_unreliable(|name, inode| match &mapped {
             Some(mapped) => mapped.contains(&(name.to_owned(), inode)),
             // Hidden from this user.
-            None => name.as_encoded_bytes().starts_with(b"ib_logfile"),
+            None => innodb::file_kind::is_redo(name),
         });
         Ok(plan)
     }

@@ -180,17 +180,10 @@ fn may_hold_pages(file: &FileFact) -> bool {
     let current = matches!(file.role, Data | Redo | Undo | Doublewrite | BinaryLog | RelayLog | ExternalData);
     current
         && match &file.content {
-            Content::Tablespace { .. }
-            | Content::UnidentifiedTablespace { .. }
-            | Content::Redo { .. }
-            | Content::Doublewrite { .. }
-            | Content::BinaryLog { .. }
-            | Content::AriaData { .. }
-            | Content::AriaIndex { .. } => true,
             Content::Unreadable { .. } | Content::Unknown { .. } => is_named_so(file.base_name()),
             // A table's file is empty for a moment when it is made; verify knows whether these may be.
             Content::Empty => is_log_or_aria(file.base_name()),
-            _ => false,
+            content => content.has_pages(),
         }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use innodb::{doublewrite, file_kind};
+
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 pub(super) use crate::path::normal;
@@ -177,10 +179,10 @@ pub(super) fn of_directory(dir: &Path, role: Role) -> Vec<ScanRoot> {
 
 /// Variables that name a directory, its role, and the prefixes of the server's files there.
 const DIRECTORIES: &[(&str, Role, &[&str])] = &[
-    ("innodb_log_group_home_dir", Role::Redo, &["ib_logfile", "#innodb_redo", "#ib_redo", "ib_redo"]),
-    ("innodb_undo_directory", Role::Undo, &["undo"]),
-    ("innodb_doublewrite_dir", Role::Doublewrite, &["#ib_"]),
-    ("innodb_data_home_dir", Role::Data, &["ibdata", "ibtmp"]),
+    ("innodb_log_group_home_dir", Role::Redo, &file_kind::REDO_BEGINNINGS),
+    ("innodb_undo_directory", Role::Undo, &[file_kind::UNDO_BEGINNING]),
+    ("innodb_doublewrite_dir", Role::Doublewrite, &[doublewrite::NAME_BEGINNING]),
+    ("innodb_data_home_dir", Role::Data, &file_kind::SYSTEM_BEGINNINGS),
     ("innodb_temp_tablespaces_dir", Role::Temporary, &["temp_"]),
     ("tmpdir", Role::Temporary, TEMPORARY),
     ("innodb_tmpdir", Role::Temporary, TEMPORARY),

@@ -289,6 +289,21 @@ impl FileFacts {
 }
 
 impl Content {
+    /// Whether it has pages, blocks or events that `verify` opens and checks.
+    #[must_use]
+    pub const fn has_pages(&self) -> bool {
+        matches!(
+            self,
+            Self::Tablespace { .. }
+                | Self::UnidentifiedTablespace { .. }
+                | Self::Redo { .. }
+                | Self::Doublewrite { .. }
+                | Self::BinaryLog { .. }
+                | Self::AriaData { .. }
+                | Self::AriaIndex { .. }
+        )
+    }
+
     /// Whether it can only be a database server's, or a backup of one. Files of structure have names that others use
     /// too, `.cfg` and `.lock`, and compressed texts are anybody's.
     #[must_use]

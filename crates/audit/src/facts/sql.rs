@@ -152,6 +152,12 @@ impl SqlFacts {
         self.identity.version.can(capability)
     }
 
+    /// Whether the server is MySQL or Percona Server and can do that.
+    #[must_use]
+    pub fn mysql_can(&self, capability: Capability) -> bool {
+        self.identity.version.mysql_can(capability)
+    }
+
     /// Whether the server is MySQL or Percona Server, of at least this version.
     #[must_use]
     pub fn mysql_since(&self, major: u16, minor: u16, patch: u16) -> bool {

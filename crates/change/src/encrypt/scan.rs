@@ -8,6 +8,7 @@ use audit::{
     rules::Rules,
     run::judge,
 };
+use innodb::file_kind;
 use jiff::Timestamp;
 use server::{Flavor, ServerVersion, option_group};
 
@@ -126,8 +127,11 @@ impl Scan {
 
     /// Only for MariaDB. Overwrites the doublewrite area as well.
     fn free_pages(&self) -> Option<Step<Action>> {
-        let system = |artefact: &str| artefact.starts_with("undo") || artefact.starts_with("ibdata");
-        let any = self.failures(PAGE_PLAINTEXT.id).any(|finding| system(&finding.artefact));
+        let is_undo_or_system = |path: &str| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            file_kind::is_undo(name) || file_kind::is_system(name)
+        };
+        let any = self.failures(PAGE_PLAINTEXT.id).any(|finding| is_undo_or_system(&finding.artefact));
         let what = "use free pages of the undo and system tablespaces again, which hold clear text";
         any.then(|| Step::quiet("use free pages", what, Action::UseFreePages))
     }

@@ -228,7 +228,7 @@ impl Checker<'_, '_> {
 
     fn opens(&mut self, check: &'static str, store: &KeyStore) {
         let whole = if check == "opens" { self.is_whole(store) } else { Ok(()) };
-        match whole.and_then(|()| Ok(prove_and_list(&self.datadir, store)?)) {
+        match whole.and_then(|()| prove_and_list(&self.datadir, store)) {
             Ok((opened, damaged)) => {
                 let mut detail = format!("{} opens {} encrypted files", store.path().display(), opened.encrypted_files);
                 let Some(first) = damaged.first() else { return self.add(check, CheckState::Ok, &detail, "") };

@@ -198,7 +198,7 @@ impl<'r, 'l> Run<'r, 'l> {
             return Ok(Outcome::Skipped { reason: "no undo tablespace has an older key".to_owned() });
         }
         let datadir = self.site.datadir().to_owned();
-        Ok(undo::renew(&mut self.session, &datadir, show, &mut executed)?)
+        undo::renew(&mut self.session, &datadir, show, &mut executed)
     }
 
     /// Fingerprints of the tablespace keys when the rotation first started.

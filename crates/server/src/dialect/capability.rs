@@ -111,6 +111,12 @@ impl ServerVersion {
     pub fn can(&self, capability: Capability) -> bool {
         capability.since(self.flavor).is_some_and(|since| self.numbers() >= since)
     }
+
+    /// Whether this is MySQL or Percona Server and can do that, with the statements and variables of that family.
+    #[must_use]
+    pub fn mysql_can(&self, capability: Capability) -> bool {
+        self.flavor.is_mysql_like() && self.can(capability)
+    }
 }
 
 #[cfg(test)]
@@ -145,6 +151,8 @@ mod tests {
     fn forks_have_versions_of_their_own() {
         assert!(!version("10.11.19-MariaDB").can(Capability::PersistVariables));
         assert!(version("9.7.4").can(Capability::PersistVariables));
+        assert!(version("8.0.33").mysql_can(Capability::ReloadTls));
+        assert!(!version("10.11.19-MariaDB").mysql_can(Capability::ReloadTls));
         assert!(
             version("10.4.1-MariaDB").can(Capability::ReloadTls)
                 && !version("10.4.0-MariaDB").can(Capability::ReloadTls)

@@ -41,7 +41,7 @@ pub(super) fn restart_applier(sql: &SqlFacts, channel: &str) -> Remedy {
 
 /// The word for it in statements.
 pub(super) fn replica(sql: &SqlFacts) -> &'static str {
-    if !sql.is_mariadb() && sql.can(Capability::ShowReplica) { "REPLICA" } else { "SLAVE" }
+    if sql.mysql_can(Capability::ShowReplica) { "REPLICA" } else { "SLAVE" }
 }
 
 /// How a statement names the channel behind `SLAVE`, and at its end.

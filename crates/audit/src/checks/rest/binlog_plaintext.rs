@@ -157,7 +157,7 @@ fn next_log(cx: &Context<'_>) -> Option<String> {
 }
 
 pub(super) fn switch_on(sql: &SqlFacts) -> Remedy {
-    if !sql.is_mariadb() && sql.can(Capability::EncryptBinaryLogs) {
+    if sql.mysql_can(Capability::EncryptBinaryLogs) {
         return set_variable(sql, "binlog_encryption", "ON");
     }
     if first_variable(sql, &SWITCHES).is_some() {

@@ -58,7 +58,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 /// A server of a version with the variable that does not show it: unknown.
 fn none(sql: &SqlFacts) -> Seen<Verdict> {
-    if !sql.is_mariadb() && sql.can(Capability::EncryptByDefault) {
+    if sql.mysql_can(Capability::EncryptByDefault) {
         sql.variable("default_table_encryption")?;
     }
     if sql.can(Capability::EncryptByDefault) {

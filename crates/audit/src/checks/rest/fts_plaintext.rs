@@ -32,7 +32,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let spaces = cx.artefacts.of_kind(Kind::Table).filter(|space| is_auxiliary(space));
     let cannot = cx.facts.sql.as_ref().filter(|sql| {
         let version = &sql.identity.version;
-        !sql.is_mariadb() && version.can(Capability::EncryptTables) && !version.can(Capability::EncryptFullText)
+        version.mysql_can(Capability::EncryptTables) && !version.can(Capability::EncryptFullText)
     });
     let fix = |space: &Artefact<'_>| cannot.map_or_else(|| table_plaintext::fix(cx, space), never);
     let terms = Terms { noun: "full-text tablespaces", severity: &|_| None, fix: &fix };

@@ -115,7 +115,7 @@ fn move_out(sql: &SqlFacts, names: &[&str]) -> Remedy {
         return tables.iter().map(alter).reduce(Remedy::and).unwrap_or_default();
     }
     let current = set_variable(sql, "innodb_file_per_table", "ON");
-    let encrypted = if !sql.is_mariadb() && sql.can(Capability::EncryptTables) { " ENCRYPTION='Y'" } else { "" };
+    let encrypted = if sql.mysql_can(Capability::EncryptTables) { " ENCRYPTION='Y'" } else { "" };
     let alter = tables.iter().map(|table| Remedy::statement(format!("ALTER TABLE {table} ENGINE=InnoDB{encrypted}")));
     alter.fold(current, Remedy::and)
 }

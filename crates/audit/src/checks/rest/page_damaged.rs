@@ -5,7 +5,7 @@ use innodb::verify::Verdict as Proven;
 use super::{data_seen, listed, unless_unwalked, unwalked};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::proof::{evidence, unit_name};
-use crate::facts::files::{Content, FileFact};
+use crate::facts::files::FileFact;
 use crate::facts::host::Role;
 use crate::facts::proof::{Proof, Unsound};
 use crate::facts::{Seen, Unseen};
@@ -163,16 +163,7 @@ fn unproven(cx: &Context<'_>) -> Seen<Verdict> {
 }
 
 fn has_pages(file: &FileFact) -> bool {
-    let pages = matches!(
-        file.content,
-        Content::Tablespace { .. }
-            | Content::UnidentifiedTablespace { .. }
-            | Content::Redo { .. }
-            | Content::Doublewrite { .. }
-            | Content::BinaryLog { .. }
-            | Content::AriaData { .. }
-    );
-    pages && file.role != Role::Backup
+    file.content.has_pages() && file.role != Role::Backup
 }
 
 fn nothing_to_prove(cx: &Context<'_>) -> Seen<Verdict> {
@@ -193,6 +184,7 @@ mod tests {
 
     use super::*;
     use crate::checks::proof::made::{proof, unsound};
+    use crate::facts::files::Content;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::testing::{Made, mysql, tablespace};
 

@@ -111,7 +111,7 @@ fn switch_on(sql: &SqlFacts) -> Remedy {
     }
     let on = setting(&sql.identity.version, "innodb_redo_log_encrypt", "ON").statement;
     let on = Remedy::statement(on).and(at_start());
-    if !sql.is_mariadb() && sql.can(Capability::ResizeRedo) { on.and(rewrite(sql)) } else { on }
+    if sql.mysql_can(Capability::ResizeRedo) { on.and(rewrite(sql)) } else { on }
 }
 
 /// Confirmed on MySQL 9.7: with the variable only from SET PERSIST, what recovery, purge and the dictionary write at
@@ -147,7 +147,7 @@ fn fix(cx: &Context<'_>) -> Remedy {
                 .into()
         }
         Some((_, value)) if !is_switched_on(value) => switch_on(sql),
-        Some(_) if !sql.is_mariadb() && sql.can(Capability::ResizeRedo) => {
+        Some(_) if sql.mysql_can(Capability::ResizeRedo) => {
             if is_persisted(sql) {
                 at_start().and(rewrite(sql))
             } else {

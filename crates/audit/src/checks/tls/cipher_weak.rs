@@ -140,7 +140,7 @@ pub(super) fn is_weak_openssl(name: &str) -> bool {
 
 fn fix(sql: Option<&SqlFacts>) -> Remedy {
     match sql {
-        Some(sql) if !sql.is_mariadb() && sql.can(Capability::ReloadTls) => {
+        Some(sql) if sql.mysql_can(Capability::ReloadTls) => {
             Remedy::statement(format!("SET PERSIST ssl_cipher = '{GOOD_LIST}'"))
                 .and(Remedy::statement(reload_tls(sql.flavor())))
         }

@@ -56,12 +56,10 @@ fn admin_port(cx: &Context<'_>, verdict: &mut Verdict) {
 fn fix(cx: &Context<'_>) -> Remedy {
     let files = "ssl_ca, ssl_cert and ssl_key";
     match &cx.facts.sql {
-        Some(sql) if !sql.is_mariadb() && sql.can(Capability::ReloadTls) => {
-            Remedy::statement("SET PERSIST ssl_ca = 'ca.pem'")
-                .and(Remedy::statement("SET PERSIST ssl_cert = 'server-cert.pem'"))
-                .and(Remedy::statement("SET PERSIST ssl_key = 'server-key.pem'"))
-                .and(Remedy::statement(reload_tls(sql.flavor())))
-        }
+        Some(sql) if sql.mysql_can(Capability::ReloadTls) => Remedy::statement("SET PERSIST ssl_ca = 'ca.pem'")
+            .and(Remedy::statement("SET PERSIST ssl_cert = 'server-cert.pem'"))
+            .and(Remedy::statement("SET PERSIST ssl_key = 'server-key.pem'"))
+            .and(Remedy::statement(reload_tls(sql.flavor()))),
         Some(sql) if sql.is_mariadb() => {
             Remedy::advice(format!("{files} below [mariadb] in the option file, no skip_ssl")).then_restart()
         }

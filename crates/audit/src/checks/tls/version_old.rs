@@ -118,7 +118,7 @@ fn fix(cx: &Context<'_>, port: &str) -> Remedy {
 
 fn fix_variable(sql: &SqlFacts, port: &str) -> Remedy {
     let name = version_variable(port);
-    if !sql.is_mariadb() && sql.can(Capability::ReloadTls) {
+    if sql.mysql_can(Capability::ReloadTls) {
         set_and_reload(port, name, "TLSv1.2,TLSv1.3")
     } else if sql.mysql_since(5, 7, 10) {
         advice::set_at_start(sql, name, "TLSv1.2")
