@@ -59,6 +59,9 @@ pub struct Head {
     /// Newest checkpoint of the redo log, in bytes of LSN.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub checkpoint_lsn: Option<u64>,
+    /// Position of the binary log at that instant, if the provider reads it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub position: Option<Position>,
     /// SHA-256 of the previous receipt.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub parent: Option<Digest>,
@@ -69,6 +72,17 @@ pub struct Head {
     /// Files that the backup omits, and why.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
+}
+
+/// A position in the binary log; empty if the server writes none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// Name of the log.
+    pub file: String,
+    /// Where it ends, in bytes.
+    pub offset: u64,
+    /// The position as GTIDs.
+    pub gtid: String,
 }
 
 /// Permissions and owner of a directory.

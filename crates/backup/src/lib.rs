@@ -23,6 +23,7 @@ pub mod report;
 pub mod repository;
 pub mod restore;
 pub mod run;
+mod scratch;
 mod selection;
 mod state;
 pub mod stream;

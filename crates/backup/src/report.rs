@@ -2,14 +2,18 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use archive::{manifest::LeftOut, names::Number, receipt::Finding};
+use archive::{
+    manifest::{LeftOut, Position},
+    names::Number,
+    receipt::Finding,
+};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::{
     BackupError, Repository,
     check::{BadObject, Checked},
-    prove::Proof,
+    prove::{Proof, Reached},
     restore::{self, Opened, Restored},
     run::{self, Backup},
 };
@@ -31,6 +35,8 @@ pub struct RunReport<'r> {
     pages: archive::receipt::Pages,
     packs: Packs,
     left_out: &'r [LeftOut],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<&'r Position>,
     findings: &'r [Finding],
     seconds: f64,
 }
@@ -72,6 +78,7 @@ impl<'r> RunReport<'r> {
             pages: receipt.pages,
             packs: Packs { new, used: receipt.packs.len() },
             left_out: &made.left_out,
+            position: made.position.as_ref(),
             findings: &receipt.findings,
             seconds,
         }
@@ -212,6 +219,8 @@ struct ServerProofReport {
     checked: u64,
     bad: Vec<String>,
     bad_pages: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reached: Option<Reached>,
 }
 
 #[derive(Debug, Serialize)]
@@ -273,6 +282,7 @@ impl<'r> RestoreReport<'r> {
             checked: proof.checked,
             bad: proof.bad_tables.clone(),
             bad_pages: proof.bad_pages,
+            reached: proof.reached.clone(),
         });
         self
     }

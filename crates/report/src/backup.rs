@@ -340,6 +340,15 @@ pub fn proof_messages(proof: &Proof, restored_seconds: f64) -> Vec<Message> {
         proof.tables,
         restored_seconds + recovered
     ))];
+    if let Some(reached) = &proof.reached {
+        let gtid = visible(&reached.gtid);
+        messages.push(if reached.is_whole {
+            Message::info(format!("it has every transaction of the backup's position: {gtid}"))
+        } else {
+            let expected = visible(&reached.expected);
+            Message::warning(format!("it has recovered {gtid}, and the backup's position is {expected}"))
+        });
+    }
     messages.extend(proof.bad_tables.iter().map(|table| Message::warning(visible(table))));
     if proof.bad_pages > 0 {
         messages.push(Message::warning(format!("{} pages are damaged after the server has stopped", proof.bad_pages)));

@@ -12,7 +12,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use verify::{KeyStores, Keys};
+use archive::manifest::Position;
+use serde::Serialize;
+use verify::{KeyStores, Keys, Report};
 
 use self::private_server::PrivateServer;
 use crate::{
@@ -29,6 +31,10 @@ pub struct ServerProof<'p> {
     pub stores: KeyStores,
     /// The same keys, for verifying the pages.
     pub keys: &'p Keys,
+    /// The verification of the restored directory, if it was verified already.
+    pub report: Option<&'p Report>,
+    /// Position of the binary log that the backup has, if it is known.
+    pub position: Option<Position>,
     /// How many tables are checked, the largest first; all if absent.
     pub check_tables: Option<u64>,
     /// The server's UUID, of which its keys have their names: with another one it would make keys of its own.
@@ -56,13 +62,27 @@ pub struct Proof {
     pub bad_tables: Vec<String>,
     /// Pages that fail their check after the server has stopped.
     pub bad_pages: u64,
+    /// What the server has recovered, where the backup says what that has to be.
+    pub reached: Option<Reached>,
+}
+
+/// GTIDs after recovery.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reached {
+    /// Those that the server has.
+    pub gtid: String,
+    /// Those of the backup's position.
+    pub expected: String,
+    /// Whether none of these is missing.
+    pub is_whole: bool,
 }
 
 impl Proof {
     /// Whether nothing was found.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.bad_tables.is_empty() && self.bad_pages == 0
+        let is_whole = self.reached.as_ref().is_none_or(|reached| reached.is_whole);
+        self.bad_tables.is_empty() && self.bad_pages == 0 && is_whole
     }
 }
 
@@ -74,12 +94,19 @@ pub fn prove(datadir: &Path, proof: &ServerProof<'_>, note: &dyn Fn(&str)) -> Re
     // A relative path would be one of the server's own working directory.
     let datadir = datadir.canonicalize().map_err(BackupError::io(datadir, "cannot be found"))?;
     let version = program::version(&proof.mysqld)?;
-    let before = judge::verify(&datadir, proof.keys, proof.streams, &|_| {});
-    let found = options::for_directory(&datadir, &before, version.flavor)?;
+    let found = match proof.report {
+        Some(report) => options::for_directory(&datadir, report, version.flavor)?,
+        None => {
+            let report = judge::verify(&datadir, proof.keys, proof.streams, &|_| {});
+            options::for_directory(&datadir, &report, version.flavor)?
+        }
+    };
     note("the server recovers");
     let began = Instant::now();
     let mut server = PrivateServer::start(&datadir, &version, proof, &found)?;
     let recovered = began.elapsed();
+    let expected = proof.position.as_ref().map(|position| position.gtid.as_str()).filter(|gtid| !gtid.is_empty());
+    let reached = expected.map(|gtid| server.reached(gtid, version.flavor)).transpose()?;
     let tables = server.tables()?;
     let most = proof.check_tables.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX);
     let (mut checked, mut bad_tables) = (0_u64, Vec::new());
@@ -102,5 +129,6 @@ pub fn prove(datadir: &Path, proof: &ServerProof<'_>, note: &dyn Fn(&str)) -> Re
         checked,
         bad_tables,
         bad_pages: bad.fold(0, u64::saturating_add),
+        reached,
     })
 }

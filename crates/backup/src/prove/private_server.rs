@@ -13,10 +13,10 @@ use std::{
 };
 
 use rustix::process::{Signal, geteuid};
-use server::{Connection, Endpoint, Options, ServerVersion, Target, TlsMode, TlsOptions, program};
+use server::{Connection, Endpoint, Flavor, Options, ServerVersion, Target, TlsMode, TlsOptions, program};
 
-use super::{ServerProof, program::prepare};
-use crate::BackupError;
+use super::{Reached, ServerProof, program::prepare};
+use crate::{BackupError, scratch::remove_stale};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// The server writes out what it recovered.
@@ -26,6 +26,8 @@ const STATEMENT_LIMIT: Duration = Duration::from_secs(24 * 3600);
 /// A path of a socket has at most 107 bytes.
 const SOCKET: &str = "s";
 
+/// Of the names of private directories; the process follows.
+const PREFIX: &str = "sealant-prove-";
 /// A file system in memory, so that keys reach no disk.
 const MEMORY: &str = "/dev/shm";
 /// The server's identity, which backups leave out: each server restored from one makes its own.
@@ -142,6 +144,23 @@ impl PrivateServer {
         Ok(rows.into_iter().filter_map(table).collect())
     }
 
+    /// Compares the GTIDs that it has recovered with those of a backup's position. MySQL 8.0 counts transactions into the
+    /// position that it does not count into the set yet, so that more may be there.
+    pub(super) fn reached(&mut self, expected: &str, flavor: Flavor) -> Result<Reached, BackupError> {
+        let valid = |character: char| character.is_ascii_alphanumeric() || "-:,_ ".contains(character);
+        let literal: String = expected.chars().filter(|character| valid(*character)).collect();
+        let sql = if flavor.is_mysql_like() {
+            format!(
+                "SELECT REPLACE(@@GLOBAL.gtid_executed, '\n', ''), GTID_SUBSET('{literal}', @@GLOBAL.gtid_executed)"
+            )
+        } else {
+            format!("SELECT @@GLOBAL.gtid_binlog_pos, @@GLOBAL.gtid_binlog_pos = '{literal}'")
+        };
+        let row = self.query(&sql)?.into_iter().next().unwrap_or_default();
+        let value = |column: usize| row.get(column).cloned().flatten().unwrap_or_default();
+        Ok(Reached { gtid: value(0), expected: expected.to_owned(), is_whole: value(1) == "1" })
+    }
+
     /// Checks a table; the first error, if there is one.
     pub(super) fn check(&mut self, (schema, table): &Table) -> Result<Option<String>, BackupError> {
         let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
@@ -215,10 +234,12 @@ fn write_identity(path: &Path, uuid: &str, (uid, gid): (u32, u32)) -> Result<(),
 
 /// With a short name, for the socket.
 fn private_directory(parent: &Path) -> Result<PathBuf, BackupError> {
-    let mut random = [0; 6];
+    let mut random = [0; 4];
     aws_lc_rs::rand::fill(&mut random).map_err(|_| BackupError::Randomness)?;
     let number = random.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
-    let place = parent.join(format!("sealant-prove-{number:x}"));
+    // Keys of a proof that was killed are among them.
+    remove_stale(parent, PREFIX)?;
+    let place = parent.join(format!("{PREFIX}{}-{number:x}", std::process::id()));
     let made = fs::DirBuilder::new().mode(0o700).create(&place);
     made.map_err(BackupError::io(&place, "cannot be created"))?;
     Ok(place)

@@ -5,7 +5,6 @@ mod fetch;
 mod open;
 mod plan;
 mod prove;
-mod scratch;
 
 use std::{
     collections::HashMap,
@@ -15,7 +14,7 @@ use std::{
 };
 
 use agefile::Identity;
-use archive::{Digest, Manifest, Receipt, names::Number, sshsig::AllowedSigners};
+use archive::{Digest, Manifest, Receipt, manifest::Position, names::Number, sshsig::AllowedSigners};
 use codec::entry::Entry;
 use keyring::WritableKeyring;
 use transfer::{
@@ -29,8 +28,8 @@ use verify::Keys;
 pub use self::{
     open::{BackupSelector, Opened, open},
     plan::{RestorePlan, plan},
-    scratch::Scratch,
 };
+pub use crate::scratch::Scratch;
 use crate::{BackupError, Repository, run::first_error};
 
 /// Options of a restore.
@@ -86,6 +85,10 @@ pub struct Restored {
     pub packs: u64,
     /// Verification with the given keys.
     pub pages: Pages,
+    /// The complete verification; `None` if only an interrupted commit had to be completed.
+    pub report: Option<verify::Report>,
+    /// Position of the binary log that the backup has, if it is known.
+    pub position: Option<Position>,
     /// What was wrapped with other master keys, if that was requested.
     pub rekeyed: Option<Rekeyed>,
     /// Whether only an interrupted commit had to be completed.
@@ -146,7 +149,7 @@ pub fn restore(
         entries: entries.into_iter().zip(manifest.files.iter().map(|file| file.hash)).collect(),
     };
     let rekeyed = options.rekey.map(|keyring| rekey(&staging, &manifest, options, keyring, &mut list)).transpose()?;
-    let pages = match options.rekey {
+    let (pages, report) = match options.rekey {
         Some(keyring) => {
             let mut keys = Keys::default();
             keys.add_keyring(keyring.path())?;
@@ -165,6 +168,8 @@ pub fn restore(
         bytes: list.bytes(),
         packs,
         pages,
+        report: Some(report),
+        position: manifest.head.position.clone(),
         rekeyed,
         finished: false,
     })
@@ -198,6 +203,8 @@ fn finish(staging: &Staging, opened: &Opened) -> Result<Restored, BackupError> {
         bytes: list.bytes(),
         packs: 0,
         pages: Pages::default(),
+        report: None,
+        position: None,
         rekeyed: None,
         finished: true,
     })

@@ -73,7 +73,7 @@ fn compare(
 }
 
 /// Verifies every page of the staged files with the given keys.
-pub(super) fn pages(staging: &Staging, keys: &Keys, streams: u16) -> Pages {
+pub(super) fn pages(staging: &Staging, keys: &Keys, streams: u16) -> (Pages, verify::Report) {
     let report = judge::verify(&staging.files_path(), keys, streams, &|_| {});
     let mut pages = Pages { unproven: report.errors.len() as u64, ..Pages::default() };
     for file in &report.files {
@@ -86,5 +86,5 @@ pub(super) fn pages(staging: &Staging, keys: &Keys, streams: u16) -> Pages {
             FileVerdict::Unproven(unproven) => pages.unproven = pages.unproven.saturating_add(unproven),
         }
     }
-    pages
+    (pages, report)
 }

@@ -113,6 +113,7 @@ impl Commit<'_> {
             provider: self.source.provider.to_owned(),
             server_uuid: selection::server_uuid(self.source.root),
             checkpoint_lsn: files.checkpoint_lsn,
+            position: self.source.position.clone(),
             parent: self.previous,
             root,
             entries: stored.len() as u64,

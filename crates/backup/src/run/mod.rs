@@ -16,7 +16,7 @@ use std::{
 use agefile::Recipient;
 use archive::{
     Digest,
-    manifest::LeftOut,
+    manifest::{LeftOut, Position},
     names::Number,
     receipt::{Finding, Pages, Receipt},
 };
@@ -84,6 +84,8 @@ pub struct Source<'s> {
     pub provider: &'s str,
     /// Time of the snapshot.
     pub instant: Timestamp,
+    /// Position of the binary log at that time, if it was read.
+    pub position: Option<Position>,
     /// Called at the end; fails if the snapshot did not stay consistent.
     pub prove: &'s (dyn Fn() -> Result<(), BackupError> + Sync),
 }
@@ -101,6 +103,8 @@ pub struct Backup {
     pub full: Option<Full>,
     /// Files that were left out.
     pub left_out: Vec<LeftOut>,
+    /// Position of the binary log that it has, if it is known.
+    pub position: Option<Position>,
     /// Number of files.
     pub files: u64,
     /// An interrupted run that was completed first.
@@ -113,6 +117,13 @@ pub struct Backup {
 /// [`BackupError::Snapshot`].
 pub fn take(config: &Config) -> Result<SnapshotCopy, BackupError> {
     Ok(snapshot::take(&config.server.datadir()?, &options(config)?)?)
+}
+
+/// The position of the binary log that a copy has, if its provider reads it.
+#[must_use]
+pub fn position(copy: &SnapshotCopy) -> Option<Position> {
+    let follow::Position { file, offset, gtid } = copy.followed()?.position.clone();
+    Some(Position { file, offset, gtid })
 }
 
 /// How the copy is taken.
@@ -181,7 +192,16 @@ pub fn run(
     let summary = commit::Summary { pages, findings, left_out: left_out.clone(), unproven_recipients, progress };
     let (receipt, sha256) = commit.commit(&state, draft, &files, packs, &plan, summary)?;
     let base = predecessor.base.as_ref().map(|base| base.manifest.head.number);
-    Ok(Backup { receipt, sha256, base, full: predecessor.full, left_out, files: files.count(), finished })
+    Ok(Backup {
+        receipt,
+        sha256,
+        base,
+        full: predecessor.full,
+        left_out,
+        position: source.position.clone(),
+        files: files.count(),
+        finished,
+    })
 }
 
 /// State of the repository before this backup.

@@ -7,7 +7,7 @@ use ::backup::config::{allowed_signers, identities};
 use ::backup::init::open_directory;
 use ::backup::prove::{Proof, ServerProof};
 use ::backup::report::RestoreReport;
-use ::backup::restore::{BackupSelector, Opened, Options, Progress, Scratch, open, plan, restore};
+use ::backup::restore::{BackupSelector, Opened, Options, Progress, Restored, Scratch, open, plan, restore};
 use ::transfer::receiver::Owner;
 use archive::Digest;
 use clap::Args;
@@ -155,7 +155,8 @@ impl Restore {
         let seconds = began.elapsed().as_secs_f64();
         say(&restore_messages(into, &opened, &restored, seconds));
         let report = RestoreReport::new(&opened, &restored, &progress, seconds);
-        let proof = self.mysqld.as_deref().map(|mysqld| self.prove(mysqld, into, &opened, &keys)).transpose()?;
+        let proof =
+            self.mysqld.as_deref().map(|mysqld| self.prove(mysqld, into, &opened, &restored, &keys)).transpose()?;
         proof.iter().for_each(|proof| say(&proof_messages(proof, seconds)));
         self.reporting.script.write(&proof.iter().fold(report, RestoreReport::proven))?;
         Ok(match restored.pages.bad {
@@ -166,7 +167,14 @@ impl Restore {
         })
     }
 
-    fn prove(&self, mysqld: &Path, into: &Path, opened: &Opened, keys: &::verify::Keys) -> Result<Proof, Failure> {
+    fn prove(
+        &self,
+        mysqld: &Path,
+        into: &Path,
+        opened: &Opened,
+        restored: &Restored,
+        keys: &::verify::Keys,
+    ) -> Result<Proof, Failure> {
         let (mut stores, mut new_keys) = (self.keys.named(), None);
         if let Some(keyring) = &self.rekey {
             stores = ::verify::KeyStores { keyrings: vec![keyring.clone()], ..::verify::KeyStores::default() };
@@ -176,6 +184,8 @@ impl Restore {
             mysqld: mysqld.to_path_buf(),
             stores,
             keys: new_keys.as_ref().unwrap_or(keys),
+            report: restored.report.as_ref(),
+            position: restored.position.clone(),
             server_uuid: opened.receipt().server_uuid.clone(),
             check_tables: self.check_tables,
             options: self.prove_option.clone(),

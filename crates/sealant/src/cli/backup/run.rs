@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use ::backup::BackupError;
 use ::backup::report::RunReport;
-use ::backup::run::{Progress, Source, plan, run, take};
+use ::backup::run::{Progress, Source, plan, position, run, take};
 use ::snapshot::Provider;
 use clap::Args;
 use jiff::Timestamp;
@@ -70,9 +70,11 @@ impl Run {
             Provider::Stopped => info("no server runs on it, so the data directory itself is read"),
             provider => info(&format!("copy taken by {provider}; {}", copy.effect())),
         }
+        let position = position(&copy);
         let (held, provider) = (held(copy, stop), provider.to_string());
         let prove = || held.prove().map_err(|error| BackupError::Void(error.to_string()));
-        let source = Source { root: held.root(), provider: &provider, instant: Timestamp::now(), prove: &prove };
+        let instant = Timestamp::now();
+        let source = Source { root: held.root(), provider: &provider, instant, position, prove: &prove };
         let progress = Progress::default();
         let work = || run(&config, &repository, &source, self.full, &progress);
         let made = self.reporting.status().watch(|| backup_progress(&progress), work)?;

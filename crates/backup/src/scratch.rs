@@ -2,8 +2,11 @@
 
 use std::{
     fs,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
+
+use rustix::process::geteuid;
 
 use crate::BackupError;
 
@@ -21,15 +24,7 @@ impl Scratch {
     /// # Errors
     /// [`BackupError::Io`] if `parent` cannot be listed, or one of them cannot be removed.
     pub fn below(parent: &Path) -> Result<Self, BackupError> {
-        let items = fs::read_dir(parent).map_err(BackupError::io(parent, "cannot be listed"))?;
-        for item in items.flatten() {
-            let name = item.file_name();
-            let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
-            if process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
-                let path = item.path();
-                fs::remove_dir_all(&path).map_err(BackupError::io(&path, "cannot be removed"))?;
-            }
-        }
+        remove_stale(parent, PREFIX)?;
         Ok(Self { path: parent.join(format!("{PREFIX}{}", std::process::id())) })
     }
 
@@ -38,6 +33,24 @@ impl Scratch {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Removes directories that processes which were killed have left below `parent`: those whose names are `prefix`, the
+/// number of a process that does not run any more, and whatever follows behind a `-`.
+pub(crate) fn remove_stale(parent: &Path, prefix: &str) -> Result<(), BackupError> {
+    let items = fs::read_dir(parent).map_err(BackupError::io(parent, "cannot be listed"))?;
+    for item in items.flatten() {
+        let name = item.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(prefix)?.split('-').next()?.parse::<u32>().ok());
+        let is_own = item
+            .metadata()
+            .is_ok_and(|metadata| metadata.is_dir() && (geteuid().is_root() || metadata.uid() == geteuid().as_raw()));
+        if is_own && process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists()) {
+            let path = item.path();
+            fs::remove_dir_all(&path).map_err(BackupError::io(&path, "cannot be removed"))?;
+        }
+    }
+    Ok(())
 }
 
 impl Drop for Scratch {
@@ -53,12 +66,18 @@ mod tests {
     #[test]
     fn what_a_killed_process_left_is_removed_and_nothing_else() {
         let parent = tempfile::tempdir().unwrap();
-        let names = ["sealant-restore-4194305", "sealant-restore-1", "sealant-restore-x", "other"];
+        let names = [
+            "sealant-restore-4194305",
+            "sealant-restore-4194305-a1",
+            "sealant-restore-1",
+            "sealant-restore-x",
+            "other",
+        ];
         names.iter().for_each(|name| fs::create_dir(parent.path().join(name)).unwrap());
         let scratch = Scratch::below(parent.path()).unwrap();
         fs::create_dir(scratch.path()).unwrap();
         let there = names.map(|name| parent.path().join(name).exists());
-        assert_eq!(there, [false, true, true, true]);
+        assert_eq!(there, [false, false, true, true, true]);
         let path = scratch.path().to_owned();
         drop(scratch);
         assert!(!path.exists());
