@@ -419,7 +419,7 @@ fn backups_of_a_running_mysql_hold_every_commit() {
     let encrypted = ["--innodb-redo-log-encrypt=ON", "--innodb-undo-log-encrypt=ON", "--binlog-encryption=ON"];
     let builder = Server::builder(Kind::MySql97).options(options(Kind::MySql97));
     let builder = builder.keyring(KeyringLocation::Path(keyring.clone())).options(encrypted);
-    for file_system in ["xfs", "btrfs"] {
+    for file_system in ["xfs", "btrfs", "ext4"] {
         let keys = [("keyring", keyring.as_path()), ("--keyring", &keyring)];
         backups_under_load_hold(file_system, builder.clone(), "ENCRYPTION='Y'", keys);
     }
