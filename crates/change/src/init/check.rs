@@ -250,9 +250,8 @@ impl Checker<'_, '_> {
                 let remedy = if check == "opens" { LOST } else { "copy the keyring again" };
                 let mut detail = error.to_string();
                 // A key that the server still has in memory, and the files that need it.
-                if matches!(error, Error::Keys(_))
-                    && let Err(unopened @ crate::Error::KeyringOpensNotAll { .. }) =
-                        prove_and_list(&self.datadir, store)
+                if matches!(error, Error::KeyringBehind { .. })
+                    && let Err(unopened @ Error::KeyringOpensNotAll { .. }) = prove_and_list(&self.datadir, store)
                 {
                     let _ = write!(detail, "; {unopened}");
                 }
