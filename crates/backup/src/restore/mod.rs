@@ -169,7 +169,7 @@ pub fn restore(
         packs,
         pages,
         report: Some(report),
-        position: manifest.head.position.clone(),
+        position: manifest.head.position,
         rekeyed,
         finished: false,
     })
