@@ -207,7 +207,7 @@ fn with_one_page(bytes: &[u8], page: usize, page_bytes: usize) -> Vec<u8> {
 
 /// The size of a sample's pages, and a few of them.
 fn some_pages(bytes: &[u8]) -> (usize, Vec<usize>) {
-    let page_bytes = usize::try_from(Page0::parse(bytes).unwrap().physical_page_bytes).unwrap();
+    let page_bytes = usize::try_from(Page0::parse(bytes).expect("a page 0").physical_page_bytes).expect("a length");
     let pages = bytes.len() / page_bytes;
     (page_bytes, [0, 1, 4, pages / 2].into_iter().filter(|page| (0..pages).contains(page)).collect())
 }

@@ -135,8 +135,8 @@ impl Suite<'_> {
         served: Option<&'s Served>,
         collected: &mut Collected,
     ) -> Vec<Contender<'s>> {
-        let contender = |name, tool: Box<dyn BackupTool + 's>, incremental| {
-            let desk = Desk::at(scratch.path().join(format!("{name}").replace([' ', ','], "-")));
+        let contender = |name: &'static str, tool: Box<dyn BackupTool + 's>, incremental| {
+            let desk = Desk::at(scratch.path().join(name.replace([' ', ','], "-")));
             Contender { name, tool, desk, incremental }
         };
         let mut all = vec![contender(OURS, Box::new(self.ours(key, "open")), true)];

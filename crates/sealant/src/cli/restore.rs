@@ -132,7 +132,8 @@ impl Restore {
         let opened = open(&repository, &host, self.backup, signers.as_ref(), self.receipt)?;
         let keys = self.keys.read(None)?;
         let scratch = self.scratch.as_deref().map(Scratch::below).transpose()?;
-        let into = self.into.as_deref().or(scratch.as_ref().map(Scratch::path)).unwrap_or(Path::new("."));
+        let of_scratch = || scratch.as_ref().map(Scratch::path);
+        let into = self.into.as_deref().or_else(of_scratch).unwrap_or_else(|| Path::new("."));
         if self.dry_run {
             let plan = plan(&repository, &opened, &identities, &keys, into)?;
             say(&restore_plan_messages(into, &opened, &plan));
