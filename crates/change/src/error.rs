@@ -573,10 +573,12 @@ impl Error {
     const fn hint_of_keys(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoKeyring { .. } => {
-                "make one with `sealant keyring init`, or configure a key service, and restart the server"
+                "make one with `sealant keyring init` (component_keyring_file), or configure a key service, and restart the \
+                 server"
             }
             Self::NoKeyManagement { .. } => {
-                "make one with `sealant keyring init`, or load another key management plug-in, and restart the server"
+                "make one with `sealant keyring init` (file_key_management), or load another key management plug-in, and \
+                 restart the server"
             }
             Self::State { .. } => "name another directory with --state-dir",
             Self::AnotherRun { .. } => "see its state with `sealant encrypt status`",
