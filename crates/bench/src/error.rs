@@ -67,6 +67,9 @@ pub enum Error {
     /// Certificates for a measurement cannot be made.
     #[error(transparent)]
     Certificate(#[from] pki::Error),
+    /// An age key cannot be generated.
+    #[error(transparent)]
+    Age(#[from] agefile::Error),
     /// A client's TLS cannot be set up.
     #[error("TLS: {0}")]
     Tls(String),

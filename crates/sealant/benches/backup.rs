@@ -12,14 +12,18 @@
 //! | `SEALANT_BENCH_SERVER` | `mysql` or `mariadb`: only that server [both] |
 
 mod dataset;
+#[path = "dataset/mariadb.rs"]
+mod mariadb;
+#[path = "dataset/mysql.rs"]
+mod mysql;
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::Command;
 
-use harness::{KeyringLocation, Kind, Server, ServerBuilder};
+use harness::ServerBuilder;
 
-use crate::dataset::{DataSet, Recipe, TABLES, measure};
+use crate::dataset::{DataSet, TABLES, measure};
 
 /// A page has some 70 rows, and each changed row changes a page of the secondary index, too.
 const CHANGED_EVERY: u64 = 14_000;
@@ -36,23 +40,16 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn of_mysql() -> Result<(), Box<dyn Error>> {
-    let builder = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).options(MYSQL);
-    let encryption = ["ENCRYPTION='Y'", "ENCRYPTION='N'"];
-    let recipe = Recipe { kind: Kind::MySql97, builder, encryption, keys: "keyring" };
-    let Some(data) = DataSet::made(recipe) else { return Ok(()) };
-    let keyring = std::fs::read(data.keys())?;
-    let builder = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).file("keyring", keyring);
-    let changed = changed(&data, builder.options(MYSQL));
+    let Some(data) = DataSet::made(mysql::recipe()) else { return Ok(()) };
+    let changed = changed(&data, mysql::recipe().builder.file("keyring", std::fs::read(data.keys())?));
     let options = ["--keyring".into(), data.keys().into(), "--before".into(), data.datadir().into()];
     measure("backup", &changed, &options, &[])
 }
 
 fn of_mariadb() -> Result<(), Box<dyn Error>> {
-    let encryption = ["ENCRYPTED=YES", "ENCRYPTED=NO"];
-    let recipe = Recipe { kind: Kind::MariaDb1011, builder: mariadb().options(MARIADB), encryption, keys: "keys.txt" };
-    let Some(data) = DataSet::made(recipe) else { return Ok(()) };
-    let changed = changed(&data, mariadb().options(MARIADB));
-    let server = mariadb().datadir_seed(&changed).start()?;
+    let Some(data) = DataSet::made(mariadb::recipe()) else { return Ok(()) };
+    let changed = changed(&data, mariadb::recipe().builder);
+    let server = mariadb::server().datadir_seed(&changed).start()?;
     let mut options = vec!["--mariadb-key-file".into(), data.keys().into(), "--before".into(), data.datadir().into()];
     options.extend(["--server-user=root".into(), "--server-socket".into(), server.socket().into()]);
     measure("backup", &changed, &options, &[server.binaries().basedir.join("bin")])
@@ -73,24 +70,3 @@ fn changed(data: &DataSet, builder: ServerBuilder) -> PathBuf {
     }
     changed
 }
-
-fn mariadb() -> ServerBuilder {
-    Server::builder(Kind::MariaDb1011)
-        .mariadb_keys("1;a7addd9adea9978fda19f21e6be987880e68ac92632ca052e5bb42b1a506939a\n")
-}
-
-/// Quick to fill: nothing has to survive a crash.
-const MYSQL: [&str; 5] = [
-    "--innodb-flush-log-at-trx-commit=0",
-    "--innodb-doublewrite=0",
-    "--innodb-buffer-pool-size=512M",
-    "--innodb-redo-log-capacity=64M",
-    "--skip-log-bin",
-];
-/// The same.
-const MARIADB: [&str; 4] = [
-    "--innodb-flush-log-at-trx-commit=0",
-    "--innodb-doublewrite=0",
-    "--innodb-buffer-pool-size=512M",
-    "--innodb-log-file-size=64M",
-];

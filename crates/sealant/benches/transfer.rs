@@ -10,26 +10,14 @@
 //! | `SEALANT_BENCH_MIB` | total size of the four tables [1024] |
 
 mod dataset;
+#[path = "dataset/mysql.rs"]
+mod mysql;
 
 use std::error::Error;
 
-use harness::{KeyringLocation, Kind, Server};
-
-use crate::dataset::{DataSet, Recipe, measure};
+use crate::dataset::{DataSet, measure};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let kind = Kind::MySql97;
-    let builder = Server::builder(kind).keyring(KeyringLocation::Beside).options(OPTIONS);
-    let recipe = Recipe { kind, builder, encryption: ["ENCRYPTION='Y'", "ENCRYPTION='N'"], keys: "keyring" };
-    let Some(data) = DataSet::made(recipe) else { return Ok(()) };
+    let Some(data) = DataSet::made(mysql::recipe()) else { return Ok(()) };
     measure("transfer", &data.datadir(), &["--keyring".into(), data.keys().into()], &[])
 }
-
-/// For quick inserts: nothing has to survive a crash.
-const OPTIONS: [&str; 5] = [
-    "--innodb-flush-log-at-trx-commit=0",
-    "--innodb-doublewrite=0",
-    "--innodb-buffer-pool-size=512M",
-    "--innodb-redo-log-capacity=64M",
-    "--skip-log-bin",
-];

@@ -20,7 +20,7 @@ use keyring::WritableKeyring;
 use transfer::{
     hash::Hash,
     receiver::{CommitMarker, Owner, Staging},
-    rekey::{Rekeyed, UnwrapFault, check_committed, check_keyring, rekey_staged},
+    rekey::{Rekeyed, UnwrapFault, check_committed, check_location, rekey_staged},
     wire::Root,
 };
 use verify::Keys;
@@ -125,7 +125,7 @@ pub fn restore(
     progress: &Progress,
 ) -> Result<Restored, BackupError> {
     if let Some(keyring) = options.rekey {
-        check_keyring(keyring, &options.into)?;
+        check_location(keyring, &options.into)?;
     }
     let staging = Staging::open(&options.into, options.owner)?;
     if staging.is_committed() {

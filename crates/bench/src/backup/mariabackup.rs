@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use super::{BackupTool, Desk};
+use super::{BackupTool, Workspace};
 use crate::{Error, RunningServer, copy::Pipeline, copy::name_in_path};
 
 /// `mariadb-backup --stream=xbstream` and `openssl enc`, which encrypts but does not authenticate.
@@ -20,25 +20,25 @@ pub(crate) const PROGRAMS: &[&str] = &["mariadb-backup", "mbstream", "openssl"];
 const STREAM: &str = "backup.xb.enc";
 
 impl BackupTool for MariaBackup<'_> {
-    fn init(&self, desk: &Desk) -> Result<(), Error> {
-        let password = desk.beside("password");
+    fn init(&self, workspace: &Workspace) -> Result<(), Error> {
+        let password = workspace.beside("password");
         fs::write(&password, "measured\n").map_err(Error::file(&password))
     }
 
-    fn back_up(&self, _source: &Path, desk: &Desk) -> Result<(), Error> {
+    fn back_up(&self, _source: &Path, workspace: &Workspace) -> Result<(), Error> {
         const NAME: &str = "mariadb-backup";
-        let directory = desk.beside("extra");
+        let directory = workspace.beside("extra");
         fs::create_dir_all(&directory).map_err(Error::file(&directory))?;
         let mut pack = Command::new(name_in_path(NAME).unwrap_or(NAME));
         pack.args(self.server.options(&directory));
-        let mut encrypt = openssl(desk);
-        encrypt.arg("-out").arg(stream(desk));
+        let mut encrypt = openssl(workspace);
+        encrypt.arg("-out").arg(stream(workspace));
         Pipeline::start(vec![pack, encrypt])?.finish()
     }
 
-    fn restore(&self, desk: &Desk, target: &Path) -> Result<(), Error> {
-        let (mut decrypt, mut unpack) = (openssl(desk), Command::new("mbstream"));
-        decrypt.arg("-d").arg("-in").arg(stream(desk));
+    fn restore(&self, workspace: &Workspace, target: &Path) -> Result<(), Error> {
+        let (mut decrypt, mut unpack) = (openssl(workspace), Command::new("mbstream"));
+        decrypt.arg("-d").arg("-in").arg(stream(workspace));
         unpack.args(["-x", "-C"]).arg(target);
         Pipeline::start(vec![decrypt, unpack])?.finish()
     }
@@ -48,13 +48,13 @@ impl BackupTool for MariaBackup<'_> {
     }
 }
 
-fn stream(desk: &Desk) -> PathBuf {
-    desk.repository().join(STREAM)
+fn stream(workspace: &Workspace) -> PathBuf {
+    workspace.repository().join(STREAM)
 }
 
-fn openssl(desk: &Desk) -> Command {
+fn openssl(workspace: &Workspace) -> Command {
     let mut password = std::ffi::OsString::from("file:");
-    password.push(desk.beside("password"));
+    password.push(workspace.beside("password"));
     let mut command = Command::new("openssl");
     command.args(["enc", "-aes-256-ctr", "-pbkdf2", "-pass"]).arg(password);
     command

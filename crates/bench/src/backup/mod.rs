@@ -21,13 +21,13 @@ use crate::{Error, Tree};
 /// A program, or pipeline of programs, that makes backups and restores them.
 pub(crate) trait BackupTool {
     /// Creates an empty repository; not measured.
-    fn init(&self, desk: &Desk) -> Result<(), Error>;
+    fn init(&self, workspace: &Workspace) -> Result<(), Error>;
 
     /// Backs up `source` into the repository.
-    fn back_up(&self, source: &Path, desk: &Desk) -> Result<(), Error>;
+    fn back_up(&self, source: &Path, workspace: &Workspace) -> Result<(), Error>;
 
     /// Restores the newest backup into an empty directory.
-    fn restore(&self, desk: &Desk, target: &Path) -> Result<(), Error>;
+    fn restore(&self, workspace: &Workspace, target: &Path) -> Result<(), Error>;
 
     /// Where in `target` the restored files of `source` are.
     fn restored(&self, source: &Path, target: &Path) -> PathBuf {
@@ -44,11 +44,11 @@ pub(crate) trait BackupTool {
 
 /// A directory for one tool: its repository, and what else it needs.
 #[derive(Clone, Debug)]
-pub(crate) struct Desk {
+pub(crate) struct Workspace {
     root: PathBuf,
 }
 
-impl Desk {
+impl Workspace {
     /// A directory that does not exist yet.
     pub(crate) const fn at(root: PathBuf) -> Self {
         Self { root }
@@ -94,7 +94,7 @@ impl AgeKey {
     /// Generates one below `directory`, which nobody else can read.
     pub(crate) fn generate(directory: &Path) -> Result<Self, Error> {
         let path = directory.join("identity");
-        let identity = agefile::Identity::generate().map_err(|error| Error::Tls(error.to_string()))?;
+        let identity = agefile::Identity::generate()?;
         fs::write(&path, identity.to_secret_text().as_bytes()).map_err(Error::file(&path))?;
         Ok(Self { identity: path, recipient: identity.recipient().to_string() })
     }

@@ -10,7 +10,7 @@ use std::{
 use serde::Deserialize;
 use verify::KeyStores;
 
-use super::{AgeKey, BackupTool, Desk};
+use super::{AgeKey, BackupTool, Workspace};
 use crate::{Error, Peak, peak_memory, program};
 
 /// Sealant, with the keys of the directory.
@@ -33,20 +33,20 @@ const RECEIPT: &str = "receipt";
 
 impl Sealant<'_> {
     /// Peak memory of a full backup of `source`.
-    pub(crate) fn peak(&self, source: &Path, desk: &Desk) -> Result<Peak, Error> {
-        self.configure(source, desk)?;
-        let mut command = self.command(desk, "run");
+    pub(crate) fn peak(&self, source: &Path, workspace: &Workspace) -> Result<Peak, Error> {
+        self.configure(source, workspace)?;
+        let mut command = self.command(workspace, "run");
         peak_memory(command.arg("--full"))
     }
 
-    fn command(&self, desk: &Desk, verb: &str) -> Command {
+    fn command(&self, workspace: &Workspace, verb: &str) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(["backup", verb, "--config"]).arg(config_of(desk));
+        command.args(["backup", verb, "--config"]).arg(config_of(workspace));
         command
     }
 
     /// Writes the configuration for backups of `source`.
-    fn configure(&self, source: &Path, desk: &Desk) -> Result<(), Error> {
+    fn configure(&self, source: &Path, workspace: &Workspace) -> Result<(), Error> {
         let server = [
             ("datadir", Some(source)),
             ("keyring", self.stores.keyrings.first().map(PathBuf::as_path)),
@@ -58,47 +58,49 @@ impl Sealant<'_> {
         let text = format!(
             "[repository]\nurl = {}\n[host]\nname = \"bench\"\nsigning_key = {}\n[server]\n{}\
              [data]\nrecipients = [\"{}\"]\npages = \"{}\"\n[state]\ndirectory = {}\n",
-            quoted(&desk.repository()),
-            quoted(&desk.beside("signing-key")),
+            quoted(&workspace.repository()),
+            quoted(&workspace.beside("signing-key")),
             server.into_iter().filter_map(line).collect::<String>(),
             self.key.recipient,
             self.pages,
-            quoted(&desk.beside("state")),
+            quoted(&workspace.beside("state")),
         );
-        let path = config_of(desk);
+        let path = config_of(workspace);
         fs::write(&path, text).map_err(Error::file(&path))
     }
 }
 
 impl BackupTool for Sealant<'_> {
-    fn init(&self, desk: &Desk) -> Result<(), Error> {
-        self.configure(&desk.repository(), desk)?;
-        let output = program::succeed(self.command(desk, "init").arg("--unproven-recipient"))?;
-        let signers = desk.beside(SIGNERS);
+    fn init(&self, workspace: &Workspace) -> Result<(), Error> {
+        self.configure(&workspace.repository(), workspace)?;
+        let output = program::succeed(self.command(workspace, "init").arg("--unproven-recipient"))?;
+        let signers = workspace.beside(SIGNERS);
         fs::write(&signers, output.stdout).map_err(Error::file(&signers))
     }
 
-    fn back_up(&self, source: &Path, desk: &Desk) -> Result<(), Error> {
-        self.configure(source, desk)?;
-        let mut command = self.command(desk, "run");
+    fn back_up(&self, source: &Path, workspace: &Workspace) -> Result<(), Error> {
+        self.configure(source, workspace)?;
+        let mut command = self.command(workspace, "run");
         let output = program::succeed(command.arg("--json"))?;
-        let path = desk.beside(RECEIPT);
+        let path = workspace.beside(RECEIPT);
         fs::write(&path, receipt(&command, &output)?).map_err(Error::file(&path))
     }
 
-    fn restore(&self, desk: &Desk, target: &Path) -> Result<(), Error> {
-        let path = desk.beside(RECEIPT);
+    fn restore(&self, workspace: &Workspace, target: &Path) -> Result<(), Error> {
+        let path = workspace.beside(RECEIPT);
         let receipt = fs::read_to_string(&path).map_err(Error::file(&path))?;
         let mut command = Command::new(&self.program);
-        command.args(["restore", "latest", "--quiet", "--receipt", &receipt, "--repository"]).arg(desk.repository());
+        command
+            .args(["restore", "latest", "--quiet", "--receipt", &receipt, "--repository"])
+            .arg(workspace.repository());
         command.arg("--into").arg(target).arg("--identity").arg(&self.key.identity);
-        command.arg("--allowed-signers").arg(desk.beside(SIGNERS)).args(self.key_options);
+        command.arg("--allowed-signers").arg(workspace.beside(SIGNERS)).args(self.key_options);
         program::succeed(&mut command).map(drop)
     }
 }
 
-fn config_of(desk: &Desk) -> PathBuf {
-    desk.beside("backup.toml")
+fn config_of(workspace: &Workspace) -> PathBuf {
+    workspace.beside("backup.toml")
 }
 
 /// A string of TOML: those of JSON are.

@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use super::{BackupTool, Desk};
+use super::{BackupTool, Workspace};
 use crate::{Error, copy::Pipeline};
 
 /// `restic` with a repository of its own key.
@@ -17,18 +17,18 @@ pub(crate) struct Restic;
 pub(crate) const PROGRAMS: &[&str] = &["restic"];
 
 impl BackupTool for Restic {
-    fn init(&self, desk: &Desk) -> Result<(), Error> {
-        let password = desk.beside("password");
+    fn init(&self, workspace: &Workspace) -> Result<(), Error> {
+        let password = workspace.beside("password");
         fs::write(&password, "measured").map_err(Error::file(&password))?;
-        run(desk, |restic| restic.arg("init"))
+        run(workspace, |restic| restic.arg("init"))
     }
 
-    fn back_up(&self, source: &Path, desk: &Desk) -> Result<(), Error> {
-        run(desk, |restic| restic.arg("backup").arg(source))
+    fn back_up(&self, source: &Path, workspace: &Workspace) -> Result<(), Error> {
+        run(workspace, |restic| restic.arg("backup").arg(source))
     }
 
-    fn restore(&self, desk: &Desk, target: &Path) -> Result<(), Error> {
-        run(desk, |restic| restic.args(["restore", "latest", "--target"]).arg(target))
+    fn restore(&self, workspace: &Workspace, target: &Path) -> Result<(), Error> {
+        run(workspace, |restic| restic.args(["restore", "latest", "--target"]).arg(target))
     }
 
     /// Restored files have their full path below the target.
@@ -37,9 +37,9 @@ impl BackupTool for Restic {
     }
 }
 
-fn run(desk: &Desk, arguments: impl FnOnce(&mut Command) -> &mut Command) -> Result<(), Error> {
+fn run(workspace: &Workspace, arguments: impl FnOnce(&mut Command) -> &mut Command) -> Result<(), Error> {
     let mut restic = Command::new("restic");
-    restic.args(["--quiet", "--no-cache", "--password-file"]).arg(desk.beside("password"));
-    arguments(restic.arg("--repo").arg(desk.repository()));
+    restic.args(["--quiet", "--no-cache", "--password-file"]).arg(workspace.beside("password"));
+    arguments(restic.arg("--repo").arg(workspace.repository()));
     Pipeline::start(vec![restic])?.finish()
 }

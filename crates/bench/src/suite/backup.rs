@@ -16,8 +16,8 @@ use super::{Collected, Outcome, Watch, transfer::Served};
 use crate::{
     Arm, Environment, Error, Experiment, Scratch, Settings, Subject, Tree, Work,
     backup::{
-        AgeKey, BackupTool, Desk, MARIABACKUP_PROGRAMS, MariaBackup, RESTIC_PROGRAMS, Restic, STREAM_PROGRAMS, Sealant,
-        TarZstdAge,
+        AgeKey, BackupTool, MARIABACKUP_PROGRAMS, MariaBackup, RESTIC_PROGRAMS, Restic, STREAM_PROGRAMS, Sealant,
+        TarZstdAge, Workspace,
     },
     cache,
     copy::{NEEDS_SERVER, missing, programs},
@@ -53,7 +53,7 @@ pub struct Suite<'a> {
 struct Contender<'a> {
     name: &'static str,
     tool: Box<dyn BackupTool + 'a>,
-    desk: Desk,
+    workspace: Workspace,
     /// Whether a second backup only stores what changed.
     incremental: bool,
 }
@@ -113,9 +113,9 @@ impl Suite<'_> {
         }
         watch("memory of a full backup");
         let ours = self.ours(&key, "open");
-        let desk = Desk::at(scratch.path().join("memory"));
-        desk.begin(&ours)?;
-        let peak = ours.peak(tree.root(), &desk)?;
+        let workspace = Workspace::at(scratch.path().join("memory"));
+        workspace.begin(&ours)?;
+        let peak = ours.peak(tree.root(), &workspace)?;
         collected.notes.extend(notes(&stored, tree, peak.resident_bytes));
         let files = u64::try_from(tree.files().len()).unwrap_or(u64::MAX);
         let subject = Subject { files, bytes: tree.bytes(), ..Subject::default() };
@@ -136,8 +136,8 @@ impl Suite<'_> {
         collected: &mut Collected,
     ) -> Vec<Contender<'s>> {
         let contender = |name: &'static str, tool: Box<dyn BackupTool + 's>, incremental| {
-            let desk = Desk::at(scratch.path().join(name.replace([' ', ','], "-")));
-            Contender { name, tool, desk, incremental }
+            let workspace = Workspace::at(scratch.path().join(name.replace([' ', ','], "-")));
+            Contender { name, tool, workspace, incremental }
         };
         let mut all = vec![contender(OURS, Box::new(self.ours(key, "open")), true)];
         if self.stores.any() {
@@ -187,7 +187,7 @@ impl<'b> Bench<'b> {
     fn full(self, contenders: &'b [Contender<'b>]) -> Experiment<'b> {
         let arm = |contender: &'b Contender<'b>| {
             Arm::self_timed(contender.name, move || {
-                contender.desk.begin(&*contender.tool)?;
+                contender.workspace.begin(&*contender.tool)?;
                 self.timed(contender, FULL, self.tree.bytes(), || contender.back_up(self.tree))
             })
         };
@@ -198,7 +198,7 @@ impl<'b> Bench<'b> {
     fn incremental(self, before: &'b Tree, contenders: &[&'b Contender<'b>]) -> Experiment<'b> {
         let arm = |contender: &'b Contender<'b>| {
             Arm::self_timed(contender.name, move || {
-                contender.desk.begin(&*contender.tool)?;
+                contender.workspace.begin(&*contender.tool)?;
                 contender.back_up(before)?;
                 self.timed(contender, INCREMENTAL, self.tree.bytes(), || contender.back_up(self.tree))
             })
@@ -215,7 +215,7 @@ impl<'b> Bench<'b> {
                 let work = self.timed(contender, RESTORE, self.tree.bytes(), || {
                     contender
                         .tool
-                        .restore(&contender.desk, &target)
+                        .restore(&contender.workspace, &target)
                         .map_err(|error| contender.failed(&error.to_string()))
                 })?;
                 let restored = contender.tool.restored(self.tree.root(), &target);
@@ -236,14 +236,14 @@ impl<'b> Bench<'b> {
         amount: u64,
         work: impl FnOnce() -> Result<(), Error>,
     ) -> Result<Work, Error> {
-        let already = contender.desk.stored_bytes()?;
+        let already = contender.workspace.stored_bytes()?;
         cache::warm(&self.tree.files())?;
         self.scratch.sync()?;
         let begin = Instant::now();
         work()?;
         self.scratch.sync()?;
         let seconds = begin.elapsed().as_secs_f64();
-        let stored = contender.desk.stored_bytes()?.saturating_sub(already);
+        let stored = contender.workspace.stored_bytes()?.saturating_sub(already);
         let mut all = self.stored.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         all.insert((experiment, contender.name), stored);
         Ok(Work { amount, seconds: Some(seconds), detail: None })
@@ -252,7 +252,7 @@ impl<'b> Bench<'b> {
 
 impl Contender<'_> {
     fn back_up(&self, tree: &Tree) -> Result<(), Error> {
-        self.tool.back_up(tree.root(), &self.desk).map_err(|error| self.failed(&error.to_string()))
+        self.tool.back_up(tree.root(), &self.workspace).map_err(|error| self.failed(&error.to_string()))
     }
 
     fn failed(&self, reason: &str) -> Error {

@@ -4,12 +4,12 @@ mod rewrap;
 mod staged;
 mod unwrap;
 
-pub use self::{
-    rewrap::Rekeyed,
-    staged::{check_committed, check_keyring, rekey_staged},
-    unwrap::UnwrapFault,
-};
 pub(crate) use self::{
-    rewrap::{MasterKeys, check_location, check_names},
+    rewrap::{MasterKeys, check_names},
     unwrap::{KeySink, unwrap_keys},
+};
+pub use self::{
+    rewrap::{Rekeyed, check_location},
+    staged::{check_committed, rekey_staged},
+    unwrap::UnwrapFault,
 };

@@ -113,7 +113,10 @@ impl MasterKeys {
 }
 
 /// Checks that the keyring is outside of the target, where a received file could replace it.
-pub(crate) fn check_location(target_keyring: &WritableKeyring, into: &Path) -> Result<(), TransferError> {
+///
+/// # Errors
+/// [`TransferError::KeyringInside`].
+pub fn check_location(target_keyring: &WritableKeyring, into: &Path) -> Result<(), TransferError> {
     let absolute = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
     let name = target_keyring.path().file_name().unwrap_or_default();
     match (absolute(target_keyring.directory()), absolute(into)) {

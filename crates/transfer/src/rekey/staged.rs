@@ -8,10 +8,10 @@ use innodb::{
 };
 use keyring::WritableKeyring;
 
-use super::{KeySink, MasterKeys, Rekeyed, UnwrapFault, check_location, check_names, unwrap_keys};
+use super::{KeySink, MasterKeys, Rekeyed, UnwrapFault, check_names, unwrap_keys};
 use crate::{
     error::TransferError,
-    hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, file_hash},
+    hash::{Hash, chunk_bytes, chunk_hash, file_hash},
     manifest::Manifest,
     path::RelativePath,
     plan::{Plan, Selection},
@@ -64,7 +64,7 @@ fn rewrap_file<'c>(
     let failed = |source| TransferError::Target { path: path.clone(), doing: "cannot be rewritten", source };
     let Kind::File { bytes } = entry.kind else { return Err(TransferError::Stopped) };
     let file = staging.open_file(&mut staging.parents(), &entry.path)?;
-    let mut first = vec![0; chunk_bytes(bytes, 0).min(CHUNK_BYTES)];
+    let mut first = vec![0; chunk_bytes(bytes, 0)];
     file.read_exact_at(&mut first, 0).map_err(failed)?;
     let head = first.len().min(HEAD_BYTES);
     let Some(head) = first.get_mut(..head) else { return Err(TransferError::Stopped) };
@@ -90,14 +90,6 @@ impl KeySink for Collected {
     fn keep_alive(&mut self) -> Result<(), TransferError> {
         Ok(())
     }
-}
-
-/// Checks that a keyring may get new keys for a directory that is restored into `into`.
-///
-/// # Errors
-/// [`TransferError::KeyringInside`].
-pub fn check_keyring(keyring: &WritableKeyring, into: &std::path::Path) -> Result<(), TransferError> {
-    check_location(keyring, into)
 }
 
 /// Checks that what is committed already was wrapped with keys of this keyring.
