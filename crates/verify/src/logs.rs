@@ -13,6 +13,7 @@ use innodb::{
     redo::RedoFormat,
     verify::{
         self, Check, FileReport, Verdict,
+        aria::AriaHeader,
         redo::{self, RedoKeyInfo, RedoReport},
         tablespace::Owners,
     },
@@ -237,21 +238,31 @@ fn is_spare(path: &Path) -> bool {
     file_name(path).ends_with("_tmp")
 }
 
-/// A data file can be read only with the header of its index file.
+/// A data file can be read only with the header of its index file. If its key opens nothing, the other file of the table
+/// tells whether the key is wrong.
 fn aria_file(kind: FileKind, file: &PlannedFile, reader: &Reader, keys: &Keys) -> Result<FileReport, ScanError> {
-    let index_path = file.path.with_extension("MAI");
-    let header = match kind {
-        FileKind::AriaIndex => verify::aria::AriaHeader::read(reader),
-        _ => Reader::open(&index_path)
-            .map_err(|source| ScanError::Io { offset: 0, source })
-            .and_then(|index| verify::aria::AriaHeader::read(&index)),
+    let of_index = kind == FileKind::AriaIndex;
+    let other_path = file.path.with_extension(if of_index { "MAD" } else { "MAI" });
+    let other = || Reader::open(&other_path).map_err(|source| ScanError::Io { offset: 0, source });
+    let header = if of_index { AriaHeader::read(reader) } else { other().and_then(|index| AriaHeader::read(&index)) };
+    let verify = |of_index: bool, reader: &Reader, header: &AriaHeader| match of_index {
+        true => verify::aria::verify_index(reader, header, keys),
+        false => verify::aria::verify_data(reader, header, keys),
     };
-    match (header, kind) {
-        (Ok(header), FileKind::AriaIndex) => verify::aria::verify_index(reader, &header, keys),
-        (Ok(header), _) => verify::aria::verify_data(reader, &header, keys),
-        (Err(error), FileKind::AriaIndex) => Err(error),
-        (Err(error), _) => {
-            let detail = format!("{}, whose header is needed to read it: {error}", file_name(&index_path));
+    match header {
+        Ok(header) => {
+            let report = verify(of_index, reader, &header)?;
+            match other() {
+                Ok(other) if report.verdict == Verdict::WrongKey => {
+                    let other = verify(!of_index, &other, &header)?;
+                    verify(of_index, reader, &header.with_other_file(&other))
+                }
+                _ => Ok(report),
+            }
+        }
+        Err(error) if of_index => Err(error),
+        Err(error) => {
+            let detail = format!("{}, whose header is needed to read it: {error}", file_name(&other_path));
             Ok(FileReport::unidentified(detail))
         }
     }

@@ -111,6 +111,30 @@ impl PageLayout {
         self.sealed.len() < BLOCK
     }
 
+    /// Whether the fields of a data page that are never encrypted are those of a page: its type, its flags and, where it has
+    /// rows, the bytes left for more.
+    ///
+    /// Source: `ma_blockrec.h` (`PAGE_TYPE_MASK`, `PAGE_CAN_BE_COMPACTED`, `EMPTY_SPACE_OFFSET`).
+    #[must_use]
+    pub fn is_data_header(page: &[u8]) -> bool {
+        const CAN_BE_COMPACTED: u8 = 128;
+        let [flags] = page.array_at(7).unwrap_or_default();
+        let page_type = flags & !CAN_BE_COMPACTED;
+        page_type == BLOB_PAGE || (page_type < BLOB_PAGE && usize::from(page.le16(10).unwrap_or(0)) < page.len())
+    }
+
+    /// The same of an index page whose length was found to be right: the number of its index and its flags.
+    ///
+    /// Source: `maria_def.h` (`MARIA_MAX_KEY`, `MARIA_DELETE_KEY_NR`, `KEYPAGE_FLAG_ISNOD`, `KEYPAGE_FLAG_HAS_TRANSID`).
+    #[must_use]
+    pub fn is_index_header(&self, page: &[u8]) -> bool {
+        const MOST_INDEXES: u8 = 128;
+        const OF_DELETED_PAGE: u8 = 255;
+        let fields = self.version_at.map_or(0, |at| at.saturating_add(VERSION_BYTES));
+        let [index, flags] = page.array_at(fields).unwrap_or_default();
+        (index < MOST_INDEXES || index == OF_DELETED_PAGE) && flags < 4
+    }
+
     /// The key version of the page; 0 if it is not encrypted.
     #[must_use]
     pub fn key_version(&self, page: &[u8]) -> KeyVersion {

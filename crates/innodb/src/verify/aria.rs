@@ -18,9 +18,13 @@ use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize, bump},
     crypt::aria::{CryptRecord, PageLayout},
     error::ScanError,
+    ids::KeyVersion,
     keys::KeySource,
     read::{fill, length},
-    verify::{Check, FileReport, Tally, aria::decryption::Decryption},
+    verify::{
+        Check, FileReport, RequiredKey, Tally, Verdict,
+        aria::decryption::{Decryption, SealedPage},
+    },
 };
 
 /// The header of a table's index file (`.MAI`), which is needed to read its data file (`.MAD`).
@@ -41,6 +45,8 @@ pub struct AriaHeader {
     /// `true` if the table was not open for writing when it was read, so that the header is
     /// current.
     closed: bool,
+    /// Versions of the key that decrypt pages of the table's other file.
+    proven: Vec<KeyVersion>,
 }
 
 impl AriaHeader {
@@ -86,7 +92,19 @@ impl AriaHeader {
             data_bytes: head.be64(DATA_BYTES_AT)?,
             index_bytes: head.be64(INDEX_BYTES_AT)?,
             closed: head.be16(OPEN_COUNT_AT)? == 0 && head.be16(CHANGED_AT)? & NOT_CLOSED == 0,
+            proven: Vec::new(),
         })
+    }
+
+    /// With what the report of the table's other file proves of its key: one key seals both.
+    #[must_use]
+    pub fn with_other_file(self, other: &FileReport) -> Self {
+        let doubted = other.findings.iter().any(|finding| matches!(finding.check, Check::Key | Check::KeyOpens));
+        let opened = other.units.encrypted > 0 && other.verdict != Verdict::Unverifiable && !doubted;
+        match &other.key {
+            Some(RequiredKey::MariaDb { versions, .. }) if opened => Self { proven: versions.clone(), ..self },
+            _ => self,
+        }
     }
 
     const fn has_pages(&self) -> bool {
@@ -205,7 +223,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
             header,
             file_bytes: length(source)?,
             tally,
-            decryption: Decryption::new(header.crypt, header.temporary, keys),
+            decryption: Decryption::new(header.crypt, header.temporary, &header.proven, keys),
             bitmap: Vec::new(),
             bitmap_no: 0,
         })
@@ -309,7 +327,9 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
             return Judged::Bad(Check::Length, "uses more bytes than it has, or none".to_owned());
         };
         if self.header.table.encrypted && role != Role::Bitmap {
-            return self.decryption.open(number, page_no, &layout, page);
+            let is_page =
+                if role == Role::Index { layout.is_index_header(page) } else { PageLayout::is_data_header(page) };
+            return self.decryption.open(&SealedPage { number, page_no, layout: &layout, bytes: page, is_page });
         }
         let judged = self.judge_clear(role, page_no, &layout, page);
         if role == Role::Bitmap {
@@ -367,6 +387,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
     fn finish(mut self, of_index: bool) -> Result<FileReport, ScanError> {
         let block_bytes = as_u64(self.block_bytes());
         self.retry_doubtful(of_index)?;
+        self.try_places(of_index)?;
         let key = self.decryption.conclude(&mut self.tally, block_bytes);
         Ok(self.tally.finish(key))
     }
@@ -374,10 +395,8 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
     fn retry_doubtful(&mut self, of_index: bool) -> Result<(), ScanError> {
         let mut buf = vec![0; self.block_bytes()];
         for number in self.decryption.doubtful() {
-            let page = fill(self.source, number.saturating_mul(as_u64(self.block_bytes())), &mut buf)?;
-            let layout = self.layout(if of_index { Role::Index } else { Role::Data }, page);
-            let judged = layout.and_then(|layout| self.decryption.retry(low(number), &layout, page));
-            if let Some(judged) = judged {
+            let Some((layout, page)) = self.again(number, of_index, &mut buf)? else { continue };
+            if let Some(judged) = self.decryption.retry(low(number), &layout, page) {
                 let units = &mut self.tally.units;
                 units.total = units.total.saturating_sub(1);
                 units.encrypted = units.encrypted.saturating_sub(1);
@@ -385,6 +404,28 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
             }
         }
         Ok(())
+    }
+
+    fn try_places(&mut self, of_index: bool) -> Result<(), ScanError> {
+        let mut buf = vec![0; self.block_bytes()];
+        for number in self.decryption.unopened() {
+            if let Some((layout, page)) = self.again(number, of_index, &mut buf)? {
+                self.decryption.try_places(&layout, page);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a page once more.
+    fn again<'b>(
+        &self,
+        number: u64,
+        of_index: bool,
+        buf: &'b mut [u8],
+    ) -> Result<Option<(PageLayout, &'b [u8])>, ScanError> {
+        let page: &[u8] = fill(self.source, number.saturating_mul(as_u64(self.block_bytes())), buf)?;
+        let layout = self.layout(if of_index { Role::Index } else { Role::Data }, page);
+        Ok(layout.map(|layout| (layout, page)))
     }
 }
 

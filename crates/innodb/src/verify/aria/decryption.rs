@@ -1,4 +1,7 @@
 //! Decrypts the pages of an encrypted table, and decides what failures say about its keys.
+//!
+//! A key that decrypts any page of the table, at its place or at another, is the right one: what it does not decrypt is
+//! damaged. So is a page that asks for a key which no page can have, or whose readable fields are not those of a page.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +21,14 @@ const SYSTEM_KEY: u32 = 1;
 const TEMPORARY_KEY: u32 = 2;
 /// Maximum number of key versions in one table: pages with further versions are not decrypted.
 const MAX_VERSIONS: usize = 64;
+/// Versions of a key are counted: one this far beyond another that opens pages was never made.
+const MAX_ROTATIONS: u32 = 1 << 16;
+/// Versions that are tried if a page asks for one that is not available.
+const TRIED_VERSIONS: u32 = 16;
+/// Failed pages that are tried at other places, if none decrypts at its own.
+const MISPLACED_PAGES: usize = 8;
+/// Places at which each is tried.
+const TRIED_PLACES: u32 = 64;
 
 /// The keys of one table, by version.
 pub(super) struct Decryption<'k> {
@@ -32,60 +43,100 @@ pub(super) struct Decryption<'k> {
 #[derive(Default)]
 struct Version {
     pages: Option<AriaPages>,
+    /// Pages that decrypt, here or in the other file of the table.
     opened: u64,
     /// Pages counted as encrypted that failed to decrypt.
     failed: u64,
     /// The first of these: damaged if another page decrypts.
-    failures: Vec<u64>,
+    failures: Vec<Failure>,
+}
+
+struct Failure {
+    number: u64,
+    /// Whether the fields that are never encrypted are those of a page.
+    is_page: bool,
+}
+
+/// A page that is to be decrypted.
+pub(super) struct SealedPage<'p> {
+    pub(super) number: u64,
+    /// The number in its checksum and initialisation vector.
+    pub(super) page_no: u32,
+    pub(super) layout: &'p PageLayout,
+    pub(super) bytes: &'p [u8],
+    /// Whether the fields that are never encrypted are those of a page.
+    pub(super) is_page: bool,
 }
 
 impl<'k> Decryption<'k> {
-    pub(super) fn new(record: Option<CryptRecord>, temporary: bool, keys: &'k dyn KeySource) -> Self {
+    pub(super) fn new(
+        record: Option<CryptRecord>,
+        temporary: bool,
+        proven: &[KeyVersion],
+        keys: &'k dyn KeySource,
+    ) -> Self {
         let own_key = temporary && keys.mariadb(TEMPORARY_KEY, KeyVersion(1)).is_some();
         let key_id = if own_key { TEMPORARY_KEY } else { SYSTEM_KEY };
-        Self { keys, record, key_id, versions: BTreeMap::new(), mode: None }
+        let mut decryption = Self { keys, record, key_id, versions: BTreeMap::new(), mode: None };
+        for version in proven {
+            decryption.load(*version);
+            decryption.prove(*version);
+        }
+        decryption
     }
 
-    /// Decrypts `page` and compares its checksum. A page that fails is first counted as encrypted:
+    /// Decrypts a page and compares its checksum. A page that fails is first counted as encrypted:
     /// [`Self::conclude`] decides later whether the page or the key is at fault.
-    pub(super) fn open(&mut self, number: u64, page_no: u32, layout: &PageLayout, page: &[u8]) -> Judged {
-        let Some(record) = self.record else { return Judged::Sealed };
-        let asked = layout.key_version(page);
-        if asked == KeyVersion(0) {
-            return self.unsealed(page_no, layout, page);
+    pub(super) fn open(&mut self, page: &SealedPage<'_>) -> Judged {
+        let SealedPage { number, page_no, layout, bytes, is_page } = *page;
+        if self.record.is_none() {
+            return Judged::Sealed;
         }
-        self.load(asked, &record);
-        if let Some(mode) = self.opens(asked, page_no, layout, page) {
+        let asked = layout.key_version(bytes);
+        if asked == KeyVersion(0) {
+            return self.unsealed(page_no, layout, bytes);
+        }
+        if is_page || self.keys.mariadb(self.key_id, asked).is_some() {
+            self.load(asked);
+        }
+        if let Some(mode) = self.opens(asked, page_no, layout, bytes) {
             if !layout.is_short() {
                 self.mode = Some(mode);
             }
-            if let Some(version) = self.versions.get_mut(&asked) {
-                bump(&mut version.opened);
-            }
+            self.prove(asked);
             return Judged::Sealed;
         }
-        if let Some(other) = self.other_version(asked, page_no, layout, page) {
+        if let Some(other) = self.other_version(asked, page_no, layout, bytes) {
             return other_opens(asked, other);
         }
         match self.versions.get_mut(&asked) {
             Some(version) if version.opened == 0 => {
                 bump(&mut version.failed);
                 if version.failures.len() < MAX_FINDINGS {
-                    version.failures.push(number);
+                    version.failures.push(Failure { number, is_page });
                 }
                 Judged::Sealed
             }
             Some(_) => Judged::Bad(Check::OpenedChecksum, FAILS.to_owned()),
+            None if !is_page => Judged::Bad(Check::Header, NO_PAGE.to_owned()),
             None => Judged::Bad(Check::KeyInfo, format!("asks for key version {asked}")),
         }
     }
 
-    fn load(&mut self, asked: KeyVersion, record: &CryptRecord) {
+    /// Notes that a page of the table decrypts with this version.
+    fn prove(&mut self, version: KeyVersion) {
+        if let Some(version) = self.versions.get_mut(&version) {
+            bump(&mut version.opened);
+        }
+    }
+
+    fn load(&mut self, asked: KeyVersion) {
+        let Some(record) = self.record else { return };
         if self.versions.contains_key(&asked) || self.versions.len() >= MAX_VERSIONS {
             return;
         }
         let key = self.keys.mariadb(self.key_id, asked);
-        let pages = key.and_then(|key| AriaPages::new(&key, record).ok());
+        let pages = key.and_then(|key| AriaPages::new(&key, &record).ok());
         self.versions.insert(asked, Version { pages, ..Version::default() });
     }
 
@@ -117,47 +168,83 @@ impl<'k> Decryption<'k> {
         }
     }
 
-    /// Pages whose key version is missing although another version decrypted some page: their
-    /// version field may be damaged.
+    /// Pages whose key version is missing: their version field may be damaged.
     pub(super) fn doubtful(&self) -> Vec<u64> {
-        let proven = self.versions.values().any(|state| state.opened > 0);
-        let absent = self.versions.values().filter(|state| proven && state.pages.is_none());
-        absent.flat_map(|state| state.failures.iter().copied()).collect()
+        let absent = self.versions.values().filter(|state| self.keys.has_mariadb() && state.pages.is_none());
+        absent.flat_map(|state| state.failures.iter().map(|failure| failure.number)).collect()
     }
 
     /// Judges a page of [`Self::doubtful`] again: returns its fault if another version decrypts it.
     pub(super) fn retry(&mut self, page_no: u32, layout: &PageLayout, page: &[u8]) -> Option<Judged> {
         let asked = layout.key_version(page);
-        let other = self.other_version(asked, page_no, layout, page)?;
+        let other =
+            self.other_version(asked, page_no, layout, page).or_else(|| self.unused_version(page_no, layout, page))?;
+        self.prove(other);
         if let Some(state) = self.versions.get_mut(&asked) {
             state.failed = state.failed.saturating_sub(1);
         }
         Some(other_opens(asked, other))
     }
 
+    /// A version that no page asks for, and decrypts this one.
+    fn unused_version(&mut self, page_no: u32, layout: &PageLayout, page: &[u8]) -> Option<KeyVersion> {
+        (1..=TRIED_VERSIONS).map(KeyVersion).find(|version| {
+            if self.versions.contains_key(version) || self.keys.mariadb(self.key_id, *version).is_none() {
+                return false;
+            }
+            self.load(*version);
+            self.opens(*version, page_no, layout, page).is_some()
+        })
+    }
+
+    /// Pages that failed at their place, of versions that are available and decrypted none.
+    pub(super) fn unopened(&self) -> Vec<u64> {
+        let none = self.versions.values().filter(|state| state.pages.is_some() && state.opened == 0);
+        none.flat_map(|state| state.failures.iter().take(MISPLACED_PAGES).map(|failure| failure.number)).collect()
+    }
+
+    /// Tries a page of [`Self::unopened`] at the first places of the file: pages of a table may have been exchanged.
+    pub(super) fn try_places(&mut self, layout: &PageLayout, page: &[u8]) {
+        let asked = layout.key_version(page);
+        // A few bytes can be right by chance.
+        if !layout.is_short() && (0..TRIED_PLACES).any(|place| self.opens(asked, place, layout, page).is_some()) {
+            self.prove(asked);
+        }
+    }
+
     /// Decides what the pages that failed to decrypt mean, and names the key the table needs.
-    pub(super) fn conclude(&self, tally: &mut Tally, block_bytes: u64) -> Option<RequiredKey> {
+    pub(super) fn conclude(&mut self, tally: &mut Tally, block_bytes: u64) -> Option<RequiredKey> {
         let record = self.record?;
-        let asked = self.versions.iter().filter(|(_, state)| state.opened > 0 || state.failed > 0);
-        for (version, state) in asked.clone() {
+        let proven = self.versions.iter().filter(|(_, state)| state.opened > 0).map(|(version, _)| version.0).max();
+        let beyond = proven.map(|newest| newest.saturating_add(MAX_ROTATIONS));
+        let mut needed = Vec::new();
+        for (version, state) in self.versions.iter_mut().filter(|(_, state)| state.opened > 0 || state.failed > 0) {
+            let never_made = state.pages.is_none() && beyond.is_some_and(|beyond| version.0 > beyond);
+            if state.opened > 0 || never_made {
+                let fault = if never_made { NEVER_MADE } else { FAILS };
+                state.fail(tally, block_bytes, |_| Some((Check::OpenedChecksum, fault)));
+            } else {
+                state.fail(tally, block_bytes, |failure| (!failure.is_page).then_some((Check::Header, NO_PAGE)));
+            }
+            if state.opened == 0 && state.failed == 0 {
+                continue;
+            }
+            needed.push(*version);
             let name = format!("version {version} of key {}", self.key_id);
             if state.pages.is_none() && self.keys.has_mariadb() {
                 tally.find(None, None, Check::Key, format!("no {name}"));
             } else if state.pages.is_none() {
                 tally.unproven();
-            } else if state.opened == 0 && state.failed > 0 {
+            } else if state.opened == 0 {
                 let detail = format!(
                     "{name} opens none of {} pages: another key, or the table's encryption record (number {:08x}) is \
                      damaged, which nothing in the file tells apart",
                     state.failed, record.space
                 );
                 tally.find(None, None, Check::KeyOpens, detail);
-            } else {
-                state.fail(tally, block_bytes);
             }
         }
-        let versions: Vec<_> = asked.map(|(version, _)| *version).collect();
-        (!versions.is_empty()).then_some(RequiredKey::MariaDb { key_id: self.key_id, versions })
+        (!needed.is_empty()).then_some(RequiredKey::MariaDb { key_id: self.key_id, versions: needed })
     }
 }
 
@@ -166,15 +253,23 @@ fn other_opens(asked: KeyVersion, other: KeyVersion) -> Judged {
 }
 
 const FAILS: &str = "checksum fails after decryption";
+const NEVER_MADE: &str = "asks for a key version far beyond the one that opens other pages";
+const NO_PAGE: &str = "the fields that are never encrypted are not those of a page";
 
 impl Version {
-    /// Other pages decrypt with this key, so those that do not are damaged.
-    fn fail(&self, tally: &mut Tally, block_bytes: u64) {
-        tally.units.encrypted = tally.units.encrypted.saturating_sub(self.failed);
-        tally.units.bad = tally.units.bad.saturating_add(self.failed);
-        for number in &self.failures {
-            let offset = number.saturating_mul(block_bytes);
-            tally.find(Some(*number), Some(offset), Check::OpenedChecksum, FAILS);
+    /// Reports the failed pages that have a fault of their own; the others are left for the key.
+    fn fail(&mut self, tally: &mut Tally, block_bytes: u64, fault: impl Fn(&Failure) -> Option<(Check, &'static str)>) {
+        let mut bad = 0_u64;
+        for failure in &self.failures {
+            let Some((check, detail)) = fault(failure) else { continue };
+            bump(&mut bad);
+            let offset = failure.number.saturating_mul(block_bytes);
+            tally.find(Some(failure.number), Some(offset), check, detail);
         }
+        // With a right key, those beyond the list are bad, too.
+        let bad = if self.opened > 0 { self.failed } else { bad };
+        self.failed = self.failed.saturating_sub(bad);
+        tally.units.encrypted = tally.units.encrypted.saturating_sub(bad);
+        tally.units.bad = tally.units.bad.saturating_add(bad);
     }
 }
