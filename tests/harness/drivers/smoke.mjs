@@ -1,7 +1,14 @@
 // mysql2 through a socket, or a port of 127.0.0.1: smoke.mjs SOCKET|PORT USER PASSWORD USER2 PASSWORD2
 // [compress]. Prints `ok` at the end.
 import { createHash } from "node:crypto";
+import { createRequire } from "node:module";
 import mysql from "mysql2/promise";
+
+// In compressed mode mysql2 compresses and decompresses packets by queues that take the next packet before the one in
+// progress after 3 s, which a large packet takes on a busy machine: "packets out of order".
+const queues = createRequire(createRequire(import.meta.url).resolve("mysql2"))("seq-queue");
+const { createQueue } = queues;
+queues.createQueue = () => createQueue(3_600_000);
 
 const [place, user, password, user2, password2, compress] = process.argv.slice(2);
 const same = (a, b) => {
