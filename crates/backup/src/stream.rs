@@ -2,13 +2,17 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::process::ChildStdout;
+use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use snapshot::DataDir;
 use snapshot::backup::{Backup, Program, Settings};
 use transfer::TransferError;
+use transfer::progress::Progress;
 use transfer::sender::file_stream::xbstream::XbStream;
-use transfer::sender::file_stream::{FileAttributes, FileStream, Piece};
+use transfer::sender::file_stream::{FileAttributes, FileStream, Piece, send_stream_and_commit};
+use transfer::sender::{Destination, SendSettings, Session};
+use transfer::summary::Summary;
 
 use crate::error::BackupError;
 
@@ -21,7 +25,7 @@ pub struct Streamed {
     settings: Settings,
     datadir: DataDir,
     /// A stream has no owners and permissions.
-    pub attributes: FileAttributes,
+    attributes: FileAttributes,
 }
 
 impl Streamed {
@@ -47,19 +51,36 @@ impl Streamed {
         Ok(Self { settings, datadir: datadir.clone(), attributes })
     }
 
-    /// Starts the program.
+    /// Sends it. The program is started when the receiver is connected; if it fails, nothing is committed.
     ///
     /// # Errors
-    /// [`TransferError::SourceInvalid`] if it cannot be started.
-    pub fn begin(&self) -> Result<BackupFlow, TransferError> {
+    /// [`TransferError`]: the first error of any thread, and [`TransferError::SourceInvalid`] if the program fails.
+    pub fn send(
+        &self,
+        destination: &Destination,
+        settings: &SendSettings,
+        progress: &Progress,
+    ) -> Result<Summary, TransferError> {
+        let session = Session::open(destination, settings, progress)?;
+        let mut flow = match self.begin() {
+            Ok(flow) => flow,
+            Err(error) => {
+                session.abort(&error.to_string());
+                return Err(error);
+            }
+        };
+        let sent = send_stream_and_commit(session, &mut flow, self.attributes, &self.note(), progress)?;
+        Ok(Summary::of_sent(sent.entries, progress.total_bytes.load(Ordering::Relaxed), &sent, progress))
+    }
+
+    fn begin(&self) -> Result<BackupFlow, TransferError> {
         let begun = Backup::begin(self.datadir.path(), &self.settings);
         let (backup, stream) = begun.map_err(|error| TransferError::SourceInvalid { reason: error.to_string() })?;
         Ok(BackupFlow { stream: XbStream::new(stream), backup })
     }
 
     /// What the receiver has to know.
-    #[must_use]
-    pub fn note(&self) -> String {
+    fn note(&self) -> String {
         format!("{UNPREPARED}{}", self.settings.program)
     }
 
@@ -78,7 +99,7 @@ pub fn unprepared_by(notes: &[String]) -> Option<Program> {
 
 /// The stream, which is complete only if its program reports success.
 #[derive(Debug)]
-pub struct BackupFlow {
+struct BackupFlow {
     stream: XbStream<ChildStdout>,
     backup: Backup,
 }

@@ -82,7 +82,7 @@ pub use snapshot::{
     write_snapshots_table,
 };
 pub use text::visible;
-pub use transfer::{write_manifest_check_json, write_manifest_check_table, write_send_plan};
+pub use transfer::{send_hint, write_manifest_check_json, write_manifest_check_table, write_send_plan};
 
 /// A format for audit results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

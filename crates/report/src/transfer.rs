@@ -1,14 +1,29 @@
 //! Reports around a transfer: what would be sent, and whether what was received is still what it was.
 
 use std::io::Write;
+use std::sync::atomic::Ordering;
 
 use serde_json::json;
 use transfer::check::{Checked, Difference};
 use transfer::plan::Plan;
+use transfer::progress::Progress;
 use verify::size;
 
 use crate::text::visible;
 use crate::{Error, json};
+
+/// A hint about logs that were sent encrypted although the given keys open them.
+#[must_use]
+pub fn send_hint(progress: &Progress) -> Option<String> {
+    let bytes = progress.withheld_bytes.load(Ordering::Relaxed);
+    (bytes > 0).then(|| {
+        format!(
+            "{} of MariaDB's encrypted binary logs were sent encrypted, so they did not compress; see --send-mariadb-key in \
+             `sealant send --help`",
+            size(bytes)
+        )
+    })
+}
 
 /// Writes what would be sent, for people.
 ///

@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ::backup::stream::Streamed;
@@ -12,14 +11,11 @@ use ::transfer::codec::page::KeyFileKeys;
 use ::transfer::pairing::{CodeError, PairingCode};
 use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
-use ::transfer::sender::file_stream::send_stream_and_commit;
-use ::transfer::sender::key_files::key_files;
-use ::transfer::sender::{Destination, SendSettings, Sent, Session, send_proven};
+use ::transfer::sender::{Destination, Outgoing, SendSettings};
 use ::transfer::summary::{Event, Summary};
 use clap::Args;
 use glob::Pattern;
-use innodb::keys::KeySource;
-use report::{size, write_send_plan};
+use report::{send_hint, write_send_plan};
 use zeroize::Zeroizing;
 
 use super::snapshot::Live;
@@ -160,18 +156,12 @@ impl Send {
     ) -> Result<Exit, Failure> {
         let keys = if self.keys.any() { Some(self.keys.read(Some(source))?) } else { None };
         let selection = Selection { include: self.include.clone(), exclude: self.exclude.clone() };
-        let plan = Plan::scan(source, &selection)?;
-        self.tell(&plan);
-        self.warn_of_keys(&plan)?;
+        let outgoing = Outgoing::scan(source, &selection, keys)?;
+        self.tell(&outgoing)?;
         if self.dry_run {
-            return self.show(&plan);
+            return self.show(outgoing.plan());
         }
-        let settings = self.settings();
-        let progress = Progress::default();
-        let keys = keys.as_ref().map(|keys| keys as &dyn KeySource);
-        let outcome =
-            self.following.follow(&progress, || send_proven(&plan, destination, keys, &settings, &progress, prove));
-        self.over(outcome, |sent| Summary::of_sent(plan.entries.len(), plan.bytes, sent, &progress), &progress)
+        self.follow(|progress| outgoing.send(destination, &self.settings(), progress, prove))
     }
 
     fn settings(&self) -> SendSettings {
@@ -194,46 +184,19 @@ impl Send {
                  no meaning"
             )));
         }
-        let (settings, progress) = (self.settings(), Progress::default());
-        let outcome = self.following.follow(&progress, || {
-            let session = Session::open(destination, &settings, &progress)?;
-            let mut flow = match streamed.begin() {
-                Ok(flow) => flow,
-                Err(error) => {
-                    session.abort(&error.to_string());
-                    return Err(error);
-                }
-            };
-            send_stream_and_commit(session, &mut flow, streamed.attributes, &streamed.note(), &progress)
-        });
-        self.over(
-            outcome,
-            |sent| Summary::of_sent(sent.entries, load(&progress.total_bytes), sent, &progress),
-            &progress,
-        )
+        self.follow(|progress| streamed.send(destination, &self.settings(), progress))
     }
 
-    fn over(
-        &self,
-        outcome: Result<Sent, TransferError>,
-        summary: impl FnOnce(&Sent) -> Summary,
-        progress: &Progress,
-    ) -> Result<Exit, Failure> {
-        match outcome {
-            Ok(sent) => {
-                let summary = summary(&sent);
-                self.following.over(Ok(&summary));
-                if !self.following.quiet && !self.following.json {
-                    info(&format!("sent {summary}"));
-                    hint_of_withheld(progress);
-                }
-                Ok(Exit::Clean)
-            }
-            Err(error) => {
-                self.following.over(Err(&error));
-                Err(error.into())
-            }
+    fn follow(&self, send: impl FnOnce(&Progress) -> Result<Summary, TransferError>) -> Result<Exit, Failure> {
+        let progress = Progress::default();
+        let outcome = self.following.follow(&progress, || send(&progress));
+        self.following.over(outcome.as_ref());
+        let summary = outcome?;
+        if !self.following.quiet && !self.following.json {
+            info(&format!("sent {summary}"));
+            send_hint(&progress).iter().for_each(|text| hint(text));
         }
+        Ok(Exit::Clean)
     }
 
     fn destination(&self, to: &OsStr) -> Result<Destination, Failure> {
@@ -248,16 +211,12 @@ impl Send {
         }
     }
 
-    fn tell(&self, plan: &Plan) {
+    fn tell(&self, outgoing: &Outgoing) -> Result<(), Failure> {
         let of_live: Vec<Pattern> = Live::exclusions().filter(|_| self.running.live).collect();
-        plan.warnings(&of_live).iter().for_each(|text| warning(text));
+        outgoing.warnings(&of_live).iter().for_each(|text| warning(text));
+        let plan = outgoing.plan();
         self.following.event(&Event::Plan { files: plan.files(), bytes: plan.bytes });
-    }
-
-    fn warn_of_keys(&self, plan: &Plan) -> Result<(), Failure> {
-        for file in key_files(plan, &self.keys.files())? {
-            warning(&file.warning(plan));
-        }
+        outgoing.key_warnings(&self.keys.files())?.iter().for_each(|text| warning(text));
         Ok(())
     }
 
@@ -286,20 +245,4 @@ fn code(to: &str) -> Result<Zeroizing<String>, Failure> {
         read.map_err(|error| Failure::new(format!("the pairing code cannot be read from standard input: {error}")))?;
     }
     Ok(code)
-}
-
-fn load(counter: &AtomicU64) -> u64 {
-    counter.load(Ordering::Relaxed)
-}
-
-/// A hint about logs that were sent encrypted although the given keys open them.
-fn hint_of_withheld(progress: &Progress) {
-    let bytes = load(&progress.withheld_bytes);
-    if bytes > 0 {
-        hint(&format!(
-            "{} of MariaDB's encrypted binary logs were sent encrypted, so they did not compress; see --send-mariadb-key in \
-             `sealant send --help`",
-            size(bytes)
-        ));
-    }
 }

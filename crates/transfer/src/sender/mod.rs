@@ -5,6 +5,7 @@ mod encoders;
 pub mod file_stream;
 pub mod key_files;
 mod load;
+mod outgoing;
 mod peer_files;
 mod queue;
 mod redo;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use innodb::keys::KeySource;
 
 pub use self::{
+    outgoing::Outgoing,
     session::{Round, Session},
     source::SourceFile,
 };
