@@ -34,6 +34,21 @@ pub struct Outcome {
     pub summary: Summary,
 }
 
+/// What an audit amounts to for whoever asked for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conclusion {
+    /// A waiver is expired or names an unknown check. Until it is corrected, it is unclear which failures were accepted.
+    BadWaiver,
+    /// A server could not be audited.
+    Unreachable,
+    /// A failure reaches the chosen severity.
+    Failing,
+    /// Something could not be judged, and everything had to be.
+    Incomplete,
+    /// None of these.
+    Clean,
+}
+
 /// An audited server or directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Server {
@@ -153,6 +168,23 @@ impl Outcome {
         self.summary = Summary::from_outcome(self);
     }
 
+    /// The conclusion; the first that applies, in the order of [`Conclusion`]. Failures count from `fail_on` upwards, and
+    /// not at all if that is `None`.
+    #[must_use]
+    pub fn conclusion(&self, fail_on: Option<Severity>, require_complete: bool) -> Conclusion {
+        if self.summary.bad_waivers > 0 {
+            Conclusion::BadWaiver
+        } else if self.summary.unreachable > 0 {
+            Conclusion::Unreachable
+        } else if fail_on.is_some_and(|severity| self.reaches(severity)) {
+            Conclusion::Failing
+        } else if require_complete && !self.summary.complete {
+            Conclusion::Incomplete
+        } else {
+            Conclusion::Clean
+        }
+    }
+
     /// Whether a failure has at least this severity.
     #[must_use]
     pub fn reaches(&self, severity: Severity) -> bool {
@@ -181,5 +213,34 @@ impl Summary {
         sum.unreachable = outcome.servers.iter().filter(|server| server.error.is_some()).count();
         sum.complete &= sum.unreachable == 0;
         sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_conclusion_is_the_first_that_applies() {
+        let mut summary = Summary { bad_waivers: 1, unreachable: 1, worst: Some(Severity::High), ..Summary::default() };
+        let of = |summary: &Summary, fail_on| {
+            let outcome = Outcome {
+                schema: SCHEMA.to_owned(),
+                sealant: String::new(),
+                judged_at: Timestamp::UNIX_EPOCH,
+                servers: Vec::new(),
+                findings: Vec::new(),
+                coverage: Vec::new(),
+                summary: summary.clone(),
+            };
+            [true, false].map(|complete| outcome.conclusion(fail_on, complete))
+        };
+        assert_eq!(of(&summary, Some(Severity::Low)), [Conclusion::BadWaiver; 2]);
+        summary.bad_waivers = 0;
+        assert_eq!(of(&summary, Some(Severity::Low)), [Conclusion::Unreachable; 2]);
+        summary.unreachable = 0;
+        assert_eq!(of(&summary, Some(Severity::High)), [Conclusion::Failing; 2]);
+        assert_eq!(of(&summary, Some(Severity::Critical)), [Conclusion::Incomplete, Conclusion::Clean]);
+        assert_eq!(of(&summary, None), [Conclusion::Incomplete, Conclusion::Clean]);
     }
 }

@@ -9,6 +9,7 @@
 
 mod control;
 pub mod encrypt;
+mod ended;
 mod error;
 mod grants;
 pub mod init;
@@ -26,6 +27,7 @@ pub mod tls;
 
 pub use crate::{
     control::{Activity, Control, Request, RunState, Runs},
+    ended::Ended,
     error::Error,
     keyring::{KeyManagement, KeyStore, KeyringStatus, Opened, prove},
     log::StatementLog,

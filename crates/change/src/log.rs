@@ -13,6 +13,7 @@ use std::{
 use jiff::Timestamp;
 use rustix::fs::OFlags;
 use serde::Serialize;
+use server::Target;
 
 use crate::Error;
 
@@ -54,6 +55,22 @@ impl StatementLog {
             server: server.to_owned(),
             account: account.to_owned(),
         })
+    }
+
+    /// As [`Self::open`], for the server and account of a connection.
+    ///
+    /// # Errors
+    /// [`Error::Log`].
+    pub fn of_target(path: &Path, target: &Target) -> Result<Self, Error> {
+        Self::open(path, &target.to_string(), &target.user)
+    }
+
+    /// The log of a session that changes nothing: it keeps nothing.
+    ///
+    /// # Errors
+    /// [`Error::Log`].
+    pub fn none(target: &Target) -> Result<Self, Error> {
+        Self::of_target(Path::new("/dev/null"), target)
     }
 
     /// Path of the log.

@@ -22,6 +22,9 @@ use crate::{
 /// Default validity of a certificate in days: a year, and a month to renew it in.
 pub const LEAF_DAYS: u32 = 397;
 
+/// Default validity of an authority in days.
+pub const AUTHORITY_DAYS: u32 = 3650;
+
 /// Tolerance for peers whose clocks are behind.
 const BACKDATED: SignedDuration = SignedDuration::from_hours(1);
 
@@ -52,6 +55,17 @@ pub struct Order {
     pub days: u32,
     /// Whether existing files of that name may be replaced.
     pub replace: bool,
+}
+
+/// What is to be renewed.
+#[derive(Clone, Debug)]
+pub enum Due {
+    /// The authority itself: certificates it has issued stay valid.
+    Authority,
+    /// The certificate of this name.
+    Name(Name),
+    /// Certificates that expire within that many days.
+    Within(u32),
 }
 
 /// An authority and its directory.
@@ -102,6 +116,29 @@ impl Authority {
         let subject = certificate.common_name.map_or_else(default_subject, Ok)?;
         files.write_certificate(&self_signed(&subject, days, &key)?)?;
         Ok(files)
+    }
+
+    /// Renews what is `due` in the directory of an authority; `days` default to [`AUTHORITY_DAYS`] and [`LEAF_DAYS`]. A
+    /// failure of one certificate does not stop the others: the first error is returned together with the renewed files.
+    ///
+    /// # Errors
+    /// As [`Self::open`], [`Self::extend`] and [`Self::due`].
+    pub fn renew_in(
+        directory: &Path,
+        due: &Due,
+        days: Option<u32>,
+        new_key: bool,
+    ) -> Result<(Vec<Files>, Option<Error>), Error> {
+        if matches!(due, Due::Authority) {
+            return Ok((vec![Self::extend(directory, days.unwrap_or(AUTHORITY_DAYS))?], None));
+        }
+        let authority = Self::open(directory)?;
+        let names = match due {
+            Due::Name(name) => vec![name.clone()],
+            Due::Within(days) => authority.due(*days)?,
+            Due::Authority => Vec::new(),
+        };
+        Ok(authority.renew_all(&names, days.unwrap_or(LEAF_DAYS), new_key))
     }
 
     /// Opens the authority in a directory.

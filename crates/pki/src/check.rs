@@ -138,7 +138,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::{Authority, KeyType, Order, Usage};
+    use crate::{Authority, Due, KeyType, Order, Usage};
 
     fn authority(directory: &Path) -> Authority {
         Authority::create(directory, None, KeyType::EcdsaP256, 3650, false).unwrap();
@@ -181,6 +181,18 @@ mod tests {
         let (renewed, failed) = authority.renew_all(&due, 300, false);
         assert!(failed.is_none() && renewed.len() == 1);
         assert!(authority.due(30).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_due_is_renewed_in_a_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        issue(&authority(dir.path()), "db2", 20);
+        for (due, renewed) in
+            [(Due::Within(30), 1), (Due::Within(30), 0), (Due::Name("db2".parse().unwrap()), 1), (Due::Authority, 1)]
+        {
+            let (files, failed) = Authority::renew_in(dir.path(), &due, None, false).unwrap();
+            assert!(failed.is_none() && files.len() == renewed, "{due:?}");
+        }
     }
 
     #[test]

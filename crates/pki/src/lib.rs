@@ -28,7 +28,7 @@ mod peer_name;
 mod pem;
 
 pub use crate::{
-    authority::{Authority, LEAF_DAYS, Order, Usage},
+    authority::{AUTHORITY_DAYS, Authority, Due, LEAF_DAYS, Order, Usage},
     certificate::{Certificate, CertificateError, modulus_bits},
     chain::{Purpose, Untrusted, check_chain, check_signature, key_is_checked, leads_to, public_key_info},
     credentials::{Credentials, read_certificates},

@@ -5,6 +5,7 @@ mod binlogs;
 pub(crate) mod clear;
 mod doublewrite;
 mod in_place;
+mod job;
 mod leftovers;
 mod mariadb;
 mod method;
@@ -25,6 +26,7 @@ use std::{
 use serde::Serialize;
 use server::{Capability, Flavor, Target};
 
+pub use self::job::{Records, User, carry_out, preview};
 pub use self::leftovers::Leftover;
 pub use self::method::{ASSUMED_RATE, How, Method, Room};
 use self::scan::Scan;
@@ -212,12 +214,7 @@ pub type Progress<'p> = dyn Fn(&str) + 'p;
 ///
 /// # Errors
 /// [`Error`] if the server does not answer, or cannot encrypt.
-pub fn plan(
-    access: &ServerAccess,
-    options: &Options,
-    log: &StatementLog,
-    progress: &Progress<'_>,
-) -> Result<Plan, Error> {
+fn plan(access: &ServerAccess, options: &Options, log: &StatementLog, progress: &Progress<'_>) -> Result<Plan, Error> {
     progress("asking the server");
     let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
     if options.option_file.is_some() && session.identity().flavor() != Flavor::MariaDb && mysql::keeps_all(&session) {
@@ -258,7 +255,7 @@ fn room(datadir: &Path, steps: &[Step<Action>]) -> Option<Room> {
 ///
 /// # Errors
 /// Those that [`Plan::run`] would return.
-pub fn may_begin(access: &ServerAccess, options: &Options, log: &StatementLog) -> Result<(), Error> {
+fn may_begin(access: &ServerAccess, options: &Options, log: &StatementLog) -> Result<(), Error> {
     let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
     prove_keyrings(&mut session, &access.target.to_string(), options).map(drop)
 }

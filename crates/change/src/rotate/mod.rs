@@ -33,7 +33,7 @@ pub use self::{
     data_keys::DataKeys,
     plan::plan,
     proof::{OldKeyFile, Proof},
-    rotation::{Ended, Rotation},
+    rotation::Rotation,
     run::run,
     tables::Leftover,
 };

@@ -1,9 +1,11 @@
 //! Keys, a certificate, or both in one run.
 
+use std::path::Path;
+
 use server::{Options, Target};
 
 use super::{Copies, Error, Report, Request, plan, run};
-use crate::{StatementLog, tls};
+use crate::{Ended, StatementLog, tls};
 
 /// What is to be new. The keys come first: a certificate is not touched if they could not be rotated.
 #[derive(Default)]
@@ -16,22 +18,13 @@ pub struct Rotation {
     pub certificate: Option<tls::Request>,
 }
 
-/// How a run of a [`Rotation`] ended.
-pub struct Ended {
-    /// What was done, as far as it came to that.
-    pub report: Option<Report>,
-    /// What remains to be tidied up, although the certificate is installed.
-    pub remains: Option<Error>,
-    /// Why it is not done.
-    pub result: Result<(), Error>,
-}
-
 impl Rotation {
     /// Asks the server whether it can be done; changes nothing.
     ///
     /// # Errors
     /// [`Error::Nothing`], and by cause.
-    pub fn plan(&self, target: &Target, options: &Options, log: &StatementLog) -> Result<Report, Error> {
+    pub fn plan(&self, target: &Target, options: &Options) -> Result<Report, Error> {
+        let log = &StatementLog::none(target)?;
         let keys = self.keys.as_ref();
         let keys = keys.map(|request| plan(target, options, request, self.copies.as_ref(), log)).transpose()?;
         let certificate = self.certificate.as_ref();
@@ -39,16 +32,36 @@ impl Rotation {
         together(keys, certificate).ok_or(Error::Nothing)
     }
 
+    /// Plans, asks `confirm` if there is one to ask, and does it. Logs statements at `log`.
+    ///
+    /// # Errors
+    /// [`Error::NoBackup`] before anything else, errors of the plan, and what `confirm` returns: then nothing is changed.
+    pub fn carry_out<E: From<Error>>(
+        &self,
+        target: &Target,
+        options: &Options,
+        log: &Path,
+        confirm: Option<&dyn Fn(&Report) -> Result<(), E>>,
+        progress: &dyn Fn(&str),
+    ) -> Result<Ended<Report>, E> {
+        self.check()?;
+        let log = StatementLog::of_target(log, target)?;
+        let plan = self.plan(target, options)?;
+        if let Some(confirm) = confirm {
+            confirm(&plan)?;
+        }
+        Ok(self.run(target, options, &log, progress))
+    }
+
     /// Finds out before anything else whether a run may begin: no key is made without a backup.
     ///
     /// # Errors
     /// [`Error::NoBackup`].
-    pub fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), Error> {
         if self.keys.is_some() && self.copies.is_none() { Err(Error::NoBackup) } else { Ok(()) }
     }
 
-    /// Does it.
-    pub fn run(&self, target: &Target, options: &Options, log: &StatementLog, progress: &dyn Fn(&str)) -> Ended {
+    fn run(&self, target: &Target, options: &Options, log: &StatementLog, progress: &dyn Fn(&str)) -> Ended<Report> {
         let keys = match (&self.keys, &self.copies) {
             (Some(_), None) => return Ended { report: None, remains: None, result: Err(Error::NoBackup) },
             (Some(request), Some(copies)) => match run(target, options, request, copies, log, progress) {
@@ -60,13 +73,8 @@ impl Rotation {
         let Some(request) = &self.certificate else {
             return Ended { report: keys, remains: None, result: Ok(()) };
         };
-        let (certificate, ended) = tls::run(target, options, request, log);
-        let ended = tls::remains(certificate.as_ref(), ended);
-        let report = together(keys, certificate);
-        match ended {
-            Ok(remains) => Ended { report, remains, result: Ok(()) },
-            Err(error) => Ended { report, remains: None, result: Err(error) },
-        }
+        let Ended { report, remains, result } = tls::run(target, options, request, log);
+        Ended { report: together(keys, report), remains, result }
     }
 }
 

@@ -19,7 +19,7 @@ use std::{path::PathBuf, time::Duration};
 use serde::Serialize;
 use server::Endpoint;
 
-pub use self::run::{plan, remains, run};
+pub use self::run::{carry_out, plan, run};
 use crate::{Error, StepReport};
 
 /// Name and version of the JSON document.

@@ -1,6 +1,6 @@
 //! Plans and executes the installation.
 
-use std::{fmt::Write as _, time::Instant};
+use std::{fmt::Write as _, path::Path, time::Instant};
 
 use files::WriteOptions;
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ use super::{
     pair_files::{self, Kind, Replacement},
     site::Site,
 };
-use crate::{LockWait, Outcome, Session, StatementLog, Step};
+use crate::{Ended, LockWait, Outcome, Session, StatementLog, Step};
 
 /// Action of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,33 +35,38 @@ pub fn plan(target: &Target, options: &Options, request: &Request, log: &Stateme
 }
 
 /// Installs the certificate, and proves that the server presents it; otherwise restores everything.
-///
-/// Returns a report in any case; the second value says why the certificate is not installed.
-pub fn run(
-    target: &Target,
-    options: &Options,
-    request: &Request,
-    log: &StatementLog,
-) -> (Option<Report>, Result<(), Error>) {
-    match Installation::new(target, options, request, log) {
+pub fn run(target: &Target, options: &Options, request: &Request, log: &StatementLog) -> Ended<Report> {
+    let (report, ended) = match Installation::new(target, options, request, log) {
         Ok(mut work) => {
             let (report, ended) = work.run();
             (Some(report), ended)
         }
         Err(error) => (None, Err(error)),
+    };
+    match ended {
+        // It is installed, but its old files could not be removed.
+        Err(error) if report.as_ref().is_some_and(|report| report.done) => {
+            Ended { report, remains: Some(error), result: Ok(()) }
+        }
+        result => Ended { report, remains: None, result },
     }
 }
 
-/// What remains to be tidied up after [`run`] although the certificate is installed: its old files could not be removed.
+/// Asks `confirm` with the plan, if there is one to ask, and installs the certificate. Logs statements at `log`.
 ///
 /// # Errors
-/// Why it is not installed.
-pub fn remains(report: Option<&Report>, ended: Result<(), Error>) -> Result<Option<Error>, Error> {
-    match (ended, report) {
-        (Ok(()), _) => Ok(None),
-        (Err(error), Some(report)) if report.done => Ok(Some(error)),
-        (Err(error), _) => Err(error),
+/// [`Error`] by cause, and what `confirm` returns: then nothing is logged or changed.
+pub fn carry_out<E: From<Error>>(
+    target: &Target,
+    options: &Options,
+    request: &Request,
+    log: &Path,
+    confirm: Option<&dyn Fn(&Report) -> Result<(), E>>,
+) -> Result<Ended<Report>, E> {
+    if let Some(confirm) = confirm {
+        confirm(&plan(target, options, request, &StatementLog::none(target)?)?)?;
     }
+    Ok(run(target, options, request, &StatementLog::of_target(log, target)?))
 }
 
 struct Installation<'w> {

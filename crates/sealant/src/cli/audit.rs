@@ -9,7 +9,7 @@ use ::audit::diff::Drift;
 use ::audit::facts::Facts;
 use ::audit::finding::Severity;
 use ::audit::fleet::{self, Common, Fleet};
-use ::audit::outcome::Outcome;
+use ::audit::outcome::{Conclusion, Outcome};
 use ::audit::policy::Policy;
 use ::audit::rules::Rules;
 use ::audit::run::judge;
@@ -209,22 +209,17 @@ impl Judgement {
         })
     }
 
-    /// A bad waiver comes first: until it is corrected, it is unclear which failures were accepted.
     fn exit(&self, outcome: &Outcome) -> Exit {
-        if outcome.summary.bad_waivers > 0 {
-            warning("a waiver is expired or names no check of ours; see ev-waiver-expired");
-            return Exit::BadWaiver;
+        match outcome.conclusion(self.fail_on.0, self.require_complete) {
+            Conclusion::BadWaiver => {
+                warning("a waiver is expired or names no check of ours; see ev-waiver-expired");
+                Exit::BadWaiver
+            }
+            Conclusion::Unreachable => Exit::Failed,
+            Conclusion::Failing => Exit::Findings,
+            Conclusion::Incomplete => Exit::Incomplete,
+            Conclusion::Clean => Exit::Clean,
         }
-        if outcome.summary.unreachable > 0 {
-            return Exit::Failed;
-        }
-        if self.fail_on.0.is_some_and(|severity| outcome.reaches(severity)) {
-            return Exit::Findings;
-        }
-        if self.require_complete && !outcome.summary.complete {
-            return Exit::Incomplete;
-        }
-        Exit::Clean
     }
 }
 

@@ -7,7 +7,7 @@ mod show;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
-use pki::{AlternativeName, Authority, Error, Files, KeyType, LEAF_DAYS, Name, Order, Usage};
+use pki::{AUTHORITY_DAYS, AlternativeName, Authority, Due, Error, Files, KeyType, LEAF_DAYS, Name, Order, Usage};
 
 use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
@@ -62,7 +62,7 @@ struct Init {
     #[arg(long, value_name = "TEXT", value_parser = pki::subject)]
     subject: Option<String>,
     /// How long it is valid
-    #[arg(long, value_name = "DAYS", default_value_t = 3650, value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    #[arg(long, value_name = "DAYS", default_value_t = AUTHORITY_DAYS, value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: u32,
     /// Kind of its key
     #[arg(long, value_enum, value_name = "KIND", default_value_t = KeyKind::EcdsaP256)]
@@ -208,16 +208,12 @@ impl Issue {
 
 impl Renew {
     fn run(&self) -> Result<Exit, Failure> {
-        if self.ca {
-            let days = self.days.unwrap_or(3650);
-            return say(&[Authority::extend(&self.dir, days)?]);
-        }
-        let authority = Authority::open(&self.dir)?;
-        let names = match &self.name {
-            Some(name) => vec![name.parse().map_err(|error: Error| Failure::bad_argument(error))?],
-            None => authority.due(self.within.unwrap_or(0))?,
+        let due = match &self.name {
+            _ if self.ca => Due::Authority,
+            Some(name) => Due::Name(name.parse().map_err(|error: Error| Failure::bad_argument(error))?),
+            None => Due::Within(self.within.unwrap_or(0)),
         };
-        let (renewed, failed) = authority.renew_all(&names, self.days.unwrap_or(LEAF_DAYS), self.new_key);
+        let (renewed, failed) = Authority::renew_in(&self.dir, &due, self.days, self.new_key)?;
         let said = say(&renewed)?;
         failed.map_or(Ok(said), |error| Err(error.into()))
     }

@@ -146,12 +146,12 @@ fn ask(plan: &dyn Fn(&mut dyn Write) -> std::io::Result<()>) -> Result<(), Failu
 
 /// Opens the log of statements that are sent to that server.
 pub(crate) fn open_log(path: &Path, target: &Target) -> Result<StatementLog, Failure> {
-    Ok(StatementLog::open(path, &target.to_string(), &target.user)?)
+    Ok(StatementLog::of_target(path, target)?)
 }
 
 /// For a run that changes nothing.
 pub(crate) fn not_logged(target: &Target) -> Result<StatementLog, Failure> {
-    open_log(Path::new("/dev/null"), target)
+    Ok(StatementLog::none(target)?)
 }
 
 /// Directory of the key register: the given one, or the system's if this user may write there, or else the user's own.

@@ -1,17 +1,16 @@
 //! `sealant encrypt`: encrypts what a running server stores in plaintext.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use ::change::encrypt::{Method, Options, Plan, Policy, Report, ServerAccess, may_begin, plan};
-use ::change::{Control, Limit, Request, Runs, Throttle, Window};
+use ::change::encrypt::{Method, Options, Policy, Records, Report, ServerAccess, User, carry_out, preview};
+use ::change::{Limit, Request, Throttle, Window};
 use clap::{Args, Subcommand, ValueEnum};
 use report::{write_encrypt_json, write_encrypt_plan, write_encrypt_run};
 
-use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, not_logged, open_log, state_dir};
+use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, state_dir};
 use crate::cli::value;
 use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
@@ -184,19 +183,13 @@ impl Encrypt {
 
 impl Common {
     fn show_plan(&self) -> Result<Exit, Failure> {
-        let access = self.access()?;
-        let plan = self.plan(&access)?;
-        self.write(&plan.report(), write_encrypt_plan)?;
-        // The plan is worth reading even if a run would be refused; but the refusal must be reported.
-        may_begin(&access, &self.options()?, &not_logged(&access.target)?)?;
-        Ok(Exit::Clean)
-    }
-
-    /// Nothing is changed, so nothing is logged.
-    fn plan(&self, access: &ServerAccess) -> Result<Plan, Failure> {
-        let log = not_logged(&access.target)?;
         let status = StatusLine::new(self.output.quiet);
-        Ok(plan(access, &self.options()?, &log, &|text| status.show(text))?)
+        let planned = preview(&self.access()?, &self.options()?, &|text| status.show(text));
+        status.clear();
+        let (plan, allowed) = planned?;
+        self.write(&plan, write_encrypt_plan)?;
+        allowed?;
+        Ok(Exit::Clean)
     }
 
     fn access(&self) -> Result<ServerAccess, Failure> {
@@ -245,18 +238,17 @@ impl ThrottleArgs {
 
 impl Run {
     fn run(&self) -> Result<Exit, Failure> {
-        let access = self.common.access()?;
-        let plan = self.common.plan(&access)?;
-        if !self.consent.yes {
-            let text = &|out: &mut dyn Write| write_encrypt_plan(&plan.report(), out).map_err(std::io::Error::from);
-            confirm("encrypt plan", text)?;
-        }
-        let log = open_log(&self.log.log, &access.target)?;
-        let runs = Runs::below(&state_dir(self.state_dir.clone())?);
-        let server = access.target.to_string();
-        let control = Control::begin(&runs, &plan.identity, &server, &self.log.log, ended_by_signals()?)?;
+        let (access, options) = (self.common.access()?, self.common.options()?);
+        let state_directory = state_dir(self.state_dir.clone())?;
+        let records = Records { log: &self.log.log, state_directory: &state_directory };
         let status = StatusLine::new(self.common.output.quiet);
-        let report = plan.run(&access, &self.common.options()?, &log, &control, &|text| status.show(text));
+        let ask = |plan: &Report| {
+            status.clear();
+            confirm("encrypt plan", &|out| write_encrypt_plan(plan, out).map_err(std::io::Error::from))
+        };
+        let agreed = |plan: &Report| if self.consent.yes { Ok(()) } else { ask(plan) };
+        let user = User { confirm: &agreed, stop: &ended_by_signals };
+        let report = carry_out(&access, &options, records, &user, &|text| status.show(text));
         status.clear();
         let report = report?;
         self.common.write(&report, write_encrypt_run)?;

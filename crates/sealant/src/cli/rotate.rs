@@ -5,12 +5,12 @@ mod tls;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::change::rotate::{Copies, Request, Rotation};
+use ::change::rotate::{Copies, Report, Request, Rotation};
 use clap::{Args, Subcommand};
 use report::{rotate_messages, write_rotate_json, write_rotate_plan, write_rotate_run};
 
 use self::tls::NewCertificate;
-use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, not_logged, open_log, state_dir};
+use crate::cli::change::{Consent, Locks, LogFile, Output, Server, confirm, state_dir};
 use crate::cli::value;
 use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
@@ -177,7 +177,7 @@ impl Common {
     fn show_plan(&self) -> Result<Exit, Failure> {
         let rotation = self.rotation()?;
         let (target, options) = self.server.connection()?;
-        let plan = rotation.plan(&target, &options, &not_logged(&target)?)?;
+        let plan = rotation.plan(&target, &options)?;
         self.output.write(&plan, write_rotate_json, write_rotate_plan)?;
         Ok(Exit::Clean)
     }
@@ -210,15 +210,13 @@ impl Run {
     fn run(&self) -> Result<Exit, Failure> {
         let rotation = self.common.rotation()?;
         let (target, options) = self.common.server.connection()?;
-        rotation.check()?;
-        let log = open_log(&self.log.log, &target)?;
-        let plan = rotation.plan(&target, &options, &not_logged(&target)?)?;
-        if !self.consent.yes {
-            confirm("rotate plan", &|out| write_rotate_plan(&plan, out).map_err(std::io::Error::from))?;
-        }
+        let ask =
+            |plan: &Report| confirm("rotate plan", &|out| write_rotate_plan(plan, out).map_err(std::io::Error::from));
+        let ask = (!self.consent.yes).then_some(&ask as &dyn Fn(&Report) -> Result<(), Failure>);
         let status = StatusLine::new(self.common.output.quiet);
-        let ended = rotation.run(&target, &options, &log, &|text| status.show(text));
+        let ended = rotation.carry_out(&target, &options, &self.log.log, ask, &|text| status.show(text));
         status.clear();
+        let ended = ended?;
         if let Some(remains) = &ended.remains {
             warning(&remains.to_string());
         }

@@ -1,15 +1,14 @@
 //! `sealant cert install`: installs a certificate into a running server.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::change::tls::{Report, Request, plan, remains, run};
+use ::change::tls::{Report, Request, carry_out, plan};
 use clap::Args;
 use report::{write_certificate_json, write_certificate_table};
 use server::Endpoint;
 
-use crate::cli::change::{Consent, LogFile, Server, confirm, not_logged, open_log};
+use crate::cli::change::{Consent, LogFile, Server, confirm, not_logged};
 use crate::exit::Exit;
 use crate::output::message::{Failure, warning};
 use crate::output::render::Render;
@@ -63,22 +62,20 @@ impl Install {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let (target, options) = self.server.connection()?;
         let request = self.request();
-        if self.consent.dry_run || !self.consent.yes {
-            let log = not_logged(&target)?;
-            let planned = plan(&target, &options, &request, &log)?;
-            if self.consent.dry_run {
-                self.write(&planned)?;
-                return Ok(Exit::Clean);
-            }
-            let show = |out: &mut dyn Write| write_certificate_table(&planned, out).map_err(std::io::Error::from);
-            confirm("cert install --dry-run", &show)?;
+        if self.consent.dry_run {
+            self.write(&plan(&target, &options, &request, &not_logged(&target)?)?)?;
+            return Ok(Exit::Clean);
         }
-        let log = open_log(&self.log.log, &target)?;
-        let (report, ended) = run(&target, &options, &request, &log);
-        if let Some(report) = &report {
+        let ask = |plan: &Report| {
+            confirm("cert install --dry-run", &|out| write_certificate_table(plan, out).map_err(std::io::Error::from))
+        };
+        let ask = (!self.consent.yes).then_some(&ask as &dyn Fn(&Report) -> Result<(), Failure>);
+        let ended = carry_out(&target, &options, &request, &self.log.log, ask)?;
+        if let Some(report) = &ended.report {
             self.write(report)?;
         }
-        if let Some(remains) = remains(report.as_ref(), ended)? {
+        ended.result?;
+        if let Some(remains) = &ended.remains {
             warning(&remains.to_string());
         }
         Ok(Exit::Clean)
