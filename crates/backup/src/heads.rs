@@ -7,8 +7,8 @@ use codec::{
     path::RelativePath,
 };
 use innodb::{
-    file_kind,
     keys::KeySource,
+    server_file,
     verify::redo::{RedoKeyInfo, checkpoint_lsn, key_info},
 };
 
@@ -51,7 +51,7 @@ pub(crate) fn newest_checkpoint<'h>(heads: impl Iterator<Item = (&'h RelativePat
 }
 
 fn is_redo(path: &RelativePath) -> bool {
-    path.as_path().file_name().is_some_and(file_kind::is_redo)
+    path.as_path().file_name().is_some_and(server_file::is_redo)
 }
 
 fn directory(path: &RelativePath) -> Vec<u8> {

@@ -15,8 +15,6 @@ use transfer::{
 
 use crate::BackupError;
 
-/// Belongs to one server and not to its data; a restored server creates its own.
-const IDENTITY: &str = "auto.cnf";
 /// Maximum length of a file that is searched for a private key.
 const MAX_KEY_BYTES: u64 = 64 << 10;
 
@@ -34,7 +32,7 @@ pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Ve
     }
     for (number, planned) in plan.entries.iter().enumerate() {
         let path = &planned.entry.path;
-        if path.as_path() == Path::new(IDENTITY) {
+        if path.as_path() == Path::new(server::auto_cnf::NAME) {
             leave_out(path, "the identity of one server; a restored server creates its own");
         } else if path.parent().is_none() && path.as_path().extension().is_some_and(|ending| ending == "pem") {
             // If one of them exists, a server creates none of the others.
@@ -70,7 +68,7 @@ const PRIVATE: &[u8] = b"PRIVATE KEY-----";
 /// The UUID of a MySQL server, from its `auto.cnf`.
 pub(crate) fn server_uuid(root: &Path) -> Option<String> {
     let mut text = String::new();
-    File::open(root.join(IDENTITY)).ok()?.take(4096).read_to_string(&mut text).ok()?;
+    File::open(root.join(server::auto_cnf::NAME)).ok()?.take(4096).read_to_string(&mut text).ok()?;
     server::auto_cnf::server_uuid(&text).map(ToOwned::to_owned)
 }
 

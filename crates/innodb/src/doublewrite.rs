@@ -18,6 +18,7 @@ use crate::{
     ids::SpaceId,
     page::{header::PageHeader, state::PageState},
     read::{chunks, fill, length},
+    server_file,
     tablespace::{CopyCounter, DoublewriteCopies, Family},
 };
 
@@ -53,13 +54,10 @@ const EVIDENCE: usize = 8;
 /// Bytes read to detect the page size.
 const PROBE_BYTES: usize = 1 << 20;
 
-/// Beginning of the names of doublewrite files since MySQL 8.0.20.
-pub const NAME_BEGINNING: &str = "#ib_";
-
 /// The page size in a file name like `#ib_16384_0.dblwr`; `None` for other names.
 #[must_use]
 pub fn page_bytes_of_name(name: &str) -> Option<u32> {
-    let size = name.strip_prefix(NAME_BEGINNING)?.strip_suffix(".dblwr")?;
+    let size = name.strip_prefix(server_file::DOUBLEWRITE)?.strip_suffix(server_file::DOUBLEWRITE_ENDINGS[0])?;
     let page_bytes = size.split('_').next()?.parse().ok()?;
     PAGE_SIZES.contains(&page_bytes).then_some(page_bytes)
 }

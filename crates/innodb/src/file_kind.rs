@@ -3,11 +3,9 @@
 //! Source: formats, "Coverage"; magics of MyISAM, Aria, `.frm`, `.cfg` and `.cfp`
 //! confirmed on server files; ARCHIVE and CSV metadata from `azlib.h` and `ha_tina.cc`.
 
-use std::ffi::OsStr;
-
 use serde::{Deserialize, Serialize};
 
-use crate::{aria, bytes::Bytes, galera, redo, tablespace::Page0};
+use crate::{aria, bytes::Bytes, galera, redo, server_file, tablespace::Page0};
 
 /// Kind of a file in a data directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -109,34 +107,6 @@ fn looks_like_redo(head: &[u8]) -> bool {
         .any(|server| creator.starts_with(server))
 }
 
-/// Beginning of the names of redo log files since MySQL 8.0.30.
-const REDO: &str = "#ib_redo";
-/// The same in older servers and in MariaDB.
-const OLDER_REDO: &str = "ib_logfile";
-/// Beginning of the names of files of the system tablespace, unless `innodb_data_file_path` sets others.
-const SYSTEM: &str = "ibdata";
-/// The same for the temporary tablespace and `innodb_temp_data_file_path`.
-const TEMPORARY: &str = "ibtmp";
-
-/// Beginnings of the names of redo logs, of their directory since MySQL 8.0.30, and of its archived logs.
-pub const REDO_BEGINNINGS: [&str; 4] = [OLDER_REDO, "#innodb_redo", REDO, "ib_redo"];
-/// Beginning of the names that servers give to undo tablespaces.
-pub const UNDO_BEGINNING: &str = "undo";
-/// Beginnings of the names of the files of the system tablespace and of the temporary tablespace.
-pub const SYSTEM_BEGINNINGS: [&str; 2] = [SYSTEM, TEMPORARY];
-
-/// Name of the redo log file of this number, since MySQL 8.0.30.
-#[must_use]
-pub fn redo_name(number: u64) -> String {
-    format!("{REDO}{number}")
-}
-
-/// Number of a redo log file that is in use, since MySQL 8.0.30.
-#[must_use]
-pub fn redo_number(name: &str) -> Option<u64> {
-    name.strip_prefix(REDO)?.parse().ok()
-}
-
 /// Recognises files without a magic by the names servers give them.
 fn by_name(name: &str) -> Option<FileKind> {
     let endings = [
@@ -154,24 +124,23 @@ fn by_name(name: &str) -> Option<FileKind> {
         (".ibd", FileKind::Tablespace),
         (".ibt", FileKind::Tablespace),
         (".ibu", FileKind::Tablespace),
-        (".dblwr", FileKind::Doublewrite),
-        (".bdblwr", FileKind::Doublewrite),
+        (server_file::DOUBLEWRITE_ENDINGS[0], FileKind::Doublewrite),
+        (server_file::DOUBLEWRITE_ENDINGS[1], FileKind::Doublewrite),
     ];
     let beginnings = [
-        (REDO, FileKind::Redo),
-        (OLDER_REDO, FileKind::Redo),
-        (SYSTEM, FileKind::Tablespace),
-        (TEMPORARY, FileKind::Tablespace),
-        // Percona Server 5.7 to 8.0.19, unless innodb_parallel_doublewrite_path sets another name.
-        ("xb_doublewrite", FileKind::Doublewrite),
-        ("aria_log.", FileKind::AriaLog),
-        ("galera.cache", FileKind::GaleraCache),
-        ("gcache.page.", FileKind::GaleraCache),
+        (server_file::REDO, FileKind::Redo),
+        (server_file::OLDER_REDO, FileKind::Redo),
+        (server_file::SYSTEM, FileKind::Tablespace),
+        (server_file::TEMPORARY, FileKind::Tablespace),
+        (server_file::PARALLEL_DOUBLEWRITE, FileKind::Doublewrite),
+        (server_file::ARIA_LOG, FileKind::AriaLog),
+        (server_file::GALERA_CACHE, FileKind::GaleraCache),
+        (server_file::GALERA_PAGE, FileKind::GaleraCache),
     ];
-    if is_numbered_undo(name) {
+    if server_file::is_numbered_undo(name) {
         return Some(FileKind::Tablespace);
     }
-    if is_incremental(name) {
+    if server_file::is_incremental(name) {
         return None;
     }
     endings
@@ -179,56 +148,6 @@ fn by_name(name: &str) -> Option<FileKind> {
         .find(|(ending, _)| name.ends_with(ending))
         .or_else(|| beginnings.iter().find(|(start, _)| name.starts_with(start)))
         .map(|(_, kind)| *kind)
-}
-
-/// `ibdata1.delta`, `t.ibd.delta` and their `.meta`: incremental files of `mariadb-backup`, which
-/// hold the changed pages in no particular order.
-#[must_use]
-pub fn is_incremental(name: &str) -> bool {
-    name.ends_with(".delta") || name.ends_with(".meta")
-}
-
-/// Whether a file name, without directory, is that of a file of the redo log.
-#[must_use]
-pub fn is_redo(name: impl AsRef<OsStr>) -> bool {
-    let name = name.as_ref().as_encoded_bytes();
-    [REDO, OLDER_REDO].iter().any(|beginning| name.starts_with(beginning.as_bytes()))
-}
-
-/// The name of a binary or relay log without its number, which has six digits or more: `mysql-bin` of `mysql-bin.000123`.
-#[must_use]
-pub fn log_base(name: &str) -> Option<&str> {
-    const DIGITS: usize = 6;
-    let (base, number) = name.rsplit_once('.')?;
-    (number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(base)
-}
-
-/// Whether a file name, without directory, is that of a file of the system tablespace.
-#[must_use]
-pub fn is_system(name: &str) -> bool {
-    name.starts_with(SYSTEM)
-}
-
-/// Whether a file name, without directory, is that of an undo tablespace: one made by the server,
-/// or one made by a statement, for which MySQL accepts only the suffix `.ibu`.
-#[must_use]
-pub fn is_undo(name: &str) -> bool {
-    is_numbered_undo(name) || name.ends_with(".ibu")
-}
-
-/// `undo_001` of MySQL 8, `undo001` of older servers and MariaDB.
-fn is_numbered_undo(name: &str) -> bool {
-    is_mariadb_undo(name) || name.strip_prefix("undo_").is_some_and(is_undo_number)
-}
-
-/// `undo001`: name of an undo tablespace in MariaDB, and in MySQL before 8.0.
-#[must_use]
-pub fn is_mariadb_undo(name: &str) -> bool {
-    name.strip_prefix(UNDO_BEGINNING).is_some_and(is_undo_number)
-}
-
-fn is_undo_number(text: &str) -> bool {
-    text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -251,14 +170,5 @@ mod tests {
         assert_eq!(recognise(b"", "undo_001", 0), Some(FileKind::Tablespace));
         assert_eq!(recognise(b"", "undo002", 0), Some(FileKind::Tablespace));
         assert_eq!(recognise(b"", "undo.txt", 0), None);
-        assert!(["undo_001", "undo127", "spare.ibu"].into_iter().all(is_undo));
-        assert!(!["undo", "undo_log.txt", "undo_1", "undo001.bak"].into_iter().any(is_undo));
-        assert!(is_mariadb_undo("undo001") && !is_mariadb_undo("undo_001"));
-        assert!(["#ib_redo7", "#ib_redo8_tmp", "ib_logfile0"].into_iter().all(is_redo));
-        assert!(!is_redo("#ib_16384_0.dblwr"));
-        assert_eq!(log_base("mysql-bin.000012"), Some("mysql-bin"));
-        assert!(log_base("binlog.000001").is_some() && log_base("relay-bin-ch1.1234567").is_some());
-        assert!(log_base("binlog.index").is_none());
-        assert_eq!((log_base("general.log.1"), log_base("mysql-bin.index"), log_base("000001")), (None, None, None));
     }
 }

@@ -32,6 +32,7 @@ pub mod randomness;
 mod read;
 pub mod redo;
 pub mod redo_copy;
+pub mod server_file;
 pub mod tablespace;
 pub mod verify;
 

@@ -12,16 +12,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use innodb::file_kind;
+use innodb::server_file;
 
 use crate::{
     datadir::ServerProcess,
     error::Error,
     process::{OpenFile, of_process, open_files},
 };
-
-/// Directory of MySQL's redo log since 8.0.30.
-pub(crate) const REDO: &str = "#innodb_redo";
 
 /// The external files of one kind in one directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,34 +41,31 @@ impl Kind {
     fn from_name(name: &str) -> Option<Self> {
         if is_innodb(name) {
             Some(Self::InnoDb)
-        } else if name.starts_with("aria_log") {
+        } else if name.starts_with(server_file::ARIA) {
             Some(Self::Aria)
         } else {
-            file_kind::log_base(name).map(|base| Self::Logs(base.to_owned()))
+            server_file::log_base(name).map(|base| Self::Logs(base.to_owned()))
         }
     }
 
     fn holds(&self, name: &str) -> bool {
         match self {
             Self::InnoDb => is_innodb(name),
-            Self::Aria => name.starts_with("aria_log"),
+            Self::Aria => name.starts_with(server_file::ARIA),
             Self::Logs(base) => {
-                file_kind::log_base(name) == Some(base) || name.strip_prefix(base.as_str()) == Some(".index")
+                server_file::log_base(name) == Some(base) || name.strip_prefix(base.as_str()) == Some(".index")
             }
         }
     }
 }
 
 fn is_innodb(name: &str) -> bool {
-    is_system_or_undo(name)
-        || file_kind::is_redo(name)
-        || (name.starts_with("#ib_") && Path::new(name).extension().is_some_and(|ending| ending == "dblwr"))
+    is_system_or_undo(name) || server_file::is_redo(name) || server_file::is_doublewrite(name)
 }
 
 /// Whether a file is, by its name, of the system tablespace or an undo tablespace.
 fn is_system_or_undo(name: &str) -> bool {
-    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
-    name.strip_prefix("ibdata").is_some_and(is_number) || file_kind::is_undo(name)
+    server_file::system_number(name).is_some() || server_file::is_undo(name)
 }
 
 /// Whether a file, by its name, is a tablespace of InnoDB: one of a table, of the system or of undo logs.
@@ -94,7 +88,7 @@ impl ExternalFiles {
     pub(crate) fn files(&self) -> Result<Vec<ExternalFile>, Error> {
         let unreadable = |source| Error::Unreadable { path: self.directory.clone(), source };
         // MySQL keeps its redo log in a separate directory of this name.
-        let redo = self.directory.file_name().filter(|name| *name == REDO).map(Path::new);
+        let redo = self.directory.file_name().filter(|name| *name == server_file::REDO_DIRECTORY).map(Path::new);
         let mut files = Vec::new();
         for item in fs::read_dir(&self.directory).map_err(unreadable)? {
             let item = item.map_err(unreadable)?;
@@ -104,7 +98,7 @@ impl ExternalFiles {
                     from: item.path(),
                     to: redo.unwrap_or_else(|| Path::new("")).join(&name),
                     is_index: matches!(self.kind, Kind::Logs(_))
-                        && file_kind::log_base(&name.to_string_lossy()).is_none(),
+                        && server_file::log_base(&name.to_string_lossy()).is_none(),
                 });
             }
         }

@@ -10,6 +10,7 @@ use std::{
 };
 
 use files::regular::{self, Links};
+use innodb::server_file;
 
 use crate::{error::Error, location::DIRECTORY};
 
@@ -18,14 +19,14 @@ use crate::{error::Error, location::DIRECTORY};
 /// A server recreates them. Galera's cache and state belong to one node. MariaDB's
 /// `ddl_recovery.log` is not listed, since a copy of a running server needs it.
 pub const EXCLUDED: [Excluded; 15] = [
-    Excluded::Starts("ibtmp"),
+    Excluded::Starts(server_file::TEMPORARY),
     Excluded::Is("#innodb_temp"),
     Excluded::Ends(".pid"),
     Excluded::Ends(".err"),
     Excluded::Ends(".sock"),
     Excluded::Ends(".sock.lock"),
-    Excluded::Is("galera.cache"),
-    Excluded::Starts("gcache.page."),
+    Excluded::Is(server_file::GALERA_CACHE),
+    Excluded::Starts(server_file::GALERA_PAGE),
     Excluded::Is("gvwstate.dat"),
     Excluded::Is("grastate.dat"),
     Excluded::Is("sst_in_progress"),

@@ -13,6 +13,7 @@ use std::{
 };
 
 use files::regular::{self, Links};
+use innodb::server_file::{ARIA_CONTROL, FIRST_OLDER_REDO, FIRST_SYSTEM, REDO_DIRECTORY};
 use rustix::{
     net::sockopt::socket_peercred,
     process::{Flock, FlockType, Pid, fcntl_getlk},
@@ -21,7 +22,7 @@ use rustix::{
 use crate::{datadir::ServerProcess, error::Error};
 
 /// Files that a running server keeps locked. Source: `os_file_lock` of InnoDB, `my_lock` of Aria.
-const LOCKED: [&str; 5] = ["ibdata1", "mysql.ibd", "undo_001", "aria_log_control", "ib_logfile0"];
+const LOCKED: [&str; 5] = [FIRST_SYSTEM, "mysql.ibd", "undo_001", ARIA_CONTROL, FIRST_OLDER_REDO];
 
 /// Finds the server that has `datadir` open.
 pub(crate) fn find(
@@ -107,7 +108,7 @@ fn lock_holders(datadir: &Path) -> Result<BTreeSet<std::num::NonZeroI32>, Error>
 
 /// Device and inode numbers of the files that a server opens for writing.
 fn server_files(datadir: &Path) -> BTreeSet<(u64, u64)> {
-    let directories: [PathBuf; 3] = [datadir.to_owned(), datadir.join("#innodb_redo"), datadir.join("mysql")];
+    let directories: [PathBuf; 3] = [datadir.to_owned(), datadir.join(REDO_DIRECTORY), datadir.join("mysql")];
     let items = directories.iter().filter_map(|directory| fs::read_dir(directory).ok()).flatten().flatten();
     let files = items.filter_map(|item| item.metadata().ok()).filter(fs::Metadata::is_file);
     files.map(|metadata| (metadata.dev(), metadata.ino())).collect()

@@ -278,7 +278,7 @@ impl DonorRun<'_> {
         plan.mark_mtime_unreliable(|name, inode| match &mapped {
             Some(mapped) => mapped.contains(&(name.to_owned(), inode)),
             // Hidden from this user.
-            None => innodb::file_kind::is_redo(name),
+            None => innodb::server_file::is_redo(name),
         });
         Ok(plan)
     }

@@ -21,8 +21,9 @@ use files::{
 };
 use innodb::{
     PageNo, ScanError,
-    file_kind::{self, FileKind},
+    file_kind::FileKind,
     keys::KeySource,
+    server_file,
     tablespace::{Continuation, Family, Page0, TablespaceKind},
     verify::{
         Check, FileReport, Tally, Verdict,
@@ -265,14 +266,14 @@ impl<'a> Run<'a> {
             Subject::TablespaceWithoutHeader => {
                 let live = self.open_files.has(reader.file());
                 let checkpoint = self.logs.checkpoint(&file.path);
-                let temporary = name(&file.path).starts_with("ibtmp");
+                let temporary = name(&file.path).starts_with(server_file::TEMPORARY);
                 match unreadable_page0::verify(&reader, FileState { live, checkpoint, temporary }).transpose() {
                     Some(report) => self.finish(file, "tablespace", None, report),
                     None => return self.tablespace(index, file, reader, buffer, scratch),
                 }
             }
             Subject::Unidentified => {
-                let why = match file_kind::is_incremental(name(&file.path)) {
+                let why = match server_file::is_incremental(name(&file.path)) {
                     true => "pages of an incremental backup, which can be verified after they are applied",
                     false => "an unknown kind of file",
                 };

@@ -8,9 +8,10 @@ use std::{
 use files::{ReadAt, Reader};
 use innodb::{
     Lsn, ScanError, doublewrite,
-    file_kind::{self, FileKind},
+    file_kind::FileKind,
     keys::NoKeys,
     redo::RedoFormat,
+    server_file::{older_redo_number, redo_name, redo_number},
     verify::{
         self, Check, FileReport, Verdict,
         aria::AriaHeader,
@@ -22,7 +23,7 @@ use innodb::{
 use crate::{
     keys::Keys,
     plan::{Plan, PlannedFile, data_directory, name as file_name},
-    ring::{self, Ring},
+    ring::Ring,
 };
 
 /// Keys and checkpoints from the redo logs of each directory, read before everything else.
@@ -59,7 +60,7 @@ impl Logs {
         let mut head = vec![0; redo::HEAD_BYTES];
         let Ok(read) = reader.read_at(0, &mut head) else { return };
         head.truncate(read);
-        if let Some(number) = ring::number(file_name(&file.path)) {
+        if let Some(number) = older_redo_number(file_name(&file.path)) {
             let checkpoint = redo::checkpoint_lsn(&head).is_some();
             self.rings.entry(directory.to_path_buf()).or_default().add(number, file.bytes, checkpoint);
         }
@@ -109,7 +110,7 @@ impl Logs {
     }
 
     fn ring(&self, redo: &Path) -> Option<(&Ring, u32)> {
-        let number = ring::number(file_name(redo))?;
+        let number = older_redo_number(file_name(redo))?;
         Some((self.rings.get(&data_directory(redo))?, number))
     }
 }
@@ -224,8 +225,8 @@ fn check_length(file: &PlannedFile, report: &mut RedoReport, logs: &Logs) {
 /// Whether the next file of the log, by its number, is there without a header that tells where it begins: then that file is
 /// damaged, and the one before it is not too short.
 fn is_followed_by_another(redo: &Path, logs: &Logs) -> bool {
-    let follower = file_kind::redo_number(file_name(redo)).and_then(|number| number.checked_add(1));
-    let path = follower.map(|number| redo.with_file_name(file_kind::redo_name(number)));
+    let follower = redo_number(file_name(redo)).and_then(|number| number.checked_add(1));
+    let path = follower.map(|number| redo.with_file_name(redo_name(number)));
     path.is_some_and(|path| logs.without_start.contains(&path))
 }
 
@@ -308,7 +309,7 @@ mod tests {
     #[test]
     fn a_file_of_the_log_is_not_too_short_because_the_next_one_is_damaged() {
         let directory = tempfile::tempdir().expect("made");
-        let path = |number: u64| directory.path().join(file_kind::redo_name(number));
+        let path = |number: u64| directory.path().join(redo_name(number));
         for (number, start) in [(7, 2048), (8, 4096), (9, 6144)] {
             fs::write(path(number), redo_file(start)).expect("written");
         }

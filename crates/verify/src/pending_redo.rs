@@ -34,7 +34,7 @@ pub(crate) fn can_explain(report: &FileReport, path: &Path, bytes: u64) -> bool 
 
 /// Recognises MariaDB's undo tablespaces by name.
 fn is_undo(path: &Path) -> bool {
-    innodb::file_kind::is_mariadb_undo(name(path))
+    innodb::server_file::is_mariadb_undo(name(path))
 }
 
 /// Marks the findings as unproven: they are not damage, but only the redo log could prove that.

@@ -10,6 +10,7 @@ use std::{
 
 use files::regular::{self, Links};
 use innodb::file_kind::{self, FileKind};
+use innodb::server_file;
 
 /// A file to verify.
 #[derive(Clone, Debug)]
@@ -254,7 +255,7 @@ fn leads_nowhere(error: &io::Error) -> bool {
 pub(crate) fn data_directory(path: &Path) -> PathBuf {
     let parent = path.parent().unwrap_or_else(|| Path::new(""));
     match parent.file_name() {
-        Some(name) if name == "#innodb_redo" => parent.parent().unwrap_or(parent).to_path_buf(),
+        Some(name) if name == server_file::REDO_DIRECTORY => parent.parent().unwrap_or(parent).to_path_buf(),
         _ => parent.to_path_buf(),
     }
 }
@@ -265,7 +266,7 @@ fn is_system(path: &Path) -> bool {
 }
 
 fn system_number(path: &Path) -> Option<u32> {
-    name(path).strip_prefix("ibdata")?.parse().ok()
+    server_file::system_number(name(path))
 }
 
 /// The message for a system error.
@@ -300,7 +301,9 @@ fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject>
         // Tablespaces, also `.ibu` ones, are recognised by name above; a key file has no data.
         Some(FileKind::ExportKey) if !named => None,
         Some(kind) => Some(Subject::Known(kind)),
-        None if named || file_kind::log_base(name).is_some() || name.ends_with(".delta") => Some(Subject::Unidentified),
+        None if named || server_file::log_base(name).is_some() || name.ends_with(".delta") => {
+            Some(Subject::Unidentified)
+        }
         None => None,
     }
 }

@@ -19,12 +19,6 @@ struct RingFile {
     checkpoint: bool,
 }
 
-/// The number in the name of a file of such a log. Servers that change the length of their log give numbers from 101 on to
-/// files that are not in use yet.
-pub(crate) fn number(name: &str) -> Option<u32> {
-    name.strip_prefix("ib_logfile")?.parse().ok().filter(|number| *number < 101)
-}
-
 impl Ring {
     pub(crate) fn add(&mut self, number: u32, bytes: u64, checkpoint: bool) {
         self.files.push(RingFile { number, bytes, checkpoint });
@@ -92,10 +86,5 @@ mod tests {
         // Both checkpoints of the first are damaged, and its blocks tell.
         let lost = [(0, 8192, false), (1, 8192, false)];
         assert_eq!(verdict(&lost, 0, 8192), Verdict::Clear);
-    }
-
-    #[test]
-    fn files_that_are_being_made_are_none() {
-        assert_eq!((number("ib_logfile0"), number("ib_logfile101"), number("#ib_redo1")), (Some(0), None, None));
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use innodb::file_kind::{self, FileKind};
+use innodb::server_file;
 use innodb::tablespace::{TablespaceKind, TablespaceScan};
 
 use super::bytes::{damage, state_of_temporary, state_of_temporary_file};
@@ -141,7 +142,7 @@ impl<'a> Join<'a> {
                 self.kind_by_name(file)?
             }
             Content::Unknown { .. } if file.role == Role::Temporary => Kind::Spill,
-            Content::Unknown { .. } if file_kind::is_undo(file.base_name()) => Kind::Undo,
+            Content::Unknown { .. } if server_file::is_undo(file.base_name()) => Kind::Undo,
             Content::Unknown { .. } if self.is_numbered_log(file) => Kind::BinaryLog,
             Content::Link { target } if self.leads_away(file, target) => Kind::Table,
             _ => return None,
@@ -177,7 +178,7 @@ impl<'a> Join<'a> {
         let stem = file.path.rsplit_once('.').map(|(stem, _)| stem);
         let known = stem.is_some_and(|stem| self.log_stems.contains(stem));
         let usual = stem.is_some_and(|stem| stem.ends_with("binlog") || stem.ends_with("-bin"));
-        file_kind::log_base(file.base_name()).is_some()
+        server_file::log_base(file.base_name()).is_some()
             && (known || usual || matches!(file.role, Role::BinaryLog | Role::RelayLog))
     }
 
@@ -361,7 +362,7 @@ fn kind_by_name(file: &FileFact) -> Option<Kind> {
         Some(FileKind::AriaLog) => Some(Kind::AriaLog),
         Some(FileKind::MyisamData | FileKind::Archive | FileKind::Csv) => Some(Kind::PlainTable),
         Some(FileKind::GaleraCache) => Some(Kind::GaleraCache),
-        _ if matches!(file.content, Content::Empty) || file_kind::log_base(name).is_none() => None,
+        _ if matches!(file.content, Content::Empty) || server_file::log_base(name).is_none() => None,
         _ => match file.role {
             Role::BinaryLog => Some(Kind::BinaryLog),
             Role::RelayLog => Some(Kind::RelayLog),
@@ -373,9 +374,9 @@ fn kind_by_name(file: &FileFact) -> Option<Kind> {
 fn kind_of_tablespace_name(name: &str) -> Kind {
     match name {
         "mysql.ibd" => Kind::MysqlTablespace,
-        _ if name.starts_with("ibdata") => Kind::SystemTablespace,
-        _ if name.starts_with("ibtmp") || name.ends_with(".ibt") => Kind::TemporaryTablespace,
-        _ if file_kind::is_undo(name) => Kind::Undo,
+        _ if server_file::is_system(name) => Kind::SystemTablespace,
+        _ if server_file::is_temporary(name) => Kind::TemporaryTablespace,
+        _ if server_file::is_undo(name) => Kind::Undo,
         _ => Kind::Table,
     }
 }

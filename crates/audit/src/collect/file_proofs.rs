@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ::verify::{Depth, FileResult, Plan, Settings};
 use innodb::file_kind::{self, FileKind};
+use innodb::server_file;
 use innodb::verify::{Check, Units, Verdict};
 use jiff::Timestamp;
 
@@ -191,7 +192,7 @@ fn is_named_so(name: &str) -> bool {
     use FileKind::{AriaData, AriaIndex, Doublewrite, Redo, Tablespace};
     match file_kind::recognise(&[], name, 0) {
         Some(kind) => matches!(kind, Tablespace | Redo | Doublewrite | AriaData | AriaIndex),
-        None => file_kind::log_base(name).is_some(),
+        None => server_file::log_base(name).is_some(),
     }
 }
 

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use files::ReadAt;
 use files::regular::NotRegular;
+use innodb::server_file;
 use innodb::tablespace::{Continuation, Depth, ScanOptions};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, readlinkat, statat};
 use rustix::io::Errno;
@@ -422,7 +423,7 @@ impl Counted<'_> {
 fn continue_system_tablespace(view: &View, files: &mut [FileFact], deep: bool) {
     let mut parts: BTreeMap<(PathBuf, u32), usize> = BTreeMap::new();
     for (index, file) in files.iter().enumerate() {
-        let number = file.base_name().strip_prefix("ibdata").and_then(|n| n.parse().ok());
+        let number = server_file::system_number(file.base_name());
         if let (Some(number), Some(dir)) = (number, Path::new(&file.path).parent()) {
             parts.insert((dir.to_owned(), number), index);
         }

@@ -162,7 +162,7 @@ fn datadir_of(arguments: &[String]) -> Option<String> {
 
 /// The UUID in the `auto.cnf` of a data directory.
 pub(crate) fn server_uuid(view: &View, datadir: &Path) -> Option<String> {
-    let bytes = view.read(&datadir.join("auto.cnf"), 4096).ok()?;
+    let bytes = view.read(&datadir.join(server::auto_cnf::NAME), 4096).ok()?;
     server::auto_cnf::server_uuid(&String::from_utf8_lossy(&bytes)).map(str::to_ascii_lowercase)
 }
 

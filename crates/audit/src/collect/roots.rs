@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use innodb::{doublewrite, file_kind};
+use innodb::server_file;
 
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
@@ -99,7 +99,7 @@ pub(super) fn of_variables<'v>(
         roots.push(ScanRoot::new(parent.to_owned(), *role, name, Extent::Prefixes(vec![prefix])));
     }
     if let Some(cache) = variable("wsrep_provider_options").and_then(|options| provider_option(options, "gcache.dir")) {
-        let prefixes = ["galera.cache", "gcache.page."].map(str::to_owned).into();
+        let prefixes = [server_file::GALERA_CACHE, server_file::GALERA_PAGE].map(str::to_owned).into();
         roots.push(ScanRoot::new(absolute(cache), Role::Data, "gcache.dir", Extent::Prefixes(prefixes)));
     }
     for (name, log) in LOGS {
@@ -179,16 +179,16 @@ pub(super) fn of_directory(dir: &Path, role: Role) -> Vec<ScanRoot> {
 
 /// Variables that name a directory, its role, and the prefixes of the server's files there.
 const DIRECTORIES: &[(&str, Role, &[&str])] = &[
-    ("innodb_log_group_home_dir", Role::Redo, &file_kind::REDO_BEGINNINGS),
-    ("innodb_undo_directory", Role::Undo, &[file_kind::UNDO_BEGINNING]),
-    ("innodb_doublewrite_dir", Role::Doublewrite, &[doublewrite::NAME_BEGINNING]),
-    ("innodb_data_home_dir", Role::Data, &file_kind::SYSTEM_BEGINNINGS),
+    ("innodb_log_group_home_dir", Role::Redo, &server_file::REDO_BEGINNINGS),
+    ("innodb_undo_directory", Role::Undo, &[server_file::UNDO]),
+    ("innodb_doublewrite_dir", Role::Doublewrite, &[server_file::DOUBLEWRITE]),
+    ("innodb_data_home_dir", Role::Data, &[server_file::SYSTEM, server_file::TEMPORARY]),
     ("innodb_temp_tablespaces_dir", Role::Temporary, &["temp_"]),
     ("tmpdir", Role::Temporary, TEMPORARY),
     ("innodb_tmpdir", Role::Temporary, TEMPORARY),
     ("replica_load_tmpdir", Role::Temporary, &["SQL_LOAD"]),
     ("slave_load_tmpdir", Role::Temporary, &["SQL_LOAD"]),
-    ("aria_log_dir_path", Role::Redo, &["aria_log"]),
+    ("aria_log_dir_path", Role::Redo, &[server_file::ARIA]),
 ];
 
 /// Variables that name a data file. Percona Server 5.7 to 8.0.19 permits any name for its parallel doublewrite file.

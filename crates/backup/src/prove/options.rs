@@ -9,7 +9,7 @@ use std::{
 };
 
 use files::regular::{self, Links};
-use innodb::{file_kind, tablespace::Page0};
+use innodb::{server_file, tablespace::Page0};
 use server::{Flavor, program::option};
 use verify::{FileResult, Report};
 
@@ -19,8 +19,6 @@ use crate::BackupError;
 const HEAD_BYTES: u64 = 64 << 10;
 /// The server's default.
 const PAGE_BYTES: u32 = 16 << 10;
-/// Names of the files of the system tablespace begin with it.
-const SYSTEM: &str = "ibdata";
 
 /// The options.
 pub(super) fn for_directory(datadir: &Path, report: &Report, flavor: Flavor) -> Result<Vec<String>, BackupError> {
@@ -34,9 +32,9 @@ pub(super) fn for_directory(datadir: &Path, report: &Report, flavor: Flavor) -> 
         // Undo logs are encrypted as their tablespaces are.
         ("--innodb-encrypt-log=ON", "", "--encrypt-binlog=ON")
     };
-    options.extend(encrypted(&|name| file_kind::is_redo(name)).then(|| redo.to_owned()));
-    options.extend((!undo.is_empty() && encrypted(&|name| file_kind::is_undo(name))).then(|| undo.to_owned()));
-    options.extend(encrypted(&|name| file_kind::log_base(name).is_some()).then(|| binary_logs.to_owned()));
+    options.extend(encrypted(&|name| server_file::is_redo(name)).then(|| redo.to_owned()));
+    options.extend((!undo.is_empty() && encrypted(&|name| server_file::is_undo(name))).then(|| undo.to_owned()));
+    options.extend(encrypted(&|name| server_file::log_base(name).is_some()).then(|| binary_logs.to_owned()));
     options.push(match binary_log(datadir)? {
         // Transactions that were prepared are committed or rolled back by what the newest binary log says.
         Some(base) => option("log-bin", &base),
@@ -53,7 +51,7 @@ fn name(file: &FileResult) -> Option<&str> {
 fn system_tablespace(datadir: &Path) -> Result<Vec<String>, BackupError> {
     let mut files: Vec<(u32, PathBuf)> = names(datadir)?
         .into_iter()
-        .filter_map(|name| Some((name.strip_prefix(SYSTEM)?.parse().ok()?, datadir.join(&name))))
+        .filter_map(|name| Some((server_file::system_number(&name)?, datadir.join(&name))))
         .collect();
     files.sort();
     let mut options = Vec::new();
@@ -64,7 +62,7 @@ fn system_tablespace(datadir: &Path) -> Result<Vec<String>, BackupError> {
     }
     if files.len() > 1 {
         let mib = |path: &Path| fs::metadata(path).map_or(0, |file| file.len() >> 20);
-        let named = files.iter().map(|(number, path)| format!("{SYSTEM}{number}:{}M", mib(path)));
+        let named = files.iter().map(|(number, path)| format!("{}{number}:{}M", server_file::SYSTEM, mib(path)));
         let named: Vec<String> = named.collect();
         options.push(format!("--innodb-data-file-path={}:autoextend", named.join(";")));
     }
@@ -81,7 +79,7 @@ fn page_bytes(path: &Path) -> Option<u32> {
 /// The base name of the binary logs, from the name of their index; relay logs have one as well.
 fn binary_log(datadir: &Path) -> Result<Option<PathBuf>, BackupError> {
     let names = names(datadir)?;
-    let has_logs = |base: &str| names.iter().any(|name| file_kind::log_base(name) == Some(base));
+    let has_logs = |base: &str| names.iter().any(|name| server_file::log_base(name) == Some(base));
     let bases = names.iter().filter_map(|name| name.strip_suffix(".index"));
     let mut bases = bases.filter(|base| !base.contains("relay") && has_logs(base));
     Ok(bases.next().map(|base| datadir.join(base)))

@@ -13,7 +13,7 @@ use std::{
 };
 
 use rustix::process::{Signal, geteuid};
-use server::{Connection, Endpoint, Flavor, Options, ServerVersion, Target, TlsMode, TlsOptions, program};
+use server::{Connection, Endpoint, Flavor, Options, ServerVersion, Target, TlsMode, TlsOptions, auto_cnf, program};
 
 use super::{Reached, ServerProof, program::prepare};
 use crate::{BackupError, scratch::remove_stale};
@@ -30,8 +30,6 @@ const SOCKET: &str = "s";
 const PREFIX: &str = "sealant-prove-";
 /// A file system in memory, so that keys reach no disk.
 const MEMORY: &str = "/dev/shm";
-/// The server's identity, which backups leave out: each server restored from one makes its own.
-const AUTO_CNF: &str = "auto.cnf";
 
 /// Options of every private server. Those with `loose` exist on some versions only.
 const OPTIONS: [&str; 16] = [
@@ -80,7 +78,7 @@ impl PrivateServer {
         let user = (owner.uid(), owner.gid());
         let place = private_directory(&std::env::temp_dir())?;
         let secrets = private_directory(Path::new(MEMORY)).or_else(|_| private_directory(&place))?;
-        let identity = datadir.join(AUTO_CNF);
+        let identity = datadir.join(auto_cnf::NAME);
         let is_made = !identity.exists();
         let started = prepare(&place, &secrets, version, proof).and_then(|program| {
             give(&secrets, user)?;
@@ -224,7 +222,7 @@ fn command(program: &Path, (uid, gid): (u32, u32)) -> Command {
 fn write_identity(path: &Path, uuid: &str, (uid, gid): (u32, u32)) -> Result<(), BackupError> {
     let text = format!("[auto]\nserver-uuid={uuid}\n");
     // Something else would be an option of the server.
-    if server::auto_cnf::server_uuid(&text) != Some(uuid) {
+    if auto_cnf::server_uuid(&text) != Some(uuid) {
         return Ok(());
     }
     let written = fs::write(path, text);

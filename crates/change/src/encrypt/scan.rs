@@ -8,7 +8,7 @@ use audit::{
     rules::Rules,
     run::judge,
 };
-use innodb::file_kind;
+use innodb::server_file;
 use jiff::Timestamp;
 use server::{Flavor, ServerVersion, option_group};
 
@@ -129,7 +129,7 @@ impl Scan {
     fn free_pages(&self) -> Option<Step<Action>> {
         let is_undo_or_system = |path: &str| {
             let name = path.rsplit('/').next().unwrap_or(path);
-            file_kind::is_undo(name) || file_kind::is_system(name)
+            server_file::is_undo(name) || server_file::is_system(name)
         };
         let any = self.failures(PAGE_PLAINTEXT.id).any(|finding| is_undo_or_system(&finding.artefact));
         let what = "use free pages of the undo and system tablespaces again, which hold clear text";

@@ -117,7 +117,7 @@ fn flavor(datadir: &Path) -> Result<Flavor, Error> {
     if datadir.join("mysql.ibd").exists() {
         return Ok(Flavor::MySql);
     }
-    if datadir.join("aria_log_control").exists() && datadir.join("mysql").is_dir() {
+    if datadir.join(innodb::server_file::ARIA_CONTROL).exists() && datadir.join("mysql").is_dir() {
         return Ok(Flavor::MariaDb);
     }
     Err(refuse("is no data directory of MySQL 8.0 or newer, nor of MariaDB".to_owned()))

@@ -201,7 +201,7 @@ fn file_kind(file: &FileResult, relay: Option<&str>) -> FileKind {
     match (file.kind.as_str(), file.tablespace.as_deref()) {
         ("tablespace", Some("undo")) => FileKind::Undo,
         // MariaDB's undo tablespaces differ from tables only by name.
-        ("tablespace", _) if innodb::file_kind::is_mariadb_undo(&name) => FileKind::Undo,
+        ("tablespace", _) if innodb::server_file::is_mariadb_undo(&name) => FileKind::Undo,
         ("tablespace", Some("system")) => FileKind::System,
         ("tablespace", Some(kind)) if kind.ends_with("temporary") => FileKind::Temporary,
         ("tablespace", _) => FileKind::Tablespace,

@@ -55,7 +55,7 @@ fn paths(rows: &Rows, column: &str) -> Vec<PathBuf> {
 fn is_of_mysql(datadir: &Path, server_uuid: &str) -> Result<(), Error> {
     const MAX_BYTES: u64 = 64 << 10;
     let refuse = |reason: String| Error::OtherDatadir { datadir: datadir.to_owned(), reason };
-    let path = datadir.join("auto.cnf");
+    let path = datadir.join(server::auto_cnf::NAME);
     let text = regular::read(&path, Links::Refused, MAX_BYTES).map_err(|error| match error.kind() {
         ErrorKind::PermissionDenied => Error::Unread { path, reason: error.to_string() },
         _ => refuse(format!("auto.cnf, which tells whose data directory it is, cannot be read: {error}")),

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use innodb::server_file::REDO_DIRECTORY;
 use innodb::verify::{Check, RequiredKey, Verdict};
 use register::mariadb_name;
 use serde::Serialize;
@@ -137,7 +138,7 @@ impl FileScan {
     /// The redo log is one log in several files, of which the newest names the key.
     fn location_of(&self, path: &Path) -> PathBuf {
         let redo = self.files.get(path).is_some_and(|file| file.kind == "redo");
-        let directory = path.parent().filter(|directory| directory.ends_with("#innodb_redo"));
+        let directory = path.parent().filter(|directory| directory.ends_with(REDO_DIRECTORY));
         directory.filter(|_| redo).unwrap_or(path).to_owned()
     }
 

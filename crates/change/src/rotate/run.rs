@@ -597,5 +597,5 @@ fn after(seen: &FileScan, wanted: &ExpectedKeys, request: &Request) -> After {
 
 /// Recognises an undo tablespace by its name.
 fn is_undo(path: &Path) -> bool {
-    innodb::file_kind::is_undo(&path.file_name().unwrap_or_default().to_string_lossy())
+    innodb::server_file::is_undo(&path.file_name().unwrap_or_default().to_string_lossy())
 }

@@ -124,7 +124,7 @@ impl Provision {
         let socket = self.socket.clone();
         let server = datadir.socket(socket.clone()).server()?;
         let (Some(_), Some(socket)) = (server, socket) else {
-            if self.into.join("auto.cnf").exists() {
+            if self.into.join(::server::auto_cnf::NAME).exists() {
                 hint("remove auto.cnf before the first start: two servers must not share a uuid");
             }
             return Err(Failure::new(format!(

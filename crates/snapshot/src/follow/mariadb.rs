@@ -17,7 +17,7 @@ use std::{
 };
 
 use files::regular::{self, Links};
-use innodb::log_copy::LogCopy;
+use innodb::{log_copy::LogCopy, server_file::FIRST_OLDER_REDO as REDO_LOG};
 
 use super::{
     Checkpoint, FollowError, Followed, Job, Position,
@@ -28,8 +28,6 @@ use super::{
     source::{Copied, Source, THREADS, remove_gone},
 };
 use crate::{error::Error, external::is_tablespace};
-
-const REDO_LOG: &str = "ib_logfile0";
 
 /// Copies a server's data directory.
 pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Error> {

@@ -14,6 +14,7 @@ use innodb::{
     Lsn,
     keys::KeySource,
     redo_copy::{BLOCK, Blocks, CopyCheckpoint, HEADER_BYTES, Head, RedoCopyError},
+    server_file::{REDO_DIRECTORY, redo_name, redo_number},
 };
 use rustix::fs::{Advice, fadvise};
 
@@ -23,7 +24,6 @@ use super::{
     log::{End, POLL, TAIL_TIMEOUT},
     session::Session,
 };
-use crate::external::REDO;
 
 /// Up to where the log is on disk.
 const WRITTEN: &str = "Innodb_redo_log_flushed_to_disk_lsn";
@@ -32,7 +32,6 @@ const WINDOW_BYTES: usize = 1 << 20;
 const BLOCK_BYTES: usize = 512;
 /// Bytes of a block's header: an LSN is never within them.
 const BLOCK_HEADER_BYTES: u64 = 12;
-const NAME: &str = "#ib_redo";
 
 /// The log from its newest checkpoint on, file by file.
 pub(super) struct RedoFiles<'a> {
@@ -58,7 +57,8 @@ struct RedoFile {
 impl<'a> RedoFiles<'a> {
     /// Begins at the newest checkpoint of the server's files. From before that on, the server must keep them.
     pub(super) fn begin(items: &[Item], copier: &'a Copier<'a>, keys: &dyn KeySource) -> Result<Self, FollowError> {
-        let directory = items.iter().find(|item| item.to.starts_with(REDO)).and_then(|item| item.from.parent());
+        let directory =
+            items.iter().find(|item| item.to.starts_with(REDO_DIRECTORY)).and_then(|item| item.from.parent());
         let directory = directory.ok_or(FollowError::NoAnswer("redo log"))?.to_owned();
         let newest = newest_checkpoint(&directory)?;
         let (number, checkpoint) = newest.ok_or(FollowError::NoAnswer("newest checkpoint"))?;
@@ -257,15 +257,15 @@ impl<'a> RedoFiles<'a> {
 
 impl RedoFile {
     fn open(directory: &Path, number: u64, copier: &Copier<'_>) -> Result<Self, FollowError> {
-        let path = directory.join(format!("{NAME}{number}"));
+        let path = directory.join(redo_name(number));
         let from = regular::open(&path, Links::Refused).map_err(FollowError::file(&path))?;
         let head = read_head(&from, &path)?;
-        let to = copier.create(&Path::new(REDO).join(format!("{NAME}{number}")))?;
+        let to = copier.create(&Path::new(REDO_DIRECTORY).join(redo_name(number)))?;
         Ok(Self { number, path, head, from, to })
     }
 
     fn name(&self) -> PathBuf {
-        Path::new(REDO).join(format!("{NAME}{}", self.number))
+        Path::new(REDO_DIRECTORY).join(redo_name(self.number))
     }
 
     /// LSN behind it. The server can change the length of the newest one.
@@ -305,7 +305,7 @@ fn newest_checkpoint(directory: &Path) -> Result<Option<(u64, Lsn)>, FollowError
     for item in fs::read_dir(directory).map_err(FollowError::file(directory))? {
         let name = item.map_err(FollowError::file(directory))?.file_name();
         // Spares have an ending behind the number.
-        let number = name.to_str().and_then(|name| name.strip_prefix(NAME)).and_then(|number| number.parse().ok());
+        let number = name.to_str().and_then(redo_number);
         let Some(number) = number else { continue };
         let path = directory.join(&name);
         let file = regular::open(&path, Links::Refused).map_err(FollowError::file(&path))?;

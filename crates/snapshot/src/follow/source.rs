@@ -11,7 +11,7 @@ use std::{
 };
 
 use files::regular::{self, Links};
-use innodb::file_kind;
+use innodb::server_file;
 
 use super::{
     FollowError, Job, Position,
@@ -90,7 +90,7 @@ impl<'a> Source<'a> {
     pub(super) fn is_other(&self, item: &Item) -> bool {
         let name = item.to.file_name().unwrap_or_default();
         !is_tablespace(&item.to)
-            && !file_kind::is_redo(name)
+            && !server_file::is_redo(name)
             && name != ddl_log::NAME
             && !is_doublewrite(name)
             && !self.is_binary_log(&item.from)
@@ -99,7 +99,7 @@ impl<'a> Source<'a> {
     fn is_binary_log(&self, path: &Path) -> bool {
         let Some(base) = &self.binary_log else { return false };
         let is_numbered =
-            path.file_name().and_then(OsStr::to_str).is_some_and(|name| file_kind::log_base(name).is_some());
+            path.file_name().and_then(OsStr::to_str).is_some_and(|name| server_file::log_base(name).is_some());
         let is_index = path.extension().is_some_and(|ending| ending == "index");
         path.with_extension("") == *base && (is_numbered || is_index)
     }
@@ -189,8 +189,7 @@ fn remove_if_there(path: &Path) -> Result<(), FollowError> {
 
 /// Whether a file is MySQL's doublewrite buffer. Its pages are of another moment than the copy, which has no torn ones.
 fn is_doublewrite(name: &OsStr) -> bool {
-    let endings = [".dblwr", ".bdblwr"];
-    name.to_str().is_some_and(|name| name.starts_with("#ib_") && endings.iter().any(|ending| name.ends_with(ending)))
+    name.to_str().is_some_and(server_file::is_doublewrite)
 }
 
 /// Bytes that positions in a binary log do not count: MySQL's encrypted ones have a header before what they are of.

@@ -29,6 +29,7 @@ use std::{
     time::Instant,
 };
 
+use innodb::server_file::{FIRST_OLDER_REDO, FIRST_SYSTEM, REDO_DIRECTORY};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -38,7 +39,7 @@ use crate::{
     datadir::{DataDir, ServerProcess},
     error::Error,
     estimate::{Estimate, Size},
-    external::{self, ExternalFiles, REDO},
+    external::{self, ExternalFiles},
     freeze::Freeze,
     listing::{self, Listing},
     sending,
@@ -242,9 +243,9 @@ fn within(estimate: &Estimate, options: &Options) -> Result<(), Error> {
 /// Without a running server, checks that everything is inside the data directory.
 fn check_complete(datadir: &Path) -> Result<(), Error> {
     let is_there = |name: &str| datadir.join(name).exists();
-    let missing = match (is_there("ibdata1"), is_there(REDO) || is_there("ib_logfile0")) {
+    let missing = match (is_there(FIRST_SYSTEM), is_there(REDO_DIRECTORY) || is_there(FIRST_OLDER_REDO)) {
         (true, true) => return Ok(()),
-        (false, _) => "ibdata1",
+        (false, _) => FIRST_SYSTEM,
         (true, false) => "the redo log",
     };
     Err(Error::Incomplete { path: datadir.to_owned(), missing })

@@ -9,13 +9,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use innodb::server_file::REDO_DIRECTORY;
 use rustix::fs::ioctl_ficlone;
 
 use super::{Driver, Prepared, Source};
 use crate::{
     Options,
     error::Error,
-    external::{ExternalFiles, REDO},
+    external::ExternalFiles,
     freeze::Freeze,
     listing::{self, Listing},
     location,
@@ -106,8 +107,9 @@ fn clone_all(from: &Path, to: &Path, external: &[ExternalFiles], freeze: Option<
     }
     // The server uses its external files; those of the same name here are left from before they
     // were moved.
-    let redo_is_external = in_use.iter().any(|path| path.starts_with(REDO));
-    let left_from_before = |path: &Path| in_use.contains(path) || (redo_is_external && path.starts_with(REDO));
+    let redo_is_external = in_use.iter().any(|path| path.starts_with(REDO_DIRECTORY));
+    let left_from_before =
+        |path: &Path| in_use.contains(path) || (redo_is_external && path.starts_with(REDO_DIRECTORY));
     for path in listing.files.iter().filter(|path| !left_from_before(path)) {
         clone(&from.join(path), to.join(path))?;
         // An index with absolute paths would lead a server on the copy to the live logs.

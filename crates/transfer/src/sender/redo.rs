@@ -8,7 +8,7 @@ use std::{
 };
 
 use innodb::{
-    file_kind,
+    server_file,
     verify::redo::{KEY_INFO_BYTES, RedoKeyInfo, key_info},
 };
 
@@ -49,7 +49,7 @@ fn directory(planned: &Planned) -> Option<&Path> {
 }
 
 fn is_redo(planned: &Planned) -> bool {
-    planned.file_bytes().is_some() && planned.entry.path.as_path().file_name().is_some_and(file_kind::is_redo)
+    planned.file_bytes().is_some() && planned.entry.path.as_path().file_name().is_some_and(server_file::is_redo)
 }
 
 #[cfg(test)]

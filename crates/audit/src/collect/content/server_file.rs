@@ -3,6 +3,7 @@
 use innodb::aria;
 use innodb::binlog::{self, BinlogEncryption};
 use innodb::file_kind::{self, FileKind};
+use innodb::server_file;
 use innodb::tablespace::{self, Depth, Encryption, ScanOptions, TablespaceKind};
 use innodb::{PageError, PageNo, ScanError, doublewrite, galera, redo};
 
@@ -103,7 +104,7 @@ fn tablespace(file: &Candidate<'_>) -> Content {
         Err(error) => return unidentified(&error.to_string(), false),
     };
     let page_bytes = u64::from(first.page0.physical_page_bytes).max(1);
-    let special = is_special(first.page0.kind) || file_kind::is_undo(file.name);
+    let special = is_special(first.page0.kind) || server_file::is_undo(file.name);
     let depth = if file.reading.deep {
         Depth::All
     } else if special {
@@ -127,7 +128,7 @@ fn tablespace(file: &Candidate<'_>) -> Content {
 /// A temporary tablespace that was created but not used: everything after its first pages, which have no rows, is zero.
 fn never_used(file: &Candidate<'_>) -> bool {
     const FIRST_PAGES: u64 = 64 << 10;
-    let temporary = file.name.starts_with("ibtmp") || file.name.ends_with(".ibt");
+    let temporary = server_file::is_temporary(file.name);
     let sample = || innodb::randomness::sample(file.source, FIRST_PAGES, file.reading.special(file.size_bytes));
     temporary && sample().is_ok_and(|sample| sample.clear == 0 && sample.random == 0)
 }

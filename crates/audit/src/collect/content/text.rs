@@ -69,12 +69,12 @@ pub(super) fn replica_state(file: &Candidate<'_>) -> Option<Content> {
 
 /// Names of files that describe structure and have no rows.
 const STRUCTURE: &[&str] = &[
-    "auto.cnf",
+    server::auto_cnf::NAME,
     "ib_buffer_pool",
     "mysql_upgrade_info",
     "mysql_upgrade_history",
     "mariadb_upgrade_info",
-    "aria_log_control",
+    innodb::server_file::ARIA_CONTROL,
     "multi-master.info",
     "tc.log",
     "ddl_recovery.log",

@@ -42,9 +42,6 @@ pub(crate) struct Live {
     backup_program: Option<PathBuf>,
 }
 
-/// A file that is not part of a copy: it belongs to one server, not to its data.
-const OF_ONE_SERVER: &str = "auto.cnf";
-
 impl Live {
     /// The program whose stream is sent instead of a copy, if requested.
     pub(crate) fn stream(&self) -> Result<Option<Streamed>, Failure> {
@@ -81,7 +78,7 @@ impl Live {
 
     /// Patterns of files in the copy that are not sent.
     pub(crate) fn exclusions() -> impl Iterator<Item = Pattern> {
-        let patterns = EXCLUDED.into_iter().map(Excluded::pattern).chain([OF_ONE_SERVER.to_owned()]);
+        let patterns = EXCLUDED.into_iter().map(Excluded::pattern).chain([server::auto_cnf::NAME.to_owned()]);
         // In a `glob`, a bracket expression matches one of the characters in it; none of these patterns has one.
         patterns.filter_map(|pattern| Pattern::new(&pattern).ok())
     }

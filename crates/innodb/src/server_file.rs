@@ -1,0 +1,172 @@
+//! The names that servers give their files, unless a variable sets others. All are without a directory.
+
+use std::ffi::OsStr;
+
+/// Name of the first file of the system tablespace.
+pub const FIRST_SYSTEM: &str = "ibdata1";
+/// Beginning of the names of the files of the system tablespace, which are numbered from 1.
+pub const SYSTEM: &str = "ibdata";
+/// Beginning of the names of the files of the temporary tablespace.
+pub const TEMPORARY: &str = "ibtmp";
+
+/// Directory of the redo log since MySQL 8.0.30.
+pub const REDO_DIRECTORY: &str = "#innodb_redo";
+/// Beginning of the names of redo log files since MySQL 8.0.30.
+pub(crate) const REDO: &str = "#ib_redo";
+/// The same in older servers and in MariaDB.
+pub(crate) const OLDER_REDO: &str = "ib_logfile";
+/// Name of the first redo log file in older servers, and of the only one in MariaDB since 10.5.
+pub const FIRST_OLDER_REDO: &str = "ib_logfile0";
+/// Beginnings of the names of redo logs, of their directory since MySQL 8.0.30, and of its archived logs.
+pub const REDO_BEGINNINGS: [&str; 4] = [OLDER_REDO, REDO_DIRECTORY, REDO, "ib_redo"];
+
+/// Beginning of the names that servers give to undo tablespaces.
+pub const UNDO: &str = "undo";
+
+/// Beginning of the names of doublewrite files since MySQL 8.0.20.
+pub const DOUBLEWRITE: &str = "#ib_";
+/// Ends of their names; the second is of files for the pages of batches.
+pub(crate) const DOUBLEWRITE_ENDINGS: [&str; 2] = [".dblwr", ".bdblwr"];
+/// Percona Server 5.7 to 8.0.19, unless `innodb_parallel_doublewrite_path` sets another name.
+pub(crate) const PARALLEL_DOUBLEWRITE: &str = "xb_doublewrite";
+
+/// Control file of Aria.
+pub const ARIA_CONTROL: &str = "aria_log_control";
+/// Beginning of the names of Aria's control file and of its logs.
+pub const ARIA: &str = "aria_log";
+/// Beginning of the names of Aria's logs.
+pub(crate) const ARIA_LOG: &str = "aria_log.";
+
+/// Galera's cache of write-sets.
+pub const GALERA_CACHE: &str = "galera.cache";
+/// Beginning of the names of the further files of that cache.
+pub const GALERA_PAGE: &str = "gcache.page.";
+
+/// Number of a file of the system tablespace: 1 of `ibdata1`.
+#[must_use]
+pub fn system_number(name: &str) -> Option<u32> {
+    number(name.strip_prefix(SYSTEM)?)
+}
+
+/// Whether it is a file of the system tablespace.
+#[must_use]
+pub fn is_system(name: &str) -> bool {
+    name.starts_with(SYSTEM)
+}
+
+/// Whether it is a temporary tablespace: the one of the server, or of a session (`.ibt`).
+#[must_use]
+pub fn is_temporary(name: &str) -> bool {
+    name.starts_with(TEMPORARY) || name.ends_with(".ibt")
+}
+
+/// Name of the redo log file of this number, since MySQL 8.0.30.
+#[must_use]
+pub fn redo_name(number: u64) -> String {
+    format!("{REDO}{number}")
+}
+
+/// Number of a redo log file that is in use, since MySQL 8.0.30.
+#[must_use]
+pub fn redo_number(name: &str) -> Option<u64> {
+    name.strip_prefix(REDO)?.parse().ok()
+}
+
+/// Number of a redo log file that is in use, in older servers. Servers that change the length of their log give numbers
+/// from 101 on to files that are not in use yet.
+#[must_use]
+pub fn older_redo_number(name: &str) -> Option<u32> {
+    name.strip_prefix(OLDER_REDO)?.parse().ok().filter(|number| *number < 101)
+}
+
+/// Whether it is a file of the redo log.
+#[must_use]
+pub fn is_redo(name: impl AsRef<OsStr>) -> bool {
+    let name = name.as_ref().as_encoded_bytes();
+    [REDO, OLDER_REDO].iter().any(|beginning| name.starts_with(beginning.as_bytes()))
+}
+
+/// Whether it is a doublewrite file since MySQL 8.0.20.
+#[must_use]
+pub fn is_doublewrite(name: &str) -> bool {
+    name.starts_with(DOUBLEWRITE) && DOUBLEWRITE_ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// The name of a binary or relay log without its number, which has six digits or more: `mysql-bin` of `mysql-bin.000123`.
+#[must_use]
+pub fn log_base(name: &str) -> Option<&str> {
+    const DIGITS: usize = 6;
+    let (base, number) = name.rsplit_once('.')?;
+    (number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(base)
+}
+
+/// Whether it is an undo tablespace: one made by the server, or one made by a statement, for which MySQL accepts only
+/// the suffix `.ibu`.
+#[must_use]
+pub fn is_undo(name: &str) -> bool {
+    is_numbered_undo(name) || name.ends_with(".ibu")
+}
+
+/// `undo_001` of MySQL 8, `undo001` of older servers and MariaDB.
+pub(crate) fn is_numbered_undo(name: &str) -> bool {
+    is_mariadb_undo(name) || name.strip_prefix("undo_").is_some_and(is_undo_number)
+}
+
+/// `undo001`: an undo tablespace in MariaDB, and in MySQL before 8.0.
+#[must_use]
+pub fn is_mariadb_undo(name: &str) -> bool {
+    name.strip_prefix(UNDO).is_some_and(is_undo_number)
+}
+
+/// `ibdata1.delta`, `t.ibd.delta` and their `.meta`: incremental files of `mariadb-backup`, which
+/// hold the changed pages in no particular order.
+#[must_use]
+pub fn is_incremental(name: &str) -> bool {
+    name.ends_with(".delta") || name.ends_with(".meta")
+}
+
+fn is_undo_number(text: &str) -> bool {
+    text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn number(text: &str) -> Option<u32> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then_some(text)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn undo_tablespaces_are_known_by_their_numbers() {
+        assert!(["undo_001", "undo127", "spare.ibu"].into_iter().all(is_undo));
+        assert!(!["undo", "undo_log.txt", "undo_1", "undo001.bak"].into_iter().any(is_undo));
+        assert!(is_mariadb_undo("undo001") && !is_mariadb_undo("undo_001"));
+    }
+
+    #[test]
+    fn redo_logs_are_numbered_in_two_ways() {
+        assert!(["#ib_redo7", "#ib_redo8_tmp", "ib_logfile0"].into_iter().all(is_redo));
+        assert!(!is_redo("#ib_16384_0.dblwr"));
+        assert_eq!((redo_number("#ib_redo7"), redo_number("#ib_redo8_tmp")), (Some(7), None));
+        assert_eq!((older_redo_number("ib_logfile1"), older_redo_number("ib_logfile101")), (Some(1), None));
+        assert_eq!((older_redo_number(FIRST_OLDER_REDO), older_redo_number("#ib_redo1")), (Some(0), None));
+    }
+
+    #[test]
+    fn binary_logs_have_a_base_name_and_a_number() {
+        assert_eq!(log_base("mysql-bin.000012"), Some("mysql-bin"));
+        assert!(log_base("binlog.000001").is_some() && log_base("relay-bin-ch1.1234567").is_some());
+        assert!(log_base("binlog.index").is_none());
+        assert_eq!((log_base("general.log.1"), log_base("mysql-bin.index"), log_base("000001")), (None, None, None));
+    }
+
+    #[test]
+    fn the_other_files_are_known_by_both_ends() {
+        assert!(is_doublewrite("#ib_16384_0.dblwr") && is_doublewrite("#ib_16384_0.bdblwr"));
+        assert!(!is_doublewrite("#ib_redo7") && !is_doublewrite("t.dblwr"));
+        assert_eq!(["ibdata1", "ibdata12", "ibdata", "ibdata+1"].map(system_number), [Some(1), Some(12), None, None]);
+        assert_eq!(system_number(FIRST_SYSTEM), Some(1));
+        assert!(is_temporary("ibtmp1") && is_temporary("temp_1.ibt") && !is_temporary("t.ibd"));
+    }
+}
