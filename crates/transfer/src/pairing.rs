@@ -13,7 +13,7 @@
 //! ```
 //!
 //! The secret itself is never sent: each side sends an HMAC, keyed with it, over the TLS exporter
-//! of the connection (`docs/wire-protocol.md`, "Pairing").
+//! of the connection (`docs/wire-protocol.md`, "Pairing code").
 
 use std::{
     fmt,

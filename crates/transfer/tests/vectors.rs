@@ -1,4 +1,4 @@
-//! The test vectors of `docs/wire-protocol.md`: what the document says is what the code does.
+//! Compares the code with the test vectors of `docs/wire-protocol.md`.
 
 use innodb::crypt::binlog::{EventMode, MariaDbEvents};
 use transfer::{
@@ -20,7 +20,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The document has this vector, in one piece.
+/// Checks that the document has this vector on a line of its own.
 #[track_caller]
 fn documented(name: &str, value: &str) {
     let line = format!("{name}: {value}");
@@ -50,13 +50,13 @@ fn the_pairing_code_of_the_document_is_ours() {
     documented("proof of the receiver", &hex(&code.secret.proof(Side::Receiver, &[1; 32])));
 }
 
-/// The document says this somewhere.
+/// Checks that the document contains this text.
 #[track_caller]
 fn said(description: &str) {
     assert!(DOCUMENT.contains(description), "docs/wire-protocol.md does not say: {description}");
 }
 
-/// A number with commas, as the document writes it.
+/// A number with commas between thousands, as the document writes it.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
@@ -117,8 +117,8 @@ fn the_messages_of_the_document_are_ours() {
     documented("chunk", &data(&chunk(None), b"bytes"));
     documented("chunk with holes", &data(&chunk(Some(vec![Segment { from: 4096, bytes: 5 }])), b"bytes"));
     documented("end", &data(&Data::End, &[]));
-    documented("ask", &data(&Data::HashQuery { file: 1, first: 2, count: 1 }, &[]));
-    documented("told", &data(&Data::Hashes { hashes: &[9; 32] }, &[]));
+    documented("hash query", &data(&Data::HashQuery { file: 1, first: 2, count: 1 }, &[]));
+    documented("hashes", &data(&Data::Hashes { hashes: &[9; 32] }, &[]));
 }
 
 #[test]
