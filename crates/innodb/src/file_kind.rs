@@ -93,7 +93,7 @@ fn by_content(head: &[u8], file_bytes: u64) -> Option<FileKind> {
 
 /// Whether this is a `.cfp` file: 100 bytes that start with the length of the key.
 ///
-/// Source: formats, "Export key file", confirmed on MySQL 9.7.
+/// Source: formats, "Transfer key", confirmed on MySQL 9.7.
 #[must_use]
 pub fn is_export_key(head: &[u8], file_bytes: u64) -> bool {
     file_bytes == EXPORT_KEY_BYTES && head.be32(0) == Some(32)

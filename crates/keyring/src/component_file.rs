@@ -1,6 +1,6 @@
 //! `component_keyring_file`: JSON with keys in clear hexadecimal.
 //!
-//! Source: formats, "Keyring stores"; confirmed on MySQL 9.7.
+//! Source: formats, "Key stores"; confirmed on MySQL 9.7.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;

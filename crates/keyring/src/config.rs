@@ -23,7 +23,7 @@ const OF_KEYRINGS: &str = "keyring_";
 
 /// `component_keyring_*.cnf`.
 ///
-/// Source: formats, "Keyring stores", confirmed on MySQL 9.7.
+/// Source: formats, "Key stores", confirmed on MySQL 9.7.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentConfig {
     /// Path of the keyring file.
@@ -79,7 +79,7 @@ pub(crate) fn inspect_manifest(bytes: &[u8]) -> StoreSummary {
 /// of the same name in `datadir` counts; a relative path is relative to `datadir`. The keyring file itself is not
 /// opened.
 ///
-/// Source: formats, "Keyring stores"; confirmed on MySQL 9.7. From the server's source: it changes into its data
+/// Source: formats, "Key stores"; confirmed on MySQL 9.7. From the server's source: it changes into its data
 /// directory, and follows `read_local_config` once.
 ///
 /// # Errors

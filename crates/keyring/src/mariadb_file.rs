@@ -3,7 +3,7 @@
 //! Parsed as the server does, which refuses a whole file for one invalid line. Blanks are permitted only before the
 //! number, everything after the key's digits is ignored, and a NUL ends the file.
 //!
-//! Source: formats, "Key files (file_key_management)"; confirmed on MariaDB 10.11. Lines with a version (Enterprise
+//! Source: formats, "MariaDB key file"; confirmed on MariaDB 10.11. Lines with a version (Enterprise
 //! Server 11.8) are from its documentation, without a sample.
 
 use crate::{

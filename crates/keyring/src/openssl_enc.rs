@@ -3,7 +3,7 @@
 //!
 //! The file does not say how its key was derived from the password, so unknown parameters are searched.
 //!
-//! Source: formats, "Key files (file_key_management)": SHA-1 without PBKDF2 confirmed on testdata. The other digests
+//! Source: formats, "MariaDB key file": SHA-1 without PBKDF2 confirmed on testdata. The other digests
 //! and PBKDF2 (`file_key_management_digest`, `file_key_management_use_pbkdf2`, MariaDB 12) are documented as `-md` and
 //! `-iter` of `openssl enc`; confirmed on files written by OpenSSL 3.0, not with a server.
 

@@ -1,7 +1,7 @@
 //! `keyring_file` plug-in (MySQL 5.7.11 to 8.3): records of binary lengths, keys XORed
 //! with a public constant.
 //!
-//! Source: formats, "`keyring_file` plugin data file". 64-bit little-endian is confirmed on testdata; other widths and
+//! Source: formats, "`keyring_file` plug-in". 64-bit little-endian is confirmed on testdata; other widths and
 //! byte orders are from the plug-in's source.
 
 use aws_lc_rs::digest::{SHA256, digest};

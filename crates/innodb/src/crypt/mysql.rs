@@ -452,7 +452,7 @@ fn put16(page: &mut [u8], at: usize, value: u16) {
 
 /// The key of an exported tablespace, from the `.cfp` file next to its `.ibd`. It needs no keyring.
 ///
-/// Source: formats, "Export key file", confirmed on MySQL 9.7.
+/// Source: formats, "Transfer key", confirmed on MySQL 9.7.
 #[must_use]
 pub fn export_key(file: &[u8]) -> Option<TablespaceKey> {
     const TRANSFER_KEY: usize = 4;

@@ -360,7 +360,7 @@ impl Scanner {
 /// The doublewrite area that the TRX_SYS page (page 5 of the system tablespace) names: two extents
 /// as ranges of pages, empty if there is none.
 ///
-/// Source: formats, "ibdata1: pages 64..127 and 128..191"; `trx0sys.h` (`TRX_SYS_DOUBLEWRITE`),
+/// Source: formats, "Area in ibdata1"; `trx0sys.h` (`TRX_SYS_DOUBLEWRITE`),
 /// confirmed on MySQL 9.7 and MariaDB 10.11 in testdata.
 pub(crate) fn doublewrite_area_of(trx_sys: &[u8], logical_page_bytes: u32) -> [(u64, u64); 2] {
     const TRX_SYS_PAGE: u64 = 5;

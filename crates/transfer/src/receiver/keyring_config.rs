@@ -5,7 +5,7 @@
 //! files are rewritten for the keyring of the receiver, and configurations of other keyring
 //! components are removed. What `SET PERSIST` has kept of keyring plug-ins is taken out of `mysqld-auto.cnf`.
 //!
-//! Source: formats, "Keyring stores", confirmed on MySQL 9.7.
+//! Source: formats, "Key stores", confirmed on MySQL 9.7.
 
 use keyring::{
     KeyringConfigFile, KeyringError, WritableKeyring, configuration_of, manifest_of_file_component,
