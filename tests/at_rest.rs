@@ -160,7 +160,7 @@ fn a_directory_of_others_is_refused_and_never_closed() {
     assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0), "{stderr}");
     assert!(stderr.contains("no file of a server here"), "{stderr}");
 
-    // A directory that only leads to data, as /var does, is not to be closed: its other files are needed.
+    // A directory such as /var, which only contains the data directory, must not be closed: others need its files.
     for i in 0..40 {
         let table = dir.path().join(format!("lib/mysql/demo/t{i}.ibd"));
         fs::create_dir_all(table.parent().expect("below")).expect("made");
@@ -434,7 +434,7 @@ fn without_grants_and_files_nothing_at_rest_passes() {
     let socket = server.socket().to_str().expect("an ASCII path");
     let blind = Audit::run(["--socket", socket, "--user", "nobody", "--no-files", "--no-host"]);
     assert_eq!(passed(&blind), Vec::<&str>::new());
-    // With grants the server's word counts, but not where only bytes tell.
+    // With grants the server's own statements count, but not where only bytes decide.
     let reported = Audit::live_with(&server, &["--no-files", "--no-host"]);
     for id in ["rest-page-plaintext", "rest-undo-plaintext", "rest-redo-plaintext", "rest-doublewrite-plaintext"] {
         assert!(!reported.statuses(id).contains(&"PASS"), "{id}: {:?}", reported.findings(id));

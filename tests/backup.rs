@@ -70,7 +70,7 @@ fn mysql_is_restored_to_the_byte_from_full_and_incremental_backups() {
     let keys = ["--keyring", text(&keyring)];
     let full = backups.backup(&["run"]).is(0).says("it is the first backup");
     let first = files(server.datadir());
-    // Pages of encrypted tables compress, since they are opened.
+    // Pages of encrypted tables compress, because they are decrypted first.
     assert!(full.number("/bytes/opened") > full.number("/bytes/changed") / 2, "{}", full.json);
     assert!(full.number("/bytes/stored") * 2 < full.number("/bytes/changed"), "{}", full.json);
 
@@ -149,7 +149,7 @@ fn a_restore_gives_the_files_keys_of_another_keyring() {
     let done = backups.restore("1", &into, &options).is(0).says("are now wrapped by INNODBKey-");
     assert!(done.number("/rekeyed/files") >= 3, "{}", done.json);
     assert_eq!(done.number("/pages/unproven") + done.number("/pages/bad"), 0, "{}", done.json);
-    // Only heads differ, and the old keyring opens nothing any more.
+    // Only page 0 of each file differs, and the old keyring opens nothing.
     let after = files(&into);
     let changed: Vec<_> = before.iter().filter(|(path, bytes)| after.get(*path) != Some(bytes)).collect();
     for (path, bytes) in &changed {
@@ -190,7 +190,7 @@ fn what_a_directory_has_already_is_not_fetched_and_a_dry_run_fetches_nothing() {
     backups.backup(&["run", "--dry-run"]).is(0).says("changed since backup 1");
     backups.backup(&["run"]).is(0);
 
-    // A directory to start from may hold anything: what differs, is missing or is a link is fetched.
+    // A base directory may hold anything: files that differ or are missing, and links, are fetched.
     flip(&base.join("demo/zip.ibd"), 20_000);
     fs::remove_file(base.join("mysql.ibd")).expect("it was there");
     std::os::unix::fs::symlink(server.datadir().join("mysql.ibd"), base.join("mysql.ibd")).expect("a link");
@@ -332,7 +332,7 @@ fn everything_opens_with_programs_of_others() {
     };
     assert!(verify(&receipt));
     assert!(!verify(&receipt[1..]));
-    // The key that signs is one of OpenSSH, too.
+    // The signing key works with OpenSSH, too.
     let (reads, public) = piped("ssh-keygen", &["-y", "-f", text(&backups.path("signing.key"))], b"");
     let signer = fs::read_to_string(&signers).expect("signers");
     let key = String::from_utf8_lossy(&public).split_whitespace().nth(1).expect("a key").to_owned();
@@ -448,7 +448,7 @@ fn backups_of_a_running_mariadb_hold_every_commit() {
     }
 }
 
-/// A restore that a server of the tests proves.
+/// A restore proved by a server of the tests.
 fn proven(backups: &Backups, kind: Kind, into: &Path, more: &[&str]) -> Ran {
     let daemon = kind.locate().expect("it is here").daemon;
     backups.restore("1", into, &[&["--prove", "--mysqld", text(&daemon)], more].concat())
@@ -470,7 +470,7 @@ fn a_private_server_proves_a_restored_mysql() {
     assert!(ran.json["rto_s"].as_f64() > ran.json["seconds"].as_f64(), "{}", ran.json);
     has_its_schema(&ran.json, "restore-1");
     assert!(!into.join("auto.cnf").exists(), "each server restored from it makes its own");
-    // The server that recovered it has written nothing in clear.
+    // The server that recovered the restore wrote nothing in clear.
     Proof::mysql(&[&into], Some(&keyring)).is_complete();
     let verified = sealant().args(["verify", "--format", "json"]).arg(&into).args(keys).output().expect("it runs");
     let report: Value = serde_json::from_slice(&verified.stdout).expect("JSON");
@@ -572,8 +572,8 @@ fn a_check_without_any_key_finds_every_changed_object() {
                 _ => fs::write(object, &other).expect("written"),
             }
             let checked = backups.backup(&check);
-            // A receipt at either end of the chain can be removed unnoticed, except by someone who has seen it. Its
-            // signature is left.
+            // Somebody can remove a receipt at either end of the chain; only those who have seen the receipt notice.
+            // Its signature remains.
             let is_taken = kind == "gone" && object.extension().is_some_and(|ending| ending == "json");
             assert_eq!(checked.code, if is_taken { 0 } else { 3 }, "{} {kind}: {}", object.display(), checked.stderr);
             assert!(!is_taken || checked.json["unnamed"].to_string().contains(".json.sig"), "{}", checked.json);
@@ -601,7 +601,7 @@ fn a_copy_of_the_keyring_is_judged_by_the_manifest_alone() {
     server.stop().expect("it stops");
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
-    // No pack is needed for the answer.
+    // The answer needs no pack.
     fs::rename(backups.object("hosts/db1/packs"), backups.path("away")).expect("moved");
     let identity = backups.path("identity");
     let check = |copy: &Path| {
@@ -639,7 +639,7 @@ fn damaged_pages_are_stored_and_named() {
     let into = backups.path("into");
     backups.restore("1", &into, &["--keyring", text(&keyring)]).is(3).says("as they were when they were backed up");
     is_same(&into, &files(server.datadir()));
-    // Without the keys nothing in it is proven.
+    // Without the keys no page of it is proven.
     backups.configure(&format!("keyring = {keyring:?}"), "");
     backups.backup(&["run", "--require-complete", "--full"]);
     flip(&table, 5 * 16384 + 5000);
@@ -665,7 +665,7 @@ fn a_backup_is_restored_without_sealant() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     is_same(&into, &files(server.datadir()));
     Proof::mysql(&[&into], Some(&keyring)).is_complete();
-    // What it does not do it says.
+    // It reports what it does not do.
     backups.configure("as-is", "open");
     backups.backup(&["run", "--full"]).is(0);
     flip(&backups.object("hosts/db1/receipts/000001.json"), 100);
@@ -722,7 +722,7 @@ fn a_run_that_is_killed_leaves_no_backup_or_a_whole_one() {
     let keys = ["--keyring", text(&keyring)];
     backups.restore(&number, &backups.path("last"), &keys).is(0);
     is_same(&backups.path("last"), &files(server.datadir()));
-    // Each that is listed is one.
+    // Each listed object is an object of the repository.
     let listed = backups.backup(&["list"]).is(0);
     for of in listed.json["backups"].as_array().expect("a list").iter().rev().take(3) {
         let number = of["number"].to_string();
@@ -745,7 +745,7 @@ fn who_may_not_sign_and_what_is_not_known_to_be_the_newest() {
     let signers = fs::read_to_string(backups.path("signers")).expect("signers");
     fs::write(backups.path("signers"), signers.replacen("db1", "db2", 1)).expect("written");
     backups.restore("1", &backups.path("unsigned"), &keys).is(1).says("not among the allowed signers");
-    // A receipt of another number in the place of this one.
+    // A receipt with another number is put in place of this one.
     fs::write(backups.path("signers"), signers).expect("written");
     backups.backup(&["run"]).is(0);
     for ending in ["json", "json.sig"] {

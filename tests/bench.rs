@@ -64,7 +64,7 @@ fn verification_is_measured_against_reading_and_against_peers() {
     let document = json(&bench(data.path(), &options));
     has_its_schema(&document, "bench-1");
     assert_eq!(document["subject"]["files"], 2);
-    // The one that calls the files invalid does not read them to the end, so it is not timed.
+    // The program that calls the files invalid does not read them to the end, so it is not timed.
     let experiments = document["experiments"].as_array().unwrap();
     let names: Vec<&str> = experiments.iter().map(|experiment| experiment["name"].as_str().unwrap()).collect();
     assert_eq!(names.len(), 3, "{names:?}");
@@ -401,14 +401,14 @@ fn a_server_that_mariabackup_cannot_be_measured_on_is_refused_in_one_sentence() 
     datadir(remote.path());
     refused(remote.path(), &socket, &root, all, 1, "not the same data: the server does not have db/t.ibd");
 
-    // The program's own words, although mbstream too sees a stream that ends too early.
+    // The message is the program's own, although mbstream also reports a stream that ends too early.
     let fails = tempfile::tempdir().unwrap();
     program(fails.path(), "mariadb-backup", 3);
     for name in ["mbstream", "socat"] {
         symlink(fs::read_link(all.join(name)).unwrap(), fails.path().join(name)).unwrap();
     }
     refused(unchanged.path(), &socket, &root, fails.path(), 1, "mariadb-backup: invalid (exit status: 3)");
-    // It ends well, and nothing arrives.
+    // It exits with 0, but nothing arrives.
     program(fails.path(), "mariadb-backup", 0);
     refused(unchanged.path(), &socket, &root, fails.path(), 1, "ended without `completed OK!`");
 

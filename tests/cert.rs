@@ -95,14 +95,14 @@ fn nothing_is_overwritten_by_default() {
     cert(&["issue", "--dir", made.dir(), "--name", "db1"]).refused(1, "db1.key: is there already", "--replace");
     cert(&["init", "--dir", made.dir()]).refused(1, "ca.key: is there already", "--replace");
     assert_eq!(fs::read(&files.key).expect("a key"), key);
-    // A renewal keeps the key, unless told.
+    // A renewal keeps the key by default.
     fine(&cert(&["renew", "--dir", made.dir(), "--name", "db1"]));
     assert_eq!(fs::read(&files.key).expect("a key"), key);
     fine(&cert(&["renew", "--dir", made.dir(), "--name", "db1", "--new-key"]));
     assert_ne!(fs::read(&files.key).expect("a key"), key);
     let (ca, leaf) = (made.path("ca.pem"), made.path("db1.pem"));
     openssl(&["verify", "-verify_hostname", "localhost", "-CAfile", &ca, &leaf]);
-    // The authority too, and what it has issued stays good.
+    // The authority is renewed, too; certificates that it issued remain valid.
     fine(&cert(&["renew", "--dir", made.dir(), "--ca", "--days", "9000"]));
     openssl(&["verify", "-CAfile", &ca, &leaf]);
     cert(&["renew", "--dir", made.dir(), "--name", "none"]).refused(1, "no such certificate", "cert issue");
@@ -144,7 +144,7 @@ fn checks_end_as_scripts_and_monitors_want() {
     assert_eq!((plain, monitor), (Some(1), Some(3)), "{line}");
     let (plain, _, text, _) = codes(&["--dir", made.dir()]);
     assert_eq!((plain, text.lines().count()), (Some(3), 4), "{text}");
-    // What is due, and nothing else, is renewed.
+    // Only certificates that are due are renewed.
     let renewed = cert(&["renew", "--dir", made.dir(), "--within", "30"]);
     assert_eq!(renewed.stdout.lines().collect::<Vec<_>>(), [made.path("soon.pem"), made.path("soon.key")]);
     let checked = cert(&["check", "--dir", made.dir(), "--format", "json"]);
@@ -247,7 +247,7 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
     unchanged("--dry-run");
     site.install(&good, &[]).refused(2, "nobody is there to confirm the plan", "--dry-run");
 
-    // Refused before anything is touched.
+    // Refused before anything is changed.
     let other = site.new.issue("other", &[]);
     let mismatched = TlsFiles { key: other.key, ..good.clone() };
     site.install(&mismatched, &["--yes"]).refused(1, "the key is not this certificate's", "cert issue");
@@ -263,7 +263,7 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
     for (files, reason) in [(&mismatched, "`"), (&expired, "has expired"), (&foreign, "issuer is not in the CA file")] {
         let ended = site.install(files, &["--yes", "--skip-checks", "--log", "rolled.jsonl"]);
         assert_eq!(ended.code, Some(1), "{}", ended.stderr);
-        // MySQL looks at dates and issuer itself when it reads the files.
+        // MySQL checks dates and issuer itself when it reads the files.
         let refused_by_server = ended.stderr.contains("server error 3888");
         assert!(ended.stderr.contains(reason) || refused_by_server, "{}", ended.stderr);
         assert!(ended.stderr.contains("everything is as it was before"), "{}", ended.stderr);
@@ -276,7 +276,7 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
     let ended = site.install(&foreign, &["--yes", "--skip-checks"]);
     assert!(ended.stderr.contains("everything is as it was before"), "{}", ended.stderr);
     unchanged("after a run that was killed");
-    // One that was killed when all was done left what is older than what is served.
+    // A killed run that had installed everything leaves backups older than the served certificate.
     for (file, old) in [("cert.pem", &expired.cert), ("key.pem", &expired.key)] {
         fs::copy(old, site.directory.path().join(format!("{file}.sealant-before"))).expect("copied");
     }
@@ -284,7 +284,7 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
     assert!(ended.stderr.contains("everything is as it was before"), "{}", ended.stderr);
     unchanged("after a run that was killed at its end");
 
-    // Somebody who may not have it reloaded changes nothing.
+    // An account that may not reload TLS changes nothing.
     site.server.sql("CREATE USER small IDENTIFIED BY ''").expect("made");
     let small = site.install_as("small", &good, &["--yes"]);
     small.refused(1, "lacks", "GRANT");
@@ -301,7 +301,7 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
     let log = fs::read_to_string(site.new.path("done.jsonl")).expect("a log");
     assert!(log.contains("SSL") || log.contains("RELOAD TLS"), "{log}");
     assert_eq!(log.matches("replace file").count(), 3, "{log}");
-    // The server's own client trusts it by name.
+    // The server's own client verifies it by name.
     let port = format!("--port={}", site.server.port());
     let mut client = Command::new(&site.server.binaries().client);
     client.args(["--no-defaults", "--host=127.0.0.1", &port, "--user=root", "-e", "SELECT 1"]);
@@ -312,7 +312,7 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
     let endpoint = format!("127.0.0.1:{}", site.server.port());
     fine(&cert(&["check", "--endpoint", &endpoint, "--ca", &site.new.path("ca.pem"), "--host", "localhost"]));
 
-    // The old authority can stay trusted.
+    // The old authority can remain trusted.
     let again = site.old.issue("again", &[]);
     fine(&site.install(&again, &["--yes", "--trust-old-ca"]));
     let trusted = fs::read_to_string(site.directory.path().join("ca.pem")).expect("text");
@@ -345,7 +345,7 @@ fn a_file_that_an_account_names_is_not_replaced() {
     let Some(_) = require(Kind::MySql97) else { return };
     let mut site = Site::on(Kind::MySql97);
     let good = site.new.issue("server", &[]);
-    // Neither a file of another kind nor one that would pass for the server's own.
+    // Neither a file of another kind nor one that could be the server's own is replaced.
     let victims =
         [("passwd", b"root:x:0:0::/root:/bin/sh\n".to_vec()), ("other.pem", fs::read(&good.cert).expect("read"))];
     let evil = "CREATE USER evil IDENTIFIED BY ''; GRANT SYSTEM_VARIABLES_ADMIN ON *.* TO evil";
@@ -365,7 +365,7 @@ fn a_file_that_an_account_names_is_not_replaced() {
         site.install(&good, &["--yes"]).refused(1, because, "option file");
         assert!(site.files() == before, "{name}: nothing is changed");
     }
-    // What is set for the next start is an account's word, too.
+    // A value set for the next start comes from an account, too.
     as_evil(&site, &format!("SET PERSIST ssl_cert = '{}'", site.directory.path().join("other.pem").display()));
     let key = site.directory.path().join("key.pem");
     let (other_key, other_cert) = (fs::read(&key).expect("read"), site.directory.path().join("cert.pem"));
@@ -374,13 +374,13 @@ fn a_file_that_an_account_names_is_not_replaced() {
     let before = site.files();
     site.install(&good, &["--yes"]).refused(1, "which some account has set (PERSISTED)", "RESET PERSIST ssl_cert");
     assert!(site.files() == before, "nothing is changed");
-    // By the hint, and the file of the option file again.
+    // Following the hint, the option file names the files again.
     fs::write(&key, other_key).expect("written");
     site.server.sql("RESET PERSIST ssl_cert").expect("reset");
     site.server.stop().and_then(|()| site.server.start()).expect("it starts");
     fine(&site.install(&good, &["--yes"]));
     assert_eq!(fs::read(other_cert).expect("read"), fs::read(&good.cert).expect("read"));
-    // Whoever may have it reloaded sees where names come from, too.
+    // An account that may reload TLS can see where the names come from, too.
     site.server.sql("CREATE USER reloads IDENTIFIED BY ''; GRANT CONNECTION_ADMIN ON *.* TO reloads").expect("made");
     fine(&site.install_as("reloads", &good, &["--dry-run"]));
 }
@@ -404,7 +404,7 @@ fn names_that_are_built_in_or_in_an_option_file_count() {
         let server = Server::builder(kind).option_file(format!("[mysqld]\n{text}\n")).start().expect("it starts");
         assert!(plans(&server).contains(&good.cert.display().to_string()));
     }
-    // MySQL makes certificates at its first start, and names them by itself.
+    // MySQL generates certificates at its first start, and sets the variables itself.
     let Some(_) = require(Kind::MySql97) else { return };
     let server = Server::builder(Kind::MySql97).option("--auto-generate-certs=ON").start().expect("it starts");
     assert!(plans(&server).contains("server-cert.pem"));
@@ -441,7 +441,7 @@ fn a_file_that_is_not_the_servers_for_tls_is_not_replaced() {
     if rustix::process::geteuid().is_root() {
         chown(at("key.pem"), Some(65534), None).expect("root's");
         is_refused("key.pem: belongs to user 65534, neither to the server's, 0, nor to root");
-        // Whoever could read the old key by its group or mode does not read the new one.
+        // Users who could read the old key by its group or mode cannot read the new one.
         chown(at("key.pem"), Some(0), Some(65534)).expect("root's");
         fs::set_permissions(at("key.pem"), PermissionsExt::from_mode(0o640)).expect("ours");
     }
@@ -501,7 +501,7 @@ fn rotate_replaces_the_certificate_after_the_keys() {
     let named = |path: &Path| path.to_str().expect("ASCII").to_owned();
     let [cert, key, ca] = [&good.cert, &good.key, &good.ca].map(|path| named(path));
     let tls = ["--master-key", "--certificate", "--cert", &cert, "--key", &key, "--ca", &ca];
-    // Half of it is refused before anything is done.
+    // An incomplete pair is refused before anything is changed.
     let newest = at.newest();
     at.run("one.age", &tls[..4]).refused(2, "the new certificate is not named", "--key FILE");
     at.run("one.age", &["--master-key", "--cert", &cert]).refused(2, "--certificate", "");

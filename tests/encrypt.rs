@@ -44,11 +44,12 @@ fn a_clear_mysql_is_encrypted_everywhere_and_no_row_changes() {
     let clear = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES \
         WHERE ENCRYPTION <> 'Y' AND NAME <> 'innodb_temporary'";
     assert_eq!(server.value(clear).expect("a number"), "0");
-    // The capacity is what it was, and no helper is left.
+    // The capacity is unchanged, and no helper remains.
     assert_eq!(server.value("SELECT @@innodb_redo_log_capacity").expect("a number"), (64 << 20).to_string());
     let helpers = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES WHERE NAME LIKE 'sealant%'";
     assert_eq!(server.value(helpers).expect("a number"), "0");
-    // On disk: pages of a table that are not written yet prove nothing, and the next run would renew the redo log for them.
+    // Page 0 is on disk: a table whose pages are not written yet proves nothing, and the next run would rewrite the
+    // redo log for it.
     let new = "CREATE DATABASE later; CREATE TABLE later.t (id INT); FLUSH TABLES later.t FOR EXPORT; UNLOCK TABLES";
     server.sql(new).expect("made");
     let encrypted = "SELECT ENCRYPTION FROM information_schema.INNODB_TABLESPACES WHERE NAME = 'later/t'";
@@ -97,7 +98,7 @@ fn settings_survive_a_restart(mut server: Server) {
 fn without_permission_to_purge_the_clear_binary_logs_are_reported() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = mysql_with_tables();
-    // As a server leaves it that was killed while it made one.
+    // The state after a server was killed while it created an undo tablespace.
     let orphan = server.datadir().join("sealant_undo_stand_in.ibu");
     fs::write(&orphan, [0; 16384]).expect("written");
     let ended = Ended::run(&server, "run", &[]);
@@ -123,7 +124,7 @@ fn clients_go_on_writing() {
                 let sql = "START TRANSACTION; INSERT INTO shop.counted (v) VALUES ('CLEARTEXT-MARKER new'); \
                     UPDATE shop.t SET v = CONCAT(v, 'z') WHERE id = 1 + FLOOR(RAND() * 500); COMMIT";
                 match server.sql(sql) {
-                    // Clients have to try again after a deadlock at any time; a copy's lock is one more partner.
+                    // Clients must retry after a deadlock at any time; a copy takes locks, too.
                     Err(error) if error.to_string().contains("ERROR 1213") => deadlocks += 1,
                     other => {
                         other.expect("no client statement fails");
@@ -150,12 +151,12 @@ fn clients_go_on_writing() {
 fn a_table_that_stays_locked_is_told_and_the_others_are_done() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = mysql_with_tables();
-    // Not a transaction, which would hold up the undo tablespaces as well.
+    // No transaction, which would also keep undo tablespaces in use.
     let holder = Statements::hold(&server, "LOCK TABLES shop.parent READ");
     let ended = Ended::run(&server, "run", &["--purge-binlogs", "--lock-wait", "1", "--lock-tries", "2"]);
     assert_eq!(ended.code, 3, "{} {}", ended.stderr, ended.report["leftovers"]);
     assert!(ended.failures().contains("shop.parent"), "{}", ended.failures());
-    // It holds the schema's lock too.
+    // This also holds the schema's lock.
     assert_eq!(ended.artefacts(true), ["shop/parent.ibd", "shop"], "{}", ended.report["leftovers"]);
     drop(holder);
     Ended::run(&server, "run", &[]).is_done();
@@ -166,7 +167,7 @@ fn without_a_sound_keyring_nothing_is_begun() {
     let Some(_) = require(Kind::MySql97) else { return };
     let bare = Server::builder(Kind::MySql97).start().expect("MySQL starts");
     Ended::run(&bare, "run", &[]).refuses(1, "no keyring is active");
-    // The plan is shown, and what a run would say.
+    // The plan is shown, with what a run would report.
     Ended::run(&bare, "plan", &[]).refuses(1, "no keyring is active");
     assert!(!log(&bare).exists() || fs::read(log(&bare)).expect("a log").is_empty(), "nothing was changed");
 
@@ -231,10 +232,10 @@ fn killed_at_any_moment_it_finishes_when_run_again() {
     while done < all {
         let server = mysql_with_tables();
         let before = server.sql(SUMS).expect("sums");
-        // A run takes about four seconds here; each server is killed at four moments of it.
+        // A run takes about four seconds here; the server is killed at four moments of it.
         for round in 0..4_u64.min(all - done) {
             let mut child = start(&server, &["--purge-binlogs"]);
-            // A moment for the kill.
+            // Chooses the moment of the kill.
             thread::sleep(Duration::from_millis(80 + (done + round) * 7919 % 1400));
             child.kill().expect("it runs or has ended");
             child.wait().expect("it ends");
@@ -289,10 +290,10 @@ fn when_the_server_is_killed_it_finishes_when_run_again() {
         let mut server = mysql_to_be_killed();
         let before = server.sql(SUMS).expect("sums");
         let mut child = start(&server, &["--purge-binlogs"]);
-        // A moment for the kill.
+        // Chooses the moment of the kill.
         thread::sleep(Duration::from_millis(300 + moment * 4409 % 2500));
         server.kill();
-        // A fast machine may be through.
+        // On a fast machine the run may have ended.
         let was_through = child.wait().expect("it ends").success();
         cut_off += u32::from(!was_through);
         server.start().expect("it starts");
@@ -370,13 +371,13 @@ fn a_clear_mariadb_is_encrypted(kind: Kind) {
     for table in ["shop/t.ibd", "shop/zip.ibd", "shop/optout.ibd", "shop/a.MAD"] {
         assert!(!holds_marker(&fs::read(server.datadir().join(table)).expect("a file")), "{table}");
     }
-    // As the report says: a restart, and again.
+    // Follows the report: restart, and run again.
     server.stop().expect("it stops");
     server.start().expect("it starts");
     Ended::run(&server, "run", &["--purge-binlogs"]).is_done();
     only_the_aria_log_is_clear(&server);
     assert_eq!(server.sql(MARIADB_SUMS).expect("sums"), before);
-    // A page that the threads have passed over, as they do under load: they call the table done and do not come back.
+    // A page that the threads skipped, as they do under load: they report the table as done and do not return to it.
     server.stop().expect("it stops");
     plant_clear_page(&server.datadir().join("shop/t.ibd"), &clear);
     plant_clear_copies(&server.datadir().join("ibdata1"), &clear);
@@ -436,7 +437,7 @@ fn a_mariadb_is_killed_while_it_is_encrypted(kind: Kind) {
         let added = ["--option-file", option_file.to_str().expect("ASCII")];
         for round in first..all.min(first + 4) {
             let mut child = start(&server, &added);
-            // A moment for the kill.
+            // Chooses the moment of the kill.
             thread::sleep(Duration::from_millis(50 + chance.below(1500)));
             if round % 2 == 0 {
                 child.kill().expect("it runs or has ended");

@@ -83,7 +83,7 @@ fn canceled_while_a_table_is_copied_the_table_is_as_before() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = mysql_with_tables();
     server.sql("ALTER SCHEMA shop DEFAULT ENCRYPTION = 'Y'").expect("altered, which the lock would keep from it");
-    // A lock holds the copy up, so that it is surely canceled within.
+    // A lock delays the copy, so that the cancellation happens during it.
     let holder = Statements::hold(&server, "LOCK TABLES shop.t READ");
     let child = start(&server, &["--lock-wait", "60"]);
     wait_for(&server, "it is at the table", |state| {
@@ -98,7 +98,7 @@ fn canceled_while_a_table_is_copied_the_table_is_as_before() {
     assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
     let (code, report) = ended(child);
     assert_eq!((code, report["canceled"].as_bool()), (Some(3), Some(true)));
-    // The lock is still held, and the statement would have waited for it for a minute.
+    // The lock is still held; the statement would have waited a minute for it.
     let soon = limit(20).min(Duration::from_secs(50));
     assert!(asked.elapsed() < soon, "it ends at once, not when the lock is free");
     drop(holder);
@@ -164,7 +164,7 @@ fn a_replica_is_rebuilt_while_it_follows_and_nothing_of_it_is_in_its_binary_log(
     let last = last.split_whitespace().next().expect("a name");
     let events = replica.sql(&format!("SHOW BINLOG EVENTS IN '{last}'")).expect("events");
     assert!(events.contains("meanwhile") && !events.contains("ENCRYPTION") && !events.contains("sealant"), "{events}");
-    // The source, of which the replica is no lag behind, is done by its own run.
+    // The source is encrypted by a run of its own; it does not count as lag of the replica.
     let url = format!("mysql://root@127.0.0.1:{}", replica.port());
     Ended::run(&source, "run", &["--purge-binlogs", "--max-lag", "60s", "--replica", &url]).is_done();
     assert_eq!(source.sql(SUMS).expect("sums"), before);
@@ -266,7 +266,7 @@ fn whatever_kills_gh_ost_the_next_run_removes_what_it_left() {
         let before = server.sql(SUMS).expect("sums");
         let mut child = start(&server, &BY_GH_OST);
         comes_to(&server, &mut child, "gh-ost --database");
-        // A moment for the kill.
+        // Chooses the moment of the kill.
         thread::sleep(Duration::from_millis(chance.below(6000)));
         match round % 3 {
             0 => child.kill().expect("it runs"),
@@ -290,7 +290,7 @@ fn whatever_kills_gh_ost_the_next_run_removes_what_it_left() {
 fn no_tool_is_used_with_a_server_that_it_does_not_know() {
     let Some(_) = require(Kind::MySql97) else { return };
     let server = mysql_with_tables();
-    // The real program's own answer, as Debian 12 has it.
+    // The actual answer of Debian 12's program.
     let programs = server.dir().join("programs");
     std::fs::create_dir(&programs).expect("made");
     let old = programs.join("pt-online-schema-change");

@@ -93,7 +93,7 @@ fn a_disk_that_fills_up_under_a_copy_costs_nothing_but_time() {
     let mut child = start(&at.server, &["--purge-binlogs"]);
     comes_to(&at.server, &mut child, "ALTER TABLE");
     at.fill(0);
-    // The disk is full so long: some statements wait for room, as the server has them, others fail.
+    // The disk is full for so long: some statements wait for space, others fail, as the server implements them.
     sleep(Duration::from_secs(8));
     at.make_room();
     let code = child.wait().expect("it ends").code();

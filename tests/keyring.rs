@@ -73,7 +73,7 @@ fn a_mysql_gets_a_keyring(kind: Kind) {
     let Some(_) = require(kind) else { return };
     let mut server = Server::builder(kind).option("--log-bin=binlog").start().expect("MySQL starts");
     assert_eq!(state(&checked(&on(&server, "check", &[]), 3), "active"), "failed");
-    // A plan changes nothing, and nobody is asked where nobody is.
+    // A plan changes nothing, and asks for no confirmation without a terminal.
     let plan = written(&on(&server, "init", &["--dry-run"]));
     assert_eq!(plan["done"], false, "{plan:#}");
     on(&server, "init", &[]).refused(2, "nobody is there to confirm the plan", "--dry-run");
@@ -86,7 +86,7 @@ fn a_mysql_gets_a_keyring(kind: Kind) {
     assert_eq!(mode(&beside(&server, "keyring")), 0o600);
     assert_eq!(fs::metadata(beside(&server, "keyring")).expect("it is there").len(), 0);
     assert_eq!(mode(&server.datadir().join("component_keyring_file.cnf")), 0o640);
-    // Again: it is all there.
+    // A second run: everything exists.
     let again = written(&on(&server, "init", &["--yes"]));
     let there = again["parts"].as_array().expect("a list").iter().all(|part| part["condition"] == "there");
     assert!(there, "{again:#}");
@@ -108,7 +108,7 @@ fn a_mysql_gets_a_keyring(kind: Kind) {
     let mut encrypt = sealant();
     encrypt.current_dir(server.dir()).args(["encrypt", "run", "--yes", "--policy", "tables", "--user", "root"]);
     encrypt.args(["--format", "json", "--socket"]).arg(server.socket());
-    // Logs stay in clear text, which is what the exit code says.
+    // Logs remain in clear text, which the exit code shows.
     let report = end(encrypt).json();
     let steps = report["steps"].as_array().expect("steps");
     assert!(steps.iter().any(|step| step["step"] == "table d.t" && step["state"] == "done"), "{report:#}");
@@ -123,7 +123,7 @@ fn a_mysql_gets_a_keyring(kind: Kind) {
     fs::set_permissions(beside(&server, "keyring"), fs::Permissions::from_mode(0o644)).expect("set");
     assert_eq!(state(&checked(&on(&server, "check", &[]), 3), "modes"), "failed");
     Audit::live(&server).fails("key-file-perms", "keyring");
-    // A group of several may not read it either, as the audit has it.
+    // A group with several members may not read it, as in the audit.
     let keyring = beside(&server, "keyring");
     fs::set_permissions(&keyring, fs::Permissions::from_mode(0o640)).expect("set");
     if std::os::unix::fs::chown(&keyring, None, Some(65534)).is_ok() {
@@ -157,7 +157,7 @@ fn a_mysql_that_root_starts_can_write_its_keyring() {
     assert_eq!((state(&report, "write-test"), state(&report, "opens")), ("ok".to_owned(), "ok".to_owned()));
     assert_eq!(fs::metadata(&keyring).expect("a keyring").uid(), NOBODY);
     server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY) ENCRYPTION='Y'").expect("it encrypts");
-    // It finds its key again.
+    // The server finds its key again.
     restart(&mut server);
     assert_eq!(server.value("SELECT COUNT(*) FROM d.t").expect("it opens"), "0");
 }
@@ -204,7 +204,7 @@ fn a_server_that_does_not_run_is_set_up_by_its_option_file() {
     let Some(binaries) = require(Kind::MySql97) else { return };
     let mut server = Server::builder(Kind::MySql97).start().expect("MySQL starts");
     server.stop().expect("it stops");
-    // An installation that has no manifest yet.
+    // An installation without a manifest.
     let (daemon, plugins) = (server.dir().join("sbin"), server.dir().join("plugins"));
     for directory in [&daemon, &plugins] {
         fs::create_dir(directory).expect("made");
@@ -238,7 +238,7 @@ fn a_mariadb_without_keys_gets_them() {
         let mut server = Server::builder(kind).option_file("[mariadb]\n# mine").start().expect("MariaDB starts");
         let config = server.dir().join("my.cnf");
         let text = config.to_str().expect("ASCII").to_owned();
-        // The file that the running server was told to read, and no other.
+        // The file that the running server was started with, and no other.
         let plan = written(&on(&server, "init", &["--dry-run"]));
         let parts = plan["parts"].as_array().expect("a list");
         assert_eq!(parts.last().expect("a part")["path"], text, "{plan:#}");

@@ -97,7 +97,7 @@ fn mysql_keys_are_listed_with_all_that_asks_for_them() {
     assert_eq!(new["copy"], at.path("k.age").to_str().expect("ASCII"));
     assert!(new["copy_proven"].is_string() && report["last_rotated"]["master_key"].is_string(), "{report:#}");
 
-    // The register remembers the backup until it is told to forget it.
+    // The register keeps the backup until `--forget`.
     let report = sound(&keys(&at.server, &state, &[]));
     assert_eq!(key(&report, &format!("-{older}"))["backups"].as_array().map(Vec::len), Some(1));
     let forget = ["--record", "--forget-backup", backup.to_str().expect("ASCII")];
@@ -125,7 +125,7 @@ fn mysql_keys_are_listed_with_all_that_asks_for_them() {
         "{}",
         checked.stdout
     );
-    // So is a keyring that is not there at all, or empty: that the running server remembers its keys is no proof.
+    // The same for a missing or empty keyring: the keys in the running server's memory are no proof.
     for empty in [false, true] {
         fs::remove_file(at.keyring()).expect("removed");
         if empty {
@@ -158,7 +158,7 @@ fn mysql_keys_are_listed_with_all_that_asks_for_them() {
     a_destroyed_record_is_named(&at, &state);
 }
 
-/// No key opens a table whose page 0 does not hold its key any more, or not whole.
+/// No key opens a table whose page 0 has lost its key or a part of it.
 fn a_destroyed_record_is_named(at: &Rotating, state: &Path) {
     let table = at.server.datadir().join("demo/enc.ibd");
     let whole = fs::read(&table).expect("read");
@@ -222,7 +222,7 @@ fn mariadb_keys_are_listed_with_all_that_asks_for_them() {
         assert_eq!(ended.code, Some(3), "{}", ended.stdout);
         assert_eq!(key(&ended.json(), "2 version 1")["held"], false);
 
-        // A key file that is gone opens nothing, whatever the running server remembers.
+        // A missing key file opens nothing, whatever keys the running server has in memory.
         let gone = server.dir().join("gone");
         let mariadb_keys = server.sql("SELECT @@file_key_management_filename").expect("a path");
         let mariadb_keys = Path::new(mariadb_keys.trim());
@@ -301,11 +301,11 @@ fn the_audit_agrees_with_keys_about_copies_and_dates() {
     };
     assert!(older_key(&seen).contains("no backup that was read needs it"));
 
-    // A backup of data that `keys` was shown needs the older key.
+    // A backup of data that `keys` has seen needs the older key.
     sound(&keys(&at.server, &state, &["--backup", backup.to_str().expect("ASCII"), "--record"]));
     assert!(older_key(&audit(&at.server, &state, &[])).contains("data-backup"));
 
-    // A key that was made since is in no copy.
+    // A key created since is in no copy.
     at.server.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("rotated");
     said(&["knows of no copy with", &format!("-{}", at.newest())], "UNKNOWN");
     assert_eq!(newest(&keys(&at.server, &state, &[]).json())["copy"], Value::Null);
@@ -313,7 +313,7 @@ fn the_audit_agrees_with_keys_about_copies_and_dates() {
     at.run("k.age", &["--master-key"]).is_done();
     said(&["k.age", "by the register"], "PASS");
 
-    // A copy that was changed, or is gone.
+    // A copy that was changed or removed.
     let bytes = fs::read(&copy).expect("read");
     fs::write(&copy, &bytes[..bytes.len() - 1]).expect("cut");
     said(&["k.age has other bytes than were proven"], "UNKNOWN");
@@ -325,7 +325,7 @@ fn the_audit_agrees_with_keys_about_copies_and_dates() {
     said(&["k.age", "by the register"], "PASS");
 
     let names = register(&state);
-    // A register of an earlier version, of another server, damaged, or something else in its place.
+    // A register of an earlier version, of another server, a damaged one, or another file in its place.
     let text = fs::read_to_string(&names).expect("a register");
     has_its_schema(&serde_json::from_str(&text).expect("JSON"), "key-register-1");
     let mut document: Value = serde_json::from_str(&text).expect("JSON");

@@ -88,7 +88,7 @@ fn a_keyring_that_is_lost_cut_or_exchanged_is_noticed_before_the_restart() {
         fs::write(&keyring, damaged).expect("written");
         Audit::live(&server).fails("key-cannot-open", path);
     }
-    // Cut short, it still holds what is left of the keys in clear.
+    // A truncated file still holds some keys in clear.
     Audit::live(&server).fails("key-file-clear", path);
 
     let text = String::from_utf8(healthy.clone()).expect("JSON");
@@ -225,7 +225,7 @@ fn a_copy_of_the_data_with_its_keys_is_a_fault_wherever_it_lies() {
     let offline = Audit::offline(server.datadir());
     offline.fails("key-in-backup", "component_keyring_file.keys");
     offline.passes("key-cannot-open");
-    // What is JSON there besides the keyring holds no key.
+    // Other JSON files there hold no key.
     let stores: Vec<&Value> = offline.findings("key-local-file");
     assert_eq!(stores.len(), 1, "{stores:?}");
 
@@ -461,7 +461,7 @@ fn from_afar_without_grants_nothing_passes_that_needs_files_or_grants() {
     let audit = from_afar(&server, "poor", "Poor-1");
     never_passes(&audit, NEEDS_MORE);
     audit.passes("tls-disabled");
-    // One step is one finding, however many checks wait for it.
+    // One step is one finding, however many checks need it.
     let missing = audit.findings("ev-incomplete");
     assert!(missing.len() <= 14, "{missing:#?}");
     audit.fails("ev-incomplete", "GRANT SELECT ON mysql.user");
@@ -486,7 +486,8 @@ fn an_unprivileged_user_of_the_host_gets_unknown_and_no_pass() {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755 | 0o022)).expect("opened");
     }
     let binary = server.dir().join("sealant");
-    // By another process: with a descriptor of ours, a program that another thread starts would keep it from running.
+    // Another process writes it: if this process had the file open, a program that another thread starts would inherit
+    // the descriptor, and running the file would fail.
     assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_sealant")).arg(&binary).status().expect("cp").success());
     let output = Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
@@ -505,7 +506,7 @@ fn an_unprivileged_user_of_the_host_gets_unknown_and_no_pass() {
 }
 
 fn runs_as_root() -> bool {
-    // Only root may become somebody else.
+    // Only root can become another user.
     fs::metadata("/proc/self").is_ok_and(|current| std::os::unix::fs::MetadataExt::uid(&current) == 0)
 }
 

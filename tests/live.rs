@@ -76,7 +76,7 @@ fn a_table_that_mariadb_has_not_opened_since_its_start_is_no_orphan() {
             CREATE TABLE demo.p (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2; INSERT INTO demo.p VALUES (1), (2)";
         server.sql(tables).expect("made");
         server.stop().expect("it stops");
-        // Restoring its content at startup would open the tables.
+        // If its content were restored at startup, the tables would be open.
         let _ = fs::remove_file(server.datadir().join("ib_buffer_pool"));
         server.start().expect("it starts");
         let opened = "SELECT COUNT(*) FROM information_schema.INNODB_SYS_TABLESPACES WHERE NAME LIKE 'demo/%'";
@@ -210,7 +210,7 @@ fn every_server_line_is_audited_without_an_error() {
             // Without certificates it offers no TLS at all.
             Kind::MariaDb1011 => audit.fails("tls-disabled", ""),
             Kind::MySql97 | Kind::MariaDb118 => audit.passes("tls-version-old"),
-            // What a build of one's own is made with, only its maker knows.
+            // Only its maker knows with which libraries a custom build is linked.
             _ => {}
         }
     }

@@ -251,11 +251,11 @@ fn what_each_kind_of_reencryption_leaves_when_it_is_only_begun() {
 
 #[test]
 fn what_each_kind_of_reencryption_leaves_when_it_is_killed_at_work() {
-    // Without a journal or checksums nothing is noted between the beginning and the end.
+    // Without a journal or checksums nothing is recorded between start and end.
     for kind in BEGUN.iter().filter(|kind| !kind.arguments.contains("--resilience none")) {
         let desk = Desk::new();
         let header = desk.path(kind.header);
-        // A part that is being written, and several that have been.
+        // A part that is being written, and several that were written.
         for parts in [1, 2, 3] {
             let caught = (0..20).any(|_| {
                 kind.prepare(&desk);
@@ -272,7 +272,7 @@ fn what_each_kind_of_reencryption_leaves_when_it_is_killed_at_work() {
             });
             assert!(caught, "{}: never seen with {parts} parts", kind.arguments);
             let json = kind.is_read(&desk, &format!("with {parts} parts"));
-            // A first encryption leaves encrypted parts beside clear ones; the volume is not called encrypted for those.
+            // A first encryption leaves encrypted parts beside clear ones; the volume does not count as encrypted.
             if parts == 3 && kind.arguments.starts_with("--encrypt") {
                 let kinds: Vec<&Value> = segments(&json).map(|segment| &segment["type"]).collect();
                 assert!(["crypt", "linear"].iter().all(|kind| kinds.contains(&&Value::from(*kind))), "{kinds:?}");

@@ -40,7 +40,7 @@ fn every_set_is_measured_in_memory_or_said_why_not() {
     has_its_schema(&record, "bench-1");
     let experiments = record["experiments"].as_array().expect("a list");
     let notes = texts(&record["notes"], "").join("\n");
-    // Both ways, both sizes; of twelve sets one has half a key and one is not AES alone.
+    // Both directions, both sizes; of twelve sets one has half a key, and one does not use AES alone.
     assert_eq!(experiments.len(), 4);
     for experiment in experiments {
         assert_eq!((experiment["rounds"].as_u64(), texts(&experiment["arms"], "name").len()), (Some(2), 10));
@@ -48,7 +48,7 @@ fn every_set_is_measured_in_memory_or_said_why_not() {
         for arm in experiment["arms"].as_array().expect("a list") {
             assert!(is_interval(&arm["rate"]) && arm["rate"]["low"].as_f64() > Some(0.0), "{arm}");
         }
-        // Every set that chains, against XTS with as long a key.
+        // Every chaining mode, compared with XTS with a key of the same length.
         let ratios = experiment["ratios"].as_array().expect("a list");
         assert_eq!(ratios.len(), 5);
         assert!(ratios.iter().all(|ratio| texts(&Value::from(vec![ratio.clone()]), "of")[0].starts_with("aes-xts")));
@@ -57,7 +57,7 @@ fn every_set_is_measured_in_memory_or_said_why_not() {
     assert!(notes.contains("default 128: not measured in memory: XTS takes two keys"), "{notes}");
     assert!(notes.contains("adiantum-plain64 256: not measured in memory"), "{notes}");
     assert!(notes.contains("no disk was measured"), "{notes}");
-    // cryptsetup says it on a file too.
+    // cryptsetup also reports it for a file.
     for set in ["aes-ecb-plain", "aes-ecb-null", "aes-ecb-benbi", "default"] {
         assert!(notes.contains(&format!("{set} 128 cannot be formatted: ")), "{set}: {notes}");
     }

@@ -40,7 +40,7 @@ fn tables_below_another_root() {
     let unit = ["boot", "install", image, "--name", "x", "--directory", "/srv/x", "--root", root, "--yes"];
     let unit = luks(&[&unit[..], &["--key-file", "/k", "--unit", "mysql"]].concat());
     assert!(ends(&unit, 1).contains("such as mariadb.service"));
-    // The generators of this machine's systemd, where there is one, take the tables; the key file is missing.
+    // This machine's systemd generators, if present, accept the tables; the key file is missing.
     let check =
         luks(&["boot", "check", "--name", "data", "--unit", "mysql.service", "--root", root, "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&ends(&check, 3)).expect("JSON");

@@ -78,7 +78,7 @@ fn a_backup_from_before_a_key_change_is_stale_and_opens_with_the_dead_key() {
     let said = ends(&header(&["diff", text(&backup), text(&image)]), 3);
     assert!(said.contains("keyslots.0.key: ") && said.contains("sequence: "), "{said}");
     assert_eq!(ends(&header(&["diff", text(&image), text(&image)]), 0), "");
-    // It may be restored, with a warning: the data is under the same key.
+    // It may be restored, with a warning: the data has the same key.
     let said =
         ends(&header(&["restore", text(&backup), text(&image), "--yes", "--key-file", text(&desk.key("k1"))]), 0);
     assert!(said.contains("warning: the backup has other key slots"), "{said}");
@@ -117,7 +117,7 @@ fn a_lost_header_comes_back_and_what_was_there_is_kept() {
         let restore = ["restore", text(&backup), text(&image), "--key-file", text(&key), "--save", text(&saved)];
         let said = ends(&header(&[&restore[..], &["--yes"]].concat()), 1);
         assert!(said.contains("--header-is-lost"), "{said}");
-        // A plan changes nothing, and without anybody to ask nothing happens.
+        // A plan changes nothing, and without a terminal nothing happens.
         let said = ends(&header(&[&restore[..], &["--header-is-lost", "--dry-run"]].concat()), 0);
         assert!(said.contains("NOTHING proves"), "{said}");
         ends(&header(&[&restore[..], &["--header-is-lost"]].concat()), 2);
@@ -151,7 +151,7 @@ fn a_wrong_key_a_changed_backup_and_a_cut_one_touch_nothing() {
 
 #[test]
 fn a_backup_that_does_not_open_the_volume_after_all_is_undone() {
-    // A cryptsetup that opens backups and nothing else: what a volume whose disk lies looks like.
+    // A cryptsetup that opens only backups: how a disk that returns wrong data looks.
     let desk = Desk::new();
     let (image, backup, bin) = (desk.volume("image", "luks2"), desk.path("backup"), desk.path("bin"));
     ends(&header(&["backup", text(&image), text(&backup)]), 0);

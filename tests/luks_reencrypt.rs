@@ -56,7 +56,7 @@ fn what_cannot_be_re_encrypted_is_refused_and_left_alone() {
     let (key, wrong) = (desk.key("k1"), desk.key("wrong"));
     let begin = ["reencrypt", "--init-only", "--force-offline-reencrypt", "--key-file", text(&key)];
     cryptsetup(&[&begin[..], &CHEAP[..]].concat(), &[&begun]);
-    // cryptsetup would take each of these files for its own data.
+    // cryptsetup would use each of these files as its own.
     let detached =
         ["detached", "decrypted"].map(|name| (desk.path(name), desk.volume(&format!("{name}-data"), "luks2")));
     let header = ["--key-file", text(&key), "--header"];
@@ -83,7 +83,7 @@ fn what_cannot_be_re_encrypted_is_refused_and_left_alone() {
     assert!(desk.opens(&begun, "k1"));
 }
 
-/// A volume with two keys, and what a run saves before it begins: header and note.
+/// A volume with two keys, and what a run saves before it starts: header and note.
 fn noted(desk: &Desk, image: &Path) -> PathBuf {
     desk.add_key(image, "k1", "k2");
     let uuid = Command::new("cryptsetup").arg("luksUUID").arg(image).output().expect("it starts").stdout;

@@ -124,7 +124,7 @@ fn the_stuck_state_is_repaired_to_that_of_a_finished_re_encryption() {
     assert!(!made.desk.opens(&made.image, "k1"), "cryptsetup refuses the state, or this proves nothing");
     let before = fs::read(&made.image).expect("ours");
     let saved = made.desk.path("saved");
-    // A plan, a wrong key and nobody to ask change nothing.
+    // A plan, a wrong key, and a run without confirmation change nothing.
     let plan = ends(&repair(&made.image, &made.key, &["--dry-run"]), 0);
     assert!(plan.contains("requirements: [\"online-reencrypt-v2\"] -> -"), "{plan}");
     ends(&repair(&made.image, &made.key, &["--save", text(&saved)]), 2);
@@ -167,7 +167,7 @@ fn headers_of_real_power_cuts() {
         let said = ends(&repair(&unpack(name), &key, &["--dry-run"]), 1);
         assert!(said.contains("nothing was changed"), "{name}: {said}");
     }
-    // Its key slots were not kept, so that the repair can be planned and no key opens it.
+    // Its key slots are not in the sample: the repair can be planned, but no key opens the volume.
     let stuck = unpack("luks2-reencrypt-stuck");
     let plan = ends(&repair(&stuck, &key, &["--dry-run"]), 0);
     assert!(plan.contains("keyslots.2.type: reencrypt -> -"), "{plan}");
@@ -240,7 +240,7 @@ fn killed_at_writes(first: usize, step: usize) {
     }
     let desk = Desk::new();
     let (fresh, key, image) = (desk.volume("fresh", "luks2"), desk.key("k1"), desk.path("image"));
-    // A second key, so that the old volume key's slots go one after the other.
+    // A second key, so that the slots of the old volume key are removed one after the other.
     desk.add_key(&fresh, "k1", "k2");
     let expected = plain_text(&desk, &fresh, &key);
     let (mut resumed, mut repaired) = (0, 0);

@@ -105,7 +105,7 @@ fn a_rotated_key_opens_and_the_old_one_does_not() {
         assert!(host.desk.opens(&host.image, "recovery"), "other keys stay");
         let mode = fs::metadata(&host.key).expect("ours").permissions().mode() & 0o777;
         assert_eq!(mode, 0o600, "nobody else reads the new key");
-        // Once more, from the random key.
+        // A second rotation, from the random key.
         fs::remove_dir_all(&host.backups).expect("ours");
         fs::create_dir(&host.backups).expect("room");
         ends(&host.rotate(), 0);
@@ -218,7 +218,7 @@ fn a_wrong_key_and_a_volume_at_work_change_nothing() {
     fs::write(&host.key, "k1").expect("room");
     let no_backups = ["luks", "key", "rotate", text(&host.image), "--key-file", text(&host.key), "--yes"];
     ends(&sealant().args(no_backups).output().expect("it starts"), 2);
-    // Nobody is there to say yes.
+    // There is no terminal for a confirmation.
     let unasked: Vec<&str> = host.args().into_iter().filter(|arg| *arg != "--yes").collect();
     ends(&sealant().args(&unasked).output().expect("it starts"), 2);
     let plan = ends(&sealant().args(&unasked).arg("--dry-run").output().expect("it starts"), 0);

@@ -34,7 +34,7 @@ impl Vault {
         let seen = Arc::clone(&asked);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // Whoever does not like the certificate goes without a question.
+                // A client that rejects the certificate disconnects without a request.
                 let _ = match &tls {
                     Some(config) => {
                         let connection = ServerConnection::new(Arc::clone(config)).expect("a session");
@@ -79,7 +79,7 @@ fn answer(stream: &mut (impl Read + Write), seen: &Mutex<Vec<String>>) -> std::i
         "/v1/secret/data/elsewhere" => ("307 Temporary Redirect", String::new()),
         _ => ("404 Not Found", r#"{"errors":[]}"#.to_owned()),
     };
-    // Vault sends long answers in chunks; so is every answer here.
+    // Vault sends long answers in chunks; this server sends every answer in chunks.
     let head = format!(
         "HTTP/1.1 {status}\r\nLocation: /v1/secret/data/disk\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     );
@@ -179,7 +179,7 @@ fn in_the_clear_only_this_machine_is_asked() {
     let bare =
         ["key", "serve", "--vault-addr", "https://127.0.0.1:1", "--vault-path", "a/data/b", "--vault-token-file"];
     assert!(ends(&luks(&[&bare[..], &[text(&token)]].concat()), 2).contains("--vault-ca"));
-    // Nobody listens: the time that is given is kept.
+    // Nothing listens: the time limit holds.
     let nobody = client.ask("http://127.0.0.1:1", "secret/data/disk", &["--wait", "2"]);
     assert!(ends(&nobody, 1).contains("http://127.0.0.1:1/v1/secret/data/disk: "));
     assert!(Path::new(text(&token)).exists());

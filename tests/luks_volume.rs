@@ -104,7 +104,7 @@ fn what_is_not_blank_is_refused_and_left_alone() {
     let open = File::open(&blank.image).expect("ours");
     changed(&|| {}, "is open in process");
     drop(open);
-    // What has no signature may be asked for by name.
+    // A set without a signature may be requested by name.
     raw();
     ends(&blank.format(&["--yes", "--destroy-unknown-data", "--pbkdf2-iterations", "1000"]), 0);
 }

@@ -165,7 +165,7 @@ fn a_table_whose_own_key_is_damaged_is_named_by_the_check_of_the_keyring() {
         };
         let (sound, _) = check();
         assert!(opens(&sound).starts_with("\"ok\""), "{kind:?}: {sound:#}");
-        // A clear table with a damaged first page misses no key.
+        // A clear table with a damaged page 0 needs no key.
         flip(&place.path().join("d/c.ibd"), 10_390 + 60, 4);
         assert_eq!(opens(&check().0), opens(&sound), "{kind:?}");
         for at in [10_390, 10_390 + 60] {
@@ -282,7 +282,7 @@ fn a_directory_moves_under_other_keys_and_its_server_starts_on_it() {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
         let (into, keys) = (directory.path().join("data"), directory.path().join("keys"));
         let receiving = Receiving::begin(&into, &["--rekey", keys.to_str().expect("ASCII")]);
-        // 5.7 makes a new log where there is none, and its own holds wrapped keys.
+        // 5.7 creates a new log if there is none; its own log holds wrapped keys.
         let keys_of_source = ["--keyring", keyring.to_str().expect("ASCII")];
         let without_log: &[&str] = if kind == Kind::MySql57 { &["--exclude", "ib_logfile*"] } else { &[] };
         let more = [&keys_of_source, without_log].concat();

@@ -100,7 +100,8 @@ fn systemd_takes_the_units_and_finds_them_shut() {
         runs(Command::new("systemd-analyze").args(args).args(names.iter().map(|name| units.join(name))))
     };
     let services = ["sealant-tunnel-far.service", "sealant-tunnel-near.service"];
-    // Root's, since copies of file systems and other servers' users are; so they are not as shut as the others.
+    // These units run as root, because copies of file systems and files of other servers' users need it; so they are
+    // less restricted than the others.
     let of_backups = ["sealant-backup.service", "sealant-restore-test.service"];
     let others = [
         "sealant-tunnel-far.socket",
@@ -111,7 +112,7 @@ fn systemd_takes_the_units_and_finds_them_shut() {
     let all = [&services[..], &of_backups, &others].concat();
     let said = analyze(&["verify", "--man=no"], &all).stderr;
     let said = String::from_utf8_lossy(&said).into_owned();
-    // Units of the machine's own are read along, and may have their faults.
+    // systemd also reads the machine's own units, which may have errors.
     assert!(!said.contains("sealant"), "{said}");
     analyze(&["security", "--offline=true", "--threshold=65"], &of_backups[..1]);
     for service in services.into_iter().chain(["sealant-restore-test.service"]) {
@@ -148,8 +149,8 @@ fn units_have_private_directories_and_sockets_for_a_group() {
     for (unit, settings) in &units {
         for (name, value) in settings {
             match name.as_str() {
-                // systemd gives it to the unit's user, and removes it when the unit stops.
-                // Where `sealant backup` keeps its state, whoever starts it.
+                // systemd assigns it to the unit's user, and removes it when the unit stops. `sealant backup` keeps its
+                // state elsewhere, whoever starts it.
                 "StateDirectory" if unit == "sealant-backup" => assert_eq!(value, "sealant/backup"),
                 "RuntimeDirectory" | "StateDirectory" | "CacheDirectory" | "LogsDirectory" => assert_eq!(value, unit),
                 "SocketMode" => assert_eq!(value, "0660"),

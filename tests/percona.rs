@@ -53,7 +53,7 @@ fn data_directory(files: &[(&str, &str)]) -> TempDir {
             let packed = fs::File::open(testdata().join(format!("{sample}.zst"))).expect("the sample is there");
             zstd::decode_all(packed).expect("it is whole")
         });
-        // Of the logs, the samples hold the beginning.
+        // The samples hold only the beginning of the logs.
         if name.starts_with("ib_logfile") {
             bytes.resize(LOG_BYTES, 0);
         }
@@ -148,7 +148,7 @@ fn facts_of_a_live_8_0_are_judged() {
     let found = replayed("percona80");
     is(&found, "rest-table-plaintext", &[("demo/plain.ibd", "FAIL")]);
     is(&found, "rest-mysql-ibd-plaintext", &[("mysql.ibd", "FAIL")]);
-    // Session temporary tablespaces that nobody uses contradict nothing, and temporary files can be encrypted here.
+    // Unused session temporary tablespaces are no contradiction, and temporary files can be encrypted here.
     is(&found, "ev-mismatch", &[("server", "PASS")]);
     is(&found, "rest-tmpfile-spill", &[("innodb_encrypt_online_alter_logs", "FAIL")]);
     is(&found, "rest-temp-plaintext", &[("innodb_temp_tablespace_encrypt", "FAIL")]);
@@ -181,10 +181,10 @@ fn facts_of_a_live_5_7_are_judged() {
         .collect();
     assert_eq!(tables, ["demo/plain.ibd"]);
     is(&found, "rest-redo-plaintext", &[("ib_logfile0", "FAIL")]);
-    // These facts were collected before the events of its encrypted logs were known, and say of each that it is clear.
+    // These facts were collected before the events of its encrypted logs were known, and report each log as clear.
     let logs = ["binlog.000001", "binlog.000002", "binlog.000003", "binlog.000004"];
     is(&found, "rest-binlog-plaintext", &logs.map(|log| (log, "FAIL")));
-    // Its OpenSSL speaks TLS 1.3, which this server has no name for and no way to switch off.
+    // Its OpenSSL negotiates TLS 1.3, for which this server has no option and no name.
     is(&found, "ev-mismatch", &[("127.0.0.1:28972", "FAIL"), ("encrypt_binlog", "FAIL")]);
     is(&found, "rest-ibdata1-exposed", &[("ibdata1", "FAIL"), ("undo in ibdata1", "FAIL")]);
     is(&found, "rest-tmpfile-spill", &[("innodb_encrypt_online_alter_logs", "FAIL")]);
@@ -271,7 +271,7 @@ fn a_redo_log_that_is_shorter_than_its_other_file_is_cut() {
 
 #[test]
 fn a_clear_table_whose_first_page_is_damaged_misses_no_key() {
-    // In the place of the record of a key, and the flag for one.
+    // Placed where the record of a key is, and the flag for one.
     for (at, mask) in [(10_390, 8), (10_433, 16), (56, 0x20)] {
         let directory = data_directory(&FILES_57);
         let path = directory.path().join("demo/plain.ibd");

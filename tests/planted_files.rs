@@ -16,7 +16,7 @@ use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use crate::support::moving::{Receiving, send};
 use crate::support::sealant;
 
-/// Names that a verb opens, whatever is there.
+/// Names that a verb opens, whatever kind of file they have.
 const NAMES: [&str; 55] = [
     "#ib_16384_0.dblwr",
     "#innodb_redo/#ib_redo1",
@@ -75,7 +75,7 @@ const NAMES: [&str; 55] = [
     "xtrabackup_checkpoints",
 ];
 
-/// What may be there.
+/// Kinds of files that may have such a name.
 #[derive(Clone, Copy, Debug)]
 enum Trap {
     Pipe,
@@ -128,7 +128,7 @@ fn datadir(root: &Path) {
 /// Runs it with limited memory; it must end by itself, with any result.
 #[track_caller]
 fn ends<S: AsRef<OsStr>>(args: &[S]) -> Output {
-    // Kibibytes: enough for all threads, too little for a file without an end.
+    // Kibibytes: enough for all threads, too little for an endless file.
     const MEMORY: &str = "ulimit -v 8000000; exec \"$0\" \"$@\"";
     let mut command = std::process::Command::new("sh");
     command.args(["-c", MEMORY]).arg(sealant().get_program()).args(args);
@@ -237,7 +237,7 @@ fn verify_names_links_that_lead_out_and_does_not_follow_them() {
     );
     let (files, errors, code) = verify(&[&root, outside.path()]);
     assert_eq!((files.len(), errors.len(), code), (5, 0, Some(4)), "{files:?}");
-    // Who names a link means what it leads to.
+    // Somebody who names a link on the command line means its target.
     let (files, errors, _) = verify(&[&root.join("demo/far.ibd")]);
     assert_eq!((files, errors.len()), (vec!["far.ibd".to_owned()], 0));
     symlink(&root, dir.path().join("link")).expect("linked");

@@ -40,7 +40,7 @@ impl Desk {
         let into = self.path(name);
         let receiving = Receiving::begin(&into, &[]);
         let mut send = sealant();
-        // A disk that is busy for a second is no reason to stop here.
+        // A disk that is busy for a second must not end this test.
         send.args(["send", "--live", "--max-freeze", "20s", "--datadir"]).arg(server.datadir()).arg(&receiving.code);
         let sent = send.output().expect("the binary starts");
         let (code, stderr) = receiving.end();
@@ -194,7 +194,7 @@ fn a_mariadb_gets_a_replica() {
         follows(&desk, &source, &new, load);
         again(&desk, &source, &new);
 
-        // What it applied without writing it into its binary log would be applied twice.
+        // Transactions that the replica applied without logging them would be applied twice.
         let silent = || builder().option("--log-slave-updates=OFF");
         let silent = silent().datadir_seed(desk.path("copy")).start().expect("the copy starts");
         let done = desk.provision(&source, &silent, "replica", &["--yes"]);
@@ -251,7 +251,7 @@ fn a_copy_of_a_member_joins_the_group() {
         let output = desk.provision(&source, &new, "group-member", more);
         (output.status.code(), said(&output), String::from_utf8_lossy(&output.stdout).into_owned())
     };
-    // With a wrong password the group lets it go again; that is no obstacle to the next time.
+    // With a wrong password the group expels it; that does not prevent the next attempt.
     new.sql("SET GLOBAL group_replication_recovery_retry_count = 1").expect("set");
     fs::write(desk.path("wrong"), "wrong").expect("room");
     let wrong = desk.path("wrong").display().to_string();
@@ -260,7 +260,7 @@ fn a_copy_of_a_member_joins_the_group() {
     let (code, said, _) = provision(&["--yes"]);
     assert_eq!(code, Some(0), "{said}\n{}", new.error_log());
     assert!(said.contains("is ONLINE in the group"), "{said}");
-    // Nor is that it was done already.
+    // Nor does an earlier successful run.
     for more in [&["--yes"][..], &[]] {
         let (code, said, statements) = provision(more);
         assert_eq!((code, statements.as_str()), (Some(0), ""), "{said}");

@@ -83,7 +83,7 @@ fn a_server_starts_on_what_arrived_with_only_its_keyring() {
 
     assert!(stderr.contains("-1 and MySQLReplicationKey_"), "{stderr}");
 
-    // The joiner's keyring opens all of it, the donor's nothing that is encrypted.
+    // The joiner's keyring opens everything, the donor's keyring nothing that is encrypted.
     Proof::mysql(&[&into], Some(&target_keyring)).is_complete();
     let with_the_donors = Proof::mysql(&[&into], Some(&donors_keyring));
     for file in ["demo/enc.ibd", "demo/zip.ibd", "general.ibd", "mysql.ibd", "undo_001", "binlog.000001"] {
@@ -98,12 +98,12 @@ fn a_server_starts_on_what_arrived_with_only_its_keyring() {
     assert!(theirs.len() >= 2 && ours.len() == 2);
     assert!(ours.iter().all(|key| !theirs.contains(key)), "a key is in both keyrings");
 
-    // The manifest is that of what was written.
+    // The manifest matches the written files.
     let manifest = into.join("sealant-manifest");
     assert_eq!(ends(&["verify", "--manifest", text(&manifest), text(&into)]).0, Some(0));
     // Only the beginnings of files differ.
     let (before, after) = (tree(donor.datadir()), tree(&into));
-    // Which keyring it is, is another test's subject.
+    // Another test covers which keyring is used.
     for (path, item) in before.iter().filter(|(path, _)| !path.ends_with("component_keyring_file.cnf")) {
         let (one, other) = (item.bytes(), after[path].bytes());
         assert_eq!(one.len(), other.len(), "{}", path.display());
@@ -158,7 +158,7 @@ fn what_names_the_donors_keyring_is_written_for_the_joiners() {
     assert_eq!(fs::read(into.join("mysqld.my")).expect("there"), fs::read(at("mysqld.my")).expect("there"));
     let manifest = into.join("sealant-manifest");
     assert_eq!(ends(&["verify", "--manifest", text(&manifest), text(&into)]).0, Some(0));
-    // The server finds the keyring by nothing but what arrived; the donor's is away.
+    // The server finds the keyring from the received files alone; the donor's files are moved away.
     let away = donors_keyring.with_extension("away");
     fs::rename(&donors_keyring, &away).expect("ours");
     let joiner = Server::builder(Kind::MySql97).datadir_seed(&into).start().expect("it starts");
@@ -200,7 +200,7 @@ fn the_keyring_of_a_5_7_directory_is_one_that_5_7_loads() {
         Proof::mysql(&[&into], Some(&target_keyring)).is_complete();
         assert_eq!(Proof::mysql(&[&into], Some(&keys)).verdict("demo/t.ibd"), "missing-key");
     }
-    // One that 5.7 cannot load is not written to.
+    // A keyring that 5.7 cannot load is not written.
     let (into, target_keyring) = (target.path().join("third"), target.path().join("component"));
     let component = br#"{"version":"1.0","elements":[]}"#;
     fs::write(&target_keyring, component).expect("written");
@@ -220,7 +220,7 @@ fn keys_that_cannot_be_handed_over_end_the_transfer_before_any_data() {
     fs::write(&empty, r#"{"version":"1.0","elements":[]}"#).expect("written");
     refuses(donor.datadir(), &["--keyring", text(&empty)], "the keyring has no such key (INNODBKey-");
 
-    // The donor's own keyring does not go along.
+    // The donor's own keyring is not sent.
     let inside = donor.datadir().join("keyring-of-the-donor");
     fs::copy(&keyring, &inside).expect("copied");
     refuses(donor.datadir(), &["--keyring", text(&keyring)], "leave it out with --exclude");
@@ -266,7 +266,7 @@ fn a_transfer_that_was_cut_off_goes_on_with_new_keys_in_every_file() {
     let (donor, keyring) = donor();
     let target = directory();
     let (into, target_keyring) = (target.path().join("into"), target.path().join("keyring"));
-    // Tries that are cut off: without new keys, then with them.
+    // Interrupted attempts: first without new keys, then with them.
     for rekey in [vec![], vec!["--rekey", text(&target_keyring)]] {
         let receiving = Receiving::begin(&into, &rekey);
         let before = journal_bytes(&into);
@@ -275,7 +275,7 @@ fn a_transfer_that_was_cut_off_goes_on_with_new_keys_in_every_file() {
         sender.args(["--bwlimit", "8MiB", "--compress", "none", "--keyring", text(&keyring)]);
         let mut sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
         wait_for_chunks(&into, before);
-        // A moment for the kill: some more have come, and not all.
+        // Chooses the moment of the kill: after some new chunks, before the last one.
         sleep(Duration::from_millis(1500));
         sender.kill().expect("it runs");
         sender.wait().expect("it ends");
@@ -302,7 +302,7 @@ fn the_donors_keys_are_not_taken_for_the_joiners_own() {
     let (_, code, stderr) = transfer(donor.datadir(), &into, &target_keyring, &["--keyring", text(&donors_keyring)]);
     assert_eq!(code, 0, "{stderr}");
     assert_eq!(Proof::mysql(&[&into], Some(&donors_keyring)).verdict("demo/enc.ibd"), "missing-key");
-    // The next rotation does not fall back to a key that the donor has.
+    // The next rotation does not reuse a key that the donor has.
     let keys = fs::read(&target_keyring).expect("a keyring");
     let mut joiner = encrypting().datadir_seed(&into).file("keyring", keys).start().expect("it starts");
     joiner.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("rotated");
@@ -318,7 +318,7 @@ fn a_commit_that_was_cut_off_is_finished_only_as_it_was_begun() {
     let (into, target_keyring) = (target.path().join("into"), target.path().join("keyring"));
     let (_, code, stderr) = transfer(source.path(), &into, &target_keyring, &[]);
     assert_eq!(code, 0, "{stderr}");
-    // As a kill before the last moves leaves it.
+    // The state after a kill before the last moves.
     let staging = into.join(".sealant-staging");
     let cut_off = |mark: &str| {
         fs::create_dir_all(staging.join("files")).expect("made");
@@ -350,7 +350,7 @@ fn what_has_no_wrapped_keys_is_told() {
         let keys = server.dir().join("keys.txt");
         refuses(server.datadir(), &["--mariadb-key-file", text(&keys)], "nothing to wrap");
     }
-    // Without anything encrypted there is nothing to do, and no key is made.
+    // Without anything encrypted nothing happens, and no key is created.
     let (source, target) = (directory(), directory());
     fs::write(source.path().join("ibdata1"), b"clear").expect("written");
     let (into, target_keyring) = (target.path().join("into"), target.path().join("keyring"));

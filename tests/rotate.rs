@@ -42,7 +42,7 @@ fn everything_carries_the_new_keys_and_the_backup_opens_it_while_clients_write()
     let held = String::from_utf8(at.open("one.age.before")).expect("text");
     assert!(held.contains(removed) && !String::from_utf8(at.open("one.age")).expect("text").contains(removed));
 
-    // Now with a proof by decryption, and nothing would be lost with the earlier backup.
+    // This time with a proof by decryption; nothing would be lost with the earlier backup.
     let identity = at.path("identity");
     let more = ["--master-key", "--identity", identity.to_str().expect("ASCII")];
     let report = at.run("two.age", &more).is_done();
@@ -55,14 +55,14 @@ fn everything_carries_the_new_keys_and_the_backup_opens_it_while_clients_write()
     assert!(report["proofs"]["after"]["redo_on_new_key"].as_u64().expect("a number") >= 1, "{report:#}");
     assert_eq!((report["leftovers"][0]["artefact"].as_str(), at.newest()), (Some("redo log"), before + 3));
 
-    // Nothing secret was said or written.
+    // No secret was printed or written.
     let log = fs::read_to_string(at.path("statements")).expect("a log");
     let register = fs::read_dir(at.path("state")).expect("a directory").map(|entry| entry.expect("an entry").path());
     let register: String = register.map(|path| fs::read_to_string(path).expect("text")).collect();
     let said = format!("{log}{register}{report}").to_ascii_lowercase();
     assert!(at.secrets().len() >= 3 && at.secrets().iter().all(|key| !said.contains(key)));
     assert_eq!(log.matches("\"event\":\"done\"").count(), 7, "{log}");
-    // Replicas do not rotate along, without a proof and a backup.
+    // Replicas do not rotate at the same time, without a proof and a backup.
     let events =
         |number: u32| at.server.sql(&format!("SHOW BINLOG EVENTS IN 'binlog.{number:06}'")).unwrap_or_default();
     let events: String = (1..9).map(events).collect();
@@ -90,14 +90,14 @@ fn a_plan_changes_nothing() {
         assert!(planned.stdout.contains("ALTER INSTANCE ROTATE INNODB MASTER KEY"), "{}", planned.stdout);
         assert!(!planned.stdout.contains("BINLOG"), "{}", planned.stdout);
     }
-    // A plan does without a backup, a run never.
+    // A plan needs no backup, a run always does.
     let mut command = at.bare(&["plan", "--user", "root", "--master-key"]);
     let planned = end(command);
     assert_eq!(planned.code, Some(0), "{}", planned.stderr);
     assert!(planned.stdout.contains("back up the keyring as FILE"), "{}", planned.stdout);
     command = at.bare(&["run", "--user", "root", "--master-key", "--yes"]);
     end(command).refused(2, "no backup of the keyring is named", "--keyring-backup FILE");
-    // Nobody is asked where nobody is.
+    // There is no terminal for a confirmation.
     let mut command = at.bare(&["run", "--master-key", "--user", "root", "--recipient", &at.recipient()]);
     command.arg("--keyring-backup").arg(at.path("b.age"));
     end(command).refused(2, "nobody is there to confirm the plan", "--yes");
@@ -136,7 +136,7 @@ fn a_keyring_that_is_not_what_it_should_be_is_not_rotated() {
     at.run("b.age", &BOTH).refused(1, "the key store is empty", lost);
     fs::write(at.keyring(), br#"{"version":"1.0","elements":[]}"#).expect("written");
     at.run("b.age", &BOTH).refused(1, "which the running server holds", lost);
-    // The names are right, the keys are not.
+    // The names are right, but not the keys.
     let swapped = String::from_utf8(keyring.clone()).expect("text");
     let swapped = secrets_in(&swapped).iter().fold(swapped, |text, key| text.replace(key, &"A5".repeat(32)));
     fs::write(at.keyring(), swapped).expect("written");
@@ -193,7 +193,7 @@ fn missing_privileges_are_named() {
     let ended = run();
     ended.refused(1, "ENCRYPTION_KEY_ADMIN ON *.*", "GRANT SESSION_VARIABLES_ADMIN ON *.* TO `few`@`localhost`");
     ended.refused(1, "BINLOG_ENCRYPTION_ADMIN", "SELECT ON performance_schema.keyring_component_status");
-    // What the hint says is enough, also through a role.
+    // The privileges in the hint suffice, also through a role.
     let hint = ended.stderr.lines().find_map(|line| line.strip_prefix("sealant: hint: ")).expect("a hint");
     at.server
         .sql("CREATE ROLE keeper; GRANT keeper TO few@localhost; SET DEFAULT ROLE ALL TO few@localhost")
@@ -248,7 +248,7 @@ fn a_file_that_the_server_does_not_rewrap_is_reported_and_the_run_is_unfinished(
     assert_eq!(at.left(), ["b.age", "b.age.before"]);
     at.opens_everything("b.age");
 
-    // Out of the way, the same command finishes; nothing is rotated a second time.
+    // When it is moved away, the same command completes the work; nothing is rotated a second time.
     let newest = at.newest();
     fs::remove_file(&orphan).expect("removed");
     let report = at.run("b.age", &["--master-key"]).is_done();
@@ -322,7 +322,7 @@ fn after_a_rotation_an_audit_finds_nothing_that_lags() {
     }
     drop(load);
     Audit::live_with(&at.server, &["--deep"]).passes("key-wrap-lag");
-    // By hand, the header of the log follows with the next checkpoint, as it does where the finding sends.
+    // By hand, the header of the log is updated at the next checkpoint, as the finding advises.
     at.server.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("rotated");
     at.run("four.age", &["--redo"]).is_done();
     Audit::live(&at.server).passes("key-wrap-lag");

@@ -105,7 +105,7 @@ fn every_table_of_mysql_gets_a_new_key_while_clients_write() {
     assert_eq!(at.left(), ["one.age"]);
     let statements = fs::read_to_string(at.path("statements")).expect("a log");
     assert!(statements.contains("ALGORITHM = COPY") && !statements.contains("ENCRYPTION = 'N'"), "{statements}");
-    // Replicas are left alone.
+    // Replicas are not changed.
     assert!(!at.server.sql("SHOW BINLOG EVENTS IN 'binlog.000004'").unwrap_or_default().contains("FORCE"));
 
     // With a new master key in the same run.
@@ -165,7 +165,7 @@ fn killed_at_any_moment_the_same_command_finishes() {
         let before = fingerprints(at.server.datadir());
         let mut command = at.command(&backup, &["--data-keys"]);
         let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-        // A moment for the kill.
+        // Chooses the moment of the kill.
         sleep(Duration::from_micros(random.below(usual)));
         if round % 2 == 0 {
             running.kill().expect("it is a child");
@@ -269,11 +269,11 @@ fn every_table_of_mariadb_moves_to_the_key() {
         let clear = at.server.value("SELECT CREATE_OPTIONS FROM information_schema.TABLES WHERE TABLE_NAME = 'clear'");
         assert!(clear.expect("options").to_lowercase().contains("no"));
 
-        // Killed on the way back, the same command finishes.
+        // Killed on the way back, the same command completes the work.
         let mut random = Random::new(4);
         let mut command = at.command("two.age", &["--mariadb-key-id", "2"]);
         let mut running = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-        // A moment for the kill.
+        // Chooses the moment of the kill.
         sleep(Duration::from_millis(random.below(1500)));
         running.kill().expect("it is a child");
         let ended_before = running.wait().expect("it ends").success();
@@ -337,7 +337,7 @@ fn what_is_not_on_disk_yet_is_named_and_is_no_success() {
     let after = ended.stdout.lines().find(|line| line.starts_with("after:")).expect("a proof");
     assert!(after.contains("page 0 of ") && after.contains("nothing is proven"), "{}", ended.stdout);
     assert!(ended.stdout.contains("NOT proven: ") && ended.stdout.contains("/undo_00"), "{}", ended.stdout);
-    // The same command continues when they are written.
+    // The same command continues after they are written.
     at.server
         .sql("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0; SET GLOBAL innodb_max_dirty_pages_pct = 0")
         .expect("set");

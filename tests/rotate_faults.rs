@@ -102,7 +102,7 @@ fn killed_at_any_moment_it_loses_nothing_and_a_rerun_finishes() {
             continue;
         }
         cut_off += 1;
-        // Every other rerun comes at once, when the server may still be at it.
+        // Every second rerun starts at once, while the server may still be working.
         if round % 2 == 0 {
             nothing_is_lost(&at, &backup);
         }

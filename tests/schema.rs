@@ -30,7 +30,7 @@ fn texts(directories: &[&str]) -> Vec<String> {
 fn ids() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for text in texts(&["crates"]) {
-        // What stands below tests may be wrong on purpose.
+        // Documents in tests may be invalid on purpose.
         let product = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         for rest in product.split("\"sealant.").skip(1) {
             let id = rest.split('"').next().unwrap_or_default();

@@ -54,7 +54,7 @@ impl Drop for Sleeper {
     }
 }
 
-/// A watchdog that is ready.
+/// A watchdog that has started.
 fn watchdog(sleeper: &Sleeper, limit_ms: u64) -> Child {
     let mut command = sealant();
     command.args(["snapshot", "watchdog", &sleeper.0.id().to_string(), &limit_ms.to_string()]);
@@ -85,7 +85,7 @@ fn the_watchdog_lets_a_server_go_when_the_one_that_froze_it_is_gone() {
     let sleeper = Sleeper::new();
     let mut watchdog = watchdog(&sleeper, 60_000);
     freeze(&sleeper, &mut watchdog);
-    // Whatever ends the whole service does not end it before its work.
+    // Ending the whole service does not end the watchdog before its work is done.
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         kill_process(Pid::from_child(&watchdog), signal).expect("it runs");
     }
@@ -150,7 +150,7 @@ fn copies_hold(
         _ => "reflink",
     };
     let socket = server.socket().to_str().expect("ASCII").to_owned();
-    // Only a copy of a working server needs an account.
+    // Only a copy of a running server needs an account.
     let account = ["--socket", &socket, "--user", "root"];
     let options = [&HOWEVER_LONG[..], if file_system == "ext4" { &account } else { &[] }].concat();
     for round in 0..rounds() {
@@ -311,7 +311,7 @@ fn a_killed_run_leaves_a_server_that_runs_and_a_copy_that_can_be_dropped() {
         child.args(["snapshot", "create", "--max-freeze", "20s", "--datadir"]).arg(server.datadir());
         let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
         while child.try_wait().expect("waited").is_none() && !is_stopped(&server) {
-            // It stands still for a few milliseconds only.
+            // The freeze lasts a few milliseconds only.
             thread::sleep(Duration::from_micros(200));
         }
         hit += u32::from(is_stopped(&server));
@@ -331,7 +331,7 @@ fn a_killed_run_leaves_a_server_that_runs_and_a_copy_that_can_be_dropped() {
     assert_eq!(snapshot("list", server.datadir(), &[]), serde_json::json!([]));
 }
 
-/// Adds many files, so that the freeze is long enough to be hit.
+/// Adds many files, so that the freeze lasts long enough to be hit.
 fn add_files(server: &Server) {
     let many = server.datadir().join("many");
     fs::create_dir(&many).expect("made");
@@ -350,7 +350,7 @@ fn a_copy_that_is_held_up_is_void_and_the_server_does_not_wait_for_it() {
         create.args(["snapshot", "create", "--max-freeze", "3s", "--datadir"]).arg(server.datadir());
         let mut create = create.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
         while create.try_wait().expect("waited").is_none() && !is_stopped(&server) {
-            // It stands still for a few milliseconds only.
+            // The freeze lasts a few milliseconds only.
             thread::sleep(Duration::from_micros(200));
         }
         if !is_stopped(&server) {
@@ -365,7 +365,7 @@ fn a_copy_that_is_held_up_is_void_and_the_server_does_not_wait_for_it() {
         kill_process(pid, Signal::CONT).expect("it is there");
         let ended = create.wait_with_output().expect("it ends");
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        // It let the server go just before it was held up.
+        // It released the server just before it was stopped itself.
         if ended.status.success() {
             drop_all(server.datadir());
             continue;
@@ -402,7 +402,8 @@ fn what_is_not_sound_is_refused_with_the_reason() {
     let with_socket = [&HOWEVER_LONG[..], &["--socket", &socket]].concat();
     assert_eq!(snapshot("estimate", datadir, &with_socket)["provider"], "reflink");
     assert!(!server.dir().join(".sealant-snapshots").exists(), "a refusal leaves nothing");
-    // Beside a data directory that is a mount point is another file system: the copy goes into it.
+    // The parent of a data directory that is a mount point is another file system: the copy is made inside the data
+    // directory.
     let location = ["--place", datadir.to_str().expect("ASCII")];
     let inside = snapshot("create", datadir, &[location, HOWEVER_LONG].concat());
     assert!(Path::new(inside["root"].as_str().expect("a path")).starts_with(datadir));
@@ -641,10 +642,10 @@ fn a_backup_is_streamed_received_and_prepared_under_load() {
     for kind in [Kind::MariaDb1011, Kind::MariaDb118] {
         let (Some(_), program) = (require(kind), backup_program(kind)) else { return };
         let program = program.to_str().expect("ASCII");
-        // The program gives up if the log goes round before it has copied it.
+        // The program gives up if the log wraps before it has copied it.
         let server = plain(kind).option("--innodb-log-file-size=256M").start().expect("it starts");
         prepare(&server, "");
-        // More than one round has room for.
+        // More data than the log holds.
         let bulk = "USE bank; CREATE TABLE bulk (id INT PRIMARY KEY, v MEDIUMTEXT);
                     INSERT INTO bulk SELECT seq, REPEAT(MD5(seq), 2000) FROM seq_1_to_2000";
         server.sql(bulk).expect("rows");
@@ -695,7 +696,7 @@ fn a_backup_that_fails_is_not_committed_and_one_unprepared_is_not_called_ready()
         let (code, stderr) = receiving.end();
         (sent.status.code(), String::from_utf8_lossy(&sent.stderr).into_owned(), code, stderr, root)
     };
-    // The stream is cut, the stream is whole and the program fails, the stream is damaged.
+    // The stream is truncated; the stream is complete but the program fails; the stream is damaged.
     let cut = stand_in(
         "cut",
         r#""$real" --no-defaults "$@" --user=root | head -c 5000000; echo "fatal error: gone" >&2; exit 1"#,
@@ -718,7 +719,7 @@ fn a_backup_that_fails_is_not_committed_and_one_unprepared_is_not_called_ready()
     let (code, said, received, stderr, _) = transfer("false", &real, &["--prepare-with", "/bin/false"]);
     assert_eq!((code, received), (Some(0), 1), "{said}\n{stderr}");
     assert!(stderr.contains("received, but not prepared: /bin/false: exit status: 1"), "{stderr}");
-    // It is no copy.
+    // It is not accepted as a copy.
     let message = refused("create", server.datadir(), &["--provider", "mariabackup"]);
     assert!(message.contains("makes no copy that stays"), "{message}");
 }
@@ -769,7 +770,7 @@ fn a_backup_of_encrypted_tables_is_prepared_with_the_keys_of_this_host_alone() {
     let own = options_with_keys(desk.path(), MARIADB_KEYS, "own");
     let with_keys = [&named[..], &["--prepare-options", own.as_str()]].concat();
 
-    // Without a key of this host nothing opens it, wherever the sender says that one is.
+    // Without this host's key nothing opens it, whatever path the sender names.
     let senders = "grep -q ^plugin_load=file_key_management backup-my.cnf";
     let (code, stderr, root) = hostile(&server, desk.path(), senders, &named);
     assert!(code == 1 && stderr.contains("received, but not prepared"), "{stderr}");
@@ -780,7 +781,7 @@ fn a_backup_of_encrypted_tables_is_prepared_with_the_keys_of_this_host_alone() {
     let (code, stderr, _) = hostile(&server, desk.path(), ":", &with_others);
     assert!(code == 1 && stderr.contains("received, but not prepared"), "{stderr}");
 
-    // With it, what the sender adds changes nothing: this host's library, this host's key, this host's user.
+    // With the key, the sender's additions change nothing: library, key and user are those of this host.
     let planted = desk.path().join("planted");
     let library =
         format!("plugin_load=x={}\nplugin_dir=/tmp\nfile_key_management_filename=/etc/passwd", planted.display());
@@ -807,7 +808,7 @@ fn a_backup_of_encrypted_tables_is_prepared_with_the_keys_of_this_host_alone() {
     }
 }
 
-/// A world-readable option file that tells where keys and their plug-in are on this host.
+/// A world-readable option file with the paths of this host's keys and their plug-in.
 fn options_with_keys(desk: &Path, keys: &str, name: &str) -> String {
     let plugins = desk.join("plugins");
     if !plugins.exists() {
@@ -832,7 +833,7 @@ fn a_hostile_backup_chooses_neither_options_nor_the_user_that_it_is_prepared_as(
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let server = plain(Kind::MariaDb1011).start().expect("it starts");
     let desk = tempfile::tempdir().expect("a directory");
-    // What the program is given: the options that it would read, and the user.
+    // What the program gets: the options that it would read, and the user.
     let seen = desk.path().join("seen");
     let first = format!(
         "for a in \"$@\"; do case $a in --target-dir=*) d=${{a#*=}};; esac; done
@@ -862,7 +863,7 @@ fn a_hostile_backup_chooses_neither_options_nor_the_user_that_it_is_prepared_as(
         assert!(!seen.contains("plugin") && !seen.contains("include"), "{change}: {seen}");
         assert!(fs::read_to_string(root.join("backup-my.cnf")).expect("there").starts_with("[mysqld]\n"));
     }
-    // What this host says of its own keys is used.
+    // This host's settings for its keys are used.
     let current = desk.path().join("own.cnf");
     fs::write(&current, "plugin_load=\n# of this host\n").expect("room");
     let options = ["--prepare-options", current.to_str().expect("ASCII")];

@@ -50,7 +50,7 @@ fn nodes_join_under_load(kind: Kind, encrypted: bool) {
     fill(&cluster.nodes[0], mebibytes());
     for round in 0..number("SEALANT_SST_ROUNDS", 1) {
         let load = Load::begin(&cluster.nodes[0], 2);
-        // One with nothing, and one with data of another time.
+        // An empty joiner, and one with older data.
         for current in [empty as fn(ServerBuilder) -> ServerBuilder, |builder| builder] {
             let mut node = cluster.prepare(current).expect("a node");
             load.forget();
@@ -74,7 +74,7 @@ fn nodes_join_under_load(kind: Kind, encrypted: bool) {
         for line in cluster.nodes[0].error_log().lines().filter(|line| line.contains("stands still")) {
             println!("{line}");
         }
-        // In order: of three nodes of which two are killed, the third stops.
+        // The order matters: if two of three nodes are killed, the third stops.
         for mut node in cluster.nodes.split_off(1) {
             node.stop().expect("it stops");
         }
@@ -132,7 +132,7 @@ fn certificates_of_the_site() {
     };
     let Some(mut setup) = Setup::new(Kind::MariaDb1011) else { return };
     setup.options(&section(&good));
-    // None where the donor has some, one for another name, and a good one.
+    // No certificate although the donor has one, one for another name, and a valid one.
     let mut node = setup.node(|builder| builder);
     fails(&mut node);
     says(&setup.donor().error_log(), "[ERROR] sealant donor", "the joiner shows none");
@@ -141,7 +141,7 @@ fn certificates_of_the_site() {
     let log = fails(&mut node);
     says(&log, "[INFO] sealant joiner", "a connection was rejected (1 so far)");
     says(&setup.donor().error_log(), "[ERROR] sealant donor", "certificate");
-    // In the data directories of both nodes, where each keeps its own.
+    // In the data directories of both nodes, where each node keeps its own files.
     let [of_donor, of_node] = [setup.donor(), &node].map(|node| node.datadir().join("tls"));
     for directory in [&of_donor, &of_node] {
         fs::create_dir(directory).expect("a directory");
@@ -277,7 +277,7 @@ fn a_donor_that_sends_is_not_stopped(system: &str, kind: Kind) {
     let mut cluster = set_up(kind, &programs).start(0).expect("no node yet");
     let mut donor = cluster.prepare(|builder| builder.datadir_in(image.path())).expect("a node");
     join(&mut donor);
-    // The last statement is a write-set of 8 MiB, and nothing comes after it.
+    // The last statement is a write-set of 8 MiB, with nothing after it.
     fill(&donor, 8);
     donor.sql("INSERT INTO bank.transfer (a, b, amount) VALUES (1, 1, 0)").expect("a row");
     let mut node = cluster.prepare(empty).expect("a node");
@@ -286,7 +286,7 @@ fn a_donor_that_sends_is_not_stopped(system: &str, kind: Kind) {
     same_rows(&donor, &node);
     says(&donor.error_log(), "donor", "no snapshot: the server is sending the joiner write-sets");
     node.stop().expect("it stops");
-    // With many small ones behind it, nothing waits.
+    // With many small write-sets after it, nothing waits.
     let load = Load::begin(&donor, 2);
     until("small write-sets alone", 120, || load.commits() > ENOUGH_WRITE_SETS);
     let mut node = cluster.prepare(empty).expect("a node");
@@ -314,7 +314,7 @@ fn a_redo_log_in_memory_is_read_again() {
     let mut cluster = set_up(Kind::MariaDb1011, &programs).start(0).expect("no node yet");
     let mut donor = cluster.prepare(|builder| builder.datadir_in(memory.path())).expect("a node");
     join(&mut donor);
-    // More than the log holds, so that pages are written out all the time.
+    // More than the log holds, so that pages are flushed all the time.
     fill(&donor, 48);
     let log = donor.datadir().join("ib_logfile0");
     // A file that was written in the last minute would be read again in any case.
@@ -400,6 +400,6 @@ fn servers_of_a_user_without_rights_by_the_lock() {
 #[test]
 fn servers_of_a_user_without_rights_on_btrfs() {
     servers_without_rights(Some("btrfs"), "user_subvol_rm_allowed", "btrfs");
-    // One that they could not remove again is not taken.
+    // A snapshot that they could not remove again is not taken.
     servers_without_rights(Some("btrfs"), "noatime", "reflink");
 }

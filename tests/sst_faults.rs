@@ -34,7 +34,7 @@ fn signal(pid: i32, signal: Signal) {
 fn processes_that_are_killed() {
     let Some(mut setup) = Setup::new(Kind::MariaDb1011) else { return };
 
-    // The donor's program. Its server says so.
+    // The donor's program. Its server reports this.
     let mut node = setup.node(|builder| builder);
     setup.interrupt(&mut node);
     signal(program("donor", setup.donor().datadir()).expect("a donor"), Signal::KILL);
@@ -52,12 +52,12 @@ fn processes_that_are_killed() {
     assert!(node.wait().is_err());
     setup.goes_on(&mut node, "connection");
 
-    // The joiner's server: nobody tells its program.
+    // The joiner's server: nothing notifies its program.
     let mut node = setup.node(|builder| builder);
     setup.interrupt(&mut node);
     program("joiner", node.datadir()).expect("a joiner");
     signal(node.pid().and_then(|pid| i32::try_from(pid).ok()).expect("a server"), Signal::KILL);
-    // Soon, and not when the transfer would have ended: it has not staged all.
+    // It ends soon, before the transfer would have ended: not everything is staged.
     until("the program ends", 30, || program("joiner", node.datadir()).is_none());
     let staged = staged(node.datadir());
     assert!(staged > 8 << 20 && staged < (mebibytes() as u64) << 20, "{staged} bytes are staged");
@@ -77,7 +77,7 @@ fn processes_that_are_killed() {
     setup.next_try_works(&mut node);
 }
 
-/// What a joiner's program removes and puts in place.
+/// Files that a joiner's program removes and moves into place.
 const DATA: [&str; 7] = ["aria_log_control", "bank", "ib_logfile0", "ibdata1", "mysql", "performance_schema", "sys"];
 
 /// A script that kills a joiner's program when it makes this call for a path in its data directory.
@@ -98,7 +98,7 @@ fn a_joiner_that_is_killed_while_it_replaces_its_data() {
     let mut node = setup.node(|builder| builder);
     join(&mut node);
     node.stop().expect("it stops");
-    // While the first of the old files is removed, and when some of the new ones are in place.
+    // While the first of the old files is removed, and after some of the new ones are in place.
     for (call, name) in [("unlink", "ibdata1"), ("rename", ".sealant_in/bank")] {
         setup.programs.replace(&killed_at(call, &node, name));
         fs::remove_file(node.datadir().join("grastate.dat")).expect("it was there");
@@ -172,7 +172,7 @@ fn through(port: u16) -> String {
 fn what_lies_between_the_nodes_fails() {
     let Some(mut setup) = Setup::new(Kind::MariaDb1011) else { return };
 
-    // A link that is cut.
+    // A connection that breaks.
     let port = harness::free_port().expect("a port");
     let mut node = setup.node(|builder| builder.option(format!("--wsrep-sst-receive-address=127.0.0.1:{port}")));
     let relay = Relay::start(SocketAddr::from(([127, 0, 0, 1], port)), Break::Cut, 12 << 20);
@@ -181,7 +181,7 @@ fn what_lies_between_the_nodes_fails() {
     setup.donors.restore();
     setup.goes_on(&mut node, "");
 
-    // A donor that does not know the secret: it fails, and with it the joiner's server.
+    // A donor without the secret: it fails, and with it the joiner's server.
     let secret = "WSREP_SST_OPT_REMOTE_AUTH=$(echo \"$WSREP_SST_OPT_REMOTE_AUTH\" | sed 's/.....$/aaaaa/')";
     setup.donors.replace(&format!("export {secret}\nexec $REAL \"$@\""));
     let mut node = setup.node(|builder| builder);
@@ -189,7 +189,7 @@ fn what_lies_between_the_nodes_fails() {
     setup.donors.restore();
     setup.goes_on(&mut node, "secret is wrong");
 
-    // Others who do not know it, and then the donor, who does: they end nothing.
+    // Other peers without the secret, then the donor with it: they end nothing.
     let unknown = format!("{secret} $REAL \"$@\" > /dev/null 2>&1");
     setup.donors.replace(&format!("for try in 1 2 3; do {unknown}; done\nexec $REAL \"$@\""));
     let mut node = setup.node(|builder| builder);
@@ -201,7 +201,7 @@ fn what_lies_between_the_nodes_fails() {
     node.stop().expect("it stops");
     setup.donors.restore();
 
-    // Someone else who answers at the joiner's address.
+    // Another process answers at the joiner's address.
     let key = "WSREP_SST_OPT_REMOTE_AUTH=$(echo \"$WSREP_SST_OPT_REMOTE_AUTH\" | sed 's/-...../-aaaaa/')";
     setup.donors.replace(&format!("export {key}\nexec $REAL \"$@\""));
     let mut node = setup.node(|builder| builder);
@@ -242,17 +242,17 @@ fn silence_does_not_keep_the_lock() {
     let Some(mut setup) = Setup::new(Kind::MariaDb1011) else { return };
     let port = harness::free_port().expect("a port");
     let mut node = setup.node(|builder| builder.option(format!("--wsrep-sst-receive-address=127.0.0.1:{port}")));
-    // Enough data is left for the locked phase that a fault can hit it.
+    // Enough data remains for the locked phase that a fault can hit it.
     setup.options("[sst]\nrlimit=16m\n");
     let load = Load::begin(setup.donor(), 2);
 
-    // A link that passes nothing any more, without an error.
+    // A connection that passes nothing any more, without an error.
     let relay = Relay::start(SocketAddr::from(([127, 0, 0, 1], port)), Break::Stall, i64::MAX);
     setup.donors.replace(&through(relay.port));
     silent_under_the_lock(&setup, &mut node, |_| relay.break_now());
     setup.donors.restore();
 
-    // A joiner whose program hangs. The kernel ends it when its server is gone: nobody is left who could continue it.
+    // A joiner whose program hangs. The kernel kills it when its server has ended: no process could continue it.
     silent_under_the_lock(&setup, &mut node, |node| {
         signal(program("joiner", node.datadir()).expect("a joiner"), Signal::STOP);
     });
@@ -271,12 +271,12 @@ fn a_disk_that_is_full_and_joiners_that_come_together() {
             let file = File::create(&ballast).expect("a file");
             rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, mebibytes << 20)
         };
-        // Too small from the beginning, and then in the middle.
+        // Too small from the start, then during the transfer.
         fill(390).expect("room");
         says(&fails(&mut node), "[ERROR] sealant joiner", "bytes are needed");
         fs::remove_file(&ballast).expect("it was there");
         setup.interrupt(&mut node);
-        // The joiner takes room as well: what was free may not be any more.
+        // The joiner also needs space: space that was free may not be free any more.
         until("the disk is full", 5, || {
             let left = rustix::fs::statvfs(&disk.0).expect("a file system");
             let left = (left.f_bavail * left.f_frsize) >> 20;
@@ -288,7 +288,7 @@ fn a_disk_that_is_full_and_joiners_that_come_together() {
         fs::remove_file(&ballast).expect("it was there");
         setup.goes_on(&mut node, "space");
     }
-    // A database on a file system of its own: nothing comes, and nothing that is there goes.
+    // A database on a separate file system: nothing is sent, and nothing existing is removed.
     let mut node = setup.node(|builder| builder);
     let (current, old) = (node.datadir().join("shop"), node.datadir().join("ibdata1"));
     fs::create_dir(&current).expect("a directory");
@@ -301,7 +301,7 @@ fn a_disk_that_is_full_and_joiners_that_come_together() {
     }
     let mut nodes = [setup.node(|builder| builder), setup.node(|builder| builder)];
     nodes[0].launch().expect("it starts");
-    // Two that enter such a small group in the same moment may split it; in it already, both want its only donor.
+    // Two nodes that join such a small group at the same moment may split it; once members, both need its only donor.
     until("the first one wants its state", 20, || nodes[0].error_log().contains("sealant joiner: listening"));
     nodes[1].launch().expect("it starts");
     for node in &mut nodes {

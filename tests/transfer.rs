@@ -225,7 +225,7 @@ fn sites_with_certificates_need_no_code() {
     assert_eq!(receiving.end().0, 0);
     assert_same(&source, &into);
 
-    // A certificate of the site is not enough where one is named.
+    // A certificate of the site's authority does not suffice if a name is required.
     let app = options(&authority.issue("app", &named("app")).expect("issued"));
     let (into, app) = (directory.path().join("named"), app.each_ref().map(String::as_str));
     let mut allowing = joiners.each_ref().map(String::as_str).to_vec();
@@ -289,8 +289,8 @@ fn encrypted_mysql_tablespaces_compress_and_arrive_as_they_were() {
     assert_eq!(joiner.value("SELECT COUNT(*) FROM demo.enc JOIN demo.pc USING (id, name)").expect("rows"), "40000");
 }
 
-/// Logs whose names begin so, sent alone, are opened with the options of `open`, not with those of `closed`, and arrive
-/// as they were.
+/// Logs whose names begin like this, sent alone, are opened with the options of `open`, not with those of `closed`, and
+/// arrive unchanged.
 fn logs_compress(logs: &Path, names: &str, closed: &[&str], open: &[&str]) {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let source = directory.path().join("source");
@@ -313,7 +313,7 @@ fn logs_compress(logs: &Path, names: &str, closed: &[&str], open: &[&str]) {
     assert!(number(&open, "wire_bytes") * 2 < number(&closed, "wire_bytes"), "{names}: {closed} {open}");
 }
 
-/// Bytes of all pieces of 1 MiB that are not zero: servers make redo logs in their full length.
+/// Bytes of all MiB that are not zero: servers create redo logs in their full length.
 fn written_bytes(directory: &Path) -> u64 {
     let files = fs::read_dir(directory).expect("a directory").map(|file| file.expect("a file").path());
     let pieces = |file: PathBuf| {
@@ -352,14 +352,14 @@ fn encrypted_mariadb_tablespaces_compress_and_arrive_as_they_were() {
             ["bytes", "wire_bytes", "opened_bytes"].map(|field| report[field].as_u64().expect("a number"));
         assert!(opened > 10 * MIB as u64, "{report}");
         assert!(wire * 3 < bytes, "{kind:?}: {report}");
-        // MariaDB derives no key for its logs: the one of the key file goes only if it may.
+        // MariaDB derives no key for its logs: the key of the key file is sent only if the option permits it.
         let with_key = [&key_file[..], &["--send-mariadb-key"]].concat();
         logs_compress(server.dir(), "binlog.0", &key_file, &with_key);
         logs_compress(server.datadir(), "ib_logfile0", &[], &key_file);
     }
 }
 
-/// A key file as `openssl enc` makes it for MariaDB.
+/// A key file encrypted for MariaDB by `openssl enc`.
 fn sealed_keys(lines: &str, password: &Path) -> Vec<u8> {
     let mut openssl = Command::new("openssl");
     openssl.args(["enc", "-aes-256-cbc", "-md", "sha1", "-pass", &format!("file:{}", text(password))]);
@@ -371,7 +371,7 @@ fn sealed_keys(lines: &str, password: &Path) -> Vec<u8> {
     output.stdout
 }
 
-/// Transactions of one statement each, rows by the thousand, and events that are longer than a piece of 1 MiB.
+/// Transactions of one statement each, thousands of rows, and events longer than 1 MiB.
 const EVENTS: &str = "USE demo;
 DELIMITER //
     CREATE OR REPLACE PROCEDURE many() BEGIN
@@ -410,7 +410,7 @@ fn mariadb_logs_under_several_keys_and_in_both_modes_arrive_as_they_were() {
         let files = fs::read_dir(server.dir()).expect("a directory").map(|file| file.expect("a file").path());
         files.filter(|file| file.to_string_lossy().contains("/binlog.0")).collect::<Vec<_>>()
     };
-    // From here on under another key, and in the other mode.
+    // From here on with another key, and in the other mode.
     server.stop().expect("it stops");
     let before = logs(&server);
     fs::write(server.dir().join("keys.enc"), &sealed[1]).expect("written");
@@ -450,7 +450,7 @@ fn mariadb_logs_under_several_keys_and_in_both_modes_arrive_as_they_were() {
             let report: serde_json::Value = serde_json::from_slice(&fs::read(&report).expect("read")).expect("JSON");
             sent_bytes.push(["opened_bytes", "wire_bytes"].map(|field| report[field].as_u64().expect("a number")));
         }
-        // Those of the other key are not opened, those of this one are but for what is in the long events.
+        // Events with the other key are not opened; events with this key are, except for parts of the long ones.
         let [[opened, wire], [unopened, all_wire], _] = *sent_bytes.as_chunks().0.first().expect("three");
         assert!(opened * 10 > bytes[number] * 6 && opened <= bytes[number], "{opened} of {bytes:?}");
         assert_eq!(unopened, 0);
@@ -459,7 +459,7 @@ fn mariadb_logs_under_several_keys_and_in_both_modes_arrive_as_they_were() {
     broken_off_and_resumed(&source, &directory.path().join("again"), &files[1], &password);
 }
 
-/// A transfer of logs whose sender is killed in the middle of them, and another one that goes on.
+/// A transfer of logs whose sender is killed halfway, and a second one that resumes.
 fn broken_off_and_resumed(source: &Path, into: &Path, keys: &Path, password: &Path) {
     let options = ["--mariadb-key-file", text(keys), "--mariadb-key-file-password-file", text(password)];
     let options = [&["--compress", "zstd:3", "--send-mariadb-key"][..], &options].concat();
@@ -511,21 +511,21 @@ fn what_would_be_sent_is_shown_as_it_is() {
     receiving.kill();
 }
 
-/// Bytes of a file in the page cache, as `fincore` of util-linux tells.
+/// Bytes of a file in the page cache, according to `fincore` of util-linux.
 fn cached_bytes(path: &Path) -> Option<u64> {
     let output =
         Command::new("fincore").args(["--bytes", "--noheadings", "--output", "RES"]).arg(path).output().ok()?;
     String::from_utf8_lossy(&output.stdout).trim().parse().ok()
 }
 
-/// The most memory that a process has had, in KiB.
+/// Peak memory of a process, in KiB.
 fn peak_memory(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().split(' ').next()?.parse().ok()).unwrap_or_default()
 }
 
-/// The most memory that sender and receiver have until the sender is done, in KiB.
+/// Peak memory of sender and receiver until the sender has ended, in KiB.
 fn peaks(mut sender: Child, receiving: &Receiving) -> [u64; 2] {
     let mut peaks = [0, 0];
     while sender.try_wait().expect("asked").is_none() {
@@ -556,7 +556,7 @@ fn no_combination_of_options_takes_much_memory() {
     }
 }
 
-/// Bytes that a process has read, from whatever.
+/// Bytes that a process has read, from any file.
 fn read_bytes(pid: u32) -> u64 {
     let io = fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
     io.lines().find_map(|line| line.strip_prefix("rchar: ")?.parse().ok()).unwrap_or_default()
@@ -571,7 +571,7 @@ fn a_large_transfer_that_goes_on_takes_little_memory() {
     fs::create_dir(&source).expect("made");
     fs::create_dir_all(staging.join("files")).expect("made");
     File::create(staging.join("files/t.ibd")).expect("made");
-    // 4 TiB of nothing, and a journal that says that all of it is there.
+    // A sparse file of 4 TiB, and a journal that claims that all of it is in place.
     File::create(source.join("t.ibd")).expect("made").set_len(CHUNKS * MIB as u64).expect("long");
     let mut journal = BufWriter::new(File::create(staging.join("journal")).expect("made"));
     let path = Hash::compute(b"t.ibd");
@@ -585,7 +585,7 @@ fn a_large_transfer_that_goes_on_takes_little_memory() {
     let mut sender = support::sealant();
     sender.arg("send").arg(&source).arg(&receiving.code).stderr(Stdio::null());
     let mut sender = sender.spawn().expect("it starts");
-    // By then it has the claims, and looks whether they are true.
+    // By then the receiver has read the journal, and checks it.
     wait_until("the claims are looked at", limit(300), || {
         assert!(sender.try_wait().expect("asked").is_none(), "it ended");
         read_bytes(receiving.pid()) >= claims + (64 << 20)
@@ -617,14 +617,14 @@ fn neither_side_takes_much_memory_or_the_page_cache() {
     let peaks = peaks(sender, &receiving);
     assert_eq!(receiving.end().0, 0);
     assert!(peaks.iter().all(|peak| (1..256 << 10).contains(peak)), "{peaks:?} KiB");
-    // The donor's cache is what it was, and the joiner's has nothing new.
+    // The donor's page cache is unchanged, and the joiner's has no new files.
     let (few, most) = (BYTES as u64 / 10, BYTES as u64 / 10 * 9);
     let cached = |path: &Path| cached_bytes(path).expect("a number");
     assert!(cached(&hot) > most, "only {} bytes of what was in the page cache still are", cached(&hot));
     for path in [&cold, &into.join("hot.ibd"), &into.join("cold.ibd")] {
         assert!(cached(path) < few, "{} bytes of {} are in the page cache", cached(path), path.display());
     }
-    // A copy that does not care leaves both sides there, and is seen to.
+    // A plain copy leaves both files in the cache; this shows that the measurement works.
     let mut copied = Command::new("dd");
     copied.args(["bs=1M", "status=none"]).arg(format!("if={}", text(&cold)));
     assert!(copied.arg(format!("of={}", text(&copy))).status().expect("dd runs").success());

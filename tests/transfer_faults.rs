@@ -1,5 +1,5 @@
-//! A transfer that everything happens to: killed, cut off, out of space, lied to, attacked. The target
-//! is as it was, or whole; and what arrived is not sent again.
+//! Transfers with faults: kills, broken connections, full disks, wrong and hostile peers. The target is unchanged or
+//! complete, and what arrived is not sent again.
 //!
 //! `SEALANT_FAULTS` is the number of random moments (20), `SEALANT_FAULT_SEED` chooses them.
 
@@ -37,16 +37,15 @@ use crate::support::sst::until;
 use crate::support::tmpfs::Tmpfs;
 use crate::support::{leave_out, sealant};
 
-/// No process takes longer than this for anything here.
-/// Seconds until a process has ended, or said something.
+/// Time limit in seconds until a process has ended or printed something.
 const SECONDS: u64 = 60;
 /// Bytes of one record of the journal.
 const RECORD_BYTES: u64 = 60;
 const MIB: usize = 1 << 20;
-/// What a directory that somebody pretends to send is like.
+/// Content of a directory that a hostile peer claims to send.
 const ROOT: Root = Root { mode: 0o700, uid: 0, gid: 0 };
 
-/// A source of all there may be in one, 10 MiB of it not holes.
+/// A source with every kind of file, 10 MiB of it not holes.
 fn source(root: &Path) {
     let mut random = Random(0x5ea1);
     fs::create_dir_all(root.join("db/empty")).expect("directories");
@@ -76,7 +75,7 @@ fn source(root: &Path) {
     }
 }
 
-/// All that has to survive, by path.
+/// All properties that must be kept, by path.
 type Tree = BTreeMap<PathBuf, (u32, (i64, i64), (u32, u32), Vec<(u64, u64)>, Vec<u8>)>;
 
 fn tree(root: &Path) -> Tree {
@@ -111,7 +110,7 @@ fn ownership(path: &Path) -> (u32, u32, u32) {
     (metadata.mode() & 0o7777, metadata.uid(), metadata.gid())
 }
 
-/// The parts of a file that are not holes.
+/// The parts of a file that are no holes.
 fn parts(path: &Path) -> Vec<(u64, u64)> {
     use rustix::fs::{SeekFrom, seek};
     let file = File::open(path).expect("a file");
@@ -136,7 +135,7 @@ fn assert_same(source: &Path, target: &Path) {
     assert_eq!(ownership(target), ownership(source));
 }
 
-/// A process of ours. None outlives its test.
+/// A child process, killed when the test ends.
 struct Running {
     child: Child,
     stderr: PathBuf,
@@ -172,14 +171,14 @@ impl Running {
         fs::read_to_string(&self.stderr).expect("stderr")
     }
 
-    /// Its exit code; that it ends at all is part of every test.
+    /// Its exit code; every test also checks that it ends.
     #[track_caller]
     fn code(&mut self) -> Option<i32> {
         wait_until("its end", limit(SECONDS), || if self.is_over() { Ok(()) } else { Err(self.said()) });
         self.child.wait().expect("an end").code()
     }
 
-    /// It gave up, with one clear line.
+    /// It failed, with one clear line.
     #[track_caller]
     fn failed(&mut self, code: i32, word: &str) {
         let found = self.code();
@@ -190,7 +189,7 @@ impl Running {
     }
 }
 
-/// A directory with a source, a target, and what processes say.
+/// A directory with a source, a target, and the output of processes.
 struct Setup {
     directory: TempDir,
     target: PathBuf,
@@ -218,7 +217,7 @@ impl Setup {
         self.receive_by(sealant(), args)
     }
 
-    /// The same, by a command that runs this program.
+    /// The same, with a command that runs this program.
     fn receive_by(&self, mut command: Command, args: &[&str]) -> (Running, Option<PairingCode>) {
         command.args(["receive", "--listen", "127.0.0.1:0", "--quiet", "--into"]).arg(&self.target).args(args);
         let mut running = Running::start(command.stdout(Stdio::piped()), self.directory.path().join("receive.err"));
@@ -248,12 +247,12 @@ impl Setup {
         self.directory.path().join("report.json")
     }
 
-    /// Chunks that the target's journal has.
+    /// Chunks recorded in the target's journal.
     fn chunks(&self) -> u64 {
         fs::metadata(self.target.join(".sealant-staging/journal")).map_or(0, |metadata| metadata.len() / RECORD_BYTES)
     }
 
-    /// The target is in its old state, or a commit is under way or over.
+    /// The target is unchanged, or a commit has started or completed.
     #[track_caller]
     fn assert_old_or_new(&self) {
         let staging = self.target.join(".sealant-staging");
@@ -265,8 +264,8 @@ impl Setup {
         assert!(names.iter().all(|name| name == ".sealant-staging"), "{names:?}");
     }
 
-    /// Receives and sends until it is whole; returns the bytes that were not sent again, `None` if
-    /// nothing had to be sent.
+    /// Receives and sends until everything has arrived; returns the bytes that were not sent again, `None` if nothing
+    /// had to be sent.
     #[track_caller]
     fn resume(&self) -> Option<u64> {
         if self.target.join("sealant-manifest").exists() && !self.target.join(".sealant-staging").exists() {
@@ -288,7 +287,7 @@ impl Setup {
     }
 }
 
-/// Counts of what was kept.
+/// Statistics of what was kept.
 #[derive(Debug, Default)]
 struct Tally {
     moments: u64,
@@ -296,14 +295,14 @@ struct Tally {
 }
 
 impl Tally {
-    /// What is to be true after any fault.
+    /// The invariant after any fault.
     #[track_caller]
     fn check(&mut self, setup: &Setup) {
         setup.assert_old_or_new();
         let chunks = setup.chunks();
         self.moments += 1;
         match setup.resume() {
-            // Everything was there.
+            // Everything was in place.
             None => self.kept += 1,
             Some(kept) => {
                 assert_eq!(kept > 0, chunks > 0, "{kept} bytes of {chunks} chunks were kept");
@@ -321,12 +320,12 @@ impl Drop for Tally {
     }
 }
 
-/// A quarter of the moments, for each of four tests.
+/// A quarter of the moments: four tests share them.
 fn moments() -> u64 {
     number("SEALANT_FAULTS", 20).div_ceil(4)
 }
 
-/// Waits for a random moment of a transfer: one between two chunks, or soon after the last one.
+/// Waits for a random moment of a transfer: between two chunks, or soon after the last one.
 fn wait_for_a_moment(random: &mut Random, setup: &Setup, running: &mut [&mut Running]) {
     let chunks = random.below(22);
     while setup.chunks() < chunks && !running.iter_mut().any(|process| process.is_over()) {
@@ -365,7 +364,7 @@ fn a_receiver_that_is_killed() {
     }
 }
 
-/// Waits for a receiver's end. Before a sender has proven itself, nobody is missed, and it waits on.
+/// Waits for a receiver's end. Before a sender has authenticated, the receiver keeps waiting after a failure.
 #[track_caller]
 fn end_of(receiver: &mut Running, setup: &Setup, word: &str) {
     if !setup.target.join(".sealant-staging/journal").exists() && !receiver.is_over() {
@@ -385,7 +384,7 @@ fn a_link_that_breaks(mut random: Random, how: Break, time_limit: &str) {
         let relay = Relay::start(to, how, 1 + random.below(10 * MIB as u64) as i64);
         code.port = relay.port;
         let mut sender = setup.send(&code, &["--streams", "2", "--timeout", time_limit]);
-        // It is not what ends the other side.
+        // The sender may have finished before the connection broke.
         if sender.code() != Some(0) {
             sender.failed(1, "127.0.0.1");
         }
@@ -438,7 +437,7 @@ fn a_source_that_is_another_at_the_second_try() {
     }
     let (mut receiver, code) = setup.receive(&[]);
     let mut sender = setup.send(&code.expect("a code"), &["--bwlimit", "8MiB"]);
-    // Both are sent side by side: then all of the small one is there, and not all of the large one.
+    // Both are sent at the same time: then the small one is complete, and the large one is not.
     until("some chunks", 60, || setup.chunks() >= 7);
     sender.kill();
     receiver.failed(1, "");
@@ -462,7 +461,7 @@ fn what_an_earlier_try_left_does_not_show_through_holes() {
     let setup = Setup::new();
     let staged = setup.target.join(".sealant-staging/files");
     fs::create_dir_all(&staged).expect("directories");
-    // Written, and the journal did not get its record.
+    // The data was written, but its record is missing from the journal.
     fs::write(staged.join("f"), Random(9).fill(500_000)).expect("a file");
     let file = File::create(setup.source().join("f")).expect("a file");
     file.set_len(600_000).expect("a length");
@@ -492,7 +491,7 @@ fn an_interrupted_commit_is_resumed_or_repeated() {
     let setup = Setup::with_source();
     setup.resume();
     let staging = setup.target.join(".sealant-staging");
-    // Killed at the very end: all that is left is an empty directory.
+    // Killed at the very end: only an empty directory remains.
     fs::create_dir(&staging).expect("a directory");
     assert_eq!(setup.resume(), None);
     // Killed between the last two steps.
@@ -505,7 +504,7 @@ fn an_interrupted_commit_is_resumed_or_repeated() {
     assert_same(&setup.source(), &setup.target);
 }
 
-/// Kills a receiver at the `time`th of its calls of that name; whether it made so many.
+/// Kills a receiver at the `time`th call with that name; returns whether there were so many.
 fn is_killed_at(setup: &Setup, call: &str, time: u32) -> bool {
     let mut traced = Command::new("strace");
     traced.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e"]);
@@ -524,7 +523,7 @@ fn a_receiver_that_is_killed_at_any_call_of_its_commit() {
     if Command::new("strace").arg("--version").output().is_err() {
         return leave_out("strace is not installed");
     }
-    // What makes a commit: files are dressed, flushed, marked, moved; then what is left is taken away.
+    // The steps of a commit: files get their metadata, are flushed, marked and moved; then the rest is removed.
     for call in ["fchmod", "utimensat", "syncfs", "fsync", "renameat", "renameat2", "unlinkat"] {
         for time in 1.. {
             let setup = Setup::with_source();
@@ -538,14 +537,14 @@ fn a_receiver_that_is_killed_at_any_call_of_its_commit() {
     }
 }
 
-/// Files in a directory, with a name or without, that a process has open.
+/// Files in a directory, also unlinked ones, that a process has open.
 fn open_files(pid: u32, directory: &Path) -> Vec<PathBuf> {
     let items = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten().map(|item| item.path());
     let files = items.filter(|item| fs::metadata(item).is_ok_and(|found| found.is_file()));
     files.filter_map(|item| fs::read_link(item).ok()).filter(|path| path.starts_with(directory)).collect()
 }
 
-/// On NFS, what is removed while it is open stays in its directory, under another name, which can then not be removed.
+/// On NFS, a file that is removed while open stays in its directory under another name, and cannot be removed.
 #[test]
 fn nothing_is_open_in_the_staging_directory_when_it_is_to_go() {
     if Command::new("strace").arg("--version").output().is_err() {
@@ -554,7 +553,7 @@ fn nothing_is_open_in_the_staging_directory_when_it_is_to_go() {
     let setup = Setup::with_source();
     let staging = setup.target.join(".sealant-staging");
     let mut traced = Command::new("strace");
-    // Time to look, before anything is moved.
+    // Time to look before anything is moved.
     traced.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=syncfs", "-e", "inject=syncfs:delay_enter=2000000"]);
     let (mut receiver, code) = setup.receive_by(
         {
@@ -569,13 +568,13 @@ fn nothing_is_open_in_the_staging_directory_when_it_is_to_go() {
     let mut sender = setup.send(&code.expect("a code"), &[]);
     until("the transfer", 60, || !open_files(receiving, &staging).is_empty());
     until("the list", 60, || staging.join("sealant-manifest").exists());
-    // The list itself may be written this moment.
+    // The list itself may be half written.
     until("all files closed", 1, || open_files(receiving, &staging).is_empty());
     assert!(!staging.join("commit").exists(), "it was looked at too late");
     assert_eq!((sender.code(), receiver.code()), (Some(0), Some(0)), "{}{}", sender.said(), receiver.said());
 }
 
-/// As a kill between two moves of a commit leaves it.
+/// The state after a kill between two moves of a commit.
 fn cut_off(setup: &Setup, mark: &str) {
     let staging = setup.target.join(".sealant-staging");
     fs::create_dir_all(staging.join("files")).expect("directories");
@@ -630,7 +629,7 @@ fn everything_belongs_to_the_owner_that_was_asked_for() {
     let odd = setup.target.join(OsStr::from_bytes(b"db/\xff odd\n\x01"));
     assert_eq!(ownership(&odd).0, 0o755, "no program runs as an owner that it was not made for");
 
-    // A run that only finishes gives them to whom the one before did.
+    // A run that only completes a commit uses the owner of the earlier run.
     cut_off(&setup, "root 710 0 0\nowner 12345 12346\n");
     std::os::unix::fs::chown(setup.target.join(".sealant-staging/files/db"), Some(0), Some(0)).expect("given back");
     let (mut receiver, code) = setup.receive(&[]);
@@ -680,7 +679,7 @@ fn a_second_sender_does_not_wait() {
     let code = code.expect("a code");
     let mut first = setup.send(&code, &["--bwlimit", "4MiB"]);
     until("some chunks", 60, || setup.chunks() > 1);
-    // The first one does not get on meanwhile, so that the second one would wait for it.
+    // The first one makes no progress, so the second one would wait for it.
     first.signal(Signal::STOP);
     let began = Instant::now();
     let mut second = setup.send(&code, &[]);
@@ -691,7 +690,7 @@ fn a_second_sender_does_not_wait() {
     assert_eq!((first.code(), receiver.code()), (Some(0), Some(0)), "{}{}", first.said(), receiver.said());
 }
 
-/// What crosses the wire for an entry, of a path that no library would let pass.
+/// An entry as it is sent, with a path that no library would accept.
 fn entry_body(path: &[u8], mode: u32, kind: &[u8]) -> Vec<u8> {
     let mut body = (path.len() as u16).to_be_bytes().to_vec();
     body.extend(path);
@@ -707,7 +706,7 @@ const DIRECTORY: &[u8] = &[1];
 const EMPTY_FILE: &[u8] = &[0, 0, 0, 0, 0, 0, 0, 0, 0];
 const LINK_OUT: &[u8] = b"\x02\x00\x0a../outside";
 
-/// A list of files that has to be refused.
+/// A list of files that must be refused.
 fn list(rogue: &mut Rogue, entries: &[(&[u8], u32, &[u8])]) {
     for (path, mode, kind) in entries {
         say_raw(&mut rogue.control, ENTRY, &entry_body(path, *mode, kind));
@@ -767,7 +766,7 @@ fn a_list_of_100_000_files_with_a_bad_one_at_its_end() {
     });
 }
 
-/// Lets a rogue sender loose on a receiver, which has to refuse it, say why, and touch nothing.
+/// Runs a hostile sender against a receiver, which must refuse it, report the reason, and change nothing.
 #[track_caller]
 fn refused(word: &str, attack: impl FnOnce(&mut Rogue)) {
     let setup = Setup::new();
@@ -783,7 +782,7 @@ fn refused(word: &str, attack: impl FnOnce(&mut Rogue)) {
     assert!(!Path::new("/tmp/sealant-escaped").exists());
 }
 
-/// The files of the attacks on data: one of three chunks, the last one short, and an empty one.
+/// The files for attacks on data: one of three chunks, the last one short, and an empty one.
 fn files() -> Vec<(Entry, Vec<u8>)> {
     let contents = [(&b"f"[..], Random(11).fill(2 * MIB + 5000)), (b"g", Vec::new())];
     let entry = |path: &[u8], bytes: u64| Entry {
@@ -836,13 +835,13 @@ fn send_all(data: &mut Tls) {
     }
 }
 
-/// An attack by what is sent on a data connection.
+/// An attack by messages on a data connection.
 #[track_caller]
 fn refused_data(word: &str, attack: impl FnOnce(&mut Tls)) {
     refused(word, |rogue| {
         let mut data = offer(rogue);
         attack(&mut data);
-        // Until the receiver closes: its own end is not to be mistaken for ours.
+        // Until the receiver closes: the test must not take its own close for the receiver's.
         let _ = data.read_to_end(&mut Vec::new());
     });
 }
@@ -897,7 +896,7 @@ fn data_that_breaks_the_protocol() {
             say_data(data, &Data::Key { slot, material: Material(&material) }, &[]);
         }
     });
-    // A key of the list before.
+    // A key of the previous list.
     refused_data("cannot be decoded", |data| {
         let material = [&[1][..], &16384_u32.to_be_bytes(), &[7; 64]].concat();
         say_data(data, &Data::Key { slot: 7, material: Material(&material) }, &[]);
@@ -933,7 +932,7 @@ fn a_finish_that_is_not_true() {
     });
 }
 
-/// Waits until all that was said on a connection has been dealt with, while it is not drained.
+/// Waits until everything sent on a connection has been handled, while it is not drained.
 fn wait_until_heard(data: &mut Tls) {
     say_data(data, &Data::HashQuery { file: 0, first: 0, count: 1 }, &[]);
     let (kind, body) = peer::hear(data).expect("an answer");
@@ -969,7 +968,7 @@ fn a_sender_that_goes_on_before_its_connections_are_drained() {
     }
 }
 
-/// The most memory that a process has had, in KiB.
+/// Peak memory of a process, in KiB.
 fn peak_memory(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -984,7 +983,7 @@ fn a_sender_that_makes_use_of_all_memory_there_is() {
     let setup = Setup::new();
     let (mut receiver, code) = setup.receive(&["--streams", "64"]);
     let mut rogue = Rogue::pair_by(&code.expect("a code"), limit(SECONDS), |mut hello| {
-        // The last field is how many connections it wants.
+        // The last field is the number of connections that it requests.
         hello.last_mut().into_iter().for_each(|last| *last = STREAMS);
         hello
     });
@@ -1029,7 +1028,7 @@ fn a_finish_that_comes_twice_changes_nothing() {
     let setup = Setup::new();
     let (mut receiver, code) = setup.receive(&[]);
     let mut rogue = Rogue::pair(&code.expect("a code"));
-    // One that does not know the token is none of the sender's.
+    // A connection without the token is not the sender's.
     let unknown = rogue.data_with([0; 16]);
     let mut data = offer(&mut rogue);
     send_all(&mut data);
@@ -1060,7 +1059,7 @@ fn a_mistyped_code_is_reported() {
     typed.insert(40, last);
     setup.send_text(&typed, &[]).failed(2, "mistyped");
     setup.send_text(&typed[..50], &[]).failed(2, "cut short");
-    // No harm was done.
+    // Nothing was damaged.
     assert_eq!(setup.send(&code, &[]).code(), Some(0));
     assert_eq!(receiver.code(), Some(0));
 }
@@ -1086,7 +1085,6 @@ fn a_code_of_another_key_says_so_and_burns_nothing() {
     setup.send(&other, &[]).failed(1, "is not the receiver that made the pairing code");
     assert_eq!(setup.send(&code, &[]).code(), Some(0));
     assert_eq!(receiver.code(), Some(0));
-    // Once.
     setup.send(&code, &[]).failed(1, "refused");
 }
 
@@ -1098,7 +1096,7 @@ fn a_code_expires() {
     setup.send(&code.expect("a code"), &[]).failed(1, "refused");
 }
 
-/// Connects again and again and says nothing, until told to stop.
+/// Connects repeatedly and sends nothing, until stopped.
 fn idle(address: SocketAddr, over: &AtomicBool) {
     let mut held = Vec::new();
     while !over.load(Ordering::Relaxed) {
@@ -1109,7 +1107,7 @@ fn idle(address: SocketAddr, over: &AtomicBool) {
 
 #[test]
 fn scanners_neither_burn_the_code_nor_keep_the_sender_out() {
-    // Little, so that the data itself takes a small part of the time on any machine.
+    // Little data, so that its transfer takes a small part of the time on any machine.
     let setup = small();
     fs::write(setup.source().join("more"), Random(6).fill(2 * MIB)).expect("a file");
     let (mut receiver, code) = setup.receive(&[]);
@@ -1132,7 +1130,7 @@ fn scanners_neither_burn_the_code_nor_keep_the_sender_out() {
         assert_eq!(ended, Some(0), "{}", sender.said());
     });
     assert_eq!(receiver.code(), Some(0), "{}", receiver.said());
-    // A stranger has ten seconds, and was not waited for.
+    // An unauthenticated peer has ten seconds, and the receiver did not wait for it.
     assert!(began.elapsed() < limit(9), "{:?}", began.elapsed());
     assert_same(&setup.source(), &setup.target);
     drop((held, anonymous, known));

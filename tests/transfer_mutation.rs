@@ -1,6 +1,6 @@
-//! A live transfer whose bytes are changed on the way: above TLS, by a sender that has paired as it should, and below it, by
-//! the network. Whatever comes of it, no receiver panics or hangs, none commits other bytes than those that were sent, and
-//! nothing outside its staging directory is touched before.
+//! A transfer whose bytes are changed: above TLS, by a sender that has paired correctly, and below TLS, by the network.
+//! Whatever the change, no receiver panics or hangs, none commits other bytes than those that were sent, and nothing
+//! outside its staging directory is touched before the commit.
 //!
 //! `SEALANT_MUTATIONS` is the number of changed frames (5,000) and `SEALANT_FLIPS` that of flipped bits;
 //! `SEALANT_FAULT_SEED` chooses them.
@@ -36,11 +36,12 @@ use crate::support::chance::{Random, number};
 
 /// A session that takes longer hangs.
 const SECONDS: u64 = 20;
-/// How long is waited for an answer to what was changed, which may never come.
+/// How long to wait for an answer to a changed message, which may never come.
 const BRIEF: Duration = Duration::from_millis(30);
 const ROOT: Root = Root { mode: 0o700, uid: 0, gid: 0 };
 
-/// What is sent: a file with holes, one that compresses, one in a directory, a link, and, if it may take long, one of two chunks.
+/// The source: a file with holes, one that compresses, one in a directory, a link, and, if the test may take long, one
+/// of two chunks.
 fn source(long: bool) -> Vec<(Entry, Vec<u8>)> {
     let mut random = Random(0x5ea1);
     let mut holey = random.fill(24 << 10);
@@ -66,10 +67,10 @@ fn source(long: bool) -> Vec<(Entry, Vec<u8>)> {
     contents.into_iter().filter(|(path, _)| long || *path != "two").map(entry).collect()
 }
 
-/// All that a sender says, in order.
+/// All messages of a sender, in order.
 struct Script {
     parts: Vec<Part>,
-    /// Whether it is for a receiver that wraps keys anew.
+    /// Whether it is for a receiver that re-wraps keys.
     rekey: bool,
 }
 
@@ -100,13 +101,13 @@ fn data(message: &Data<'_>, payload: &[u8]) -> Vec<u8> {
     [&frame::header(kind, body.len())[..], &body].concat()
 }
 
-/// In one list, or in two; with keys that are handed over, or without.
+/// In one list or in two; with unwrapped keys or without.
 fn script(source: &[(Entry, Vec<u8>)], twice: bool, rekey: bool) -> Script {
     let said = |frames| Part { is_data: false, frames, answer: Some(READY) };
     let sent = |frames| Part { is_data: true, frames, answer: Some(DRAINED) };
     let mut parts = Vec::new();
     if twice {
-        // One file is another later, and one is missing.
+        // One file changes, and one is missing.
         let before: Vec<_> = source.iter().map(|(entry, bytes)| (entry.clone(), before(entry, bytes))).collect();
         parts.extend([said(list(&before, true)), sent(chunks(&before, |path| path != "d/small"))]);
     }
@@ -151,7 +152,7 @@ fn chunks(source: &[(Entry, Vec<u8>)], wanted: impl Fn(&str) -> bool) -> Vec<Vec
         let chunks = (0..).zip(hashed(entry, bytes));
         said.extend(chunks.map(|(number, (hash, part))| chunk_frame(file as u32, number, hash, entry, part)));
     }
-    // The empty one is there in each list.
+    // The empty file is in each list.
     said.extend([data(&Data::HashQuery { file: 2, first: 0, count: 1 }, &[]), data(&Data::End, &[])]);
     said
 }
@@ -176,15 +177,15 @@ fn chunk_frame(file: u32, number: u64, hash: Hash, entry: &Entry, bytes: &[u8]) 
     data(&Data::Chunk(Chunk { file, number, hash, codec, segments, payload: &[] }), &payload)
 }
 
-/// A frame that is not what it was, taken from `all` if it is to be mixed with another one.
+/// A changed frame, mixed with another frame from `all` if the mutation requires it.
 fn change(random: &mut Random, all: &[Vec<u8>], original: &[u8]) -> Vec<u8> {
     let mut frame = original.to_vec();
-    // What was cut down to nothing before stays so.
+    // A frame that was already truncated to nothing stays empty.
     while frame == original && !original.is_empty() {
         for _ in 0..=random.below(2) {
             mutate(random, all, &mut frame);
         }
-        // Half of the time the length is put right, so that the rest of the message is looked at.
+        // In half of the cases the length is corrected, so that the receiver reads the rest of the message.
         if random.below(2) == 0 && frame.len() >= 5 {
             let length = u32::try_from(frame.len() - 5).expect("short");
             frame[..4].copy_from_slice(&length.to_be_bytes());
@@ -198,7 +199,7 @@ fn mutate(random: &mut Random, all: &[Vec<u8>], frame: &mut Vec<u8>) {
     if length == 0 {
         return;
     }
-    // Most of what is looked at is in front.
+    // Most fields that are checked are at the front.
     let position = if random.below(3) > 0 { random.below(length.min(90)) } else { random.below(length) } as usize;
     match random.below(8) {
         0..3 => frame[position] ^= 1 << random.below(8),
@@ -219,7 +220,7 @@ fn mutate(random: &mut Random, all: &[Vec<u8>], frame: &mut Vec<u8>) {
     }
 }
 
-/// Where sessions take place, one after the other: a target, and what is beside it.
+/// The place of sessions, which run one after the other: a target, and the files beside it.
 struct Setup {
     directory: TempDir,
     keyring: TempDir,
@@ -237,7 +238,8 @@ impl Setup {
         self.directory.path().join("target")
     }
 
-    /// One session: a receiver, and what `send` does with its code. The receiver has to end soon after.
+    /// One session: a receiver, and a sender that `send` controls with the receiver's code. The receiver must end soon
+    /// after.
     #[track_caller]
     fn session(&self, rekey: bool, send: impl FnOnce(&PairingCode)) -> Result<Received, TransferError> {
         let settings = ReceiveSettings {
@@ -256,7 +258,7 @@ impl Setup {
         let code = receiver.code().expect("a code").clone();
         let (tell, reported) = mpsc::channel();
         let receiving = thread::spawn(move || {
-            // One that panics tells nothing.
+            // A receiver that panics reports nothing.
             let _ = tell.send(receiver.run(&Progress::default()));
         });
         send(&code);
@@ -266,7 +268,7 @@ impl Setup {
         outcome.expect("no panic, so it told")
     }
 
-    /// What has to be true after a session, and makes room for the next one; whether it was committed.
+    /// Checks the invariant after a session, and cleans up for the next one; returns whether it was committed.
     #[track_caller]
     fn check(&self, source: &[(Entry, Vec<u8>)], outcome: &Result<Received, TransferError>) -> bool {
         let target = self.target();
@@ -282,7 +284,7 @@ impl Setup {
             assert_eq!(names(&target), [".sealant-staging"], "{outcome:?}");
             return false;
         }
-        // What the source itself is like is not part of the list.
+        // Properties of the source directory itself are not in the list.
         fs::set_permissions(&target, fs::Permissions::from_mode(0o700)).expect("permissions");
         let mut expected = vec![OsString::from("sealant-manifest")];
         for (entry, bytes) in source {
@@ -303,7 +305,7 @@ impl Setup {
     }
 }
 
-/// Says frames; the other side may not listen any more.
+/// Sends frames; the other side may have closed.
 fn say(to: &mut Tls, frames: &[Vec<u8>]) {
     frames.iter().for_each(|frame| say_bytes(to, frame));
 }
@@ -318,7 +320,7 @@ const READY: u8 = 6;
 const COMMITTED: u8 = 8;
 const DRAINED: u8 = 37;
 
-/// Goes through a script. What was changed before, in this part, may be why an answer does not come.
+/// Runs a script. If something was changed earlier in this part, an answer may be missing.
 fn follow(rogue: &mut Rogue, script: &Script, changed: Option<usize>) {
     let time_limit = |is_changed| if is_changed { BRIEF } else { limit(SECONDS) };
     let mut data = None;
@@ -338,10 +340,10 @@ fn follow(rogue: &mut Rogue, script: &Script, changed: Option<usize>) {
     }
 }
 
-/// The same with frames of one part changed; which, and how many.
+/// The same with changed frames in one part; `changes` says which and how many.
 fn changed(random: &mut Random, script: &Script, all: &[Vec<u8>]) -> (Script, usize, u64) {
     let mut parts = script.parts.clone();
-    // Most of what there is to be changed is in the others.
+    // Most of the messages are in the other parts.
     let last = parts.len() - 1;
     let part = if random.below(10) == 0 { last } else { random.below(last as u64) as usize };
     let frames = &mut parts[part].frames;
@@ -353,7 +355,8 @@ fn changed(random: &mut Random, script: &Script, all: &[Vec<u8>]) -> (Script, us
     (Script { parts, ..*script }, part, count)
 }
 
-/// A sender whose first word is changed. Who is no sender by that is a stranger, and the true one may come.
+/// A sender whose first message is changed. If that makes it an invalid sender, it is unauthenticated, and the valid
+/// sender can still connect.
 fn begin_otherwise(random: &mut Random, code: &PairingCode, script: &Script, all: &[Vec<u8>]) {
     match Rogue::pair_by(code, BRIEF, |hello| change(random, all, &hello)) {
         Some(mut rogue) => follow(&mut rogue, script, None),
@@ -372,7 +375,7 @@ fn frames_that_a_sender_changes_commit_nothing_else() {
         let scripts = kinds.map(|(long, twice, rekey)| {
             let source = source(long);
             let script = script(&source, twice, rekey);
-            // Unchanged, it is committed: the test sees what a receiver takes.
+            // Unchanged, it is committed: this shows that the receiver accepts the script.
             let outcome = position.session(rekey, |code| follow(&mut Rogue::pair(code), &script, None));
             assert!(position.check(&source, &outcome), "{outcome:?}");
             let secret = SecretBytes(vec![6; 64].into());
@@ -400,12 +403,12 @@ fn frames_that_a_sender_changes_commit_nothing_else() {
         }
     };
     let began = Instant::now();
-    // More than there are processors, since they wait for one another, too.
+    // More threads than processors, because they wait for each other.
     thread::scope(|scope| {
         (0..12).for_each(|thread| drop(scope.spawn(move || worker(100 + thread))));
     });
     println!("{done:?} frames in {sessions:?} sessions, {committed:?} committed, {:?}", began.elapsed());
-    // Those whose change has no meaning: a ping that is another, a key that nothing uses, a chunk that comes again later.
+    // Changes without effect: another ping, a key that nothing uses, a chunk that is sent again later.
     let (sessions, committed) = (sessions.into_inner(), committed.into_inner());
     assert!(committed * 2 < sessions, "{committed} of {sessions} were committed");
 }
@@ -421,7 +424,7 @@ fn bits_that_the_network_flips_end_the_transfer() {
             let relayed = PairingCode { port: flip.start(code), ..code.clone() };
             match Rogue::try_pair(&relayed) {
                 Some(mut rogue) => follow(&mut rogue, &script, None),
-                // Who does not get so far is a stranger, and the receiver waits on for its sender.
+                // A peer that does not get this far is unauthenticated, and the receiver keeps waiting for its sender.
                 None => drop(Rogue::pair(code)),
             }
         })

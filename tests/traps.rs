@@ -1,4 +1,4 @@
-//! The trap suite: set-ups that some checker, or the server itself, gets wrong.
+//! The trap suite: configurations that some checker, or the server itself, judges wrongly.
 //!
 //! Each test makes one of them on a real server and demands the verdict that bytes and wire prove.
 
@@ -60,8 +60,8 @@ fn fill(server: &Server, table: &str, options: &str) {
 fn trap_01_everything_switched_on_leaves_clear_pages_behind() {
     let Some(mut server) = mysql(KeyringLocation::Beside) else { return };
     fill(&server, "t", "");
-    // What has been written twice in clear stays so: with new slots coming and going, whether any of
-    // the old ones survives would be chance.
+    // A slot that was written in clear twice stays clear: with new slots in use, it would be random whether an old one
+    // remains.
     server.restart_with(&["--innodb-doublewrite=OFF"]).expect("restarts");
     server
         .sql(
@@ -141,7 +141,8 @@ fn trap_06_a_sort_spills_rows_of_an_encrypted_table() {
     server
         .sql("INSERT INTO demo.t(name) SELECT a.name FROM demo.t a, (SELECT 1 FROM demo.t LIMIT 30) b")
         .expect("grows");
-    // The sort's file lives as long as its statement: rows are held back while the audit looks.
+    // The sort's file exists as long as its statement: a client that does not read the rows keeps it while the audit
+    // runs.
     let mut client = server
         .client()
         .args(["--quick", "--batch", "-e"])

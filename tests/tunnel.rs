@@ -1,4 +1,5 @@
-//! `sealant tunnel` between real clients and real servers: everything passes, and what fails is told.
+//! `sealant tunnel` between real clients and real servers: everything works as without a tunnel, and failures are
+//! reported.
 
 mod compressed;
 mod support;
@@ -65,7 +66,7 @@ fn everything_a_client_does_passes() {
         assert_eq!(site.value("SELECT USER()"), "root@localhost");
         assert_eq!(site.value("SELECT 1; SELECT 2; SELECT 3"), "1\n2\n3");
         assert_eq!(site.value("PREPARE p FROM 'SELECT ? + 1'; SET @a = 41; EXECUTE p USING @a"), "42");
-        // Both ways, larger than a packet of the protocol.
+        // In both directions, larger than a packet of the protocol.
         let body = "x".repeat(20 << 20);
         let file = site.setup.path("large.sql");
         fs::write(&file, format!("SELECT SHA2('{body}', 256), LENGTH(REPEAT('y', 20 << 20));")).expect("written");
@@ -81,7 +82,7 @@ fn everything_a_client_does_passes() {
         infile(&site);
         killed(&site);
         accounts(&site, kind);
-        // A client that ends its own side first still gets its answer.
+        // A client that closes its sending side first still gets its answer.
         let mut client = site.near.client(&site.server, "root", "");
         let answer = harness::run(&mut client, b"SELECT SLEEP(0.3), 7", limit(20)).expect("answered");
         assert_eq!(answer.stdout, b"0\t7\n");
@@ -98,7 +99,7 @@ fn infile(site: &Site) {
     assert_eq!(site.value(&sql), "3");
 }
 
-/// KILL reaches the client as it does without a tunnel.
+/// KILL has the same effect on the client as without a tunnel.
 fn killed(site: &Site) {
     let sleeping = thread::scope(|scope| {
         let sleeping = scope.spawn(|| site.near.said(&site.server, "SELECT SLEEP(30)"));
@@ -114,7 +115,7 @@ fn killed(site: &Site) {
     assert!(!sleeping.0 && (sleeping.1.contains("2013") || sleeping.1.contains("1317")), "{}", sleeping.1);
 }
 
-/// Each plug-in, with a password that the server has not seen yet: caching_sha2 asks for all of it.
+/// Each plug-in, with a password that the server has not cached: caching_sha2_password requests the full password.
 fn accounts(site: &Site, kind: Kind) {
     let plugins: &[(&str, &str)] = match kind {
         Kind::MySql97 | Kind::MySql80 => {
@@ -126,7 +127,7 @@ fn accounts(site: &Site, kind: Kind) {
     if kind.is_mariadb() {
         site.server.sql("INSTALL SONAME 'auth_ed25519'").expect("installed");
     }
-    // Nothing is known here of what the client of this installation lacks.
+    // No test here for plug-ins that this installation's client lacks.
     for (user, how) in plugins.iter().filter(|(user, _)| *user != "ed" || plugins_of(site).is_some()) {
         let password = if how.ends_with("BY") { "'Secret-1'" } else { "('Secret-1')" };
         site.server.sql(&format!("CREATE USER {user}@localhost IDENTIFIED {how} {password}")).expect("made");
@@ -144,14 +145,14 @@ fn accounts(site: &Site, kind: Kind) {
     }
 }
 
-/// The client takes the port for insecure, and the server its socket for secure: which of them the password is
-/// encrypted for is made even.
+/// The client treats the port as insecure, and the server its socket as secure: the test makes both use the same
+/// encryption of the password.
 fn by_the_port(site: &Site, user: &str) {
     for (password, fine) in [("Secret-1", true), ("Secret-1", true), ("wrong", false)] {
         let mut client = Command::new(&site.server.binaries().client);
         client.args(["--no-defaults", "--ssl-mode=DISABLED", "--get-server-public-key", "--host=127.0.0.1"]);
         client.args(["-N", "-e", "SELECT CURRENT_USER()"]).arg(format!("--port={}", site.near.port));
-        // The first time nobody has logged in by that password yet.
+        // The first login uses a password that the server has not cached.
         site.server.sql(if fine { "FLUSH PRIVILEGES" } else { "SELECT 1" }).expect("said");
         let said = output(client.arg(format!("--user={user}")).env("MYSQL_PWD", password));
         let text = String::from_utf8_lossy(if fine { &said.stdout } else { &said.stderr }).into_owned();
@@ -160,7 +161,7 @@ fn by_the_port(site: &Site, user: &str) {
     }
 }
 
-/// MariaDB's client looks for its own elsewhere.
+/// MariaDB's client looks for its own plug-ins elsewhere.
 fn plugins_of(site: &Site) -> Option<String> {
     let lib = site.server.binaries().basedir.join("lib");
     let found = fs::read_dir(lib).ok()?.filter_map(|entry| Some(entry.ok()?.path().join("libmariadb3/plugin")));
@@ -189,7 +190,7 @@ fn a_reader_that_is_slow_gets_everything_and_takes_no_memory() {
     let (mut buffer, mut count, mut sum) = (vec![0; 1 << 20], 0_u64, 0_u64);
     let mut stops = [0, 50 << 20, 100 << 20].into_iter().peekable();
     loop {
-        // Everything on the way fills up meanwhile; on a busy machine less does.
+        // Meanwhile all buffers on the path fill up; a busy machine has fewer.
         if stops.next_if(|stop| *stop <= count).is_some() {
             thread::sleep(Duration::from_secs(1));
         }
@@ -209,7 +210,7 @@ fn a_reader_that_is_slow_gets_everything_and_takes_no_memory() {
 
 #[test]
 fn drivers_of_other_languages_pass() {
-    // Their statements are of 8.0 and later.
+    // Their statements need 8.0 or later.
     for kind in KINDS.into_iter().filter(|kind| *kind != Kind::MySql57) {
         let Some(_) = require(kind) else { continue };
         let site = Site::on(kind, &PASSING, &[]);
@@ -229,7 +230,7 @@ fn drivers_of_other_languages_pass() {
             assert_eq!(succeeds(&mut program), "ok\n", "{name} on {kind:?}");
         }
         assert!(site.near.counted("served_warm_total") > 200, "{}", site.near.counted("served_warm_total"));
-        // By the port, which clients take for insecure, with passwords that the server has not seen.
+        // Through the port, which clients treat as insecure, with passwords that the server has not cached.
         site.server.sql("FLUSH PRIVILEGES; DROP DATABASE IF EXISTS smoke").expect("forgotten");
         let Some(mut program) = driver("node") else { continue };
         program.arg(site.near.port.to_string()).args(["one", "Pass-one", "two", "Pass-two"]);
@@ -262,7 +263,7 @@ fn users_change_within_compressed_sessions() {
             assert_eq!(client.change_user(user, &format!("Pass-{user}")), entry, "{method:?}");
             assert_eq!(client.value("SELECT CURRENT_USER()"), format!("{user}@localhost").as_bytes());
         }
-        // A statement in several compressed packets, and with what looks like a change of user.
+        // A statement in several compressed packets, which contains what looks like a change of user.
         let body = format!("{}{}", "x".repeat(10 << 20), "\x09\0\0\0\0\0\0\x05\0\0\0\x11two\0");
         let digest = client.value(&format!("SELECT LENGTH('{body}')"));
         assert_eq!(digest, body.len().to_string().as_bytes());
@@ -280,7 +281,7 @@ fn a_replica_follows_through_it() {
         let server = Server::builder(kind).options(["--log-bin", "--server-id=1"]).start().expect("it starts");
         let mut replica = Server::builder(kind).option("--server-id=2").start().expect("it starts");
         replica.replicate_from(&server, &Replication::default()).expect("it follows");
-        // By ports at both ends: what the replica takes for a port must not be a socket for the server.
+        // Through ports at both ends: the replica connects to a port, so the server must not see a socket.
         let (setup, port, address) = (Setup::new(), free_port(), format!("127.0.0.1:{}", server.port()));
         let _far = setup.far_of(&address, port, &[]);
         let near = setup.near(&[port], &[]);
@@ -300,7 +301,7 @@ fn a_replica_follows_through_it() {
 #[test]
 fn a_burst_is_served_and_what_waited_in_vain_is_bounded() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
-    // The first client keeps its session until the last one has its own.
+    // The first client keeps its session until the last one has a session.
     let options = ["--max-connections=1200", "--back-log=1000", "--connect-timeout=120"];
     let site = Site::on(Kind::MariaDb1011, &options, &["--warm-age", "1s", "--wait", "120s"]);
     let aborted = || -> u64 {
@@ -319,13 +320,13 @@ fn a_burst_is_served_and_what_waited_in_vain_is_bounded() {
     for _ in 0..20 {
         site.value("SELECT 1");
     }
-    // A thousand left without a login; of those that were ready ahead, never more than were served.
+    // A thousand clients left without a login; the number of ready connections never exceeds the number served.
     assert!(eventually(|| site.near.counted("warm") == 0));
     let recycled = site.near.counted("recycled_total");
     assert!(recycled <= 1020, "{recycled}");
     let (then, given_up) = (aborted(), recycled);
     assert!(then - before <= 1000 + given_up, "{} {given_up}", then - before);
-    // Nothing happens meanwhile.
+    // Nothing happens in the meantime.
     thread::sleep(Duration::from_secs(3));
     assert_eq!((aborted(), site.near.counted("recycled_total")), (then, recycled), "nobody comes, nothing waits");
     assert!(site.near.counted("idle") >= 2);
@@ -346,17 +347,17 @@ fn refusals_of_the_server_reach_the_client() {
         assert!(site.near.counted("server_refusals_total") >= 1);
         drop(held);
         assert!(eventually(|| site.near.said(&site.server, "SELECT 1").0));
-        // What the tunnel kept ready is not more than what is left.
+        // The tunnel keeps no more connections ready than remain available.
         assert_eq!(site.value("SELECT 2"), "2");
     }
 }
 
-/// A server blocks nobody on its socket or at 127.0.0.1.
+/// A server does not block hosts on its socket or at 127.0.0.1.
 const BLOCKABLE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
-/// Whether looking up a name for that address ends soon: a server does it for each connection.
+/// Whether a lookup of the name for that address ends soon: a server does one for each connection.
 fn is_looked_up_soon() -> bool {
-    // Less than a resolver gives a name server that does not answer, which is 5 s.
+    // Less than a resolver waits for a name server that does not answer, which is 5 s.
     let soon = Duration::from_secs(3);
     let said = harness::run(Command::new("getent").args(["hosts", &BLOCKABLE.to_string()]), b"", soon);
     !matches!(said, Err(harness::Error::TimedOut { .. }))
@@ -384,7 +385,7 @@ fn connections_that_wait_in_vain_do_not_block_the_far_end() {
             let ask = || output(near.client(&server, "p", "").args(["-e", "SELECT 1"]));
             (0..20).for_each(|_| assert!(ask().status.success()));
             if counted {
-                // No more happens meanwhile.
+                // Nothing more happens in the meantime.
                 thread::sleep(Duration::from_secs(3));
                 assert!(near.counted("recycled_total") <= 32, "{}", near.counted("recycled_total"));
             } else {
@@ -414,7 +415,7 @@ fn a_blocked_host_is_reported_and_served_again() {
         assert!(ask().0);
         (0..3).for_each(|_| fail_to_log_in(address));
         let (fine, said) = ask();
-        // A server blocks nobody whose name it could not look up for want of a resolver, which is no fault of this host's.
+        // A server does not block a host whose name it could not look up because no resolver answered.
         if fine {
             say_skipped("the resolver does not answer for 127.0.0.2");
             continue;
@@ -428,7 +429,7 @@ fn a_blocked_host_is_reported_and_served_again() {
     }
 }
 
-/// Answers the server's greeting with what is no log-in.
+/// Answers the server's greeting with an invalid login.
 fn fail_to_log_in(server: SocketAddr) {
     let mut stream = TcpStream::connect(server).expect("connected");
     stream.set_read_timeout(Some(limit(20))).expect("set");
@@ -451,7 +452,7 @@ fn servers_and_far_ends_may_restart() {
     assert!(!fine && said.contains("sealant tunnel") && said.contains("sql.sock"), "{said}");
     server.start().expect("it starts");
     assert!(eventually(|| ask(&server).0), "{}", near.end.log());
-    // The far end goes, and comes again.
+    // The far end stops, and starts again.
     assert!(far.stop().success());
     assert!(eventually(|| !ask(&server).0));
     let (_, said) = ask(&server);
@@ -465,7 +466,7 @@ fn the_server_stops_sending_to_a_client_that_was_killed() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let site = Site::on(Kind::MariaDb1011, &[], &[]);
     let running = "SELECT COUNT(*) FROM information_schema.processlist WHERE INFO LIKE 'SELECT REPEAT%'";
-    // In the midst of its result, and before the first row of it.
+    // In the middle of its result, and before its first row.
     for from in ["seq_1_to_1000000000", "(SELECT SLEEP(2) LIMIT 1) begin JOIN seq_1_to_1000000000"].repeat(2) {
         let mut client = site.near.client(&site.server, "root", "");
         client.args(["--quick", "-e", &format!("SELECT REPEAT('x', 1000) FROM {from}"), "mysql"]);
@@ -494,7 +495,7 @@ fn clients_that_vanish_in_a_statement_hold_up_nobody() {
     assert_eq!(site.server.value(running).expect("a count"), "5", "the server has not noticed");
 }
 
-/// Two servers that say 1 and 2.
+/// Two servers that answer 1 and 2.
 fn numbered() -> [Server; 2] {
     [1, 2].map(|id| Server::builder(Kind::MariaDb1011).option(format!("--server-id={id}")).start().expect("it starts"))
 }
@@ -506,14 +507,14 @@ fn who_is_silent_is_left_for_the_next_in_time() {
     let (setup, ports) = (Setup::new(), [free_port(), free_port()]);
     let first = setup.far(&servers[0], ports[0], &[]);
     let _second = setup.far(&servers[1], ports[1], &[]);
-    // A connection whose greeting is here already would hang with the server, as any that is open.
+    // A connection that already has its greeting would hang with the server, like any open one.
     let options = ["--health-interval", "1s", "--connect-timeout", "2s", "--wait", "60s", "--warm-max", "0"];
     let near = setup.near(&ports, &options);
     let id = || near.said(&servers[0], "SELECT @@server_id").1.trim().to_owned();
     let server = i32::try_from(servers[0].pid().expect("it runs")).expect("a process id");
     for pid in [first.pid(), server] {
         assert!(eventually(|| id() == "1"), "{}", near.end.log());
-        // A session that hangs with it must not speak for it.
+        // A session that hangs with it must not count as a sign of life.
         let mut held = UnixStream::connect(&near.socket).expect("connected");
         assert_eq!(first_byte(&mut held), Some(10));
         let signal = |signal| {
@@ -546,14 +547,14 @@ fn far_ends_are_used_in_their_order() {
     let first = setup.far(&servers[0], ports[0], &[]);
     assert!(eventually(|| id() == "1"), "{}", near.end.log());
     assert!(near.counted("failovers_total") >= 2);
-    // One that was away while the other was, too, is known to be back when it is needed.
+    // A far end that was down while the other was down, too, is known to be back when it is needed.
     first.stop();
     second.stop();
     assert!(eventually(|| id().contains("sealant tunnel")), "{}", near.end.log());
     let first = setup.far(&servers[0], ports[0], &[]);
     assert!(eventually(|| id() == "1"), "{}", near.end.log());
     let _second = setup.far(&servers[1], ports[1], &[]);
-    // It tries each second what is away; that it has seen this one come back shows nowhere.
+    // The near end probes a far end that is down each second; nothing shows that a probe succeeded.
     thread::sleep(limit(3));
     let refused = near.counted("clients_refused_total");
     first.stop();
@@ -597,7 +598,8 @@ fn certificates_are_reloaded_on_a_signal() {
     let site = Site::on(Kind::MariaDb1011, &[], &[]);
     let ask = || site.near.said(&site.server, "SELECT 1");
     assert!(ask().0);
-    // A new certificate for the near end whose name is not on the list: the far end's answer shows that it is used.
+    // A new certificate for the near end, with a name that is not in the list: the far end's answer shows that it is
+    // used.
     let dir = site.setup.dir();
     site.setup.cert(&["issue", "--dir", dir, "--name", "other"]);
     let certificate = fs::read(site.setup.path("app.pem")).expect("read");
@@ -640,7 +642,7 @@ fn an_audit_by_its_port_knows_that_it_is_not_the_servers() {
         };
         assert!(seen(site.near.port), "{kind:?}");
         assert!(!seen(site.server.port()), "{kind:?}");
-        // By the socket, from a host with another name, and from the server's.
+        // Through the socket, from a host with another name, and from the server's host.
         for (name, remote) in [("app1", true), ("$(hostname)", false)] {
             let script = format!("hostname \"{name}\" && exec \"$@\"");
             let mut audit = Command::new("unshare");
@@ -691,7 +693,7 @@ fn the_clients_address_and_the_servers_tls_are_shown_as_configured() {
         let near = setup.near_of(&format!("[::1]:{port}"), &["--far-name", "far"]);
         assert_eq!(user(&near), expected, "{version:?}");
     }
-    // What the server offers is shown, unless it is hidden.
+    // The server's capabilities are passed on, unless hidden.
     let port = free_port();
     let _far = setup.far(&server, port, &[]);
     for (hidden, more) in [(false, &[][..]), (true, &["--hide-tls"][..])] {
@@ -700,7 +702,7 @@ fn the_clients_address_and_the_servers_tls_are_shown_as_configured() {
         let mut greeting = [0; 128];
         let count = stream.read(&mut greeting).expect("a greeting");
         let version = greeting[5..count].iter().position(|byte| *byte == 0).expect("a version");
-        // Behind it: thread id, challenge, zero; CLIENT_SSL is in the second byte of the capabilities.
+        // After it: thread id, challenge, zero; CLIENT_SSL is in the second byte of the capabilities.
         let ssl = greeting[5 + version + 1 + 14] & 0x08 != 0;
         assert_eq!(ssl, !hidden, "{greeting:x?}");
         assert_eq!(near.value(&server, "SELECT 1"), "1");
@@ -714,7 +716,7 @@ fn systemd_is_notified_and_its_sockets_are_used() {
     let (socket, reported) = (site.setup.path("activated"), site.setup.path("notify"));
     let notified = std::os::unix::net::UnixDatagram::bind(&reported).expect("bound");
     notified.set_read_timeout(Some(limit(20))).expect("set");
-    // As systemd does it: the listener is descriptor 3.
+    // As systemd does: the listener is descriptor 3.
     let program = "import os, socket, sys\n\
                    s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(64)\n\
                    os.dup2(s.fileno(), 3); os.set_inheritable(3, True); os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid()))\n\
@@ -751,7 +753,7 @@ fn a_far_end_without_room_for_more_links_is_not_down() {
     let waits = thread::spawn(move || succeeds(client.args(["-e", "SELECT 1"])));
     assert!(eventually(|| near.counted("link_failures_total") >= 4), "{}", near.end.log());
     let failures = near.counted("link_failures_total");
-    // Hardly anything happens meanwhile.
+    // Hardly anything happens in the meantime.
     thread::sleep(Duration::from_secs(2));
     assert!(near.counted("link_failures_total") <= failures + 4, "it does not hammer at the door");
     drop(held.pop());
@@ -781,7 +783,7 @@ fn slow_clients_block_nobody() {
     let far = setup.far(&server, port, &["--handshake-timeout", "60s", "--max-handshakes", "8"]);
     let mut slow: Vec<TcpStream> =
         (0..50).map(|_| TcpStream::connect(("127.0.0.1", port)).expect("connected")).collect();
-    // The beginning of a record that is never whole.
+    // The start of a record that is never completed.
     let mut say = |byte: u8| slow.iter_mut().for_each(|stream| _ = stream.write_all(&[byte]));
     [0x16, 3, 1, 2, 0, 1].into_iter().for_each(&mut say);
     let near = setup.near(&[port], &[]);
@@ -794,7 +796,7 @@ fn slow_clients_block_nobody() {
 #[test]
 fn a_second_order_to_stop_waits_for_nobody() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
-    // Everybody would wait longer than the test.
+    // Together they would wait longer than the test.
     let server = Server::builder(Kind::MariaDb1011).option("--connect-timeout=600").start().expect("it starts");
     let (setup, port) = (Setup::new(), free_port());
     let far = setup.far(&server, port, &["--drain", "600s"]);
@@ -804,7 +806,7 @@ fn a_second_order_to_stop_waits_for_nobody() {
     for mut end in [near.end, far] {
         let sessions = end.log().matches("sessions to end").count();
         end.signal(Signal::TERM);
-        // The far end may have nobody left to wait for.
+        // The far end may have no session left to wait for.
         assert!(eventually(|| end.is_over() || end.log().matches("sessions to end").count() > sessions));
         if !end.is_over() {
             end.signal(Signal::TERM);
@@ -828,7 +830,7 @@ fn who_has_gone_while_waiting_gets_no_connection() {
     assert!(site.near.counted("sessions_total") <= sessions + 3, "{}", site.near.counted("sessions_total"));
 }
 
-/// What a process has in memory that it may write.
+/// Writable memory of a process.
 fn memory_of(pid: i32) -> Vec<u8> {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("it runs");
     let memory = fs::File::open(format!("/proc/{pid}/mem")).expect("root may read it");
@@ -887,7 +889,7 @@ fn hostile_bytes_at_both_ends_change_nothing() {
         let mut client = UnixStream::connect(&near.socket).expect("connected");
         let _ = client.write_all(bytes);
     }
-    // Those who say nothing hold nothing for long, and not more than a few handshakes.
+    // Peers that send nothing occupy a connection only briefly, and only a few handshakes.
     let silent: Vec<TcpStream> = (0..100).filter_map(|_| TcpStream::connect(("127.0.0.1", port)).ok()).collect();
     for mut stream in silent {
         let _ = stream.set_read_timeout(Some(limit(20)));
@@ -895,7 +897,7 @@ fn hostile_bytes_at_both_ends_change_nothing() {
         assert!(!matches!(stream.read_to_end(&mut rest), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock));
     }
     assert!(eventually(|| near.said(&server, "SELECT 2").0), "{}\n{}", near.end.log(), far.log());
-    // Links that rest stay for a while.
+    // Idle links stay for a while.
     let resting = || usize::try_from(near.counted("idle") + near.counted("warm")).expect("a few");
     let held = || format!("{} descriptors, {} links rest", far.descriptors(), resting());
     assert!(eventually(|| far.descriptors() <= open + resting() + 10), "{}", held());

@@ -78,7 +78,7 @@ fn ask(server: &Server, socket: &Path) -> (bool, String) {
     (said.status.success(), String::from_utf8_lossy(&said.stderr).into_owned())
 }
 
-/// OpenSSL as an end that does not check its own dates.
+/// OpenSSL as an end that does not check the dates of its own certificate.
 struct Openssl(Child);
 
 impl Drop for Openssl {
@@ -112,7 +112,7 @@ fn certificates_that_are_not_valid_now_are_reported_at_both_ends() {
         refuses(&setup, "near", name, &near, current, "is the clock right");
         let ours = ["--listen", "127.0.0.1:0", "--server", "/nonexistent/s"];
         refuses(&setup, "far", name, &ours, current, "is the clock right");
-        // An end whose clock differs shows what is wrong here.
+        // An end whose clock is wrong shows the problem here.
         let _client = openssl(&setup, "s_client", name, &["-connect", &format!("127.0.0.1:{port}")]);
         far.wait_for(&|log| log.contains(seen));
         let port = free_port();
@@ -153,7 +153,7 @@ fn unknown_names_are_reported() {
     let unknown = "nowhere.invalid:3307";
     let socket = setup.path("unknown");
     let mut command = setup.command("near", "app", &["--listen", socket.to_str().expect("ASCII"), "--far", unknown]);
-    // A resolver that does not answer must not hold the test up.
+    // A resolver that does not answer must not delay the test.
     command.env("RES_OPTIONS", "timeout:1 attempts:1");
     let near = setup.start("unknown", command);
     let log = near.log();
@@ -190,7 +190,7 @@ fn unreadable_and_unwritable_files_are_reported() {
     }
     allow(&closed, 0o555);
     allow(setup.0.path(), 0o711);
-    // Root may do everything.
+    // Permissions do not restrict root.
     let as_nobody = |command: &Command| {
         if !is_root {
             let mut same = Command::new(command.get_program());
@@ -281,7 +281,7 @@ fn wrong_far_ends_are_reported() {
     says(&setup.near(&[port], &[]), "app may not connect here", "--allow");
     says(&setup.near(&[foreign], &[]), "not of an authority that is trusted here", "of the same authority");
     says(&setup.near(&[port], &["--far-name", "elsewhere"]), "certificate is for another name", "--far-name");
-    // A port of something else.
+    // A port of another service.
     says(&setup.near(&[server.port()], &[]), "does not speak TLS", "is it the port of `sealant tunnel far`");
 }
 
@@ -294,7 +294,7 @@ fn near_ends_that_talk_nonsense_do_not_fill_the_log() {
     let connect = format!("127.0.0.1:{port}");
     let mut clients: Vec<Openssl> =
         (0..20).map(|_| openssl(&setup, "s_client", "app", &["-connect", &connect])).collect();
-    // A greeting; then another, where none has a place. OpenSSL sends what it reads at once in one record.
+    // A greeting; then another one where none is allowed. OpenSSL sends what it reads at once in one record.
     for _ in 0..2 {
         for client in &mut clients {
             client.0.stdin.as_mut().expect("piped").write_all(&[1, 2]).expect("written");
@@ -303,7 +303,7 @@ fn near_ends_that_talk_nonsense_do_not_fill_the_log() {
         assert!(eventually(|| clients.iter().all(is_read)));
     }
     assert!(eventually(|| far.log().contains("unexpected message")), "{}", far.log());
-    // Little more happens meanwhile.
+    // Hardly anything happens in the meantime.
     sleep(Duration::from_secs(1));
     assert!(far.log().matches("127.0.0.1:").count() < 12, "{}", far.log());
 }

@@ -59,7 +59,7 @@ fn everything_passes_to_a_server_that_takes_nobody_in_the_clear() {
             assert_eq!(near.value(&server, "SHOW STATUS LIKE 'Ssl_version'"), format!("Ssl_version\t{expected}"));
             accounts(kind, &server, &near);
             large(&setup, &server, &near);
-            // MariaDB resumes, too, but does not count it.
+            // MariaDB also resumes, but does not count it.
             if !kind.is_mariadb() {
                 resumed(&server, &near);
             }
@@ -84,7 +84,7 @@ fn accounts(kind: Kind, server: &Server, near: &Near) {
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("ERROR 1045"), "{wrong:?}");
 }
 
-/// More data than a packet of the protocol, both ways, with and without compression.
+/// More data than a packet of the protocol, in both directions, with and without compression.
 fn large(setup: &Setup, server: &Server, near: &Near) {
     let file = setup.path("large.sql");
     fs::write(&file, format!("SELECT SHA2('{}', 256), REPEAT('y', 20 << 20);", "x".repeat(20 << 20))).expect("written");
@@ -191,14 +191,14 @@ fn certificates_of_servers_are_judged() {
     let at = format!("localhost:{}", server.port());
     let far = setup.far_of(&at, far_port, &["--server-tls-ca", openssl]);
     assert!(far.log().contains("expired"), "{}", far.log());
-    // A server that gets a good one needs nothing done here.
+    // After the server gets a valid certificate, the tunnel needs no action.
     let near = setup.near(&[far_port], &[]);
     let (fine, said) = near.said(&server, "SELECT 1");
     assert!(!fine && said.contains("expired"), "{said}");
     for kind in ["pem", "key"] {
         fs::copy(setup.path(&format!("foreign.{kind}")), setup.path(&format!("expired.{kind}"))).expect("copied");
     }
-    // Near ends with another way use that one meanwhile.
+    // Near ends that have another far end use that one meanwhile.
     let good = self::server(Kind::MariaDb1011, &setup, "far", &["--server-id=7"]);
     let next_port = free_port();
     let _next = setup.far(&good, next_port, &[]);
@@ -221,7 +221,7 @@ fn nothing_goes_to_a_server_in_the_clear() {
         let (fine, said) = near.said(&server, "SELECT 1");
         assert!(!fine && said.contains("offers no TLS"), "{said}");
     }
-    // One that offers it, and then speaks on in the clear.
+    // A server that offers TLS and then continues in clear.
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let setup = Setup::new();
     let real = server(Kind::MariaDb1011, &setup, "far", &[]);
@@ -243,7 +243,7 @@ fn impostor(real: u16) -> (thread::JoinHandle<Vec<Vec<u8>>>, u16) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let heard = thread::spawn(move || {
-        // The far end tries it when it starts, then comes the client.
+        // The far end probes it when it starts, then the client connects.
         let each = |stream: std::io::Result<TcpStream>| {
             let mut stream = stream.expect("a connection");
             stream.set_read_timeout(Some(limit(20))).expect("set");
@@ -274,7 +274,7 @@ fn clients_see_a_server_without_tls() {
     let mut client = near.client(&server, "root", "");
     let said = client.args(["--ssl-mode=REQUIRED", "-e", "SELECT 1"]).output().expect("it starts");
     assert!(String::from_utf8_lossy(&said.stderr).contains("SSL"), "{said:?}");
-    // One that asks for it nevertheless is told, and the next one is served.
+    // A client that requests it nevertheless gets an error, and the next one is served.
     let mut stream = std::os::unix::net::UnixStream::connect(&near.socket).expect("connected");
     let mut greeting = [0; 1000];
     let count = stream.read(&mut greeting).expect("a greeting");
@@ -310,7 +310,7 @@ fn conflicting_options_are_reported() {
     says(&["--server", "/run/x/s"], 2, "--server-tls-ca goes with a server on HOST:PORT");
     says(&["--server", "db:3306", "--insecure-plaintext-server"], 2, "cannot be used with");
     says(&["--server", "localhost:3306", "none"], 1, "/nonexistent/ca.pem");
-    // A server that is not there yet is waited for.
+    // The far end waits for a server that has not started yet.
     let (far, near) = tunnel(&setup, free_port(), &[], &[]);
     assert!(far.log().contains("refused") && far.log().contains("ready"), "{}", far.log());
     assert!(eventually(|| near.counted("far_in_use") <= 1));

@@ -62,9 +62,9 @@ fn nothing_is_mixed_up_and_nothing_grows() {
                 scope.spawn(move || ask(&socket, id, client, stop, seen));
             }
         }
-        // Whatever ends this ends the clients, too.
+        // When this ends, for whatever reason, the clients end, too.
         let _stopped = Stopping(&stop);
-        // Until both ends have what they need for so many clients.
+        // Until both ends have allocated what this number of clients needs.
         thread::sleep(Duration::from_secs(5));
         let before: Vec<[u64; 2]> = tunnels.iter().map(Tunnel::memory_kib).collect();
         let began = Instant::now();
@@ -73,7 +73,7 @@ fn nothing_is_mixed_up_and_nothing_grows() {
             let tunnel = chance.below(tunnels.len() as u64);
             tunnels[usize::try_from(tunnel).expect("small")].fault(&setup, chance.below(6));
             faults += 1;
-            // A moment for the next fault.
+            // Pause before the next fault.
             thread::sleep(Duration::from_millis(500 + chance.below(1500)));
         }
         (before, faults)
@@ -88,7 +88,7 @@ fn nothing_is_mixed_up_and_nothing_grows() {
         for (now, before) in now.iter().zip(before) {
             assert!(*now < before + GROWTH_KIB, "{now} KiB, {before} KiB before {faults} faults");
         }
-        // Links of the last burst may still wait for another; what leaks goes past any such number.
+        // Links of the last burst may still wait; a leak exceeds any such number.
         let far = tunnel.far.as_ref().expect("it runs");
         let few = || tunnel.near.end.descriptors() < 150 && far.descriptors() < 150;
         assert!(eventually(few), "{} and {} descriptors", tunnel.near.end.descriptors(), far.descriptors());
@@ -139,7 +139,7 @@ impl Tunnel {
                 self.server.start().expect("it starts");
             }
             2 => {
-                // Killed, not asked: sessions are cut.
+                // Killed, not stopped: sessions break.
                 drop(self.far.take());
                 self.far = Some(setup.far(&self.server, self.far_port, &[]));
             }
@@ -162,7 +162,7 @@ impl Tunnel {
                 client.spawn().expect("the client starts")
             })
             .collect();
-        // A moment for the kill.
+        // Chooses the moment of the kill.
         thread::sleep(Duration::from_millis(150));
         for mut client in clients {
             client.kill().expect("it is ours");

@@ -193,7 +193,7 @@ fn a_server_that_writes_all_the_time_is_not_called_damaged() {
     server.sql("SET GLOBAL innodb_max_dirty_pages_pct = 0; SET GLOBAL innodb_io_capacity = 20000").ok();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Also when an assertion below fails: a scope waits for its threads.
+        // Also when an assertion below fails: a thread scope waits for its threads.
         let _stopping = Stopping(&stop);
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
@@ -265,7 +265,7 @@ fn what_is_called_damaged_the_server_refuses_and_what_is_called_ok_it_reads() {
     const PAGE: u64 = 16384;
     let Some(mut server) = mysql() else { return };
     let keyring = keyring_file(&server);
-    // What is left to purge would make the server read a damaged page, and end, at a moment of its own.
+    // If undo remained to be purged, the server would read a damaged page and abort at an arbitrary moment.
     server.sql("SET GLOBAL innodb_fast_shutdown = 0").expect("set");
     server.stop().expect("it stops");
     let table = |name: &str| server.datadir().join(format!("demo/{name}.ibd"));
@@ -471,7 +471,7 @@ fn innochecksum_agrees_page_by_page() {
         let page = if name == "enc_kb4" { 4096 } else { 16384 };
         let bytes = fs::read(&original).expect("read");
         let used = (3..bytes.len() / page).filter(|number| is_in_use(&bytes, *number));
-        // Behind the header, where every checksum of every format looks.
+        // After the header, in the part that the checksums of all formats cover.
         let locations: Vec<u64> = used.zip([60, 200, 39]).map(|(number, at)| (number * page + at) as u64).collect();
         assert!(!locations.is_empty(), "{name}");
         for at in locations {

@@ -103,14 +103,14 @@ fn every_page_size_and_checksum_is_proven_in_every_state() {
         server.sql(&format!("{} {tables} {CHANGES}", rows(500))).expect("tables are made");
         proof(&server).is_sound();
         let statements = Statements::begin(&server, &load(200));
-        // A moment for the kill.
+        // Chooses the moment of the kill.
         sleep(Duration::from_millis(700));
         proof(&server).is_sound();
         server.kill();
         drop(statements);
         proof(&server).is_sound();
         server.start().expect("it recovers");
-        // One that is told to stop while it comes up may leave tables in the redo log.
+        // A server that is stopped while it starts may leave tables in the redo log.
         server.value("SELECT COUNT(*) FROM demo.enc").expect("rows");
         server.stop().expect("it stops");
         let proof = proof(&server);
@@ -210,7 +210,7 @@ fn a_wrong_a_missing_and_an_omitted_key_are_distinguished() {
     server.start().expect("it starts");
     assert_eq!(proof(&server).verdict("ibtmp1"), "clear");
     server.stop().expect("it stops");
-    // Among them a file whose last pages, of 2 KiB, are not there: servers make files of 4 KiB blocks.
+    // One of them is a file whose last pages, of 2 KiB, are missing: servers extend files in blocks of 4 KiB.
     proof(&server).is_complete();
     let keys = server.dir().join("other.txt");
     fs::write(&keys, "1;00000000000000000000000000000001\n").expect("written");
@@ -225,7 +225,7 @@ fn a_wrong_a_missing_and_an_omitted_key_are_distinguished() {
     assert_eq!((other.code, keyless.code), (3, 4));
 }
 
-/// The encryption threads process a tablespace page by page, and stop when they are told to.
+/// The encryption threads process a tablespace page by page, and stop on request.
 #[test]
 fn tablespaces_half_encrypted_or_half_decrypted_are_not_damaged() {
     let slow = ["--innodb-encryption-rotate-key-age=1", "--innodb-encryption-rotation-iops=20"];
@@ -248,7 +248,7 @@ fn tablespaces_half_encrypted_or_half_decrypted_are_not_damaged() {
     }
 }
 
-/// Pages that change while `innodb_encrypt_tables` is OFF are written in plaintext, and stay so when it is ON again.
+/// Pages changed while `innodb_encrypt_tables` is OFF are written in plaintext, and stay so when it is ON again.
 #[test]
 fn a_single_page_that_a_setting_left_in_the_clear_is_not_damaged() {
     let at_once = [
@@ -262,7 +262,7 @@ fn a_single_page_that_a_setting_left_in_the_clear_is_not_damaged() {
     server.sql(&rows(2000)).expect("a table is made");
     server.stop().expect("it stops");
     server.start().expect("it starts");
-    // Purge writes to the page of a row once more: it has to be through before the setting changes.
+    // Purge writes to the page of a row once more: it must be complete before the setting changes.
     let written = "SELECT SUM(variable_value) = 0 FROM information_schema.global_status \
         WHERE variable_name IN ('innodb_buffer_pool_pages_dirty', 'innodb_history_list_length')";
     for (setting, id) in [("OFF", 700), ("ON", 1500)] {

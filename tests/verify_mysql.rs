@@ -41,11 +41,11 @@ fn a_tablespace_killed_while_it_is_encrypted_or_decrypted_is_not_damaged() {
     let table = "CREATE TABLESPACE ts ADD DATAFILE 'ts.ibd' ENCRYPTION='N';
         CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(1000)) TABLESPACE ts ENCRYPTION='N'; INSERT INTO t SELECT * FROM source";
     server.sql(&format!("{} {table}", rows(10_000))).expect("tables are made");
-    // Keys are read before files: the first one must not be made while a running server is looked at.
+    // Keys are read before files: the first key must not be created while a running server is verified.
     server.sql("ALTER INSTANCE ROTATE INNODB MASTER KEY").expect("there is a key");
     for (step, wait) in [("Y", 60), ("N", 60)] {
         let alter = Statements::begin(&server, &format!("ALTER TABLESPACE ts ENCRYPTION='{step}'"));
-        // A moment for the kill.
+        // Chooses the moment of the kill.
         sleep(Duration::from_millis(wait));
         proof(&server).is_sound();
         server.kill();
@@ -53,7 +53,7 @@ fn a_tablespace_killed_while_it_is_encrypted_or_decrypted_is_not_damaged() {
         proof(&server).is_sound();
         server.start().expect("it starts and goes on");
         proof(&server).is_sound();
-        // Refused while the server itself goes on with what it had begun.
+        // Refused while the server itself completes its conversion.
         let alter = format!("ALTER TABLESPACE ts ENCRYPTION='{step}'");
         wait_until("the server is through", limit(120), || server.sql(&alter));
     }
@@ -122,7 +122,7 @@ fn tables_of_one_server_are_proven_in_another() {
             }
         }
     }
-    // The transfer keys lie beside the tables.
+    // The transfer keys are beside the tables.
     Proof::mysql(&[&to.datadir().join("demo")], None).is_complete();
     from.kill();
     drop(export);
@@ -182,7 +182,7 @@ fn copies_that_no_key_opens_are_not_called_proven() {
     });
     let clear = "CREATE TABLE kb4 (id INT PRIMARY KEY, name VARCHAR(1000)) ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4;
         INSERT INTO kb4 SELECT * FROM source; UPDATE kb4 SET name = REVERSE(name);";
-    // Pages that are changed last are written last, so that others do not take their place among the copies.
+    // Pages that are changed last are written last, so that no other pages replace their copies.
     let last = "UPDATE enc SET name = REVERSE(name);";
     server.sql(&format!("{} {clear} {} {last}", rows(3000), tables.concat())).expect("tables are made");
     server.stop().expect("it stops");

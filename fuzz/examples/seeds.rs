@@ -61,7 +61,7 @@ fn write(target: &str, name: &str, bytes: &[u8], control: &[u8]) {
     fs::write(directory.join(name), [bytes, control].concat()).unwrap();
 }
 
-/// What the verifier leaves behind: every page opened.
+/// The result of the verifier: every page opened.
 fn opened(file: &[u8], keys: &dyn KeySource) -> Vec<u8> {
     let mut pages = file.to_vec();
     let options = Options::new(keys);
@@ -70,7 +70,7 @@ fn opened(file: &[u8], keys: &dyn KeySource) -> Vec<u8> {
     pages
 }
 
-/// The pages listed, in a tablespace that has no others.
+/// The listed pages, in a tablespace without other pages.
 fn cut(file: &[u8], pages: &[usize]) -> Vec<u8> {
     let page_bytes = Page0::parse(file).unwrap().physical_page_bytes as usize;
     let mut cut = Vec::new();
@@ -81,7 +81,7 @@ fn cut(file: &[u8], pages: &[usize]) -> Vec<u8> {
     cut
 }
 
-/// Gives the pages of an opened tablespace the numbers of their places.
+/// Gives the pages of an opened tablespace the numbers of their positions.
 fn renumbered(mut file: Vec<u8>) -> Vec<u8> {
     let page_bytes = Page0::parse(&file).unwrap().physical_page_bytes as usize;
     for (number, page) in (0..).zip(file.chunks_exact_mut(page_bytes)) {
@@ -177,7 +177,7 @@ fn decompress() {
         let page = inside(&format!("mariadb1011-16k-encrypted-page-compressed{algorithm}"), 0, 3);
         let stored = usize::from(u16::from_be_bytes([page[24] & 0x7f, page[25]])) * 256 - 4;
         let last = usize::from(page[stored - 1]);
-        // Those whose end has to be known say it in their last byte.
+        // Inputs whose end must be known have it in their last byte.
         let end = match algorithm {
             "-lz4" | "-lzo" | "-snappy" if last != 0 => stored - 1 - (256 - last),
             "-lz4" | "-lzo" | "-snappy" => stored - 1,
@@ -213,7 +213,7 @@ fn redo_logs() {
     }
 }
 
-/// A log of mini-transactions that begins where its newest checkpoint is.
+/// A log of mini-transactions that starts at its newest checkpoint.
 fn from_checkpoint(log: &[u8]) -> Vec<u8> {
     const HEADER_BYTES: usize = 12288;
     const TAKEN: usize = 3072;

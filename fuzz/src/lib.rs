@@ -1,4 +1,4 @@
-//! What the targets share.
+//! Code that the targets share.
 
 pub mod innodb;
 pub mod luks;

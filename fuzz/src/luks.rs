@@ -1,9 +1,9 @@
-//! What the targets share: a report must be whole whatever the input, and input may be given a right checksum.
+//! Shared by the targets: the invariants of a report, and correct checksums for input.
 
 use aws_lc_rs::digest;
 use luks::{DeviceInfo, Readable, Report};
 
-/// Judges `bytes` with and without a disk around them.
+/// Judges `bytes` as a header file and as a disk.
 pub fn judge(bytes: &[u8]) {
     for whole_device in [false, true] {
         let device =
@@ -13,7 +13,7 @@ pub fn judge(bytes: &[u8]) {
     }
 }
 
-/// What holds for every report.
+/// Invariants of every report.
 pub fn check(report: &Report) {
     assert_eq!(report.readable == Readable::No, report.header.is_none());
     let mut codes: Vec<_> = report.findings.iter().map(|finding| finding.code).collect();
@@ -29,7 +29,7 @@ pub fn check(report: &Report) {
     }
 }
 
-/// Two copies of 16 KiB around this JSON, with right checksums.
+/// Two copies of 16 KiB with this JSON and correct checksums.
 pub fn header(json: &[u8]) -> Vec<u8> {
     let json = json.get(..json.len().min(12287)).unwrap_or_default();
     [copy(b"LUKS\xba\xbe", 0, json), copy(b"SKUL\xba\xbe", 16384, json)].concat()

@@ -1,11 +1,11 @@
-//! Certificates of both ends, made for this run.
+//! Certificates of both ends, created for this run.
 
 use pki::{Authority, KeyType, Order, Usage};
 use tunnel::{Credentials, fuzzing::Hostile};
 
-/// Both ends, with an authority of their own.
+/// Both ends, with their own authority.
 pub fn hostile() -> Hostile {
-    // It is small, and the run has no end of its own.
+    // It is small, and the run has no end at which it could be removed.
     let directory = tempfile::tempdir().expect("a directory").keep();
     let authority = Authority::create(&directory, None, KeyType::EcdsaP256, 2, false).expect("an authority");
     let issuer = Authority::open(&directory).expect("an authority");

@@ -39,9 +39,9 @@ pub(crate) enum Entry {
 pub(crate) struct Client {
     stream: TcpStream,
     method: Method,
-    /// Compression has begun.
+    /// Whether packets are compressed.
     compresses: bool,
-    /// Somebody logs in.
+    /// Starts a login.
     enters: bool,
     /// Sequence numbers of the next compressed packet, and of the next packet inside.
     outer: u8,
@@ -85,7 +85,7 @@ impl Client {
         self.command(&[b"\x03", sql.as_bytes()].concat());
         let columns = self.packet();
         assert_eq!(columns, [1], "one column");
-        // It, an end, and the row, whose value comes in parts if it is long.
+        // Column count, definitions, an end, and the row, whose value comes in parts if it is long.
         self.packet();
         self.packet();
         let mut row = self.packet();
@@ -168,7 +168,7 @@ impl Client {
             }
             Method::Zstd => (part.len(), zstd::bulk::compress(part, 3).expect("compressed")),
         };
-        // Header and content by themselves, as some drivers do it.
+        // Header and content separately, as some drivers send them.
         let header = [&length(content.len()), [self.outer].as_slice(), &length(before)].concat();
         self.stream.write_all(&header).expect("sent");
         self.stream.write_all(&content).expect("sent");

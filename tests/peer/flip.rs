@@ -53,7 +53,7 @@ impl Flip {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let shared = self.0.clone();
-        // A control and a data connection; a thread that waits for one that never comes ends with the test.
+        // A control and a data connection. If one never connects, its thread ends with the test.
         thread::spawn(move || listener.incoming().take(2).flatten().for_each(|client| shared.accept(client, to)));
         port
     }
@@ -62,7 +62,7 @@ impl Flip {
 impl Shared {
     fn accept(self: &Arc<Self>, client: TcpStream, to: SocketAddr) {
         let Ok(server) = TcpStream::connect(to) else { return };
-        // Every record at once: what waits for an acknowledgement waits long.
+        // Forwards every record at once: a sender that waits for an acknowledgement would be delayed.
         if [&client, &server].into_iter().any(|socket| socket.set_nodelay(true).is_err()) {
             return;
         }
@@ -95,7 +95,8 @@ impl Shared {
         from.read_exact(&mut record)?;
         record.resize(5 + usize::from(u16::from_be_bytes([record[3], record[4]])), 0);
         from.read_exact(&mut record[5..])?;
-        // Headers are protected from the keys on; the version in those before, and all of a change of cipher spec, is to be ignored.
+        // Records are protected once keys are in use; before, the version in headers and the whole change_cipher_spec
+        // record are ignored.
         let protected = match record[0] {
             APPLICATION_DATA => 0,
             HANDSHAKE => 5,
@@ -112,7 +113,7 @@ impl Shared {
 
     fn close(&self) {
         for socket in self.sockets.lock().expect("no thread panicked").drain(..) {
-            // One that is gone already is as good.
+            // A connection that is already closed is fine, too.
             let _ = socket.shutdown(Shutdown::Both);
         }
     }

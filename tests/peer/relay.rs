@@ -99,7 +99,7 @@ impl Shared {
 
     fn close(&self) {
         for socket in self.sockets.lock().expect("no thread panicked").drain(..) {
-            // One that is gone already is as good.
+            // A connection that is already closed is fine, too.
             let _ = socket.shutdown(Shutdown::Both);
         }
     }

@@ -46,7 +46,7 @@ impl Ran {
 }
 
 impl Backups {
-    /// For a data directory whose keys these lines of the configuration name; creates the repository.
+    /// For a data directory whose keys these configuration lines name; creates the repository.
     pub(crate) fn new(datadir: &Path, keys: &str) -> Self {
         let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
         let identity = agefile::Identity::generate().expect("an identity");

@@ -85,8 +85,8 @@ impl Ended {
         json
     }
 
-    /// Whether nothing was left to do: the previous run was killed between its last note and its exit, and its result
-    /// is not overwritten.
+    /// Whether nothing remained to do: the previous run was killed between its last log entry and its exit, and its
+    /// result is not overwritten.
     pub(crate) fn had_ended_before(&self) -> bool {
         self.code == Some(1) && self.stderr.contains("exists already")
     }

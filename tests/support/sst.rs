@@ -236,7 +236,7 @@ pub(crate) fn join(node: &mut Server) -> Duration {
 pub(crate) fn fails(node: &mut Server) -> String {
     match node.start() {
         Err(Error::NotStarted { .. }) => {
-            // The program that it started outlives it for a moment, to say why; there may be none.
+            // The program that the server started may run a moment longer, to report the reason.
             until("the joiner's program ends", 10, || program("joiner", node.datadir()).is_none());
             node.new_log()
         }

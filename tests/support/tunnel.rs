@@ -102,7 +102,7 @@ pub(crate) fn free_port() -> u16 {
 
 /// Forwards connections to a port of this host, so that they come from this address. Returns the address to connect to.
 pub(crate) fn relay_from(source: Ipv4Addr, port: u16) -> SocketAddr {
-    // Not the address from which a server takes everything.
+    // Not the address from which the server accepts any account.
     let listener = TcpListener::bind(("127.0.0.3", 0)).expect("a port");
     let address = listener.local_addr().expect("an address");
     thread::spawn(move || {
@@ -166,7 +166,7 @@ impl End {
         rustix::process::kill_process(pid, signal).expect("it is there");
     }
 
-    /// Tells it to stop, and waits until it has ended.
+    /// Requests its end, and waits for it.
     pub(crate) fn stop(mut self) -> ExitStatus {
         self.signal(rustix::process::Signal::TERM);
         self.ended().expect("it stops")
@@ -213,7 +213,7 @@ impl Near {
         command
     }
 
-    /// What a statement answers to root.
+    /// Result of a statement as root.
     #[track_caller]
     pub(crate) fn value(&self, server: &Server, sql: &str) -> String {
         let said = self.said(server, sql);
@@ -221,7 +221,7 @@ impl Near {
         said.1.trim_end().to_owned()
     }
 
-    /// Whether a statement succeeds, and what comes.
+    /// Whether a statement succeeds, and its output.
     pub(crate) fn said(&self, server: &Server, sql: &str) -> (bool, String) {
         let output = self.client(server, "root", "").args(["-e", sql]).output().expect("the client starts");
         let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
@@ -247,7 +247,7 @@ pub(crate) fn first_byte(stream: &mut UnixStream) -> Option<u8> {
     stream.read_exact(&mut head).ok().map(|()| head[4])
 }
 
-/// Whether something comes true in time.
+/// Whether a condition becomes true in time.
 pub(crate) fn eventually(condition: impl FnMut() -> bool) -> bool {
     within(limit(SECONDS), condition).is_ok()
 }

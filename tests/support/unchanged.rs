@@ -1,4 +1,4 @@
-//! File systems in plain files, and a load whose every acknowledged commit can be looked for in a copy.
+//! File systems in plain files, and a load of which a copy must contain every acknowledged commit.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -21,7 +21,7 @@ pub(crate) struct Volume {
 }
 
 impl Volume {
-    /// Makes and mounts one; says on stderr that the test is skipped if that cannot be done here.
+    /// Creates and mounts one; if that is not possible, prints on stderr that the test is skipped.
     ///
     /// # Panics
     /// If `CI` is set: a skipped test must not pass for a test there.
@@ -68,11 +68,11 @@ fn run(command: &mut Command) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&stderr).trim().to_owned()) }
 }
 
-/// Accounts; every transfer between two leaves the sum as it is.
+/// Accounts; every transfer between two of them keeps the total.
 const ACCOUNTS: u64 = 500;
 const BALANCE: u64 = 1000;
 
-/// Makes the tables of the load.
+/// Creates the tables of the load.
 pub(crate) fn prepare(server: &Server, table_options: &str) {
     let numbers = (1..=ACCOUNTS).map(|id| format!("({id}, {BALANCE}, REPEAT('x', 300))")).collect::<Vec<_>>().join(",");
     let tables = format!(
@@ -84,7 +84,7 @@ pub(crate) fn prepare(server: &Server, table_options: &str) {
     server.sql(&tables).expect("the tables are made");
 }
 
-/// Writers that move money and write down each move, as fast as the server commits.
+/// Writers that transfer money and log each transfer, as fast as the server commits.
 pub(crate) struct Load {
     writers: Vec<Writer>,
     stop: Arc<AtomicBool>,
@@ -103,7 +103,7 @@ impl Load {
         Self { writers, stop }
     }
 
-    /// What each writer was told to be committed.
+    /// Transfers of each writer whose commit the server acknowledged.
     pub(crate) fn acknowledged(&self) -> Vec<u64> {
         self.writers.iter().map(|writer| writer.acknowledged.load(Ordering::SeqCst)).collect()
     }
@@ -111,7 +111,7 @@ impl Load {
     /// Waits until every writer has made that many more commits.
     pub(crate) fn goes_on(&self, by: u64) {
         let then = self.acknowledged();
-        // Minutes: each commit waits for the disk, which other tests fill.
+        // Minutes: each commit waits for the disk, which other tests keep busy.
         harness::wait_until("the server commits", harness::limit(180), || {
             let now = self.acknowledged();
             let go_on = now.iter().zip(&then).all(|(now, then)| *now >= then + by);
@@ -168,7 +168,7 @@ impl Writer {
     }
 }
 
-/// What was committed before the copy is in it, money is neither made nor lost, and no move is missing.
+/// Asserts that the copy has everything committed before it, the total is right, and no transfer is missing.
 #[track_caller]
 pub(crate) fn assert_whole(copy: &Server, acknowledged: &[u64]) {
     let value = |query: &str| copy.value(query).expect("the copy answers");

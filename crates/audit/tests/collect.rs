@@ -43,7 +43,7 @@ fn named<'f>(facts: &'f Facts, name: &str) -> &'f FileFact {
     files(facts).files.iter().find(|file| file.name == name).unwrap_or_else(|| panic!("no file {name}"))
 }
 
-/// Facts survive their own file, and nothing secret is in them.
+/// Facts survive being saved and loaded, and hold no secret.
 fn assert_harmless(facts: &Facts) {
     let json = serde_json::to_string(facts).unwrap();
     let again: Facts = serde_json::from_str(&json).unwrap();

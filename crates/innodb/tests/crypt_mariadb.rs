@@ -1,4 +1,4 @@
-//! Pages of MariaDB: opened, sealed, decompressed, and refused.
+//! Pages of MariaDB: decrypted, encrypted, decompressed, and refused.
 #![allow(clippy::unwrap_used, reason = "what fails in a helper is a failed test as well")]
 
 mod common;
@@ -32,7 +32,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 
-/// A tablespace of the samples and what opens it.
+/// A tablespace of the samples, and the keys that open it.
 struct Space {
     name: String,
     file: Vec<u8>,
@@ -70,7 +70,7 @@ impl Space {
         self.page0.space_id
     }
 
-    /// Pages with content but page 0.
+    /// Pages with content except page 0.
     fn pages(&self) -> impl Iterator<Item = &[u8]> {
         self.file.chunks_exact(self.page_bytes()).skip(1).filter(|page| page.iter().any(|byte| *byte != 0))
     }
@@ -87,7 +87,7 @@ impl Space {
         open(page, self.layout, mode, self.space_id(), key, &mut Vec::new()).expect(&self.name).plain
     }
 
-    /// A page with this byte flipped and the checksum over the ciphertext made good again.
+    /// A page with this byte flipped and the checksum over the ciphertext corrected.
     fn forged(&self, page: &[u8], at: usize) -> Vec<u8> {
         let mut page = page.to_vec();
         page[at] ^= 1;
@@ -232,7 +232,7 @@ fn rows_are_readable_in_opened_and_decompressed_pages() {
     }
 }
 
-/// Source: formats, "Test vectors".
+/// Source: formats, "Page encryption".
 #[test]
 fn published_vector() {
     let space = Space::load("mariadb1011-16k-encrypted.ibd").unwrap();
@@ -310,7 +310,7 @@ fn damage_under_a_good_ciphertext_checksum_is_seen_with_the_key() {
         (&cbc, 30, Some(PlainFault::SpaceId(SpaceId(0)))),
         (&cbc, 4, Some(PlainFault::TrailerLsn)),
         (&cbc, 16384 - 8, Some(PlainFault::TrailerLsn)),
-        // In the middle of a page of this format nothing but the ciphertext's checksum tells.
+        // In the middle of a page of this format only the checksum over the ciphertext shows damage.
         (&cbc, 5000, None),
         (&legacy, 5000, Some(PlainFault::Checksum)),
         (&legacy, 16384 - 8, Some(PlainFault::Checksum)),
@@ -431,7 +431,7 @@ fn the_result_has_exactly_the_length_asked_for() {
     }
 }
 
-/// One compressed image of each algorithm, to the byte, and what it decompresses to.
+/// One exact compressed image per algorithm, and its decompressed content.
 fn compressed_images() -> Vec<(Algorithm, Vec<u8>, Vec<u8>)> {
     let suffixes = ["", "-lz4", "-lzo", "-lzma", "-bzip2", "-snappy"];
     let images = Algorithm::ALL.into_iter().zip(suffixes).map(|(algorithm, suffix)| {

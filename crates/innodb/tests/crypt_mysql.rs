@@ -1,5 +1,5 @@
-//! Sealing is exact: what was opened and is sealed again is byte for byte what it was, one page
-//! at a time or many in lockstep, and by two implementations of AES.
+//! Sealing is deterministic: opened data that is sealed again has the same bytes, one page at a time or many in
+//! lockstep, and with two implementations of AES.
 
 mod common;
 
@@ -69,7 +69,7 @@ fn hex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).expect("hexadecimal")).collect()
 }
 
-/// MySQL's way by the second implementation, block by block as the description says it.
+/// MySQL's encryption by the second implementation, block by block as described in the format.
 fn seal_by_the_book(key: &[u8; 32], iv: [u8; 16], data: &mut [u8]) {
     let cipher = aes::Aes256::new(key.into());
     let chain = |data: &mut [u8]| {

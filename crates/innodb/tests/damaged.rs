@@ -174,7 +174,7 @@ fn a_clear_page_in_an_encrypted_tablespace_is_data() {
     let found = scan_all(&bytes);
     assert_eq!((found.counts.encrypted, found.counts.clear_data), (6, 1));
     assert_eq!(found.clear_pages[0].page_no, PageNo(4));
-    // It is of another tablespace, too.
+    // It also belongs to another tablespace.
     assert_eq!((found.foreign, found.foreign_pages[0].space_id), (1, Some(SpaceId(2))));
 }
 

@@ -1,4 +1,4 @@
-//! Whatever the bytes, nothing panics, and the counts add up.
+//! No input causes a panic, and the counts add up.
 
 mod common;
 
@@ -89,7 +89,7 @@ proptest! {
     #[test]
     fn mutated_samples(
         seed in any::<prop::sample::Index>(),
-        // Headers are where mutations matter.
+        // Mutations matter most in headers.
         changes in proptest::collection::vec((prop_oneof![0_usize..600, 0_usize..98_304], any::<u8>()), 0..12),
         cut in prop_oneof![Just(usize::MAX), 0_usize..98_304],
     ) {

@@ -1,6 +1,6 @@
-//! What only Percona Server writes: a record that says nothing, a parallel doublewrite file, binary
-//! logs sealed with a key of the keyring, an encrypted system tablespace; and what 5.7 and 8.0 before
-//! 8.0.30 wrote otherwise than newer servers.
+//! Formats of Percona Server only: a record with scheme 0, a parallel doublewrite file, binary logs encrypted with a
+//! key of the keyring, an encrypted system tablespace; and formats of 5.7 and of 8.0 before 8.0.30 that differ from
+//! newer servers.
 
 mod common;
 
@@ -48,7 +48,7 @@ mod redo {
     const FIRST_ZERO: usize = 794;
     const BLOCK: usize = 512;
 
-    /// The file with the write-ahead does not name its key; the header of the other one does.
+    /// The file with the zeros written ahead does not name its key; the header of the other file does.
     fn proof(log: &[u8], keys: &dyn KeySource) -> RedoReport {
         let key = key_info(&sample("redo/percona80-header")).expect("it has the key");
         verify_redo(log, keys, Some(&key)).expect("it is a redo log")
@@ -293,7 +293,7 @@ mod parallel_doublewrite {
     }
 }
 
-/// The real record of MySQL 5.7.12 and newer; so far only synthetic ones were read.
+/// A real record of MySQL 5.7.12 and newer; the others are synthetic.
 #[test]
 fn encrypted_tables_of_5_7_open() {
     for name in ["percona57-16k-encrypted.ibd", "percona57-16k-encrypted-kbs8.ibd", "percona57-16k-encrypted-zlib.ibd"]

@@ -339,8 +339,7 @@ fn binary_logs() {
     assert_eq!(events.events, 14);
 }
 
-/// A query event as servers write it: 5 bytes of status variables, database `demo`, and 4
-/// bytes where the checksum stands.
+/// A query event as servers write it: 5 bytes of status variables, database `demo`, and 4 bytes for the checksum.
 fn query_event(timestamp: u32, text: &str) -> Vec<u8> {
     let mut event = Vec::new();
     event.extend(timestamp.to_le_bytes());

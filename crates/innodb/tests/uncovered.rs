@@ -1,4 +1,4 @@
-//! Which bits of a page may change without any check noticing: those, and no others, that docs/verify.md lists.
+//! Finds the bits of a page whose change no check detects: exactly those that docs/verify.md lists.
 
 #![allow(clippy::single_range_in_vec_init, reason = "a list of ranges may have one")]
 
@@ -9,7 +9,8 @@ use std::ops::Range;
 use common::{keys_of, sample};
 use innodb::verify::tablespace::{Options, Part, Scratch, TablespaceVerifier};
 
-/// Bytes of the page whose change is not noticed, one bit of eight at least: all of them at both ends of the page, some between.
+/// Bytes of the page whose change is not detected for at least one of their eight bits: all bytes at both ends of the
+/// page, some between.
 fn unnoticed(name: &str, page: usize) -> Vec<Range<usize>> {
     let mut bytes = sample(&format!("tablespace/{name}"));
     let keys = keys_of(name);

@@ -1,5 +1,5 @@
-//! Aria tables: every page of every sample is proven, every damage is named by its layer, and
-//! sealing is exact. Tables a live server just wrote hold no false damage.
+//! Aria tables: every page of every sample is proven, every damage is reported with its layer, and sealing is
+//! deterministic. Tables of a live server show no false damage.
 #![allow(clippy::unwrap_used, reason = "what fails in a helper is a failed test as well")]
 
 mod common;
@@ -107,7 +107,7 @@ fn sealing_what_was_opened_gives_the_same_bytes() {
             assert_eq!(layout.checksum(number as u32, &page), PageLayout::stored_checksum(&page));
             pages.seal(PageMode::Cbc, &layout, number as u32, &mut page).unwrap();
             assert_eq!(page, original, "page {number}, index: {of_index}");
-            // The same in the mode no sample was written in.
+            // The same in the mode that no sample has.
             pages.open(PageMode::Ctr, &layout, number as u32, &mut page).unwrap();
             pages.seal(PageMode::Ctr, &layout, number as u32, &mut page).unwrap();
             assert_eq!(page, original, "page {number}, index: {of_index}");
@@ -128,7 +128,7 @@ fn without_the_key() {
         assert_eq!((report.units.encrypted, report.units.clear), (3, 1));
         assert_found(&judge_index(&index(), keys), verdict, &found);
     }
-    // Bitmap pages and the bytes an index page uses can be judged all the same.
+    // Bitmap pages and the used bytes of an index page can be judged without the key.
     let mut bytes = data();
     bytes[5000] ^= 1;
     assert_found(&judge_data(&index(), &bytes, &NoKeys), Verdict::Damaged, &[(Some(0), Check::Checksum)]);
@@ -148,7 +148,7 @@ fn damage_of_data_pages() {
             assert_data(flip(page * PAGE + at), Damaged, &[(unit, Check::OpenedChecksum)]);
         }
     }
-    // The key version: told from a missing key by the pages that open, before and behind.
+    // The key version: pages before and after that open show that the key is not missing.
     assert_data(flip(PAGE + 13), Damaged, &[(Some(1), Check::KeyInfo)]);
     assert_data(flip(3 * PAGE + 13), Damaged, &[(Some(3), Check::KeyInfo)]);
     assert_data(|bytes| bytes[3 * PAGE + 12] = 0, Damaged, &[(Some(3), Check::KeyInfo)]);
@@ -161,7 +161,7 @@ fn damage_of_data_pages() {
     assert_data(cut(3 * PAGE), Truncated, &[(None, Check::FileSize)]);
     assert_data(cut(3 * PAGE + 5), Truncated, &[(Some(3), Check::PartialUnit), (None, Check::FileSize)]);
     assert_data(cut(0), Truncated, &[(None, Check::FileSize)]);
-    // The table's record lost its number: nothing opens.
+    // The number of the table in its record is lost: nothing opens.
     let mut other = index();
     let end = header(&other).table.header_bytes as usize;
     other[end - 10] ^= 1;
@@ -283,7 +283,7 @@ fn damage_of_index_files() {
             assert_index(flip(page * PAGE + at), Damaged, &[(unit, Check::OpenedChecksum)]);
         }
         assert_index(flip(page * PAGE + 19), Damaged, &[(unit, Check::Length)]);
-        // Memory of the server behind the used bytes.
+        // Memory of the server after the used bytes.
         assert_index(flip(page * PAGE + PAGE - 5), Verdict::Ok, &[]);
     }
     let swap = |bytes: &mut Vec<u8>| bytes[PAGE..3 * PAGE].rotate_left(PAGE);
@@ -291,7 +291,7 @@ fn damage_of_index_files() {
     let zero = |bytes: &mut Vec<u8>| bytes[PAGE..2 * PAGE].fill(0);
     assert_index(zero, Damaged, &[(Some(1), Check::AllocatedZero)]);
     assert_index(|bytes| bytes.truncate(2 * PAGE), Truncated, &[(None, Check::FileSize)]);
-    // Indexes of a clear table have checksums too.
+    // Indexes of a clear table also have checksums.
     let mut clear = sample("aria/dynamic-clear.MAI");
     clear[PAGE + 10] ^= 1;
     assert_found(&judge_index(&clear, &NoKeys), Damaged, &[(Some(1), Check::Checksum)]);

@@ -1,5 +1,5 @@
-//! Binary and relay logs: every sample is proven, every damage is named by its layer, and sealing
-//! is exact. Logs that live servers just wrote hold no false damage.
+//! Binary and relay logs: every sample is proven, every damage is reported with its layer, and sealing is
+//! deterministic. Logs of live servers show no false damage.
 #![allow(clippy::unwrap_used, reason = "what fails in a helper is a failed test as well")]
 
 mod common;
@@ -22,7 +22,7 @@ const CLEAR: &str = "mysql97-clear";
 const MYSQL: &str = "mysql97-encrypted-13-events";
 const CBC: &str = "mariadb1011-encrypted-14-events";
 const CTR: &str = "mariadb1011-encrypted-ctr";
-/// Name, events, of them sealed.
+/// Name, events, and number of encrypted ones.
 const SAMPLES: [(&str, u64, u64); 7] = [
     (CLEAR, 14, 0),
     ("mysql97-encrypted-83-events", 83, 83),
@@ -64,7 +64,7 @@ fn flip(at: usize) -> impl FnOnce(&mut Vec<u8>) {
     move |bytes| bytes[at] ^= 0x41
 }
 
-/// Offset and length of every event, lengths being readable in all logs but MySQL's encrypted.
+/// Offset and length of every event; lengths are readable in all logs except MySQL's encrypted ones.
 fn events(bytes: &[u8]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut at = 4;
@@ -81,7 +81,7 @@ fn mysql_stream(name: &str, bytes: &[u8]) -> MySqlStream {
     header.unwrap(&keys(name).mysql(&header.key_name).unwrap()).unwrap()
 }
 
-/// Changes what an encrypted MySQL log opens to.
+/// Changes the clear content of an encrypted MySQL log.
 fn inside(change: impl FnOnce(&mut Vec<u8>)) -> impl FnOnce(&mut Vec<u8>) {
     |bytes| {
         let stream = mysql_stream(MYSQL, bytes);
@@ -162,7 +162,7 @@ fn without_the_key() {
         assert_eq!((report.verdict, checks(&report)), (Verdict::MissingKey, vec![(None, Check::Key)]), "{name}");
         let report = verify(&log(name), &keys(name).all_wrong());
         assert_eq!((report.verdict, checks(&report)), (Verdict::WrongKey, vec![(None, Check::KeyOpens)]), "{name}");
-        // The keys of another family say nothing.
+        // The keys of another family do not help.
         let other = if name.starts_with("mysql") { keys(CBC) } else { keys(MYSQL) };
         assert_eq!(verify(&log(name), &other).verdict, Verdict::Unverifiable, "{name}");
     }
@@ -177,9 +177,9 @@ fn damage_of_a_clear_log() {
         let check = if at == 13 { Check::Length } else { Check::Checksum };
         assert_damage(CLEAR, flip(at), Damaged, &[(Some(0), check)]);
     }
-    // The version of a server that knew no checksums.
+    // The version of a server without checksums.
     assert_damage(CLEAR, |bytes| bytes[25] = b'1', Damaged, &[(Some(0), Check::Checksum)]);
-    // Whether the log is still open is not covered by any checksum.
+    // No checksum covers whether the log is still open.
     assert_damage(CLEAR, |bytes| bytes[4 + 17] ^= 1, Clear, &[]);
     let second = [(Some(0), Check::Checksum), (Some(9), Check::Checksum)];
     assert_damage(CLEAR, |bytes| [122, 900].map(|at| bytes[at] ^= 1).map(drop).into_iter().collect(), Damaged, &second);
@@ -224,7 +224,7 @@ fn damage_of_a_clear_log() {
     assert_damage(CLEAR, algorithm, Unverifiable, &[(Some(0), Check::Unknown)]);
 }
 
-/// Without the key, too: the description event and the chain of lengths can be read.
+/// Also without the key: the description event and the chain of lengths are readable.
 #[test]
 fn damage_that_needs_no_key() {
     let damaged = |name: &str, at: usize| {
@@ -248,7 +248,7 @@ fn damage_of_a_log_without_checksums() {
     let spans = events(&bytes);
     bytes[122] = 0;
     sum(&mut bytes[4..127]);
-    // Off with the checksums, and the positions follow.
+    // Without checksums, only the positions show it.
     for (at, length) in spans.into_iter().skip(1).rev() {
         bytes.drain(at + length - 4..at + length);
         bytes[at + 9..at + 13].copy_from_slice(&(length as u32 - 4).to_le_bytes());
@@ -268,7 +268,7 @@ fn damage_of_a_log_without_checksums() {
         assert_eq!((report.verdict, checks(&report)), (Verdict::Damaged, vec![(Some(8), check)]), "{offset}");
         assert_eq!((report.units.total, report.units.bad), (14, 1), "{offset}");
     }
-    // What the documentation says is not proven.
+    // The limits that the documentation states.
     let mut changed = bytes.clone();
     changed[at + 25] ^= 1;
     assert_eq!(verify(&changed, &NoKeys).verdict, Verdict::Clear);
@@ -357,7 +357,7 @@ fn damage_of_mariadbs_sealed_events() {
         }
         let (start, _) = spans[1];
         assert_damage(name, flip(30), Damaged, &[(Some(0), Check::Checksum)]);
-        // A damaged timestamp does no harm; the type follows from the rest; the nonce is lost.
+        // A damaged timestamp has no effect; the type follows from the rest; the nonce is lost.
         assert_damage(name, flip(start), Damaged, &[(Some(1), Check::Checksum)]);
         assert_damage(name, flip(start + 4), Damaged, &[(Some(1), Check::Checksum)]);
         let lost = [(None, Check::KeyInfo), (Some(1), Check::Checksum)];
@@ -372,7 +372,7 @@ fn damage_of_mariadbs_sealed_events() {
         assert_damage(name, resummed(start + 20, 2), MissingKey, &[(None, Check::Key)]);
         assert_damage(name, resummed(start + 19, 2), Unverifiable, &[(Some(1), Check::Unknown)]);
     }
-    // Two events of one length change places: each is sealed for its own.
+    // Two events of the same length are swapped: each is encrypted for its own position.
     let bytes = log("mariadb1011-encrypted-84-events");
     let spans = events(&bytes);
     let (one, other) = spans
@@ -400,7 +400,7 @@ fn what_is_no_log() {
     assert_eq!(verify(b"\xfebin", &NoKeys).verdict, Verdict::Clear);
 }
 
-/// A log of the given description event and then events of `bytes` each: only their headers exist.
+/// A log of the given description event and then events of `bytes` each, of which only the headers exist.
 struct Vast {
     head: Vec<u8>,
     event_bytes: u64,
@@ -447,7 +447,7 @@ fn events_of_any_size_are_read_in_bounded_memory() {
     let mut head = log(CLEAR)[..127].to_vec();
     let vast =
         |head: &[u8], event_bytes, events| Vast { head: head.to_vec(), event_bytes, events, most_read: Cell::new(0) };
-    // Their checksum is read, and wrong.
+    // Their checksum is read, and is wrong.
     let log = vast(&head, 24 << 20, 2);
     let report = binlog::verify(&log, &NoKeys).unwrap();
     assert_eq!(checks(&report), [(Some(1), Check::Checksum), (Some(2), Check::Checksum)]);

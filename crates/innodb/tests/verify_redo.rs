@@ -1,5 +1,5 @@
-//! Every block and mini-transaction of the samples is proven with its key, and sealed again to the
-//! same bytes; every damage is named by the layer it is in.
+//! Every block and mini-transaction of the samples is proven with its key, and sealed again to the same bytes; every
+//! damage is reported with its layer.
 
 mod common;
 
@@ -161,7 +161,7 @@ fn mariadb_blocks_seal_to_the_same_bytes() {
 
 type Transform = fn(&LogCipher, [u8; 8], &mut [u8]) -> Result<(), CipherFault>;
 
-/// All mini-transactions since the log was made: they follow each other from offset 12288 on.
+/// All mini-transactions since the log was created: they follow each other from offset 12288 on.
 fn seal_all(name: &str, open: Transform, seal: Transform) -> (u32, u32) {
     let bytes = log(name);
     let info = LogKeyInfo::from_header(&bytes).expect("it is encrypted");
@@ -192,7 +192,7 @@ fn mini_transactions_seal_to_the_same_bytes() {
     assert_eq!(all(MARIADB_118, false), (2241, 12));
 }
 
-/// Where the block with the newest checkpoint is.
+/// Offset of the block with the newest checkpoint.
 const CHECKPOINT_BLOCK: usize = 2048 + (20_299_107 - 20_123_648) / 512 * 512;
 
 #[test]
@@ -200,7 +200,8 @@ fn every_byte_of_a_mysql_block_matters() {
     let bytes = log(MYSQL);
     for (unit, check) in [(4, Check::Checksum), (404, Check::Checksum), (405, Check::OpenedChecksum)] {
         for at in [0, 4, 5, 11, 12, 300, 495, 507, 508, 511] {
-            // Without its mark, an encrypted block is a clear one; with it, a clear one is not.
+            // Without the encryption bit, an encrypted block counts as clear; with it, a clear one does not count as
+            // encrypted.
             let damaged = flipped(&bytes, unit * 512 + at);
             let unit = u64::try_from(unit).expect("small");
             has(&proof(&damaged, &keys(MYSQL)), Verdict::Damaged, check, Some(unit));
@@ -269,7 +270,7 @@ fn damaged_key_information_is_distinguished_from_a_wrong_key() {
         // Another number or server.
         (6, Verdict::MissingKey),
         (7, Verdict::BadKeyInfo),
-        // Nothing but the key inside can tell.
+        // Only the wrapped key shows the difference.
         (43, Verdict::WrongKey),
         (106, Verdict::WrongKey),
         (110, Verdict::WrongKey),
@@ -375,14 +376,14 @@ fn the_newest_mini_transaction_is_checked_unless_a_crash_may_have_torn_it() {
         let (at, length) = *mini_transactions(&bytes, checkpoint_offset(name)).last().expect("there are some");
         let end = at + length;
         let within_a_sector = at / 512 == (end - 1) / 512;
-        // Where the log does not say that it ends here, the next one may have been half written.
+        // If the log does not mark its end here, the next mini-transaction may be half written.
         let marked = bytes[end] == 0 || end.is_multiple_of(512);
         let report = proof(&flipped(&bytes, end - 2), &keys(name));
         match within_a_sector && marked {
             true => assert_eq!(report.file.verdict, Verdict::Damaged, "{name}: {report:#?}"),
             false => has(&report, Verdict::Ok, Check::LogEnd, None),
         }
-        // Only the sectors before one that was not written any more.
+        // Only the sectors before an unwritten one.
         let mut torn = bytes;
         torn[end..].fill(0);
         assert_eq!(proof(&torn, &keys(name)).file.verdict, Verdict::Ok, "{name}");

@@ -1,4 +1,4 @@
-//! Every sample is proven with its keys, every damage is named by the layer it is in.
+//! Every sample is proven with its keys, every damage is reported with its layer.
 
 mod common;
 
@@ -42,7 +42,7 @@ fn checks(report: &FileReport) -> Vec<(Option<u64>, Check)> {
     report.findings.iter().map(|finding| (finding.unit, finding.check)).collect()
 }
 
-/// Samples that are not whole, or not as their server would have them.
+/// Samples that are incomplete, or not as a server would write them.
 const EXCEPTIONS: [(&str, Verdict); 4] = [
     ("mariadb1011-ibdata1-pages0-7", Verdict::Truncated),
     ("mysql97-ibdata1-change-buffer", Verdict::Clear),
@@ -254,7 +254,7 @@ fn a_file_cut_off_is_truncated() {
 
 #[test]
 fn damaged_key_information_is_distinguished_from_a_wrong_key() {
-    // In the wrapped key: the checksum of page 0 fails too, so that it is damage.
+    // In the wrapped key: the checksum of page 0 also fails, so it counts as damage.
     let report = flipped(MYSQL, 10390 + 60);
     assert_eq!(report.verdict, Verdict::BadKeyInfo, "{report:#?}");
     // As before, with a corrected checksum of page 0: no damage is visible, so it looks like a wrong key.
@@ -262,12 +262,12 @@ fn damaged_key_information_is_distinguished_from_a_wrong_key() {
     bytes[10390 + 60] ^= 0x10;
     seal_crc32(&mut bytes[..PAGE]);
     assert_eq!(verify(&bytes, &keys_of(MYSQL)).verdict, Verdict::WrongKey);
-    // The flag says encrypted, the information is gone.
+    // The flag says encrypted, but the information is missing.
     let mut bytes = sample(MYSQL);
     bytes[10390..10390 + 111].fill(0);
     seal_crc32(&mut bytes[..PAGE]);
     assert_eq!(verify(&bytes, &keys_of(MYSQL)).verdict, Verdict::BadKeyInfo);
-    // MariaDB's record has no checksum but that of page 0.
+    // Only the checksum of page 0 covers MariaDB's record.
     assert_eq!(flipped(MARIADB, 10428 + 10).verdict, Verdict::BadKeyInfo);
     assert_eq!(flipped(MARIADB, 10428 + 2).verdict, Verdict::BadKeyInfo);
     assert_eq!(
@@ -284,7 +284,7 @@ fn damaged_key_information_is_distinguished_from_a_wrong_key() {
     );
 }
 
-/// Where the record of the key is, or would be.
+/// The range of the key's record.
 fn record_at(bytes: &[u8]) -> usize {
     let page0 = Page0::parse(bytes).expect("page 0");
     let mariadb = matches!(page0.family, Family::MariaDbFullCrc32 | Family::MariaDbLegacy);
@@ -346,7 +346,7 @@ fn a_page_whose_type_is_damaged_is_not_called_clear() {
 fn a_clear_copy_whose_type_is_damaged_is_not_encrypted() {
     let name = "mysql97-ibdata1-change-buffer";
     let mut bytes = sample(&format!("tablespace/{name}"));
-    // A slot that was never used, of which one bit makes an encrypted page.
+    // An unused slot in which one bit makes an encrypted page.
     let at = 112 * PAGE + 24;
     assert_eq!(bytes[at..at + 2], 13_u16.to_be_bytes());
     bytes[at..at + 2].copy_from_slice(&15_u16.to_be_bytes());

@@ -145,10 +145,9 @@ fn a_log_tells_whether_recovery_would_write_a_wrapped_key() {
     let key = info.key.unwrap(&keys_of("mysql97-mixed")).unwrap();
     let cipher = BlockCipher::new(&key).unwrap();
     let start = innodb::verify::redo::mysql_start_lsn(&log[..2048]).unwrap();
-    // The whole file was written while tables were encrypted: their keys are in it, in blocks that are
-    // encrypted and in clear ones.
+    // All of the file was written while tables were encrypted: their keys are in it, in encrypted and in clear blocks.
     assert!(KeyRecords::new(start, Some(&cipher)).search(&log, &mut || ()).unwrap());
-    // Nothing was, in its last block.
+    // The last block holds none of it.
     let used = log[2048..].chunks_exact(512).take_while(|block| block[..4] != [0; 4]).count();
     let last = innodb::Lsn(start.0 + (used as u64 - 1) * 512);
     assert!(!KeyRecords::new(last, Some(&cipher)).search(&log, &mut || ()).unwrap());
@@ -156,7 +155,7 @@ fn a_log_tells_whether_recovery_would_write_a_wrapped_key() {
     let encrypted = log[2048..].chunks_exact(512).position(|block| block[4] & 0x80 != 0).unwrap();
     let lsn = innodb::Lsn(start.0 + encrypted as u64 * 512);
     assert!(KeyRecords::new(lsn, None).search(&log, &mut || ()).unwrap());
-    // A file from before the checkpoint is not read at all.
+    // A file from before the checkpoint is not read.
     log.truncate(4096);
     let behind = innodb::Lsn(start.0 + (1 << 40));
     assert!(!KeyRecords::new(behind, None).search(&log, &mut || ()).unwrap());

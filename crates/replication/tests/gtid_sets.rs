@@ -1,4 +1,4 @@
-//! GTID sets against a real server: what it says of subset and difference is what this library says.
+//! GTID sets compared with a real server: subset and difference give the server's results.
 
 use harness::{Kind, Server, require};
 use replication::gtid::mysql::GtidSet;

@@ -46,7 +46,7 @@ mod tests {
         collect(|out| write(outcome, out)).unwrap()
     }
 
-    /// What is left of the page without its style and script, which are not XML.
+    /// The page without its style and script, which are not XML.
     fn markup(page: &str) -> String {
         let without_style = page.replace(STYLE, "").replace(SCRIPT, "");
         without_style.replace("<!DOCTYPE html>\n", "")

@@ -1,6 +1,6 @@
-//! What backups cost: `sealant bench backup` on the directories of a MySQL and of a MariaDB server, three of their four
-//! large tables encrypted, before and after one page in a hundred was changed, against every peer of the test harness.
-//! `mariadb-backup` copies from a server that runs on a copy and does nothing else.
+//! Measures what backups cost: `sealant bench backup` on the directories of a MySQL and of a MariaDB server, with three
+//! of their four large tables encrypted, before and after one page in a hundred was changed, against every peer of the
+//! test harness. `mariadb-backup` copies from an idle server that runs on a copy.
 //!
 //! `cargo bench --package sealant --bench backup [-- --OPTION=VALUE…]` hands options on, for example `--rounds=5`;
 //! `docs/benchmarks.md` has results and machine. The directories are made once and kept in the cache of the test

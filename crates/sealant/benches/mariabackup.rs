@@ -1,5 +1,5 @@
 //! `sealant bench transfer` against `mariabackup` through `socat` with TLS: on the directory of a stopped MariaDB
-//! server, three of its four large tables encrypted, while a server that does nothing else runs on a copy of it.
+//! server, with three of its four large tables encrypted, while an idle server runs on a copy of it.
 //!
 //! `cargo bench --package sealant --bench mariabackup [-- --OPTION=VALUE…]` passes options on, as the bench `transfer`
 //! does. The server's copy is in the directory for temporary files, which should be on the same disk as the cache of

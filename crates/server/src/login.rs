@@ -201,7 +201,7 @@ fn read_line(source: impl Read) -> io::Result<Password> {
 mod tests {
     use super::*;
 
-    /// Answers with one word if anybody is there.
+    /// Sends one word as an answer.
     struct Answers(Option<&'static str>);
 
     impl Prompt for Answers {

@@ -251,7 +251,7 @@ mod tests {
         assert!(!Grants::parse(revoked).cover("SELECT ON *.*"));
         let not_read = ["GRANT SELECT ON *.* TO `audit`@`%`", "REVOKE SELECT ON `a``b`.* FROM `audit`@`%`"];
         assert!(!Grants::parse(not_read).cover("SELECT ON mysql.user"));
-        // Their own grants count all the same.
+        // Their own grants count in any case.
         let own = ["GRANT SELECT ON \"mysql\".\"user\" TO 'audit'@'%'"];
         assert!(Grants::parse(own).cover("SELECT ON mysql.user"));
     }

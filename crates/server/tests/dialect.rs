@@ -1,4 +1,4 @@
-//! Every logical query, asked of every real server, gives the contract's columns.
+//! Runs every logical query on every real server; each returns the contract's columns.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
 
@@ -148,7 +148,7 @@ fn mysql97_answers_everything() {
     assert_eq!(sessions.value(current, "version"), Some("TLSv1.3"));
     assert_eq!(sessions.value(current, "cipher"), Some(suite.as_str()));
 
-    // With the least privileges only what holds credentials and grants of others stays closed.
+    // With the least privileges, only credentials and grants of other accounts stay hidden.
     let denied = ask_everything(&mut audit);
     assert_eq!(denied, ["components", "dynamic_grants", "role_edges", "replica_credentials", "replicas"]);
     assert!(matches!(audit.query("CREATE TABLE shop.x (a INT)"), Err(Error::Server { .. })));
@@ -301,7 +301,7 @@ fn tables_in_the_system_tablespace_are_found_with_and_without_the_shortcut() {
     assert!(rows(&mut root, "system_space_tables").rows.is_empty());
     server.sql("CREATE TABLE shop.`odd-name` (a INT) TABLESPACE=innodb_system").unwrap();
     assert_eq!(rows(&mut root, "system_space_tables").rows.len(), 1);
-    // Without SELECT on everything the shortcut does not count, and the whole list is scanned.
+    // Without SELECT on everything the shortcut does not apply, and the whole list is scanned.
     let mut audit = common::open_known(&server, &common::generated_ca(&server), "audit", "a").unwrap();
     assert_eq!(rows(&mut audit, "system_space_tables").rows.len(), 1);
 }
@@ -327,6 +327,6 @@ fn what_mysql97_revokes_in_part_is_not_granted() {
     for needs in ["SELECT ON *.*", "SELECT ON mysql.user", "SELECT ON a_b.t", "SHOW DATABASES ON *.*"] {
         assert!(!grants.cover(needs), "{needs}: {lines:?}");
     }
-    // As the server itself has it.
+    // As the server itself reports it.
     assert!(audit.query("SELECT COUNT(*) FROM mysql.user").unwrap_err().is_privilege());
 }

@@ -1,4 +1,4 @@
-//! Peers that are not what they should be: every one gives an error, soon.
+//! Peers that violate the protocol: each gives an error, soon.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
 
@@ -20,7 +20,7 @@ use server::{
     probe::{self, FailureClass, ProbeLimits},
 };
 
-/// A listener that plays `script` with everyone who connects.
+/// A listener that runs `script` with every client.
 fn fake(script: impl Fn(&mut TcpStream) + Send + 'static) -> Endpoint {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -36,12 +36,12 @@ fn say(stream: &mut TcpStream, bytes: &[u8]) {
     let _ = stream.write_all(bytes);
 }
 
-/// Until the other side goes.
+/// Until the other side disconnects.
 fn say_no_more(stream: &mut TcpStream) {
     let _ = stream.read_to_end(&mut Vec::new());
 }
 
-/// Enough for a peer that gets no processor for a while: what it says counts, not when.
+/// Long enough for a peer that gets no processor for a while: the content of its answer matters, not the time.
 fn timeout() -> Duration {
     harness::limit(3)
 }
@@ -115,7 +115,7 @@ fn a_peer_that_hangs_is_left_in_time() {
     let error = connect_within(LIMIT, &silent, TlsMode::Required).unwrap_err();
     assert!(matches!(error, Error::Timeout { phase: Phase::Greeting, .. }), "{error:?}");
 
-    // One byte every 50 ms: each read succeeds, the whole does not.
+    // One byte every 50 ms: each read succeeds, but the message is never complete.
     let slow = fake(|stream| {
         for byte in greeting(PLAIN, "mysql_native_password") {
             say(stream, &[byte]);
@@ -234,7 +234,7 @@ fn a_server_that_asks_for_files_or_sends_too_much_is_left() {
             log_in(stream);
             receive(stream);
             say(stream, &answer);
-            // Not closed before the other side has read it, or it would be lost in a reset.
+            // Closed only after the other side has read it; otherwise a reset would discard it.
             let _ = stream.shutdown(Shutdown::Write);
             say_no_more(stream);
         })
@@ -250,7 +250,7 @@ fn a_server_that_asks_for_files_or_sends_too_much_is_left() {
     let error = connect(&after_login(packet(1, b"\x01")[..3].to_vec()), TlsMode::Off).unwrap_err();
     assert!(matches!(error, Error::Lost { .. }), "{error:?}");
 
-    // Rows without end.
+    // Endless rows.
     let endless = fake(move |stream| {
         log_in(stream);
         receive(stream);
@@ -269,7 +269,7 @@ fn strange_answers_to_a_hello_are_unknown_not_accepted() {
         let endpoint = fake(move |stream| {
             say(stream, &greeting(WITH_TLS, "mysql_native_password"));
             receive(stream);
-            // The whole hello, or the answer would be lost in a reset.
+            // The whole ClientHello; otherwise a reset would discard the answer.
             let mut head = [0; 5];
             let _ = stream.read_exact(&mut head);
             let mut body = vec![0; usize::from(u16::from_be_bytes([head[3], head[4]]))];
@@ -307,7 +307,7 @@ proptest! {
 fn a_socket_whose_queue_is_full_is_left_in_time() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("full.sock");
-    // A queue for one, which nobody ever takes out.
+    // A queue for one connection, which is never accepted.
     let listener = net::socket(net::AddressFamily::UNIX, net::SocketType::STREAM, None).unwrap();
     net::bind(&listener, &net::SocketAddrUnix::new(&path).unwrap()).unwrap();
     net::listen(&listener, 0).unwrap();

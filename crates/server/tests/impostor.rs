@@ -1,4 +1,4 @@
-//! Impostors with TLS: who is not known to be the server never gets a password that can be read.
+//! Impostors with TLS: only a verified server gets a password in readable form.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
 
@@ -40,15 +40,15 @@ impl ResolvesServerCert for Shows {
     }
 }
 
-/// What an impostor does once the account has been named.
+/// What an impostor does after the client has named its account.
 enum Plan {
-    /// Asks for another plug-in, and for the password itself where that is another question.
+    /// Requests another plug-in, and then, if that is a separate request, the password.
     Switch(&'static str),
-    /// Lets everybody in, with this text in the OK packet.
+    /// Accepts every login, with this text in the OK packet.
     LetIn(Vec<u8>),
 }
 
-/// An impostor for one connection: where he listens, and what he has heard when it is over.
+/// An impostor for one connection: its address, and what it has received at the end.
 fn impostor(certificate: &[u8], key: &[u8], plan: Plan) -> (Endpoint, mpsc::Receiver<Vec<u8>>) {
     let provider = rustls::crypto::aws_lc_rs::default_provider();
     let key = provider.key_provider.load_private_key(PrivateKeyDer::from_pem_slice(key).unwrap()).unwrap();
@@ -94,7 +94,7 @@ fn connect(endpoint: &Endpoint, options: &Options) -> Result<Connection, Error> 
     Connection::open(&Target { endpoint: endpoint.clone(), user: "root".to_owned() }, options)
 }
 
-/// Ends what the impostor waits for, and gives what he has heard.
+/// Ends the impostor's wait, and returns what it has received.
 fn heard(result: Result<Connection, Error>, hearing: &mpsc::Receiver<Vec<u8>>) -> (Option<Error>, Vec<u8>) {
     let error = result.err();
     (error, hearing.recv().unwrap())
@@ -119,8 +119,7 @@ fn an_impostor_with_tls_never_gets_the_password() {
         assert!(hint.contains(&format!("--tls-fingerprint {shown}")) && hint.contains("ca.pem"), "{hint}");
         assert!(!format!("{error:?}{error}{hint}").contains("geheim"));
 
-        // A server that nobody verified gets the password only if the user allows that; this one would have received
-        // it.
+        // An unverified server gets the password only if the user allows it; this one would have received it.
         let (endpoint, hearing) = impostor(&cert, &key, Plan::Switch(plugin));
         let risky = Options { password_to_unverified: true, ..options("geheim", TlsMode::Required) };
         let (_, all) = heard(connect(&endpoint, &risky), &hearing);
@@ -200,7 +199,7 @@ fn mysql97_gets_the_password_itself_when_it_is_known() {
     open_known(&server, &generated_ca(&server), "full", "geheim").unwrap();
     cold();
     open(socket(&server), "full", "geheim", TlsMode::Off).unwrap();
-    // From the server's cache nothing is asked that could be read.
+    // With the server's cache, nothing readable is requested.
     open(tcp(&server), "full", "geheim", TlsMode::Required).unwrap();
     let error = named(&server, b"another", "geheim").unwrap_err();
     assert!(matches!(error, Error::CertificateNotTrusted { why: Untrusted::OtherFingerprint { .. } }), "{error}");
@@ -276,13 +275,13 @@ fn relay(current: &TlsFiles, port: u16) -> Endpoint {
         let name = server::connect::server_name("relay");
         let mut client = StreamOwned::new(ServerConnection::new(Arc::new(config)).unwrap(), client);
         let mut server = StreamOwned::new(rustls::ClientConnection::new(config_out, name).unwrap(), server);
-        // Who logs in, and who sets something, speaks in turns, the client first.
+        // Logins and changes of settings are dialogues in which the client starts.
         while pass(&mut client, &mut server) && pass(&mut server, &mut client) {}
     });
     endpoint
 }
 
-/// Passes on one packet as it is.
+/// Forwards one packet unchanged.
 fn pass(from: &mut impl Read, to: &mut impl Write) -> bool {
     let mut header = [0; 4];
     if from.read_exact(&mut header).is_err() {

@@ -1,4 +1,4 @@
-//! Logging in to real servers: every plug-in, every demand on TLS.
+//! Logins to real servers: every plug-in, every TLS requirement.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
 
@@ -58,7 +58,7 @@ fn mysql97_plugins_log_in() {
     assert_eq!(current_user(open(tcp(&server), "nopw", "", TlsMode::Required).unwrap()), "nopw@%");
     assert_eq!(current_user(open(tcp(&server), "nopw", "", TlsMode::Off).unwrap()), "nopw@%");
 
-    // In the clear: from the cache yes, the password itself no.
+    // In clear text: works with the cache, but a full login does not.
     let limits = ProbeLimits::default();
     let password = Password::new("päss");
     assert_eq!(current_user(open(tcp(&server), "sha2", "päss", TlsMode::Off).unwrap()), "sha2@%");
@@ -96,7 +96,7 @@ fn mysql97_optional_plugins_log_in() {
             let error = open(endpoint, "old256", "p", TlsMode::Off).unwrap_err();
             assert!(matches!(error, Error::ClearPasswordRefused { .. }), "{error}");
         }
-        // TLS works on the socket too, if asked for.
+        // TLS also works on the socket, if requested.
         let connection = open(socket(&server), "old256", "p", TlsMode::Required).unwrap();
         assert!(connection.tls().is_some());
     } else {
@@ -203,7 +203,7 @@ fn mysql97_automatic_certificate_is_verified_by_its_ca() {
     assert_eq!(connection.peer_pid(), None);
     let leaf = pki::Certificate::from_der(&tls.peer_certificates[0]).unwrap();
     assert!(leaf.common_name.unwrap().contains("Auto_Generated"));
-    // It names no host.
+    // It contains no host.
     let error = verified(&server, "127.0.0.1", TlsMode::VerifyIdentity, &ca).unwrap_err();
     assert!(matches!(error, Error::NameMismatch { .. }), "{error}");
 
@@ -214,7 +214,7 @@ fn mysql97_automatic_certificate_is_verified_by_its_ca() {
     assert!(error.hint().unwrap().contains("ca.pem"));
     let error = verified(&server, "127.0.0.1", TlsMode::VerifyCa, Path::new("/none.pem")).unwrap_err();
     assert!(matches!(error, Error::PemFile { .. }), "{error}");
-    // The certificate itself may be the thing trusted.
+    // The certificate itself may be trusted.
     let current = server.datadir().join("server-cert.pem");
     verified(&server, "127.0.0.1", TlsMode::VerifyCa, &current).unwrap();
 }
@@ -237,8 +237,8 @@ fn certificates_good_and_bad() {
             let Some(server) = start(kind, |builder| builder.tls(&files)) else { continue };
             server.sql("CREATE USER tcp@'%' IDENTIFIED BY 'p'").unwrap();
             for version in ["1.2", "1.3"] {
-                // Both ways to prove the key; MariaDB cannot change it while it runs.
-                // MySQL starts with an expired certificate, but does not load one again.
+                // Both ways to prove the key; MariaDB cannot change it while running. MySQL starts with an expired
+                // certificate, but does not reload one.
                 if kind == Kind::MySql97 && name != "expired" {
                     server
                         .sql(&format!("SET GLOBAL tls_version = 'TLSv{version}'; ALTER INSTANCE RELOAD TLS"))
@@ -274,7 +274,7 @@ fn certificates_good_and_bad() {
                             matches!(error, Error::CertificateNotTrusted { why: Untrusted::Expired }),
                             "{context}: {error}"
                         );
-                        // As the one certificate that is named its dates do not count.
+                        // If it is the one certificate named, its dates do not count.
                         let shown = probe::served(&tcp(&server), None, Duration::from_secs(10)).unwrap();
                         let mut named = options("p", TlsMode::Required);
                         named.tls.fingerprints = vec![Fingerprint::from_der(&shown[0])];
@@ -322,14 +322,14 @@ fn statements_have_limits() {
         let options =
             Options { statement_timeout: Duration::from_secs(1), max_result_bytes: 100_000, ..Options::default() };
         let mut connection = Connection::open(&target, &options).unwrap();
-        // Read only, for this account of all.
+        // Read-only, for this account only.
         let error = connection.query("CREATE DATABASE x").unwrap_err();
         assert!(matches!(error, Error::Server { code: 1792, .. }), "{error}");
         let slow = "SELECT COUNT(*) FROM information_schema.COLUMNS a, information_schema.COLUMNS b, \
                     information_schema.COLUMNS c WHERE a.COLUMN_NAME <> CONCAT(b.COLUMN_NAME, c.COLUMN_NAME)";
         let error = connection.query(slow).unwrap_err();
         assert!(matches!(error, Error::StatementTimedOut { .. }), "{error}");
-        // And goes on.
+        // The session continues.
         let null = connection.query("SELECT NULL, '', 'ä', 0x00ff").unwrap();
         assert_eq!(null.rows[0][0], None);
         assert_eq!(null.rows[0][1].as_deref(), Some(""));

@@ -1,4 +1,4 @@
-//! What a probe sees of real listeners, with a known set-up behind them.
+//! Results of a probe for real listeners with a known configuration.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where its set-up fails")]
 
@@ -84,7 +84,7 @@ fn mysql97_speaks_tls_12_and_13_only() {
     assert_eq!(tls.accepted(), [TlsVersion::Tls12, TlsVersion::Tls13]);
     assert_eq!(tls.certificates[0].sha256, leaf.sha256);
 
-    // Each probe at the other's door.
+    // Each probe sent to the other protocol's port.
     let probe = probe::classic(&x, &ProbeLimits { timeout: harness::limit(2), ..generous() });
     assert!(!probe.reachable, "{probe:?}");
     let probe = probe::x_protocol(&tcp(&server), &generous());
@@ -99,7 +99,7 @@ fn mysql97_with_one_version_shows_it_alone() {
         let Some(server) = start(Kind::MySql97, |builder| builder.option(option)) else { return };
         let tls = probe::classic(&tcp(&server), &generous()).tls.unwrap();
         assert_eq!(tls.accepted(), [version]);
-        // Also where the certificate is encrypted.
+        // Also if the certificate is encrypted.
         assert_eq!(tls.certificates.len(), 2, "{:?}", tls.certificate_error);
     }
 }
@@ -156,7 +156,7 @@ fn mariadb_without_a_certificate() {
         assert!(!probe.greeting.unwrap().offers_tls);
         assert_eq!(probe.connections, 1);
     }
-    // 11.4 and later make one in memory.
+    // 11.4 and later generate one in memory.
     if let Some(server) = start(Kind::MariaDb118, |builder| builder) {
         let tls = probe::classic(&tcp(&server), &ProbeLimits::default()).tls.unwrap();
         assert_eq!(tls.accepted(), [TlsVersion::Tls12, TlsVersion::Tls13]);

@@ -1,4 +1,4 @@
-//! Copies of real servers that work on while they are copied: the server's own recovery makes them whole.
+//! Copies of real servers that keep running while they are copied: the server's own recovery completes them.
 
 use std::{
     panic::{self, AssertUnwindSafe},
@@ -23,7 +23,7 @@ const ACCOUNTS: u64 = 400;
 const BALANCE: u64 = 1000;
 const TABLES: u64 = 4;
 
-/// Tables between which money moves, and a journal with a row for each commit.
+/// Tables between which money is transferred, and a journal with a row for each commit.
 fn prepare(server: &Server, table_options: &str) {
     let other_engine = if server.kind().is_mariadb() { "Aria" } else { "MyISAM ENCRYPTION='N'" };
     let rows = (1..=ACCOUNTS).map(|id| format!("({id},{BALANCE},REPEAT('x',300))")).collect::<Vec<_>>().join(",");
@@ -41,7 +41,7 @@ fn prepare(server: &Server, table_options: &str) {
     server.sql(&sql).expect("tables are made");
 }
 
-/// Writers, and perhaps one that changes definitions, until it is dropped.
+/// Writers, and optionally one that runs DDL, until dropped.
 struct Load {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -84,7 +84,7 @@ impl Drop for Load {
     }
 }
 
-/// Moves money, and writes down each transfer that the server says is committed.
+/// Transfers money, and records each transfer that the server has acknowledged.
 fn write(account: &Account, writer: u64, reported: &AtomicU64, stop: &AtomicBool) {
     let mut connection = connect(account);
     for seq in 1_u64.. {
@@ -101,7 +101,7 @@ fn write(account: &Account, writer: u64, reported: &AtomicU64, stop: &AtomicBool
             format!("INSERT INTO bank.journal VALUES ({writer}, {seq}, REPEAT('j', {}))", seq % 600),
             "COMMIT".to_owned(),
         ];
-        // A deadlock undoes the transfer.
+        // A deadlock rolls the transfer back.
         if statements.iter().all(|statement| connection.query(statement).is_ok()) {
             reported.store(seq, Ordering::SeqCst);
         } else {
@@ -110,7 +110,7 @@ fn write(account: &Account, writer: u64, reported: &AtomicU64, stop: &AtomicBool
     }
 }
 
-/// Changes of definitions of every kind, round and round; what one round leaves behind, the next one finds.
+/// DDL of every kind, repeatedly; each round finds what the previous one left.
 fn change_definitions(account: &Account, stop: &AtomicBool) {
     let mut connection = connect(account);
     for round in 0_u64.. {
@@ -138,7 +138,7 @@ fn change_definitions(account: &Account, stop: &AtomicBool) {
             if stop.load(Ordering::SeqCst) {
                 return;
             }
-            // Some of them fail, as of a table that is there already.
+            // Some of them fail, for example because a table already exists.
             let _ = connection.query(&statement);
         }
     }
@@ -158,14 +158,14 @@ fn connect(account: &Account) -> server::Connection {
     server::Connection::open(&account.target, &options).expect("it answers")
 }
 
-/// Recovery from the newest checkpoint in place of the first one misses what was written between the two: the server refuses the
-/// copy, or its contents are wrong. So the other tests can fail.
+/// Recovery from the newest checkpoint instead of the first one misses what was written between the two: the server
+/// refuses the copy, or its contents are wrong. This shows that the other tests can fail.
 fn a_copy_from_the_newest_checkpoint_is_wrong(case: &Case) {
     let server = case.builder.clone().start().expect("it starts");
     prepare(&server, case.table_options);
     let load = Load::start(&server, 3, false);
     load.goes_on(300);
-    // Or no page is ever written, and no checkpoint.
+    // Or no page was written, and there was no checkpoint.
     server.sql("SET GLOBAL innodb_max_dirty_pages_pct = 0").expect("set");
     let control = Options { recover_from: Checkpoint::Newest, ..options(&server, case) };
     let copy = take_of(&server, &control).expect("a copy");
@@ -175,7 +175,8 @@ fn a_copy_from_the_newest_checkpoint_is_wrong(case: &Case) {
     assert!(checked.is_err(), "{followed:?}: nothing is wrong with it");
 }
 
-/// Money is neither made nor lost, every commit that was acknowledged is there, and the binary log ends where the server was.
+/// Asserts that the total is right, every acknowledged commit is in the copy, and the binary log ends where the server
+/// was.
 fn check(copy: &Server, acknowledged: &[u64], position: &Position) {
     let value = |query: &str| copy.value(query).expect("the copy answers");
     let sums = (0..TABLES).map(|table| format!("(SELECT SUM(balance) FROM bank.a{table})")).collect::<Vec<_>>();
@@ -192,7 +193,7 @@ fn check(copy: &Server, acknowledged: &[u64], position: &Position) {
     let checked = copy.sql(&format!("CHECK TABLE {tables} EXTENDED")).expect("checked");
     assert!(checked.lines().all(|line| line.ends_with("OK")), "{checked}");
     if copy.kind() == Kind::MySql80 {
-        // Its log_status counts transactions into the binary log's position that it does not count into the set yet.
+        // Its log_status counts transactions in the position of the binary log before it counts them in the set.
         let subset = format!("SELECT GTID_SUBSET('{}', @@GLOBAL.gtid_executed)", position.gtid);
         return assert_eq!(value(&subset), "1", "{} in {}", position.gtid, value("SELECT @@GLOBAL.gtid_executed"));
     }
@@ -204,11 +205,11 @@ fn rounds(usual: u32) -> u32 {
     std::env::var("SEALANT_FOLLOW_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
-/// A server, and how it is tested.
+/// A server, and the options of its test.
 struct Case {
     builder: ServerBuilder,
     table_options: &'static str,
-    /// Keyring of MySQL, which is given to the copy.
+    /// MySQL's keyring, which is passed to the copy.
     keyring: Option<PathBuf>,
     definitions: bool,
     rounds: u32,
@@ -242,7 +243,7 @@ fn take_of(server: &Server, options: &Options) -> Result<SnapshotCopy, Error> {
     take(&DataDir::at(server.datadir()).expect("its data directory"), options)
 }
 
-/// Why there is no copy.
+/// The reason why there is no copy.
 fn refused(server: &Server, options: &Options) -> FollowError {
     match take_of(server, options) {
         Err(Error::Follow(error)) => error,
@@ -412,7 +413,7 @@ fn mysql_97_encrypted_without_its_keyring() {
     assert!(matches!(error, FollowError::RedoEncrypted), "{error}");
     assert!(error.hint().is_some_and(|hint| hint.contains("--keyring")));
 
-    // What was sealed in the log before is behind the checkpoint then.
+    // What was encrypted in the log before is older than the checkpoint then.
     server.sql("SET GLOBAL innodb_redo_log_encrypt = OFF; SET GLOBAL innodb_max_dirty_pages_pct = 0").expect("set");
     let load = Load::start(&server, 3, false);
     let mut copy = None;
@@ -459,7 +460,7 @@ fn mysql_97_that_may_not_be_copied_says_why() {
     assert!(matches!(refused(&server, &as_backup), FollowError::RedoDisabled));
     server.sql("ALTER INSTANCE ENABLE INNODB REDO_LOG").expect("enabled");
 
-    // A session that is killed has neither its lock nor the log any more; the next copy finds nothing left of it.
+    // A killed session has lost its lock and the log; the next copy finds no remains of it.
     let stop = Arc::new(AtomicBool::new(false));
     let killer = thread::spawn({
         let (account, stop) = (account(&server), Arc::clone(&stop));
@@ -480,7 +481,7 @@ fn kill_sessions_of_backup(account: &Account, stop: &AtomicBool) {
         let query = "SELECT MIN(id) AS id FROM performance_schema.processlist WHERE user = 'backup'";
         let found = connection.query(query).expect("it answers").scalar().map(str::to_owned);
         if let Some(id) = found {
-            // It may have ended by itself.
+            // It may have ended on its own.
             let _ = connection.query(&format!("KILL {id}"));
         }
     }

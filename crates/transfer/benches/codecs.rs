@@ -1,5 +1,5 @@
-//! How fast encrypted pages and logs are opened (sealed again and compared, as the donor does) and sealed (as the receiver
-//! does): one thread, pieces of 1 MiB, made of the samples in testdata.
+//! Measures how fast encrypted pages and logs are opened (with sealing and comparing, as the donor does) and sealed (as
+//! the receiver does): one thread, chunks of 1 MiB, composed of the samples in testdata.
 //!
 //! `cargo bench --package sealant-transfer --bench codecs [-- PART OF A NAME]`
 
@@ -28,13 +28,13 @@ use verify::Keys;
 
 type Failure = Box<dyn Error>;
 
-/// Length of what is opened again and again.
+/// Length of the data that is opened repeatedly.
 const FILE_BYTES: usize = 8 * CHUNK_BYTES;
-/// How long each direction is measured.
+/// Duration of the measurement of each direction.
 const LEAST: Duration = Duration::from_millis(600);
 
 fn main() -> Result<(), Failure> {
-    // What cargo itself hands on begins with dashes.
+    // Arguments that cargo itself passes start with dashes.
     let wanted = env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
     println!("{:<44} {:>12} {:>12} {:>8}", "", "donor MB/s", "joiner MB/s", "opened");
     for (name, file, keys) in files()? {
@@ -73,7 +73,7 @@ fn measure(name: &str, file: &[u8], keys: &dyn KeySource) -> Result<(), Failure>
     Ok(())
 }
 
-/// Bytes of a payload that stand in the file, too, at the same place of one of its chunks: those that were not opened.
+/// Bytes of a payload that equal the file at the same place of a chunk: those that were not opened.
 fn same_bytes(payload: &[u8], file: &[u8]) -> usize {
     let opened = payload.get(payload.len().saturating_sub(CHUNK_BYTES)..).unwrap_or_default();
     let chunks = file.chunks_exact(CHUNK_BYTES);
@@ -124,7 +124,7 @@ fn files() -> Result<Vec<Case>, Failure> {
     Ok(all)
 }
 
-/// The first `head` bytes, and behind them `body` again and again.
+/// The first `head` bytes, followed by `body` repeatedly.
 fn tiled(head: &[u8], body: &[u8]) -> Vec<u8> {
     head.iter().chain(body.iter().cycle()).take(FILE_BYTES).copied().collect()
 }
@@ -152,7 +152,7 @@ fn tablespaces() -> Result<Vec<Case>, Failure> {
     Ok(all)
 }
 
-/// Page 0 of a tablespace, and behind it all of its pages that hold something from the fourth on.
+/// Page 0 of a tablespace, followed by all of its non-empty pages from the fourth on.
 fn pages(name: &str, page_bytes: usize) -> Result<Vec<u8>, Failure> {
     let space = sample(name)?;
     let pages = space.chunks_exact(page_bytes);
@@ -188,7 +188,7 @@ fn redo_logs() -> Result<Vec<Case>, Failure> {
     {
         let log = sample(&format!("redo/{name}"))?;
         let (head, body) = log.split_at(BLOCKS_HEADER_BYTES);
-        // Of MySQL only blocks that are sealed.
+        // Of MySQL's log only encrypted blocks.
         let sealed =
             |block: &&[u8]| block.iter().any(|byte| *byte != 0) && (name != "mysql97-mixed" || block[4] & 0x80 != 0);
         let blocks: Vec<u8> = body.chunks_exact(512).filter(sealed).take(400).flatten().copied().collect();
@@ -201,7 +201,7 @@ fn keys_of(log: &str) -> &'static str {
     if log.starts_with("mariadb10.11") { "mariadb1011-keyfile" } else { "mariadb-redo-versions-keyfile" }
 }
 
-/// Checksums are over what is on disk: put right after sealing in another mode.
+/// Checksums cover the bytes on disk: corrected after encryption in another mode.
 fn reframed(mut log: Vec<u8>) -> Vec<u8> {
     let mut at = 0;
     while let Framing::Records(records) = frame(&log[at..]) {

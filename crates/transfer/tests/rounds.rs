@@ -1,4 +1,4 @@
-//! A source that something writes while it is sent, in rounds.
+//! Sends a source in rounds while another program writes to it.
 
 use std::{
     collections::BTreeMap,
@@ -61,7 +61,7 @@ fn listen(into: &Path, listen: SocketAddr, expiry: Duration) -> ReceiverListener
     ReceiverListener::listen(settings, &Trust::Pairing).expect("it listens")
 }
 
-/// Receives into `into`, and sends as `send` does.
+/// Receives into `into` and sends with `send`.
 fn moved<T>(into: &Path, send: impl FnOnce(Session<'_>) -> T) -> (Result<Received, TransferError>, T) {
     let listener = listen(into, SocketAddr::new(LOCALHOST, 0), harness::limit(60));
     let before = into.exists();
@@ -107,7 +107,7 @@ fn what_changes_between_rounds_arrives_as_it_was_in_the_last() {
     write("small", b"1");
     let (received, rounds) = moved(&into, |mut session| {
         let first_plan = plan(&root);
-        // Behind the plan, before it is read.
+        // After the plan is made, before the files are read.
         write("db/grows", &bytes(MIB + 9, 30));
         fs::remove_file(root.join("db/goes")).expect("it was there");
         File::options().write(true).open(root.join("db/shrinks")).expect("a file").set_len(100).expect("a length");
@@ -124,7 +124,7 @@ fn what_changes_between_rounds_arrives_as_it_was_in_the_last() {
         }
         let second = session.round(&plan(&root), None, Source::InUse).expect("a round");
         write("small", b"23");
-        // What was written so long ago is not read again.
+        // Files written so long ago are not read again.
         let written = Instant::now();
         while written.elapsed() < Duration::from_secs(61) {
             session.idle(Duration::from_secs(1)).expect("it waits");
@@ -205,7 +205,7 @@ fn the_next_try_goes_on_from_a_round_that_was_cut_off() {
     assert_eq!(files(&into), files(&root));
 }
 
-/// Three addresses of this host at one port: behind the first something else speaks, behind the second is a receiver with
+/// Three addresses of this host with one port: on the first another service answers, on the second a receiver with
 /// another key.
 #[test]
 fn another_that_answers_at_an_address_of_the_code_does_not_end_the_search() {
@@ -250,7 +250,7 @@ fn another_that_answers_at_an_address_of_the_code_does_not_end_the_search() {
         session.round(&plan(&root), None, Source::Static).expect("a round");
         session.finish().expect("it is committed");
         receiving.join().expect("no panic").expect("it is committed");
-        // It was not given the secret, not even a wrong one.
+        // It received no secret, not even a wrong one.
         let ended = waiting.join().expect("no panic");
         assert!(matches!(ended, Err(TransferError::Expired { .. })), "{ended:?}");
     });

@@ -151,15 +151,15 @@ fn the_keys_and_opened_chunks_of_the_document_are_ours() {
     documented("key of an older MariaDB redo log", &key(&blocks).0);
 }
 
-/// Four bytes of another, and a mini-transaction of one record, `fa` and ten bytes, with its sequence byte, nonce and checksum:
-/// the one that docs/formats shows.
+/// Four unrelated bytes, and a mini-transaction of one record, `fa` and ten bytes, with its sequence byte, nonce and
+/// checksum: the one in docs/formats.
 const MINI_TRANSACTION: [u8; 28] = [
     0, 0, 0, 0, 0xfa, 0xdf, 0x52, 0x15, 0x19, 0xe9, 0xa5, 0x09, 0x7c, 0xc4, 0x16, 0x01, 0, 0, 0, 0, 0, 0, 0xb8, 0xf8,
     0x64, 0x6e, 0xc6, 0x38,
 ];
 
-/// Four bytes of one before it, and an event of 27 bytes at 1,048,580 of its file, sealed: its time is 1, its type 3, its
-/// server 2, and its body is `stop` and a checksum of zeros.
+/// Four bytes of the previous event, and an encrypted event of 27 bytes at 1,048,580 of its file: its time is 1, its
+/// type 3, its server 2, and its body is `stop` and a checksum of zeros.
 fn sealed_event() -> Vec<u8> {
     let end: u32 = (1 << 20) + 4 + 27;
     let header = [&1_u32.to_le_bytes()[..], &[3], &2_u32.to_le_bytes(), &27_u32.to_le_bytes(), &end.to_le_bytes()];

@@ -1,4 +1,4 @@
-//! What the targets share: keys, and bytes put right again.
+//! Shared by the targets: keys, and repair of checksums.
 //!
 //! Checksums stop a fuzzer: one changed byte, and nothing behind the first check is reached. So most
 //! inputs end with a control byte that says what is put right or sealed before the file is verified;
@@ -7,7 +7,7 @@
 pub mod keys;
 pub mod repair;
 
-/// Takes the control byte off an input.
+/// Removes the control byte from an input.
 #[must_use]
 pub fn control(input: &[u8]) -> Option<(u8, &[u8])> {
     input.split_last().map(|(control, file)| (*control, file))

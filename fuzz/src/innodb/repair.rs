@@ -1,4 +1,4 @@
-//! Checksums made to hold, and clear bytes sealed: what a fuzzer cannot do by chance.
+//! Corrects checksums and encrypts clear bytes, which a fuzzer cannot do by chance.
 
 use crc_fast::{
     CrcAlgorithm::{Crc32Iscsi, Crc32IsoHdlc},
@@ -28,7 +28,7 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     checksum(Crc32Iscsi, bytes) as u32
 }
 
-/// Puts a big-endian number, if there is room.
+/// Writes a big-endian number, if there is room.
 pub fn put32(bytes: &mut [u8], at: usize, value: u32) {
     put(bytes, at, &value.to_be_bytes());
 }
@@ -51,7 +51,7 @@ fn page_type(page: &[u8]) -> PageType {
     PageType(page.get(24..).and_then(|rest| rest.first_chunk().copied()).map_or(0, u16::from_be_bytes))
 }
 
-/// Makes the checksum and trailer of a clear page hold.
+/// Corrects the checksum and trailer of a clear page.
 pub fn clear_page(page: &mut [u8], layout: PageSums) {
     let Some(end) = page.len().checked_sub(8).filter(|end| *end > 38) else { return };
     let low_lsn = be32(page, 20).unwrap_or(0);
@@ -71,7 +71,7 @@ pub fn clear_page(page: &mut [u8], layout: PageSums) {
     }
 }
 
-/// Where the checksums of a clear page are.
+/// Positions of the checksums of a clear page.
 #[derive(Clone, Copy, Debug)]
 pub enum PageSums {
     FullCrc32,
@@ -91,18 +91,18 @@ impl PageSums {
     }
 }
 
-/// What is done to the pages behind page 0 of a tablespace.
+/// Repairs of the pages after page 0 of a tablespace.
 #[derive(Clone, Copy, Debug)]
 pub struct Pages {
-    /// The checksum of the clear page is made to hold first.
+    /// Correct the checksum of the clear page first.
     pub sums: bool,
-    /// The page is sealed with the tablespace's own key.
+    /// Encrypt the page with the tablespace's own key.
     pub seal: bool,
     /// In this mode (MariaDB).
     pub mode: Mode,
 }
 
-/// Makes page 0 hold, then does to the other pages what is asked for.
+/// Corrects page 0, then repairs the other pages as requested.
 pub fn tablespace(file: &mut [u8], keys: &dyn KeySource, pages: Pages) {
     let Ok(page0) = Page0::parse(file) else { return };
     let page_bytes = page0.physical_page_bytes as usize;
@@ -122,7 +122,7 @@ pub fn tablespace(file: &mut [u8], keys: &dyn KeySource, pages: Pages) {
     }
 }
 
-/// Makes the checksum of page 0 hold.
+/// Corrects the checksum of page 0.
 pub fn first_page(file: &mut [u8]) {
     let Ok(page0) = Page0::parse(file) else { return };
     if let Some(first) = file.get_mut(..page0.physical_page_bytes as usize) {
@@ -163,7 +163,7 @@ impl Sealer {
     }
 }
 
-/// Seals a clear page of MySQL as the server would.
+/// Encrypts a clear page of MySQL as the server would.
 pub fn mysql_page(page: &mut [u8], cipher: &PageCipher) -> Option<Sealed> {
     let sealed = match page_type(page) {
         PageType::COMPRESSED => {
@@ -196,7 +196,7 @@ fn block_sum(block: &mut [u8]) {
     put32(block, BLOCK_BYTES - 4, sum);
 }
 
-/// Makes header and checkpoints of any redo log hold.
+/// Corrects header and checkpoints of any redo log.
 pub fn redo_head(log: &mut [u8]) {
     for at in [0, 512, 1536] {
         if let Some(block) = log.get_mut(at..at + BLOCK_BYTES) {
@@ -218,7 +218,7 @@ fn is_mini_transactions(log: &[u8]) -> bool {
     matches!(be32(log, 0), Some(0x5068_7973 | 0xf09f_979d))
 }
 
-/// Makes the blocks of a redo log hold, and seals those of MySQL's that are marked as encrypted.
+/// Corrects the blocks of a redo log, and encrypts those of MySQL's that have the encryption bit.
 pub fn redo_blocks(log: &mut [u8], keys: &dyn KeySource) {
     let info = redo::key_info(log.get(..redo::KEY_INFO_BYTES).unwrap_or_default());
     let key = info.and_then(|info| info.key.unwrap(keys).ok());
@@ -236,7 +236,7 @@ pub fn redo_blocks(log: &mut [u8], keys: &dyn KeySource) {
     }
 }
 
-/// Makes sequence bytes and checksums of the mini-transactions from the first checkpoint on hold.
+/// Corrects sequence bytes and checksums of the mini-transactions from the first checkpoint on.
 pub fn redo_chain(log: &mut [u8]) {
     const HEADER_BYTES: usize = 12288;
     let (Some(first), Some(start)) = (be64(log, 8), be64(log, 4096)) else { return };
@@ -270,8 +270,7 @@ fn event_bytes(log: &[u8], at: usize) -> Option<usize> {
     log.len().checked_sub(at)?.ge(&bytes).then_some(bytes)
 }
 
-/// Makes checksums of the events of a clear log hold, and seals those of MariaDB's behind a
-/// start-encryption event.
+/// Corrects checksums of the events of a clear log, and encrypts those of MariaDB's after a start-encryption event.
 pub fn events(log: &mut [u8], keys: &dyn KeySource, mode: EventMode) {
     let mut at = 4;
     let mut sealer: Option<MariaDbEvents> = None;
@@ -308,7 +307,7 @@ fn start_encryption(event: &[u8], keys: &dyn KeySource, mode: EventMode) -> Opti
     MariaDbEvents::new(&keys.mariadb(1, KeyVersion(version))?, nonce, mode).ok()
 }
 
-/// Makes a log of MySQL's hold that is clear behind its header of 512 bytes, and seals it.
+/// Corrects a MySQL log that is clear after its header of 512 bytes, and encrypts it.
 pub fn mysql_log(log: &mut [u8], keys: &dyn KeySource) {
     const HEADER_BYTES: usize = 512;
     let Ok(header) = MySqlHeader::parse(log) else { return };
@@ -318,7 +317,7 @@ pub fn mysql_log(log: &mut [u8], keys: &dyn KeySource) {
     let _ = stream.apply(0, body);
 }
 
-/// Makes checksums of the pages of an Aria file hold, and seals those of an encrypted table.
+/// Corrects checksums of the pages of an Aria file, and encrypts those of an encrypted table.
 pub fn aria_pages(file: &mut [u8], first: u32, keys: &dyn KeySource, mode: PageMode, layout: &AriaLayout<'_>) {
     let page_bytes = layout.table.block_bytes as usize;
     for (number, page) in (first..).zip(file.chunks_exact_mut(page_bytes)) {
@@ -337,7 +336,7 @@ pub fn aria_pages(file: &mut [u8], first: u32, keys: &dyn KeySource, mode: PageM
     }
 }
 
-/// What an Aria file is.
+/// Kind of an Aria file.
 #[derive(Clone, Copy, Debug)]
 pub struct AriaLayout<'a> {
     pub table: &'a innodb::aria::AriaTable,
@@ -358,7 +357,7 @@ impl AriaLayout<'_> {
     }
 }
 
-/// The tablespace a page names where it is readable.
+/// The tablespace that a page names, if readable.
 #[must_use]
 pub fn space_of(page: &[u8]) -> SpaceId {
     SpaceId(be32(page, 34).unwrap_or(0))

@@ -1,4 +1,4 @@
-//! Any text as a manifest: one that is read can be written, and reads back.
+//! Any text as a manifest: if it parses, it can be written and parsed again.
 #![no_main]
 
 use archive::Manifest;

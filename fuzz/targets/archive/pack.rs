@@ -1,4 +1,4 @@
-//! Any bytes as the plain text of a pack: what is read of it has the lengths that it announces.
+//! Any bytes as the plain text of a pack: everything read has the announced length.
 #![no_main]
 
 use archive::PackReader;

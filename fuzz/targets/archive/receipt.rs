@@ -1,4 +1,4 @@
-//! Any text as a receipt: one that is read has names for all of its objects, and reads back.
+//! Any text as a receipt: if it parses, all of its objects have names, and it can be written and parsed again.
 #![no_main]
 
 use archive::{Receipt, names};

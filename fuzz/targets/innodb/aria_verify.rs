@@ -1,7 +1,7 @@
 //! Aria tables with the keys of the samples; every page is counted once.
 //!
 //! The last three bytes are the length of the index file in units of 128 bytes (two bytes, big-endian)
-//! and a control byte: bit 0 makes the checksums of pages hold and seals those of an encrypted table,
+//! and a control byte: bit 0 corrects the checksums of pages and encrypts those of an encrypted table,
 //! bit 1 in the other mode; bits 4 and 5 choose the keys, 3 is none.
 #![no_main]
 
@@ -46,7 +46,7 @@ fn repair(table: &AriaTable, index: &mut [u8], data: &mut [u8], keys: &dyn KeySo
     let header_bytes = table.header_bytes as usize;
     let record = header_bytes.checked_sub(CryptRecord::BYTES).and_then(|at| index.get(at..header_bytes));
     let record = record.and_then(CryptRecord::parse);
-    // As `bitmap_interval` of the crate has it.
+    // The same as `bitmap_interval` of the crate.
     let bitmap_every = table.block_bytes.saturating_sub(4) / 6 * 16 + 1;
     let layout = |is_index| AriaLayout { table, record: record.as_ref(), is_index, bitmap_every };
     let first = table.header_bytes.div_ceil(table.block_bytes);

@@ -1,4 +1,4 @@
-//! Decompressors of pages: a page is filled exactly, or nothing is.
+//! Decompressors of pages: they fill a page exactly, or return an error.
 //!
 //! Control byte: bits 0 to 2 choose the algorithm (6: MySQL's page compression), bits 4 to 6 the size.
 #![no_main]

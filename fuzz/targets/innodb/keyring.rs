@@ -1,4 +1,4 @@
-//! Key stores of every kind: recognised, judged, and the keys of MySQL's read.
+//! Key stores of every kind: recognised and judged, and keys of MySQL's stores are read.
 #![no_main]
 
 use keyring::{ExportKey, MysqlKeyring};

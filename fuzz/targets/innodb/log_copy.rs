@@ -1,6 +1,6 @@
-//! The log of a running MariaDB, copied in two steps: what was copied is a log that ends where the copy does.
+//! The log of a running MariaDB, copied in two steps: the copy is a log that ends where the copying ended.
 //!
-//! Control byte: bit 0 makes header and checkpoints hold, bit 2 the mini-transactions.
+//! Control byte: bit 0 corrects header and checkpoints, bit 2 the mini-transactions.
 #![no_main]
 
 use fuzz::innodb::{control, is_set, repair};

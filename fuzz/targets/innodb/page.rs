@@ -1,4 +1,4 @@
-//! Single pages: what opens, seals to the identical bytes.
+//! Single pages: a page that opens is sealed to the identical bytes.
 //!
 //! Control byte: bits 0 to 2 are the number of a compression algorithm; with bit 3 the input is a clear
 //! page, which is sealed first; bits 4 and 5 choose the format (MySQL, full_crc32, older, older with
@@ -33,7 +33,7 @@ static MARIADB: LazyLock<PageKey> = LazyLock::new(|| {
     PageKey::derive(&[key, rest].concat(), &iv).expect("a key of 32 bytes")
 });
 
-/// The tablespace of that sample.
+/// The space id of that sample.
 const SPACE: SpaceId = SpaceId(7);
 
 fuzz_target!(|input: &[u8]| {
@@ -86,8 +86,7 @@ fn mariadb(mut page: Vec<u8>, clear: bool, layout: Layout, mode: Mode) {
         assert!(page == before, "refused, but changed");
         return;
     }
-    // Compressed pages of the older format have a constant where others have a checksum; sealing keeps
-    // whatever is there.
+    // Compressed pages of the older format have a constant in place of the checksum; sealing keeps any value.
     let constant = matches!(layout, Layout::Legacy { .. }) && mariadb::is_page_compressed(&before, layout);
     if !constant || before.starts_with(&[0xde, 0xad, 0xbe, 0xef]) {
         assert!(mariadb::ciphertext_holds(&before, layout), "the checksum over the ciphertext was just written");

@@ -1,6 +1,6 @@
-//! The first page of a tablespace, and the key it asks for.
+//! The first page of a tablespace, and the key it names.
 //!
-//! Control byte: bit 0 makes the checksum of page 0 hold; bits 2 and 3 choose the keys.
+//! Control byte: bit 0 corrects the checksum of page 0; bits 2 and 3 choose the keys.
 #![no_main]
 
 use fuzz::innodb::{control, is_set, keys::set, repair};

@@ -1,6 +1,6 @@
 //! Redo logs of all formats with the keys of the samples; every block is counted once.
 //!
-//! Control byte: bit 0 makes header and checkpoints hold, bit 1 the blocks (and seals MySQL's), bit 2
+//! Control byte: bit 0 corrects header and checkpoints, bit 1 the blocks (and seals MySQL's), bit 2
 //! the mini-transactions; bits 4 and 5 choose the keys, 3 is none; with bit 6 the key information comes
 //! from another file of the log.
 #![no_main]
@@ -12,7 +12,7 @@ use innodb::{
 };
 use libfuzzer_sys::fuzz_target;
 
-/// The newest checkpoint of the sample is in here.
+/// The sample's newest checkpoint is within this range.
 const OTHER_FILE: &[u8] = include_bytes!("../../corpus/innodb_redo_verify/mysql-9.7");
 
 fuzz_target!(|input: &[u8]| {

@@ -1,6 +1,6 @@
 //! Whole tablespaces with the keys of the samples; every page is counted once.
 //!
-//! Control byte: bit 0 makes the checksum of page 0 hold, bit 1 those of the other pages as clear ones;
+//! Control byte: bit 0 corrects the checksum of page 0, bit 1 those of the other pages as clear ones;
 //! bit 2 seals these with the tablespace's own key, bit 3 in the other mode of MariaDB; bits 4 and 5
 //! choose the keys, 3 is none; bit 6 is a running server, bit 7 a checkpoint.
 #![no_main]

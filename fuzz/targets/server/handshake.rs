@@ -1,4 +1,4 @@
-//! A server's first flight: records, messages, and what is in them.
+//! A server's first flight: records, messages, and their content.
 
 #![no_main]
 

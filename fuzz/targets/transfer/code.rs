@@ -1,4 +1,4 @@
-//! Pairing codes as people paste them. A code that is read is written back to itself.
+//! Pairing codes as people paste them. A code that parses is written as itself.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Messages of the control connection: the first byte is the type. What is read is written back to
-//! the same bytes, and a list of files that is called sound is.
+//! Messages of the control connection: the first byte is the type. A message that parses is written to the same bytes,
+//! and a list of files that is accepted is sound.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -16,7 +16,7 @@ fuzz_target!(|input: &[u8]| {
     let Ok(message) = Control::decode(*kind, body) else { return };
     let mut back = Vec::new();
     assert_eq!(message.encode(&mut back), *kind);
-    // Text may have been no UTF-8.
+    // The text may not have been UTF-8.
     if !matches!(message, Control::Failed { .. } | Control::Note { .. }) {
         assert_eq!(back, body);
     }

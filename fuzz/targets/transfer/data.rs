@@ -1,5 +1,5 @@
-//! Messages of data connections: the first byte is the type. What a chunk carries is decoded into a
-//! chunk of every length that matters.
+//! Messages of data connections: the first byte is the type. The payload of a chunk is decoded into chunks of every
+//! relevant length.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

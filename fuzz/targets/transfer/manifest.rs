@@ -1,5 +1,4 @@
-//! Manifests, which lie on disks that others may write to. One that is read is written back to one
-//! that reads the same.
+//! Manifests on disks that others may write to. One that parses is written, and parses to the same result.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Keys and opened units of a peer: the first byte is the length of the key message, behind it are
-//! the key message, then a description and pages, or part of a log. They are sealed, and opened again.
+//! Keys and opened units of a peer: the first byte is the length of the key message; then the key message, a
+//! description, and pages or part of a log. They are sealed, and opened again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -19,8 +19,8 @@ fuzz_target!(|input: &[u8]| {
     for length in [pages, payload.len(), pages - pages % 1024, pages / 2] {
         let _ = opened.seal(&cipher, 0, &mut vec![0; length]);
     }
-    // The length that fits, if there is one: everything behind the description, whose marks take five
-    // bytes each, or eight, or a bit.
+    // The matching length, if there is one: everything after the description, whose marks take five bytes each, or
+    // eight, or a bit.
     let units = usize::from(u16::from_be_bytes([payload[2], payload[3]]));
     let second = CHUNK_BYTES as u64;
     let marks =

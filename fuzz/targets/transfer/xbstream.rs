@@ -1,4 +1,4 @@
-//! Streams of mariabackup and xtrabackup. What is read stays below the root, and no piece is larger than a chunk.
+//! Streams of mariabackup and xtrabackup. Paths stay below the root, and no part is larger than a chunk.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,7 @@ use transfer::{
     sender::file_stream::{FileStream, Piece, xbstream::XbStream},
 };
 
-/// A hole of a few bytes in the input may be of gigabytes.
+/// A few bytes of input can describe a hole of gigabytes.
 const MOST_PIECES: usize = 256;
 
 fuzz_target!(|input: &[u8]| {

@@ -1,5 +1,5 @@
-//! A log-in whose packets are renumbered: the first byte is how many bytes come at once, behind it is what a client, or a
-//! server, sends. Nothing is lost or made, but a header that is not complete.
+//! A login whose packets are renumbered: the first byte is how many bytes arrive at once, then the bytes that a client,
+//! or a server, sends. Nothing is lost or added, except an incomplete header.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

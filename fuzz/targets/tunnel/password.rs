@@ -1,5 +1,5 @@
-//! A connection to a server's socket whose log-ins are watched for passwords that the client encrypts: pieces of client and
-//! server as the input interleaves them, each behind a byte that says whose it is and how long.
+//! A connection to a server's socket whose logins are searched for passwords that the client encrypts: parts of client
+//! and server data as the input interleaves them, each after a byte with its sender and length.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! A server that TLS is asked of: the first byte is how long the client's log-in is, behind it that, then what the server
-//! sends. Nothing of the log-in goes out in the clear.
+//! A server from which TLS is requested: the first byte is the length of the client's login, then the login, then what
+//! the server sends. No part of the login is sent in clear text.
 #![no_main]
 
 use std::sync::LazyLock;

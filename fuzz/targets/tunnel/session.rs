@@ -1,5 +1,5 @@
-//! A session with an end that has a true certificate and means harm: the first byte says at which end this is, behind it
-//! are acts, each of them what it is (a byte), how long (a byte), and bytes. It ends when the other side has gone.
+//! A session with a hostile end that has a valid certificate: the first byte says which end, then come actions, each
+//! with a kind (a byte), a length (a byte), and bytes. It ends when the other side has disconnected.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -27,7 +27,7 @@ impl Group {
         Ok(Self { ports: ports::free_ports().map_err(Error::file("127.0.0.1"))? })
     }
 
-    /// Gives a server what the first member, or the second, needs.
+    /// Gives a server the options of the first member, or of the second.
     #[must_use]
     pub fn member(&self, first: bool, builder: ServerBuilder) -> ServerBuilder {
         let [one, other] = self.ports;
@@ -56,8 +56,8 @@ pub fn begin(server: &Server) -> Result<(), Error> {
     wait_until_online(server)
 }
 
-/// Lets a fresh server join the group of a member, with all data; by clone, if that has not everything in its binary logs
-/// any more.
+/// Lets a fresh server join the group of a member, with all data; by clone, if the member's binary logs no longer have
+/// everything.
 ///
 /// # Errors
 /// As [`begin`].
@@ -71,7 +71,7 @@ pub fn join(member: &Server, server: &mut Server) -> Result<(), Error> {
 fn joined(server: &mut Server) -> Result<(), Error> {
     server.sql("RESET BINARY LOGS AND GTIDS")?;
     recover(server)?;
-    // A clone ends with a restart, which a server without a supervisor leaves to others.
+    // A clone ends with a restart, which a server without a supervisor does not do itself.
     let limit = limit(SECONDS);
     let online = within(limit, || match server.value(STATE) {
         Ok(state) if state == "ONLINE" => Ok(true),

@@ -20,7 +20,7 @@ use crate::{Binaries, Error, Kind, ServerBuilder, limit, within};
 const START_SECONDS: u64 = 90;
 const STOP_SECONDS: u64 = 90;
 const SQL_SECONDS: u64 = 120;
-/// How long children of a server that is gone may run on: they end when they notice.
+/// Time limit for children of a server that has ended: they end when they notice.
 const EXIT_MESSAGE_SECONDS: u64 = 10;
 
 /// A database server with its own directory, removed on drop.

@@ -131,7 +131,7 @@ fn ports_of_a_harness() {
     for _ in 0..PORTS_OF_A_HARNESS {
         println!("port {}", free_port().unwrap());
     }
-    // The others look for ports while this one has its own.
+    // The others choose ports while this process holds its own.
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
@@ -145,7 +145,7 @@ fn processes_make_one_template_between_them() {
     let harnesses = harnesses("server_of_a_harness", 3, |harness| {
         harness.env("SEALANT_CACHE", cache.path());
     });
-    // Who makes a second one fails: it cannot take the place of the first.
+    // A second process that tries fails: it cannot take the place of the first.
     for harness in harnesses {
         let output = harness.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
@@ -230,7 +230,7 @@ fn a_killed_harness_leaves_no_server() {
 fn server_of_a_harness_to_be_killed() {
     let server = Server::builder(Kind::MariaDb1011).start().unwrap();
     println!("server pid {}", server.pid().unwrap());
-    // It is killed; should the test that started it be killed before, this ends with it.
+    // It is killed; if the test process is killed before, it ends, too.
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 

@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(fs::read(at("away/cert")).unwrap(), b"own");
         remove_backups(&files).unwrap();
         assert!(Replacement::new(Kind::Key, at("own/cert"), Zeroizing::default(), WriteOptions::SECRET).is_err());
-        // And one to a file that only root may read, whose bytes would be kept as anybody's.
+        // And one to a file that only root may read: its bytes would be copied to a file that others can read.
         fs::remove_file(at("away/cert")).unwrap();
         std::os::unix::fs::symlink(at("roots/cert"), at("away/cert")).unwrap();
         let error = back_up(&files).unwrap_err().to_string();
@@ -293,7 +293,7 @@ mod tests {
         files.iter().for_each(|file| fs::write(&file.path, b"old").unwrap());
         back_up(&files).unwrap();
         write(&files, &log).unwrap();
-        // As a kill leaves it after the first of both is removed.
+        // The state after a kill that follows the removal of the first file.
         fs::write(obsolete_marker(&files).unwrap().1, b"").unwrap();
         files[0].remove_backup().unwrap();
         assert_eq!(fs::read(files[1].backup_path()).unwrap(), b"old");

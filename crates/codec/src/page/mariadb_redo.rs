@@ -156,7 +156,7 @@ mod tests {
             // After the newest one follows the previous content of the block.
             assert!(end + 8192 > log.len(), "{layout:?}: {end} of {}", log.len());
             let bytes = [log, &payload].map(zstd_bytes);
-            // In the older layout only bodies are encrypted, and most are short.
+            // In the older layout only the bodies of records are encrypted, and most are short.
             let most = if layout == Layout::OneStream { bytes[0] / 4 } else { bytes[0] / 10 * 9 };
             assert!(bytes[1] < most, "{layout:?}: {bytes:?}");
         }

@@ -116,7 +116,7 @@ mod tests {
             .unwrap()
     }
 
-    /// Offsets of encrypted blocks; in the header the bit of the mark has another meaning.
+    /// Offsets of encrypted blocks; in the header the encryption bit has another meaning.
     fn offsets(log: &[u8]) -> Vec<usize> {
         let blocks = log.chunks(BLOCK_BYTES).enumerate().skip(4);
         blocks.filter(|(_, block)| is_encrypted(block)).map(|(number, _)| number * BLOCK_BYTES).collect()
@@ -161,7 +161,7 @@ mod tests {
             log[at] ^= 1;
             assert_eq!(open_and_seal(&cipher, 0, &log).0, ENCRYPTED - damaged);
         }
-        // Marks a clear block, and sets the mark in the header.
+        // Sets the encryption bit of a clear block, and of the header.
         log[4] |= 0x80;
         let clear = log.chunks(BLOCK_BYTES).skip(4).position(|block| !is_encrypted(block)).unwrap() + 4;
         log[clear * BLOCK_BYTES + 4] |= 0x80;

@@ -11,7 +11,7 @@ pub(crate) fn testdata() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
 }
 
-/// A sample, unpacked if it is stored packed.
+/// A sample, decompressed if it is stored compressed.
 pub(crate) fn sample(name: &str) -> Vec<u8> {
     let path = testdata().join(name);
     match fs::read(&path) {
@@ -43,8 +43,7 @@ pub(crate) fn samples(directory: &str) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// Keys of one of the sample stores, read as simply as possible: the tests of `keyring` prove its
-/// own reading.
+/// Keys of a sample store, parsed as simply as possible: the tests of `keyring` cover the real parser.
 pub(crate) struct SampleKeys {
     mysql: Option<BTreeMap<String, Zeroizing<Vec<u8>>>>,
     mariadb: Option<BTreeMap<u32, Zeroizing<Vec<u8>>>>,

@@ -1,4 +1,4 @@
-//! What the tests against real servers share.
+//! Helpers for the tests against real servers.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
@@ -44,7 +44,7 @@ pub(crate) fn open_known(server: &Server, ca: &Path, user: &str, password: &str)
     Connection::open(&Target { endpoint: tcp(server), user: user.to_owned() }, &options)
 }
 
-/// The authority that MySQL makes for itself.
+/// The authority that MySQL generates.
 pub(crate) fn generated_ca(server: &Server) -> std::path::PathBuf {
     server.datadir().join("ca.pem")
 }

@@ -205,7 +205,7 @@ mod tests {
         // ROW_FORMAT=COMPRESSED, KEY_BLOCK_SIZE=8.
         head[54..58].copy_from_slice(&0x29_u32.to_be_bytes());
         assert_eq!(format(&head), (true, 8192));
-        // A later file of the system tablespace has no header, and page numbers that go on.
+        // A later file of the system tablespace has no header, and its page numbers continue.
         head[7] = 9;
         assert_eq!(format(&head), (false, 16384));
     }

@@ -109,7 +109,7 @@ impl Form {
 mod tests {
     use super::*;
 
-    /// What the program understands of a line that is longer than it reads at once.
+    /// How the program parses a line that is longer than it reads at once.
     const READ_AT_ONCE: usize = 511;
 
     fn text(of: &str) -> String {
@@ -163,7 +163,7 @@ mod tests {
         }
         let long = format!("innodb_checksum_algorithm={}plugin_load=x", "x".repeat(READ_AT_ONCE));
         assert_eq!(rewritten(long.as_bytes()), Err("innodb_checksum_algorithm"));
-        // All of it looks well, and to the program it ends with an option of its own.
+        // The whole line looks harmless, but the program reads its end as a separate option.
         let many = format!("innodb_data_file_path={}", "ibdata1:12M;".repeat(50));
         let long = format!("{}a:{}:move-back", &many[..READ_AT_ONCE - 11], "1".repeat(8));
         assert!(long.is_char_boundary(READ_AT_ONCE) && long.len() > READ_AT_ONCE);

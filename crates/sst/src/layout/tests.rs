@@ -83,7 +83,7 @@ fn directories_of_the_node_stay_and_do_not_go() {
     let datadir = directory.path().join("data");
     fill(&datadir, &NODE_DATA);
     fill(&datadir, &DATA);
-    // A database is data, whatever else is in it.
+    // A database is data, whatever else it contains.
     fill(&datadir, &["mysql/slow.log"]);
     let below = datadir.display();
     let options = format!(
@@ -201,7 +201,7 @@ fn a_copy_of_one_instant_has_the_log_that_decides() {
     layout(&joiner, "").replace(log.as_deref()).unwrap();
     assert_eq!(files(&joiner), ["bin.000008", "bin.index", "ib_logfile0", "ibdata1"]);
     assert_eq!(fs::read_to_string(joiner.join("bin.index")).unwrap(), "./bin.000008\n");
-    // An index that names a log that was not sent would prevent the server's start.
+    // If an index named a log that was not sent, the server would not start.
     fill(&joiner, &whole);
     layout(&joiner, "").replace(log.as_deref()).unwrap();
     assert_eq!(files(&joiner), ["ib_logfile0", "ibdata1"]);

@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(governor.effort(), Effort::Zstd(1));
         samples(&governor, 30, |effort| 1.3_f64.powi(expected_level(effort) as i32), |_| 1e10);
         assert_eq!(governor.effort(), Effort::Zstd(9));
-        // Levels above zstd 1 gain nothing: they are tried ever more rarely.
+        // Levels above zstd 1 gain nothing, so they are tried less and less often.
         let governor = Governor::new(Compression::Auto);
         let tries = samples(&governor, 1000, |effort| 1.3_f64.powi(expected_level(effort).min(2) as i32), |_| 1e10);
         assert!((3..12).contains(&tries), "{tries}");

@@ -484,7 +484,7 @@ mod tests {
                 // Only clients send commands.
                 assert_eq!(sides.session.is_changing(), !by_client && odd[3] == 0);
                 sides.session.end(&mut Out::default());
-                // The next one is recognised.
+                // The next change of user is recognised.
                 sides.pass(&change, &[]);
                 assert!(sides.session.is_changing());
             }

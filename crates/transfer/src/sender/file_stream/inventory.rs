@@ -214,7 +214,7 @@ impl Inventory {
 mod tests {
     use super::*;
 
-    /// A stream of these pieces.
+    /// A stream of these chunks.
     struct Pieces(std::vec::IntoIter<Piece>);
 
     impl FileStream for Pieces {
