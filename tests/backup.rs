@@ -637,7 +637,7 @@ fn damaged_pages_are_stored_and_named() {
     let listed = backups.backup(&["list"]).is(0);
     assert_eq!(listed.json["backups"][0]["good"], false);
     let into = backups.path("into");
-    backups.restore("1", &into, &["--keyring", text(&keyring)]).is(3).says("as they were when they were backed up");
+    backups.restore("1", &into, &["--keyring", text(&keyring)]).is(3).says("as they were at the backup");
     is_same(&into, &files(server.datadir()));
     // Without the keys no page of it is proven.
     backups.configure(&format!("keyring = {keyring:?}"), "");
@@ -737,7 +737,10 @@ fn who_may_not_sign_and_what_is_not_known_to_be_the_newest() {
     let made = backups.backup(&["run"]).is(0);
     let receipt = made.json["receipt"].as_str().expect("a hash").to_owned();
     let keys = ["--keyring", text(&keyring)];
-    backups.restore("latest", &backups.path("latest"), &keys).is(4).says("it is not known that this one is the newest");
+    backups
+        .restore("latest", &backups.path("latest"), &keys)
+        .is(4)
+        .says("it is not proven that this one is the newest");
     let named = ["--keyring", text(&keyring), "--receipt", &receipt];
     backups.restore("latest", &backups.path("named"), &named).is(0);
     let other = ["--keyring", text(&keyring), "--receipt", &"0".repeat(64)];

@@ -240,7 +240,7 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
     let planned = site.install(&good, &["--dry-run"]);
     fine(&planned);
     assert!(
-        planned.stdout.contains("cert.pem") && planned.stdout.contains("are refused from then on"),
+        planned.stdout.contains("cert.pem") && planned.stdout.contains("are refused afterwards"),
         "{}",
         planned.stdout
     );
@@ -422,9 +422,9 @@ fn a_file_that_is_not_the_servers_for_tls_is_not_replaced() {
         assert!(site.files() == before, "{reason}: nothing is changed");
     };
     for (name, reason) in [
-        ("cert.pem", "cert.pem: is named as the server's certificate, and is not that alone, in PEM"),
-        ("key.pem", "key.pem: is named as the server's key, and is not that alone, in PEM"),
-        ("ca.pem", "ca.pem: is named as the server's authorities, and is not that alone, in PEM"),
+        ("cert.pem", "cert.pem: is named as the server's certificate, but is not exactly that in PEM"),
+        ("key.pem", "key.pem: is named as the server's key, but is not exactly that in PEM"),
+        ("ca.pem", "ca.pem: is named as the server's authorities, but is not exactly that in PEM"),
         ("key.pem.sealant-before", "key.pem.sealant-before: is named as the server's key"),
     ] {
         let was = fs::read(at(name)).ok();

@@ -31,11 +31,11 @@ const ADVICE: &[(&str, &str, &str)] = &[
     ("ev-mismatch", "see the finding of the artefact itself", "that finding's remedy is the one"),
     (
         "exp-bind-all",
-        "let a firewall admit the other members",
+        "let a firewall admit only the other members",
         "MySQL 9.7 has no option that binds XCom's port: with local_address=127.0.0.1:PORT it listens on [::]:PORT",
     ),
     ("exp-eol-or-vulnerable", "upgrade to ", "another version"),
-    ("host-coredump", "take core-file out of the option file", "the site's service unit"),
+    ("host-coredump", "remove core-file from the option file", "the site's service unit"),
     ("host-runs-as-root", "user=mysql ", "the site's user, and its right to every path that the server uses"),
     ("key-file-clear", "configure a KMS", "another key store"),
     ("key-local-file", "configure a KMS", "another key store"),
@@ -45,7 +45,7 @@ const ADVICE: &[(&str, &str, &str)] = &[
     ("key-version-static", "use hashicorp_key_management", "another key store"),
     ("rest-aria-log-plaintext", "put aria_log_dir_path onto an encrypted disk", "the site's disks"),
     ("rest-binlog-plaintext", "MySQL 5.6.24 cannot: upgrade", "another version"),
-    ("rest-doublewrite-plaintext", "let the server write: ", "slots are used again in their own time"),
+    ("rest-doublewrite-plaintext", "wait for writes, ", "slots are used again in their own time"),
     ("rest-ibdata1-exposed", "put ibdata1 onto an encrypted disk", "the site's disks"),
     ("rest-ibdata1-exposed", "upgrade to MySQL 8.0", "another version"),
     ("rest-log-plaintext", "keep the logs on an encrypted disk", "the site's disks"),
@@ -53,7 +53,7 @@ const ADVICE: &[(&str, &str, &str)] = &[
     ("rest-engine-cannot-encrypt", "MySQL 5.6.24 cannot encrypt tables: upgrade", "another version"),
     ("rest-relaylog-plaintext", "MySQL 5.6.24 cannot: upgrade", "another version"),
     ("rest-repl-credential-clear", "STOP SLAVE; CHANGE MASTER TO MASTER_PASSWORD=''", "the site's password"),
-    ("rest-repl-credential-clear", "an account that proves itself by certificate", "the site's certificates"),
+    ("rest-repl-credential-clear", "an account that authenticates with a certificate", "the site's certificates"),
     ("rest-table-plaintext", "MySQL 5.6.24 cannot encrypt tables: upgrade", "another version"),
     ("rest-temp-plaintext", "move them onto an encrypted disk", "the site's disks"),
     ("tls-ca-key-on-host", "copy ", "another machine, which is to keep the key"),
@@ -132,9 +132,9 @@ const CONDITIONS: [(&str, &str); 7] = [
         "SELECT MIN(GTID_SUBSET(RECEIVED_TRANSACTION_SET, @@GLOBAL.gtid_executed)) \
          FROM performance_schema.replication_connection_status",
     ),
-    ("every member has come so far, on the last primary alone", "SELECT 1"),
+    ("every member has reached this step; on the last primary only", "SELECT 1"),
     (
-        "every member has a certificate of one authority, its ssl_ca, with the host that the others know it by",
+        "every member has a certificate from one authority, its ssl_ca, with the host name that the others use for it",
         "SELECT 1",
     ),
 ];
@@ -301,7 +301,7 @@ fn every_fix_of_a_replica_works(mut server: Server, authority: Option<&Path>) ->
         let mut after = failures_of(&server);
         let mut new = come(&now, &after, &failure.0);
         while (after.contains_key(&failure) || !new.is_empty()) && Instant::now() < deadline {
-            // What is encrypted in the background, or with the next changes, needs time and changes.
+            // Encryption in the background, or with the next changes, needs time and changes.
             server.sql("UPDATE demo.t SET v = REPEAT('c', 90) WHERE v NOT LIKE 'c%'; UPDATE demo.t SET v = REPEAT('d', 90)").expect("changed");
             after = failures_of(&server);
             new = come(&now, &after, &failure.0);
@@ -491,7 +491,7 @@ fn every_fix_of_a_group_works(kind: Kind) {
     group::begin(&first).expect("a group");
     first.sql(TABLE).expect("made");
     let (first, _device) = every_fix_works(first);
-    // What is to join gets the fixes that are printed for it, before it does.
+    // The joining server gets the fixes that are printed for it before it joins.
     let second = start(false);
     second.sql(TABLE).expect("made");
     let (mut second, _other_device) = every_fix_works(second);
@@ -560,7 +560,7 @@ fn second_node_joins(
 ) -> String {
     let own = authority.issue("joiner", &Profile::default()).expect("a certificate");
     let path = |path: &Path| path.display().to_string();
-    // The provider's options have addresses, which each node has of its own.
+    // The provider's options contain addresses, which differ per node.
     let (provider, lines): (Vec<&str>, Vec<&str>) =
         printed.lines().partition(|line| line.starts_with("wsrep_provider_options = "));
     let lines = lines.into_iter().map(|line| {

@@ -132,7 +132,7 @@ fn mysql_keys_are_listed_with_all_that_asks_for_them() {
             fs::write(at.keyring(), "").expect("written");
         }
         let ended = keys(&at.server, &state, &[]);
-        ended.refused(3, "is not held", "do not stop the server: it still has its keys in memory");
+        ended.refused(3, "is missing", "do not stop the server: it still has its keys in memory");
         let report = ended.json();
         has_its_schema(&report, "keys-1");
         assert_eq!(
@@ -228,7 +228,7 @@ fn mariadb_keys_are_listed_with_all_that_asks_for_them() {
         let mariadb_keys = Path::new(mariadb_keys.trim());
         fs::rename(mariadb_keys, &gone).expect("moved");
         let ended = keys(&server, directory.path(), &[]);
-        ended.refused(3, "is not held", "do not stop the server: it still has its keys in memory");
+        ended.refused(3, "is missing", "do not stop the server: it still has its keys in memory");
         assert_eq!(ended.json()["sound"], false);
         assert_eq!(keyring_check(&server).code, Some(3));
         fs::rename(&gone, mariadb_keys).expect("moved back");
@@ -238,7 +238,7 @@ fn mariadb_keys_are_listed_with_all_that_asks_for_them() {
         let empty = directory.path().join("empty");
         fs::create_dir(&empty).expect("made");
         let ended = keys(&server, directory.path(), &["--datadir", empty.to_str().expect("ASCII")]);
-        ended.refused(1, "which this server has, is not there", "--datadir");
+        ended.refused(1, "which this server has, is missing", "--datadir");
     }
 }
 
@@ -331,7 +331,7 @@ fn the_audit_agrees_with_keys_about_copies_and_dates() {
     let mut document: Value = serde_json::from_str(&text).expect("JSON");
     document.as_object_mut().expect("an object").remove("copies");
     fs::write(&names, document.to_string()).expect("written");
-    said(&["did not note its hash"], "UNKNOWN");
+    said(&["did not record its hash"], "UNKNOWN");
     fs::write(&names, text.replace("\"server_uuid\": \"", "\"server_uuid\": \"00")).expect("written");
     let foreign = audit(&at.server, &state, &[]);
     says(&foreign, BACKUP, "UNKNOWN", &["is of the server 00"]);

@@ -248,7 +248,11 @@ fn every_table_of_mariadb_moves_to_the_key() {
         let at = mariadb(kind);
         let sums = at.server.value(MARIADB_SUMS).expect("sums");
         at.run("no.age", &["--mariadb-key-id", "9"]).refused(1, "has no key 9", "restart the server");
-        at.run("no.age", &["--mariadb-key-id", "7", "--data-keys"]).refused(1, "only --mariadb-key-id makes sense", "");
+        at.run("no.age", &["--mariadb-key-id", "7", "--data-keys"]).refused(
+            1,
+            "only --mariadb-key-id is supported",
+            "",
+        );
         let report = at.run("one.age", &["--mariadb-key-id", "7"]).is_done();
         let ids = key_ids(&at);
         let moved = |file: &String| {
@@ -335,7 +339,7 @@ fn what_is_not_on_disk_yet_is_named_and_is_no_success() {
     };
     assert_eq!(ended.code, Some(3), "{}\n{}", ended.stdout, ended.stderr);
     let after = ended.stdout.lines().find(|line| line.starts_with("after:")).expect("a proof");
-    assert!(after.contains("page 0 of ") && after.contains("nothing is proven"), "{}", ended.stdout);
+    assert!(after.contains("page 0 of ") && after.contains("not proven"), "{}", ended.stdout);
     assert!(ended.stdout.contains("NOT proven: ") && ended.stdout.contains("/undo_00"), "{}", ended.stdout);
     // The same command continues after they are written.
     at.server

@@ -371,7 +371,7 @@ fn a_copy_that_is_held_up_is_void_and_the_server_does_not_wait_for_it() {
             continue;
         }
         assert_eq!(ended.status.code(), Some(1), "{said}");
-        assert!(said.contains("not complete within the longest freeze of 3000 ms"), "{said}");
+        assert!(said.contains("not complete within the maximum freeze of 3000 ms"), "{said}");
         assert_eq!(snapshot("list", server.datadir(), &[]), serde_json::json!([]), "what is void is removed");
         return;
     }

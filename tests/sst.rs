@@ -369,7 +369,7 @@ fn servers_without_rights(system: Option<&str>, option: &str, provider: &str) {
     match system {
         Some(_) => {
             // On a busy disk no copy may be done in time, and the server's lock is used, as it should be.
-            if provider != "reflink" || !log.contains("the copy was not complete within the longest freeze") {
+            if provider != "reflink" || !log.contains("the copy was not complete within the maximum freeze") {
                 says(&log, "donor", &format!("a snapshot by {provider}"));
             }
             let left = fs::read_dir(donor.datadir()).expect("listed").flatten();

@@ -106,7 +106,7 @@ impl StatementLog {
     fn append(&self, line: &Line<'_>) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');
-        let mut file = self.file.lock().map_err(|_| io::Error::other("another thread failed while writing"))?;
+        let mut file = self.file.lock().map_err(|_| io::Error::other("another thread failed while it was writing"))?;
         file.write_all(&bytes)?;
         file.sync_data()
     }

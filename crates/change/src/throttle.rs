@@ -112,7 +112,7 @@ impl Window {
         }
         let takes = takes.as_secs();
         let fits = since + takes <= whole || (takes > whole && since < whole / 10);
-        (!fits).then(|| format!("the next step takes about {takes} s, longer than what is left of {self}"))
+        (!fits).then(|| format!("the next step takes about {takes} s, longer than the rest of {self}"))
     }
 }
 
@@ -133,7 +133,7 @@ impl FromStr for Window {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || format!("{text:?} is no part of a day; write it as 01:00-05:00");
+        let wrong = || format!("{text:?} is not a time range; write it as 01:00-05:00");
         let (from, to) = text.split_once('-').ok_or_else(wrong)?;
         let time = |text: &str| Time::strptime("%H:%M", text.trim()).map_err(|_| wrong());
         let window = Self { from: time(from)?, to: time(to)? };

@@ -42,29 +42,31 @@ pub fn backup_init_messages(config: &Config, init: &Init) -> Vec<Message> {
         Message::info(format!("backups of {} are encrypted to {} recipients", config.host, config.recipients.len())),
         Message::info(match config.pages {
             Pages::Open => {
-                "pages of encrypted tables are opened: whoever has an identity of a recipient reads all rows"
+                "pages of encrypted tables are decrypted before they are stored: whoever has a recipient's identity \
+                    can read all rows"
             }
             Pages::AsIs => {
-                "pages stay as they are: it takes an identity and the server's keyring to read encrypted tables"
+                "pages are stored as they are: reading encrypted tables needs an identity and the server's keyring"
             }
         }),
     ];
     if config.recipients.len() == 1 {
         messages.push(Message::warning(
-            "if the identity of the only recipient is lost, so are all backups; a second one, kept apart, is safer",
+            "if the identity of the only recipient is lost, so are all backups; add a second recipient, and keep its \
+                identity elsewhere",
         ));
     }
     if !init.challenges.is_empty() {
         messages.extend(challenge_messages(&init.challenges));
     }
-    messages.push(Message::hint("keep this line where restores are made, as the file for --allowed-signers:"));
+    messages.push(Message::hint("keep this line on the restore host, as the file for --allowed-signers:"));
     messages
 }
 
 /// How somebody proves to have the identities of recipients.
 fn challenge_messages(challenges: &[Challenge]) -> Vec<Message> {
     let mut messages = vec![Message::warning(format!(
-        "nobody has shown to have the identity of {} of the recipients; a backup that nobody can decrypt is none",
+        "nobody has shown to have the identity of {} of the recipients; a backup that nobody can decrypt is useless",
         challenges.len()
     ))];
     for challenge in challenges {
@@ -94,8 +96,9 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
     let receipt = &made.receipt;
     let mut messages = Vec::new();
     if let Some(number) = made.finished {
-        messages
-            .push(Message::info(format!("backup {number}, of a run that was cut off at its end, was finished first")));
+        messages.push(Message::info(format!(
+            "backup {number} of a run that was interrupted at its end was completed first"
+        )));
     }
     messages.extend(left_out_messages(&made.left_out));
     messages.extend(receipt.findings.iter().map(|finding| Message::warning(visible(&finding.text))));
@@ -194,11 +197,11 @@ pub fn backup_check_messages(host: &str, checked: &Checked) -> Vec<Message> {
         "{host}: {receipts} receipts; of {named} objects {present} are there, {read} were read, {bad} are bad"
     ))];
     if !checked.signed {
-        messages.push(Message::warning("signatures were not judged: give --allowed-signers"));
+        messages.push(Message::warning("signatures were not verified: give --allowed-signers"));
     }
     if !checked.unnamed.is_empty() {
         messages.push(Message::hint(format!(
-            "{} objects are named by no receipt: runs that were cut off leave such, and receipts that were removed",
+            "no receipt names {} objects: they are from interrupted runs or of removed receipts",
             checked.unnamed.len()
         )));
     }
@@ -237,7 +240,7 @@ pub fn restore_progress(progress: &restore::Progress) -> String {
 pub fn restore_messages(into: &Path, opened: &Opened, restored: &Restored, seconds: f64) -> Vec<Message> {
     let (pages, mut messages) = (restored.pages, Vec::new());
     if restored.finished {
-        messages.push(Message::info("only a restore that was cut off at its very end had to be finished"));
+        messages.push(Message::info("only an interrupted commit of a restore had to be completed"));
     }
     messages.push(Message::info(format!(
         "restored backup {} of {} into {}: {} in {seconds:.1} s, {} pages proven; tree {}",
@@ -254,21 +257,21 @@ pub fn restore_messages(into: &Path, opened: &Opened, restored: &Restored, secon
     }
     if pages.bad > 0 {
         messages.push(Message::warning(format!(
-            "{} pages are damaged, as they were when they were backed up; `sealant verify` names them",
+            "{} pages are damaged, as they were at the backup; `sealant verify` names them",
             pages.bad
         )));
     }
     if pages.unproven > 0 {
         messages.push(Message::warning(
-            "pages could not be proven, since no key at hand opens them: give --keyring or --mariadb-key-file",
+            "pages could not be proven, because no given key opens them: give --keyring or --mariadb-key-file",
         ));
     }
     if !opened.signed {
-        messages.push(Message::warning("the signature was not judged: give --allowed-signers"));
+        messages.push(Message::warning("the signature was not verified: give --allowed-signers"));
     }
     if !opened.newest_known {
         messages.push(Message::warning(
-            "whoever holds the repository could hide a newer backup: it is not known that this one is the newest",
+            "whoever controls the repository could hide a newer backup: it is not proven that this one is the newest",
         ));
         messages.push(Message::hint(format!("with --receipt {} it would be", opened.sha256())));
     }
@@ -316,7 +319,7 @@ pub fn backup_plan_messages(plan: &RunPlan) -> Vec<Message> {
         Message::info(format!("to be read: {} files and directories, {}", plan.entries, size(plan.bytes))),
         Message::info(match plan.copy.provider {
             snapshot::Provider::Stopped => {
-                "no server runs on it, so the data directory itself would be read".to_owned()
+                "no server runs on it, so the data directory would be read directly".to_owned()
             }
             provider => format!(
                 "the copy would be taken by {provider}; writes would wait for about {:.0} ms",

@@ -51,7 +51,7 @@ pub fn write_bench_table(record: &Record, out: &mut dyn Write) -> Result<(), Err
         experiment(one, out)?;
     }
     if !record.opinions.is_empty() {
-        writeln!(out, "\nVerdicts of other programs on these files, which are sound as far as known:")?;
+        writeln!(out, "\nVerdicts of other programs on these files, which `sealant verify` calls sound:")?;
     }
     for one in &record.opinions {
         opinion(one, out)?;

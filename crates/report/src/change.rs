@@ -38,14 +38,14 @@ pub fn write_encrypt_plan(report: &encrypt::Report, out: &mut dyn Write) -> Resu
     }
     let bytes: u64 = report.steps.iter().map(|step| step.bytes).sum();
     writeln!(out, "\n{} are written anew{}", size(bytes), room(report.room))?;
-    writeln!(out, "At the end every page of every file is read, and what holds clear text of before is made anew.")?;
+    writeln!(out, "At the end every page of every file is read, and files with old clear text are rewritten.")?;
     leftovers("Not closed by this:", &report.leftovers, out)
 }
 
 /// The space that the largest copy needs: it exists next to its table until it is complete.
 fn room(room: Option<encrypt::Room>) -> String {
     let Some(room) = room else { return ".".to_owned() };
-    let needed = format!("; {} of room are needed for the largest copy", size(room.needed_bytes));
+    let needed = format!("; the largest copy needs {} of space", size(room.needed_bytes));
     match room.free_bytes {
         Some(free) if room.lacks() => {
             format!("{needed}, and ONLY {} ARE FREE: a run leaves that table as it is.", size(free))
@@ -92,7 +92,7 @@ pub fn write_encrypt_run(report: &encrypt::Report, out: &mut dyn Write) -> Resul
     let message = if report.done {
         "done: every page of every file was read, and all that this server can encrypt is encrypted"
     } else {
-        "not done: see above; running it again goes on where this run ended"
+        "not done: see above; run it again to continue"
     };
     Ok(writeln!(out, "\n{message}")?)
 }
@@ -171,8 +171,8 @@ fn took(from: Timestamp, to: Timestamp) -> String {
 pub fn request_text(run: &RunState, request: Request, wanted: bool) -> String {
     let server = &run.server;
     match (request, wanted) {
-        (Request::Pause, true) => format!("{server}: the run waits when its present step has ended"),
+        (Request::Pause, true) => format!("{server}: the run pauses after its current step"),
         (Request::Pause, false) => format!("{server}: the run goes on"),
-        (Request::Cancel, _) => format!("{server}: the run ends; a table that is being copied stays as it was"),
+        (Request::Cancel, _) => format!("{server}: the run ends; a table that is being copied stays unchanged"),
     }
 }

@@ -139,7 +139,10 @@ mod tests {
     fn an_impostor_stands_on_the_network() {
         let found = [finding("tls-cert-identity", Status::Fail, "server")];
         let heard = leaks(found.iter(), DataState::InFlight);
-        assert_eq!(heard[0].sentence, "Sessions, to who poses as the server: its certificate does not name it.");
+        assert_eq!(
+            heard[0].sentence,
+            "Sessions, to whoever poses as the server: its certificate does not contain its name."
+        );
         assert_eq!(leaks(found.iter(), DataState::AtRest), []);
     }
 

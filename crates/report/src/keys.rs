@@ -30,7 +30,7 @@ pub fn write_keys_table(report: &Report, out: &mut dyn Write) -> Result<(), Erro
         entry(key, &report.datadir, out)?;
     }
     if report.keys.is_empty() {
-        writeln!(out, "\nNo key is held, and none of {} asks for one.", files(report.files))?;
+        writeln!(out, "\nThere is no key, and none of {} needs one.", files(report.files))?;
     }
     for unread in &report.unread {
         writeln!(out, "\nunread: {}: {}", visible(&unread.path.to_string_lossy()), visible(&unread.reason))?;
@@ -43,14 +43,14 @@ pub fn write_keys_table(report: &Report, out: &mut dyn Write) -> Result<(), Erro
         writeln!(out, "last rotated: {}, {}", visible(&key.replace('_', " ")), date(*when))?;
     }
     if report.unfinished {
-        writeln!(out, "a rotation has begun and not ended: run it again")?;
+        writeln!(out, "a rotation was interrupted: run it again")?;
     }
     let message = if report.sound {
-        format!("sound: every key that {} ask for is held, and opens them", files(report.files))
+        format!("sound: every key that {} need exists, and opens them", files(report.files))
     } else if report.tried {
         "NOT sound: see the lines with MISSING, SHUT, unread and damaged".to_owned()
     } else {
-        "NOT sound: no key could be read, so none was tried on what asks for it".to_owned()
+        "NOT sound: no key could be read, so none was tried".to_owned()
     };
     writeln!(out, "{message}")?;
     if let Some(remedy) = &report.remedy {
@@ -87,7 +87,7 @@ fn entry(key: &KeyEntry, datadir: &Path, out: &mut dyn Write) -> Result<(), Erro
         writeln!(out, "  opens        {}", used(*kind, uses, datadir))?;
     }
     if !key.is_needed() {
-        writeln!(out, "  opens        nothing that is known of; copies of older files may still need it")?;
+        writeln!(out, "  opens        nothing known; copies of older files may still need it")?;
     }
     for backup in &key.backups {
         writeln!(out, "  needed by    the backup {}", visible(&backup.to_string_lossy()))?;
@@ -96,7 +96,7 @@ fn entry(key: &KeyEntry, datadir: &Path, out: &mut dyn Write) -> Result<(), Erro
         writeln!(out, "  first seen   {}", date(seen))?;
     }
     if let Some(rotated) = key.rotated {
-        writeln!(out, "  rotated      {}, when a newer one took its place", date(rotated))?;
+        writeln!(out, "  rotated      {}, when a newer one replaced it", date(rotated))?;
     }
     match (&key.copy, key.copy_proven) {
         (Some(copy), Some(proven)) => {
@@ -116,7 +116,7 @@ fn copy_state(state: &CopyState) -> String {
         CopyState::Changed => ", but it was CHANGED since".to_owned(),
         CopyState::OtherKey => ", but the key was EXCHANGED since".to_owned(),
         CopyState::Unread { reason } => format!(", but it cannot be read now: {}", visible(reason)),
-        CopyState::NoHash => ", by a version that did not note its hash".to_owned(),
+        CopyState::NoHash => ", by a version that did not record its hash".to_owned(),
     }
 }
 
@@ -166,18 +166,18 @@ pub fn keys_messages(report: &Report) -> Vec<Message> {
         return messages;
     }
     if !report.unread.is_empty() {
-        messages.push(Message::error("files could not be read, so the keys they ask for are not known"));
+        messages.push(Message::error("files could not be read, so the keys they need are not known"));
         messages.push(Message::hint("run as the server's user or as root"));
     }
     if !report.damaged.is_empty() {
         messages.push(Message::error("files are damaged where they name or hold their key, so no key opens them"));
-        messages.push(Message::hint("look at them with `sealant verify`, and restore them from a backup"));
+        messages.push(Message::hint("check them with `sealant verify`, and restore them from a backup"));
     }
     if let Some(remedy) = &report.remedy {
         messages.push(Message::error(if report.tried {
-            "a key that is needed is not held, or does not open what asks for it"
+            "a required key is missing, or does not open its files"
         } else {
-            "no key could be read, so none was tried on what asks for it"
+            "no key could be read, so none was tried"
         }));
         messages.push(Message::hint(remedy));
     }

@@ -39,7 +39,7 @@ pub fn write_luks_table(name: &str, report: &Report, out: &mut dyn Write) -> Res
         writeln!(out, "  note: {}", visible(note))?;
     }
     if report.keyslots_stored == Some(false) {
-        writeln!(out, "  note: only the header is there; key material was not judged")?;
+        writeln!(out, "  note: only the header is present; key material was not judged")?;
     }
     if !report.findings.is_empty() {
         writeln!(out, "\n{}{}DETAIL", pad("SEVERITY", SEVERITY + 1), pad("FINDING", CODE + 1))?;
@@ -108,7 +108,7 @@ pub fn write_luks_check_table(check: &Check, out: &mut dyn Write) -> Result<(), 
     match check.verdict {
         "current" => writeln!(out, "  same volume key, same slots")?,
         "stale" => writeln!(out, "  make a new backup and destroy this one")?,
-        "other-volume-key" => writeln!(out, "  restoring it would turn the data into noise: destroy it")?,
+        "other-volume-key" => writeln!(out, "  restoring it would make the data unreadable: destroy it")?,
         _ => writeln!(out, "  not of this volume: restoring it would destroy the data")?,
     }
     if !check.only_backup.is_empty() {
@@ -119,8 +119,8 @@ pub fn write_luks_check_table(check: &Check, out: &mut dyn Write) -> Result<(), 
     }
     match check.as_saved {
         None => writeln!(out, "  no manifest beside it")?,
-        Some(true) => writeln!(out, "  byte for byte what its manifest says")?,
-        Some(false) => writeln!(out, "  NOT what its manifest says was saved: it was changed or damaged since")?,
+        Some(true) => writeln!(out, "  identical to its manifest")?,
+        Some(false) => writeln!(out, "  NOT identical to its manifest: it was changed or damaged since")?,
     }
     if check.tried_key {
         writeln!(out, "  key on the backup: {}", opens(check.key_opens_backup, "does not open it"))?;

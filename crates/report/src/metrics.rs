@@ -41,7 +41,7 @@ fn servers(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
         let up = u8::from(server.error.is_none());
         sample(out, "sealant_audit_up", &[("server", &server.target), ("version", &version)], up)?;
     }
-    head(out, "sealant_audit_collected_timestamp_seconds", "When the server's facts were gathered, Unix time.")?;
+    head(out, "sealant_audit_collected_timestamp_seconds", "When the server's facts were collected, Unix time.")?;
     for server in &outcome.servers {
         if let Some(at) = server.collected_at {
             let labels = [("server", server.target.as_str())];
@@ -94,7 +94,7 @@ fn check_status(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
 }
 
 fn coverage(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
-    head(out, "sealant_audit_coverage", "State of each place where data rests or moves, as a label; always 1.")?;
+    head(out, "sealant_audit_coverage", "State of each place where data is stored or sent, as a label; always 1.")?;
     for row in &outcome.coverage {
         let labels = [
             ("server", row.server.as_str()),
@@ -110,7 +110,7 @@ fn coverage(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
 }
 
 fn coverage_artefacts(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error> {
-    head(out, "sealant_audit_coverage_artefacts", "Artefacts of each place by what is known of them.")?;
+    head(out, "sealant_audit_coverage_artefacts", "Artefacts of each place, by state.")?;
     for row in &outcome.coverage {
         for (state, count) in [("encrypted", row.encrypted), ("clear", row.clear), ("unknown", row.unknown)] {
             let place = labels::data_state_key(row.place);

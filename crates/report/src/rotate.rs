@@ -94,7 +94,7 @@ fn write_proofs(report: &Report, out: &mut dyn Write) -> Result<(), Error> {
         writeln!(out, "        {} tablespaces have new keys of their own, {} keep theirs", keys.new, keys.kept)?;
     }
     if let Some(on) = after.tablespaces_on_key_id {
-        writeln!(out, "        {on} tablespaces are on the key that was asked for")?;
+        writeln!(out, "        {on} tablespaces use the requested key")?;
     }
     write_old_key_files(report, out)
 }
@@ -103,8 +103,8 @@ fn proof(proof: &Proof) -> String {
     let opens = format!("the keyring opens {} encrypted of {} files", proof.encrypted_files, proof.files);
     match proof.unwritten_files {
         0 => opens,
-        1 => format!("{opens}; page 0 of 1 more is not on disk, so that nothing is proven of it"),
-        more => format!("{opens}; page 0 of {more} more is not on disk, so that nothing is proven of them"),
+        1 => format!("{opens}; page 0 of 1 more is not on disk, so it is not proven"),
+        more => format!("{opens}; page 0 of {more} more is not on disk, so they are not proven"),
     }
 }
 
@@ -153,9 +153,9 @@ pub fn rotate_messages(report: &Report) -> Vec<Message> {
     let mut messages: Vec<_> =
         each.map(|file| Message::error(format!("{}: {}", file.file.display(), why(&file.key)))).collect();
     messages.push(Message::hint(
-        "a server writes page 0 when it comes to it: SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0, \
-         innodb_max_dirty_pages_pct = 0 makes it do so, then run the same command again; a file that no server uses \
-         keeps its key",
+        "the server writes page 0 in the background: SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0, \
+            innodb_max_dirty_pages_pct = 0 makes it write soon; then run the same command again; a file that no server \
+            uses keeps its key",
     ));
     messages
 }

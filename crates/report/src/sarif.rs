@@ -28,7 +28,7 @@ pub(crate) fn write(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Error>
         tool: json!({ "driver": {
             "name": "sealant",
             "semanticVersion": outcome.sealant,
-            "shortDescription": { "text": "What is still readable to someone who steals the disk or listens on the wire" },
+            "shortDescription": { "text": "What somebody can still read who steals the disk or listens on the network" },
             "rules": rules.all,
         } }),
         invocations: json!([invocation(outcome)]),

@@ -230,7 +230,7 @@ impl Table<'_> {
             self.paragraph(if i == 0 { "    fix: " } else { "         " }, line, TextStyle::Command)?;
         }
         if group.findings.iter().any(|other| other.remediation != finding.remediation) {
-            self.paragraph("         ", "(this is for the first, the others are alike)", TextStyle::Dim)?;
+            self.paragraph("         ", "(for the first one; the others are similar)", TextStyle::Dim)?;
         }
         if let Some(cost) = finding.cost.as_deref().filter(|_| self.options.verbose) {
             self.paragraph("    cost: ", &visible(cost), TextStyle::Dim)?;

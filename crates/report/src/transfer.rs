@@ -49,8 +49,8 @@ pub fn write_manifest_check_table(checked: &Checked, out: &mut dyn Write) -> Res
     let manifest = &checked.manifest;
     let (entries, bytes, tree) = (manifest.entries.len(), size(manifest.bytes()), manifest.tree());
     match checked.differences.len() {
-        0 => writeln!(out, "{entries} entries, {bytes}: all as they were received; tree {tree}")?,
-        count => writeln!(out, "{count} of {entries} entries are not as they were received; tree {tree}")?,
+        0 => writeln!(out, "{entries} entries, {bytes}: all unchanged since they were received; tree {tree}")?,
+        count => writeln!(out, "{count} of {entries} entries have changed since they were received; tree {tree}")?,
     }
     Ok(())
 }

@@ -117,7 +117,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Another program resumed the server during the copy.
-    #[error("process {pid}: something woke the server while it was copied, so the copy is void")]
+    #[error("process {pid}: something resumed the server while it was copied, so the copy is invalid")]
     Resumed {
         /// Process id of the server.
         pid: Pid,
@@ -141,14 +141,16 @@ pub enum Error {
         pid: Pid,
     },
     /// The longest allowed freeze ended before the copy was complete.
-    #[error("the copy was not complete within the longest freeze of {} ms; the server runs on and the copy is void", limit.as_millis())]
+    #[error("the copy was not complete within the maximum freeze of {} ms; the server continues and the copy is \
+        invalid", limit.as_millis())]
     TooSlow {
         /// The limit.
         limit: Duration,
     },
     /// The estimated freeze is too long.
     #[error(
-        "the server would stand for about {:.0} ms ({} files, {} extents, {} MiB to write out), longer than the {} ms allowed",
+        "the server would be frozen for about {:.0} ms ({} files, {} extents, {} MiB to flush), longer than the {} ms \
+            allowed",
         estimate.freeze_ms, estimate.files, estimate.extents, estimate.dirty_bytes >> 20, limit.as_millis()
     )]
     OverBudget {
@@ -158,7 +160,7 @@ pub enum Error {
         limit: Duration,
     },
     /// The watchdog process cannot be started.
-    #[error("the watchdog that lets the server go on does not run: {0}")]
+    #[error("the watchdog that resumes the server does not run: {0}")]
     Watchdog(io::Error),
     /// The file system cannot share extents between files.
     #[error("{}: {kind} cannot clone files", path.display())]
@@ -260,13 +262,13 @@ pub enum Error {
         wanted_bytes: u64,
     },
     /// The snapshot of a volume ran full.
-    #[error("snapshot {name}: became full or failed before its use was over, so the copy is void")]
+    #[error("snapshot {name}: became full or failed while it was used, so the copy is invalid")]
     Overflowed {
         /// Name of the snapshot.
         name: String,
     },
     /// The snapshot of a volume was removed.
-    #[error("snapshot {name}: is gone, so the copy is void")]
+    #[error("snapshot {name}: is missing, so the copy is invalid")]
     SnapshotGone {
         /// Name of the snapshot.
         name: String,
@@ -375,8 +377,8 @@ impl Error {
                  mariabackup); copying files under locks is not sound and not offered",
             ),
             Self::OverBudget { .. } => Some(
-                "raise --max-freeze, or defragment the files (xfs_fsr), or keep the data on btrfs, where nothing stands \
-                 still",
+                "raise --max-freeze, or defragment the files (xfs_fsr), or keep the data on btrfs, where the server \
+                    is not frozen",
             ),
             Self::Sending { .. } => Some("try again when that node has joined"),
             Self::CutOff { .. } => Some("if that node does not become Synced within a minute, start it again"),

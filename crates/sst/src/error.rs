@@ -86,7 +86,7 @@ pub enum SstError {
         missing: &'static str,
     },
     /// The server could not take its lock.
-    #[error("the server could not flush its tables, its own lines in this log say why")]
+    #[error("the server could not flush its tables; its own lines in this log say why")]
     NotFlushed,
     /// The server did not stop writing in time.
     #[error(

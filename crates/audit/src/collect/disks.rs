@@ -330,7 +330,7 @@ mod tests {
 
     use super::*;
 
-    /// A `/proc` and `/sys` in the making.
+    /// Builds a `/proc` and a `/sys`.
     struct Machine {
         dir: tempfile::TempDir,
         mounts: String,

@@ -310,7 +310,7 @@ mod tests {
         assert!(copy.every_page && proof.store_names().ends_with("/copy"));
     }
 
-    /// Samples whose name begins so, by both depths with these copies.
+    /// Samples whose name starts with this, proven at both depths with these copies.
     fn both_depths(samples: &str, copies: &KeyCopies) -> [Proof; 2] {
         let dir = tempfile::tempdir().unwrap();
         for entry in fs::read_dir(Path::new(TESTDATA).join("tablespace")).unwrap() {

@@ -16,8 +16,7 @@ pub fn verify<'a>(name: impl Into<String>, plan: &'a Plan, keys: &'a Keys, jobs:
         let report = ::verify::run(plan, keys, &Settings { jobs, depth: Depth::EveryPage, progress: &|_| {} });
         let found = judged(&report, &current)?;
         if *before.get_or_insert(found) != found {
-            let reason =
-                "its result differs from that of the run before; is a server running on these files?".to_owned();
+            let reason = "its result differs from the previous run; is a server running on these files?".to_owned();
             return Err(Error::Work { arm: current.clone(), reason });
         }
         Ok(report.summary.bytes)

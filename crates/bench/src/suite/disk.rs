@@ -128,7 +128,11 @@ impl Suite<'_> {
     /// The disk, if there is one, and which sets can be formatted at all.
     fn disk(&self, collected: &mut Collected, watch: &Watch<'_>) -> Result<(), Error> {
         let Some(cryptsetup) = &self.cryptsetup else {
-            collected.missing.push("cryptsetup (which sets it still formats is not told)".to_owned());
+            collected.missing.push(
+                "cryptsetup (without it, the report does not say which sets cryptsetup still \
+                formats)"
+                    .to_owned(),
+            );
             return Ok(());
         };
         let scratch = Scratch::below(&std::env::temp_dir())?;
@@ -235,11 +239,11 @@ impl Suite<'_> {
 fn machine_notes(environment: &Environment) -> Vec<String> {
     let mut notes = Vec::new();
     if environment.emulated {
-        let note = "a program emulates this machine's processor: no figure here says anything of a real one";
+        let note = "this machine's processor is emulated: the figures do not apply to a real one";
         notes.push(note.to_owned());
     }
     if !environment.cpu_flags.iter().any(|flag| flag == "aes") {
-        let note = "this processor has no AES instructions: AES costs many times what it does elsewhere";
+        let note = "this processor has no AES instructions: AES is many times slower than with them";
         notes.push(note.to_owned());
     }
     notes

@@ -79,7 +79,7 @@ fn run(experiment: Experiment<'_>, settings: &Settings, watch: &Watch<'_>) -> Re
 fn conditions(environment: &Environment) -> Vec<String> {
     let mut notes = Vec::new();
     if !environment.optimised {
-        notes.push("this program was built without optimisation: the figures say nothing".to_owned());
+        notes.push("this program was built without optimisation: the figures are meaningless".to_owned());
     }
     if environment.is_busy() {
         notes.push("other programs kept the processors busy; trust the ratios, not the rates".to_owned());

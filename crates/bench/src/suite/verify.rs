@@ -228,14 +228,14 @@ impl Measuring<'_> {
         let unsound = self.subject().unsound;
         let notes = &mut self.collected.notes;
         if unsound > 0 {
-            notes.push(format!("not proven sound, as `sealant verify` tells: {unsound} of the files"));
+            notes.push(format!("not proven sound by `sealant verify`: {unsound} of the files"));
         }
         let paths: Vec<PathBuf> = self.report.files.iter().map(|file| file.path.clone()).collect();
         if !self.suite.cold
             && let Ok(seen) = residency(&paths)
             && seen.cached < seen.sampled
         {
-            notes.push("the page cache does not hold all of the files: part of the time is the disk's".to_owned());
+            notes.push("the page cache does not hold all of the files: part of the time is disk time".to_owned());
         }
     }
 }

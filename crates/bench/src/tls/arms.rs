@@ -82,7 +82,7 @@ fn query_arm<'a>(route: Route<'a>, span: Duration, sql: String, count: fn(u64) -
             let answer = client.query(&sql).map_err(|error| failed(&arm_name, &error))?;
             let before = *expected.get_or_insert(answer);
             if before != answer {
-                let reason = format!("an answer of {answer} bytes where {before} were before");
+                let reason = format!("an answer of {answer} bytes, after one of {before}");
                 return Err(Error::Work { arm: arm_name.clone(), reason });
             }
             Ok(count(answer))

@@ -296,7 +296,7 @@ fn refusal(packet: &[u8]) -> io::Error {
             let message = if message.first() == Some(&b'#') { message.get(6..).unwrap_or_default() } else { message };
             io::Error::other(String::from_utf8_lossy(message).into_owned())
         }
-        _ => malformed("an answer that a MySQL server does not give"),
+        _ => malformed("an answer that no MySQL server gives"),
     }
 }
 

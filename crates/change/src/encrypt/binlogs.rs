@@ -63,7 +63,7 @@ fn starts_encrypted(session: &mut Session<'_>, log: &str) -> Result<bool, Error>
 /// The step that rotates the log if encryption is on and the newest log is in clear text. A server that was killed
 /// while the setting changed can continue a log in clear text.
 pub(super) fn renewal(session: &mut Session<'_>) -> Result<Option<Step<Action>>, Error> {
-    let what = "begin a new binary log: the newest is in clear text, though they are to be encrypted";
+    let what = "start a new binary log: the newest is in clear text although encryption is on";
     let step = || Step::quiet("new binary log", what, Action::Statements(vec![ROTATE.to_owned()]));
     Ok(BinaryLogs::list(session)?.newest_is_clear().then(step))
 }
@@ -79,7 +79,7 @@ pub(super) fn purge_step(session: &mut Session<'_>) -> Result<Option<Step<Action
     }
     let mut what = "remove the binary logs that were written in clear text".to_owned();
     if session.value(MEMBERS)?.is_some_and(|count| count != "0") {
-        what.push_str("; who joins the group afterwards gets the data by the clone plug-in alone");
+        what.push_str("; members that join the group later get the data only by the clone plug-in");
     }
     Ok(Some(Step::quiet("purge binary logs", &what, Action::PurgeBinaryLogs)))
 }

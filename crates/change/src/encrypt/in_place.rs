@@ -39,7 +39,7 @@ pub(super) fn encrypt(
     };
     wait_for_page_0(&file, requests, progress)?;
     match declares_encryption(&file) {
-        Ok(true) => Ok(Outcome::Skipped { reason: "its bytes are encrypted, whatever the server calls it".to_owned() }),
+        Ok(true) => Ok(Outcome::Skipped { reason: "its bytes are encrypted, whatever the server reports".to_owned() }),
         Ok(false) => {
             let sql = statement(name);
             executed.push(sql.clone());
@@ -47,7 +47,7 @@ pub(super) fn encrypt(
         }
         Err(error) => Ok(Outcome::Failed {
             reason: format!(
-                "{}: not touched, since it cannot be seen whether it is encrypted: {error}",
+                "{}: not changed, because it is not known whether it is encrypted: {error}",
                 file.display()
             ),
         }),
@@ -65,9 +65,10 @@ pub(super) fn misreported(name: &str) -> Leftover {
     Leftover {
         artefact: format!("tablespace {name}"),
         check: audit::checks::MISMATCH.id.to_owned(),
-        reason: "its bytes are encrypted, but the server calls it clear since a crash during its encryption".to_owned(),
+        reason: "its bytes are encrypted, but since a crash during its encryption the server reports it as clear"
+            .to_owned(),
         remedy: format!(
-            "leave it so, and never run {} on it: a second key would make what is on disk unreadable",
+            "leave it as it is, and never run {} on it: a second key would make its data unreadable",
             statement(name)
         ),
         closable: false,
@@ -95,7 +96,7 @@ fn wait_for_the_server(
         if requests.cancel() {
             return Err(Error::Canceled);
         }
-        progress(&format!("waiting for the server, which changes the tablespace {name} itself"));
+        progress(&format!("waiting for the server, which is changing the tablespace {name}"));
         sleep(POLL_INTERVAL);
     }
     Ok(())

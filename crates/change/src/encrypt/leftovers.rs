@@ -77,11 +77,11 @@ pub(super) fn name_purge(leftovers: &mut [Leftover]) {
 fn name_restart(leftovers: &mut [Leftover]) {
     for leftover in leftovers.iter_mut() {
         if leftover.check == REDO_PLAINTEXT.id {
-            "stop the server cleanly (innodb_fast_shutdown = 0), give innodb_log_file_size another value, and start it: \
-             the log is made anew"
+            "stop the server cleanly (innodb_fast_shutdown = 0), give innodb_log_file_size another value, and start \
+                it: it creates a new log"
                 .clone_into(&mut leftover.remedy);
         } else if leftover.check == DOUBLEWRITE_PLAINTEXT.id {
-            "it is written over as the server writes: run it again later".clone_into(&mut leftover.remedy);
+            "the server overwrites it as it writes: run it again later".clone_into(&mut leftover.remedy);
         }
     }
 }

@@ -43,11 +43,11 @@ const SETTINGS: [Setting; 9] = [
         "FORCE",
         true,
         false,
-        "encrypt InnoDB's tablespaces, undo and the system tablespace too, and let nobody make clear ones",
+        "encrypt InnoDB's tablespaces, including undo and the system tablespace, and let nobody create clear ones",
     ),
-    setting("innodb_encryption_rotate_key_age", "1", true, false, "let the threads look at all tablespaces"),
+    setting("innodb_encryption_rotate_key_age", "1", true, false, "let the threads check all tablespaces"),
     setting("innodb_encryption_threads", "4", true, false, "start the threads that encrypt existing tablespaces"),
-    setting("aria_encrypt_tables", "ON", true, false, "encrypt Aria tables that are written anew"),
+    setting("aria_encrypt_tables", "ON", true, false, "encrypt new and rebuilt Aria tables"),
     setting("encrypt_tmp_disk_tables", "ON", true, false, "encrypt temporary tables on disk"),
     setting("innodb_encrypt_temporary_tables", "ON", false, false, "encrypt InnoDB's temporary tablespace"),
     setting("encrypt_tmp_files", "ON", false, false, "encrypt temporary files"),
@@ -57,7 +57,7 @@ const SETTINGS: [Setting; 9] = [
 
 pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -> Result<Vec<Step<Action>>, Error> {
     if !matches!(options.method, Method::Auto | Method::Native) {
-        let reason = "MariaDB's own threads encrypt its tables without blocking anybody; leave --method out".to_owned();
+        let reason = "MariaDB's own threads encrypt its tables without blocking clients; omit --method".to_owned();
         return Err(Error::Unsupported { server: session.identity().hostname.clone(), reason });
     }
     let mut steps = vec![Step::quiet(

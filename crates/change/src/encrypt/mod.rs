@@ -218,7 +218,7 @@ fn plan(access: &ServerAccess, options: &Options, log: &StatementLog, progress: 
     progress("asking the server");
     let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
     if options.option_file.is_some() && session.identity().flavor() != Flavor::MariaDb && mysql::keeps_all(&session) {
-        let reason = "MySQL keeps its settings by SET PERSIST; leave --option-file out".to_owned();
+        let reason = "MySQL stores its settings with SET PERSIST; omit --option-file".to_owned();
         return Err(Error::Unsupported { server: access.target.to_string(), reason });
     }
     schemas_exist(&mut session, access, options)?;
@@ -528,7 +528,7 @@ impl Run<'_> {
         self.keyring = prove_keyrings(&mut self.session, &self.access.target.to_string(), self.options)?;
         Ok(match self.keyring {
             Some(_) => Outcome::Done,
-            None => Outcome::Skipped { reason: "the keys are in no file yet that could be proven".to_owned() },
+            None => Outcome::Skipped { reason: "no file holds the keys yet, so none can be tested".to_owned() },
         })
     }
 

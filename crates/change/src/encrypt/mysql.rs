@@ -35,7 +35,7 @@ pub(super) fn steps(
         steps.push(read_only::step());
     }
     if scratch::exists(session)? || undo::exists(session)? {
-        steps.push(Step::quiet("tidy up", "put right what an interrupted run has left", Action::CleanUp));
+        steps.push(Step::quiet("tidy up", "repair what an interrupted run has left", Action::CleanUp));
     }
     let (tables, logs) = (options.policy != Policy::Logs, options.policy != Policy::Tables);
     if tables {
@@ -125,9 +125,9 @@ fn default_steps(
 
 fn log_steps(session: &Session<'_>, settings: &Settings) -> Vec<Step<Action>> {
     let logs = [
-        ("undo", "innodb_undo_log_encrypt", "encrypt what is written to undo tablespaces from now on"),
-        ("redo", "innodb_redo_log_encrypt", "encrypt what is written to the redo log from now on"),
-        ("binary log", "binlog_encryption", "encrypt binary and relay logs, beginning with new ones"),
+        ("undo", "innodb_undo_log_encrypt", "encrypt new pages of undo tablespaces"),
+        ("redo", "innodb_redo_log_encrypt", "encrypt new blocks of the redo log"),
+        ("binary log", "binlog_encryption", "encrypt new binary and relay logs"),
     ];
     let off = logs.into_iter().filter(|(_, variable, _)| settings.is_off(variable));
     off.map(|(id, variable, what)| set(session, id, what, variable, "ON")).collect()
@@ -190,7 +190,7 @@ pub(super) fn renewals(session: &mut Session<'_>, scan: &Scan) -> Result<Vec<Ste
     };
     let mut steps: Vec<_> = scan.renewals().into_iter().filter(|step| can(&step.action)).collect();
     if !resizes && scan.has_unwritten_pages() {
-        let what = "have the server write the new copies that it has in memory";
+        let what = "make the server write the new copies from memory to disk";
         steps.insert(0, Step::quiet("write pages", what, Action::WritePages));
     }
     Ok(steps)

@@ -35,7 +35,7 @@ pub(super) fn capacity(session: &mut Session<'_>) -> Result<Option<u64>, Error> 
 }
 
 pub(super) fn cannot_resize() -> Outcome {
-    Outcome::Failed { reason: "this server can change the size of its redo log only by a restart".to_owned() }
+    Outcome::Failed { reason: "this server can change the size of its redo log only with a restart".to_owned() }
 }
 
 /// Writes the whole log once while it is small.

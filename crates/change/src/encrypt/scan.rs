@@ -106,15 +106,15 @@ impl Scan {
         let doublewrite = self.failed(DOUBLEWRITE_PLAINTEXT.id);
         let mut steps = Vec::new();
         if undo {
-            let what = "empty the undo tablespaces, whose old pages are in clear text, and make them anew";
+            let what = "empty and recreate the undo tablespaces, whose old pages are in clear text";
             steps.push(Step::quiet("renew undo", what, Action::RenewUndo));
         }
         if redo {
-            let what = "leave the redo files behind that were written in clear text";
+            let what = "replace the redo log files that were written in clear text";
             steps.push(Step { blocks: Blocks::Moment, ..Step::quiet("renew redo", what, Action::RenewRedo) });
         }
         if doublewrite {
-            let what = "write over the doublewrite files, which hold pages in clear text";
+            let what = "overwrite the doublewrite files, which hold pages in clear text";
             steps.push(Step::quiet("renew doublewrite", what, Action::RenewDoublewrite));
         }
         steps
@@ -132,14 +132,14 @@ impl Scan {
             server_file::is_undo(name) || server_file::is_system(name)
         };
         let any = self.failures(PAGE_PLAINTEXT.id).any(|finding| is_undo_or_system(&finding.artefact));
-        let what = "use free pages of the undo and system tablespaces again, which hold clear text";
+        let what = "reuse free pages of the undo and system tablespaces, which hold clear text";
         any.then(|| Step::quiet("use free pages", what, Action::UseFreePages))
     }
 
     /// MariaDB's area in the system tablespace keeps clear copies until as many pages are written at once: after a crash that
     /// can be never.
     fn doublewrite_area(&self) -> Option<Step<Action>> {
-        let what = "write over the doublewrite area, which holds pages in clear text";
+        let what = "overwrite the doublewrite area, which holds pages in clear text";
         let step = || Step::quiet("renew doublewrite", what, Action::UseFreePages);
         self.failed(DOUBLEWRITE_PLAINTEXT.id).then(step)
     }

@@ -25,7 +25,7 @@ pub(crate) fn renew(
 ) -> Result<Outcome, Error> {
     let names = tablespaces(session)?;
     if names.is_empty() {
-        let reason = "this server keeps its undo logs where they are: they cannot be encrypted".to_owned();
+        let reason = "this server cannot move its undo logs, so they cannot be encrypted".to_owned();
         return Ok(Outcome::Skipped { reason });
     }
     if !names.iter().any(|(name, _)| name == TEMPORARY_UNDO) {
@@ -64,7 +64,7 @@ fn create_temporary_undo(session: &mut Session<'_>, datadir: &Path, executed: &m
             }
             let directory = session.value("SELECT @@GLOBAL.innodb_undo_directory")?.unwrap_or_default();
             let file = datadir.join(directory).join(format!("{TEMPORARY_UNDO}.ibu"));
-            session.note(&format!("remove {}, which no tablespace has", file.display()))?;
+            session.note(&format!("remove {}, which belongs to no tablespace", file.display()))?;
             fs::remove_file(&file).map_err(|_: io::Error| error)?;
             change(session, executed, &sql)
         }

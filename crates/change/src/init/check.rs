@@ -113,17 +113,17 @@ impl Checker<'_, '_> {
         if self.request.write_test {
             self.write();
         } else {
-            self.add("write-test", CheckState::Skipped, "--write-test makes and drops an encrypted table", "");
+            self.add("write-test", CheckState::Skipped, "--write-test creates and drops an encrypted table", "");
         }
         let Some(store) = store else {
-            self.add("opens", CheckState::Skipped, "the keys are in no file that could be tried", "");
+            self.add("opens", CheckState::Skipped, "no file holds the keys, so none can be tried", "");
             return Ok(());
         };
         self.location(store.path());
         self.modes(&store);
         match awaits_first_key(&mut self.session, &self.datadir, &store) {
             Ok(true) => {
-                self.add("opens", CheckState::Skipped, "there is no key yet; the first encrypted table makes one", "")
+                self.add("opens", CheckState::Skipped, "there is no key yet; the first encrypted table creates one", "")
             }
             Ok(false) => self.opens("opens", &store),
             Err(error) => self.add("opens", CheckState::Failed, &error.to_string(), LOST),
@@ -176,9 +176,9 @@ impl Checker<'_, '_> {
         let made = statements.iter().try_for_each(|sql| self.session.change(sql));
         let gone = self.session.change(&format!("DROP SCHEMA IF EXISTS {SCRATCH}"));
         match made.and(gone) {
-            Ok(()) => self.add("write-test", CheckState::Ok, "an encrypted table was made and dropped", ""),
+            Ok(()) => self.add("write-test", CheckState::Ok, "an encrypted table was created and dropped", ""),
             Err(error) => {
-                let remedy = "look at the server's error log; may its user write the keyring's directory?";
+                let remedy = "see the server's error log; can the server's user write to the keyring's directory?";
                 self.add("write-test", CheckState::Failed, &error.to_string(), remedy);
             }
         }
@@ -209,7 +209,7 @@ impl Checker<'_, '_> {
         match faults.iter().map(|(_, severity)| *severity).max() {
             None => self.add("modes", CheckState::Ok, "only the server's user reads the keys", ""),
             Some(Severity::Medium) => {
-                let detail = format!("{message}, which is its owner's own; 0600 keeps it from everybody");
+                let detail = format!("{message}, a group of its owner only; 0600 excludes everybody else");
                 self.add("modes", CheckState::Ok, &detail, "");
             }
             Some(_) => self.add("modes", CheckState::Failed, &message, remedy),
@@ -243,7 +243,7 @@ impl Checker<'_, '_> {
                     check,
                     CheckState::Failed,
                     &detail,
-                    "look at them with `sealant verify`, and restore them from a backup",
+                    "check them with `sealant verify`, and restore them from a backup",
                 );
             }
             Err(error) => {

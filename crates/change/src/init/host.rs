@@ -58,7 +58,7 @@ impl Host {
             return Err(Error::Active { server, keyring });
         }
         if identity.flavor() != Flavor::MariaDb && !identity.version.can(Capability::KeyringComponents) {
-            let reason = "has no keyring components, which came with 8.0.24".to_owned();
+            let reason = "has no keyring components; 8.0.24 and newer have them".to_owned();
             return Err(Error::Unsupported { server, reason });
         }
         let directories = data_files::directories(&mut session, request.datadir.as_deref())?;
@@ -84,12 +84,12 @@ impl Host {
             |key: &str| entries.last(option_group::SERVER, key).and_then(|entry| entry.value.text()).map(PathBuf::from);
         let server = config.display().to_string();
         let datadir = request.datadir.clone().or_else(|| option("datadir"));
-        let datadir = datadir.ok_or_else(|| not_found(&server, "does not say where the data directory is"))?;
+        let datadir = datadir.ok_or_else(|| not_found(&server, "does not report its data directory"))?;
         let datadir = plain(&datadir);
         let basedir = option("basedir");
         let plugin_dir =
             request.plugin_dir.clone().or_else(|| option("plugin_dir")).or_else(|| plugins(basedir.as_deref()));
-        let plugin_dir = plugin_dir.ok_or_else(|| not_found(&server, "does not say where the plug-ins are"))?;
+        let plugin_dir = plugin_dir.ok_or_else(|| not_found(&server, "does not report its plug-in directory"))?;
         Ok(Self {
             flavor: flavor(&datadir)?,
             owner: owner(&datadir)?,

@@ -97,7 +97,7 @@ impl OptionSite {
         let unknown =
             |reason: &str| Error::NotFound { server: host.datadir.display().to_string(), reason: reason.to_owned() };
         if host.arguments_read.is_none() {
-            return Err(unknown("which option file the server reads cannot be found out: name it with --config"));
+            return Err(unknown("the server's option file could not be determined: name it with --config"));
         }
         if arguments_read.none {
             return Err(unknown("the server was started with --no-defaults, and reads no option file"));
@@ -106,7 +106,7 @@ impl OptionSite {
         match arguments_read.only.or(arguments_read.extra) {
             // The server has changed its working directory since it started.
             Some(path) if path.is_relative() => {
-                Err(unknown("the server was started with a relative path of its option file: name that with --config"))
+                Err(unknown("the server was started with a relative path to its option file: name it with --config"))
             }
             Some(path) => Ok(Self { path, group, shared: false }),
             None => Ok(Self { path: included()?.join(OPTION_FILE), group, shared }),
@@ -155,8 +155,7 @@ fn included() -> Result<PathBuf, Error> {
     let found = INCLUDED.iter().map(PathBuf::from).find(|directory| directory.is_dir());
     found.ok_or_else(|| Error::NotFound {
         server: "MariaDB".to_owned(),
-        reason: "no directory of option files is at the usual places; name the server's option file with --config"
-            .to_owned(),
+        reason: "no usual directory for option files exists; name the server's option file with --config".to_owned(),
     })
 }
 
@@ -166,6 +165,6 @@ fn fits_option_file(path: &Path) -> Result<(), Error> {
     if path.to_str().is_some_and(|text| text.chars().all(plain)) {
         return Ok(());
     }
-    let reason = "has characters that an option file takes for something else".to_owned();
+    let reason = "has characters with a special meaning in option files".to_owned();
     Err(Error::Unsafe { path: path.to_owned(), reason })
 }

@@ -96,7 +96,9 @@ pub fn plan(connection: Option<(&Target, &Options)>, request: &Request) -> Resul
     let keyring = keyring_of(&host, request)?;
     let mut notes = Vec::new();
     if keyring.starts_with(&host.datadir) {
-        notes.push("the keyring lies inside the data directory: whoever copies that has the keys, too".to_owned());
+        notes.push(
+            "the keyring is inside the data directory: whoever copies the directory has the keys, too".to_owned(),
+        );
     }
     let parts = match host.flavor {
         Flavor::MariaDb => mariadb::parts(&host, &keyring, request, &mut notes)?,

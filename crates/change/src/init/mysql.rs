@@ -32,12 +32,12 @@ pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, 
     }
     let daemon_dir = host.daemon_dir.clone().ok_or_else(|| Error::NotFound {
         server: host.datadir.display().to_string(),
-        reason: "where mysqld is cannot be found out".to_owned(),
+        reason: "the path of mysqld could not be determined".to_owned(),
     })?;
     let config = format!("{COMPONENT}.cnf");
     let path = keyring.to_str().ok_or_else(|| Error::Unsafe {
         path: keyring.to_owned(),
-        reason: "has a name that is no text, which the configuration cannot hold".to_owned(),
+        reason: "has a name that is not UTF-8, which the configuration cannot hold".to_owned(),
     })?;
     let current = Some(host.owner);
     let parts = vec![
@@ -104,7 +104,7 @@ fn file(
     }
     let reason = match found.get("components").and_then(Value::as_str) {
         Some(components) if components.contains("keyring") => format!("loads {components} already"),
-        _ => format!("is there already, and does not say {wanted}"),
+        _ => format!("exists, and does not contain {wanted}"),
     };
     Err(Error::Configured { path, reason })
 }

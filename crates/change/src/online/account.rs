@@ -84,7 +84,7 @@ fn line(tool: Tool, key: &str, value: &[u8]) -> io::Result<Zeroizing<Vec<u8>>> {
     };
     if has(quote) || has(b'\n') || has(b'\r') || has(0) {
         return Err(io::Error::other(format!(
-            "the {key} has characters that {}'s option file cannot hold",
+            "the {key} has characters that {}'s option file cannot contain",
             tool.program()
         )));
     }

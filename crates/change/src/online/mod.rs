@@ -91,7 +91,7 @@ fn tcp_of(session: &mut Session<'_>, job: &Job<'_>) -> Result<Endpoint, Error> {
     let port = port.filter(|port| *port != 0 && bound).ok_or_else(|| Error::Unsupported {
         server: job.target.to_string(),
         reason: format!(
-            "{} needs TCP on 127.0.0.1, and this server does not listen there; come by its address, with --tls-ca",
+            "{} needs TCP on 127.0.0.1, and this server does not listen there; connect to its address, with --tls-ca",
             job.tool.tool.program()
         ),
     })?;

@@ -9,7 +9,7 @@ use crate::{Error, Session, quote};
 /// The tool's table names add a suffix and must fit into 64 characters.
 const MAX_NAME_CHARS: usize = 59;
 
-const BESIDE: &str = "a table with the name of the tool's own table exists";
+const BESIDE: &str = "a table with the name of the tool's helper table exists";
 
 /// Why the tool cannot change the table, if it cannot. `replicated`: replicas have keyrings.
 pub(crate) fn unsupported_reason(
@@ -27,7 +27,7 @@ pub(crate) fn unsupported_reason(
     }
     if [&table.schema, &table.name].into_iter().any(|name| !is_quoted_well(tool, name)) {
         return Ok(Some(
-            "it does not escape what is in the name of the table or schema (a quote or backslash)".to_owned(),
+            "it does not escape a character in the name of the table or schema (a quote or backslash)".to_owned(),
         ));
     }
     let (schema, name) = (quote::text(&table.schema), quote::text(&table.name));
@@ -72,13 +72,14 @@ fn account_unsafe(tool: Tool, endpoint: &Endpoint, connect: &Options) -> Option<
         // The server was authenticated by its socket; the tool then uses its port on this host.
         _ if endpoint.is_socket() && tls.mode.is_none_or(|mode| mode == TlsMode::Off) => None,
         Tool::GhOst if endpoint.is_socket() || by_authority => None,
-        Tool::GhOst if tls.verifies(endpoint) => Some("it checks a server's certificate by --tls-ca alone"),
+        Tool::GhOst if tls.verifies(endpoint) => Some("it can check a server's certificate only with --tls-ca"),
         Tool::PtOsc if endpoint.is_socket() || tls.has_authority() || !tls.fingerprints.is_empty() => {
-            Some("it cannot be made to check the server's certificate as this connection does")
+            Some("it cannot check the server's certificate as this connection does")
         }
         _ if connect.password_to_unverified || tls.mode_for(endpoint) == TlsMode::Off => None,
         _ => Some(
-            "it would give the password to whoever answers with TLS; come by the server's socket, or with --tls-ca for gh-ost",
+            "it would send the password to any server with TLS; connect through the server's socket, or with --tls-ca \
+                for gh-ost",
         ),
     }
 }
@@ -99,18 +100,19 @@ fn server_unsupported_reason(session: &mut Session<'_>, tool: Tool, replicated: 
     // the replica's own binary log.
     if !session.query(session.replica_status())?.rows.is_empty() {
         return Ok(Some(
-            "this server is a replica: the tool would change its source, or write a history of its own".to_owned(),
+            "this server is a replica: the tool would change its source, or write transactions of its own".to_owned(),
         ));
     }
     if tool == Tool::GhOst
         && session.value("SELECT @@log_bin = 1 AND @@binlog_format = 'ROW' AND @@binlog_row_image = 'FULL'")?.as_deref()
             != Some("1")
     {
-        return Ok(Some("it needs a binary log of whole rows".to_owned()));
+        return Ok(Some("it needs a binary log with complete rows".to_owned()));
     }
     let dumps = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'";
     if !replicated && session.value(dumps)?.is_some_and(|count| count != "0") {
-        let why = "its statements reach the replicas, which stop if they have no keyring; --replicated says they have";
+        let why = "its statements are replicated, and replicas without a keyring stop; --replicated confirms that \
+            they have one";
         return Ok(Some(why.to_owned()));
     }
     Ok(None)

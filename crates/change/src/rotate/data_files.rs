@@ -58,12 +58,12 @@ fn is_of_mysql(datadir: &Path, server_uuid: &str) -> Result<(), Error> {
     let path = datadir.join(server::auto_cnf::NAME);
     let text = regular::read(&path, Links::Refused, MAX_BYTES).map_err(|error| match error.kind() {
         ErrorKind::PermissionDenied => Error::Unread { path, reason: error.to_string() },
-        _ => refuse(format!("auto.cnf, which tells whose data directory it is, cannot be read: {error}")),
+        _ => refuse(format!("auto.cnf, which says whose data directory it is, cannot be read: {error}")),
     })?;
     match server::auto_cnf::server_uuid(&String::from_utf8_lossy(&text)) {
         Some(uuid) if uuid.eq_ignore_ascii_case(server_uuid) => Ok(()),
         Some(uuid) => Err(refuse(format!("is of the server {uuid}, not of {server_uuid}"))),
-        None => Err(refuse("auto.cnf does not tell whose data directory it is".to_owned())),
+        None => Err(refuse("auto.cnf does not say whose data directory it is".to_owned())),
     }
 }
 
@@ -93,7 +93,7 @@ fn is_of_mariadb(datadir: &Path, home: &Path, files: &Rows) -> Result<(), Error>
         }
     }
     match missing {
-        Some(missing) if same == 0 => Err(refuse(format!("{missing}, which this server has, is not there"))),
+        Some(missing) if same == 0 => Err(refuse(format!("{missing}, which this server has, is missing"))),
         _ => Ok(()),
     }
 }

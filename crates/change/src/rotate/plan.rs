@@ -110,7 +110,7 @@ pub(super) fn steps(request: &Request, copies: Option<&Copies>, work: &Work) -> 
     };
     let quiet = |id: &str, action: Action, what: String| step(id, action, Blocks::Nothing, what);
     let mut steps = vec![
-        quiet("check", Action::Check, "ask the server for its keyring, and see that it can be written".to_owned()),
+        quiet("check", Action::Check, "ask the server for its keyring, and check that it can be written".to_owned()),
         quiet(
             "prove-before",
             Action::ProveBefore,
@@ -119,12 +119,12 @@ pub(super) fn steps(request: &Request, copies: Option<&Copies>, work: &Work) -> 
         quiet("backup-before", Action::BackUpBefore, format!("back up these bytes, encrypted, as {file}.before")),
     ];
     if request.master_key {
-        let what = "make a new InnoDB master key and re-wrap every tablespace key";
+        let what = "create a new InnoDB master key and re-wrap every tablespace key";
         steps.push(step("rotate-master-key", Action::RotateMasterKey, Blocks::Moment, what.to_owned()));
         steps.push(quiet("backup-master-key", Action::BackUp, format!("back up the keyring as {file}")));
     }
     if request.binlog_key {
-        let what = "make a new binary log key and re-wrap every binary and relay log";
+        let what = "create a new binary log key and re-wrap every binary and relay log";
         steps.push(step("rotate-binlog-key", Action::RotateBinlogKey, Blocks::Moment, what.to_owned()));
         steps.push(quiet("backup-binlog-key", Action::BackUp, format!("back up the keyring as {file}")));
     }
@@ -133,15 +133,15 @@ pub(super) fn steps(request: &Request, copies: Option<&Copies>, work: &Work) -> 
     }
     steps.extend(work.tables.iter().map(|table| rebuild(table, request.mariadb_key_id)));
     if request.data_keys {
-        let what = "empty the undo tablespaces and make them anew, with new keys";
+        let what = "empty and recreate the undo tablespaces, with new keys";
         steps.push(quiet("renew-undo", Action::RenewUndo, what.to_owned()));
     }
     if request.mariadb_key_id.is_some() {
-        steps.push(quiet("flush", Action::Flush, "have the server write what was moved".to_owned()));
+        steps.push(quiet("flush", Action::Flush, "make the server write the moved tables to disk".to_owned()));
     }
     let what = "prove that the backup's bytes open every encrypted file, and that none carries an older key";
     steps.push(quiet("prove-after", Action::ProveAfter, what.to_owned()));
-    let what = format!("note dates and needs of keys in {}", request.state_dir.display());
+    let what = format!("record dates and uses of keys in {}", request.state_dir.display());
     steps.push(quiet("record", Action::Record, what));
     steps
 }

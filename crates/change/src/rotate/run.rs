@@ -143,7 +143,7 @@ impl<'r, 'l> Run<'r, 'l> {
     /// Rebuilds a table. If it is locked or gone, the others continue.
     fn rebuild(&mut self, action: &Action, table: &Table) -> StepResult {
         if self.request.mariadb_key_id.is_none() && self.is_rebuilt(&table.files) {
-            return Ok(Outcome::Skipped { reason: "the run that was interrupted has done it".to_owned() });
+            return Ok(Outcome::Skipped { reason: "the interrupted run has done it".to_owned() });
         }
         for statement in action.statements() {
             match self.session.change(&statement) {
@@ -169,7 +169,7 @@ impl<'r, 'l> Run<'r, 'l> {
         for statement in action.statements() {
             match self.session.change(&statement) {
                 Err(error) if error.is_unknown_variable() => {
-                    return Ok(Outcome::Skipped { reason: "this server writes when it comes to it".to_owned() });
+                    return Ok(Outcome::Skipped { reason: "this server writes in the background".to_owned() });
                 }
                 ended => ended?,
             }
@@ -350,7 +350,7 @@ impl<'r, 'l> Run<'r, 'l> {
         if identities.open(path)?.as_slice() == copy.bytes() {
             return Ok(CopyProof::Decrypted);
         }
-        Err(Error::Age { path: path.to_owned(), reason: "decrypts to something else than was encrypted".to_owned() })
+        Err(Error::Age { path: path.to_owned(), reason: "decrypts to other data than was encrypted".to_owned() })
     }
 
     /// Rotates, unless the resumed run did and every file uses the new key.
@@ -409,7 +409,7 @@ impl<'r, 'l> Run<'r, 'l> {
         };
         seen.wait_until_settled(&wanted, copy, &mut self.session, self.request.settle_timeout.min(RERUN_TIMEOUT))?;
         let complete = seen.old_key_files(&wanted).is_empty();
-        Ok(complete.then(|| format!("the run of {} that was interrupted has made {newest}", run.started)))
+        Ok(complete.then(|| format!("the interrupted run of {} has created {newest}", run.started)))
     }
 
     /// Backs up the current keyring as the requested file.

@@ -80,7 +80,7 @@ fn supported(session: &Session<'_>, server: &str, request: &Request) -> Result<(
             return Err(Error::NoMasterKey { server: server.to_owned() });
         }
         Flavor::MariaDb if request.master_key || request.binlog_key || request.data_keys => {
-            "on MariaDB only --mariadb-key-id makes sense"
+            "on MariaDB only --mariadb-key-id is supported"
         }
         Flavor::MariaDb => return Ok(()),
         _ if request.mariadb_key_id.is_some() => "--mariadb-key-id is for MariaDB",

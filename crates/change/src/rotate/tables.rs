@@ -19,14 +19,13 @@ use crate::{Session, encrypt::clear, quote};
 
 /// Why `mysql.ibd` and general tablespaces keep their key.
 const SHARED: &str = "MySQL gives a shared tablespace a new key only by writing it in clear text first";
-const SHARED_REMEDY: &str = "move its tables into an encrypted tablespace that is new, or out into files of their own";
+const SHARED_REMEDY: &str = "move its tables into a new encrypted tablespace, or into file-per-table tablespaces";
 const DICTIONARY_REMEDY: &str = "dump the server and restore it into a new data directory";
 /// Why the redo log keeps its own key. Seen on 9.7.4: neither switching its encryption off and on nor replacing all
 /// files changed the key; a start without encryption did.
-const REDO: &str =
-    "the redo log's own key, which the new master key now wraps, stays while the server has it encrypted";
-const REDO_REMEDY: &str = "restart with innodb_redo_log_encrypt=OFF, which writes changes in clear text, then set it ON \
-     and let `sealant encrypt run --policy logs` write over that";
+const REDO: &str = "the redo log's own key, which the new master key now wraps, stays as long as the log is encrypted";
+const REDO_REMEDY: &str = "restart with innodb_redo_log_encrypt=OFF, which writes changes in clear text, then set it \
+    ON and let `sealant encrypt run --policy logs` overwrite them";
 const SYSTEM_REMEDY: &str =
     "MariaDB always uses key 1 there: make a new data directory with other keys, and restore a dump into it";
 const FULL_TEXT_REMEDY: &str = "drop the full-text index; new auxiliary tables always take key 1";

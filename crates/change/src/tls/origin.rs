@@ -50,7 +50,7 @@ fn origin(session: &mut Session<'_>, server: &str, variable: &str) -> Result<Str
     let version = session.identity().version.clone();
     let query = query(&version, "variable_sources").ok_or_else(|| Error::Unsupported {
         server: server.to_owned(),
-        reason: "does not tell where it has the names of its files from".to_owned(),
+        reason: "does not say who set the names of its files".to_owned(),
     })?;
     let rows = match session.query(&query.sql) {
         Err(Error::Server(error)) if error.is_privilege() => {

@@ -122,7 +122,7 @@ impl Replacement {
             return refuse(format!("belongs to user {}, neither to the server's, {server}, nor to root", found.uid()));
         }
         if !self.kind.is_in(&bytes) {
-            return refuse(format!("is named as the server's {}, and is not that alone, in PEM", self.kind));
+            return refuse(format!("is named as the server's {}, but is not exactly that in PEM", self.kind));
         }
         Ok(())
     }

@@ -274,7 +274,7 @@ fn authorities_file(new: Vec<u8>, old: Option<&[u8]>, back_up: bool, notes: &mut
         notes.push(note);
         return [new.as_slice(), b"\n", old].concat();
     }
-    let _ = write!(note, "clients with certificates of {subjects} are refused from then on; --trust-old-ca keeps them");
+    let _ = write!(note, "clients with certificates of {subjects} are refused afterwards; --trust-old-ca keeps them");
     notes.push(note);
     new
 }
@@ -286,8 +286,8 @@ fn steps(site: &Site, files: &[Replacement]) -> Vec<Step<Action>> {
     vec![
         Step::quiet("keep", "keep the server's files beside them, as FILE.sealant-before", Action::Keep),
         Step::quiet("replace", &format!("replace {names}"), Action::Replace),
-        Step::quiet("reload", "have the server read them; open connections stay as they are", Action::Reload),
-        Step::quiet("prove", &format!("see the new certificate in a handshake with {outside}"), Action::Prove),
+        Step::quiet("reload", "make the server load them; open connections are not affected", Action::Reload),
+        Step::quiet("prove", &format!("check the new certificate in a handshake with {outside}"), Action::Prove),
         Step::quiet("forget", "remove the old files", Action::Forget),
     ]
 }

@@ -108,7 +108,7 @@ pub enum FollowError {
         wanted: u64,
     },
     /// The log of definitions has a line of an unknown kind.
-    #[error("{}: a line that is not understood: {line}", path.display())]
+    #[error("{}: a line that cannot be parsed: {line}", path.display())]
     DdlLog {
         /// The log.
         path: PathBuf,

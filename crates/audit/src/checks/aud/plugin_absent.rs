@@ -11,13 +11,13 @@ pub(crate) const CHECK: Check = Check {
     id: "aud-plugin-absent",
     title: "No audit log is written",
     severity: Severity::Medium,
-    explanation: "Encryption keeps out who has no key; who used the data with one, only an audit log tells. Looked for: \
-        an active plug-in or component with an audit log (MySQL Enterprise, Percona, MariaDB's server_audit, which \
-        loads without logging until server_audit_logging is ON). Other plug-ins of type AUDIT, such as \
-        connection_control, write no log and do not count.",
+    explanation: "Encryption keeps out everybody without a key. Only an audit log shows who read the data with one. \
+        The check looks for an active plug-in or component with an audit log (MySQL Enterprise, Percona, MariaDB's \
+        server_audit, which loads without logging until server_audit_logging is ON). Other plug-ins of type AUDIT, \
+        such as connection_control, write no log and do not count.",
     applies: "every server",
     fix: "enable the fork's audit log with FORCE_PLUS_PERMANENT",
-    cost: "no lock; the log grows with the statements chosen and is itself clear unless the plug-in encrypts it",
+    cost: "no lock; the log grows with the selected statements, and is in clear unless the plug-in encrypts it",
     standards: &[
         "PCI DSS 4.0.1 10.2.1",
         "HIPAA 164.312(b)",
@@ -25,7 +25,7 @@ pub(crate) const CHECK: Check = Check {
         "CIS MySQL 6.x",
         "CIS MariaDB 6.x",
     ],
-    exposes: Exposes::Help(Attacker::Operator, "Nothing is written down of who read what"),
+    exposes: Exposes::Help(Attacker::Operator, "No record shows who read what"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,
@@ -43,7 +43,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if plugins.is_empty() {
         return Err(Unseen {
             what: "plug-ins".to_owned(),
-            why: "the server listed none, and every server has some".to_owned(),
+            why: "the server listed none, but every server has some".to_owned(),
             remedy: sql.grant("SELECT ON performance_schema.*"),
         });
     }

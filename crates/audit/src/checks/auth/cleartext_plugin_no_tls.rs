@@ -10,17 +10,17 @@ use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-cleartext-plugin-no-tls",
-    title: "An account that sends its password as it is can log in without TLS",
+    title: "An account that sends its password in clear can log in without TLS",
     severity: Severity::Critical,
-    explanation: "PAM and simple LDAP need the password itself, so the client sends it in clear. Without TLS everybody \
-        on the way reads the password of a person's directory account, not only of the database. Judged from each \
-        account's plug-in and ssl_type and from require_secure_transport; accounts of this host only are left out, \
-        because a socket counts as secure.",
+    explanation: "PAM and simple LDAP need the password itself, so the client sends it in clear. Without TLS \
+        everybody on the network path can read it, and it is the password of a person's directory account. Judged from \
+        each account's plug-in and ssl_type and from require_secure_transport; accounts that can connect from this \
+        host only are left out, because a socket counts as secure.",
     applies: "every server",
     fix: "ALTER USER … REQUIRE SSL",
-    cost: "no lock; clients of that account without TLS are refused from their next login on",
+    cost: "no lock; clients of that account without TLS are refused at their next login",
     standards: &["PCI DSS 4.0.1 8.3.2", "PCI DSS 4.0.1 4.2.1"],
-    exposes: Exposes::Data(Attacker::Sniffer, "Passwords themselves, of accounts that send them as they are"),
+    exposes: Exposes::Data(Attacker::Sniffer, "Passwords of accounts that send them in clear"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,

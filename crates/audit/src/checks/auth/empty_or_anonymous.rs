@@ -12,14 +12,14 @@ pub(crate) const CHECK: Check = Check {
     id: "auth-empty-or-anonymous",
     title: "An account has no password or no name",
     severity: Severity::Critical,
-    explanation: "Whoever reaches the port is in. An account whose plug-in asks the operating system or a directory \
-        (auth_socket, unix_socket, PAM, LDAP, Kerberos) has an empty credential by design and is not meant; neither \
-        is a locked account or a role.",
+    explanation: "Whoever reaches the port can log in. Left out: accounts whose plug-in asks the operating system or \
+        a directory (auth_socket, unix_socket, PAM, LDAP, Kerberos) and whose credential is empty by design, locked \
+        accounts, and roles.",
     applies: "every server",
     fix: "give it a password, ALTER USER … ACCOUNT LOCK, or DROP USER",
-    cost: "no lock; clients that rely on it are refused from their next login on",
+    cost: "no lock; clients that rely on it are refused at their next login",
     standards: &["CIS MySQL 7.x", "PCI DSS 4.0.1 8.3.1"],
-    exposes: Exposes::Help(Attacker::Operator, "A way in without a password"),
+    exposes: Exposes::Help(Attacker::Operator, "A login without a password"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,

@@ -15,9 +15,9 @@ pub(crate) const CHECK: Check = Check {
     title: "Accounts besides the administrators can switch encryption off or export data",
     severity: Severity::Medium,
     explanation: "Each of these privileges alone undoes encryption at rest: ENCRYPTION_KEY_ADMIN, \
-        TABLE_ENCRYPTION_ADMIN, BINLOG_ENCRYPTION_ADMIN and INNODB_REDO_LOG_ENABLE act on the switches, FILE, \
-        CLONE_ADMIN and BACKUP_ADMIN carry data out. Local administrators are expected to have them and are only \
-        counted; everybody else is named.",
+        TABLE_ENCRYPTION_ADMIN, BINLOG_ENCRYPTION_ADMIN and INNODB_REDO_LOG_ENABLE change encryption settings; FILE, \
+        CLONE_ADMIN and BACKUP_ADMIN can export data. Local administrators are expected to have them and are only \
+        counted; every other account is named.",
     applies: "every server; names of dynamic privileges from MySQL 8.0",
     fix: "REVOKE what the account does not need",
     cost: "no lock",

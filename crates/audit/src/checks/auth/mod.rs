@@ -160,7 +160,7 @@ pub(super) mod tests {
     pub(in crate::checks) const COLUMNS: &[&str] =
         &["user", "host", "plugin", "ssl_type", "locked", "empty_credential", "is_role", "super", "repl_slave", "file"];
 
-    /// An account with a password, `%` as host unless told, and no power.
+    /// An account with a password, without privileges; its host is `%` if none is given.
     pub(in crate::checks) const ALICE: [&str; 10] =
         ["alice", "10.0.0.%", "caching_sha2_password", "ANY", "N", "N", "N", "N", "N", "N"];
 

@@ -12,14 +12,14 @@ pub(crate) const CHECK: Check = Check {
     id: "auth-root-remote",
     title: "An administrator can log in from other hosts",
     severity: Severity::High,
-    explanation: "An account with SUPER or every privilege can switch encryption off, read every table and export the \
-        keys' users; from the network one guessed password is enough. Judged from the global grants of each account, \
-        its own and those of its roles; locked accounts, roles themselves and accounts of this host are left out.",
+    explanation: "An account with SUPER or every privilege can switch encryption off, read every table and export all \
+        data. If it can log in over the network, one guessed password is enough. Judged from the global grants of each \
+        account and of its roles. Left out: locked accounts, roles, and accounts that can connect from this host only.",
     applies: "every server",
     fix: "RENAME USER … TO '…'@'localhost', and administer through ssh or a bastion host",
     cost: "no lock; remote administration with that account stops",
     standards: &["CIS MySQL 5.x", "PCI DSS 4.0.1 7.2"],
-    exposes: Exposes::Help(Attacker::Operator, "All of the server, from another host, to whoever learns one password"),
+    exposes: Exposes::Help(Attacker::Operator, "The whole server, from another host, to whoever learns one password"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,

@@ -10,12 +10,12 @@ use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-skip-grant-tables",
-    title: "The server runs, or will start, without asking for privileges",
+    title: "The server runs, or will start, without checking privileges",
     severity: Severity::Critical,
-    explanation: "With skip-grant-tables anybody logs in as anybody and may do everything. MySQL has no variable for \
-        it, so its absence proves nothing; but such a server refuses SHOW GRANTS with error 1290, and one that \
-        answers it has its grants loaded. The option may also wait on the command line or in an option file for the \
-        next start.",
+    explanation: "With skip-grant-tables anybody can log in as any account, with all privileges. MySQL has no \
+        variable for it. Such a server refuses SHOW GRANTS with error 1290; a server that answers SHOW GRANTS has \
+        loaded its grant tables. The option can also be set on the command line or in an option file for the next \
+        start.",
     applies: "every server",
     fix: "remove skip-grant-tables from the command line and the option files, then restart",
     cost: "one restart",
@@ -85,7 +85,7 @@ fn asked_for(host: &HostFacts, sql: Option<&SqlFacts>) -> Option<Ruling> {
         return Some(Ruling::fail("command line", Grade::Declared, message).evidence(seen));
     }
     let entry = option(host, SERVER_GROUPS, "skip_grant_tables").filter(|found| found.is_on())?;
-    let message = format!("{} makes the next start skip the grant tables", entry.entry.file);
+    let message = format!("with {} the next start skips the grant tables", entry.entry.file);
     Some(
         Ruling::fail(&entry.entry.file, Grade::Declared, message)
             .evidence(entry.evidence())

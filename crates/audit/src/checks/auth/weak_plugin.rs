@@ -10,11 +10,11 @@ use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "auth-weak-plugin",
-    title: "Passwords are kept and proven with SHA-1 or older",
+    title: "Passwords are stored and checked with SHA-1 or older",
     severity: Severity::Medium,
-    explanation: "mysql_native_password stores an unsalted double SHA-1, so that a stolen account table is searched at \
-        billions of guesses a second, and mysql_old_password is broken outright. sha256_password is deprecated since \
-        MySQL 8.0.16, yet still loads. Judged from each account's plug-in; an empty plug-in is the native one.",
+    explanation: "mysql_native_password stores an unsalted double SHA-1: an attacker with the account table can try \
+        billions of passwords a second. mysql_old_password is broken. sha256_password is deprecated since MySQL \
+        8.0.16, yet still loads. Judged from each account's plug-in; an empty plug-in is the native one.",
     applies: "every server",
     fix: "caching_sha2_password on MySQL; ed25519 or parsec on MariaDB",
     cost: "no lock; the account needs a new password, and clients that know the plug-in",
@@ -28,7 +28,7 @@ pub(crate) const CHECK: Check = Check {
 /// What is wrong with an account's plug-in, and the severity.
 fn weakness(sql: &SqlFacts, account: &Account<'_>) -> Option<(&'static str, Severity)> {
     if has_plugin(account, &["mysql_old_password"]) {
-        return Some(("a hash of the time before MySQL 4.1", Severity::High));
+        return Some(("a hash from before MySQL 4.1", Severity::High));
     }
     // MariaDB's installer creates `mysql_native_password` with a hash that no password matches.
     if has_plugin(account, &["mysql_native_password", ""]) && account.unusable_password != Some(true) {
@@ -74,9 +74,9 @@ fn undecided(account: &Account<'_>) -> bool {
 
 fn unseen(name: &str) -> Unseen {
     Unseen {
-        what: format!("whether {name} has a usable password besides its other ways in"),
+        what: format!("whether {name} has a usable password besides its other authentication methods"),
         why: "the facts do not tell whether its stored hash can match".to_owned(),
-        remedy: format!("look at SHOW CREATE USER {name}: a hash of 'invalid' matches no password"),
+        remedy: format!("see SHOW CREATE USER {name}: a hash of 'invalid' matches no password"),
     }
 }
 

@@ -12,13 +12,13 @@ pub(crate) const CHECK: Check = Check {
     id: "auth-wildcard-host",
     title: "An account may log in from any host",
     severity: Severity::Medium,
-    explanation: "The host part '%' (or an empty one) accepts the whole network, so that one leaked password is enough \
-        from anywhere. Networks such as '10.1.%' are a restriction and pass.",
+    explanation: "The host part '%' (or an empty one) accepts every host, so that one leaked password can be used \
+        from anywhere. A network such as '10.1.%' is a restriction and passes.",
     applies: "every server",
     fix: "RENAME USER 'u'@'%' TO 'u'@'10.1.%'",
     cost: "no lock; logins from other networks are refused",
     standards: &["CIS MySQL 7.x"],
-    exposes: Exposes::Help(Attacker::Operator, "A way in from any host, to whoever learns a password"),
+    exposes: Exposes::Help(Attacker::Operator, "A login from any host, to whoever learns a password"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,

@@ -16,9 +16,9 @@ pub(crate) const CHECK: Check = Check {
     id: "bak-redo-in-clear",
     title: "A physical backup of encrypted tables holds redo, undo or binary logs in clear",
     severity: Severity::Medium,
-    explanation: "The redo log that a backup tool copies holds the changes made during the copy, and binary logs hold \
-        every change: rows of encrypted tables in clear beside them. Told from the bytes of each file of a directory \
-        given that also holds encrypted tablespaces.",
+    explanation: "The redo log in a backup holds the changes made during the copy, and binary logs hold every change. \
+        Both can hold rows of encrypted tables in clear. Judged from the bytes of each file in a given directory that \
+        also holds encrypted tablespaces.",
     applies: "directories with physical backups",
     fix: "encrypt the set as a whole, or switch on redo and binary log encryption on the server and take a new backup",
     cost: "time to read and write the set, or a new backup",

@@ -15,12 +15,12 @@ pub(crate) const CHECK: Check = Check {
     id: "bak-set-plaintext",
     title: "A backup or dump can be read by whoever gets the file",
     severity: Severity::High,
-    explanation: "Encryption of the server ends where a dump begins: SQL text and logical backups are clear whatever the \
-        tables are, and backups travel further than servers. Every file of the directories given, of secure_file_priv \
-        and of the data directory is told by its content, inside gzip, zstd, lz4, tar and xbstream, too; age, OpenPGP, \
-        openssl and xbcrypt are recognised as encrypted.",
+    explanation: "The server's encryption does not cover dumps: SQL text and logical backups are in clear even if the \
+        tables are encrypted, and backups are copied to many places. Every file of the given directories, of \
+        secure_file_priv and of the data directory is recognised by its content, also inside gzip, zstd, lz4, tar and \
+        xbstream. age, OpenPGP, openssl and xbcrypt are recognised as encrypted.",
     applies: "every directory with backups",
-    fix: "encrypt it (age -r RECIPIENT -o FILE.age FILE), prove that it opens, then shred -u FILE",
+    fix: "encrypt it (age -r RECIPIENT -o FILE.age FILE), test that it can be decrypted, then shred -u FILE",
     cost: "time to read and write the file; its size in free space",
     standards: &["PCI DSS 4.0.1 3.5.1", "HIPAA 164.312(a)(2)(iv)", "GDPR 32(1)(a)", "NIST SP 800-53r5 CP-9(8)"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Dumps and backups"),
@@ -92,7 +92,7 @@ fn fix(path: Option<&str>) -> Remedy {
 fn unread(name: &str) -> Unseen {
     Unseen {
         what: format!("whether {name} can be read without a key"),
-        why: "its bytes could not be read or are of no known kind".to_owned(),
+        why: "its bytes could not be read, or its format is not known".to_owned(),
         remedy: "run as a user who can read the file".to_owned(),
     }
 }

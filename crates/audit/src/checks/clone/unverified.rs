@@ -10,13 +10,13 @@ pub(crate) const CHECK: Check = Check {
     id: "clone-unverified",
     title: "A clone takes its data from an unverified donor",
     severity: Severity::Medium,
-    explanation: "Without clone_ssl_ca the recipient takes any donor's certificate, and replaces all of its data, its \
-        accounts included, by what that donor sends. From the clone plug-in's state and the clone_ssl_ variables.",
+    explanation: "Without clone_ssl_ca the recipient accepts any donor's certificate, and replaces all of its data \
+        and accounts with what that donor sends. Judged from the clone plug-in's state and the clone_ssl_ variables.",
     applies: "MySQL 8.0.17+ with the clone plug-in",
     fix: "clone_ssl_ca, clone_ssl_cert and clone_ssl_key; CLONE INSTANCE … REQUIRE SSL",
     cost: "no lock, no restart",
     standards: &["PCI DSS 4.0.1 4.2.1"],
-    exposes: Exposes::Help(Attacker::Impostor, "The whole data, to who poses as a clone's donor or recipient"),
+    exposes: Exposes::Help(Attacker::Impostor, "All data, to whoever poses as a clone's donor or recipient"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,
@@ -37,13 +37,13 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let ruling = if sql.variable("clone_ssl_ca")?.is_empty() {
         let fix = advice::set_variable(sql, "clone_ssl_ca", &advice::path_of_ca(sql))
-            .note("a clone that is asked for by a statement needs REQUIRE SSL, too");
-        Ruling::fail("clone", Grade::Declared, "a clone would take any donor's certificate").fix(fix)
+            .note("a clone started by a statement also needs REQUIRE SSL");
+        Ruling::fail("clone", Grade::Declared, "a clone would accept any donor's certificate").fix(fix)
     } else {
         Ruling::pass(
             "clone",
             Grade::Declared,
-            "a clone over TLS verifies the donor's authority; ask for it with REQUIRE SSL",
+            "a clone over TLS verifies the donor's authority; require TLS with REQUIRE SSL",
         )
     };
     Ok(Verdict::one(

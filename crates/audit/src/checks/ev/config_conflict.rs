@@ -13,11 +13,11 @@ pub(crate) const CHECK: Check = Check {
     id: "ev-config-conflict",
     title: "An option file says one thing, the running server another",
     severity: Severity::Low,
-    explanation: "Who reads the option file believes what is not so, and the next start may change what is protected. \
-        Compared: the last entry of each watched variable in the server's groups with its running value. A value that \
-        the command line sets, or SET PERSIST, is no conflict, it wins at every start.",
+    explanation: "Whoever reads the option file is misled, and the next start may change what is protected. The check \
+        compares the last entry of each watched variable in the server's groups with its running value. A value set on \
+        the command line or by SET PERSIST is no conflict: it takes precedence at every start.",
     applies: "every server whose option files can be read",
-    fix: "align the option file with what is wanted",
+    fix: "correct the option file or the running value",
     cost: "none",
     standards: &["NIST SP 800-53r5 CM-6"],
     exposes: Exposes::Nothing,
@@ -54,7 +54,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             remedy: "run on the server's host as a user who can read the option files".to_owned(),
         });
     }
-    let message = format!("{compared} settings of the option files are as the server runs");
+    let message = format!("{compared} settings of the option files match the running server");
     verdict.pass_if_clean(
         Ruling::pass("server", Grade::Declared, &*message).evidence(sql.evidence("variables", &*message)),
     );

@@ -14,9 +14,9 @@ pub(crate) const CHECK: Check = Check {
     id: "ev-drift",
     title: "Something changed since the baseline",
     severity: Severity::Info,
-    explanation: "The facts of the baseline are judged again with today's checks, as of their own day and without \
-        waivers, and compared result by result: new failures, worse ones, and what could be judged then and cannot now. \
-        What was fixed is told, too.",
+    explanation: "The facts of the baseline are judged again with today's checks, as of their own date and without \
+        waivers, and compared result by result: new failures, worse ones, and results that could be judged then and \
+        cannot now. Fixed findings are listed, too.",
     applies: "audits with a baseline",
     fix: "review the change, then save today's facts as the baseline",
     cost: "none",

@@ -9,11 +9,11 @@ use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "ev-incomplete",
-    title: "Something could not be judged for want of a grant, a file or a record",
+    title: "Something could not be judged because a grant, a file or a record is missing",
     severity: Severity::Medium,
-    explanation: "What could not be seen is not safe, only unseen. Every UNKNOWN of the other checks names what would show \
-        it; they are brought together here, one finding for each missing thing with all checks that wait for it, so that \
-        one GRANT is one line. What a waiver covers is left out.",
+    explanation: "A result that could not be judged is not a PASS. Every UNKNOWN of the other checks names the \
+        missing evidence. This check lists them by cause: one finding for each missing grant or file, with all checks \
+        that need it. Results covered by a waiver are left out.",
     applies: "every audit",
     fix: "give the audit what the finding names, or record a waiver",
     cost: "none",
@@ -42,7 +42,7 @@ const MAX_NAMES: usize = 4;
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if cx.findings.is_empty() {
         return Err(Unseen {
-            what: "the other checks' findings".to_owned(),
+            what: "the findings of the other checks".to_owned(),
             why: "no other check was run".to_owned(),
             remedy: "run the audit without restricting it to ev-incomplete".to_owned(),
         });
@@ -110,7 +110,7 @@ impl<'a> Missing<'a> {
         let checks = self.checks.iter().copied().collect::<Vec<_>>().join(", ");
         let seen = |observation: String| Evidence::Host { source: "audit".to_owned(), observation };
         let ruling = Ruling::fail(thing, Grade::Reported, message)
-            .evidence(seen(format!("checks that wait for it: {checks}")))
+            .evidence(seen(format!("checks that need it: {checks}")))
             .fix(self.fix(thing));
         self.whys.iter().take(MAX_REASONS).fold(ruling, |ruling, why| ruling.evidence(seen((*why).to_owned())))
     }

@@ -14,11 +14,11 @@ pub const CHECK: Check = Check {
     id: "ev-mismatch",
     title: "What the server says is contradicted by bytes or by the wire",
     severity: Severity::High,
-    explanation: "The server's tables and variables say what was asked for. Where bytes on disk or a handshake on the wire \
-        show otherwise, the stronger evidence has decided the other findings, and this one shows both sides, because \
-        whoever relies on the server's word, another tool for instance, is misled. Compared: each tablespace and log that \
-        the server calls encrypted with its bytes, each switch with the files that it governs, TLS variables and \
-        certificate files with what the listener does.",
+    explanation: "The server's tables and variables show what was configured. If bytes on disk or a TLS handshake \
+        show otherwise, the stronger evidence decides the other findings. This one shows both sides, because tools \
+        that rely on the server's variables are misled. The check compares each tablespace and log that the server \
+        calls encrypted with its bytes, each setting with the files it controls, and TLS variables and certificate \
+        files with what the listener does.",
     applies: "every server whose files or ports can be seen",
     fix: "see the finding of the artefact itself",
     cost: "see the finding of the artefact itself",
@@ -51,7 +51,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if pairs > 0 {
         evidence.extend(transport::compared(cx));
     }
-    let text = format!("{compared} statements of the server agree with bytes and wire");
+    let text = format!("{compared} statements of the server agree with its bytes and its TLS");
     verdict.pass_if_clean(evidence.into_iter().fold(Ruling::pass("server", grade, text), Ruling::evidence));
     Ok(verdict)
 }
@@ -130,8 +130,8 @@ fn nothing_to_compare(cx: &Context<'_>) -> Unseen {
     let wire = why(cx.facts.wire().map(|_| ()));
     let reasons: Vec<String> = [files, wire].into_iter().flatten().collect();
     Unseen {
-        what: "bytes and wire to compare with the server's word".to_owned(),
-        why: if reasons.is_empty() { "nothing that both sides speak of".to_owned() } else { reasons.join("; ") },
+        what: "bytes and TLS handshakes to compare with what the server says".to_owned(),
+        why: if reasons.is_empty() { "nothing that both cover".to_owned() } else { reasons.join("; ") },
         remedy: "run on the server's host as a user who can read the data directory, over an address that reaches the server".to_owned(),
     }
 }

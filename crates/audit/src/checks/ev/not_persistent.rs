@@ -17,10 +17,10 @@ pub const CHECK: Check = Check {
     id: "ev-not-persistent",
     title: "A protective setting is only in memory and lost at the next start",
     severity: Severity::Medium,
-    explanation: "SET GLOBAL lasts until the next start, which then comes up with less protection than every report \
-        before it showed. The server tells which values were set at run time (variables_info on MySQL 8, \
-        SYSTEM_VARIABLES on MariaDB); SET PERSIST looks the same there until the next start, so that mysqld-auto.cnf and \
-        the option files decide. Older servers: the running value against option files and command line.",
+    explanation: "A value set by SET GLOBAL is lost at the next start: the server then has less protection than \
+        earlier reports showed. The server lists which values were set at run time (variables_info on MySQL 8, \
+        SYSTEM_VARIABLES on MariaDB). SET PERSIST looks the same there until the next start, so mysqld-auto.cnf and \
+        the option files decide. On older servers the running value is compared with option files and command line.",
     applies: "every server",
     fix: "SET PERSIST on MySQL 8, else write it into the option file",
     cost: "none",
@@ -71,7 +71,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         }
     }
     let message = if kept == 0 {
-        "no protective setting is on that could be lost".to_owned()
+        "no protective setting that could be lost is on".to_owned()
     } else {
         format!("{kept} protective settings survive a restart")
     };
@@ -116,7 +116,7 @@ fn next_start(cx: &Context<'_>, sql: &SqlFacts, name: &str, value: &str) -> Next
         _ => {}
     }
     let unread = |why: &str, remedy: String| {
-        Next::Unknown(Unseen { what: format!("what the next start makes of {name}"), why: why.to_owned(), remedy })
+        Next::Unknown(Unseen { what: format!("the value of {name} at the next start"), why: why.to_owned(), remedy })
     };
     if sql.can(Capability::PersistVariables) && persisted.is_none() {
         return unread(

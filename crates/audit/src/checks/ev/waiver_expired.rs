@@ -9,10 +9,10 @@ pub(crate) const CHECK: Check = Check {
     id: "ev-waiver-expired",
     title: "A waiver is past its date or names no check",
     severity: Severity::Medium,
-    explanation: "A waiver is somebody's word until a day. After it, what it covered counts again, and this finding says \
-        so by name; one that names no check covers nothing and never did. This finding itself cannot be waived.",
+    explanation: "A waiver is valid until its date. After that, the findings it covered count again, and this finding \
+        names the waiver. A waiver that names no check covers nothing. This finding itself cannot be waived.",
     applies: "audits with a waiver file",
-    fix: "mend what it covered, or have it approved anew with a later date",
+    fix: "fix what the waiver covered, or have it approved again with a later date",
     cost: "none",
     standards: &["NIST SP 800-53r5 CA-5"],
     exposes: Exposes::Nothing,

@@ -16,9 +16,9 @@ pub(crate) const CHECK: Check = Check {
     id: "exp-bind-all",
     title: "The server listens on every interface",
     severity: Severity::Medium,
-    explanation: "Bound to every interface, the port is open on networks that nobody thought of: guests, containers, \
-        management. Where the server's process can be seen, its listening sockets decide; otherwise bind_address, \
-        mysqlx_bind_address (its own, '*' by default even with a local bind_address) and admin_address.",
+    explanation: "A port bound to every interface is also open on networks that nobody considered: virtual machines, \
+        containers, management. If the server's process can be inspected, its listening sockets decide; otherwise \
+        bind_address, mysqlx_bind_address (separate, '*' by default even with a local bind_address) and admin_address.",
     applies: "every server",
     fix: "bind each port to named addresses",
     cost: "one restart",
@@ -38,9 +38,9 @@ const PORTS: &[(&str, &str, &str)] = &[
 
 /// Where a member says that others reach it. It listens on every address whatever that says (MySQL 9.7).
 const GROUPS_ADDRESS: &str = "group_replication_local_address";
-const FIREWALL: &str = "let a firewall admit the other members of the group alone: no option of the server binds that port to an address, and \
-     group_replication_ip_allowlist closes connections only after it took them; with group_replication_communication_stack = \
-     MYSQL there is no such port";
+const FIREWALL: &str = "let a firewall admit only the other members of the group: no server option binds that port to \
+    an address, and group_replication_ip_allowlist closes connections only after accepting them; with \
+    group_replication_communication_stack = MYSQL there is no such port";
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql.as_ref();
@@ -161,7 +161,7 @@ fn fix(sql: &SqlFacts, variable: &str) -> Remedy {
     if variable == "mysqlx_bind_address" {
         return set_at_start(sql, variable, "127.0.0.1").note("or mysqlx = 0, if nobody uses X Protocol");
     }
-    set_at_start(sql, variable, "127.0.0.1").note("or the one address that clients from elsewhere use")
+    set_at_start(sql, variable, "127.0.0.1").note("or the one address that remote clients use")
 }
 
 #[cfg(test)]

@@ -14,14 +14,14 @@ pub(crate) const CHECK: Check = Check {
     id: "exp-eol-or-vulnerable",
     title: "The server's release line gets no fixes any more",
     severity: Severity::Medium,
-    explanation: "A line past its end of life keeps every hole found since, those of its TLS library included. Compared \
-        with the end dates that the makers published; a distribution or a vendor may support its own build longer, which \
-        a waiver can say. Lines that this release does not know are UNKNOWN.",
+    explanation: "A release line past its end of life keeps every vulnerability found since, including those of its \
+        TLS library. Compared with the end dates published by the makers. A distribution or vendor may support its own \
+        build longer; record that in a waiver. Lines that this release does not know are UNKNOWN.",
     applies: "every server",
     fix: "upgrade to a line that is supported",
     cost: "an upgrade; read the notes on encryption and keyrings of the new line first",
     standards: &["PCI DSS 4.0.1 6.3.3"],
-    exposes: Exposes::Help(Attacker::Operator, "Whatever known flaws of a release without fixes give away"),
+    exposes: Exposes::Help(Attacker::Operator, "Whatever known vulnerabilities of an unsupported release expose"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,

@@ -14,9 +14,9 @@ pub(crate) const CHECK: Check = Check {
     id: "exp-file-priv",
     title: "Accounts with FILE may read and write anywhere on the host",
     severity: Severity::Medium,
-    explanation: "An empty secure_file_priv lets LOAD_FILE, LOAD DATA and SELECT … INTO OUTFILE use every path that the \
-        server's user can, so that clear exports of encrypted tables can be left anywhere and the key file read. Empty \
-        is MariaDB's default; NULL, on MySQL, forbids all of it.",
+    explanation: "An empty secure_file_priv lets LOAD_FILE, LOAD DATA and SELECT … INTO OUTFILE use every path that \
+        the server's user can: an account can write clear exports of encrypted tables anywhere, and read the key file. \
+        Empty is MariaDB's default; NULL, on MySQL, forbids all of it.",
     applies: "every server",
     fix: "secure_file_priv = a directory of its own, or NULL on MySQL",
     cost: "one restart; exports and imports elsewhere are refused",

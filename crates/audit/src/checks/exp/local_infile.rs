@@ -10,14 +10,14 @@ pub(crate) const CHECK: Check = Check {
     id: "exp-local-infile",
     title: "LOAD DATA LOCAL is allowed",
     severity: Severity::Medium,
-    explanation: "With local_infile on, a statement makes the client send one of its own files; an injected statement, \
-        or a server that pretends to be ours, reads the files of the application's host. ON is the default of MariaDB \
-        and of MySQL before 8.0.2.",
+    explanation: "With local_infile on, a statement makes the client send one of its own files. An injected \
+        statement, or a server that poses as this one, can read files of the application's host. ON is the default of \
+        MariaDB and of MySQL before 8.0.2.",
     applies: "every server",
     fix: "local_infile = OFF",
     cost: "no lock; LOAD DATA LOCAL is refused from then on",
     standards: &["CIS MySQL 4.4"],
-    exposes: Exposes::Help(Attacker::Operator, "Files of clients, to whoever controls what they send"),
+    exposes: Exposes::Help(Attacker::Operator, "Files of clients, to whoever controls their statements"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,

@@ -12,11 +12,11 @@ use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-log-raw",
-    title: "Passwords are written to the logs as they are",
+    title: "Passwords are written to the logs in clear",
     severity: Severity::High,
-    explanation: "MySQL rewrites statements such as CREATE USER before they reach the general log, so that it holds no \
-        password; log_raw switches that off. A variable since 8.0.19, before that an option of the command line and \
-        the option files only.",
+    explanation: "MySQL rewrites statements such as CREATE USER before they reach the general log, so that it holds \
+        no password; log_raw switches that off. It is a variable since 8.0.19, and before that only an option of the \
+        command line and the option files.",
     applies: "MySQL 5.6 and newer; MariaDB has no such option",
     fix: "log_raw = OFF, then shred the logs written meanwhile and change the passwords in them",
     cost: "no lock",
@@ -35,7 +35,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if let Some(value) = sql.variable_or_none("log_raw") {
         let evidence = sql.variable_evidence("log_raw");
         return Ok(Verdict::one(if is_on(value) {
-            Ruling::fail("log_raw", Grade::Declared, "statements with passwords are logged as they are")
+            Ruling::fail("log_raw", Grade::Declared, "statements are logged with their passwords")
                 .evidence(evidence)
                 .fix(set_variable(sql, "log_raw", "OFF"))
         } else {

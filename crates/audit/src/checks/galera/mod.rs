@@ -59,7 +59,7 @@ fn provider_options_advice(sql: &SqlFacts, options: &[(&str, Option<&str>)]) -> 
     let gone: Vec<String> = gone.iter().map(|(key, _)| format!("without {key}")).collect();
     let group = advice::group(sql);
     format!(
-        "{} in the value of wsrep_provider_options under [{group}] of the option file, with all that it has already",
+        "{} in the value of wsrep_provider_options under [{group}] of the option file; keep its other options",
         [new.join(";"), gone.join(", ")].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" and ")
     )
 }

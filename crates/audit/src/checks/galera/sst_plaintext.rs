@@ -13,7 +13,7 @@ use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "galera-sst-plaintext",
-    title: "A node that joins gets the whole data in clear",
+    title: "A node that joins receives all data in clear",
     severity: Severity::High,
     explanation: "A state transfer sends every file or row of the database. The scripts' default is clear text, even \
         when the server and Galera's own channel use TLS: they read their own options from the group [sst] at transfer \
@@ -23,7 +23,7 @@ pub(crate) const CHECK: Check = Check {
         under [sst] on every node",
     cost: "none until the next transfer; no restart",
     standards: &["PCI DSS 4.0.1 4.2.1", "PCI DSS 4.0.1 3.5.1"],
-    exposes: Exposes::Data(Attacker::Sniffer, "The whole data, whenever a node joins the cluster"),
+    exposes: Exposes::Data(Attacker::Sniffer, "All data, whenever a node joins the cluster"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,

@@ -9,16 +9,16 @@ use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "galera-sst-unauthenticated",
-    title: "A node takes its whole data from anybody, or gives it to anybody",
+    title: "A node accepts all data from anybody, or sends it to anybody",
     severity: Severity::High,
-    explanation: "Without a common authority the joiner's port takes a database from whoever connects first, and a donor \
-        sends one to whoever sits between. encrypt=3 without CA and ssl-mode=REQUIRED encrypt only. The key of \
-        encrypt=1 stands on a command line and in the error log. Judged by the options, as the scripts read them.",
+    explanation: "Without a common authority the joiner accepts a database from whoever connects first, and a donor \
+        sends one to a man in the middle. encrypt=3 without CA and ssl-mode=REQUIRED only encrypt. The key of \
+        encrypt=1 is visible on a command line and in the error log. Judged by the options, as the scripts read them.",
     applies: "Galera, Percona XtraDB Cluster",
     fix: "ssl-mode=VERIFY_CA or VERIFY_IDENTITY with ssl-key, ssl-cert and ssl-ca under [sst] on every node",
     cost: "none until the next transfer; no restart",
     standards: &["PCI DSS 4.0.1 4.2.1"],
-    exposes: Exposes::Help(Attacker::Impostor, "The whole data, to who poses as a joining node"),
+    exposes: Exposes::Help(Attacker::Impostor, "All data, to whoever poses as a joining node"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,
@@ -41,7 +41,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     };
     let pass = |message: &str| Ruling::pass(&artefact, Grade::Declared, format!("{message}: {}", transfer.why));
     let ruling = match transfer.security {
-        Security::Clear => fail("nothing tells a node from anybody else"),
+        Security::Clear => fail("nothing distinguishes a node from anybody else"),
         Security::SharedKey => fail("whoever reads the error log or the process list has the key"),
         Security::Unverified => fail("any certificate is taken"),
         Security::Chain => pass("certificates of the cluster's authority are required; the peer's name is not checked"),

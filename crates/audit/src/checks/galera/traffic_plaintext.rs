@@ -16,7 +16,7 @@ pub(crate) const CHECK: Check = Check {
     severity: Severity::High,
     explanation: "Every write-set crosses the network between the nodes, and an incremental transfer repeats them. \
         socket.ssl among the provider's options switches TLS on for both; no status variable shows it. With \
-        socket.dynamic a node also takes peers in clear, which is meant for the change only.",
+        socket.dynamic a node also accepts peers without TLS, which is meant for the time of the change only.",
     applies: "Galera, Percona XtraDB Cluster",
     fix: "socket.ssl=yes with socket.ssl_ca, socket.ssl_cert and socket.ssl_key on every node",
     cost: "all nodes at once, or one by one with socket.dynamic=yes for the time of the change",
@@ -39,7 +39,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let ruling = if !encrypted {
         Ruling::fail(ARTEFACT, Grade::Declared, "write-sets cross the network in clear").fix(fix(cx.facts, &node, sql))
     } else if node.takes_clear_peers() {
-        Ruling::fail(ARTEFACT, Grade::Declared, "socket.dynamic is on: peers without TLS are taken, too").fix(
+        Ruling::fail(ARTEFACT, Grade::Declared, "socket.dynamic is on: peers without TLS are accepted, too").fix(
             set_provider_options(cx.facts, sql, &[("socket.dynamic", None)])
                 .once("every node has socket.ssl=yes")
                 .note("node by node"),
@@ -79,7 +79,7 @@ fn fix(facts: &Facts, node: &Galera<'_>, sql: &SqlFacts) -> Remedy {
         ];
         set_provider_options(facts, sql, &renewed)
     };
-    set.note("on every node, with certificates of one authority; the cluster is stopped, then started anew")
+    set.note("on every node, with certificates of one authority; the cluster is stopped, then started again")
 }
 
 #[cfg(test)]
@@ -123,7 +123,7 @@ mod tests {
         ));
         // Without the host's files, the configured options are unknown, and the effective ones include all defaults.
         let from_afar = fix(node("gcache.size = 4G"));
-        assert!(from_afar.contains("with all that it has already"), "{from_afar}");
+        assert!(from_afar.contains("keep its other options"), "{from_afar}");
         let lines = vec![line("socket.ssl=yes;socket.dynamic=true;pc.weight=2", true)];
         let dynamic = node("socket.ssl = YES; socket.dynamic = true").host(|host| host.options = lines);
         assert!(fix(dynamic).starts_with(

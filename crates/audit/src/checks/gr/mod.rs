@@ -56,7 +56,7 @@ fn restarted(set: Remedy) -> Remedy {
         .and(set)
         .and(
             Remedy::statement("SET GLOBAL group_replication_bootstrap_group = ON")
-                .once("every member has come so far, on the last primary alone"),
+                .once("every member has reached this step; on the last primary only"),
         )
         .and(Remedy::statement("START GROUP_REPLICATION"))
         .and(Remedy::statement("SET GLOBAL group_replication_bootstrap_group = OFF"))

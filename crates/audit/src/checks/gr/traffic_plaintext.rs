@@ -11,14 +11,14 @@ use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "gr-traffic-plaintext",
-    title: "Members of the group talk or recover in clear",
+    title: "Members of the group communicate or recover in clear",
     severity: Severity::High,
-    explanation: "Every transaction goes through the group's messages, and a joining member gets the whole data by \
-        recovery. Both have a switch of their own, and DISABLED was the messages' default for years. With the \
+    explanation: "Every transaction is sent in the group's messages, and a joining member receives all data by \
+        recovery. Each has its own setting, and DISABLED was the default for messages for years. With the \
         communication stack MYSQL the recovery settings protect the messages, too.",
     applies: "MySQL 5.7.17+ with Group Replication",
     fix: "group_replication_ssl_mode = REQUIRED or better on every member, group_replication_recovery_use_ssl = ON",
-    cost: "the group must be stopped and started: all members talk TLS or none",
+    cost: "the group must be stopped and started: either all members use TLS or none",
     standards: &["CIS MySQL 10.1", "PCI DSS 4.0.1 4.2.1"],
     exposes: Exposes::Data(Attacker::Sniffer, "Every change, as the replication group agrees on it"),
     closed_by: ClosedBy::Administrator,

@@ -14,13 +14,13 @@ pub(crate) const CHECK: Check = Check {
     id: "gr-unverified",
     title: "Members of the group do not verify each other",
     severity: Severity::Medium,
-    explanation: "With REQUIRED a member takes any certificate, so whoever sits between two members reads and changes \
-        every transaction; recovery does so by default.",
+    explanation: "With REQUIRED a member accepts any certificate: a man in the middle can read and change every \
+        transaction. Recovery accepts any certificate by default.",
     applies: "MySQL with Group Replication over TLS",
     fix: "group_replication_ssl_mode = VERIFY_IDENTITY, group_replication_recovery_ssl_verify_server_cert = ON",
     cost: "the group must be stopped and started; certificates must carry the members' names",
     standards: &["CIS MySQL 10.1"],
-    exposes: Exposes::Help(Attacker::Impostor, "Group traffic, to who poses as a member"),
+    exposes: Exposes::Help(Attacker::Impostor, "Group traffic, to whoever poses as a member"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,
@@ -46,7 +46,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 /// What has to be true before members can check names.
 const CERTIFICATES: &str =
-    "every member has a certificate of one authority, its ssl_ca, with the host that the others know it by";
+    "every member has a certificate from one authority, its ssl_ca, with the host name that the others use for it";
 
 /// Without an authority of its own the recovery that checks cannot connect to any donor, and no member can join.
 fn verify_recovery(sql: &SqlFacts, name: &str) -> Remedy {
@@ -72,7 +72,9 @@ fn switch(
     let ruling = match verified {
         None => return verdict.unseen(artefact, unseen(sql, name)),
         Some(true) => Ruling::pass(artefact, Grade::Declared, format!("{artefact} verifies certificates")),
-        Some(false) => Ruling::fail(artefact, Grade::Declared, format!("{artefact} takes any certificate")).fix(fix()),
+        Some(false) => {
+            Ruling::fail(artefact, Grade::Declared, format!("{artefact} accepts any certificate")).fix(fix())
+        }
     };
     verdict.push(ruling.evidence(sql.variable_evidence(name)));
 }

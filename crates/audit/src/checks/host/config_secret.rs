@@ -9,11 +9,12 @@ use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "host-config-secret",
-    title: "Passwords lie about in option files, environments, command lines or histories",
+    title: "Passwords are readable in option files, environments, command lines or histories",
     severity: Severity::High,
-    explanation: "A password in an option file, in MYSQL_PWD, on a command line or in a client's history is read by \
-        whoever gets at the file or the process list, and backups keep it. .mylogin.cnf is obfuscated with a key that \
-        stands in it. Judged from the option files and homes on this host and from /proc; the value itself is never kept.",
+    explanation: "A password in an option file, in MYSQL_PWD, on a command line or in a client's history can be read \
+        by whoever has access to the file or the process list, and backups keep it. .mylogin.cnf is obfuscated with a \
+        key that is stored in it. Judged from the option files and home directories on this host and from /proc. The \
+        password itself is never stored.",
     applies: "every server",
     fix: "an account that needs no password (socket, X.509), or mysql_config_editor and mode 0600",
     cost: "none; scripts that rely on it must change",
@@ -85,7 +86,7 @@ fn in_option_file(host: &HostFacts, entry: &OptionEntry) -> Ruling {
         None => ruling,
     };
     ruling.fix(format!(
-        "take the line out of {0} and chmod 0600 '{0}'; see mysql_config_editor, or use socket or X.509 authentication",
+        "remove the line from {0} and chmod 0600 '{0}'; see mysql_config_editor, or use socket or X.509 authentication",
         entry.file
     ))
 }

@@ -15,13 +15,13 @@ pub(crate) const CHECK: Check = Check {
     id: "host-coredump",
     title: "A core dump would write, or wrote, pages and keys to disk",
     severity: Severity::Medium,
-    explanation: "A core dump is the server's memory in clear: decrypted pages, keys, passwords. The server dumps core \
-        on a crash only if it was started with --core-file and the limit or a pipe in core_pattern lets the kernel; \
-        innodb_buffer_pool_in_core_file=OFF leaves out pages, not keys. Judged from core files found, core_file, \
-        /proc/PID/limits and kernel.core_pattern.",
+    explanation: "A core dump is the server's memory in clear: decrypted pages, keys, passwords. On a crash the \
+        server dumps core only if it was started with --core-file, and if the core limit or a pipe in core_pattern \
+        permits it. innodb_buffer_pool_in_core_file=OFF leaves out pages, not keys. Judged from core files found, \
+        core_file, /proc/PID/limits and kernel.core_pattern.",
     applies: "every server",
     fix: "start without --core-file, LimitCORE=0 in the service unit, innodb_buffer_pool_in_core_file=OFF; shred old cores",
-    cost: "a restart; crashes are harder to explain",
+    cost: "a restart; crashes are harder to analyse",
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-4"],
     exposes: Exposes::Help(Attacker::StolenDisk, "Memory of the server, if it crashes and dumps core"),
     closed_by: ClosedBy::Administrator,
@@ -83,7 +83,7 @@ fn would_dump(facts: &Facts) -> Ruling {
     let pool_left_out =
         facts.sql.as_ref().is_some_and(|sql| sql.variable_on("innodb_buffer_pool_in_core_file") == Ok(false));
     let (message, severity) = if pool_left_out {
-        ("core_file is ON: a crash writes keys and passwords in memory to disk; pages are left out", Severity::Low)
+        ("core_file is ON: a crash writes keys and passwords from memory to disk; pages are left out", Severity::Low)
     } else {
         ("core_file is ON: a crash writes decrypted pages and keys to disk", Severity::Medium)
     };
@@ -134,7 +134,7 @@ fn unknown(facts: &Facts) -> Unseen {
 }
 
 fn fix(sql: &SqlFacts, pool_left_out: bool) -> Remedy {
-    let stop = "take core-file out of the option file, set LimitCORE=0 in the service unit, restart";
+    let stop = "remove core-file from the option file, set LimitCORE=0 in the service unit, restart";
     if sql.mysql_since(8, 0, 14) && !pool_left_out {
         return Remedy::advice(format!("{stop}; meanwhile")).and(set_variable(
             sql,

@@ -17,9 +17,10 @@ pub(crate) const CHECK: Check = Check {
     id: "host-datadir-perms",
     title: "Data, log or backup files can be read by every user of the host",
     severity: Severity::High,
-    explanation: "Whoever logs in on the host reads clear tables, logs and backups that others than owner and group may \
-        read. Judged from the mode of each file with data, and of the directories on its way: below a directory that \
-        others cannot enter, an open file weighs little. A link has no mode of its own; what it leads to counts. Key files and certificates have checks of their own.",
+    explanation: "Every user of the host can read clear tables, logs and backups whose mode permits others to read. \
+        Judged from the mode of each file with data and of its parent directories: below a directory that others \
+        cannot enter, an open file counts little. A link has no mode of its own; its target counts. Key files and \
+        certificates have checks of their own.",
     applies: "every server",
     fix: "chmod o-rwx, owner mysql",
     cost: "none",

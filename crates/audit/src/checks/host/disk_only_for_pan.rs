@@ -15,7 +15,7 @@ pub(crate) const CHECK: Check = Check {
     title: "Only the disk protects data, which is not enough for card numbers",
     severity: Severity::Info,
     explanation: "PCI DSS 3.5.1.2 accepts disk encryption alone for card numbers on removable media only: whoever is \
-        logged in on the host reads everything below a mounted disk. Judged from the artefacts that are clear in the \
+        logged in on the host can read everything on a mounted disk. Judged from the artefacts that are clear in the \
         server's own files and lie on an encrypted disk.",
     applies: "servers on encrypted disks",
     fix: "encrypt tables or columns with card numbers in the server, too; the assessor decides",

@@ -13,13 +13,13 @@ pub(crate) const CHECK: Check = Check {
     id: "host-disk-unencrypted",
     title: "The disk below a path of the server is not encrypted",
     severity: Severity::High,
-    explanation: "What the server cannot encrypt, names of tables, logs, temporary files, keys, is safe from a stolen \
-        disk only if the disk is encrypted. Judged for each path that variables lead to: the devices below it down to \
-        the hardware (dm-crypt by its uuid), ZFS and fscrypt by their own word. The disk of a virtual machine can be \
-        encrypted where the machine cannot see it: attest it in a waiver.",
+    explanation: "The server cannot encrypt table names, logs, temporary files and keys: only an encrypted disk \
+        protects them from a thief of the disk. Judged for each path that variables name: the devices below it down to \
+        the hardware (dm-crypt by its uuid), ZFS and fscrypt as they report it. The disk of a virtual machine can be \
+        encrypted by the host, which the guest cannot see: attest it in a waiver.",
     applies: "Linux",
     fix: "sealant luks plan; or attest the volume in a waiver file",
-    cost: "the data moves once; a restart of the server",
+    cost: "the data is moved once; a restart of the server",
     standards: &["PCI DSS 4.0.1 3.5.1.2", "HIPAA 164.312(a)(2)(iv)", "NIST SP 800-53r5 SC-28(1)", "GDPR 32(1)(a)"],
     exposes: Exposes::Help(
         Attacker::StolenDisk,

@@ -10,9 +10,9 @@ pub(crate) const CHECK: Check = Check {
     id: "host-luks-damaged",
     title: "The LUKS volume below the server is damaged or unfinished",
     severity: Severity::High,
-    explanation: "An open volume runs on with a header that nothing can open again: a damaged copy, overwritten key \
-        material, no key slot, a re-encryption that cannot go on. The server notices at the next reboot. Read from the \
-        headers of the open volumes below the server's paths and its swap, as `sealant luks audit` does.",
+    explanation: "An open volume keeps working with a header that cannot be opened again: a damaged copy, overwritten \
+        key material, no key slot, a re-encryption that cannot continue. The server fails at the next reboot. Judged \
+        from the headers of the open volumes below the server's paths and its swap, as `sealant luks audit` does.",
     applies: "Linux with dm-crypt",
     fix: "while it is open: copy the data, then see `sealant luks audit DEVICE`, cryptsetup repair, sealant luks header restore or repair",
     cost: "none, if it is done before the next reboot",

@@ -11,11 +11,11 @@ pub(crate) const CHECK: Check = Check {
     id: "host-luks-key-local",
     title: "The key of an encrypted disk lies in clear on the same host",
     severity: Severity::High,
-    explanation: "A key file named in /etc/crypttab that lies on a disk without encryption is stolen with the machine, \
-        and the encrypted disk with it. Judged from crypttab and the devices below the key file.",
+    explanation: "If a key file named in /etc/crypttab is on a disk without encryption, whoever steals the machine \
+        can open the encrypted disk. Judged from crypttab and the devices below the key file.",
     applies: "Linux with dm-crypt",
-    fix: "unlock by TPM2 (systemd-cryptenroll), Tang (clevis) or a key service, then shred the key file",
-    cost: "none; a restart to prove that it unlocks",
+    fix: "unlock with TPM2 (systemd-cryptenroll), Tang (clevis) or a key service, then shred the key file",
+    cost: "none; a restart to test that it unlocks",
     standards: &["PCI DSS 4.0.1 3.5.1.3", "PCI DSS 4.0.1 3.6.1.2"],
     exposes: Exposes::Help(Attacker::StolenDisk, "The key of the encrypted disk, in clear on the same host"),
     closed_by: ClosedBy::Luks,

@@ -10,9 +10,10 @@ pub(crate) const CHECK: Check = Check {
     id: "host-luks-weak",
     title: "The LUKS volume below the server has weak parameters",
     severity: Severity::Medium,
-    explanation: "A disk counts as encrypted whatever its cipher: CBC can be changed at will or gives away patterns, IVs of \
-        32 bits repeat after 2 TiB, a cheap key derivation lets passphrases be guessed, a key slot can be left in clear. \
-        Read from the headers of the open volumes below the server's paths and its swap, as `sealant luks audit` does.",
+    explanation: "A disk counts as encrypted whatever its parameters. But CBC lets an attacker change data or shows \
+        patterns, IVs of 32 bits repeat after 2 TiB, a cheap key derivation lets passphrases be guessed, and a key \
+        slot can be unencrypted. Judged from the headers of the open volumes below the server's paths and its swap, as \
+        `sealant luks audit` does.",
     applies: "Linux with dm-crypt",
     fix: "see `sealant luks audit DEVICE`: cryptsetup luksConvertKey, convert or reencrypt",
     cost: "a new key derivation costs nothing; re-encryption reads and writes the whole disk",

@@ -31,7 +31,7 @@ pub(super) fn servers_host(facts: &Facts) -> Seen<&HostFacts> {
     }
     Err(Unseen {
         what: "the server's host".to_owned(),
-        why: "only files were looked at, which can lie on another host than their server".to_owned(),
+        why: "only files were examined, which can be on another host than their server".to_owned(),
         remedy: "run against the live server, on its host".to_owned(),
     })
 }

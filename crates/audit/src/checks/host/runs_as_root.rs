@@ -11,10 +11,10 @@ pub(crate) const CHECK: Check = Check {
     id: "host-runs-as-root",
     title: "The server runs as root or shares its user",
     severity: Severity::High,
-    explanation: "A hole in the server, or a user with the FILE privilege, gets what the server's user may: as root \
-        everything, as a shared user the files of the other programs, and these the server's. Other servers of the \
-        family and their tools run as the same user by their packages' own choice, and are named without a failure. \
-        Judged from the processes.",
+    explanation: "A vulnerability in the server, or an account with the FILE privilege, gives the permissions of the \
+        server's user: as root everything, as a shared user the files of the other programs. These programs can access \
+        the server's files in turn. Other servers of the family and their tools run as the same user by design of \
+        their packages; they are named, but are no failure. Judged from the processes.",
     applies: "Linux",
     fix: "user=mysql in the option file, files and directories owned by it, restart",
     cost: "a restart",
@@ -50,7 +50,7 @@ fn ruling(process: &Process, others: Option<&[String]>) -> Ruling {
         others.iter().map(String::as_str).partition(|name| FAMILY.iter().any(|known| name.starts_with(known)));
     if !strange.is_empty() {
         let text = format!("other programs run as the server's user: {}", strange.join(", "));
-        let fix = format!("give {} another user than the server's (uid {})", strange.join(", "), process.uid);
+        let fix = format!("run {} as another user than the server's (uid {})", strange.join(", "), process.uid);
         return Ruling::fail("server", Grade::Bytes, text).severity(Severity::Medium).fix(fix);
     }
     let shared = if family.is_empty() { String::new() } else { format!(", shared with {}", family.join(", ")) };

@@ -11,9 +11,9 @@ pub(crate) const CHECK: Check = Check {
     id: "host-swap-plaintext",
     title: "The server's memory can be written to clear swap",
     severity: Severity::Medium,
-    explanation: "Pages, keys and passwords in the server's memory reach the disk when the kernel swaps, and stay there. \
-        Judged from /proc/swaps and the devices below, and from the memory that the process has locked (--memlock). \
-        zram is memory.",
+    explanation: "Pages, keys and passwords in the server's memory are written to disk when the kernel swaps, and \
+        stay there. Judged from /proc/swaps and the devices below, and from the memory that the process has locked \
+        (--memlock). zram is memory.",
     applies: "Linux",
     fix: "encrypt swap with a random key (crypttab: swap DEVICE /dev/urandom swap), switch it off, or start with --memlock",
     cost: "swap off and on again; --memlock needs a restart and enough memory",

@@ -22,13 +22,13 @@ pub(crate) const CHECK: Check = Check {
     id: "key-backup-missing",
     title: "No copy of the current keys is proven",
     severity: Severity::Critical,
-    explanation: "When the keys are lost, everything encrypted with them is, backups included. No server knows whether a \
-        copy exists. Named with --keyring-copy, or --key-file-copy on MariaDB, a copy is proven: with it alone each \
-        encrypted file of the server is opened, page 0 and its first pages, logs whole, and a copy from before the last \
-        rotation fails. Without, the register of keys is asked: a copy that `sealant rotate` proved counts as long as it has the same \
-        bytes, lies outside the data directory, and holds every key that the server holds or uses now. Else, and for \
-        keys that a KMS or Vault keeps, the answer is UNKNOWN until somebody attests it in a waiver, whose expiry date \
-        makes them look again.",
+    explanation: "If the keys are lost, everything encrypted with them is lost, including backups. No server records \
+        whether a copy exists. A copy named with --keyring-copy (--key-file-copy on MariaDB) is tested: every \
+        encrypted file of the server must open with it alone, tablespaces by page 0 and their first pages, logs as a \
+        whole. A copy from before the last rotation fails. Without the option, the register of keys decides: a copy \
+        that `sealant rotate` proved counts while its bytes are unchanged, it is outside the data directory, and it \
+        holds every key that the server holds or uses now. Otherwise, and for keys in a KMS or Vault, the result is \
+        UNKNOWN until somebody attests a copy in a waiver, which has an expiry date.",
     applies: "servers with encrypted data",
     fix: "copy the keys off this host after each rotation, and prove the copy with --keyring-copy or `sealant verify DIR \
         --keyring COPY`",
@@ -60,7 +60,7 @@ fn by_proof(proof: &Proof) -> Seen<Verdict> {
     for copy in &proof.stores {
         if let Some(why) = &copy.no_copy {
             let what = format!("whether {} is a copy of the keys", copy.path);
-            let remedy = format!("name a copy that does not lie with the data or the keys themselves, {REMEDY}");
+            let remedy = format!("name a copy outside the data directory and the directory of the keys, {REMEDY}");
             verdict.unseen(&copy.path, Unseen { what, why: format!("it {why}"), remedy });
         }
     }
@@ -133,7 +133,8 @@ fn untested(proof: &Proof) -> Option<Unseen> {
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     (count > 0).then(|| Unseen {
         what: format!("whether the copy opens {}{more}", names.join(", ")),
-        why: "unreadable, damaged where the key is named, changing all the time, or of a key store without a copy here"
+        why: "unreadable, damaged where the key is named, constantly changing, or encrypted by a key store of which \
+            no copy was named"
             .to_owned(),
         remedy: "name copies of all key stores in use, run as a user who can read the data directory, and prove a \
             snapshot of a busy server: `sealant verify DIR --keyring COPY`"
@@ -199,7 +200,7 @@ fn by_register(cx: &Context<'_>) -> Result<Verdict, String> {
         return Err(format!("{} knows of no copy", register.path));
     }
     let held = register.held.as_ref().map_err(|unseen| {
-        format!("{} names copies, but they cannot be held against the server's keys: {}", register.path, unseen.why)
+        format!("{} names copies, but they cannot be compared with the server's keys: {}", register.path, unseen.why)
     })?;
     let keys: BTreeSet<String> = held.iter().cloned().chain(asked_for(cx)).collect();
     let lacking: Vec<&str> =
@@ -313,7 +314,7 @@ mod tests {
         assert_eq!(tried_with(proof(7, vec![hidden]))[0].status, Fail);
     }
 
-    /// A register that knows of one copy, of these keys, and a key store with those.
+    /// A register with one copy that holds these keys, and a key store with those.
     fn with_register(state: CopyState, copied: &[&str], held: &[&str]) -> Made {
         let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         let copy = RegisteredCopy {
@@ -351,7 +352,7 @@ mod tests {
             unknown(with_register(state, &[&used], &[&used]));
         }
         unknown(with_register(CopyState::Unread { reason: "denied".to_owned() }, &[&used], &[&used]));
-        // The store has a key that was made since, or a table names one that the store lost.
+        // The store has a key that was created later, or a table names one that the store lost.
         let why = unknown(with_register(CopyState::Stands, &[&used], &[&used, "another"]));
         assert!(why.contains("another"), "{why}");
         unknown(with_register(CopyState::Stands, &["another"], &["another"]));

@@ -17,9 +17,9 @@ pub(crate) const CHECK: Check = Check {
     id: "key-binlog-age",
     title: "The binary log's master key was never rotated",
     severity: Severity::Low,
-    explanation: "Keys of binary and relay logs are wrapped by a master key of their own, which ALTER INSTANCE ROTATE \
-        INNODB MASTER KEY leaves alone. Its number is in its name, MySQLReplicationKey_UUID_N, in the keyring and in the \
-        header of each encrypted log: N = 1 is the first.",
+    explanation: "Keys of binary and relay logs are wrapped by a separate master key, which ALTER INSTANCE ROTATE \
+        INNODB MASTER KEY does not rotate. Its number is in its name, MySQLReplicationKey_UUID_N, in the keyring and \
+        in the header of each encrypted log: N = 1 is the first.",
     applies: "MySQL 8.0.14 and newer with binlog_encryption",
     fix: "ALTER INSTANCE ROTATE BINLOG MASTER KEY",
     cost: "seconds; rewrites the headers of the encrypted logs; back up the keyring before and after",

@@ -23,12 +23,12 @@ pub const CHECK: Check = Check {
     id: "key-cannot-open",
     title: "The key file does not open a tablespace",
     severity: Severity::Critical,
-    explanation: "A running server holds its keys in memory and notices a lost, cut or exchanged key file only at its next \
-        start. Page 0 of each tablespace names its master key: the key file must hold that name and be whole. Where \
-        the key itself could be tried the checksum inside page 0 decides, on MariaDB the space number inside an \
-        encrypted page; a name alone is not proof that the key opens, and ends as UNKNOWN. With --deep every encrypted \
-        page, block and event of every file is opened with the key files found, as `sealant verify` does, and that \
-        decides.",
+    explanation: "A running server holds its keys in memory, and notices a lost, truncated or replaced key file only \
+        at its next start. Page 0 of each tablespace names its master key: the key file must be complete and hold a \
+        key of that name. If the key can be tried, the checksum inside page 0 decides, on MariaDB the space id inside \
+        an encrypted page. A name alone does not prove that the key opens the file: the result is UNKNOWN. With --deep \
+        every encrypted page, block and event of every file is decrypted with the key files found, as `sealant verify` \
+        does, and that decides.",
     applies: "MySQL with a keyring file, MariaDB with a key file",
     fix: "put the right key file back before the server restarts",
     cost: "none while the server runs",
@@ -281,7 +281,7 @@ impl Counts {
                 "tablespaces",
                 Unseen {
                     what: format!("whether the keys open {} tablespaces", self.named),
-                    why: "the keys that page 0 names are there, but were not tried on it".to_owned(),
+                    why: "the keys that page 0 names exist, but were not tried on it".to_owned(),
                     remedy:
                         "read the key file as the server's user, or restore a copy of the data with a copy of the keys"
                             .to_owned(),
@@ -303,11 +303,11 @@ fn no_keys(cx: &Context<'_>, count: usize) -> Unseen {
     let local = cx.facts.sql.as_ref().and_then(|sql| Some((keyring(sql).ok()??, key_path(sql))));
     let (why, remedy) = match local {
         Some((keyring, _)) if !keyring.is_local_file() => (
-            format!("the keys are kept by {}, which is not asked", keyring.name),
+            format!("the keys are kept by {}, which is not queried", keyring.name),
             "test a restart on a copy of the server, and record it in a waiver".to_owned(),
         ),
         _ if live_stores(cx).any(|(_, store)| store.kind == StoreKind::OpensslSalted) => (
-            "the key file is encrypted, and its password was not to be had from a file".to_owned(),
+            "the key file is encrypted, and no file with its password was found".to_owned(),
             "file_key_management_filekey = FILE:PATH, and run as a user who can read PATH".to_owned(),
         ),
         Some((_, Some((path, _)))) => (

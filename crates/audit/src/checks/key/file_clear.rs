@@ -19,12 +19,12 @@ pub(crate) const CHECK: Check = Check {
     id: "key-file-clear",
     title: "The key file is readable without a password",
     severity: Severity::High,
-    explanation: "Whoever copies the file holds the keys. component_keyring_file writes JSON with clear keys, keyring_file \
-        hides them behind a constant that is public, MariaDB's key file is clear unless it was encrypted and \
-        file_key_management_filekey set. Told from the bytes of the file, else from the name of the component or \
-        plug-in, which fixes the format.",
+    explanation: "Whoever copies the file holds the keys. component_keyring_file writes JSON with clear keys, \
+        keyring_file hides them behind a public constant, and MariaDB's key file is clear unless it was encrypted and \
+        file_key_management_filekey is set. Judged from the bytes of the file, else from the name of the component or \
+        plug-in, which determines the format.",
     applies: "MySQL 5.7.11 and newer, MariaDB 10.1 and newer, with a file key store",
-    fix: "encrypt the key file, or use a key store that is none",
+    fix: "encrypt the key file, or use a key store without a local file",
     cost: "one restart",
     standards: &["PCI DSS 4.0.1 3.6.1.2"],
     exposes: Exposes::Keys(KeyFlaw::Readable, "The keys themselves, in a file that is not encrypted"),

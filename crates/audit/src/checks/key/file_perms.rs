@@ -12,17 +12,17 @@ use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-file-perms",
-    title: "Others than the server can read the key file, or replace it",
+    title: "Users other than the server's can read or replace the key file",
     severity: Severity::Critical,
-    explanation: "Whoever can read the key file can open every table without the server. MySQL creates it with mode 0640 \
-        (observed on 9.7), so that the whole group reads it; it should be 0600 and its directory 0700. Judged from mode, \
-        owner, access control list and directory. Severity: critical if everybody reads, high if a group of several \
-        does, medium if the group is the owner's private one.",
+    explanation: "Whoever can read the key file can open every table without the server. MySQL creates it with mode \
+        0640 (observed on 9.7), so that the whole group can read it; it should be 0600 and its directory 0700. Judged \
+        from mode, owner, access control list and directory. Severity: critical if everybody can read it, high if a \
+        group of several users can, medium if the group is the owner's private one.",
     applies: "servers with a key file",
     fix: "chmod 0600 the key file, chown it to the server's user, chmod 0700 its directory",
     cost: "none; the server reads the file with its own user",
     standards: &["PCI DSS 4.0.1 3.6.1.3", "CIS MySQL 3.x"],
-    exposes: Exposes::Help(Attacker::Operator, "The keys, to others on the host than the server"),
+    exposes: Exposes::Help(Attacker::Operator, "The keys, to other users of the host"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,

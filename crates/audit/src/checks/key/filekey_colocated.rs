@@ -15,9 +15,10 @@ pub(crate) const CHECK: Check = Check {
     id: "key-filekey-colocated",
     title: "The password of the key file lies beside it or in an option file",
     severity: Severity::High,
-    explanation: "An encrypted key file is as safe as its password. Inline in an option file, every account that may SHOW \
-        VARIABLES reads it too; in a file on the key's own device, the same thief takes both. Judged from \
-        file_key_management_filekey, whose value is never kept, and the devices below both files.",
+    explanation: "An encrypted key file is as safe as its password. If the password is in an option file, every \
+        account can also read it with SHOW VARIABLES. If it is in a file on the same device as the key file, a thief \
+        of the disk has both. Judged from file_key_management_filekey, whose value is never stored, and the devices \
+        below both files.",
     applies: "MariaDB with file_key_management and a password for its file",
     fix: "file_key_management_filekey = FILE:PATH on another device, or a secret store that provides it at start",
     cost: "one restart",
@@ -50,7 +51,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
                 Ruling::fail(
                     VARIABLE,
                     Grade::Declared,
-                    "the password stands in the variable itself, for every account to read",
+                    "the password is in the variable itself, where every account can read it",
                 )
                 .evidence(sql.evidence("variables", format!("{VARIABLE} is set and does not begin with FILE:"))),
             )),
@@ -62,7 +63,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 fn inline(host: &HostFacts) -> Option<Ruling> {
     let is_file = |value: &str| value.starts_with("FILE:");
     if let Some(set) = option(host, SERVER_GROUPS, VARIABLE).filter(|set| !is_file(set.value())) {
-        let message = format!("the password of the key file stands in {}", set.entry.file);
+        let message = format!("the password of the key file is in {}", set.entry.file);
         let seen = Evidence::Option {
             file: set.entry.file.clone(),
             line: set.entry.line,
@@ -77,7 +78,7 @@ fn inline(host: &HostFacts) -> Option<Ruling> {
         observation: format!("--{VARIABLE}=(secret)"),
     };
     Some(
-        Ruling::fail("command line", Grade::Declared, "the password of the key file stands on the command line")
+        Ruling::fail("command line", Grade::Declared, "the password of the key file is on the command line")
             .evidence(seen),
     )
 }
@@ -106,7 +107,7 @@ fn beside(cx: &Context<'_>, sql: &SqlFacts, password_path: &str) -> Seen<Ruling>
         }
         _ => Err(Unseen {
             what: format!("device of {password_path}"),
-            why: "it could not be followed to a device".to_owned(),
+            why: "its device could not be determined".to_owned(),
             remedy: "run on the server's host as root, or as the server's user".to_owned(),
         }),
     }

@@ -11,9 +11,9 @@ pub(crate) const CHECK: Check = Check {
     id: "key-foreign-uuid",
     title: "A tablespace is wrapped under another server's uuid",
     severity: Severity::Medium,
-    explanation: "After a clone or a restore, page 0 names the master key of the server that the data came from: both \
-        servers then share a key, and whoever holds the other's keyring opens this data. Compared: the uuid in page 0 \
-        with @@server_uuid, offline with auto.cnf.",
+    explanation: "After a clone or a restore, page 0 names the master key of the server that the data came from. Both \
+        servers then share a key, and whoever has the other server's keyring can open this data. The uuid in page 0 is \
+        compared with @@server_uuid, offline with auto.cnf.",
     applies: "MySQL 5.7.12 and newer",
     fix: "ALTER INSTANCE ROTATE INNODB MASTER KEY on this server",
     cost: "seconds; blocks DDL on tablespaces meanwhile; back up the keyring before and after",
@@ -53,7 +53,7 @@ fn uuid_of_server(cx: &Context<'_>) -> Seen<(String, Evidence)> {
     }
     let uuid = cx.facts.files.as_ref().and_then(|files| files.server_uuid.clone()).ok_or_else(|| Unseen {
         what: "this server's uuid".to_owned(),
-        why: "no server was asked, and the data directory has no readable auto.cnf".to_owned(),
+        why: "no server was queried, and the data directory has no readable auto.cnf".to_owned(),
         remedy: "audit the running server, or give the data directory with its auto.cnf".to_owned(),
     })?;
     let evidence = Evidence::Host { source: server::auto_cnf::NAME.to_owned(), observation: format!("server-uuid={uuid}") };

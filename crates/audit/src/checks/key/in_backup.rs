@@ -12,14 +12,15 @@ pub(crate) const CHECK: Check = Check {
     id: "key-in-backup",
     title: "A backup holds both the data and its keys",
     severity: Severity::Critical,
-    explanation: "Backups travel further than the server's disk, and one with its keys inside is not encrypted for whoever \
-        finds it. Backup directories are searched for key files, archives are looked into, and a data directory that is \
-        itself a copy made by xtrabackup or mariadb-backup, or is audited without its server, is treated as a backup.",
+    explanation: "Backups are copied to many places, and encryption does not protect one that contains its keys. \
+        Backup directories and archives are searched for key files, and a data directory that is itself a copy made by \
+        xtrabackup or mariadb-backup, or is audited without its server, is treated as a backup.",
     applies: "every server",
-    fix: "keep keys out of the backup, store them apart, and rotate the master key: what was copied stays readable",
+    fix: "keep keys out of the backup, store them separately, and rotate the master key: the existing copy stays \
+        readable",
     cost: "rotation re-wraps the tablespace keys in seconds; the backup with the key must be destroyed",
     standards: &["PCI DSS 4.0.1 3.6.1.2", "PCI DSS 4.0.1 3.6.1.4"],
-    exposes: Exposes::Data(Attacker::StolenDisk, "Backups that carry the key to themselves"),
+    exposes: Exposes::Data(Attacker::StolenDisk, "Backups that contain their own keys"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,
@@ -121,7 +122,7 @@ fn keys_beside_data(files: &FileFacts, root: &Root, verdict: &mut Verdict) -> bo
 
 fn fail(file: &FileFact, message: String) -> Ruling {
     Ruling::fail(&file.path, Grade::Bytes, message).fix(format!(
-        "move the keys of {} to a place of their own (shred -u the copy), then rotate the master key on the server",
+        "move the keys of {} to another place (shred -u the copy), then rotate the master key on the server",
         file.path
     ))
 }

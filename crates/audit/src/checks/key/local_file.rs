@@ -9,11 +9,11 @@ use server::Capability;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-local-file",
-    title: "The keys lie in a file of this host",
+    title: "The keys are in a file on this host",
     severity: Severity::Medium,
-    explanation: "Who takes the host or its backup takes data and keys together; MySQL's and MariaDB's manuals call their \
-        file key stores unfit for compliance. Judged from the name of the active component or plug-in, offline from \
-        key files that were found.",
+    explanation: "Whoever steals the host or its backup has both data and keys. The manuals of MySQL and MariaDB say \
+        that their file key stores do not meet compliance requirements. Judged from the name of the active component \
+        or plug-in, offline from key files that were found.",
     applies: "MySQL 5.7.11 and newer, MariaDB 10.1 and newer",
     fix: "use a KMS, KMIP or Vault component or plug-in and migrate the keys",
     cost: "a restart; MySQL's mysql_migrate_keyring needs the server stopped; MariaDB's tables are re-encrypted in the background",

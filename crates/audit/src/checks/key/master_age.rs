@@ -20,12 +20,12 @@ pub(crate) const CHECK: Check = Check {
     id: "key-master-age",
     title: "The InnoDB master key is older than the policy allows",
     severity: Severity::Medium,
-    explanation: "No table of the server dates a key. What dates it: the statement ALTER INSTANCE ROTATE INNODB MASTER KEY \
-        in a binary log, with its time; binary logs in clear without a gap that go back further than the policy and hold \
-        no such statement; and a key file that was last written before the policy's limit, because a rotation writes it. \
-        A key file written since proves nothing, other keys are written there too. The register of keys dates the \
-        rotations of `sealant rotate`, and when each key was first seen. Where none of these says it, the answer is \
-        UNKNOWN. The limit is master_key_max_age_days, 365 by default.",
+    explanation: "The server records no date of a key. These show its age: the statement ALTER INSTANCE ROTATE INNODB \
+        MASTER KEY in a binary log, with its time; clear binary logs without a gap that reach back further than the \
+        policy and hold no such statement; and a key file that was last written before the policy's limit, because a \
+        rotation writes it. A key file written since proves nothing, because other keys are written to it too. The \
+        register of keys has the dates of rotations by `sealant rotate`, and of when each key was first seen. Without \
+        any of these the result is UNKNOWN. The limit is master_key_max_age_days, 365 by default.",
     applies: "MySQL 5.7.11 and newer",
     fix: "ALTER INSTANCE ROTATE INNODB MASTER KEY",
     cost: "seconds; blocks DDL on tablespaces meanwhile; back up the keyring before and after",
@@ -65,7 +65,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if let Some((file, age)) = oldest_write(cx).map(|file| (file, days(file.modified))).filter(|(_, age)| *age > limit)
     {
         let text = format!(
-            "{} was last written {age} days ago, so the master key is no younger; the policy allows {limit}",
+            "{} was last written {age} days ago, so the master key is at least as old; the policy allows {limit}",
             file.name
         );
         let seen =
@@ -81,14 +81,14 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             path: log.path.clone(),
             offset: 0,
             hex: String::new(),
-            meaning: format!("{} binary logs read to their end, no rotation in them", logs(cx).count()),
+            meaning: format!("{} binary logs were read to the end and contain no rotation", logs(cx).count()),
         });
         let ruling = too_old(text);
         return Ok(Verdict::one(seen.into_iter().fold(ruling, Ruling::evidence)));
     }
     Err(Unseen {
         what: "age of the InnoDB master key".to_owned(),
-        why: format!("no readable binary log holds a rotation, the server keeps no date, and {}", no_date(cx)),
+        why: format!("no readable binary log holds a rotation, the server records no date, and {}", no_date(cx)),
         remedy: "rotate with ALTER INSTANCE ROTATE INNODB MASTER KEY and record the day in a waiver for key-master-age that \
             expires with the key"
             .to_owned(),
@@ -112,7 +112,7 @@ fn by_register(cx: &Context<'_>, limit: i64, days: &dyn Fn(i64) -> i64) -> Optio
     }
     let first_seen = known.get(&newest)?.first_seen.filter(|at| age(*at) > limit)?;
     let text = format!(
-        "the master key was there {} days ago, by the register {}; the policy allows {limit}",
+        "the master key existed {} days ago, by the register {}; the policy allows {limit}",
         age(first_seen),
         register.path
     );
@@ -299,8 +299,8 @@ mod tests {
         assert_eq!(made.statuses(&CHECK), [Unknown]);
     }
 
-    /// Keys in the register by number, days since they were first seen, and whether another took their place; and days
-    /// since the last rotation.
+    /// Keys in the register by number, days since they were first seen, and whether they were replaced; and days since
+    /// the last rotation.
     fn with_register(held: &[u32], keys: &[(u32, i64, bool)], rotated_days_ago: Option<i64>) -> Made {
         let at = |days| Timestamp::from_second(days_ago(days)).unwrap();
         let mut made = with_component(mysql(), "Active", "/k").file("component_keyring_file", json(held));
@@ -331,10 +331,10 @@ mod tests {
         assert_eq!(with_register(&[1, 2], old, Some(400)).statuses(&CHECK), [Fail]);
         assert_eq!(with_register(&[1], &[(1, 400, false)], None).statuses(&CHECK), [Fail]);
         assert_eq!(with_register(&[1], &[(1, 30, false)], None).statuses(&CHECK), [Unknown]);
-        // The older key is in use again, as after a restore: the date is not of it.
+        // The older key is in use again, as after a restore: the date belongs to another key.
         assert_eq!(with_register(&[1], &[(1, 30, true), (2, 10, false)], Some(10)).statuses(&CHECK), [Unknown]);
         assert_eq!(with_register(&[1], &[(1, 500, true), (2, 10, false)], Some(10)).statuses(&CHECK), [Fail]);
-        // One that was made since is younger than the rotation.
+        // A key created later is younger than the rotation.
         assert_eq!(with_register(&[1, 2, 3], rotated, Some(10)).statuses(&CHECK), [Pass]);
     }
 

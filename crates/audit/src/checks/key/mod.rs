@@ -93,7 +93,7 @@ fn keyring(sql: &SqlFacts) -> Seen<Option<Keyring<'_>>> {
     if plugins.is_empty() {
         return Err(Unseen {
             what: "plug-ins".to_owned(),
-            why: "the server listed none, and every server has some".to_owned(),
+            why: "the server listed none, but every server has some".to_owned(),
             remedy: sql.grant("SELECT ON performance_schema.*"),
         });
     }
@@ -409,7 +409,7 @@ pub(super) mod tests {
     /// Server uuid of the tests.
     pub(in crate::checks) const UUID: &str = "95b2f013-e4cd-11f1-8c02-02fc00000001";
 
-    /// A JSON keyring with these InnoDB master keys and 32 bytes of nothing as key.
+    /// A JSON keyring with these InnoDB master keys, each of 32 zero bytes.
     pub(in crate::checks) fn json(numbers: &[u32]) -> Content {
         let element = |n: &u32| {
             let data = "00".repeat(32);
@@ -453,7 +453,7 @@ pub(super) mod tests {
         assert_eq!(info_offset(65536, 65536), 41110);
     }
 
-    /// MariaDB's key file in clear.
+    /// MariaDB's key file, unencrypted.
     pub(in crate::checks) fn mariadb_keys() -> Content {
         let text = format!("1;{}\n2;{}\n", "0a".repeat(32), "0b".repeat(32));
         Content::KeyStore { summary: inspect(text.as_bytes()).unwrap() }

@@ -15,11 +15,11 @@ pub(crate) const CHECK: Check = Check {
     id: "key-not-loaded",
     title: "No key store is active: nothing can be encrypted, or opened",
     severity: Severity::Critical,
-    explanation: "Without an active keyring a switch such as innodb_redo_log_encrypt can be SET with success and stays \
-        OFF, and files that are encrypted cannot be opened at the next start. A component counts only if its \
-        Component_status is Active (it can be loaded and Disabled); a plug-in counts by its type KEYRING, on MariaDB \
-        ENCRYPTION, because plug-ins with keyring in their name hold no keys. Critical if encryption is asked for or \
-        already there, high if nothing is.",
+    explanation: "Without an active keyring, SET of a variable such as innodb_redo_log_encrypt succeeds but the value \
+        stays OFF, and encrypted files cannot be opened at the next start. A component counts only if its \
+        Component_status is Active (it can be loaded and Disabled). A plug-in counts by its type KEYRING, on MariaDB \
+        ENCRYPTION, because some plug-ins with keyring in their name hold no keys. Critical if encryption is requested \
+        or present, high otherwise.",
     applies: "MySQL 5.7.11 and newer, MariaDB 10.1 and newer",
     fix: "configure a keyring component (MySQL 8.0.24+), keyring plug-in or MariaDB encryption plug-in, then restart",
     cost: "one restart",
@@ -67,7 +67,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let (severity, consequence) = if wanted.is_empty() {
         (Severity::High, ": nothing can be encrypted".to_owned())
     } else {
-        (Severity::Critical, format!(", although encryption is asked for or present: {}", wanted.join(", ")))
+        (Severity::Critical, format!(", although encryption is requested or present: {}", wanted.join(", ")))
     };
     let ruling = Ruling::fail("keyring", Grade::Reported, format!("{missing}{consequence}"))
         .severity(severity)

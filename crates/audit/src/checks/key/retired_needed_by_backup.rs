@@ -14,10 +14,10 @@ pub(crate) const CHECK: Check = Check {
     id: "key-retired-needed-by-backup",
     title: "Retired master keys are kept, and backups may need them",
     severity: Severity::Info,
-    explanation: "Rotation leaves the old master keys in the keyring. They open every backup made before it: removed too \
-        early, those backups are lost; kept for ever, a stolen old backup stays open. Compared: the keys in the keyring \
-        with those that page 0 names on the server and in the backups that were read. A backup whose key is gone is a \
-        failure of high severity.",
+    explanation: "Rotation leaves the old master keys in the keyring. They open every backup made before it. If they \
+        are removed too early, those backups are lost; if they are kept forever, a stolen old backup can still be \
+        opened. The keys in the keyring are compared with those that page 0 names on the server and in the backups \
+        that were read. A backup whose key is gone is a failure of high severity.",
     applies: "MySQL 5.7.11 and newer",
     fix: "keep each old key until the last backup that needs it is destroyed, then remove it",
     cost: "none",
@@ -45,7 +45,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let needed = needed_by_backups(cx);
     let mut verdict = Verdict::new();
     for (key, backup) in needed.iter().filter(|(key, _)| !keys.contains(*key)) {
-        let message = format!("{backup} needs INNODBKey-{}-{}, which the keyring holds no more", key.0, key.1);
+        let message = format!("{backup} needs INNODBKey-{}-{}, which the keyring no longer holds", key.0, key.1);
         verdict.push(
             Ruling::fail(backup, Grade::Bytes, message)
                 .severity(Severity::High)

@@ -14,9 +14,9 @@ pub(crate) const CHECK: Check = Check {
     id: "key-same-disk",
     title: "Keys lie on the same disk as the data",
     severity: Severity::High,
-    explanation: "Encryption at rest is against the stolen disk, and one that carries its key is not encrypted for the \
-        thief. A key inside the data directory also goes into every file copy of it. Compared: the place of the key \
-        file with the data directory, and the block devices below both.",
+    explanation: "Encryption at rest protects against a stolen disk, but not if the disk also holds the key. A key \
+        inside the data directory is also in every file copy of it. The path of the key file is compared with the data \
+        directory, and the block devices below both.",
     applies: "servers with a key file",
     fix: "move the key file to another device, or use a KMS",
     cost: "one restart",
@@ -81,7 +81,7 @@ fn no_file(cx: &Context<'_>) -> Seen<Verdict> {
     }
     Err(Unseen {
         what: "path of the key file".to_owned(),
-        why: "neither the server nor the host told it".to_owned(),
+        why: "neither the server nor the host shows it".to_owned(),
         remedy: sql.grant("SELECT ON performance_schema.*"),
     })
 }
@@ -113,7 +113,7 @@ fn by_disk(cx: &Context<'_>, path: &str) -> Seen<Ruling> {
     else {
         return Err(Unseen {
             what: format!("device of {path}"),
-            why: "its path, or the data directory's, could not be followed to a device".to_owned(),
+            why: "its device, or the data directory's, could not be determined".to_owned(),
             remedy: "run on the server's host as root, or as the server's user".to_owned(),
         });
     };
@@ -154,7 +154,7 @@ fn compare(path: &str, key: &PathOnDisk, data: &PathOnDisk) -> Seen<Ruling> {
         return Err(Unseen {
             what: format!("disk of {path}"),
             why: format!(
-                "the block devices below {} cannot be told from here",
+                "the block devices below {} cannot be determined from here",
                 if key.chain.is_empty() { &key.path } else { &data.path }
             ),
             remedy: "run on the host itself, outside of containers, or attest the separation in a waiver".to_owned(),

@@ -10,11 +10,12 @@ pub(crate) const CHECK: Check = Check {
     id: "key-sql-crypto-ecb",
     title: "AES_ENCRYPT() works in ECB mode",
     severity: Severity::Medium,
-    explanation: "In ECB, equal plain blocks give equal cipher blocks, so that a column encrypted with AES_ENCRYPT() tells \
-        which rows are alike. aes-128-ecb is the default of block_encryption_mode on both forks (observed).",
+    explanation: "In ECB mode, equal plaintext blocks give equal ciphertext blocks: a column encrypted with \
+        AES_ENCRYPT() shows which rows are equal. aes-128-ecb is the default of block_encryption_mode on both forks \
+        (observed).",
     applies: "MySQL 5.6.17 and newer, MariaDB 11.2 and newer; older MariaDB has only ECB",
     fix: "block_encryption_mode = 'aes-256-cbc', and a random IV as third argument",
-    cost: "no lock; old values must be decrypted with the old mode and encrypted anew",
+    cost: "no lock; old values must be decrypted with the old mode and encrypted again",
     standards: &["CIS MySQL 2.12", "NIST SP 800-53r5 SC-13"],
     exposes: Exposes::Help(Attacker::Operator, "Which encrypted values are equal, to whoever can read the table"),
     closed_by: ClosedBy::Administrator,

@@ -11,10 +11,11 @@ pub(crate) const CHECK: Check = Check {
     id: "key-stale-backup-file",
     title: "A keyring's .backup file is left beside it",
     severity: Severity::High,
-    explanation: "keyring_file writes FILE.backup before it changes FILE and removes it afterwards. One that is left tells \
-        of a crash in between; at its next start the server takes the backup for the truth and puts it over the keyring, \
-        with whatever key is missing in it. Told from the files beside the key file.",
-    applies: "MySQL 5.7 to 8.3 with keyring_file, Percona XtraDB Cluster; the file component's .backup is as short-lived",
+    explanation: "keyring_file writes FILE.backup before it changes FILE and removes it afterwards. If the file \
+        remains, the server crashed in between. At its next start the server replaces the keyring with the backup, \
+        which may lack a key. Judged from the files beside the key file.",
+    applies: "MySQL 5.7 to 8.3 with keyring_file, Percona XtraDB Cluster; the file component's .backup exists only \
+        for a moment, too",
     fix: "compare the key names of both files, keep the complete one as the keyring, remove the .backup",
     cost: "none; with the server stopped",
     standards: &["PCI DSS 4.0.1 3.7.7"],

@@ -15,16 +15,17 @@ use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-vault-weak",
-    title: "The way to the Vault or key service is weak",
+    title: "The connection to the Vault or key service is weak",
     severity: Severity::High,
-    explanation: "The token in the configuration fetches every key. Over http it crosses the network in clear; without a \
-        CA file anybody can pretend to be the Vault; readable by others, it is theirs. Told from the configuration file \
-        that the plug-in or component reads, on MariaDB from the variables of hashicorp_key_management.",
+    explanation: "The token in the configuration gives access to every key. Over http it is sent in clear; without a \
+        CA file anybody can pose as the Vault; if others can read the file, they have the token. Judged from the \
+        configuration file that the plug-in or component reads, on MariaDB from the variables of \
+        hashicorp_key_management.",
     applies: "servers with keyring_vault, component_keyring_vault, component_keyring_hashicorp or hashicorp_key_management",
     fix: "https with a CA file, a short-lived token of an AppRole, mode 0600",
     cost: "one restart",
     standards: &["PCI DSS 4.0.1 3.6.1.3", "PCI DSS 4.0.1 4.2.1"],
-    exposes: Exposes::Help(Attacker::Sniffer, "The token for the key service, or the keys on their way"),
+    exposes: Exposes::Help(Attacker::Sniffer, "The token for the key service, or the keys in transit"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,
@@ -68,7 +69,11 @@ fn by_file(file: &FileFact, store: &StoreSummary) -> Ruling {
         ),
     };
     if faults.is_empty() {
-        Ruling::pass(&file.path, Grade::Bytes, format!("{} names https, a CA, and is private", file.path))
+        Ruling::pass(
+            &file.path,
+            Grade::Bytes,
+            format!("{} has https and a CA, and only its owner can read it", file.path),
+        )
     } else {
         Ruling::fail(&file.path, Grade::Bytes, format!("{}: {}", file.path, faults.join("; "))).fix(
             Remedy::advice("vault_url = https://…, vault_ca = PEM file")
@@ -82,7 +87,7 @@ fn by_file(file: &FileFact, store: &StoreSummary) -> Ruling {
 const fn describe(issue: &VaultIssue) -> Option<&'static str> {
     match issue {
         VaultIssue::PlainHttp => Some("keys and token cross the network in clear (no https)"),
-        VaultIssue::NoCa => Some("no CA file: the Vault's identity is not checked against yours"),
+        VaultIssue::NoCa => Some("no CA file: the Vault's identity is not verified"),
         VaultIssue::NoUrl => Some("no address of the Vault"),
         _ => None,
     }
@@ -94,7 +99,7 @@ fn by_variables(sql: &SqlFacts) -> Ruling {
         faults.push("keys and token cross the network in clear (no https)");
     }
     if sql.variable_or_none(CA).is_none_or(str::is_empty) {
-        faults.push("no CA file: the Vault's identity is not checked against yours");
+        faults.push("no CA file: the Vault's identity is not verified");
     }
     let ruling = if faults.is_empty() {
         Ruling::pass("hashicorp_key_management", Grade::Declared, "https with a CA file")

@@ -16,8 +16,8 @@ pub(crate) const CHECK: Check = Check {
     id: "key-version-static",
     title: "MariaDB's keys cannot rotate: every tablespace stays on key 1, version 1",
     severity: Severity::Medium,
-    explanation: "file_key_management gives every key version 1 for ever, so that innodb_encryption_rotate_key_age never \
-        has work. With it, keys change only by moving tables to another key id. With a plug-in that has versions, a \
+    explanation: "With file_key_management every key has version 1 forever, so that innodb_encryption_rotate_key_age \
+        has no effect. Keys change only by moving tables to another key id. With a plug-in that has versions, a \
         rotate_key_age of 0 switches re-encryption off. Judged from the active plug-in, the key ids and versions of \
         the tablespaces, and their page 0.",
     applies: "MariaDB 10.1 and newer with encrypted tablespaces",

@@ -15,12 +15,12 @@ pub(crate) const CHECK: Check = Check {
     id: "key-wrap-lag",
     title: "A tablespace is still wrapped by an older master key",
     severity: Severity::High,
-    explanation: "ALTER INSTANCE ROTATE INNODB MASTER KEY re-wraps every tablespace that the server has open. One that was \
-        restored, discarded or missed by an interrupted rotation keeps the old key, which then must not be removed and \
-        still opens it for whoever has it. Page 0 names the master key in clear; compared with the newest of the same \
-        server uuid in any other page 0, redo header, key file or the running keyring. The redo log counts once, by its \
-        newest header: older files are opened by the key in that, and are not wrapped anew. Number 0 is the key of bootstrap, \
-        which is a constant that everybody knows.",
+    explanation: "ALTER INSTANCE ROTATE INNODB MASTER KEY re-wraps every tablespace that the server has open. One \
+        that was restored, discarded or missed by an interrupted rotation keeps the old key. That key must then not be \
+        removed, and whoever has it can open the tablespace. Page 0 names the master key in clear; it is compared with \
+        the newest of the same server uuid in any other page 0, redo header, key file or the running keyring. The redo \
+        log counts once, by its newest header: the key in it opens the older files, which are not wrapped again. \
+        Number 0 is the key of bootstrap, a public constant.",
     applies: "MySQL 5.7.11 and newer",
     fix: "sealant rotate run --redo --recipient age1… --keyring-backup FILE",
     cost: "seconds; blocks DDL on tablespaces meanwhile; the keyring is backed up before and after",
@@ -49,7 +49,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             let ruling = Ruling::fail(space.name, Grade::Bytes, message).evidence(space.evidence());
             verdict.push(match unknown.contains(space.path) {
                 true => ruling.fix(format!(
-                    "{}: no rotation reaches it, since the server does not have it; import it, or move it away",
+                    "{}: no rotation includes it, since the server does not know it; import it, or move it away",
                     word(space.path)
                 )),
                 false => ruling.fix(Remedy::command(CHECK.fix).note(ROTATED)),
@@ -94,7 +94,7 @@ fn owner(space: &Wrapped<'_>) -> String {
 
 fn behind(space: &Wrapped<'_>, newest: &BTreeMap<String, u32>) -> Option<String> {
     if space.id == 0 {
-        return Some(format!("{} is wrapped by the key of bootstrap, which everybody knows", space.name));
+        return Some(format!("{} is wrapped by the key of bootstrap, which is public", space.name));
     }
     let newest = *newest.get(&owner(space))?;
     (space.id < newest).then(|| format!("{} is wrapped by master key {}, the newest is {newest}", space.name, space.id))

@@ -12,10 +12,10 @@ use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "repl-account-no-tls",
-    title: "An account that may pull the binary log need not use TLS",
+    title: "An account that may read the binary log need not use TLS",
     severity: Severity::Medium,
-    explanation: "Such an account reads every changed row of the server. Whether a replica uses TLS is decided on the \
-        replica, so the source must ask for it. From REPLICATION SLAVE in the account's global grants and its ssl_type.",
+    explanation: "Such an account can read every changed row of the server. The replica decides whether it uses TLS, \
+        unless the source requires it. Judged from REPLICATION SLAVE in the account's global grants and its ssl_type.",
     applies: "every server that listens on a network",
     fix: "ALTER USER … REQUIRE X509",
     cost: "no lock; a replica without TLS is refused when it connects again",
@@ -41,12 +41,12 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let name = account.quoted();
         let answer = format!("{name}: repl_slave = Y, ssl_type = {:?}", account.ssl_type);
         verdict.push(
-            Ruling::fail(&name, Grade::Reported, format!("{name} may pull the binary log in clear"))
+            Ruling::fail(&name, Grade::Reported, format!("{name} may read the binary log in clear"))
                 .evidence(sql.evidence("accounts", answer))
                 .fix(require(sql, &name, "SSL").note("or X509, if the replica has a certificate")),
         );
     }
-    let answer = format!("{} accounts from other hosts may pull the binary log, none of them in clear", pulling.len());
+    let answer = format!("{} accounts from other hosts may read the binary log, none of them in clear", pulling.len());
     let pass = Ruling::pass("server", Grade::Reported, &answer).evidence(sql.evidence("accounts", &answer));
     verdict.pass_if_clean(plain.evidence.into_iter().fold(pass, Ruling::evidence));
     Ok(verdict)

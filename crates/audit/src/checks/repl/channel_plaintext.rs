@@ -11,13 +11,13 @@ use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "repl-channel-plaintext",
-    title: "This replica pulls the binary log in clear",
+    title: "This replica receives the binary log in clear",
     severity: Severity::High,
-    explanation: "The binary log holds every changed row, so a clear channel carries the whole database past whoever \
-        listens, and the replication account's challenge with it. From \
-        performance_schema.replication_connection_configuration on MySQL and SHOW ALL SLAVES STATUS on MariaDB, whose \
-        performance schema is off by default and then shows an empty table. MariaDB goes on in clear with \
-        MASTER_SSL=1 if the source offers no TLS, and only stops if it verifies the certificate, too.",
+    explanation: "The binary log holds every changed row: whoever listens on a clear channel can read all changes and \
+        the login of the replication account. Judged from performance_schema.replication_connection_configuration on \
+        MySQL and SHOW ALL SLAVES STATUS on MariaDB, whose performance schema is off by default and then shows an \
+        empty table. With MASTER_SSL=1 MariaDB continues in clear if the source offers no TLS, unless it also verifies \
+        the certificate.",
     applies: "every replica",
     fix: "CHANGE REPLICATION SOURCE TO SOURCE_SSL=1, SOURCE_SSL_CA='…', SOURCE_SSL_VERIFY_SERVER_CERT=1 / CHANGE MASTER TO \
         MASTER_SSL=1, MASTER_SSL_CA='…', MASTER_SSL_VERIFY_SERVER_CERT=1",
@@ -47,9 +47,9 @@ fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
     let ruling = if channel.tls && !channel.enforces_tls(sql) {
         Ruling::unseen(&name, wished_for(sql, channel))
     } else if channel.tls {
-        Ruling::pass(&name, Grade::Reported, format!("{name} pulls from {source} over TLS"))
+        Ruling::pass(&name, Grade::Reported, format!("{name} reads from {source} over TLS"))
     } else {
-        Ruling::fail(&name, Grade::Reported, format!("{name} pulls from {source} in clear"))
+        Ruling::fail(&name, Grade::Reported, format!("{name} reads from {source} in clear"))
             .fix(verified_tls(sql, channel))
     };
     ruling.evidence(quote(sql, channel))
@@ -59,7 +59,7 @@ fn wished_for(sql: &SqlFacts, channel: &Channel<'_>) -> Unseen {
     Unseen {
         what: format!("whether {} is encrypted", channel.artefact()),
         why: format!(
-            "TLS is wished for and not enforced: without verification it goes on in clear if {} offers none",
+            "TLS is requested but not enforced: without verification the replica continues in clear if {} offers none",
             channel.source()
         ),
         remedy: verified_tls(sql, channel).to_string(),

@@ -12,14 +12,14 @@ pub(crate) const CHECK: Check = Check {
     id: "repl-channel-unverified",
     title: "This replica does not verify its source",
     severity: Severity::Medium,
-    explanation: "Over TLS without verification a replica takes any server for its source: whoever sits between reads \
-        and changes what it applies. That is MySQL's default. On MySQL a CA file without \
-        SOURCE_SSL_VERIFY_SERVER_CERT checks the authority and not the name.",
+    explanation: "Over TLS without verification a replica accepts any server as its source: a man in the middle can \
+        read and change what it applies. That is MySQL's default. On MySQL a CA file without \
+        SOURCE_SSL_VERIFY_SERVER_CERT checks the authority but not the name.",
     applies: "every replica with TLS",
     fix: "SOURCE_SSL_VERIFY_SERVER_CERT=1 with SOURCE_SSL_CA / MASTER_SSL_VERIFY_SERVER_CERT=1 with MASTER_SSL_CA",
     cost: "the channel stops for a moment; it stays down if the source's certificate does not carry its name",
     standards: &["PCI DSS 4.0.1 4.2.1", "NIST SP 800-53r5 SC-23"],
-    exposes: Exposes::Help(Attacker::Impostor, "Replication, to who poses as the source"),
+    exposes: Exposes::Help(Attacker::Impostor, "Replication, to whoever poses as the source"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,
@@ -48,7 +48,7 @@ fn ruling(sql: &SqlFacts, channel: &Channel<'_>) -> Ruling {
     let ruling = if channel.verified {
         Ruling::pass(&name, Grade::Reported, format!("{name} verifies {source}"))
     } else if channel.ca.is_empty() || sql.is_mariadb() {
-        Ruling::fail(&name, Grade::Reported, format!("{name} takes any server for {source}"))
+        Ruling::fail(&name, Grade::Reported, format!("{name} accepts any server as {source}"))
             .fix(verified_tls(sql, channel))
     } else {
         // Source: sql/rpl_replica.cc, connect_to_master(): a CA alone means VERIFY_CA.

@@ -9,10 +9,11 @@ use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "repl-dump-live-plaintext",
-    title: "A replica pulls this server's binary log in clear right now",
+    title: "A replica reads this server's binary log in clear right now",
     severity: Severity::High,
-    explanation: "Every changed row of this server crosses the network readable. From performance_schema.threads: the \
-        connection type of each Binlog Dump thread. Backup tools that stream the binary log show up, too.",
+    explanation: "Every changed row of this server is readable on the network. Judged from \
+        performance_schema.threads: the connection type of each Binlog Dump thread. Backup tools that stream the \
+        binary log appear, too.",
     applies: "MySQL 5.7+, MariaDB 10.5+ with performance_schema = ON",
     fix: "on the replica: CHANGE REPLICATION SOURCE TO SOURCE_SSL=1 / CHANGE MASTER TO MASTER_SSL=1; \
         then REQUIRE SSL for its account here",
@@ -38,9 +39,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     for dump in dumps {
         let who = dump.who();
         let ruling = if dump.clear() {
-            Ruling::fail(&who, Grade::Reported, format!("{who} pulls the binary log in clear"))
+            Ruling::fail(&who, Grade::Reported, format!("{who} reads the binary log in clear"))
         } else {
-            Ruling::pass(&who, Grade::Reported, format!("{who} pulls the binary log over {}", dump.kind))
+            Ruling::pass(&who, Grade::Reported, format!("{who} reads the binary log over {}", dump.kind))
         };
         let answer = format!("thread {} of {who}: {}, connection_type = {}", dump.thread_id, dump.command, dump.kind);
         verdict.push(ruling.evidence(sql.evidence("connections", answer)));

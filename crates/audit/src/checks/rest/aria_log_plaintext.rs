@@ -13,7 +13,7 @@ pub(crate) const CHECK: Check = Check {
     severity: Severity::High,
     explanation: "aria_log.* repeats every change of a transactional Aria table, rows of encrypted ones too, and no \
         version of MariaDB encrypts it. Without Aria tables of users it holds changes of MariaDB's own tables only, \
-        which weighs less. Judged from the files.",
+        and the severity is lower. Judged from the files.",
     applies: "MariaDB",
     fix: "put aria_log_dir_path onto an encrypted disk, and keep sensitive rows in InnoDB",
     cost: "a restart",

@@ -19,10 +19,10 @@ pub const CHECK: Check = Check {
     id: "rest-aria-plaintext",
     title: "Aria tables are in clear",
     severity: Severity::High,
-    explanation: "aria_encrypt_tables concerns tables made or rebuilt while it is on, and ROW_FORMAT=PAGE only: rows \
-        added to older tables stay clear. MariaDB keeps its own tables in Aria, too: password hashes in global_priv, \
-        smallest and largest values of columns in column_stats. Judged from the pages of the .MAD files. Left out: help \
-        texts and time zones, which everybody has.",
+    explanation: "aria_encrypt_tables applies to tables created or rebuilt while it is on, and to ROW_FORMAT=PAGE \
+        only: rows added to older tables stay clear. MariaDB's own tables are in Aria, too: password hashes in \
+        global_priv, smallest and largest values of columns in column_stats. Judged from the pages of the .MAD files. \
+        Left out: help texts and time zones, which are public.",
     applies: "MariaDB 10.1 and newer",
     fix: "aria_encrypt_tables=ON, then ALTER TABLE t ENGINE=Aria ROW_FORMAT=PAGE for each",
     cost: "copies the table and blocks its writes meanwhile",

@@ -17,11 +17,11 @@ pub const CHECK: Check = Check {
     id: "rest-binlog-plaintext",
     title: "Binary logs are in clear",
     severity: Severity::High,
-    explanation: "The binary log repeats every change, rows of encrypted tables too. The switch concerns logs begun \
-        after it was set: older ones stay clear until they are purged, and on MariaDB nothing lists them. Judged from \
-        the first bytes of each file, then from SHOW BINARY LOGS (MySQL 8.0.14 and newer).",
+    explanation: "The binary log repeats every change, also rows of encrypted tables. The setting applies to logs \
+        started after it was set: older ones stay clear until they are purged, and MariaDB does not list which are \
+        clear. Judged from the first bytes of each file, then from SHOW BINARY LOGS (MySQL 8.0.14 and newer).",
     applies: "servers with a binary log; MySQL can encrypt it from 8.0.14 on, MariaDB from 10.1 on, Percona in 5.7",
-    fix: "encrypt the binary log, begin a new one, and purge the clear ones",
+    fix: "encrypt the binary log, start a new one, and purge the clear ones",
     cost: "none on MySQL 8; a restart elsewhere. Purged logs are gone for replicas and point-in-time recovery",
     standards: &["CIS MySQL 2.2.1", "PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Every change since the oldest binary log"),
@@ -120,7 +120,7 @@ fn for_members(sql: &SqlFacts, purge: Remedy) -> Remedy {
         return purge;
     }
     if !sql.mysql_since(8, 0, 17) {
-        return purge.note("a member that joins later needs a copy of the data: what is purged is in no log");
+        return purge.note("a member that joins later needs a copy of the data: no log contains the purged changes");
     }
     let clone = "INSTALL PLUGIN clone SONAME 'mysql_clone.so'";
     let active = sql.active_plugins();
@@ -131,8 +131,8 @@ fn for_members(sql: &SqlFacts, purge: Remedy) -> Remedy {
         false => Remedy::statement(clone).and(set_variable(sql, "clone_ssl_ca", &path_of_ca(sql))).and(purge),
     };
     purge.note(
-        "on every member, and the plug-in on one that joins later: it gets the whole data by clone, for which the account of \
-         group_replication_recovery needs BACKUP_ADMIN for that time",
+        "on every member, and the plug-in on one that joins later: it receives all data by clone, for which the \
+            account of group_replication_recovery needs BACKUP_ADMIN for that time",
     )
 }
 

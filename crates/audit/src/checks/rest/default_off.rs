@@ -16,9 +16,9 @@ pub const CHECK: Check = Check {
     id: "rest-default-off",
     title: "New tables are created in clear by default",
     severity: Severity::Medium,
-    explanation: "Whoever forgets the word ENCRYPTION creates a clear table. default_table_encryption on MySQL makes \
-        new schemas encrypt, and FORCE in MariaDB's innodb_encrypt_tables also forbids tables that ask to be clear. \
-        Judged from the variable alone.",
+    explanation: "A CREATE TABLE without the ENCRYPTION clause creates a clear table. default_table_encryption on \
+        MySQL makes new schemas encrypt by default, and FORCE in MariaDB's innodb_encrypt_tables also forbids \
+        ENCRYPTED=NO. Judged from the variable alone.",
     applies: "MySQL 8.0.16 and newer, Percona Server, MariaDB",
     fix: "default_table_encryption=ON; MariaDB: innodb_encrypt_tables=FORCE",
     cost: "none; needs a keyring or key management plug-in, without which tables cannot be created",

@@ -16,19 +16,19 @@ pub const CHECK: Check = Check {
     id: "rest-doublewrite-plaintext",
     title: "The doublewrite buffer holds clear copies of pages of encrypted tablespaces",
     severity: Severity::Medium,
-    explanation: "Every page is written to the doublewrite buffer before its place, and the copy stays until its slot \
-        is used again. Copies from before a tablespace was encrypted, of its still clear pages, of tables dropped or \
-        rebuilt since, and on MySQL before 8.0.23 and Percona Server before 8.0.20 of every encrypted page, are clear. Judged by the type and space id \
-        of each slot, joined with the tablespaces; copies of tablespaces that are clear themselves are no news here. \
-        MySQL from 8.0.20 on keeps the slots in #ib_*.dblwr files, older servers and MariaDB inside ibdata1, Percona \
-        Server before 8.0.20 in xb_doublewrite (innodb_parallel_doublewrite_path) too, clear unless \
-        innodb_parallel_dblwr_encrypt is on.",
+    explanation: "Every page is written to the doublewrite buffer before it is written to its tablespace, and the \
+        copy stays until its slot is used again. These copies are clear: those from before a tablespace was encrypted, \
+        of its pages that are still clear, of tables dropped or rebuilt since, and, on MySQL before 8.0.23 and Percona \
+        Server before 8.0.20, of every encrypted page. Judged by the type and space id of each slot, compared with the \
+        tablespaces. Copies of clear tablespaces do not count here. MySQL from 8.0.20 on keeps the slots in \
+        #ib_*.dblwr files, older servers and MariaDB inside ibdata1, Percona Server before 8.0.20 in also in \
+        xb_doublewrite (innodb_parallel_doublewrite_path), in clear unless innodb_parallel_dblwr_encrypt is on.",
     applies: "every server with an encrypted tablespace",
-    fix: "let the server write: slots are used again; then scan again. Slots that are only used when the buffer pool has no \
-        room may keep their pages for very long: SET GLOBAL innodb_fast_shutdown = 0, stop the server, see in its log that \
-        it stopped cleanly, move the #ib_*.dblwr files away, start it, which makes new ones, and destroy the old. Until then \
-        innodb_doublewrite_dir on an encrypted disk. Percona Server before 8.0.20: innodb_parallel_dblwr_encrypt = ON under \
-        [mysqld]; a clean stop removes xb_doublewrite",
+    fix: "wait for writes, which use the slots again, then scan again. Slots that are only used when the buffer pool \
+        is full may keep their pages for very long: SET GLOBAL innodb_fast_shutdown = 0, stop the server, check in its \
+        log that it stopped cleanly, move the #ib_*.dblwr files away, start the server, which creates new ones, and \
+        destroy the old. Until then put innodb_doublewrite_dir on an encrypted disk. Percona Server before 8.0.20: \
+        innodb_parallel_dblwr_encrypt = ON under [mysqld]; a clean stop removes xb_doublewrite",
     cost: "none; new files and a change of innodb_doublewrite_dir need a restart",
     standards: &["PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Copies of pages of encrypted tables, in the doublewrite files"),
@@ -135,10 +135,10 @@ fn failure(buffer: &Artefact<'_>, copies: &Copies<'_>) -> Ruling {
         text.push(format!("{} clear pages with rows of encrypted tablespaces ({names})", copies.encrypted));
     }
     if copies.gone > 0 {
-        text.push(format!("{} clear pages with rows of tablespaces that exist no more", copies.gone));
+        text.push(format!("{} clear pages with rows of tablespaces that no longer exist", copies.gone));
     }
     if copies.clear > 0 {
-        text.push(format!("{} of tablespaces that are clear themselves, which is no news", copies.clear));
+        text.push(format!("{} of clear tablespaces, which do not count here", copies.clear));
     }
     let text = format!("{} holds {}", buffer.name, text.join(", "));
     with_evidence(Ruling::fail(&buffer.name, Grade::Bytes, text), evidence(buffer))
@@ -146,7 +146,7 @@ fn failure(buffer: &Artefact<'_>, copies: &Copies<'_>) -> Ruling {
 
 fn pass(cx: &Context<'_>, seen: &Copies<'_>) -> Ruling {
     let news = if seen.clear > 0 {
-        format!("; {} clear copies belong to tablespaces that are clear themselves", seen.clear)
+        format!("; {} clear copies belong to clear tablespaces", seen.clear)
     } else {
         String::new()
     };
@@ -173,7 +173,7 @@ fn evidence(buffer: &Artefact<'_>) -> Vec<Evidence> {
 fn nothing_encrypted(cx: &Context<'_>, spaces: &HashMap<SpaceId, &Artefact<'_>>) -> Seen<Verdict> {
     let named = cx.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces"));
     if all_seen(cx) || named && spaces.values().any(|space| space.state().is_some()) {
-        return Ok(Verdict::not_applicable("no tablespace is encrypted: clear copies of clear pages are no news"));
+        return Ok(Verdict::not_applicable("no tablespace is encrypted: clear copies of clear pages do not count"));
     }
     cx.facts.files()?;
     unwalked(cx).map_or_else(|| Ok(Verdict::new()), Err)
@@ -182,7 +182,7 @@ fn nothing_encrypted(cx: &Context<'_>, spaces: &HashMap<SpaceId, &Artefact<'_>>)
 fn no_bytes() -> Unseen {
     Unseen {
         what: "slots of the doublewrite buffer".to_owned(),
-        why: "no server tells what its doublewrite buffer holds, and no doublewrite file was read".to_owned(),
+        why: "no server reports what its doublewrite buffer holds, and no doublewrite file was read".to_owned(),
         remedy:
             "run on the server's host as a user who can read #ib_*.dblwr, or before 8.0.20 ibdata1 and, of Percona \
             Server, xb_doublewrite; on MariaDB ibdata1"
@@ -234,11 +234,11 @@ mod tests {
     #[test]
     fn copies_of_dropped_tables_fail_and_of_clear_ones_are_no_news() {
         let made = with_table("encrypted").file("#ib_16384_0.dblwr", file(&[(99, 3)]));
-        assert!(made.judge(&CHECK)[0].message.contains("exist no more"));
+        assert!(made.judge(&CHECK)[0].message.contains("no longer exist"));
         let made = with_table("encrypted").file("#ib_16384_0.dblwr", file(&[(0, 3)]));
         let found = made.judge(&CHECK);
         assert_eq!(found[0].status, Pass);
-        assert!(found[0].message.contains("clear themselves"));
+        assert!(found[0].message.contains("belong to clear tablespaces"));
     }
 
     #[test]

@@ -12,12 +12,12 @@ use server::Capability;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-encryption-threads-zero",
-    title: "MariaDB has no thread that would encrypt existing tables",
+    title: "MariaDB has no thread that encrypts existing tables",
     severity: Severity::High,
-    explanation: "innodb_encrypt_tables=ON concerns new tables; existing ones, undo and ibdata1 are converted by \
-        background threads only. With innodb_encryption_threads=0, the default, they stay clear and do not even appear \
-        in INNODB_TABLESPACES_ENCRYPTION. innodb_encryption_rotate_key_age=0 keeps the threads from looking at tables \
-        that are there when the server starts. Judged from the variables and the pages of clear tablespaces.",
+    explanation: "innodb_encrypt_tables=ON applies to new tables. Only background threads convert existing tables, \
+        undo and ibdata1. With innodb_encryption_threads=0, the default, these stay clear and do not even appear in \
+        INNODB_TABLESPACES_ENCRYPTION. With innodb_encryption_rotate_key_age=0 the threads skip tables that exist when \
+        the server starts. Judged from the variables and the pages of clear tablespaces.",
     applies: "MariaDB 10.1.3 and newer",
     fix: "SET GLOBAL innodb_encryption_threads = 4, and in the option file",
     cost: "background writes of every page; innodb_encryption_rotation_iops limits them",
@@ -33,7 +33,7 @@ const AGE: &str = "innodb_encryption_rotate_key_age";
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if super::mariadb(cx) == Some(false) {
-        return Ok(Verdict::not_applicable("only MariaDB encrypts by threads"));
+        return Ok(Verdict::not_applicable("only MariaDB encrypts with background threads"));
     }
     let sql = cx.facts.sql()?;
     if !sql.is_mariadb() || !sql.can(Capability::EncryptTables) {
@@ -50,7 +50,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         failure(
             cx,
             AGE,
-            format!("{AGE} is 0: the threads pass over tablespaces that were there at the start: {}", names(&clear)),
+            format!("{AGE} is 0: the threads skip tablespaces that existed at the start: {}", names(&clear)),
             &clear,
         )
         .evidence(sql.variable_evidence(AGE))
@@ -65,7 +65,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 fn no_threads(cx: &Context<'_>, sql: &SqlFacts, clear: &[&Artefact<'_>]) -> Ruling {
     let text = match clear {
-        [] => format!("{THREADS} is 0: tablespaces that are clear stay so"),
+        [] => format!("{THREADS} is 0: clear tablespaces stay clear"),
         clear => format!("{THREADS} is 0: {} tablespaces stay clear: {}", clear.len(), names(clear)),
     };
     failure(cx, THREADS, text, clear).fix(set_variable(sql, THREADS, "4"))

@@ -12,12 +12,12 @@ use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-export-key-file",
-    title: "A .cfp file gives the key of an encrypted table away",
+    title: "A .cfp file exposes the key of an encrypted table",
     severity: Severity::Critical,
-    explanation: "FLUSH TABLES … FOR EXPORT writes TABLE.cfp beside an encrypted tablespace: the tablespace's key, \
-        wrapped by a transfer key that stands in the same file in clear. Whoever has the file opens the table without \
-        the keyring. UNLOCK TABLES removes it; copies and crashes leave it. Judged by content, below the data \
-        directory and every directory that the audit was given.",
+    explanation: "FLUSH TABLES … FOR EXPORT writes TABLE.cfp beside an encrypted tablespace. It holds the \
+        tablespace's key, wrapped by a transfer key that is in the same file in clear. Whoever has the file can open \
+        the table without the keyring. UNLOCK TABLES removes the file; copies and crashes leave it behind. Judged by \
+        content, below the data directory and every directory given to the audit.",
     applies: "MySQL 5.7.11 and newer",
     fix: "shred the file and give that table a new key",
     cost: "the new key copies the table and blocks its writes meanwhile",

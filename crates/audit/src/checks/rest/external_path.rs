@@ -10,12 +10,12 @@ pub(crate) const CHECK: Check = Check {
     id: "rest-external-path",
     title: "Data lies outside the encrypted mount of the data directory",
     severity: Severity::Medium,
-    explanation: "Where the disk below the data directory is encrypted, tables with DATA DIRECTORY, undo, redo, \
-        temporary and log directories elsewhere are not protected with it. Judged from the devices below each path \
-        that variables and datafiles lead to.",
+    explanation: "If the disk below the data directory is encrypted, it does not protect tables with DATA DIRECTORY, \
+        or undo, redo, temporary and log directories elsewhere. Judged from the devices below each path that variables \
+        and data files name.",
     applies: "servers whose data directory lies on an encrypted disk",
     fix: "move the path onto the encrypted mount",
-    cost: "a restart; the size of the data in reads and writes",
+    cost: "a restart; reads and writes all data once",
     standards: &["PCI DSS 4.0.1 3.5.1.2", "NIST SP 800-53r5 SC-28"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Administrator,
@@ -28,7 +28,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let Some(data) = host.paths.iter().find(|path| path.role == Role::Data) else { return Err(no_data_directory()) };
     let DiskLayer::Encrypted { by } = &data.layer else {
         return Ok(Verdict::not_applicable(
-            "the data directory itself lies on no encrypted disk, see host-disk-unencrypted",
+            "the data directory itself is not on an encrypted disk, see host-disk-unencrypted",
         ));
     };
     let mut verdict = Verdict::new();

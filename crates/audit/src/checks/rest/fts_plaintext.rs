@@ -16,7 +16,7 @@ pub const CHECK: Check = Check {
     id: "rest-fts-plaintext",
     title: "Tables behind full-text indexes are not encrypted",
     severity: Severity::Medium,
-    explanation: "A FULLTEXT index keeps every word of the column in tablespaces of its own (fts_*), which can stay \
+    explanation: "A FULLTEXT index stores every word of the column in separate tablespaces (fts_*), which can stay \
         clear when their table is encrypted. Judged from the server's list and from page 0 and pages of their files.",
     applies: "every server with a full-text index on InnoDB",
     fix: "rebuild the index after its table is encrypted",
@@ -50,8 +50,8 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 /// Seen on MySQL 5.7.22: they stay clear whether the table is created encrypted, altered, or indexed later.
 fn never(sql: &SqlFacts) -> Remedy {
     Remedy::advice(format!(
-        "{} encrypts no full-text index, whatever statement makes it: drop the index, put the data directory onto an encrypted \
-         disk, or upgrade to MySQL 8.0",
+        "{} encrypts no full-text index, whatever the statement: drop the index, put the data directory onto an \
+            encrypted disk, or upgrade to MySQL 8.0",
         sql.identity.version
     ))
 }

@@ -18,8 +18,8 @@ pub(crate) const CHECK: Check = Check {
     id: "rest-galera-gcache-plaintext",
     title: "Galera's write-set cache is in clear",
     severity: Severity::High,
-    explanation: "galera.cache and gcache.page.* keep the rows of every change for nodes that rejoin. Community Galera \
-        cannot encrypt them, whatever the switches of the server say; Percona XtraDB Cluster can (gcache.encryption). \
+    explanation: "galera.cache and gcache.page.* keep the rows of every change for nodes that rejoin. Community \
+        Galera cannot encrypt them, whatever the server's settings; Percona XtraDB Cluster can (gcache.encryption). \
         Judged from the files, then from wsrep_provider_options.",
     applies: "Galera clusters, Percona XtraDB Cluster",
     fix: "Percona XtraDB Cluster: gcache.encryption=yes; else put gcache.dir onto an encrypted disk",
@@ -50,7 +50,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         Some(sql) if has_provider(sql)? => Ok(Verdict::one(by_options(cx.facts, sql)?)),
         Some(_) => Ok(Verdict::not_applicable("this server is no node of a Galera cluster")),
         None if data_seen(cx) => {
-            Ok(Verdict::not_applicable("no write-set cache lies there: this server was no node of a Galera cluster"))
+            Ok(Verdict::not_applicable("there is no write-set cache: this server was no node of a Galera cluster"))
         }
         None => cx.facts.files().map(|_| Verdict::new()),
     }
@@ -77,7 +77,7 @@ fn by_options(facts: &Facts, sql: &SqlFacts) -> Seen<Ruling> {
     let ruling = if value.is_some_and(is_on) {
         Ruling::pass("galera.cache", Grade::Declared, quoted)
     } else {
-        let why = if value.is_some() { "is not switched on" } else { "is something this provider does not know" };
+        let why = if value.is_some() { "is not switched on" } else { "is an option that this provider does not know" };
         Ruling::fail("galera.cache", Grade::Declared, format!("encryption of the write-set cache in {dir} {why}"))
             .fix(fix(facts, sql, &in_datadir(sql)))
     };

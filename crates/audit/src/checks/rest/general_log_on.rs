@@ -17,9 +17,9 @@ pub(crate) const CHECK: Check = Check {
     id: "rest-general-log-on",
     title: "The general log writes every statement in clear",
     severity: Severity::High,
-    explanation: "The general log holds every statement with its values, of every table, and no server encrypts it. \
-        With log_raw=ON passwords in statements are written, too. Judged from general_log, log_output and log_raw, and \
-        from a general log's file that lies there, whether or not it is still written.",
+    explanation: "The general log holds every statement with its values, and no server encrypts it. With log_raw=ON \
+        it also holds passwords in statements. Judged from general_log, log_output and log_raw, and from the file of a \
+        general log, even if it is no longer written.",
     applies: "every server",
     fix: "general_log=OFF, then shred the file",
     cost: "none",
@@ -58,7 +58,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 fn switch_unknown() -> Unseen {
     Unseen {
         what: "general_log".to_owned(),
-        why: "no general log lies in the directories that were read, and only the server tells whether it writes one"
+        why: "no general log is in the directories that were read, and only the server shows whether it writes one"
             .to_owned(),
         remedy: "run against the live server".to_owned(),
     }
@@ -174,8 +174,12 @@ fn disk_layer(facts: &Facts, file: &FileFact) -> Option<String> {
 
 fn pass(sql: &SqlFacts) -> Ruling {
     let off = sql.variable_on("general_log") == Ok(false);
-    let message =
-        if off { "the general log is off" } else { "the general log is on and goes nowhere (log_output = NONE)" };
+    let message = if off {
+        "the general log is off"
+    } else {
+        "the general log is on and is not written anywhere (log_output = \
+            NONE)"
+    };
     Ruling::pass("server", Grade::Declared, message)
         .evidence(sql.variable_evidence("general_log"))
         .evidence(sql.variable_evidence("log_output"))

@@ -15,13 +15,13 @@ pub const CHECK: Check = Check {
     id: "rest-general-plaintext",
     title: "General tablespaces are not encrypted",
     severity: Severity::High,
-    explanation: "A general tablespace holds many tables, and none of them can be encrypted for itself: clear, it \
-        shows the rows of all. Judged from the server's list and from page 0 and pages of its file.",
+    explanation: "A general tablespace holds many tables, which can only be encrypted together. If it is clear, the \
+        rows of all of them are readable. Judged from the server's list and from page 0 and pages of its file.",
     applies: "MySQL 5.7.6 and newer, which can encrypt them from 8.0.13 on",
     fix: "ALTER TABLESPACE ts ENCRYPTION='Y'",
-    cost: "in place; statements on its tables wait while it begins and ends, reads and writes go on between; never a \
-        second time after a crash during it, which can make the tablespace unreadable: `sealant encrypt` looks at the \
-        bytes before",
+    cost: "in place; statements on its tables wait at the start and the end, reads and writes continue in between. \
+        Never repeat it after a crash during it, which can make the tablespace unreadable: `sealant encrypt` checks \
+        the bytes first",
     standards: &["PCI DSS 4.0.1 3.5.1", "NIST SP 800-53r5 SC-28(1)"],
     exposes: Exposes::Data(Attacker::StolenDisk, "The rows of every table in general tablespaces"),
     closed_by: ClosedBy::Encrypt,

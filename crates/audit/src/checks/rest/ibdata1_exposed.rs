@@ -21,9 +21,9 @@ pub(crate) const CHECK: Check = Check {
     id: "rest-ibdata1-exposed",
     title: "The system tablespace holds data in clear",
     severity: Severity::Medium,
-    explanation: "Oracle's server cannot encrypt ibdata1 (error 3119), so it must hold no table of a user, no undo and \
-        no entry of the change buffer, which keeps keys of secondary indexes of any table, encrypted ones too. \
-        MariaDB encrypts it by its threads, Percona when the server is initialised. Judged from the types of its \
+    explanation: "Oracle's server cannot encrypt ibdata1 (error 3119). So it must hold no user tables, no undo and no \
+        entries of the change buffer, which holds keys of secondary indexes of any table, also of encrypted ones. \
+        MariaDB encrypts it with its threads, Percona when the server is initialised. Judged from the types of its \
         pages, the tables that the server lists in space 0, innodb_file_per_table and innodb_change_buffering.",
     applies: "every server with InnoDB",
     fix: "move tables out of ibdata1, innodb_change_buffering=none, separate undo tablespaces; an encrypted disk for the rest",
@@ -126,7 +126,7 @@ fn new_tables_inside(sql: &SqlFacts) -> Option<Ruling> {
         Ruling::fail(
             "innodb_file_per_table",
             Grade::Declared,
-            "innodb_file_per_table is OFF: new tables are made in ibdata1",
+            "innodb_file_per_table is OFF: new tables are created in ibdata1",
         )
         .evidence(sql.variable_evidence("innodb_file_per_table"))
         .fix(set_variable(sql, "innodb_file_per_table", "ON"))
@@ -154,7 +154,7 @@ fn pass(cx: &Context<'_>, file: &Artefact<'_>) -> Ruling {
         format!("{} cannot be encrypted and holds no table, undo or change buffer entry: {extent}", file.name);
     let buffering = cx.facts.sql.as_ref().and_then(|sql| sql.variable_or_none("innodb_change_buffering"));
     if buffering.is_some_and(is_switched_on) {
-        description.push_str("; innodb_change_buffering is not none, so that keys of indexes can come to lie there");
+        description.push_str("; innodb_change_buffering is not none, so that it can hold keys of indexes later");
     }
     with_evidence(Ruling::pass(&file.name, Grade::Bytes, description).severity(Severity::Info), file.evidence(cx.facts))
 }
@@ -169,7 +169,7 @@ fn or_unseen(cx: &Context<'_>, mut verdict: Verdict) -> Seen<Verdict> {
             Unseen {
                 what: "pages of ibdata1".to_owned(),
                 why:
-                    "the server lists no table in it, and whether it holds undo or keys of indexes only its pages tell"
+                    "the server lists no table in it, but only its pages show whether it holds undo or keys of indexes"
                         .to_owned(),
                 remedy: "run on the server's host as a user who can read ibdata1 in innodb_data_home_dir".to_owned(),
             },

@@ -14,12 +14,12 @@ pub(crate) const CHECK: Check = Check {
     id: "rest-log-plaintext",
     title: "Slow, error or audit logs hold statements in clear",
     severity: Severity::Medium,
-    explanation: "The slow log and audit logs hold statements with their values, the error log those of deadlocks if \
-        innodb_print_all_deadlocks is on. No community server encrypts them; audit_log_encryption=AES does in MySQL \
-        Enterprise. Judged from the files found and from the variables that have them written. An error log without \
-        deadlocks is no failure: it holds no values.",
+    explanation: "The slow log and audit logs hold statements with their values; the error log holds those of \
+        deadlocks if innodb_print_all_deadlocks is on. No community server encrypts them; MySQL Enterprise does with \
+        audit_log_encryption=AES. Judged from the files found and from the variables that enable the logs. An error \
+        log without deadlocks is no failure: it holds no values.",
     applies: "every server",
-    fix: "keep the logs on an encrypted disk, or switch off what is not needed",
+    fix: "keep the logs on an encrypted disk, or switch off those that are not needed",
     cost: "none",
     standards: &["CIS MySQL 4.10E", "PCI DSS 4.0.1 10.3", "NIST SP 800-53r5 AU-9"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Statements and their values, in the server's log files"),
@@ -67,7 +67,7 @@ fn old_logs_unseen(facts: &Facts, sql: &SqlFacts) -> Option<Unseen> {
     let remedy = format!("run on the server's host as a user who can read {}", path.unwrap_or("the slow log"));
     let unseen = |why: String| Unseen { what: "slow and audit logs".to_owned(), why, remedy };
     let Some(files) = &facts.files else {
-        return Some(unseen("none is written now, and whether old ones lie about was not looked at".to_owned()));
+        return Some(unseen("none is written now, but old ones were not searched for".to_owned()));
     };
     let logs = files.unseen_roots().find(|root| root.role == Role::Log && !root.missing);
     let closed = files.files.iter().find(|file| {

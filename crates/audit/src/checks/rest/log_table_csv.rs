@@ -15,9 +15,9 @@ pub(crate) const CHECK: Check = Check {
     id: "rest-log-table-csv",
     title: "The log tables of schema mysql hold statements in clear",
     severity: Severity::Medium,
-    explanation: "With log_output=TABLE general and slow log go to CSV tables, which no server encrypts and which keep \
-        their rows when the logs are switched off. Judged from the size of general_log.CSV and slow_log.CSV, then from \
-        the variables.",
+    explanation: "With log_output=TABLE the general and the slow log are written to CSV tables. No server encrypts \
+        these, and they keep their rows when the logs are switched off. Judged from the size of general_log.CSV and \
+        slow_log.CSV, then from the variables.",
     applies: "every server",
     fix: "TRUNCATE TABLE mysql.general_log; TRUNCATE TABLE mysql.slow_log; log to a file on an encrypted disk",
     cost: "none; the logged statements are gone",
@@ -59,7 +59,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     Err(Unseen {
         what: "rows of mysql.general_log and mysql.slow_log".to_owned(),
-        why: "no file of theirs was seen, and rows from before the logs were switched off stay".to_owned(),
+        why: "their files were not found, and rows remain after the logs are switched off".to_owned(),
         remedy: "run on the server's host as a user who can read the data directory".to_owned(),
     })
 }

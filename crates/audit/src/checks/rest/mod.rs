@@ -86,7 +86,7 @@ fn clear(cx: &Context<'_>, artefact: &Artefact<'_>, state: State, grade: Grade, 
     let promised = artefact.promise().is_some_and(|promise| promise != Promise::None);
     let how = match state {
         State::Partly => "is partly in clear",
-        _ if promised || artefact.contradicted() => "is called encrypted and is not",
+        _ if promised || artefact.contradicted() => "is reported as encrypted and is not",
         _ => "is not encrypted",
     };
     let ruling = Ruling::fail(&artefact.name, grade, format!("{} {how}", artefact.name)).fix((terms.fix)(artefact));
@@ -172,7 +172,7 @@ pub(super) fn unread(artefacts: &[&Artefact<'_>]) -> Vec<Ruling> {
     if !more.is_empty() {
         let unseen = Unseen {
             what: format!("{} more files", more.len()),
-            why: "their bytes could not be read and the server does not tell".to_owned(),
+            why: "their bytes could not be read, and the server does not report their state".to_owned(),
             remedy: "run as a user who can read the data directory, or grant PROCESS to the audit account".to_owned(),
         };
         rulings.push(Ruling::unseen("server", unseen));
@@ -182,9 +182,9 @@ pub(super) fn unread(artefacts: &[&Artefact<'_>]) -> Vec<Ruling> {
 
 /// Why an artefact has no state.
 fn unread_one(artefact: &Artefact<'_>) -> Unseen {
-    let unlisted = || "its bytes were not read and the server does not tell".to_owned();
+    let unlisted = || "its bytes were not read, and the server does not report its state".to_owned();
     let remedy = match artefact.file {
-        Some(file) => format!("look at {} as a user who can read it", file.path),
+        Some(file) => format!("examine {} as a user who can read it", file.path),
         None => "run as a user who can read its file, or grant PROCESS to the audit account".to_owned(),
     };
     Unseen { what: artefact.name.clone(), why: artefact.why_unknown().unwrap_or_else(unlisted), remedy }
@@ -273,7 +273,7 @@ pub(super) fn written_by_mysql_8(cx: &Context<'_>) -> bool {
 pub(super) fn not_listed(what: &str) -> Unseen {
     Unseen {
         what: what.to_owned(),
-        why: "MySQL 8.0 or newer wrote the files that were read, and has one that was not among them".to_owned(),
+        why: "MySQL 8.0 or newer wrote the files that were read; it also has one that was not among them".to_owned(),
         remedy: format!("point the audit at the whole data directory, or at the directory that holds {what}"),
     }
 }

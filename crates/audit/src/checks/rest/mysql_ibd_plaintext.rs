@@ -15,12 +15,12 @@ pub const CHECK: Check = Check {
     title: "mysql.ibd, the data dictionary, is not encrypted",
     severity: Severity::High,
     explanation: "mysql.ibd holds every table's definition, histograms with values of columns, password hashes of the \
-        accounts and the password by which a replica logs in at its source. Judged from the server's list and from \
+        accounts, and the password with which a replica logs in to its source. Judged from the server's list and from \
         page 0 and pages of the file.",
     applies: "MySQL 8.0 and newer, which can encrypt it from 8.0.16 on",
     fix: "ALTER TABLESPACE mysql ENCRYPTION='Y'",
-    cost: "in place, seconds; needs the privilege CREATE TABLESPACE on *.*; never a second time after a crash during it, \
-        which can make the tablespace unreadable: `sealant encrypt` looks at the bytes before",
+    cost: "in place, seconds; needs the privilege CREATE TABLESPACE on *.*. Never repeat it after a crash during it, \
+        which can make the tablespace unreadable: `sealant encrypt` checks the bytes first",
     standards: &["PCI DSS 4.0.1 3.5.1", "PCI DSS 4.0.1 8.3.2", "HIPAA 164.312(a)(2)(iv)"],
     exposes: Exposes::Data(
         Attacker::StolenDisk,

@@ -12,9 +12,9 @@ pub(crate) const CHECK: Check = Check {
     id: "rest-optout-allowed",
     title: "Users may create clear tables against the default",
     severity: Severity::Low,
-    explanation: "Without table_encryption_privilege_check everybody who may create a table may write ENCRYPTION='N'. \
-        With it, only accounts with TABLE_ENCRYPTION_ADMIN may. Judged from the variable; MariaDB's equal is FORCE in \
-        innodb_encrypt_tables, see rest-default-off.",
+    explanation: "Without table_encryption_privilege_check every account that may create a table may use \
+        ENCRYPTION='N'. With it, only accounts with TABLE_ENCRYPTION_ADMIN may. Judged from the variable; the \
+        equivalent on MariaDB is FORCE in innodb_encrypt_tables, see rest-default-off.",
     applies: "MySQL 8.0.16 and newer",
     fix: "table_encryption_privilege_check=ON",
     cost: "none",

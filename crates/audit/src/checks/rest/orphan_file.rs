@@ -12,13 +12,13 @@ use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-orphan-file",
-    title: "Clear tablespaces lie in the data directory that the server does not know",
+    title: "The data directory holds clear tablespaces that the server does not know",
     severity: Severity::Medium,
-    explanation: "Copies, remains of interrupted table changes (#sql*) and tablespaces taken out of the server keep \
-        their rows and are encrypted by nobody. Judged by content, not by name: a file with a page 0 and clear pages \
-        that is in no list of the server.",
+    explanation: "Copies, remains of interrupted ALTER TABLE (#sql*) and tablespaces removed from the server keep \
+        their rows, and nothing encrypts them. Judged by content, not by name: a file with a page 0 and clear pages \
+        that the server does not list.",
     applies: "every server with InnoDB",
-    fix: "look whose it is, then shred it",
+    fix: "find out whose it is, then shred it",
     cost: "none",
     standards: &["PCI DSS 4.0.1 3.2.1", "GDPR 5(1)(e)"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Forgotten copies of data"),
@@ -51,7 +51,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     if all_seen(cx) {
         verdict.pass_if_clean(
-            Ruling::pass("server", Grade::Bytes, "no clear tablespace lies there that the server does not know")
+            Ruling::pass("server", Grade::Bytes, "there is no clear tablespace that the server does not know")
                 .evidence(sql.evidence("tablespaces", format!("{} tablespaces, each with its file", known.len()))),
         );
     }
@@ -64,7 +64,7 @@ fn no_match() -> Unseen {
         why:
             "no file that was read belongs to a tablespace that the server lists: it may be another server's directory"
                 .to_owned(),
-        remedy: "point the audit at the data directory of this very server".to_owned(),
+        remedy: "point the audit at the data directory of this server".to_owned(),
     }
 }
 
@@ -74,7 +74,7 @@ fn failure(cx: &Context<'_>, space: &Artefact<'_>) -> Ruling {
         Ruling::fail(&space.name, Grade::Bytes, format!("{path} is a clear tablespace that the server does not know"))
             .fix(
                 Remedy::advice("look whose it is")
-                    .and(Remedy::command(format!("shred -u {}", word(path))).once("it is known to be nobody's")),
+                    .and(Remedy::command(format!("shred -u {}", word(path))).once("you know that nobody needs it")),
             );
     let id = space.space_id().map_or(0, |id| id.0);
     let listed: Vec<Evidence> = cx

@@ -14,16 +14,16 @@ use crate::meaning::{ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-page-damaged",
-    title: "Pages fail their checksum or stand where they must not",
+    title: "Pages fail their checksum or are in the wrong place",
     severity: Severity::High,
-    explanation: "A damaged page is found by the server only when it reads it, and until then every physical backup of \
+    explanation: "The server finds a damaged page only when it reads the page. Until then every physical backup of \
         this server copies the damage. With --deep every page of tablespaces, undo, redo, doublewrite, binary logs and \
-        Aria tables is opened with the keys at hand, and its checksum, position and presence are checked, as `sealant \
-        verify` does. A page caught while the server wrote it is read again; a file that keeps changing, or whose key \
-        is not at hand, is UNKNOWN and never damage.",
-    applies: "every server, with --deep and the data directory in reach",
-    fix: "restore the file from a backup that `sealant verify` proves sound, and have the disk checked",
-    cost: "the restore; the check itself reads the data directory once more",
+        Aria tables is decrypted with the given keys, and its checksum, position and presence are checked, as `sealant \
+        verify` does. A page that the server was writing is read again; a file that keeps changing, or whose key is \
+        missing, is UNKNOWN and never damage.",
+    applies: "every server, with --deep and access to the data directory",
+    fix: "restore the file from a backup that `sealant verify` proves sound, and check the disk",
+    cost: "the restore; the check itself reads the data directory once again",
     standards: &["NIST SP 800-53r5 SI-7", "NIST SP 800-53r5 CP-9", "GDPR 32(1)(b)"],
     exposes: Exposes::Nothing,
     closed_by: ClosedBy::Restore,
@@ -67,8 +67,8 @@ fn one(file: &Unsound) -> Ruling {
         _ => format!("{} is damaged", file.name),
     };
     let fix = format!(
-        "restore {} from a backup that `sealant verify` proves sound, and have the disk checked; until then keep the \
-         older backups",
+        "restore {} from a backup that `sealant verify` proves sound, and check the disk; until then keep the older \
+            backups",
         file.path
     );
     evidence(file).into_iter().fold(Ruling::fail(&file.name, Grade::Bytes, message).fix(fix), Ruling::evidence)
@@ -94,7 +94,7 @@ fn open(proof: &Proof, verdict: &mut Verdict) {
         (
             Proven::Unverifiable,
             "unproven files",
-            "no key was there to open them, they kept changing, or their version is not known",
+            "no key for them was given, they kept changing, or their version is not known",
             "give the keys: `sealant verify DIR --keyring FILE` or --mariadb-key-file FILE; on a busy server audit a \
              snapshot with --offline",
         ),
@@ -113,8 +113,8 @@ fn open(proof: &Proof, verdict: &mut Verdict) {
         (
             Proven::Unidentified,
             "unidentified files",
-            "they are nothing that this release knows, although named or placed as if they were",
-            "look what they are, and remove what is not the server's",
+            "this release does not know their format, although their name or place suggests one",
+            "find out what they are, and remove what does not belong to the server",
         ),
     ];
     for (kind, artefact, why, remedy) in REASONS {
@@ -135,7 +135,7 @@ fn open(proof: &Proof, verdict: &mut Verdict) {
 fn pass(proof: &Proof) -> Ruling {
     let units = &proof.units;
     let text = format!(
-        "{} files, {} pages, blocks and events: each was read and opened, and every checksum and place holds",
+        "{} files, {} pages, blocks and events: each was read and decrypted, and every checksum and position is right",
         proof.files(),
         units.total
     );

@@ -14,13 +14,14 @@ pub const CHECK: Check = Check {
     id: "rest-page-plaintext",
     title: "Encrypted tablespaces still hold pages in clear",
     severity: Severity::High,
-    explanation: "A tablespace is called encrypted as soon as the conversion is asked for. MySQL encrypts undo pages \
-        only as they are written again, MariaDB converts in the background, and a conversion can be cut off; the \
-        server's tables say Y all the while. Only the pages tell: their type on MySQL (15, 16 and 17 are encrypted), \
-        their key version on MariaDB. Pages without rows, such as page 0, are never encrypted and do not count.",
+    explanation: "The server reports a tablespace as encrypted as soon as the conversion is requested. MySQL encrypts \
+        undo pages only when they are written again, MariaDB converts in the background, and a conversion can be \
+        interrupted; the server's tables show Y all the time. Only the pages show the state: their type on MySQL (15, \
+        16 and 17 are encrypted), their key version on MariaDB. Pages without rows, such as page 0, are never \
+        encrypted and do not count.",
     applies: "every server with an encrypted tablespace",
     fix: "wait for the conversion or force the pages to be written again, then scan again with --deep",
-    cost: "undo tablespaces: none but a spare undo tablespace. Tables: a rebuild, which copies the table",
+    cost: "undo tablespaces: only a spare undo tablespace. Tables: a rebuild, which copies the table",
     standards: &[
         "PCI DSS 4.0.1 3.5.1",
         "HIPAA 164.312(a)(2)(iv)",
@@ -91,7 +92,9 @@ fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unseen {
     let names = listed(spaces.iter().map(|space| space.name.as_str()));
     Unseen {
         what: format!("pages of {names}"),
-        why: "they are called encrypted, and only their pages can tell, which were not read or do not".to_owned(),
+        why: "the server reports them as encrypted, but only their pages prove it, and these were not read or do not \
+            show it"
+            .to_owned(),
         remedy: "run on the server's host as a user who can read the data directory, with --deep".to_owned(),
     }
 }
@@ -114,7 +117,7 @@ fn pass(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Ruling {
 fn none_encrypted(cx: &Context<'_>, spaces: &[&Artefact<'_>]) -> Seen<Verdict> {
     let named = cx.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces"));
     if all_seen(cx) || named && spaces.iter().any(|space| space.state().is_some()) {
-        return Ok(Verdict::not_applicable("no tablespace of this server is called encrypted"));
+        return Ok(Verdict::not_applicable("this server reports no tablespace as encrypted"));
     }
     cx.facts.files()?;
     unwalked(cx).map_or_else(|| Ok(Verdict::new()), Err)
@@ -144,8 +147,8 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
         (Kind::GeneralTablespace | Kind::MysqlTablespace, _) => {
             // A second ALTER TABLESPACE … ENCRYPTION='Y' generates a second key, and the data on disk is lost (seen on
             // 9.7.4).
-            "look in performance_schema.events_stages_current for a conversion that still runs; else restart the server, \
-             which finishes it; ALTER TABLESPACE … ENCRYPTION='Y' a second time can make it unreadable"
+            "check performance_schema.events_stages_current for a conversion that still runs; otherwise restart the \
+                server, which finishes it; a second ALTER TABLESPACE … ENCRYPTION='Y' can make it unreadable"
                 .into()
         }
         _ => CHECK.fix.into(),

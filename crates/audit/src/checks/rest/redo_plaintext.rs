@@ -18,13 +18,13 @@ pub const CHECK: Check = Check {
     id: "rest-redo-plaintext",
     title: "The redo log holds changes in clear",
     severity: Severity::High,
-    explanation: "The redo log repeats every changed row, those of encrypted tables too. innodb_redo_log_encrypt \
-        concerns blocks written from then on: older blocks stay clear until their file is used again, the spare files \
-        (_tmp) among them, and without a keyring the statement that sets it succeeds and the value stays OFF. Judged \
-        by the mark of each 512-byte block on MySQL and by the header on MariaDB. MySQL writes the first blocks of each \
-        start in clear if the variable is only in mysqld-auto.cnf (SET PERSIST).",
+    explanation: "The redo log holds every changed row, also those of encrypted tables. innodb_redo_log_encrypt \
+        applies to blocks written after it was set: older blocks stay clear until their file is used again, also in \
+        the spare files (_tmp). Without a keyring the statement that sets it succeeds, but the value stays OFF. Judged \
+        by the encryption bit of each 512-byte block on MySQL and by the header on MariaDB. MySQL writes the first \
+        blocks of each start in clear if the variable is only in mysqld-auto.cnf (SET PERSIST).",
     applies: "every server with InnoDB; MySQL can encrypt it from 8.0.1 on, MariaDB from 10.1 on",
-    fix: "encrypt the redo log, then have its files written anew",
+    fix: "encrypt the redo log, then have its files rewritten",
     cost: "MySQL: no lock, the disk writes one pass over the log's capacity; MariaDB: a restart",
     standards: &["DISA STIG MYS8-00-012100", "CIS MySQL 4.10E", "PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "The latest changes, row by row, in the redo log"),
@@ -128,7 +128,7 @@ fn rewrite(sql: &SqlFacts) -> Remedy {
     let set = |bytes: u64| Remedy::statement(format!("SET GLOBAL {name} = {bytes}"));
     set(now.saturating_mul(2))
         .and(set(now).once("Innodb_redo_log_resize_status shows OK"))
-        .note("the file in use follows when changes have filled it, which takes 1/32 of the capacity")
+        .note("the current file follows when changes have filled it, which takes 1/32 of the capacity")
 }
 
 /// Whether the variable comes from SET PERSIST, which is too late at each start.
@@ -155,8 +155,8 @@ fn fix(cx: &Context<'_>) -> Remedy {
             }
         }
         Some(_) => {
-            "stop the server cleanly (innodb_fast_shutdown=0), move the ib_logfile files away, start it: it makes \
-            new ones; shred the old ones"
+            "stop the server cleanly (innodb_fast_shutdown=0), move the ib_logfile files away, start it: it creates \
+                new ones; shred the old ones"
                 .into()
         }
     }

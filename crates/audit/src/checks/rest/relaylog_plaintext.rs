@@ -21,12 +21,12 @@ pub const CHECK: Check = Check {
     id: "rest-relaylog-plaintext",
     title: "Relay logs are in clear",
     severity: Severity::High,
-    explanation: "A replica writes what it receives into relay logs before it applies it, rows of encrypted tables \
-        too. The switch is that of the binary log and concerns logs begun after it was set. Judged from the first \
-        bytes of each file.",
+    explanation: "A replica writes what it receives into relay logs before it applies it, also rows of encrypted \
+        tables. The setting is that of the binary log and applies to logs started after it was set. Judged from the \
+        first bytes of each file.",
     applies: "replicas, members of a replication group included",
-    fix: "encrypt binary and relay logs and have the relay logs made anew",
-    cost: "the replica stops for a moment; what it had not applied yet is fetched again",
+    fix: "encrypt binary and relay logs, then have the relay logs recreated",
+    cost: "the replica stops for a moment, and fetches again what it had not applied",
     standards: &["CIS MySQL 2.2.1", "PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Every change received from the source, in relay logs"),
     closed_by: ClosedBy::Encrypt,

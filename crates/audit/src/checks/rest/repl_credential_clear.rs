@@ -16,13 +16,14 @@ pub(crate) const CHECK: Check = Check {
     id: "rest-repl-credential-clear",
     title: "The password of the replication account is readable on disk",
     severity: Severity::High,
-    explanation: "A replica stores the password for its source in clear: MySQL in mysql.slave_master_info, which lies \
-        in mysql.ibd from 8.0 on, MariaDB and old MySQL in master.info. Writing it also passes it through redo log and \
-        doublewrite buffer. Judged from master.info files, from whether a password is stored, and from the state of \
-        what holds it. The password itself is never read.",
+    explanation: "A replica stores the password for its source in clear: MySQL in mysql.slave_master_info, which is \
+        in mysql.ibd from 8.0 on, MariaDB and old MySQL in master.info. When it is written, it also reaches the redo \
+        log and the doublewrite buffer. Judged from master.info files, from whether a password is stored, and from \
+        whether its file is encrypted. The password itself is never read.",
     applies: "replicas",
-    fix: "give the password at START REPLICA, or use an account that proves itself by certificate; encrypt what holds it",
-    cost: "after a restart the replica waits until somebody or something gives the password",
+    fix: "give the password at START REPLICA, or use an account that authenticates with a certificate; encrypt the \
+        file that holds it",
+    cost: "after a restart the replica waits until somebody gives the password",
     standards: &["PCI DSS 4.0.1 8.3.2", "NIST SP 800-53r5 IA-5(1)"],
     exposes: Exposes::Data(Attacker::StolenDisk, "The password of the replication account"),
     closed_by: ClosedBy::Disk,
@@ -58,7 +59,7 @@ fn closed_file<'f>(cx: &Context<'f>) -> Option<&'f FileFact> {
 fn closed_unseen(file: &FileFact) -> Unseen {
     Unseen {
         what: file.path.clone(),
-        why: "it is there, a replica keeps the password for its source in it, and it cannot be read".to_owned(),
+        why: "it exists and a replica stores the password for its source in it, but it cannot be read".to_owned(),
         remedy: format!("read {} as root or as the server's user", file.path),
     }
 }
@@ -88,7 +89,7 @@ fn in_file(cx: &Context<'_>, file: &FileFact) -> Ruling {
         )
         .fix(fix(cx)),
     };
-    let observation = format!("its line of the password is not empty; mode {:04o}", file.mode & 0o7777);
+    let observation = format!("its password line is not empty; mode {:04o}", file.mode & 0o7777);
     ruling.evidence(Evidence::Host { source: file.path.clone(), observation })
 }
 
@@ -125,7 +126,7 @@ fn none_stored(sql: &SqlFacts, answer: &str) -> Ruling {
 fn no_file(sql: &SqlFacts) -> Unseen {
     Unseen {
         what: "master.info".to_owned(),
-        why: "this replica stores the password for its source there, and the file was not read".to_owned(),
+        why: "this replica stores the password for its source in it, and the file was not read".to_owned(),
         remedy: format!(
             "read {}/master*.info as root or as the server's user",
             sql.identity.datadir.trim_end_matches('/')
@@ -137,7 +138,7 @@ fn no_file(sql: &SqlFacts) -> Unseen {
 fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Seen<Ruling> {
     let holder = holder(cx).ok_or_else(|| Unseen {
         what: "the tablespace of mysql.slave_master_info".to_owned(),
-        why: "a password is stored, and neither the server nor its files told whether it is encrypted".to_owned(),
+        why: "a password is stored, and neither the server nor its files show whether it is encrypted".to_owned(),
         remedy: sql.grant("PROCESS ON *.*"),
     })?;
     let artefact = if channel.is_empty() {
@@ -160,7 +161,8 @@ fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Seen
         }
         (State::Encrypted, _, Some(redo)) => {
             let message = format!(
-                "the password of {user} is encrypted in {}, but was written through the redo log, which is clear ({})",
+                "the password of {user} is encrypted in {}, but it was also written to the redo log, which is clear \
+                    ({})",
                 holder.name, redo.name
             );
             with_evidence(
@@ -169,8 +171,9 @@ fn in_table(cx: &Context<'_>, sql: &SqlFacts, channel: &str, user: &str) -> Seen
             )
             .severity(Severity::Medium)
         }
-        _ => Ruling::fail(artefact, grade, format!("the password of {user} stands in clear in {}", holder.name))
-            .fix(fix(cx)),
+        _ => {
+            Ruling::fail(artefact, grade, format!("the password of {user} is in clear in {}", holder.name)).fix(fix(cx))
+        }
     };
     Ok(with_evidence(ruling.evidence(stored), holder.evidence(cx.facts)))
 }
@@ -202,7 +205,7 @@ fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict
             verdict.push(with_evidence(Ruling::pass("server", Grade::Bytes, message), holder.evidence(cx.facts)));
         }
         None if data_seen(cx) && files.is_empty() && super::mariadb(cx) == Some(true) => {
-            *verdict = Verdict::not_applicable("no master.info lies there: this server was no replica");
+            *verdict = Verdict::not_applicable("there is no master.info: this server was no replica");
         }
         None if !files.is_empty() => {
             verdict.push(Ruling::pass("server", Grade::Bytes, "no master.info holds a password"))
@@ -211,7 +214,7 @@ fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict
             "mysql.slave_master_info",
             Unseen {
                 what: "the password of the replication account".to_owned(),
-                why: "it would lie in a clear mysql.slave_master_info, whose rows this audit does not read".to_owned(),
+                why: "it would be in a clear mysql.slave_master_info, whose rows this audit does not read".to_owned(),
                 remedy: "run against the live server with SELECT on mysql.slave_master_info".to_owned(),
             },
         ),
@@ -228,11 +231,12 @@ fn fix(cx: &Context<'_>) -> Remedy {
             "STOP SLAVE; CHANGE MASTER TO MASTER_PASSWORD=''; START SLAVE USER='repl' PASSWORD='…'"
         };
         return Remedy::statement("ALTER TABLESPACE mysql ENCRYPTION='Y'")
-            .note(format!("or keep it nowhere: {change}; change the password afterwards"));
+            .note(format!("or do not store it: {change}; change the password afterwards"));
     }
     if sql.is_mariadb() {
-        return "an account that proves itself by certificate (REQUIRE X509) with CHANGE MASTER TO MASTER_PASSWORD='', \
-                MASTER_SSL_CERT=…, MASTER_SSL_KEY=…; until then chmod 0600 master.info and keep it on an encrypted disk"
+        return "an account that authenticates with a certificate (REQUIRE X509) with CHANGE MASTER TO \
+            MASTER_PASSWORD='', MASTER_SSL_CERT=…, MASTER_SSL_KEY=…; until then chmod 0600 master.info and keep it on \
+            an encrypted disk"
             .into();
     }
     Remedy::statement("STOP SLAVE")

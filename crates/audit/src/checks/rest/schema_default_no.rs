@@ -31,7 +31,7 @@ pub const CHECK: Check = Check {
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql()?;
     if sql.is_mariadb() || !sql.can(Capability::EncryptByDefault) {
-        return Ok(Verdict::not_applicable("only MySQL 8.0.16 and newer have a default by schema"));
+        return Ok(Verdict::not_applicable("only MySQL 8.0.16 and newer have a default per schema"));
     }
     let rows = sql.rows("schemas")?;
     let current =
@@ -49,7 +49,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Err(hidden_tables(sql));
     }
     if schemas.is_empty() {
-        return Ok(Verdict::not_applicable("there is no schema but the server's own"));
+        return Ok(Verdict::not_applicable("there are only the server's own schemas"));
     }
     verdict.push(
         Ruling::pass("server", Grade::Reported, format!("all {} schemas encrypt by default", schemas.len()))

@@ -65,7 +65,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if sql.variable_on(NAME)? {
         return Err(Unseen {
             what: "mysqld-auto.cnf".to_owned(),
-            why: format!("{NAME} is ON, and only the file tells whether it holds a sensitive value"),
+            why: format!("{NAME} is ON, and only the file shows whether it holds a sensitive value"),
             remedy: format!(
                 "read {}/mysqld-auto.cnf as root or as the server's user",
                 sql.identity.datadir.trim_end_matches('/')

@@ -13,12 +13,12 @@ pub(crate) const CHECK: Check = Check {
     id: "rest-stats-leak",
     title: "Optimizer statistics keep values of columns in clear",
     severity: Severity::Medium,
-    explanation: "Histograms (MySQL) and column statistics (MariaDB) keep smallest, largest and frequent values of \
-        columns, those of encrypted tables on MariaDB too, in the server's own tables. Judged from the list of \
+    explanation: "Histograms (MySQL) and column statistics (MariaDB) store smallest, largest and frequent values of \
+        columns in the server's own tables, on MariaDB also those of encrypted tables. Judged from the list of \
         histograms with the state of mysql.ibd, and from the pages of mysql/column_stats.MAD.",
     applies: "MySQL 8.0 and newer, MariaDB",
-    fix: "encrypt what holds them, or drop them for sensitive columns",
-    cost: "none; queries may be planned worse without",
+    fix: "encrypt the tables that hold them, or drop them for sensitive columns",
+    cost: "none; query plans may be worse without them",
     standards: &["GDPR 32(1)(a)", "PCI DSS 4.0.1 3.5.1"],
     exposes: Exposes::Data(Attacker::StolenDisk, "Real values that the optimizer keeps as statistics"),
     closed_by: ClosedBy::Disk,
@@ -90,7 +90,7 @@ fn histograms(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Verdict> {
     let names = listed(columns.iter().map(String::as_str));
     let (state, grade) = dictionary(cx.artefacts).ok_or_else(|| Unseen {
         what: "mysql.ibd, which holds histograms".to_owned(),
-        why: "neither the server nor its file told whether it is encrypted".to_owned(),
+        why: "neither the server nor its file shows whether it is encrypted".to_owned(),
         remedy: sql.grant("PROCESS ON *.*"),
     })?;
     let ruling = if state == State::Encrypted {

@@ -16,10 +16,10 @@ pub(crate) const CHECK: Check = Check {
     id: "rest-table-plaintext",
     title: "File-per-table tablespaces are not encrypted",
     severity: Severity::High,
-    explanation: "Whoever copies an .ibd file of a clear table reads its rows with a text viewer. The server's list \
-        says what was asked for; page 0 and the pages themselves say what is so. On MariaDB a table that is absent \
-        from INNODB_TABLESPACES_ENCRYPTION is clear. Left out: sys.sys_config, which holds the sys schema's own \
-        settings and no data of anybody.",
+    explanation: "Whoever copies the .ibd file of a clear table can read its rows with a text viewer. The server's \
+        list shows what was requested; page 0 and the other pages show what is encrypted. On MariaDB a table that is \
+        absent from INNODB_TABLESPACES_ENCRYPTION is clear. Left out: sys.sys_config, which holds only settings of the \
+        sys schema.",
     applies: "every server with InnoDB",
     fix: "ALTER TABLE t ENCRYPTION='Y' on MySQL; innodb_encrypt_tables=FORCE with innodb_encryption_threads on MariaDB",
     cost: "MySQL copies the table and blocks its writes meanwhile; needs the table's size in free space. MariaDB \
@@ -59,8 +59,8 @@ pub(super) fn fix(cx: &Context<'_>, table: &Artefact<'_>) -> Remedy {
     let Some((schema, name)) = table.table() else { return CHECK.fix.into() };
     let sql = cx.facts.sql.as_ref();
     if let Some(file) = table.file.filter(|_| is_copy(cx, table)) {
-        return Remedy::advice("no table of the server lies there: look whose it is")
-            .and(Remedy::command(format!("shred -u {}", word(&file.path))).once("it is known to be nobody's"));
+        return Remedy::advice("it holds no table of the server: find out whose it is")
+            .and(Remedy::command(format!("shred -u {}", word(&file.path))).once("you know that nobody needs it"));
     }
     if name.to_ascii_lowercase().starts_with("fts_") {
         return Remedy::advice(format!(
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn a_promise_that_no_page_keeps_is_no_encryption() {
         let forged = Made::nothing().file("demo/t.ibd", tablespace("encrypted", 0, 5));
-        assert!(forged.judge(&CHECK)[0].message.contains("is called encrypted and is not"));
+        assert!(forged.judge(&CHECK)[0].message.contains("is reported as encrypted and is not"));
         assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("encrypted", 4, 1)).statuses(&CHECK), [Fail]);
         assert_eq!(Made::nothing().file("demo/t.ibd", tablespace("encrypted", 0, 0)).statuses(&CHECK), [Unknown]);
     }

@@ -15,9 +15,10 @@ pub(crate) const CHECK: Check = Check {
     id: "rest-temp-plaintext",
     title: "Temporary tablespaces are not encrypted",
     severity: Severity::Medium,
-    explanation: "Temporary tables, made by users or by the server to answer a query, lie in ibtmp1 and, on MySQL, in \
-        #innodb_temp/*.ibt with rows of encrypted tables in clear. Oracle's server cannot encrypt them (error 3833), \
-        MariaDB and Percona can. Judged from the pages; low if no page with rows was found at this moment.",
+    explanation: "Temporary tables, created by users or by the server to answer a query, are in ibtmp1 and, on MySQL, \
+        in #innodb_temp/*.ibt. They hold rows of encrypted tables in clear. Oracle's server cannot encrypt them (error \
+        3833); MariaDB and Percona can. Judged from the pages; the severity is low if no page holds rows at the time \
+        of the audit.",
     applies: "every server with InnoDB 5.7 or newer",
     fix: "MariaDB: innodb_encrypt_temporary_tables=ON; Percona: innodb_temp_tablespace_encrypt=ON; Oracle: an encrypted \
         disk below innodb_temp_data_file_path and innodb_temp_tablespaces_dir",
@@ -54,7 +55,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     if verdict.is_empty() && data_seen(cx) {
         return Ok(Verdict::not_applicable(
-            "no temporary tablespace lies in the data directory: the server makes it when it starts",
+            "the data directory has no temporary tablespace: the server creates it when it starts",
         ));
     }
     if verdict.is_empty() {

@@ -16,11 +16,11 @@ pub(crate) const CHECK: Check = Check {
     id: "rest-tmpfile-spill",
     title: "Temporary files of sorts, joins and table changes hold rows in clear",
     severity: Severity::Medium,
-    explanation: "What does not fit into memory goes to files in tmpdir that are unlinked at once: no listing shows \
-        them, and a stolen disk still holds their blocks. Rows of encrypted tables are clear in them on MySQL, which \
-        cannot encrypt them; MariaDB can (encrypt_tmp_files, encrypt_tmp_disk_tables), and so can Percona up to 8.0 \
-        (encrypt_tmp_files, innodb_encrypt_online_alter_logs). Judged from samples of the server's unlinked files \
-        (/proc/PID/fd), from its files in tmpdir, from these switches, and from the disk below.",
+    explanation: "Data that does not fit into memory is written to files in tmpdir that are unlinked at once: no \
+        listing shows them, but a stolen disk still holds their blocks. MySQL cannot encrypt them, so they hold rows \
+        of encrypted tables in clear. MariaDB can (encrypt_tmp_files, encrypt_tmp_disk_tables), and so can Percona up \
+        to 8.0 (encrypt_tmp_files, innodb_encrypt_online_alter_logs). Judged from samples of the server's unlinked \
+        files (/proc/PID/fd), from its files in tmpdir, from these switches, and from the disk below.",
     applies: "every running server",
     fix: "tmpdir on an encrypted disk, or on tmpfs with no or encrypted swap; MariaDB: encrypt_tmp_files=ON and \
         encrypt_tmp_disk_tables=ON; Percona: encrypt_tmp_files=ON and innodb_encrypt_online_alter_logs=ON",
@@ -78,7 +78,7 @@ fn named_failure(facts: &Facts, file: &Artefact<'_>) -> Ruling {
 fn sql_of_running(facts: &Facts) -> Seen<&SqlFacts> {
     facts.sql().map_err(|unseen| Unseen {
         what: "temporary files of the server".to_owned(),
-        why: "they exist only while the server runs, and no server was asked".to_owned(),
+        why: "they exist only while the server runs, and no server was queried".to_owned(),
         ..unseen
     })
 }
@@ -160,7 +160,7 @@ fn by_switches(facts: &Facts, sql: &SqlFacts) -> Ruling {
         Some(FileFacts { unlinked_unseen: None, unlinked, .. }) => {
             format!("{} unlinked files sampled, none clear", unlinked.len())
         }
-        _ => "unlinked files were not looked at".to_owned(),
+        _ => "unlinked files were not examined".to_owned(),
     };
     let names: Vec<&str> = known_switches(sql).map(|(name, _)| name).collect();
     let text = format!("ON: {}; {sampled}", names.join(", "));
@@ -188,7 +188,7 @@ fn cannot_encrypt(facts: &Facts, sql: &SqlFacts) -> Ruling {
             "no temporary file held clear text at this moment, but this server cannot encrypt them".to_owned()
         }
         Some(Some(why)) => format!("the server's unlinked files could not be read: {why}"),
-        None => "this server cannot encrypt them, and its unlinked files and the disk below tmpdir were not looked at"
+        None => "this server cannot encrypt them, and its unlinked files and the disk below tmpdir were not examined"
             .to_owned(),
     };
     Ruling::unseen(
@@ -209,7 +209,7 @@ fn fix(sql: &SqlFacts) -> Remedy {
         return set_at_start(sql, name, "ON");
     }
     if known_switches(sql).next().is_some() {
-        return "look which kind of file it is: online table changes follow innodb_encrypt_log".into();
+        return "find out which kind of file it is: online ALTER TABLE follows innodb_encrypt_log".into();
     }
     let line = set_at_start(sql, "tmpdir", "DIRECTORY");
     line.note("DIRECTORY: on an encrypted disk, or on tmpfs without clear swap")

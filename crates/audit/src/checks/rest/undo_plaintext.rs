@@ -17,17 +17,17 @@ use server::Capability;
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
     id: "rest-undo-plaintext",
-    title: "Undo tablespaces are not encrypted, or not wholly",
+    title: "Undo tablespaces are not, or not completely, encrypted",
     severity: Severity::High,
-    explanation: "Undo pages keep the old versions of changed and deleted rows, those of encrypted tables too. \
-        innodb_undo_log_encrypt concerns pages written from then on: pages from before stay clear in a file that \
-        INNODB_TABLESPACES calls encrypted. Judged from page 0 and the pages; on MariaDB the encryption threads \
-        convert undo tablespaces. Undo that lies in ibdata1 is rest-ibdata1-exposed's.",
+    explanation: "Undo pages hold the old versions of changed and deleted rows, also those of encrypted tables. \
+        innodb_undo_log_encrypt applies to pages written after it was set: older pages stay clear in a file that \
+        INNODB_TABLESPACES reports as encrypted. Judged from page 0 and the pages. On MariaDB the encryption threads \
+        convert undo tablespaces. rest-ibdata1-exposed covers undo in ibdata1.",
     applies: "MySQL 8.0.1 and newer, MariaDB; older servers cannot encrypt undo",
-    fix: "innodb_undo_log_encrypt=ON, then have the old undo tablespaces emptied and written anew",
-    cost: "no lock; an undo tablespace becomes inactive only when no transaction needs it any more",
+    fix: "innodb_undo_log_encrypt=ON, then have the old undo tablespaces truncated and rewritten",
+    cost: "no lock; an undo tablespace becomes inactive only when no transaction needs it",
     standards: &["DISA STIG MYS8-00-012100", "CIS MySQL 4.10E", "PCI DSS 4.0.1 3.5.1"],
-    exposes: Exposes::Data(Attacker::StolenDisk, "Former versions of rows, in undo tablespaces"),
+    exposes: Exposes::Data(Attacker::StolenDisk, "Old versions of rows, in undo tablespaces"),
     closed_by: ClosedBy::Encrypt,
     cut_off: None,
     judge,
@@ -60,7 +60,8 @@ fn only_said(cx: &Context<'_>, space: &Artefact<'_>) -> bool {
 fn pages_unseen(spaces: &[&Artefact<'_>]) -> Unseen {
     Unseen {
         what: format!("pages of {}", listed(spaces.iter().map(|space| space.name.as_str()))),
-        why: "the server calls undo encrypted as soon as it is to be, and pages from before stay clear".to_owned(),
+        why: "the server reports undo as encrypted as soon as encryption is requested, but older pages stay clear"
+            .to_owned(),
         remedy: "run on the server's host as a user who can read the undo tablespaces".to_owned(),
     }
 }

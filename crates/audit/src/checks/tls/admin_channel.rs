@@ -12,8 +12,8 @@ pub(crate) const CHECK: Check = Check {
     id: "tls-admin-channel",
     title: "The administrative port has no TLS settings of its own",
     severity: Severity::Low,
-    explanation: "Without admin_ssl_* the administrative port uses the certificate and the versions of the main one: \
-        what must be kept open for an old application then holds for administrators, too. From \
+    explanation: "Without admin_ssl_* the administrative port uses the certificate and the TLS versions of the main \
+        port: settings that an old application needs then also apply to administrators. Judged from \
         performance_schema.tls_channel_status and the admin_ssl_ variables.",
     applies: "MySQL 8.0.21+ with admin_address",
     fix: "admin_ssl_ca, admin_ssl_cert, admin_ssl_key and admin_tls_version, then \

@@ -11,12 +11,12 @@ use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-ca-key-on-host",
-    title: "The authority's private key lies on the database host",
+    title: "The authority's private key is on the database host",
     severity: Severity::High,
-    explanation: "Whoever reads it issues certificates that every client of this authority takes for the server's, and \
-        every server for a client's. MySQL 5.7.6 and later leave ca-key.pem in the data directory when they make \
-        certificates. Told by a PEM private key whose file name says ca.",
-    applies: "every server; MySQL 5.7.6+ makes one by itself",
+    explanation: "Whoever can read it can issue server and client certificates that all clients and servers of this \
+        authority accept. MySQL 5.7.6 and later leave ca-key.pem in the data directory when they create certificates. \
+        Recognised by a PEM private key whose file name contains ca.",
+    applies: "every server; MySQL 5.7.6+ creates one automatically",
     fix: "move the file to a machine without network, or remove it: the server does not need it",
     cost: "none",
     standards: &["PCI DSS 4.0.1 3.6.1.4", "NIST SP 800-53r5 SC-12"],

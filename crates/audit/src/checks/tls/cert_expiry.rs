@@ -18,9 +18,10 @@ pub(crate) const CHECK: Check = Check {
     id: "tls-cert-expiry",
     title: "A certificate has expired or is about to",
     severity: Severity::High,
-    explanation: "Clients that verify stop at the day of expiry; operators then switch verification off, and it stays \
-        off. Judged are the certificates that the ports send, those that variables name and those that lie in the data \
-        directory: authorities and clients' certificates end, too. Without either Ssl_server_not_after tells.",
+    explanation: "When the certificate expires, clients that verify it can no longer connect; operators then switch \
+        verification off, and it stays off. Judged from the certificates that the ports send, those that variables \
+        name and those in the data directory: authorities and client certificates expire, too. Without any of these, \
+        Ssl_server_not_after decides.",
     applies: "every server with TLS",
     fix: "renew the certificate, then ALTER INSTANCE RELOAD TLS or FLUSH SSL",
     cost: "no lock, no restart",
@@ -44,7 +45,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     // Files alone do not show the certificate in use: it may be elsewhere.
     if let Some(served) = found.iter().find(|found| found.purpose == Use::Server) {
         let message = format!(
-            "certificates seen: {}, the first to end on {}",
+            "certificates seen: {}, the first to expire on {}",
             found.len(),
             first_end(&found, served.certificate)
         );
@@ -87,12 +88,12 @@ fn by_status(cx: &Context<'_>, verdict: &mut Verdict) {
 
 fn status_ruling(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Ruling> {
     let (name, value) = end_by_status(sql).ok_or_else(|| Unseen {
-        what: "when the server's certificate ends".to_owned(),
+        what: "when the server's certificate expires".to_owned(),
         why: "no port was probed, its file was not read, and Ssl_server_not_after is empty".to_owned(),
         remedy: "give a TCP address that reaches the server".to_owned(),
     })?;
     let until = openssl_time(&value).ok_or_else(|| Unseen {
-        what: "when the server's certificate ends".to_owned(),
+        what: "when the server's certificate expires".to_owned(),
         why: format!("{name} is {value:?}"),
         remedy: "give a TCP address that reaches the server".to_owned(),
     })?;
@@ -128,7 +129,9 @@ fn fix(cx: &Context<'_>, found: &Found<'_>) -> Remedy {
     match found.purpose {
         Use::Server => Remedy::advice("issue a new certificate with the same names and key file")
             .then(reload(cx.facts.sql.as_ref())),
-        Use::Authority => "issue a new authority, give it to every client, then renew what it signed".into(),
+        Use::Authority => {
+            "issue a new authority, distribute it to every client, then renew the certificates it signed".into()
+        }
         Use::Other => "renew it, or remove the file if nobody uses it".into(),
     }
 }

@@ -10,19 +10,19 @@ use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-cert-identity",
-    title: "The certificate does not carry the name that clients use",
+    title: "The certificate does not contain the name that clients use",
     severity: Severity::Medium,
-    explanation: "A client that checks the name refuses the server, so the check is switched off, and then whoever holds \
-        any certificate of the same authority can pose as the server. Current TLS libraries look at the subject \
-        alternative name only, not at the common name. The names are compared with those given by --client-name, or \
-        else with the host's own.",
+    explanation: "A client that checks the name refuses the server, so operators switch the check off. Then whoever \
+        has any certificate of the same authority can pose as the server. Current TLS libraries check the subject \
+        alternative name only, not the common name. The names are compared with those given by --client-name, or else \
+        with the host's own.",
     applies: "every server with TLS",
     fix: "reissue the certificate with every name in subjectAltName",
     cost: "no lock, no restart",
     standards: &["PCI DSS 4.0.1 4.2.1", "NIST SP 800-53r5 SC-23"],
     exposes: Exposes::Help(
         Attacker::Impostor,
-        "Sessions, to who poses as the server: its certificate does not name it",
+        "Sessions, to whoever poses as the server: its certificate does not contain its name",
     ),
     closed_by: ClosedBy::Cert,
     cut_off: None,
@@ -73,7 +73,7 @@ fn host_names(facts: &Facts) -> Vec<String> {
 fn no_name(names: &str) -> Unseen {
     Unseen {
         what: "the name that clients use".to_owned(),
-        why: format!("the certificate is for {names}, and it is not known under which name clients connect"),
+        why: format!("the certificate is for {names}, and the name that clients use is not known"),
         remedy: "name it with --client-name NAME".to_owned(),
     }
 }

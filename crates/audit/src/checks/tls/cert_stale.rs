@@ -19,10 +19,10 @@ pub(crate) const CHECK: Check = Check {
     id: "tls-cert-stale",
     title: "The certificate in use is not the one on disk",
     severity: Severity::Medium,
-    explanation: "A renewed file changes nothing until the server loads it: checks of the file pass, and on the day the \
-        old certificate ends every verifying client stops. The SHA-256 of the certificate that a port sends is compared \
-        with that of the file which ssl_cert (admin_ssl_cert, mysqlx_ssl_cert) names; a relative name is below the data \
-        directory. Without a probe the dates in the server's status are compared.",
+    explanation: "A renewed file has no effect until the server loads it: checks of the file pass, but when the old \
+        certificate expires, clients that verify it can no longer connect. The SHA-256 of the certificate that a port \
+        sends is compared with that of the file which ssl_cert (admin_ssl_cert, mysqlx_ssl_cert) names; a relative \
+        name is below the data directory. Without a probe the dates in the server's status are compared.",
     applies: "every server with TLS and a certificate file",
     fix: "ALTER INSTANCE RELOAD TLS, FLUSH SSL, or a restart on versions without either",
     cost: "no lock; existing connections keep the old certificate",
@@ -53,7 +53,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 fn no_file(sql: &SqlFacts) -> Verdict {
     let why = if sql.is_mariadb() {
-        "ssl_cert is empty: the server makes its certificate in memory at each start"
+        "ssl_cert is empty: the server generates its certificate in memory at each start"
     } else {
         "ssl_cert is empty: there is no certificate file to compare with"
     };

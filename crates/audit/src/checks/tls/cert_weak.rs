@@ -15,15 +15,15 @@ pub(crate) const CHECK: Check = Check {
     id: "tls-cert-weak",
     title: "A certificate has a weak key, signature or form",
     severity: Severity::High,
-    explanation: "Keys of RSA below 2048 or curves below 256 bits, and signatures by SHA-1 or MD5, can be forged. X.509 \
-        version 1 certificates have no extensions, so current TLS libraries refuse them; so do they a server \
-        certificate whose extended key usage leaves out serverAuth. The signature of a self-signed root is not judged: \
-        nobody relies on it.",
+    explanation: "Keys of RSA below 2048 or curves below 256 bits, and signatures by SHA-1 or MD5, can be forged. \
+        X.509 version 1 certificates have no extensions, so current TLS libraries refuse them. They also refuse a \
+        server certificate whose extended key usage lacks serverAuth. The signature of a self-signed root is not \
+        judged: nobody relies on it.",
     applies: "every server with TLS",
     fix: "reissue as X.509 version 3 with RSA 3072 or P-256 and SHA-256",
     cost: "no lock, no restart",
     standards: &["NIST SP 800-57pt1r5", "NIST SP 800-52r2"],
-    exposes: Exposes::Help(Attacker::Impostor, "Sessions, to who breaks or forges the certificate"),
+    exposes: Exposes::Help(Attacker::Impostor, "Sessions, to whoever breaks or forges the certificate"),
     closed_by: ClosedBy::Cert,
     cut_off: None,
     judge,

@@ -14,10 +14,11 @@ use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-chain-untrusted",
-    title: "The server's certificate does not lead to its authority",
+    title: "The server's certificate chain does not end at its authority",
     severity: Severity::Medium,
-    explanation: "If an intermediate certificate is not sent, or the authority is another one, clients that verify \
-        refuse the server. The chain that the main port sends is followed to the certificates in the file ssl_ca.",
+    explanation: "If the server does not send an intermediate certificate, or the authority is another one, clients \
+        that verify refuse the server. The chain that the main port sends is checked against the certificates in the \
+        file ssl_ca.",
     applies: "every server with TLS whose ssl_ca is set",
     fix: "append the intermediate certificates to the file ssl_cert, the server's own first",
     cost: "no lock, no restart",
@@ -34,7 +35,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let sql = cx.facts.sql()?;
     let Some(ca_file) = path_of(sql, "ssl_ca") else {
-        return Ok(Verdict::not_applicable("ssl_ca is empty: the server names no authority to follow its chain to"));
+        return Ok(Verdict::not_applicable("ssl_ca is empty: there is no authority to check the chain against"));
     };
     cx.facts.wire()?;
     let port = tls_ports(cx)
@@ -65,7 +66,7 @@ fn by_names(cx: &Context<'_>, port: &Port<'_>, ca_file: &str) -> Seen<Ruling> {
     let Some(mut last) = sent.first() else { return Err(unseen(ca_file, "the server sent no certificate")) };
     for _ in 0..sent.len() {
         if leads_to(last, authorities) {
-            return Err(unseen(ca_file, "the issuer's name is there, but the signatures were not checked"));
+            return Err(unseen(ca_file, "the issuer's name is present, but the signatures were not checked"));
         }
         match sent.iter().find(|next| next.subject == last.issuer && next.sha256 != last.sha256) {
             Some(next) => last = next,
@@ -84,13 +85,20 @@ fn leads_to(certificate: &Certificate, authorities: &[Certificate]) -> bool {
 }
 
 fn fail(cx: &Context<'_>, ca_file: &str, why: &str) -> Ruling {
-    let ruling = Ruling::fail("main port", Grade::Wire, format!("the certificate does not lead to {ca_file}: {why}"));
+    let ruling = Ruling::fail(
+        "main port",
+        Grade::Wire,
+        format!(
+            "the certificate chain does not end at {ca_file}: \
+        {why}"
+        ),
+    );
     ruling.fix(Remedy::advice(CHECK.fix).then(reload(cx.facts.sql.as_ref())))
 }
 
 fn unseen(ca_file: &str, why: &str) -> Unseen {
     Unseen {
-        what: format!("whether the server's certificate leads to {ca_file}"),
+        what: format!("whether the server's certificate chain ends at {ca_file}"),
         why: why.to_owned(),
         remedy: format!("give a TCP address that reaches the server, and run as a user who can read {ca_file}"),
     }

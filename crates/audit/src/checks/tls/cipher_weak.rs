@@ -22,14 +22,14 @@ pub(crate) const CHECK: Check = Check {
     title: "Weak cipher suites are accepted",
     severity: Severity::High,
     explanation: "Suites without authenticated encryption (CBC), without forward secrecy (static RSA, static DH), or \
-        with 3DES, RC4, NULL, EXPORT or no authentication let a recorded connection be read or changed later. Our own \
-        handshakes offer every suite until the server refuses; without a probe ssl_cipher tells, if it names suites. \
-        An empty ssl_cipher is the library's default, which says nothing.",
+        with 3DES, RC4, NULL, EXPORT or no authentication let an attacker change a connection, or read a recorded one \
+        later. The probe offers every suite until the server refuses; without a probe ssl_cipher decides, if it names \
+        suites. An empty ssl_cipher means the library's default, which is not known.",
     applies: "every server with TLS",
     fix: "ssl_cipher with ECDHE or DHE and GCM, CCM or ChaCha20-Poly1305 only",
-    cost: "no lock; clients that know only the weak suites are refused",
+    cost: "no lock; clients that support only the weak suites are refused",
     standards: &["CIS MySQL 2.17", "CIS MariaDB 2.12", "NIST SP 800-52r2", "PCI DSS 4.0.1 12.3.3"],
-    exposes: Exposes::Help(Attacker::Sniffer, "Recorded sessions, once the key leaks or the cipher falls"),
+    exposes: Exposes::Help(Attacker::Sniffer, "Recorded sessions, once the key leaks or the cipher is broken"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,
@@ -145,7 +145,7 @@ fn fix(sql: Option<&SqlFacts>) -> Remedy {
                 .and(Remedy::statement(reload_tls(sql.flavor())))
         }
         Some(sql) if sql.is_mariadb() || sql.mysql_since(5, 7, 0) => advice::set_at_start(sql, "ssl_cipher", GOOD_LIST),
-        Some(sql) => format!("{} knows no better suites: upgrade", sql.identity.version).into(),
+        Some(sql) => format!("{} has no better suites: upgrade", sql.identity.version).into(),
         None => CHECK.fix.into(),
     }
 }

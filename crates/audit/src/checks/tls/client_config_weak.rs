@@ -9,13 +9,13 @@ use crate::meaning::{Attacker, Certainty, ClosedBy, CutOff, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-client-config-weak",
-    title: "An option file lets clients connect in clear or to anybody",
+    title: "An option file lets clients connect in clear or to any server",
     severity: Severity::High,
-    explanation: "skip-ssl and ssl-mode=DISABLED switch TLS off, PREFERRED falls back to clear text without a word, and \
-        without verification whoever sits between reads along. On MariaDB before 11.4 the options ssl, ssl-ca, \
-        ssl-cipher and tls-version are only advice: if the server, or someone between, offers no TLS, the client goes \
-        on in clear; so does a newer one with ssl-verify-server-cert off. Read from the client groups of the option \
-        files on this host.",
+    explanation: "skip-ssl and ssl-mode=DISABLED switch TLS off, PREFERRED silently falls back to clear text, and \
+        without verification a man in the middle can read the connection. On MariaDB before 11.4 the options ssl, \
+        ssl-ca, ssl-cipher and tls-version do not enforce TLS: if the server, or a man in the middle, offers no TLS, \
+        the client continues in clear. So does a newer client with ssl-verify-server-cert off. Judged from the client \
+        groups of the option files on this host.",
     applies: "hosts with client options",
     fix: "ssl-mode=VERIFY_IDENTITY with ssl-ca on MySQL, ssl-verify-server-cert with ssl-ca on MariaDB",
     cost: "none on the server; clients refuse servers that they cannot verify",
@@ -141,17 +141,17 @@ fn fault(
     let bad = |why: &str| Some((Severity::High, why.to_owned()));
     match setting {
         Setting::Tls(false) => bad("switches TLS off"),
-        Setting::Verify(false) => {
-            bad("switches verification off, and on MariaDB falls back to clear text without a word")
-        }
+        Setting::Verify(false) => bad("switches verification off, and on MariaDB silently falls back to clear text"),
         Setting::Mode(mode) if mode.eq_ignore_ascii_case("DISABLED") => bad("switches TLS off"),
-        Setting::Mode(mode) if mode.eq_ignore_ascii_case("PREFERRED") => bad("falls back to clear text without a word"),
+        Setting::Mode(mode) if mode.eq_ignore_ascii_case("PREFERRED") => bad("silently falls back to clear text"),
         Setting::Mode(mode) if mode.eq_ignore_ascii_case("REQUIRED") => {
-            let why = "encrypts, but takes any server: whoever sits between reads along, ssl-ca or not".to_owned();
+            let why = "encrypts, but accepts any server: a man in the middle can read the connection, with or without \
+                ssl-ca"
+                .to_owned();
             Some((Severity::Low, why))
         }
         Setting::Tls(true) | Setting::Advice if advisory(sql, &entry.group) && !verified(entry, last) => {
-            bad("is only advice to these clients: against a server without TLS they go on in clear")
+            bad("does not enforce TLS in these clients: if a server offers no TLS, they continue in clear")
         }
         _ => None,
     }

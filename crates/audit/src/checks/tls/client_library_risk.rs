@@ -12,9 +12,9 @@ pub(crate) const CHECK: Check = Check {
     id: "tls-client-library-risk",
     title: "A connected client's library treats TLS as optional or verifies badly",
     severity: Severity::Medium,
-    explanation: "Old libraries go on in clear although TLS was asked for, and some later ones take a certificate that \
-        they should refuse, so the client's configuration looks safe and is not. Told by _client_name and \
-        _client_version that clients send when they connect; clients on a socket are left out.",
+    explanation: "Old libraries continue in clear although TLS was requested, and some later ones accept a \
+        certificate that they should refuse: the client's configuration looks safe and is not. Judged from \
+        _client_name and _client_version, which clients send when they connect; clients on a socket are left out.",
     applies: "MySQL 5.6+, MariaDB 10.5+ with performance_schema = ON",
     fix: "upgrade the client library",
     cost: "none on the server",
@@ -39,19 +39,20 @@ const RISKS: &[Risk] = &[
         name: "libmysql",
         from: (0, 0, 0),
         fixed_in: (5, 7, 11),
-        why: "--ssl is advisory: it goes on in clear if the server, or someone between, offers no TLS (CVE-2015-3152)",
+        why: "--ssl does not enforce TLS: the client continues in clear if the server, or a man in the middle, offers \
+            none (CVE-2015-3152)",
     },
     Risk {
         name: "libmariadb",
         from: (0, 0, 0),
         fixed_in: (3, 4, 0),
-        why: "--ssl and --ssl-ca are advisory: only --ssl-verify-server-cert forces TLS",
+        why: "--ssl and --ssl-ca do not enforce TLS: only --ssl-verify-server-cert does",
     },
     Risk {
         name: "libmariadb",
         from: (3, 4, 1),
         fixed_in: (3, 4, 11),
-        why: "takes a certificate of an unknown authority from remote hosts if no CA file is given (CVE-2026-107819)",
+        why: "accepts a certificate of an unknown authority from remote hosts if no CA file is given (CVE-2026-107819)",
     },
 ];
 
@@ -79,7 +80,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let reported = remote.iter().filter(|client| !client.client.is_empty()).count();
     let message = format!(
-        "{reported} of {} clients on the network tell their library, and none is known to be at risk",
+        "{reported} of {} clients on the network report their library, and none is known to be at risk",
         remote.len()
     );
     verdict.pass_if_clean(

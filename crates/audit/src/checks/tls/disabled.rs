@@ -13,10 +13,9 @@ pub(crate) const CHECK: Check = Check {
     id: "tls-disabled",
     title: "The server offers no TLS",
     severity: Severity::Critical,
-    explanation: "Without TLS every query, row and password hash crosses the network readable. The greeting of the \
-        port shows the capability CLIENT_SSL; without a probe the audit's own connection, \
-        performance_schema.tls_channel_status or have_ssl tells. MySQL 8.4 and later have no have_ssl: its absence \
-        says nothing.",
+    explanation: "Without TLS every query, row and login is readable on the network. The greeting of the port shows \
+        the capability CLIENT_SSL; without a probe the audit's own connection, performance_schema.tls_channel_status \
+        or have_ssl decides. MySQL 8.4 and later have no have_ssl: its absence means nothing.",
     applies: "every server that listens on a network",
     fix: "set ssl_cert, ssl_key and ssl_ca, then reload or restart",
     cost: "no lock; a restart where the server cannot reload certificates",
@@ -36,8 +35,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let ruling = if said.value {
         Ruling::pass("main port", said.grade, "the server offers TLS")
     } else {
-        Ruling::fail("main port", said.grade, "the server offers no TLS: everything crosses the network in clear")
-            .fix(fix(cx))
+        Ruling::fail("main port", said.grade, "the server offers no TLS: everything is sent in clear").fix(fix(cx))
     };
     let mut verdict = Verdict::one(said.evidence.into_iter().fold(ruling, Ruling::evidence));
     admin_port(cx, &mut verdict);

@@ -13,9 +13,10 @@ pub(crate) const CHECK: Check = Check {
     id: "tls-key-perms",
     title: "A TLS private key can be read by others",
     severity: Severity::High,
-    explanation: "Whoever reads the key can pose as the server and, where a suite lacks forward secrecy, read what was \
-        recorded. Judged by owner, mode and access control list of the files that ssl_key and its siblings name and of \
-        every private key in the data directory. The server's own group and root's may read.",
+    explanation: "Whoever can read the key can pose as the server and, if a suite lacks forward secrecy, decrypt \
+        recorded connections. Judged from owner, mode and access control list of the files that ssl_key and the \
+        related variables name, and of every private key in the data directory. The groups of the server and of root \
+        may read.",
     applies: "every server with a key file",
     fix: "chown mysql, chmod 0600",
     cost: "none; a running server has the key loaded already",

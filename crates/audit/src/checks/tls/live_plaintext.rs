@@ -13,9 +13,9 @@ pub(crate) const CHECK: Check = Check {
     id: "tls-live-plaintext",
     title: "Clients are connected in clear right now",
     severity: Severity::High,
-    explanation: "These are the clients that break when TLS is enforced, and whose queries and rows are readable on the \
-        wire until then: who, from where, with which driver. From performance_schema.threads and \
-        session_connect_attrs; a snapshot, so a job that runs at night is not in it. Replicas that pull the binary \
+    explanation: "These clients fail when TLS is enforced; until then their queries and rows are readable on the \
+        network. The finding shows who they are, their host and their driver. Judged from performance_schema.threads \
+        and session_connect_attrs at one moment: a job that runs at night is missing. Replicas that pull the binary \
         log are judged by repl-dump-live-plaintext.",
     applies: "MySQL 5.7+, MariaDB 10.5+ with performance_schema = ON",
     fix: "make that client use TLS and verify the server, then enforce it",
@@ -29,7 +29,7 @@ pub(crate) const CHECK: Check = Check {
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if networking_off(cx.facts) {
-        return Ok(Verdict::not_applicable("skip_networking = ON: nobody connects over a network"));
+        return Ok(Verdict::not_applicable("skip_networking = ON: no client connects over a network"));
     }
     let sql = cx.facts.sql()?;
     let connections = connections(sql)?;

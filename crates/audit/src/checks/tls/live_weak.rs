@@ -12,8 +12,8 @@ pub(crate) const CHECK: Check = Check {
     id: "tls-live-weak",
     title: "Clients are connected by an old TLS version or a weak suite",
     severity: Severity::Medium,
-    explanation: "These clients break when old versions and weak suites are switched off, and until then their traffic \
-        can be read later by whoever records it now. From performance_schema.status_by_thread, a snapshot.",
+    explanation: "These clients fail when old versions and weak suites are switched off; until then whoever records \
+        their traffic may decrypt it later. Judged from performance_schema.status_by_thread at one moment.",
     applies: "MySQL 5.7+",
     fix: "upgrade that client's TLS library, then restrict tls_version and ssl_cipher",
     cost: "none on the server",
@@ -73,7 +73,7 @@ fn who(clients: &[Connection<'_>], thread: &str) -> String {
 fn hidden(sql: &SqlFacts) -> Unseen {
     Unseen {
         what: "the TLS of live sessions".to_owned(),
-        why: "performance_schema.status_by_thread shows none, although sessions with TLS are there".to_owned(),
+        why: "performance_schema.status_by_thread shows none, although there are sessions with TLS".to_owned(),
         remedy: sql.grant("SELECT ON performance_schema.*"),
     }
 }

@@ -156,7 +156,7 @@ pub(crate) mod made {
         }
     }
 
-    /// What a server of today answers: TLS 1.2 and 1.3 with good suites.
+    /// The results for a current server: TLS 1.2 and 1.3 with good suites.
     pub(crate) fn good_tls() -> TlsProbe {
         tls(&[(TlsVersion::Tls12, &[0xc02f]), (TlsVersion::Tls13, &[0x1301])])
     }

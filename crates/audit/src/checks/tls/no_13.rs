@@ -17,10 +17,10 @@ pub(crate) const CHECK: Check = Check {
     id: "tls-no-13",
     title: "TLS 1.3 is not offered",
     severity: Severity::Low,
-    explanation: "TLS 1.3 has no weak suites left, hides the certificate and saves a round trip. A handshake shows it; \
-        without a probe tls_version does.",
+    explanation: "TLS 1.3 has no weak suites, encrypts the certificate and saves a round trip. A handshake shows \
+        whether it is offered; without a probe tls_version does.",
     applies: "every server with TLS",
-    fix: "tls_version = TLSv1.2,TLSv1.3 on a version that knows it",
+    fix: "tls_version = TLSv1.2,TLSv1.3 on a version that supports it",
     cost: "no lock; a restart where the variable is read at start",
     standards: &["NIST SP 800-52r2"],
     exposes: Exposes::Nothing,
@@ -81,7 +81,7 @@ fn fix(sql: Option<&SqlFacts>, port: &str) -> Remedy {
         Some(sql) if sql.is_mariadb() => {
             format!("{} has no tls_version: upgrade to 10.4.6 or later", sql.identity.version).into()
         }
-        Some(sql) => format!("{} does not know TLS 1.3: upgrade to 8.0.16 or later", sql.identity.version).into(),
+        Some(sql) => format!("{} does not support TLS 1.3: upgrade to 8.0.16 or later", sql.identity.version).into(),
         None => CHECK.fix.into(),
     }
 }

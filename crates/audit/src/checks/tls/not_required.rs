@@ -11,15 +11,15 @@ use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-not-required",
-    title: "The server takes connections in clear",
+    title: "The server accepts connections in clear",
     severity: Severity::High,
-    explanation: "Most clients fall back to clear text without a word when TLS fails or an attacker strips the offer; \
-        only the server can refuse. A login without TLS, tried from this host, shows what it does; \
-        require_secure_transport says what it shall do. It is checked after authentication, so the client's answer to \
-        the challenge has crossed the wire already.",
+    explanation: "Most clients silently fall back to clear text when TLS fails or an attacker removes the server's \
+        offer of TLS; only the server can refuse. A login without TLS, tried from this host, shows what the server \
+        does; require_secure_transport shows what it is configured to do. The server checks it after authentication, \
+        when the client has already sent its response to the challenge.",
     applies: "every server that listens on a network; the switch exists in MySQL 5.7.8+ and MariaDB 10.5.2+",
     fix: "require_secure_transport = ON, once tls-live-plaintext is clean",
-    cost: "no lock; clients without TLS are refused from their next login on",
+    cost: "no lock; clients without TLS are refused at their next login",
     standards: &["CIS MySQL 8.1", "PCI DSS 4.0.1 4.2.1", "PCI DSS 4.0.1 2.2.7", "HIPAA 164.312(e)(1)"],
     exposes: Exposes::Data(
         Attacker::Sniffer,
@@ -47,7 +47,7 @@ fn describe(cx: &Context<'_>) -> String {
     match cx.facts.sql.as_ref() {
         Some(sql) if sql.variable_or_none("require_secure_transport").is_none() => {
             format!(
-                "{} cannot require TLS of everybody: every account without REQUIRE may log in in clear",
+                "{} cannot require TLS of all accounts: every account without REQUIRE may log in in clear",
                 sql.identity.version
             )
         }

@@ -9,16 +9,17 @@ use crate::meaning::{Attacker, ClosedBy, Exposes};
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-rsa-key-fetch",
-    title: "A password is sent in clear under a key fetched from whoever answers",
+    title: "A password is sent under a key that anybody can forge",
     severity: Severity::Medium,
-    explanation: "Without TLS, caching_sha2_password encrypts the password with the server's RSA key. A client or replica \
-        that fetches this key over the same clear connection takes the key of whoever sits between, and hands over the \
-        password. Judged from GET_PUBLIC_KEY of channels without TLS and from get-server-public-key of client options.",
+    explanation: "Without TLS, caching_sha2_password encrypts the password with the server's RSA key. A client or \
+        replica that fetches this key over the same clear connection accepts the key of a man in the middle, who then \
+        gets the password. Judged from GET_PUBLIC_KEY of channels without TLS and from get-server-public-key of client \
+        options.",
     applies: "MySQL 8.0.4+",
     fix: "use TLS; SOURCE_SSL=1, GET_SOURCE_PUBLIC_KEY=0",
     cost: "the channel stops for a moment",
     standards: &["PCI DSS 4.0.1 8.3.2"],
-    exposes: Exposes::Data(Attacker::Impostor, "A password, to who answers in the server's place"),
+    exposes: Exposes::Data(Attacker::Impostor, "A password, to whoever poses as the server"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,
@@ -75,7 +76,7 @@ fn tls_forced(cx: &Context<'_>, group: &str) -> bool {
 fn client(entry: &OptionEntry) -> Ruling {
     let artefact = format!("{} [{}] {}", entry.file, entry.group, entry.key);
     let message = format!(
-        "{}:{} [{}]: clients fetch the password key from whoever answers in clear",
+        "{}:{} [{}]: clients fetch the password key over a clear connection",
         entry.file, entry.line, entry.group
     );
     let evidence = Evidence::Option {

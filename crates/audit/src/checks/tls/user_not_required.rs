@@ -13,13 +13,13 @@ pub(crate) const CHECK: Check = Check {
     id: "tls-user-not-required",
     title: "Remote accounts may log in without TLS",
     severity: Severity::Medium,
-    explanation: "As long as require_secure_transport is off, only the account's own REQUIRE keeps its password hash and \
-        rows off the wire. ssl_type comes from mysql.user on MySQL and from the JSON of mysql.global_priv on MariaDB, \
-        where a missing ssl_type and 0 both mean none. Roles, locked accounts, the server's own accounts and those of \
-        this host are left out.",
+    explanation: "While require_secure_transport is off, only the REQUIRE clause of an account keeps its login and \
+        rows from being sent in clear. ssl_type comes from mysql.user on MySQL and from the JSON of mysql.global_priv \
+        on MariaDB, where a missing ssl_type and 0 both mean none. Roles, locked accounts, the server's own accounts \
+        and those of this host are left out.",
     applies: "every server that listens on a network",
     fix: "ALTER USER … REQUIRE SSL",
-    cost: "no lock; clients of that account without TLS are refused from their next login on",
+    cost: "no lock; clients of that account without TLS are refused at their next login",
     standards: &["CIS MySQL 8.2", "PCI DSS 4.0.1 4.2.1"],
     exposes: Exposes::Help(Attacker::Sniffer, "Sessions of accounts that may log in without TLS"),
     closed_by: ClosedBy::Administrator,
@@ -34,7 +34,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     cx.facts.sql()?;
     let plain = takes_plain_text(cx.facts)?;
     if !plain.value {
-        let pass = Ruling::pass("server", plain.grade, "TLS is required of every account that comes over a network");
+        let pass = Ruling::pass("server", plain.grade, "TLS is required of every account that connects over a network");
         return Ok(Verdict::one(plain.evidence.into_iter().fold(pass, Ruling::evidence)));
     }
     let (sql, accounts) = logins(cx)?;

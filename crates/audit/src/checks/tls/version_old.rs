@@ -19,12 +19,12 @@ pub(crate) const CHECK: Check = Check {
     id: "tls-version-old",
     title: "SSL 3.0, TLS 1.0 or TLS 1.1 is accepted",
     severity: Severity::High,
-    explanation: "These versions rest on MD5 and SHA-1 and are withdrawn (RFC 7568, RFC 8996). Each is offered alone in \
-        a handshake of our own; without a probe tls_version and admin_tls_version say what is allowed, which the \
-        library's security level may still narrow.",
+    explanation: "These versions rely on MD5 and SHA-1 and are deprecated (RFC 7568, RFC 8996). The probe offers each \
+        version alone; without a probe tls_version and admin_tls_version show what is allowed, which the library's \
+        security level may restrict further.",
     applies: "MySQL before 8.0.28 and MariaDB by their settings; every port",
     fix: "tls_version = TLSv1.2,TLSv1.3",
-    cost: "no lock; clients that know only the old versions are refused",
+    cost: "no lock; clients that support only the old versions are refused",
     standards: &[
         "CIS MySQL 2.15",
         "CIS MariaDB 2.10",
@@ -32,7 +32,7 @@ pub(crate) const CHECK: Check = Check {
         "PCI DSS 4.0.1 4.2.1",
         "PCI DSS 4.0.1 12.3.3",
     ],
-    exposes: Exposes::Help(Attacker::Sniffer, "Sessions of clients that can be talked down to an old version of TLS"),
+    exposes: Exposes::Help(Attacker::Sniffer, "Sessions of clients that can be downgraded to an old version of TLS"),
     closed_by: ClosedBy::Administrator,
     cut_off: None,
     judge,

@@ -10,11 +10,11 @@ use crate::remedy::Remedy;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-xprotocol",
-    title: "The X Protocol's port is open wider than the main one, or offers no TLS",
+    title: "The X Protocol's port is open on more addresses than the main one, or offers no TLS",
     severity: Severity::Medium,
-    explanation: "The X plug-in has an address of its own, every interface by default: a server bound to 127.0.0.1 \
-        still answers the whole network on port 33060. The sockets of the server's process show what is open, \
-        mysqlx_bind_address what is asked for; the port itself tells whether it offers TLS.",
+    explanation: "The X plug-in has its own bind address, every interface by default: a server bound to 127.0.0.1 \
+        still answers the whole network on port 33060. The sockets of the server's process show which addresses are \
+        open, mysqlx_bind_address which are configured; the port itself shows whether it offers TLS.",
     applies: "MySQL 5.7.12+ with the X plug-in",
     fix: "mysqlx = OFF, or mysqlx_bind_address = the main port's address, in the option file; then restart",
     cost: "a restart",
@@ -126,7 +126,7 @@ fn offer(cx: &Context<'_>, verdict: &mut Verdict) {
 fn unseen_offer(why: Option<String>) -> Unseen {
     Unseen {
         what: "whether the X port offers TLS".to_owned(),
-        why: why.unwrap_or_else(|| "it did not tell its capabilities".to_owned()),
+        why: why.unwrap_or_else(|| "it did not report its capabilities".to_owned()),
         remedy: "give an address that reaches the X port".to_owned(),
     }
 }

@@ -148,7 +148,7 @@ pub(super) fn looks_random(source: &dyn ReadAt) -> Option<bool> {
 pub(super) mod testing {
     use super::*;
 
-    /// What `bytes` in a file called `name` are.
+    /// The recognised content of `bytes` in a file called `name`.
     pub(in crate::collect) fn recognised(name: &str, role: Role, bytes: &[u8]) -> Content {
         let reading = Reading::new(false, 1 << 30);
         let owned = bytes.to_vec();
