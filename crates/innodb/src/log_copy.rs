@@ -139,7 +139,7 @@ impl LogCopy {
             at = at.saturating_add(bytes);
             self.position = self.position.saturating_add(as_u64(bytes));
         }
-        // The next mini-transaction is perhaps not whole in the window.
+        // The window may end in the middle of the next mini-transaction.
         let behind = ahead > as_u64(at);
         self.window_bytes = if behind { self.window_bytes.saturating_mul(4).min(LARGEST_WINDOW) } else { LEAST_WINDOW };
         Ok(())

@@ -165,7 +165,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether something was asked for that this kind of server never does.
+    /// Whether the request is one that this kind of server never supports.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
         matches!(self, Self::NoGroups | Self::NoTcp)

@@ -100,7 +100,7 @@ const fn level_name(level: Option<Level>) -> &'static str {
     }
 }
 
-/// Writes what certificate files say, as a list for scripts.
+/// Writes the content of certificate files as a list for scripts.
 ///
 /// # Errors
 /// [`Error::Write`].
@@ -108,7 +108,7 @@ pub fn write_certs_json(files: &[Described], out: &mut dyn Write) -> Result<(), 
     json::pretty(files, out)
 }
 
-/// Writes what certificate files say for people.
+/// Writes the content of certificate files for people.
 ///
 /// # Errors
 /// [`Error::Write`].

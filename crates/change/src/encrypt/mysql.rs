@@ -52,7 +52,7 @@ pub(super) fn steps(
         let renewals = renewals(session, scan)?;
         steps.extend(renewals.into_iter().filter(|step| step.action != Action::RenewDoublewrite));
         if session.can(Capability::EncryptBinaryLogs) {
-            // Where they are encrypted from now on, that begins a new one.
+            // Switching encryption on starts a new log; if it is on already, a step starts one.
             let is_on = settings.value("binlog_encryption").is_some_and(|value| value.eq_ignore_ascii_case("on"));
             steps.extend(if is_on { binlogs::renewal(session)? } else { None });
             steps.extend(if options.purge_binlogs { binlogs::purge_step(session)? } else { None });

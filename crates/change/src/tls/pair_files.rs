@@ -60,8 +60,8 @@ pub(super) struct Replacement {
     pub(super) kind: Kind,
     /// Path of the server's file.
     pub(super) path: PathBuf,
-    /// The directory that it is in. Whoever may write above it, as the server's user often may, could put a link in its
-    /// place between two steps.
+    /// Its directory, opened once. Whoever can write to a parent directory, as the server's user often can, could
+    /// replace the directory by a link between two steps.
     directory: OwnedFd,
     /// New content.
     bytes: Zeroizing<Vec<u8>>,

@@ -117,9 +117,9 @@ impl Page0 {
         Self::from_page(page, &header, flags)
     }
 
-    /// As [`Self::parse`]; of a page whose checksum fails, with the bit that makes it hold if that one is damaged alone, and
-    /// is one of the space id, the sizes or the flags: all pages would be misread with damaged ones. The page still counts
-    /// as damaged.
+    /// As [`Self::parse`]. If the checksum fails, also tries each single bit of the space id, the sizes and the flags,
+    /// and uses the one that corrects the checksum: with a wrong value all pages would be misread. The page still
+    /// counts as damaged.
     ///
     /// # Errors
     /// As [`Self::parse`].

@@ -388,8 +388,8 @@ impl Receiver {
         Ok(())
     }
 
-    /// Accepts data connections and waits for the sender's message that everything was sent. It
-    /// must be true: nothing more is awaited after it.
+    /// Accepts data connections, and waits for the sender's message that everything was sent. After it the receiver
+    /// waits for no more data.
     fn receive(
         &self,
         control: &mut ControlChannel,
