@@ -11,7 +11,8 @@ use std::{
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::{
-    ReceiveSettings, data_config, token,
+    ReceiveSettings,
+    data::{data_config, token},
     unauthenticated::{self, UnauthenticatedPeers},
 };
 use crate::{

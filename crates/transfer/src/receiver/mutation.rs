@@ -366,7 +366,7 @@ fn nothing_is_written_after_the_list_was_compared() {
     let (channel, _client) = channel();
     let mut stream = Stream::new(&receiving, channel);
     let tree = crate::manifest::Manifest { entries: vec![(receiving.round().entries[0].clone(), Some(hash))] }.tree();
-    crate::receiver::complete_manifest("peer", &receiving, tree).unwrap();
+    crate::receiver::round::complete_manifest("peer", &receiving, tree).unwrap();
     let other = vec![7; FILES[0]];
     let hash = chunk_hash(FILES[0] as u64, 0, &other);
     let chunk = Chunk { file: 0, number: 0, hash, codec: Codec::Raw, segments: None, payload: &other };

@@ -3,7 +3,8 @@
 use std::{net::SocketAddr, time::Instant};
 
 use super::{
-    ReceiveSettings, Received, Receiver, Trust, bind_listener,
+    ReceiveSettings, Received, Receiver, Trust,
+    bind::bind_listener,
     listener::{AuthenticatedSender, Listener, RejectedPeer},
     staging::Staging,
 };
@@ -102,7 +103,7 @@ impl SenderSession {
     /// Closes the session in order, without a transfer, after the sender has received all notes.
     pub fn close(mut self) {
         let until = Instant::now() + super::CLOSE_TIMEOUT;
-        while Instant::now() < until && self.sender.control.receive(super::TICK).is_ok() {}
+        while Instant::now() < until && self.sender.control.receive(super::control::TICK).is_ok() {}
     }
 
     /// Aborts the session and tells the sender why.
@@ -119,7 +120,7 @@ impl SenderSession {
         let ReceiverListener { settings, listener, code } = self.host;
         let staging = match Staging::open(&settings.into, settings.owner) {
             Ok(staging) => staging,
-            Err(error) => return Err(super::explain(error, &mut self.sender.control)),
+            Err(error) => return Err(super::control::explain(error, &mut self.sender.control)),
         };
         Receiver { settings, staging, listener, code }.serve_sender(self.sender, progress)
     }

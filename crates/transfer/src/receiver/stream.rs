@@ -13,7 +13,11 @@ use crate::{
     error::TransferError,
     hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of},
     progress::Progress,
-    receiver::{Receiving, Round, parent_cache::ParentCache, target::TargetFile},
+    receiver::{
+        parent_cache::ParentCache,
+        round::{Receiving, Round},
+        target::TargetFile,
+    },
     tls::{DataChannel, MessageBuffer},
     wire::{
         Chunk, Codec, Data, Entry, Kind, Segment,

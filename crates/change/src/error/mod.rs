@@ -1,15 +1,14 @@
-//! Errors of changes.
+//! Errors of changes: what a user reads. Their next steps are in `hint`, what a run asks about a failed statement in
+//! `statement`.
 
-use std::{borrow::Cow, io, path::PathBuf};
+mod hint;
+mod statement;
+
+use std::{io, path::PathBuf};
 
 use server::Endpoint;
 
-use crate::{Activity, Outcome, keyring::LOST};
-
-/// For a statement whose error gives no next step of its own.
-const SEE_LOG: &str = "look at the server's error log, then run the same command again";
-/// For a server that reads certificates only when it starts.
-const AT_START: &str = "put the files where ssl_cert, ssl_key and ssl_ca of its option file say, and restart it";
+use crate::Activity;
 
 /// Why a change was refused or failed.
 #[derive(Debug, thiserror::Error)]
@@ -520,9 +519,6 @@ fn evidence(remembered: u64, encrypted_files: u64) -> String {
     format!("{encrypted_files} encrypted files, and {remembered} keys in the server's memory, are")
 }
 
-/// `ER_NO_SUCH_TABLE`, `ER_BAD_TABLE_ERROR`, `ER_BAD_DB_ERROR`.
-const GONE: [u16; 3] = [1146, 1051, 1049];
-
 impl Error {
     /// Whether what was asked for cannot be meant.
     #[must_use]
@@ -531,206 +527,6 @@ impl Error {
             self,
             Self::SeveralRuns { .. } | Self::Nothing | Self::NoBackup | Self::NoRecipient | Self::NoBackupFile
         )
-    }
-
-    /// The next step, if there is one.
-    #[must_use]
-    pub fn hint(&self) -> Option<Cow<'static, str>> {
-        Some(match self {
-            Self::Server(error) => return error.hint(),
-            Self::Statement { source, .. } => return source.hint().or_else(|| Some(SEE_LOG.into())),
-            Self::Audit(error) => return error.hint(),
-            Self::Register(error) => return error.hint().map(Cow::Borrowed),
-            Self::Certificate(error) => return error.hint().map(Cow::Borrowed),
-            Self::RolledBack { cause } => return cause.hint(),
-            Self::SeveralRuns { servers } => format!("name one of {}", servers.join(", ")).into(),
-            Self::NoRun { last: Some((server, activity)) } => {
-                let last = format!("the last on {server} {activity}");
-                format!("{last}; `sealant encrypt run` goes on where it ended").into()
-            }
-            Self::Privileges { account, missing } => {
-                let grants = missing.iter().map(|need| format!("GRANT {need} TO {account}"));
-                grants.collect::<Vec<_>>().join("; ").into()
-            }
-            Self::ReadsAtStart { tls_version: Some(_), .. } => format!(
-                "upgrade it: all builds of MySQL from 5.7.28 on have TLS 1.2; until then, {AT_START}, with an RSA key that \
-                 `openssl rsa -traditional` has converted if the build is one with yaSSL"
-            )
-            .into(),
-            Self::SetByAccount { variable, .. } => {
-                format!("name the file in the server's option file, RESET PERSIST {variable} (MySQL), and restart it once")
-                    .into()
-            }
-            _ => return self.fixed_hint().map(Cow::Borrowed),
-        })
-    }
-
-    fn fixed_hint(&self) -> Option<&'static str> {
-        self.hint_of_keys().or_else(|| self.hint_of_set_up()).or_else(|| self.hint_of_certificates())
-    }
-
-    /// For encryption and rotation.
-    const fn hint_of_keys(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::NoKeyring { .. } => {
-                "make one with `sealant keyring init` (component_keyring_file), or configure a key service, and restart the \
-                 server"
-            }
-            Self::NoKeyManagement { .. } => {
-                "make one with `sealant keyring init` (file_key_management), or load another key management plug-in, and \
-                 restart the server"
-            }
-            Self::State { .. } => "name another directory with --state-dir",
-            Self::AnotherRun { .. } => "see its state with `sealant encrypt status`",
-            Self::Tool { .. } => "install it, or choose another --method",
-            Self::NoRoomForKeyring { .. } => "nothing was changed; make room and run it again",
-            Self::ReadOnlyKeyring { .. } => {
-                "set \"read_only\": false in the keyring component's configuration and restart the server"
-            }
-            Self::Keyring(_)
-            | Self::KeyringOpensNotAll { .. }
-            | Self::KeyringLost { .. }
-            | Self::KeyringFile { .. }
-            | Self::KeyringBehind { .. } => LOST,
-            Self::OtherDatadir { .. } => "give this server's own data directory with --datadir",
-            Self::KeyringNotAFile { .. } => {
-                "give the file with --keyring; keys in a Vault, KMS or encrypted file cannot be read: rotate and back up \
-                 those with their own tools"
-            }
-            Self::OtherKeyring { .. } => "leave --keyring out",
-            Self::NoSuchKey { .. } => "add a line for it, and restart the server: it reads the file at its start only",
-            Self::KeyringChanges { .. } => "something else makes keys at the same time; run it again after that",
-            Self::NoNewKey { .. } => "is this the file that the server writes? look at its error log",
-            Self::Unread { .. } => "run as the server's user or as root",
-            Self::BinaryLogsInClear { .. } => "leave --binlog-key out, or SET PERSIST binlog_encryption = ON first",
-            Self::RedoInClear { .. } => "leave --redo out, or encrypt it first: sealant encrypt run --policy logs",
-            Self::RedoUnproven { .. } => "run the same command again",
-            Self::BackupExists { .. } => "name a new file, for example with the date in it",
-            Self::Backup { .. } => "name a file in a directory that this user may write",
-            Self::Recipient { .. } => {
-                "a recipient is what `age-keygen` prints as the public key: age1 and 58 letters and digits"
-            }
-            Self::Identity { .. } => "an identity file is what `age-keygen -o FILE` writes",
-            Self::NoMasterKey { .. } => {
-                "MariaDB's file_key_management has no versions of keys: move tables to another key, which has to be in \
-                 its file, with --mariadb-key-id N (ENCRYPTION_KEY_ID=N for each table)"
-            }
-            Self::NoBackup => "give --keyring-backup FILE and --recipient age1…, or ask for a plan",
-            Self::NoRecipient => "give --recipient age1…",
-            Self::NoBackupFile => "give --keyring-backup FILE",
-            _ => return None,
-        })
-    }
-
-    /// For a keyring that is set up or checked.
-    const fn hint_of_set_up(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::NoServer => {
-                "give mysql://USER@HOST:PORT or --socket PATH, or --config FILE for a server that does not run"
-            }
-            Self::Active { .. } => "prove it with `sealant keyring check`",
-            Self::Configured { .. } => "complete or remove the existing configuration by hand; nothing was written",
-            Self::KeysExist { .. } => {
-                "name another file with --keyring-file; if these keys are this server's, configure it by hand"
-            }
-            Self::InsideDatadir { .. } => {
-                "leave --keyring-file out, or add --inside-datadir if a copy of the data may hold its keys"
-            }
-            Self::NoDatadir { .. } => "give the server's own data directory with --datadir",
-            Self::NotFound { .. } => {
-                "run it on the server's host, as root; name what it cannot find with --plugin-dir and --daemon-dir"
-            }
-            Self::Unsafe { .. } => "name another directory, or give it to the server's user alone: mode 0700 or 0750",
-            Self::Look { .. } | Self::Write { .. } => "run it as root",
-            _ => return None,
-        })
-    }
-
-    /// For certificates.
-    fn hint_of_certificates(&self) -> Option<&'static str> {
-        Some(match self {
-            Self::CertificateRefused { .. } => "issue another with `sealant cert issue` or `sealant cert renew`",
-            Self::ReadsAtStart { tls_version: None, .. } => AT_START,
-            Self::MissingVariable { .. } => {
-                "name the files in the server's option file (ssl_cert, ssl_key, ssl_ca), put the certificate there and \
-                 restart the server once; later certificates need no restart"
-            }
-            Self::NotReplaced { .. } => {
-                "look at what is there; a file that is the server's to be replaced is one that is gone, or PEM of its kind \
-                 that belongs to the server's user or to root"
-            }
-            Self::SameFile { .. } => "give each a file of its own in the server's option file, and restart it",
-            Self::File { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                "run as root, or as the server's user"
-            }
-            Self::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                "run it on the server's own host: the files are replaced there"
-            }
-            Self::Unseen { source: server::Error::CertificateNotTrusted { .. }, .. } => {
-                "issue another with `sealant cert issue`, and give its own authority with --ca"
-            }
-            Self::Unseen { .. } => "say where the server can be reached with --outside HOST:PORT",
-            Self::NotServed { .. } => "is this the server that the files belong to? run it on the server's own host",
-            Self::NotRolledBack { .. } => {
-                "the old files are beside the new ones, as FILE.sealant-before: put them back, then ALTER INSTANCE RELOAD \
-                 TLS (MySQL) or FLUSH SSL (MariaDB)"
-            }
-            _ => return None,
-        })
-    }
-
-    /// Whether the run cannot continue.
-    pub(crate) fn is_fatal(&self) -> bool {
-        match self {
-            Self::Statement { source, .. } => {
-                !matches!(source, server::Error::Server { .. } | server::Error::AccessDenied { .. })
-            }
-            _ => true,
-        }
-    }
-
-    /// Whether the statement was interrupted.
-    pub(crate) fn is_interrupted(&self) -> bool {
-        const QUERY_INTERRUPTED: u16 = 1317;
-        matches!(self, Self::Statement { source: server::Error::Server { code: QUERY_INTERRUPTED, .. }, .. })
-    }
-
-    /// Whether a lock wait timed out.
-    pub(crate) fn is_lock_timeout(&self) -> bool {
-        const LOCK_WAIT_TIMEOUT: u16 = 1205;
-        matches!(self, Self::Statement { source: server::Error::Server { code: LOCK_WAIT_TIMEOUT, .. }, .. })
-    }
-
-    /// Whether the server does not find a table's file or key.
-    pub(crate) fn is_tablespace_lost(&self) -> bool {
-        const TABLESPACE_MISSING: u16 = 1812;
-        const CANNOT_FIND_MASTER_KEY: u16 = 3185;
-        let lost = |code: u16| code == TABLESPACE_MISSING || code == CANNOT_FIND_MASTER_KEY;
-        matches!(self, Self::Statement { source: server::Error::Server { code, .. }, .. } if lost(*code))
-    }
-
-    /// The outcome for such a table. If MySQL 9.7.4 was killed during a copy, and the table's name has characters other
-    /// than letters, digits and `_`, it finds the file or key again after a clean restart.
-    pub(crate) fn lost_in_a_crash(&self) -> Outcome {
-        let next = "if it was killed before, stop the server cleanly, start it, and run this again: its file is whole";
-        Outcome::Failed { reason: format!("{self}; {next}") }
-    }
-
-    /// Whether a data file cannot have this name, for example because the file exists.
-    pub(crate) fn is_wrong_file_name(&self) -> bool {
-        const WRONG_FILE_NAME: u16 = 3121;
-        matches!(self, Self::Statement { source: server::Error::Server { code: WRONG_FILE_NAME, .. }, .. })
-    }
-
-    /// Whether the server does not have the variable.
-    pub(crate) fn is_unknown_variable(&self) -> bool {
-        const UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
-        matches!(self, Self::Statement { source: server::Error::Server { code: UNKNOWN_SYSTEM_VARIABLE, .. }, .. })
-    }
-
-    /// Whether the object of the statement no longer exists.
-    pub(crate) fn is_no_such_table(&self) -> bool {
-        matches!(self, Self::Statement { source: server::Error::Server { code, .. }, .. } if GONE.contains(code))
     }
 }
 

@@ -1,0 +1,159 @@
+//! The next step after an error.
+
+use std::{borrow::Cow, io};
+
+use super::Error;
+use crate::keyring::LOST;
+
+/// For a statement whose error gives no next step of its own.
+const SEE_LOG: &str = "look at the server's error log, then run the same command again";
+/// For a server that reads certificates only when it starts.
+const AT_START: &str = "put the files where ssl_cert, ssl_key and ssl_ca of its option file say, and restart it";
+
+impl Error {
+    /// The next step, if there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(match self {
+            Self::Server(error) => return error.hint(),
+            Self::Statement { source, .. } => return source.hint().or_else(|| Some(SEE_LOG.into())),
+            Self::Audit(error) => return error.hint(),
+            Self::Register(error) => return error.hint().map(Cow::Borrowed),
+            Self::Certificate(error) => return error.hint().map(Cow::Borrowed),
+            Self::RolledBack { cause } => return cause.hint(),
+            Self::SeveralRuns { servers } => format!("name one of {}", servers.join(", ")).into(),
+            Self::NoRun { last: Some((server, activity)) } => {
+                let last = format!("the last on {server} {activity}");
+                format!("{last}; `sealant encrypt run` goes on where it ended").into()
+            }
+            Self::Privileges { account, missing } => {
+                let grants = missing.iter().map(|need| format!("GRANT {need} TO {account}"));
+                grants.collect::<Vec<_>>().join("; ").into()
+            }
+            Self::ReadsAtStart { tls_version: Some(_), .. } => format!(
+                "upgrade it: all builds of MySQL from 5.7.28 on have TLS 1.2; until then, {AT_START}, with an RSA key that \
+                 `openssl rsa -traditional` has converted if the build is one with yaSSL"
+            )
+            .into(),
+            Self::SetByAccount { variable, .. } => {
+                format!("name the file in the server's option file, RESET PERSIST {variable} (MySQL), and restart it once")
+                    .into()
+            }
+            _ => return self.fixed_hint().map(Cow::Borrowed),
+        })
+    }
+
+    fn fixed_hint(&self) -> Option<&'static str> {
+        self.hint_of_keys().or_else(|| self.hint_of_set_up()).or_else(|| self.hint_of_certificates())
+    }
+
+    /// For encryption and rotation.
+    const fn hint_of_keys(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NoKeyring { .. } => {
+                "make one with `sealant keyring init` (component_keyring_file), or configure a key service, and restart the \
+                 server"
+            }
+            Self::NoKeyManagement { .. } => {
+                "make one with `sealant keyring init` (file_key_management), or load another key management plug-in, and \
+                 restart the server"
+            }
+            Self::State { .. } => "name another directory with --state-dir",
+            Self::AnotherRun { .. } => "see its state with `sealant encrypt status`",
+            Self::Tool { .. } => "install it, or choose another --method",
+            Self::NoRoomForKeyring { .. } => "nothing was changed; make room and run it again",
+            Self::ReadOnlyKeyring { .. } => {
+                "set \"read_only\": false in the keyring component's configuration and restart the server"
+            }
+            Self::Keyring(_)
+            | Self::KeyringOpensNotAll { .. }
+            | Self::KeyringLost { .. }
+            | Self::KeyringFile { .. }
+            | Self::KeyringBehind { .. } => LOST,
+            Self::OtherDatadir { .. } => "give this server's own data directory with --datadir",
+            Self::KeyringNotAFile { .. } => {
+                "give the file with --keyring; keys in a Vault, KMS or encrypted file cannot be read: rotate and back up \
+                 those with their own tools"
+            }
+            Self::OtherKeyring { .. } => "leave --keyring out",
+            Self::NoSuchKey { .. } => "add a line for it, and restart the server: it reads the file at its start only",
+            Self::KeyringChanges { .. } => "something else makes keys at the same time; run it again after that",
+            Self::NoNewKey { .. } => "is this the file that the server writes? look at its error log",
+            Self::Unread { .. } => "run as the server's user or as root",
+            Self::BinaryLogsInClear { .. } => "leave --binlog-key out, or SET PERSIST binlog_encryption = ON first",
+            Self::RedoInClear { .. } => "leave --redo out, or encrypt it first: sealant encrypt run --policy logs",
+            Self::RedoUnproven { .. } => "run the same command again",
+            Self::BackupExists { .. } => "name a new file, for example with the date in it",
+            Self::Backup { .. } => "name a file in a directory that this user may write",
+            Self::Recipient { .. } => {
+                "a recipient is what `age-keygen` prints as the public key: age1 and 58 letters and digits"
+            }
+            Self::Identity { .. } => "an identity file is what `age-keygen -o FILE` writes",
+            Self::NoMasterKey { .. } => {
+                "MariaDB's file_key_management has no versions of keys: move tables to another key, which has to be in \
+                 its file, with --mariadb-key-id N (ENCRYPTION_KEY_ID=N for each table)"
+            }
+            Self::NoBackup => "give --keyring-backup FILE and --recipient age1…, or ask for a plan",
+            Self::NoRecipient => "give --recipient age1…",
+            Self::NoBackupFile => "give --keyring-backup FILE",
+            _ => return None,
+        })
+    }
+
+    /// For a keyring that is set up or checked.
+    const fn hint_of_set_up(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NoServer => {
+                "give mysql://USER@HOST:PORT or --socket PATH, or --config FILE for a server that does not run"
+            }
+            Self::Active { .. } => "prove it with `sealant keyring check`",
+            Self::Configured { .. } => "complete or remove the existing configuration by hand; nothing was written",
+            Self::KeysExist { .. } => {
+                "name another file with --keyring-file; if these keys are this server's, configure it by hand"
+            }
+            Self::InsideDatadir { .. } => {
+                "leave --keyring-file out, or add --inside-datadir if a copy of the data may hold its keys"
+            }
+            Self::NoDatadir { .. } => "give the server's own data directory with --datadir",
+            Self::NotFound { .. } => {
+                "run it on the server's host, as root; name what it cannot find with --plugin-dir and --daemon-dir"
+            }
+            Self::Unsafe { .. } => "name another directory, or give it to the server's user alone: mode 0700 or 0750",
+            Self::Look { .. } | Self::Write { .. } => "run it as root",
+            _ => return None,
+        })
+    }
+
+    /// For certificates.
+    fn hint_of_certificates(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::CertificateRefused { .. } => "issue another with `sealant cert issue` or `sealant cert renew`",
+            Self::ReadsAtStart { tls_version: None, .. } => AT_START,
+            Self::MissingVariable { .. } => {
+                "name the files in the server's option file (ssl_cert, ssl_key, ssl_ca), put the certificate there and \
+                 restart the server once; later certificates need no restart"
+            }
+            Self::NotReplaced { .. } => {
+                "look at what is there; a file that is the server's to be replaced is one that is gone, or PEM of its kind \
+                 that belongs to the server's user or to root"
+            }
+            Self::SameFile { .. } => "give each a file of its own in the server's option file, and restart it",
+            Self::File { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                "run as root, or as the server's user"
+            }
+            Self::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                "run it on the server's own host: the files are replaced there"
+            }
+            Self::Unseen { source: server::Error::CertificateNotTrusted { .. }, .. } => {
+                "issue another with `sealant cert issue`, and give its own authority with --ca"
+            }
+            Self::Unseen { .. } => "say where the server can be reached with --outside HOST:PORT",
+            Self::NotServed { .. } => "is this the server that the files belong to? run it on the server's own host",
+            Self::NotRolledBack { .. } => {
+                "the old files are beside the new ones, as FILE.sealant-before: put them back, then ALTER INSTANCE RELOAD \
+                 TLS (MySQL) or FLUSH SSL (MariaDB)"
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! Messages of the control connection: the list of files, keepalives, and why a side gives up.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::round::List;
+use crate::{
+    error::TransferError,
+    plan::first_invalid,
+    progress::{Progress, load},
+    tls::ControlChannel,
+    wire::{Control, Kind},
+};
+
+/// Maximum number of entries in a list.
+const MAX_ENTRIES: usize = 4 << 20;
+const MAX_LIST_BYTES: usize = 128 << 20;
+/// Interval of messages to the sender.
+pub(super) const TICK: Duration = Duration::from_millis(250);
+/// Interval at which a listening thread checks for the end.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(2);
+
+/// Receives the list of files and checks that it can be created inside the target. Also returns the
+/// bytes of the files without holes.
+pub(super) fn list(control: &mut ControlChannel, mut first: Option<Control>) -> Result<List, TransferError> {
+    let (mut entries, mut bytes) = (Vec::new(), 0_usize);
+    let (allocated_bytes, more, root) = loop {
+        let message = match first.take() {
+            Some(message) => message,
+            None => control.expect()?,
+        };
+        match message {
+            Control::Entry(entry) => {
+                bytes += entry.path.as_bytes().len();
+                if let Kind::Link { target } = &entry.kind {
+                    bytes += target.len();
+                }
+                entries.push(entry);
+                if entries.len() > MAX_ENTRIES || bytes > MAX_LIST_BYTES {
+                    return Err(TransferError::protocol(control.peer(), "too many files"));
+                }
+            }
+            Control::PlanEnd { entries: count, allocated_bytes, more, root }
+                if usize::try_from(count) == Ok(entries.len()) =>
+            {
+                break (allocated_bytes, more, root);
+            }
+            // The sender is still scanning its files.
+            Control::Ping => {}
+            Control::Failed { reason } => {
+                return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
+            }
+            _ => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+        }
+    };
+    if first_invalid(&entries).is_some() {
+        return Err(TransferError::protocol(control.peer(), "an invalid path in the list of files"));
+    }
+    Ok(List { entries, allocated_bytes, more, root })
+}
+
+/// Runs a long operation while keepalives are sent. The outer error is that of the connection; the
+/// operation completes in any case.
+pub(super) fn alive<T: Send>(
+    control: &mut ControlChannel,
+    progress: &Progress,
+    work: impl FnOnce() -> T + Send,
+) -> Result<T, TransferError> {
+    thread::scope(|scope| {
+        let worker = scope.spawn(work);
+        let (mut fate, mut spoke) = (Ok(()), None);
+        while !worker.is_finished() {
+            if fate.is_ok() {
+                fate = keep_alive(control, progress, &mut spoke);
+            } else {
+                thread::sleep(TICK);
+            }
+        }
+        let done = worker.join().map_err(|_| TransferError::Stopped)?;
+        fate.map(|()| done)
+    })
+}
+
+/// Receives for a moment, and sends a keepalive if it is time; the sender answers each.
+fn keep_alive(
+    control: &mut ControlChannel,
+    progress: &Progress,
+    spoke: &mut Option<Instant>,
+) -> Result<(), TransferError> {
+    match control.receive(POLL_INTERVAL)? {
+        Some(Control::Ping) | None => {}
+        Some(Control::Failed { reason }) => {
+            return Err(TransferError::Peer { peer: control.peer().to_owned(), reason });
+        }
+        Some(_) => return Err(TransferError::protocol(control.peer(), "unexpected message")),
+    }
+    if spoke.is_some_and(|spoke| spoke.elapsed() < TICK) {
+        return Ok(());
+    }
+    *spoke = Some(Instant::now());
+    control.send(&Control::Progress { bytes: load(&progress.bytes), starving: 0 })
+}
+
+/// If the connection broke, the sender may have sent a reason; otherwise send it ours.
+pub(super) fn explain(error: TransferError, control: &mut ControlChannel) -> TransferError {
+    if matches!(error, TransferError::Peer { .. }) {
+        return error;
+    }
+    if error.is_connection_loss() {
+        let until = Instant::now() + Duration::from_secs(2);
+        while let Ok(Some(message)) = control.receive(until.saturating_duration_since(Instant::now())) {
+            if let Control::Failed { reason } = message {
+                return TransferError::Peer { peer: control.peer().to_owned(), reason };
+            }
+        }
+    }
+    let _ = control.send(&Control::Failed { reason: error.to_string() });
+    error
+}
