@@ -66,9 +66,10 @@ pub(crate) trait KeySink {
     fn keep_alive(&mut self) -> Result<(), TransferError>;
 }
 
-/// Unwraps the key of every file that has one.
+/// Unwraps the key of every file that has one. All files whose key cannot be had are named in one fault.
 pub(crate) fn unwrap_keys(plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeySink) -> Result<(), UnwrapFault> {
     let mut logs = RedoFiles::default();
+    let mut unopened = Unopened::default();
     for (number, planned) in plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some()) {
         let refused = |reason: String| UnwrapFault::File { path: plan.absolute(planned), reason };
         let source = SourceFile::open(plan, number)?;
@@ -77,17 +78,53 @@ pub(crate) fn unwrap_keys(plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeyS
             return Err(refused(reason.to_owned()));
         }
         logs.note(number, &head);
-        if let Some(wrapped) = Wrapped::find(&head) {
-            let secret = wrapped.unwrap(&head, keys).map_err(|error| match error {
-                UnwrapError::NoStore => UnwrapFault::NoKeyring { path: plan.absolute(planned) },
-                error => refused(format!("{error} ({})", wrapped.master_key_name())),
-            })?;
-            sink.add(number, secret)?;
-        } else {
+        let Some(wrapped) = Wrapped::find(&head) else {
             sink.keep_alive()?;
+            continue;
+        };
+        match wrapped.unwrap(&head, keys) {
+            Ok(secret) if unopened.files.is_empty() => sink.add(number, secret)?,
+            Ok(_) => sink.keep_alive()?,
+            Err(UnwrapError::NoStore) => return Err(UnwrapFault::NoKeyring { path: plan.absolute(planned) }),
+            Err(error) => {
+                unopened.add(plan.absolute(planned), format!("{error} ({})", wrapped.master_key_name()));
+                sink.keep_alive()?;
+            }
         }
     }
+    unopened.fault()?;
     logs.check(plan, keys, sink)
+}
+
+/// Files whose keys the given keyring does not unwrap.
+#[derive(Default)]
+struct Unopened {
+    files: Vec<PathBuf>,
+    /// Why the first is not.
+    reason: String,
+}
+
+impl Unopened {
+    fn add(&mut self, path: PathBuf, reason: String) {
+        if self.files.is_empty() {
+            self.reason = reason;
+        }
+        self.files.push(path);
+    }
+
+    /// One fault for all of them; the first few are named.
+    fn fault(self) -> Result<(), UnwrapFault> {
+        const NAMED: usize = 10;
+        let Some((first, others)) = self.files.split_first() else { return Ok(()) };
+        let mut reason = self.reason;
+        if !others.is_empty() {
+            let names: Vec<String> = others.iter().take(NAMED).map(|path| path.display().to_string()).collect();
+            let rest = if others.len() > NAMED { ", …" } else { "" };
+            let more = others.len();
+            reason.push_str(&format!("; nor are the keys of {more} more files had: {}{rest}", names.join(", ")));
+        }
+        Err(UnwrapFault::File { path: first.clone(), reason })
+    }
 }
 
 /// Why the key of a file cannot be wrapped by another master key.
@@ -209,6 +246,51 @@ mod tests {
             let reason = obstacle(&source, &head, &plan.entries[0].entry.path).unwrap();
             assert_eq!(reason.is_some_and(|reason| reason.contains("5.7.11")), refused, "{sample}: {reason:?}");
         }
+    }
+
+    #[test]
+    fn all_files_whose_key_is_missing_are_named_at_once() {
+        struct Nothing;
+        impl KeySource for Nothing {
+            fn mysql(&self, _: &str) -> Option<zeroize::Zeroizing<[u8; 32]>> {
+                None
+            }
+
+            fn mysql_numbered(&self, _: innodb::MasterKeyId) -> Vec<zeroize::Zeroizing<[u8; 32]>> {
+                Vec::new()
+            }
+
+            fn mariadb(&self, _: u32, _: innodb::KeyVersion) -> Option<zeroize::Zeroizing<Vec<u8>>> {
+                None
+            }
+
+            fn has_mysql(&self) -> bool {
+                true
+            }
+
+            fn has_mariadb(&self) -> bool {
+                false
+            }
+        }
+        struct Ignored;
+        impl KeySink for Ignored {
+            fn add(&mut self, _: usize, _: Secret) -> Result<(), TransferError> {
+                Ok(())
+            }
+
+            fn keep_alive(&mut self) -> Result<(), TransferError> {
+                Ok(())
+            }
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/tablespace/mysql97-16k-encrypted.ibd");
+        for name in ["a.ibd", "b.ibd", "c.ibd"] {
+            std::fs::copy(sample, directory.path().join(name)).unwrap();
+        }
+        let plan = Plan::scan(directory.path(), &Selection::default()).unwrap();
+        let fault = unwrap_keys(&plan, &Nothing, &mut Ignored).unwrap_err().to_string();
+        assert!(fault.contains("a.ibd: the keyring has no such key (INNODBKey-"), "{fault}");
+        assert!(fault.contains("2 more files") && fault.contains("b.ibd, ") && fault.ends_with("c.ibd"), "{fault}");
     }
 
     #[test]
