@@ -235,6 +235,10 @@ impl Artefact<'_> {
             Content::Link { target } => Some(format!("it is a link to {target}, which was not followed")),
             Content::Tablespace { scan } => Some(bytes::undecided(scan).to_owned()),
             Content::Unknown { .. } => Some("its bytes are those of no known file".to_owned()),
+            Content::Redo { .. } => {
+                Some("most of its blocks are those of no known log: its header is damaged".to_owned())
+            }
+            Content::BinaryLog { .. } => Some("no event behind its format description can be read".to_owned()),
             _ => None,
         }
     }

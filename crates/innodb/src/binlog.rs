@@ -11,8 +11,10 @@ use crate::{
     bytes::{Bytes, as_u64, as_usize, ascii_text, bump},
     error::ScanError,
     ids::KeyVersion,
+    keys::NoKeys,
     randomness::looks_random,
     read::{fill, length},
+    verify::{self, binlog::format::known_type},
 };
 
 /// How a log is encrypted, if at all.
@@ -96,6 +98,10 @@ pub struct Statement {
 pub struct EventScan {
     /// Events read.
     pub events: u64,
+    /// Events after the format description that can be read, and so hold what the log is for. `None` in facts of earlier
+    /// versions.
+    #[serde(default)]
+    pub readable: Option<u64>,
     /// Time of the first event that has one, in seconds since 1970 UTC.
     pub first_timestamp: Option<u32>,
     /// Time of the newest event, in seconds since 1970 UTC.
@@ -160,34 +166,26 @@ pub fn recognise<R: ReadAt + ?Sized>(source: &R) -> Result<BinlogHead, ScanError
 /// As [`recognise`].
 pub fn events<R: ReadAt + ?Sized>(source: &R, max_events: u64, max_bytes: u64) -> Result<EventScan, ScanError> {
     let head = recognise(source)?;
-    let mut found = EventScan::default();
+    let mut found = EventScan { readable: Some(0), ..EventScan::default() };
     if matches!(head.encryption, BinlogEncryption::MySql { .. }) {
         found.encrypted_from = Some(as_u64(MYSQL_HEADER_BYTES));
         return Ok(found);
     }
-    let end = head.file_bytes.min(max_bytes);
-    let mut offset = as_u64(MAGIC_CLEAR.len());
-    let mut buf = vec![0; EVENT_HEADER_BYTES];
-    while offset < end && found.events < max_events {
-        let event = fill(source, offset, &mut buf)?;
-        let Some(event) = EventHeader::parse(event) else {
-            found.damaged_at = Some(offset);
-            return Ok(found);
-        };
-        let next = offset.saturating_add(u64::from(event.bytes));
-        if next > head.file_bytes {
-            found.damaged_at = Some(offset);
-            return Ok(found);
-        }
-        found.event(event, offset, source)?;
-        if matches!(event.kind, START_ENCRYPTION | START_ENCRYPTION_PERCONA) {
-            found.encrypted_from = Some(next);
-            return Ok(found);
-        }
-        offset = next;
+    found.walk(source, &head, max_events, max_bytes)?;
+    let doubtful = found.readable.is_none_or(|readable| readable.saturating_mul(2) < found.events);
+    if head.encryption == BinlogEncryption::Clear && doubtful {
+        found.readable = Some(readable_behind_damage(source)?);
     }
-    found.complete = offset == head.file_bytes;
     Ok(found)
+}
+
+/// Events that the search behind damaged ones finds, the format description left out.
+fn readable_behind_damage<R: ReadAt + ?Sized>(source: &R) -> Result<u64, ScanError> {
+    match verify::binlog::verify(source, &NoKeys) {
+        Ok(report) => Ok(report.units.clear.saturating_sub(1)),
+        Err(error @ ScanError::Io { .. }) => Err(error),
+        Err(_) => Ok(0),
+    }
 }
 
 /// Header of every event: its first 19 bytes, integers little-endian.
@@ -222,8 +220,39 @@ impl EventHeader {
 }
 
 impl EventScan {
+    fn walk<R: ReadAt + ?Sized>(
+        &mut self,
+        source: &R,
+        head: &BinlogHead,
+        max_events: u64,
+        max_bytes: u64,
+    ) -> Result<(), ScanError> {
+        let end = head.file_bytes.min(max_bytes);
+        let mut offset = as_u64(MAGIC_CLEAR.len());
+        let mut buf = vec![0; EVENT_HEADER_BYTES];
+        while offset < end && self.events < max_events {
+            let event = EventHeader::parse(fill(source, offset, &mut buf)?);
+            let next = event.map(|event| offset.saturating_add(u64::from(event.bytes)));
+            let (Some(event), Some(next)) = (event, next.filter(|next| *next <= head.file_bytes)) else {
+                self.damaged_at = Some(offset);
+                return Ok(());
+            };
+            self.event(event, offset, source)?;
+            if matches!(event.kind, START_ENCRYPTION | START_ENCRYPTION_PERCONA) {
+                self.encrypted_from = Some(next);
+                return Ok(());
+            }
+            offset = next;
+        }
+        self.complete = offset == head.file_bytes;
+        Ok(())
+    }
+
     fn event<R: ReadAt + ?Sized>(&mut self, event: EventHeader, offset: u64, source: &R) -> Result<(), ScanError> {
         bump(&mut self.events);
+        if event.kind != FORMAT_DESCRIPTION && known_type(event.kind) {
+            self.readable = self.readable.map(|readable| readable.saturating_add(1));
+        }
         if event.timestamp != 0 {
             self.first_timestamp.get_or_insert(event.timestamp);
             self.last_timestamp = self.last_timestamp.max(Some(event.timestamp));

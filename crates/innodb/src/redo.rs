@@ -20,7 +20,7 @@ use crate::{
     randomness::looks_random,
     read::{chunks, fill, length},
     tablespace::{Encryption, MySqlMagic},
-    verify::redo::checkpoint_lsn,
+    verify::redo::{block_holds, checkpoint_lsn, legacy},
 };
 
 /// Layout of a redo log file.
@@ -89,6 +89,9 @@ pub struct BlockCounts {
     pub empty: u64,
     /// Marked encrypted, but clear text.
     pub mislabelled: u64,
+    /// Neither a block of a log, by its own fields, nor clear text: damaged, or of a log whose header is lost.
+    #[serde(default)]
+    pub unrecognised: u64,
 }
 
 /// Result of reading a redo log file.
@@ -277,21 +280,69 @@ impl RedoScan {
             bump(&mut self.blocks.empty);
             return;
         }
-        let (encrypted, body) = match (self.format, self.declared_encrypted) {
-            (RedoFormat::MariaDbBlocks, Some(encrypted)) => (encrypted, block.range(4, 504)),
-            // The file has no block structure, and clear bytes between the encrypted ones.
-            (_, Some(encrypted)) => (encrypted, Default::default()),
-            (_, None) => (block.be16(4).unwrap_or(0) & 0x8000 != 0, block.range(12, BLOCK_BYTES)),
-        };
-        if !encrypted {
-            bump(&mut self.blocks.clear);
-            if self.clear_offsets.len() < EVIDENCE {
-                self.clear_offsets.push(offset);
+        match self.state(block) {
+            BlockState::Encrypted => bump(&mut self.blocks.encrypted),
+            BlockState::Mislabelled => bump(&mut self.blocks.mislabelled),
+            BlockState::Unrecognised => bump(&mut self.blocks.unrecognised),
+            BlockState::Clear => {
+                bump(&mut self.blocks.clear);
+                if self.clear_offsets.len() < EVIDENCE {
+                    self.clear_offsets.push(offset);
+                }
             }
-        } else if looks_random(body) == Some(false) {
-            bump(&mut self.blocks.mislabelled);
-        } else {
-            bump(&mut self.blocks.encrypted);
         }
     }
+
+    fn state(&self, block: &[u8]) -> BlockState {
+        let random = |body: &[u8]| looks_random(body) != Some(false);
+        match (self.format, self.declared_encrypted) {
+            (_, Some(false)) => BlockState::Clear,
+            (RedoFormat::MariaDbBlocks, Some(true)) if !random(block.range(4, 504)) => BlockState::Mislabelled,
+            // The other formats have no block structure, and clear bytes between the encrypted ones.
+            (_, Some(true)) => BlockState::Encrypted,
+            (format, None) => {
+                let random = random(block.range(12, BLOCK_BYTES));
+                let headless = format != RedoFormat::MySql;
+                match is_marked(block) {
+                    true if random && has_lengths(block) => BlockState::Encrypted,
+                    true if !random && !headless => BlockState::Mislabelled,
+                    // Compressed values of a row look random, too.
+                    false if block_holds(block, true) || (!random && !headless) => BlockState::Clear,
+                    _ if headless && (legacy::holds(block) || has_text(block)) => BlockState::Clear,
+                    _ => BlockState::Unrecognised,
+                }
+            }
+        }
+    }
+}
+
+fn is_marked(block: &[u8]) -> bool {
+    block.be16(4).unwrap_or(0) & 0x8000 != 0
+}
+
+/// Whether the block holds more text in a row than ciphertext does, or the records of a log between pieces of it.
+fn has_text(block: &[u8]) -> bool {
+    const IN_A_ROW: usize = 24;
+    block.split(|byte| !(b' '..=b'~').contains(byte)).any(|text| text.len() >= IN_A_ROW)
+}
+
+enum BlockState {
+    Encrypted,
+    Mislabelled,
+    Unrecognised,
+    Clear,
+}
+
+/// Whether the lengths in the header of a MySQL block, which are never encrypted, fit it: the bytes used, and the offset of
+/// the first group of records.
+///
+/// Source: `log0constants.h` (`LOG_BLOCK_HDR_DATA_LEN`, `LOG_BLOCK_FIRST_REC_GROUP`); both are 0 in blocks of zeros that
+/// were written ahead, as on testdata.
+pub(crate) fn has_lengths(block: &[u8]) -> bool {
+    const HEADER_BYTES: u16 = 12;
+    const MARK: u16 = 0x8000;
+    const WHOLE: u16 = 512;
+    let used = block.be16(4).unwrap_or(0) & !MARK;
+    let first_group = block.be16(6).unwrap_or(0);
+    (used == 0 || (HEADER_BYTES..=WHOLE).contains(&used)) && first_group <= WHOLE
 }

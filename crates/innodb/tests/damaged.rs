@@ -4,7 +4,7 @@ mod common;
 
 use common::{sample, samples};
 use innodb::{
-    PageError, PageNo, ScanError, SpaceId,
+    PageError, PageNo, ScanError, SpaceId, aria, binlog,
     page::checksum::Checksum,
     redo::{self, RedoFormat},
     tablespace::{
@@ -250,6 +250,42 @@ fn a_random_page_is_not_encrypted_where_a_checksum_tells() {
 }
 
 #[test]
+fn a_random_page_of_an_encrypted_table_of_mariadb_is_not_encrypted() {
+    for name in ["legacy-encrypted", "legacy-encrypted-kbs8", "encrypted"] {
+        let mut bytes = sample(&format!("tablespace/mariadb1011-16k-{name}.ibd"));
+        let (page_bytes, _) = some_pages(&bytes);
+        let before = scan_all(&bytes).counts;
+        let random: Vec<u8> = encrypted()[4 * PAGE + 38..5 * PAGE].iter().rev().copied().collect();
+        let sealed = (1..bytes.len() / page_bytes)
+            .find(|page| scan_all(&with_one_page(&bytes, *page, page_bytes)).counts.encrypted == 1)
+            .expect("an encrypted page");
+        let page = sealed * page_bytes;
+        bytes[page..page + page_bytes].copy_from_slice(&[random.as_slice(), &random].concat()[..page_bytes]);
+        let after = scan_all(&bytes).counts;
+        assert_eq!((after.encrypted, after.unrecognised), (before.encrypted - 1, before.unrecognised + 1), "{name}");
+        assert_eq!((after.clear_data, after.mislabelled), (before.clear_data, before.mislabelled), "{name}");
+    }
+}
+
+#[test]
+fn a_torn_page_of_an_aria_table_is_no_clear_one() {
+    const ARIA_PAGE: usize = 8192;
+    let table = aria::recognise_table(&sample("aria/encrypted.MAI")).unwrap();
+    let whole = sample("aria/encrypted.MAD");
+    let counts = |bytes: &[u8]| aria::scan_data(&bytes, &table, u64::MAX).unwrap().counts;
+    let before = counts(&whole);
+    // The write ended after a sector, or two: behind it there is what was there before.
+    for written in [2048, 4096] {
+        let mut torn = whole.clone();
+        torn[ARIA_PAGE + written..2 * ARIA_PAGE].fill(0);
+        assert_eq!(counts(&torn), before, "{written}");
+    }
+    let mut clear = whole.clone();
+    clear[ARIA_PAGE + 16..2 * ARIA_PAGE - 4].fill(b'a');
+    assert_eq!((counts(&clear).encrypted, counts(&clear).mislabelled), (before.encrypted - 1, 1));
+}
+
+#[test]
 fn a_clear_tablespace_with_a_damaged_record_is_not_called_encrypted() {
     for name in ["mysql97-16k-clear.ibd", "mariadb1011-16k-clear-page-compressed.ibd", "mariadb1011-16k-clear.ibd"] {
         let bytes = sample(&format!("tablespace/{name}"));
@@ -316,7 +352,84 @@ fn clear_block_marked_encrypted_is_mislabelled() {
 fn cut_binary_log_ends_where_the_damage_is() {
     let bytes = sample("binlog/mysql97-clear");
     let cut = &bytes[..bytes.len() - 10];
-    let found = innodb::binlog::events(&cut, u64::MAX, u64::MAX).unwrap();
+    let found = binlog::events(&cut, u64::MAX, u64::MAX).unwrap();
     assert_eq!((found.events, found.complete), (13, false));
     assert!(found.damaged_at.is_some());
+}
+
+#[test]
+fn a_redo_log_whose_header_is_lost_is_neither_encrypted_nor_clear() {
+    for name in ["mariadb10.11.19-encrypted", "mariadb11.8.6-encrypted", "mariadb11.4.5-encrypted-phys"] {
+        for zeroed in [4, 512, 2048, 12288] {
+            let mut bytes = sample(&format!("redo/{name}"));
+            bytes[..zeroed].fill(0);
+            let blocks = redo::scan(&bytes, u64::MAX).unwrap().blocks;
+            let known = blocks.encrypted + blocks.clear + blocks.mislabelled;
+            assert!(blocks.unrecognised > 16 * known, "{name}, {zeroed}: {blocks:?}");
+            assert_eq!(blocks.scanned, known + blocks.unrecognised + blocks.empty);
+        }
+    }
+    // What can be read is clear, whatever the header.
+    let mut clear = vec![0; 2048];
+    clear.extend(b"a row of a table, in clear, ".repeat(400));
+    let blocks = redo::scan(&clear, u64::MAX).unwrap().blocks;
+    assert_eq!((blocks.clear, blocks.encrypted, blocks.unrecognised), (blocks.total, 0, 0));
+}
+
+#[test]
+fn random_blocks_behind_a_redo_file_are_not_encrypted() {
+    let mut spare = vec![0; 65536];
+    let encrypted = encrypted();
+    // Ciphertext of a page: no block begins in it.
+    spare.extend_from_slice(&encrypted[4 * PAGE + 64..5 * PAGE]);
+    spare.truncate(65536 + PAGE - 512);
+    let blocks = redo::scan(&spare, u64::MAX).unwrap().blocks;
+    assert_eq!((blocks.clear, blocks.encrypted, blocks.unrecognised), (0, 0, 31), "{blocks:?}");
+    let mut log = sample("redo/mysql97-mixed");
+    let before = redo::scan(&log, u64::MAX).unwrap().blocks;
+    log.extend_from_slice(&spare[65536..]);
+    let after = redo::scan(&log, u64::MAX).unwrap().blocks;
+    assert_eq!((after.encrypted, after.clear, after.unrecognised), (before.encrypted, before.clear, 31));
+    let report = innodb::verify::redo::verify(&log, &innodb::keys::NoKeys, None).unwrap();
+    assert_eq!(report.file.verdict, innodb::verify::Verdict::Damaged);
+}
+
+#[test]
+fn a_binary_log_without_its_start_of_encryption_has_no_event_that_can_be_read() {
+    let log = sample("binlog/mariadb1011-encrypted-84-events");
+    let start = binlog::events(&log, u64::MAX, u64::MAX).unwrap().encrypted_from.unwrap();
+    let start = usize::try_from(start).unwrap();
+    let readable = |bytes: &[u8]| binlog::events(&bytes, u64::MAX, u64::MAX).unwrap().readable;
+    for bytes in [start - 1, start - 20, start - 45, start - 80] {
+        assert_eq!(readable(&log[..bytes]), Some(0), "{bytes}");
+    }
+    let mut zeroed = log.clone();
+    zeroed[start - 40..start].fill(0);
+    assert_eq!(readable(&zeroed), Some(0));
+    // A clear log stays one, whichever event is damaged.
+    let clear = sample("binlog/mysql97-clear");
+    let all = readable(&clear).unwrap();
+    assert_eq!(all, 13);
+    for at in [13, 40, 130, 200] {
+        let mut damaged = clear.clone();
+        damaged[at] ^= 0x55;
+        assert!(readable(&damaged).unwrap() > 8, "{at}: {:?}", readable(&damaged));
+    }
+}
+
+#[test]
+fn a_record_of_mysql_makes_no_table_of_mariadb_one_of_mysql() {
+    for (name, encrypted) in
+        [("mariadb1011-16k-legacy-encrypted.ibd", true), ("mariadb1011-16k-legacy-clear.ibd", false)]
+    {
+        let mut bytes = sample(&format!("tablespace/{name}"));
+        let before = scan_all(&bytes);
+        let at = before.page0.info_offset();
+        bytes[at..at + 7].copy_from_slice(b"lCC\0\0\0\x02");
+        bytes[at + 7..at + 43].copy_from_slice(b"95b2f013-e4cd-11f1-8c02-02fc00000001");
+        let planted = scan_all(&bytes);
+        assert_eq!(planted.page0.family, Family::MariaDbLegacy, "{name}");
+        assert_eq!(planted.counts.encrypted > 0, encrypted, "{name}");
+        assert_eq!(planted.counts.clear_data + planted.counts.mislabelled > 0, !encrypted, "{name}: {planted:?}");
+    }
 }

@@ -12,8 +12,9 @@ use innodb::{
     keys::NoKeys,
     redo::RedoFormat,
     server_file::{older_redo_number, redo_name, redo_number},
+    tablespace::Page0,
     verify::{
-        self, Check, FileReport, Verdict,
+        self, Check, FileReport, Tally, Verdict,
         aria::AriaHeader,
         redo::{self, RedoKeyInfo, RedoReport},
         tablespace::Owners,
@@ -37,6 +38,16 @@ pub(crate) struct Logs {
     without_start: BTreeSet<PathBuf>,
     /// Files `ib_logfileN`.
     rings: BTreeMap<PathBuf, Ring>,
+    /// System tablespaces beside an empty file of the log.
+    systems: BTreeMap<PathBuf, SystemLsns>,
+}
+
+/// What the first pages of a system tablespace say about the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct SystemLsns {
+    /// Up to where everything was written; 0 if that is not noted.
+    flushed: Lsn,
+    newest: Lsn,
 }
 
 /// How often a file that is being written is verified before it counts as changing.
@@ -50,6 +61,12 @@ impl Logs {
         for (directory, group) in &plan.groups {
             for file in group.redo.iter().filter_map(|index| plan.files.get(*index)) {
                 logs.add_file(directory, file);
+                if file.bytes == 0
+                    && let Some(system) = group.system.first().and_then(|first| plan.files.get(*first))
+                    && let Some(lsns) = SystemLsns::read(&system.path)
+                {
+                    logs.systems.insert(directory.clone(), lsns);
+                }
             }
         }
         logs
@@ -189,9 +206,9 @@ fn once(
 fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &Logs) -> Result<FileReport, ScanError> {
     let ring = logs.ring(&file.path);
     match redo::verify(reader, keys, logs.key(&file.path)) {
-        // MariaDB treats an empty log as one without changes.
-        Err(ScanError::EmptyFile) if is_spare(&file.path) || ring.is_some_and(|(ring, _)| ring.is_one_file()) => {
-            Ok(FileReport::without_units())
+        Err(ScanError::EmptyFile) if is_spare(&file.path) => Ok(FileReport::without_units()),
+        Err(ScanError::EmptyFile) if ring.is_some_and(|(ring, _)| ring.is_one_file()) => {
+            Ok(empty_log(logs.systems.get(&data_directory(&file.path)).copied()))
         }
         Err(ScanError::EmptyFile) => {
             let mut report = FileReport::without_units();
@@ -208,6 +225,50 @@ fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &Logs) -> Result
             }
             Ok(report.file)
         }
+    }
+}
+
+/// MariaDB takes an empty log for one without changes, as mariadb-backup leaves it, if the system tablespace says where it
+/// ended; else it does not start ("ib_logfile0 is empty, and LSN is unknown").
+///
+/// Source: seen on MariaDB 10.11 and 11.8.
+fn empty_log(system: Option<SystemLsns>) -> FileReport {
+    let mut tally = Tally::default();
+    match system {
+        None => tally.find(None, Some(0), Check::Unknown, "empty, and no system tablespace beside it says why"),
+        Some(system) if system.flushed.0 == 0 => {
+            tally.find(
+                None,
+                Some(0),
+                Check::FileSize,
+                "empty, and the system tablespace does not say where the log ended",
+            );
+        }
+        Some(system) if system.flushed < system.newest => {
+            let detail = format!("empty, and pages were changed after LSN {}, where the log ended", system.flushed);
+            tally.find(None, Some(0), Check::FileSize, detail);
+        }
+        Some(_) => {}
+    }
+    tally.finish(None)
+}
+
+impl SystemLsns {
+    /// Source: `fil0fil.h` (`FIL_PAGE_FILE_FLUSH_LSN`): on page 0 alone; every page has its own at 16.
+    fn read(path: &Path) -> Option<Self> {
+        const READ_BYTES: usize = 1 << 20;
+        const PAGE_LSN: usize = 16;
+        const FLUSHED: usize = 26;
+        let mut bytes = vec![0; READ_BYTES];
+        let read = Reader::open(path).ok()?.read_at(0, &mut bytes).ok()?;
+        bytes.truncate(read);
+        let page_bytes = usize::try_from(Page0::parse(&bytes).ok()?.physical_page_bytes).ok()?;
+        let lsn = |page: &[u8], at: usize| {
+            let field = page.get(at..)?.first_chunk::<8>()?;
+            Some(Lsn(u64::from_be_bytes(*field)))
+        };
+        let newest = bytes.chunks_exact(page_bytes.max(1)).filter_map(|page| lsn(page, PAGE_LSN)).max()?;
+        Some(Self { flushed: lsn(&bytes, FLUSHED)?, newest })
     }
 }
 
@@ -297,6 +358,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::plan::Subject;
 
     fn redo_file(start: u64) -> Vec<u8> {
         let mut bytes = vec![0; 4096];
@@ -304,6 +366,28 @@ mod tests {
         bytes[8..16].copy_from_slice(&start.to_be_bytes());
         bytes[16..28].copy_from_slice(b"MySQL 9.7.4\0");
         bytes
+    }
+
+    #[test]
+    fn an_empty_log_is_sound_only_where_it_ended_before_all_pages() {
+        let verdict = |flushed: u64, newest: u64| {
+            let directory = tempfile::tempdir().expect("made");
+            let mut page0 = vec![0; 16384];
+            page0[16..24].copy_from_slice(&newest.to_be_bytes());
+            page0[24..26].copy_from_slice(&8_u16.to_be_bytes());
+            page0[26..34].copy_from_slice(&flushed.to_be_bytes());
+            fs::write(directory.path().join("ibdata1"), page0).expect("written");
+            let log = directory.path().join("ib_logfile0");
+            fs::write(&log, b"").expect("written");
+            let plan = Plan::scan(&[directory.path().to_owned()]);
+            let file = PlannedFile { path: log.clone(), subject: Subject::Known(FileKind::Redo), bytes: 0 };
+            let reader = Reader::open(&log).expect("there");
+            redo(&file, &reader, &Keys::default(), &Logs::read(&plan)).expect("read").verdict
+        };
+        assert_eq!(verdict(5000, 4000), Verdict::Clear);
+        assert_eq!(verdict(5000, 6000), Verdict::Truncated);
+        assert_eq!(verdict(0, 6000), Verdict::Truncated);
+        assert_eq!(empty_log(None).verdict, Verdict::Unverifiable);
     }
 
     #[test]

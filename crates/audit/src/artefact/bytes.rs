@@ -1,6 +1,6 @@
 //! Interprets the bytes of files, and quotes them as evidence.
 
-use innodb::binlog::BinlogEncryption;
+use innodb::binlog::{BinlogEncryption, BinlogHead, EventScan};
 use innodb::doublewrite::DoublewriteScan;
 use innodb::galera::CacheScan;
 use innodb::redo::RedoScan;
@@ -31,7 +31,7 @@ pub fn state_of(content: &Content) -> Option<State> {
         Content::Doublewrite { scan } => {
             state_of_counts(scan.copies.encrypted, scan.copies.clear_data + scan.copies.mislabelled)
         }
-        Content::BinaryLog { log, .. } => Some(if log.is_clear() { State::Clear } else { State::Encrypted }),
+        Content::BinaryLog { log, events } => state_of_binary_log(log, events.as_ref()),
         Content::AriaData { scan } => {
             state_of_counts(scan.counts.encrypted, scan.counts.clear + scan.counts.mislabelled)
         }
@@ -125,8 +125,22 @@ fn state_of_redo(scan: &RedoScan) -> Option<State> {
     match scan.declared_encrypted {
         Some(true) => Some(State::Encrypted),
         Some(false) => Some(State::Clear),
-        None => state_of_counts(scan.blocks.encrypted, scan.blocks.clear + scan.blocks.mislabelled),
+        None => {
+            let (encrypted, clear) = (scan.blocks.encrypted, scan.blocks.clear + scan.blocks.mislabelled);
+            // In a log whose header is lost, file names are clear, and a few bytes can look like blocks.
+            if scan.blocks.unrecognised > 16 * (encrypted + clear) { None } else { state_of_counts(encrypted, clear) }
+        }
     }
+}
+
+/// The magic of a log does not tell that it is clear, if no event behind the format description can be read: the one that
+/// begins the encryption of MariaDB's logs may be damaged, or cut off.
+fn state_of_binary_log(log: &BinlogHead, events: Option<&EventScan>) -> Option<State> {
+    if !log.is_clear() {
+        return Some(State::Encrypted);
+    }
+    let unread = events.is_some_and(|events| events.readable == Some(0));
+    (log.encryption == BinlogEncryption::Mislabelled || !unread).then_some(State::Clear)
 }
 
 /// Community Galera cannot encrypt, so a preamble without the word means clear, even where compressed values look
@@ -276,7 +290,7 @@ fn promise(encryption: &Encryption) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{tablespace, tablespace_with};
+    use crate::testing::{binary_log, redo, tablespace, tablespace_with};
     use innodb::tablespace::Truncation;
 
     #[test]
@@ -298,6 +312,21 @@ mod tests {
         assert_eq!(state_of(&tablespace("begun", 2, 0)), Some(State::Encrypted));
         assert_eq!(state_of(&tablespace_with("begun", 2, 0, |scan| scan.complete = false)), None);
         assert_eq!(state_of(&tablespace("mariadb", 4, 0)), Some(State::Encrypted));
+    }
+
+    #[test]
+    fn logs_of_which_nothing_can_be_read_are_neither_encrypted_nor_clear() {
+        let Content::Redo { mut scan } = redo(3, 2) else { unreachable!("a log was made") };
+        scan.blocks.unrecognised = 80;
+        assert_eq!(state_of(&Content::Redo { scan: scan.clone() }), Some(State::Partly));
+        scan.blocks.unrecognised = 81;
+        assert_eq!(state_of(&Content::Redo { scan }), None);
+        let log = |readable: Option<u64>| {
+            let Content::BinaryLog { log, .. } = binary_log(true) else { unreachable!("a log was made") };
+            let events = EventScan { events: 1, readable, ..EventScan::default() };
+            state_of(&Content::BinaryLog { log, events: Some(events) })
+        };
+        assert_eq!([log(Some(0)), log(Some(1)), log(None)], [None, Some(State::Clear), Some(State::Clear)]);
     }
 
     #[test]

@@ -275,6 +275,12 @@ impl<'a> Join<'a> {
             Content::Unknown { .. } if kind == Kind::BinaryLog => {
                 Some("its first bytes are not those of a binary log".to_owned())
             }
+            Content::BinaryLog { .. } if bytes.is_none() => {
+                Some("no event behind its format description can be read: it is damaged, or cut".to_owned())
+            }
+            Content::Redo { .. } if bytes.is_none() => {
+                Some("most of its blocks are those of no known log: its header is damaged".to_owned())
+            }
             _ => None,
         }
     }

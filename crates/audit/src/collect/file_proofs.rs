@@ -360,6 +360,25 @@ mod tests {
     }
 
     #[test]
+    fn an_emptied_log_or_aria_table_is_no_sound_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::create_dir(path("demo")).unwrap();
+        fs::create_dir(path("#innodb_redo")).unwrap();
+        fs::write(path("demo/t.MAI"), sample("aria/encrypted.MAI")).unwrap();
+        for name in ["demo/t.MAD", "demo/u.MAI", "#innodb_redo/#ib_redo7", "#innodb_redo/#ib_redo8_tmp"] {
+            fs::write(path(name), b"").unwrap();
+        }
+        let options = OfflineOptions { deep: true, ..OfflineOptions::default() };
+        let proof = offline(dir.path(), &options).unwrap().files.unwrap().proof.unwrap();
+        let unsound = |name: &str| proof.unsound.iter().find(|file| file.name == name).map(|file| file.verdict);
+        assert_eq!(unsound("demo/t.MAD"), Some(Verdict::Truncated));
+        assert_eq!(unsound("demo/u.MAI"), Some(Verdict::Unidentified));
+        assert_eq!(unsound("#innodb_redo/#ib_redo7"), Some(Verdict::Truncated));
+        assert_eq!(unsound("#innodb_redo/#ib_redo8_tmp"), None);
+    }
+
+    #[test]
     fn without_any_key_nothing_is_proven() {
         let proof = proven(&encrypted(), None, None).proof.unwrap();
         assert_eq!((proof.count(Verdict::Unverifiable), proof.locked), (1, 0));

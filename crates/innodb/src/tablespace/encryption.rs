@@ -10,6 +10,7 @@ use crate::{
     bytes::{Bytes, all_zero},
     ids::{KeyVersion, MasterKeyId},
     page::flags::SpaceFlags,
+    tablespace::Family,
 };
 
 /// Encryption information on page 0, without the wrapped key.
@@ -101,11 +102,11 @@ const fn encrypting() -> u8 {
 }
 
 impl Encryption {
-    /// Parses the information at offset `at` of page 0.
-    pub(crate) fn parse(page: &[u8], flags: SpaceFlags, at: usize) -> (Self, Option<Disagreement>) {
+    /// Parses the information at offset `at` of page 0: each family has its own.
+    pub(crate) fn parse(page: &[u8], flags: SpaceFlags, at: usize, family: Family) -> (Self, Option<Disagreement>) {
         let info = page.range(at, page.len());
         let mariadb = page.range(at.saturating_add(MARIADB_SHIFT), page.len());
-        if !flags.is_full_crc32() {
+        if !matches!(family, Family::MariaDbFullCrc32 | Family::MariaDbLegacy) {
             if let Some(found) = Self::mysql(info, flags) {
                 let disagreement = (!flags.mysql_encryption()).then_some(Disagreement::InfoWithoutFlag);
                 return (found, disagreement);

@@ -171,7 +171,7 @@ impl Page0 {
         let physical_page_bytes = flags.physical_page_bytes()?;
         let info_at = info_offset(logical_page_bytes, physical_page_bytes);
         let family = family(page, header, flags, info_at);
-        let (encryption, disagreement) = Encryption::parse(page, flags, info_at);
+        let (encryption, disagreement) = Encryption::parse(page, flags, info_at, family);
         let space_id = SpaceId(page.be32(FSP_HEADER).ok_or_else(short)?);
         Ok(Self {
             family,
@@ -225,7 +225,7 @@ fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> usize {
 fn family(page: &[u8], header: &PageHeader, flags: SpaceFlags, info_at: usize) -> Family {
     if flags.is_full_crc32() {
         Family::MariaDbFullCrc32
-    } else if has_mysql_magic(page, info_at) || server_version(header).is_some() {
+    } else if server_version(header).is_some() || (has_mysql_magic(page, info_at) && may_be_mysql(header, flags)) {
         Family::MySql
     } else if flags.mysql_temporary_before_8() && !has_mariadb_magic(page, info_at) {
         // MySQL 5.7 writes ffffffff as well. Seen on Percona Server 5.7.22.
@@ -235,6 +235,12 @@ fn family(page: &[u8], header: &PageHeader, flags: SpaceFlags, info_at: usize) -
     } else {
         Family::Undetermined
     }
+}
+
+/// Whether MySQL may have written encryption information here: its flag is set, or the page is not marked as MariaDB marks
+/// it. Anybody can write a magic.
+const fn may_be_mysql(header: &PageHeader, flags: SpaceFlags) -> bool {
+    flags.mysql_encryption() || header.previous != u32::MAX
 }
 
 fn server_version(header: &PageHeader) -> Option<u32> {

@@ -14,7 +14,7 @@
 
 mod chain;
 mod first_event;
-mod format;
+pub(crate) mod format;
 mod log;
 mod resume;
 

@@ -4,7 +4,7 @@
 //! its header; in archives the members are judged, and one readable member suffices.
 
 use innodb::tablespace::Encryption;
-use innodb::{file_kind, tablespace};
+use innodb::{file_kind, server_file, tablespace};
 
 use super::unpack::{Budget, Member, Prefixed, Raw, decoded, tar_members, xbstream_members};
 use super::{Candidate, as_text};
@@ -36,6 +36,10 @@ impl Found {
 
 /// A dump, an archive, a compressed or encrypted stream.
 pub(super) fn container(file: &Candidate<'_>) -> Option<Content> {
+    // A damaged log of the server can begin like anything.
+    if file.role != Role::Backup && server_file::log_base(file.name).is_some() {
+        return None;
+    }
     let first = layer_of(file.head, file.name)?;
     if first.layers == ["text"] {
         return None;

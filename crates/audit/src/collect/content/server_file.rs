@@ -81,7 +81,7 @@ fn as_kind(file: &Candidate<'_>, kind: FileKind) -> Option<Content> {
         ),
         FileKind::Doublewrite => doublewrite(file),
         FileKind::Binlog | FileKind::BinlogEncrypted => binary_log(file),
-        FileKind::AriaIndex => return aria_index(file),
+        FileKind::AriaIndex => aria_index(file),
         FileKind::AriaData => aria_data(file),
         FileKind::AriaLog => Content::AriaLog,
         FileKind::MyisamData => plain("MyISAM"),
@@ -157,8 +157,11 @@ fn binary_log(file: &Candidate<'_>) -> Content {
     Content::BinaryLog { log, events }
 }
 
-fn aria_index(file: &Candidate<'_>) -> Option<Content> {
-    aria::recognise_table(file.head).map(|table| Content::AriaIndex { table })
+fn aria_index(file: &Candidate<'_>) -> Content {
+    match aria::recognise_table(file.head) {
+        Some(table) => Content::AriaIndex { table },
+        None => Content::Unreadable { why: "its header is not that of an Aria table's index file".to_owned() },
+    }
 }
 
 /// The data file has no header; the index file next to it is needed to read it.
@@ -256,6 +259,19 @@ mod tests {
         let found = crate::collect::offline(rocks.path(), &crate::collect::OfflineOptions::default()).unwrap();
         let contents: Vec<&Content> = found.files.as_ref().unwrap().files.iter().map(|file| &file.content).collect();
         assert!(matches!(contents.as_slice(), [Content::PlainTable { .. }, Content::Structure]), "{contents:?}");
+    }
+
+    #[test]
+    fn a_damaged_file_of_the_server_is_no_archive() {
+        // The first bytes of an encrypted OpenPGP message, by chance.
+        let mut bytes: Vec<u8> =
+            (0_u32..8192).map(|i| (i.wrapping_mul(2_654_435_761) ^ i.rotate_left(13)).to_be_bytes()[1]).collect();
+        bytes[..3].copy_from_slice(&[0x84, 0x5e, 3]);
+        assert!(matches!(recognised("x.pgp", Role::Data, &bytes), Content::Backup { .. }));
+        for name in ["t.MAI", "t.MAD"] {
+            assert!(matches!(recognised(name, Role::Data, &bytes), Content::Unreadable { .. }), "{name}");
+        }
+        assert!(matches!(recognised("binlog.000007", Role::Data, &bytes), Content::Unknown { .. }));
     }
 
     #[test]

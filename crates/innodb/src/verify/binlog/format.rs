@@ -86,7 +86,7 @@ fn version_number(version: &str) -> Option<[u32; 3]> {
 ///
 /// Source: `binlog_event.h` (MySQL up to 9.x: 42), MariaDB `log_event.h` (from 160), Percona Server 5.7
 /// (159).
-pub(super) const fn known_type(kind: u8) -> bool {
+pub(crate) const fn known_type(kind: u8) -> bool {
     matches!(kind, 1..=50 | 159..=180)
 }
 

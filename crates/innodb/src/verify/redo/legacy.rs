@@ -90,7 +90,7 @@ impl BlockJudge for Judge {
 
 /// Whether the block's original checksum matches, or the CRC-32C that Percona Server and MariaDB
 /// offer.
-fn holds(block: &[u8]) -> bool {
+pub(crate) fn holds(block: &[u8]) -> bool {
     block.be32(CHECKSUM) == Some(sum(block)) || block_holds(block, true)
 }
 

@@ -13,7 +13,7 @@ mod blocks;
 mod chain;
 mod checkpoint;
 mod head;
-mod legacy;
+pub(crate) mod legacy;
 mod mariadb_blocks;
 mod mini_transactions;
 mod mysql;

@@ -18,7 +18,7 @@ use crate::{
     ids::Lsn,
     keys::KeySource,
     page::checksum::crc32c,
-    redo::{INFO, RedoFormat, is_percona},
+    redo::{INFO, RedoFormat, has_lengths, is_percona},
     verify::{Check, RequiredKey, Tally},
 };
 
@@ -280,6 +280,9 @@ impl Judge<'_> {
         }
         if self.all_tried {
             return (BlockState::Encrypted, fault.map(|detail| (Check::OpenedChecksum, detail)));
+        }
+        if !has_lengths(block) {
+            return (BlockState::Encrypted, Some((Check::Length, "its lengths are not those of a block".to_owned())));
         }
         self.closed = self.closed.saturating_add(1);
         (BlockState::Encrypted, None)
