@@ -37,7 +37,7 @@ fn every_key_that_is_named_opens_the_volume_afterwards_and_old_headers_nothing()
     let said = ends(&reencrypt(&desk, &image, &[&named[..], &["--drop-other-keys", "--yes"]].concat()), 0);
     assert!(said.contains("other key 1 opens slot"), "{said}");
     assert!(desk.opens(&image, "k1") && desk.opens(&image, "k2") && !desk.opens(&image, "k3"));
-    assert!(fs::read(&image).expect("ours")[8 << 20..] != before[8 << 20..], "the data is encrypted anew");
+    assert!(fs::read(&image).expect("ours")[8 << 20..] != before[8 << 20..], "the data is re-encrypted");
     let headers = fs::read_dir(desk.path("headers")).expect("ours").map(|entry| entry.expect("ours").path());
     let headers: Vec<_> = headers.filter(|path| path.extension().is_some_and(|end| end == "header")).collect();
     assert_eq!(headers.len(), 2, "the headers of before and after");
@@ -109,7 +109,7 @@ fn a_run_that_was_cut_off_before_it_began_is_not_taken_for_a_finished_one() {
     assert!(fs::read(&image).expect("ours") == before && note.exists());
     ends(&reencrypt(&desk, &image, &named), 0);
     assert!(desk.opens(&image, "k1") && desk.opens(&image, "k2") && !note.exists());
-    assert!(fs::read(&image).expect("ours")[8 << 20..] != before[8 << 20..], "the data is encrypted anew");
+    assert!(fs::read(&image).expect("ours")[8 << 20..] != before[8 << 20..], "the data is re-encrypted");
 }
 
 /// The state after power failed between the end of cryptsetup's run and the restoration of the other keys.

@@ -149,7 +149,7 @@ fn a_key_comes_from_vault_exactly_or_not_at_all() {
     refused(wrong.ask(&address, "secret/data/disk", &[]), "holds no Vault token");
 
     // A server without a certificate of the authority gets no request.
-    let unknown = Authority::create(&desk.path("stranger")).expect("openssl");
+    let unknown = Authority::create(&desk.path("unknown")).expect("openssl");
     for (authority, name) in [(&unknown, "IP:127.0.0.1"), (&authority, "DNS:elsewhere.example")] {
         let other = Vault::start(Some(tls(authority, "other", name)));
         let output = client.ask(&format!("https://127.0.0.1:{}", other.port), "secret/data/disk", &["--wait", "3"]);

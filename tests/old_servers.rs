@@ -378,7 +378,7 @@ fn a_mariadb_11_4_is_encrypted_proven_and_audited() {
     let more = ["--option-file", option_file.to_str().expect("ASCII"), "--purge-binlogs"];
     let first = Ended::run(&server, "run", &more);
     assert_eq!(first.failures(), "", "{}", first.stderr);
-    server.restart_with(&[]).expect("it starts anew");
+    server.restart_with(&[]).expect("it starts again");
     let planned = Ended::run(&server, "plan", &["--purge-binlogs"]);
     assert!(planned.steps().contains(&"purge binary logs"), "{:?}", planned.steps());
     Ended::run(&server, "run", &more).is_done();

@@ -244,7 +244,7 @@ fn recovery_that_would_bring_the_donors_keys_back_is_told() {
     donor.sql("CREATE TABLE demo.fresh (id INT PRIMARY KEY); INSERT INTO demo.fresh VALUES (1)").expect("made");
     donor.kill();
     let keyring = donor.dir().join("keyring");
-    refuses(donor.datadir(), &["--keyring", text(&keyring)], "recovery would write keys back");
+    refuses(donor.datadir(), &["--keyring", text(&keyring)], "recovery would restore keys");
 }
 
 fn journal_bytes(into: &Path) -> u64 {
@@ -348,7 +348,7 @@ fn what_has_no_wrapped_keys_is_told() {
         server.sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY) ENCRYPTED=YES").expect("made");
         server.stop().expect("it stops");
         let keys = server.dir().join("keys.txt");
-        refuses(server.datadir(), &["--mariadb-key-file", text(&keys)], "nothing to wrap");
+        refuses(server.datadir(), &["--mariadb-key-file", text(&keys)], "no key to re-wrap");
     }
     // Without anything encrypted nothing happens, and no key is created.
     let (source, target) = (directory(), directory());
@@ -356,7 +356,7 @@ fn what_has_no_wrapped_keys_is_told() {
     let (into, target_keyring) = (target.path().join("into"), target.path().join("keyring"));
     let (_, code, stderr) = transfer(source.path(), &into, &target_keyring, &[]);
     assert_eq!(code, 0, "{stderr}");
-    assert!(stderr.contains("nothing was wrapped anew"), "{stderr}");
+    assert!(stderr.contains("nothing was re-wrapped"), "{stderr}");
     assert!(!target_keyring.exists());
 }
 

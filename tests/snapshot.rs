@@ -774,8 +774,8 @@ fn a_backup_of_encrypted_tables_is_prepared_with_the_keys_of_this_host_alone() {
     let senders = "grep -q ^plugin_load=file_key_management backup-my.cnf";
     let (code, stderr, root) = hostile(&server, desk.path(), senders, &named);
     assert!(code == 1 && stderr.contains("received, but not prepared"), "{stderr}");
-    let anew = fs::read_to_string(root.join("backup-my.cnf")).expect("there");
-    assert!(!anew.contains("file_key_management"), "{anew}");
+    let prepared = fs::read_to_string(root.join("backup-my.cnf")).expect("there");
+    assert!(!prepared.contains("file_key_management"), "{prepared}");
     let other = options_with_keys(desk.path(), &MARIADB_KEYS.replace('3', "4"), "other");
     let with_others = [&named[..], &["--prepare-options", other.as_str()]].concat();
     let (code, stderr, _) = hostile(&server, desk.path(), ":", &with_others);
@@ -793,10 +793,10 @@ fn a_backup_of_encrypted_tables_is_prepared_with_the_keys_of_this_host_alone() {
     ] {
         let (code, stderr, root) = hostile(&server, desk.path(), &change, &with_keys);
         assert_eq!(code, 0, "{change}: {stderr}");
-        let anew = fs::read_to_string(root.join("backup-my.cnf")).expect("there");
+        let prepared = fs::read_to_string(root.join("backup-my.cnf")).expect("there");
         let hers = ["passwd", "/tmp\n", "include", "planted"];
-        assert!(!hers.iter().any(|word| anew.contains(word)), "{change}: {anew}");
-        assert!(anew.ends_with(&fs::read_to_string(&own).expect("ours")), "{change}: {anew}");
+        assert!(!hers.iter().any(|word| prepared.contains(word)), "{change}: {prepared}");
+        assert!(prepared.ends_with(&fs::read_to_string(&own).expect("ours")), "{change}: {prepared}");
         let id: u32 = whose.split(':').next().expect("a number").parse().expect("a number");
         assert!(
             ["ibdata1", "ib_logfile0"].iter().all(|name| fs::metadata(root.join(name)).expect("there").uid() == id)

@@ -182,7 +182,7 @@ fn keys_that_would_be_sent_are_reported() {
     };
     let warnings = warned(&[]);
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].contains("keys[1].txt: goes along, and is a key file of MariaDB"), "{warnings:?}");
+    assert!(warnings[0].contains("keys[1].txt: will be sent, and is a key file of MariaDB"), "{warnings:?}");
     let (_, pattern) = warnings[0].split_once("--exclude '").expect("a way to leave it out");
     let pattern = pattern.split('\'').next().expect("a pattern");
     assert_eq!(warned(&["--exclude", pattern]), [""; 0]);
@@ -197,7 +197,7 @@ fn sites_with_certificates_need_no_code() {
     let other = Authority::create(&directory.path().join("other")).expect("made");
     let named = |name: &str| Profile { common_name: name.to_owned(), ..Profile::default() };
     let [donor, joiner] = ["donor", "joiner"].map(|name| authority.issue(name, &named(name)).expect("issued"));
-    let unknown = other.issue("stranger", &Profile::default()).expect("issued");
+    let unknown = other.issue("unknown", &Profile::default()).expect("issued");
     let source = directory.path().join("source");
     fs::create_dir(&source).expect("made");
     fs::write(source.join("ibdata1"), noise(1, 3 * MIB)).expect("written");

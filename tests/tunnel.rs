@@ -755,7 +755,7 @@ fn a_far_end_without_room_for_more_links_is_not_down() {
     let failures = near.counted("link_failures_total");
     // Hardly anything happens in the meantime.
     thread::sleep(Duration::from_secs(2));
-    assert!(near.counted("link_failures_total") <= failures + 4, "it does not hammer at the door");
+    assert!(near.counted("link_failures_total") <= failures + 4, "failed links are not retried constantly");
     drop(held.pop());
     assert_eq!(waits.join().expect("it ends"), "1\n");
     assert_eq!((near.counted("far_in_use"), near.counted("failovers_total")), (1, 0), "{}", near.end.log());

@@ -83,8 +83,8 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Exists { .. } => {
-                "a key is never overwritten unless told: to make a new certificate for the same key use `sealant cert \
-                 renew`, to replace both give --replace"
+                "a key is not overwritten by default: `sealant cert renew` makes a new certificate for the same key, \
+                    --replace replaces both"
             }
             Self::NoAuthority { .. } => "make one with `sealant cert init --dir DIR`",
             Self::NoCertificate { .. } => "make one with `sealant cert issue`",

@@ -37,7 +37,7 @@ pub fn write_encrypt_plan(report: &encrypt::Report, out: &mut dyn Write) -> Resu
         }
     }
     let bytes: u64 = report.steps.iter().map(|step| step.bytes).sum();
-    writeln!(out, "\n{} are written anew{}", size(bytes), room(report.room))?;
+    writeln!(out, "\n{} will be rewritten{}", size(bytes), room(report.room))?;
     writeln!(out, "At the end every page of every file is read, and files with old clear text are rewritten.")?;
     leftovers("Not closed by this:", &report.leftovers, out)
 }
@@ -156,7 +156,7 @@ fn write_run(run: &RunState, now: Timestamp, out: &mut dyn Write) -> Result<(), 
     let (done, total) = (run.bytes_done >> 20, run.bytes_total >> 20);
     let end = if run.activity.is_alive() { now } else { run.at };
     let (took, began) = (took(run.began, end), run.began.strftime("%F %T UTC"));
-    writeln!(out, "  {done} of {total} MiB written anew, {took} since {began}")?;
+    writeln!(out, "  {done} of {total} MiB rewritten, {took} since {began}")?;
     writeln!(out, "  statements in {}", run.log.display())?;
     Ok(())
 }

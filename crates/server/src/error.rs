@@ -426,7 +426,8 @@ impl Error {
                 "pass --tls-ca or --tls-fingerprint, or log in through the server's socket"
             }
             Self::ProofWrong => {
-                "somebody may sit between; if a proxy does that is to, pass its certificate's CA with --tls-ca"
+                "this may be a man in the middle; if it is a proxy of yours, pass the CA of its certificate with \
+                    --tls-ca"
             }
             Self::ProofMissing { .. } => "pass the server's CA with --tls-ca, or its certificate's --tls-fingerprint",
             Self::AccessDenied { .. } => {

@@ -124,8 +124,8 @@ pub enum Error {
     },
     /// The server is sending write-sets to a joining node, which a stop would cut off.
     #[error(
-        "process {pid}: sends write-sets to a node that joins the cluster, which would wait for the rest for ever if this \
-         server were stopped meanwhile"
+        "process {pid}: sends write-sets to a node that joins the cluster, which would wait forever for the rest if \
+            this server were stopped meanwhile"
     )]
     Sending {
         /// Process id of the server.
@@ -133,8 +133,8 @@ pub enum Error {
     },
     /// As [`Self::Sending`], but detected only after the server was resumed.
     #[error(
-        "process {pid}: sent write-sets to a node that joins the cluster while it was stopped for the copy; they may have been \
-         cut off, and that node would wait for the rest for ever"
+        "process {pid}: sent write-sets to a node that joins the cluster while it was stopped for the copy; they may \
+            be incomplete, and that node would wait forever for the rest"
     )]
     CutOff {
         /// Process id of the server.

@@ -329,7 +329,7 @@ impl TransferError {
             Self::KeyringInside { .. } => "keep the keyring beside the data directory, not in it",
             Self::KeysLost { .. } => "let no server use the keyring meanwhile, and run both sides again",
             Self::CommittedOtherwise { .. } => {
-                "run it without --rekey to finish that transfer, or empty the directory to begin anew"
+                "run it without --rekey to complete that transfer, or empty the directory to start again"
             }
             _ => return None,
         };

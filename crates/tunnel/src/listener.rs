@@ -223,7 +223,7 @@ fn open_bound(path: &Path) -> io::Result<OwnedFd> {
     if is_socket && found.st_uid == geteuid().as_raw() && found.st_nlink == 1 {
         return Ok(file);
     }
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, "something else replaced the socket that was made"))
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "another program replaced the new socket"))
 }
 
 /// Sets the mode through `/proc/self/fd`: the file of a socket cannot be opened for reading, and `fchmod` refuses an

@@ -91,7 +91,7 @@ pub const CAPABILITIES: [Row; 18] = [
     row(Capability::ListKeyringKeys, "lists the keys of its keyring", Some((8, 0, 16)), None),
     row(Capability::PersistVariables, "`SET PERSIST`", Some((8, 0, 0)), None),
     row(Capability::Roles, "roles", Some((8, 0, 0)), Some((10, 0, 5))),
-    row(Capability::ReloadTls, "reads certificates anew without a restart", Some((8, 0, 16)), Some((10, 4, 1))),
+    row(Capability::ReloadTls, "reloads certificates without a restart", Some((8, 0, 16)), Some((10, 4, 1))),
     row(Capability::ShowReplica, "`SHOW REPLICA STATUS`", Some((8, 0, 22)), Some((10, 5, 1))),
     row(Capability::ChangeReplicationSource, "`CHANGE REPLICATION SOURCE TO`", Some((8, 0, 23)), None),
 ];

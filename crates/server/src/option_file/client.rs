@@ -131,8 +131,8 @@ impl ClientOptions {
             "tls-version" => self.tls_versions = versions(value.unwrap_or_default(), line)?,
             "ssl-crl" | "ssl-crlpath" if path().is_some() => {
                 return Err(line.wrong(
-                    "lists of revoked certificates are not looked at; take ssl-crl and ssl-crlpath out, or name the \
-                     server's certificate with ssl-fp",
+                    "revocation lists are not supported; remove ssl-crl and ssl-crlpath, or name the server's \
+                        certificate with ssl-fp",
                 ));
             }
             "ssl" | "enable-ssl" if value.and_then(switch) == Some(false) => self.not_followed(line, TLS_STAYS),

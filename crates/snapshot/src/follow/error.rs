@@ -86,7 +86,7 @@ pub enum FollowError {
     #[error("another session is registered as consumer of the redo log: another backup runs")]
     OtherConsumer,
     /// The server may have used files of its log again.
-    #[error("the server does not know this session as consumer of its redo log any more")]
+    #[error("the server no longer knows this session as consumer of its redo log")]
     NotConsumer,
     /// A page has a change that is not in the log.
     #[error("a page was changed at LSN {newest}, and the redo log of the copy ends at {end}")]

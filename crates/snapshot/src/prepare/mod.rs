@@ -71,7 +71,7 @@ pub enum Reason {
         source: io::Error,
     },
     /// An option of the backup has a value that no such program writes.
-    #[error("{}: {option} is set to nothing that a backup has", path.display())]
+    #[error("{}: {option} has a value that no backup has", path.display())]
     Option {
         /// The option file.
         path: PathBuf,

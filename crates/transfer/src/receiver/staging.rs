@@ -217,8 +217,8 @@ impl Staging {
 
     /// Checks that this many bytes fit on the file system.
     pub fn check_space(&self, wanted_bytes: u64) -> Result<(), TransferError> {
-        let system = fstatvfs(&self.files)
-            .map_err(|error| self.failed("cannot be answer_hash_query for its space")(error.into()))?;
+        let system =
+            fstatvfs(&self.files).map_err(|error| self.failed("its free space cannot be determined")(error.into()))?;
         let free_bytes = system.f_bavail.saturating_mul(system.f_frsize);
         if wanted_bytes > free_bytes {
             return Err(TransferError::Space { path: self.path.clone(), wanted_bytes, free_bytes });

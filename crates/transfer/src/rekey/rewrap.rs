@@ -31,7 +31,7 @@ pub struct Rekeyed {
 impl fmt::Display for Rekeyed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.files {
-            0 => f.write_str("no file holds a wrapped key; nothing was wrapped anew"),
+            0 => f.write_str("no file holds a wrapped key; nothing was re-wrapped"),
             files => write!(f, "the keys of {files} files are now wrapped by {}", self.master_keys.join(" and ")),
         }
     }

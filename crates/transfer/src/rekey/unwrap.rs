@@ -45,7 +45,7 @@ pub enum UnwrapFault {
         reason: String,
     },
     /// Recovery would write back keys that were wrapped since the last checkpoint.
-    #[error("{}: recovery would write keys back that were wrapped since the last checkpoint", path.display())]
+    #[error("{}: recovery would restore keys that were wrapped since the last checkpoint", path.display())]
     KeyRecords {
         /// The file of the redo log.
         path: PathBuf,
@@ -130,12 +130,12 @@ impl Unopened {
 /// Why the key of a file cannot be wrapped by another master key.
 fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result<Option<&'static str>, TransferError> {
     if is_keyring(source, head, path)? {
-        return Ok(Some("it is a keyring of this side itself, and would go along; leave it out with --exclude"));
+        return Ok(Some("it is a keyring of this side, and would be sent; leave it out with --exclude"));
     }
     if is_sealed_by_events(head) {
         return Ok(Some(
-            "its events are encrypted with a key of this side itself, so that there is nothing to wrap; leave it out with \
-             --exclude",
+            "its events are encrypted directly with a key of this side, so there is no key to re-wrap; leave it out \
+                with --exclude",
         ));
     }
     let kind = file_kind::recognise(head, "", u64::try_from(head.len()).unwrap_or(u64::MAX));
@@ -153,10 +153,11 @@ fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result
         }
         // The receiver would reject it in the middle of the data.
         Encryption::MySql { magic: MySqlMagic::V1, .. } => Some(
-            "its key is wrapped as by MySQL 5.7.11, which does not say of which server; rotate the master key with a newer one",
+            "its key is wrapped by MySQL 5.7.11, which does not store the server's uuid; rotate the master key with a \
+                newer server",
         ),
         Encryption::MariaDb { scheme: 1.., .. } => {
-            Some("MariaDB encrypts with the keys of its key file themselves, so that there is nothing to wrap")
+            Some("MariaDB encrypts directly with the keys of its key file, so there is no key to re-wrap")
         }
         Encryption::PerconaKeyring { scheme: 1.., .. } => Some("it has the keyring scheme that Percona Server removed"),
         _ => None,
@@ -206,7 +207,7 @@ impl RedoFiles {
         }
     }
 
-    /// Checks that recovery would not replace keys that were wrapped anew with those in the log.
+    /// Checks that recovery would not replace keys that were re-wrapped with those in the log.
     fn check(mut self, plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeySink) -> Result<(), UnwrapFault> {
         self.files.sort_unstable();
         let key = self.newest.and_then(|info| info.key.unwrap(keys).ok());
@@ -298,8 +299,8 @@ mod tests {
         let testdata = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata");
         for (sample, refused) in [
             ("tablespace/percona80-16k-clear.ibd.zst", None),
-            ("binlog/percona57-encrypted-4-events", Some("nothing to wrap")),
-            ("binlog/mariadb1011-encrypted-14-events", Some("nothing to wrap")),
+            ("binlog/percona57-encrypted-4-events", Some("no key to re-wrap")),
+            ("binlog/mariadb1011-encrypted-14-events", Some("no key to re-wrap")),
             ("binlog/mysql97-clear", None),
             ("binlog/mysql97-encrypted-7-events", None),
         ] {

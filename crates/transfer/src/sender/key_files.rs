@@ -31,7 +31,7 @@ impl KeyFile {
     pub fn warning(&self, plan: &Plan) -> String {
         let location = plan.root.join(self.path.as_path());
         let pattern = Pattern::escape(&self.path.to_string());
-        format!("{}: goes along, and is {}; --exclude '{pattern}' leaves it out", location.display(), self.holds)
+        format!("{}: will be sent, and is {}; --exclude '{pattern}' leaves it out", location.display(), self.holds)
     }
 }
 

@@ -72,12 +72,12 @@ fn fault(fault: UnwrapFault) -> TransferError {
 /// Advice for wrapped keys in a log that stopping the server clears (since 8.0.30) or does not.
 const fn key_records(is_kept: bool) -> &'static str {
     if is_kept {
-        "it holds wrapped keys that recovery could write back, and before MySQL 8.0.30 stopping the server does not clear \
-         them; a server that was stopped in order (innodb_fast_shutdown=0 or 1), and only such a one, makes a new log: \
-         leave this one out with --exclude 'ib_logfile*'"
+        "it holds wrapped keys that recovery could write back, and before MySQL 8.0.30 stopping the server does not \
+            clear them; only a server that was shut down cleanly (innodb_fast_shutdown=0 or 1) creates a new log: then \
+            leave this one out with --exclude 'ib_logfile*'"
     } else {
-        "recovery would write keys back that were wrapped since the last checkpoint; \
-         stop the server in order (innodb_fast_shutdown=0 or 1) and send again"
+        "recovery would restore keys that were wrapped since the last checkpoint; shut the server down cleanly \
+            (innodb_fast_shutdown=0 or 1) and send again"
     }
 }
 

@@ -169,7 +169,7 @@ impl<R: Read> XbStream<R> {
             holes.push((skip, bytes));
         }
         if follows != payload {
-            return Err(self.damaged("a map of holes that is not of its payload"));
+            return Err(self.damaged("a map of holes that does not fit its payload"));
         }
         holes.reverse();
         Ok(holes)
@@ -303,7 +303,7 @@ mod tests {
         refused(&[&MAGIC[..], &[0, b'P', 0xff, 0xff, 0xff, 0xff]].concat(), "too long");
         refused(&head(2, b'P', "t"), "rewrites");
         refused(&head(0, b'R', "t"), "not supported");
-        refused(&chunk("t", 0, Some(&[(0, 2)]), b"abc"), "not of its payload");
+        refused(&chunk("t", 0, Some(&[(0, 2)]), b"abc"), "does not fit its payload");
         refused(&[head(0, b'S', "t"), vec![0xff; 28]].concat(), "too many holes");
         refused(&chunk("t", u64::MAX, None, b"abc"), "beyond the maximum");
         refused(b"XBSTCK02-----------", "no chunk begins here");
