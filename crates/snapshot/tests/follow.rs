@@ -15,7 +15,7 @@ use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
 use server::{Endpoint, Options as Connect, Target};
 use snapshot::{
     Choice, DataDir, Error, Keep, Options, Provider, SnapshotCopy,
-    follow::{Account, Checkpoint, FollowError, Keys, Position},
+    follow::{Account, Checkpoint, Keys, Position},
     take,
 };
 
@@ -244,11 +244,8 @@ fn take_of(server: &Server, options: &Options) -> Result<SnapshotCopy, Error> {
 }
 
 /// The reason why there is no copy.
-fn refused(server: &Server, options: &Options) -> FollowError {
-    match take_of(server, options) {
-        Err(Error::Follow(error)) => error,
-        other => panic!("{other:?}"),
-    }
+fn refused(server: &Server, options: &Options) -> Error {
+    take_of(server, options).expect_err("it is refused")
 }
 
 fn copies_hold(case: &Case) {
@@ -410,7 +407,7 @@ fn mysql_97_encrypted_without_its_keyring() {
     prepare(&server, case.table_options);
     let no_keys = Options { keys: Keys::default(), ..options(&server, &case) };
     let error = refused(&server, &no_keys);
-    assert!(matches!(error, FollowError::RedoEncrypted), "{error}");
+    assert!(matches!(error, Error::RedoEncrypted), "{error}");
     assert!(error.hint().is_some_and(|hint| hint.contains("--keyring")));
 
     // What was encrypted in the log before is older than the checkpoint then.
@@ -420,7 +417,7 @@ fn mysql_97_encrypted_without_its_keyring() {
     harness::wait_until("the log begins with clear blocks", harness::limit(120), || {
         load.goes_on(300);
         copy = Some((load.acknowledged(), take_of(&server, &no_keys)));
-        !matches!(copy, Some((_, Err(Error::Follow(FollowError::Redo { .. })))))
+        !matches!(copy, Some((_, Err(Error::Redo { .. }))))
     });
     let (acknowledged, copy) = copy.expect("tried");
     let copy = copy.expect("a copy");
@@ -454,10 +451,10 @@ fn mysql_97_that_may_not_be_copied_says_why() {
 
     let mut other = connect(&account(&server));
     other.query("SELECT innodb_redo_log_consumer_register()").expect("registered");
-    assert!(matches!(refused(&server, &as_backup), FollowError::OtherConsumer));
+    assert!(matches!(refused(&server, &as_backup), Error::OtherConsumer));
     drop(other);
     server.sql("ALTER INSTANCE DISABLE INNODB REDO_LOG").expect("disabled");
-    assert!(matches!(refused(&server, &as_backup), FollowError::RedoDisabled));
+    assert!(matches!(refused(&server, &as_backup), Error::RedoDisabled));
     server.sql("ALTER INSTANCE ENABLE INNODB REDO_LOG").expect("enabled");
 
     // A killed session has lost its lock and the log; the next copy finds no remains of it.
@@ -469,7 +466,7 @@ fn mysql_97_that_may_not_be_copied_says_why() {
     let error = refused(&server, &as_backup);
     stop.store(true, Ordering::SeqCst);
     killer.join().expect("it ends");
-    assert!(matches!(error, FollowError::Server { .. }), "{error:?}");
+    assert!(matches!(error, Error::Server { .. }), "{error:?}");
     assert!(!server.dir().join(".sealant-snapshots").exists(), "nothing is left behind");
     let is_free = || take_of(&server, &as_backup).is_ok();
     harness::wait_until("the next copy is taken", harness::limit(60), is_free);

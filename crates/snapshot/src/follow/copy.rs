@@ -22,11 +22,8 @@ use rustix::fs::{Advice, fadvise};
 
 use innodb::keys::KeySource;
 
-use super::{
-    FollowError,
-    pages::{Page, PageFormat, lsn_of},
-};
-use crate::provider::copy_attributes_to;
+use super::pages::{Page, PageFormat, lsn_of};
+use crate::{Error, provider::copy_attributes_to};
 
 /// Bytes read at once; a multiple of every page size.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -47,8 +44,8 @@ pub(super) struct Item {
 
 impl Item {
     /// Reads until the buffer is full or the file ends.
-    fn read(&self, file: &File, offset: u64, buf: &mut [u8]) -> Result<usize, FollowError> {
-        read_up_to(file, offset, buf).map_err(|error| FollowError::file(&self.from)(error.source))
+    fn read(&self, file: &File, offset: u64, buf: &mut [u8]) -> Result<usize, Error> {
+        read_up_to(file, offset, buf).map_err(|error| Error::copying(&self.from)(error.source))
     }
 }
 
@@ -113,12 +110,7 @@ pub(super) struct Copier<'a> {
 impl Copier<'_> {
     /// Copies files on several threads, with `pages` page by page. Returns the version of each copied file in the
     /// order of `items`; `None` for files that do not exist.
-    pub(super) fn copy_all(
-        &self,
-        items: &[Item],
-        pages: bool,
-        threads: usize,
-    ) -> Result<Vec<Option<Version>>, FollowError> {
+    pub(super) fn copy_all(&self, items: &[Item], pages: bool, threads: usize) -> Result<Vec<Option<Version>>, Error> {
         let (next, versions) = (AtomicU64::new(0), Mutex::new(vec![None; items.len()]));
         let work = || {
             loop {
@@ -133,23 +125,23 @@ impl Copier<'_> {
         thread::scope(|scope| {
             let workers: Vec<_> = (0..threads.clamp(1, items.len().max(1))).map(|_| scope.spawn(work)).collect();
             // Reports the error that stopped the others, not that they were stopped.
-            let ended = workers.into_iter().map(|worker| worker.join().unwrap_or(Err(FollowError::Stopped)));
-            let mut failed: Vec<FollowError> = ended.filter_map(Result::err).collect();
-            failed.sort_by_key(|error| matches!(error, FollowError::Stopped));
+            let ended = workers.into_iter().map(|worker| worker.join().unwrap_or(Err(Error::Stopped)));
+            let mut failed: Vec<Error> = ended.filter_map(Result::err).collect();
+            failed.sort_by_key(|error| matches!(error, Error::Stopped));
             failed.into_iter().next().map_or(Ok(()), Err)
         })?;
         Ok(versions.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Copies one file; `None` if it is not there any more.
-    fn copy(&self, item: &Item, pages: bool) -> Result<Option<Version>, FollowError> {
+    fn copy(&self, item: &Item, pages: bool) -> Result<Option<Version>, Error> {
         let from = match regular::open(&item.from, Links::Followed) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            opened => opened.map_err(FollowError::file(&item.from))?,
+            opened => opened.map_err(Error::copying(&item.from))?,
         };
         // What the server wrote past the cache may be there in an older version.
         let _ = fadvise(&from, 0, None, Advice::DontNeed);
-        let like = from.metadata().map_err(FollowError::file(&item.from))?;
+        let like = from.metadata().map_err(Error::copying(&item.from))?;
         let to = self.create(&item.to)?;
         let format = if pages { self.format(&from, item)? } else { None };
         let bytes = match format {
@@ -162,26 +154,26 @@ impl Copier<'_> {
     }
 
     /// Creates a file in the copy, replacing an existing one.
-    pub(super) fn create(&self, to: &Path) -> Result<File, FollowError> {
+    pub(super) fn create(&self, to: &Path) -> Result<File, Error> {
         let path = self.root.join(to);
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(FollowError::file(&path)(error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::copying(&path)(error)),
             _ => {}
         }
         if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory).map_err(FollowError::file(directory))?;
+            fs::create_dir_all(directory).map_err(Error::copying(directory))?;
         }
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
-        file.map_err(FollowError::file(&path))
+        file.map_err(Error::copying(&path))
     }
 
     /// Gives a file its length, and the owner and mode of the original.
-    pub(super) fn finish(&self, to: &Path, file: &File, like: &Metadata, bytes: u64) -> Result<(), FollowError> {
+    pub(super) fn finish(&self, to: &Path, file: &File, like: &Metadata, bytes: u64) -> Result<(), Error> {
         let path = self.root.join(to);
-        file.set_len(bytes).and_then(|()| copy_attributes_to(file, like)).map_err(FollowError::file(&path))
+        file.set_len(bytes).and_then(|()| copy_attributes_to(file, like)).map_err(Error::copying(&path))
     }
 
-    fn format(&self, from: &File, item: &Item) -> Result<Option<(PageFormat, usize)>, FollowError> {
+    fn format(&self, from: &File, item: &Item) -> Result<Option<(PageFormat, usize)>, Error> {
         let mut head = vec![0; 65536];
         let filled = item.read(from, 0, &mut head)?;
         head.truncate(filled);
@@ -198,7 +190,7 @@ impl Copier<'_> {
         to: &File,
         format: &PageFormat,
         page_bytes: usize,
-    ) -> Result<u64, FollowError> {
+    ) -> Result<u64, Error> {
         let (mut chunk, mut image, mut offset) = (vec![0; CHUNK_BYTES], Vec::new(), 0_u64);
         loop {
             self.check_stopped()?;
@@ -236,7 +228,7 @@ impl Copier<'_> {
         within: u64,
         page: &[u8],
         second: &mut Option<Vec<u8>>,
-    ) -> Result<bool, FollowError> {
+    ) -> Result<bool, Error> {
         let again = match second {
             Some(again) => again,
             None => {
@@ -252,7 +244,7 @@ impl Copier<'_> {
         Ok(again.get(at..).and_then(|rest| rest.get(..page.len())) == Some(page))
     }
 
-    fn copy_bytes(&self, item: &Item, from: &File, to: &File) -> Result<u64, FollowError> {
+    fn copy_bytes(&self, item: &Item, from: &File, to: &File) -> Result<u64, Error> {
         let (mut chunk, mut offset) = (vec![0; CHUNK_BYTES], 0_u64);
         loop {
             self.check_stopped()?;
@@ -274,7 +266,7 @@ impl Copier<'_> {
         page: &mut [u8],
         format: &PageFormat,
         image: &mut Vec<u8>,
-    ) -> Result<bool, FollowError> {
+    ) -> Result<bool, Error> {
         self.counts.reread_pages.fetch_add(1, Ordering::Relaxed);
         let damaged = || self.counts.damaged.lock().unwrap_or_else(PoisonError::into_inner);
         let rereads = if (damaged().len() as u64) < PATIENT_FOR { REREADS } else { FEW_REREADS };
@@ -301,26 +293,26 @@ impl Copier<'_> {
         }
         let number = at / page.len() as u64;
         if !same {
-            return Err(FollowError::Changing { path: item.from.clone(), page: number });
+            return Err(Error::Changing { path: item.from.clone(), page: number });
         }
         damaged().push((item.to.clone(), number));
         Ok(false)
     }
 
     /// Writes what is not zero: the rest stays a hole.
-    fn write(&self, path: &Path, to: &File, offset: u64, bytes: &[u8]) -> Result<(), FollowError> {
+    fn write(&self, path: &Path, to: &File, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         const BLOCK_BYTES: usize = 64 << 10;
         for (index, block) in (0_u64..).zip(bytes.chunks(BLOCK_BYTES)) {
             if block.iter().any(|byte| *byte != 0) {
                 let written = to.write_all_at(block, offset + index * BLOCK_BYTES as u64);
-                written.map_err(|source| FollowError::File { path: self.root.join(path), source })?;
+                written.map_err(|source| Error::Copy { path: self.root.join(path), source })?;
             }
         }
         self.counts.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
-    fn check_stopped(&self) -> Result<(), FollowError> {
-        if self.stop.load(Ordering::Relaxed) { Err(FollowError::Stopped) } else { Ok(()) }
+    fn check_stopped(&self) -> Result<(), Error> {
+        if self.stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
     }
 }

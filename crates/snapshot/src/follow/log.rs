@@ -15,7 +15,8 @@ use std::{
 use innodb::{Lsn, log_copy::LogCopy};
 use rustix::fs::{Advice, fadvise};
 
-use super::{FollowError, session::Session};
+use super::session::Session;
+use crate::Error;
 
 /// How often the server is asked how far it has written.
 pub(super) const POLL: Duration = Duration::from_millis(20);
@@ -49,7 +50,7 @@ pub(super) fn follow(
     session: &mut Session,
     end: &End,
     stop: &AtomicBool,
-) -> Result<u64, FollowError> {
+) -> Result<u64, Error> {
     let head_bytes = copy.head().len() as u64;
     let (mut copied, mut buffer) = (0, Vec::new());
     loop {
@@ -58,15 +59,15 @@ pub(super) fn follow(
         let waiting_since = Instant::now();
         while copy.position().0 < written {
             if stop.load(Ordering::Relaxed) {
-                return Err(FollowError::Stopped);
+                return Err(Error::Stopped);
             }
             buffer.clear();
             copy.advance(log, Lsn(written), &mut buffer)?;
-            to.write_all_at(&buffer, head_bytes + copied).map_err(FollowError::file(path))?;
+            to.write_all_at(&buffer, head_bytes + copied).map_err(Error::copying(path))?;
             copied += buffer.len() as u64;
             if buffer.is_empty() {
                 if waiting_since.elapsed() > TAIL_TIMEOUT {
-                    return Err(FollowError::LogEnds { position: copy.position().0, wanted: written });
+                    return Err(Error::LogEnds { position: copy.position().0, wanted: written });
                 }
                 // The server may write past the cache, which then has an older version.
                 let _ = fadvise(log, 0, None, Advice::DontNeed);
@@ -77,14 +78,14 @@ pub(super) fn follow(
             return Ok(copied);
         }
         if stop.load(Ordering::Relaxed) {
-            return Err(FollowError::Stopped);
+            return Err(Error::Stopped);
         }
         thread::sleep(POLL);
     }
 }
 
 /// Writes the header, which makes it a log that a server recovers from.
-pub(super) fn finish(copy: &LogCopy, to: &File, path: &Path, copied: u64) -> Result<u64, FollowError> {
-    to.write_all_at(&copy.head(), 0).map_err(FollowError::file(path))?;
+pub(super) fn finish(copy: &LogCopy, to: &File, path: &Path, copied: u64) -> Result<u64, Error> {
+    to.write_all_at(&copy.head(), 0).map_err(Error::copying(path))?;
     Ok(LogCopy::file_bytes(copied))
 }

@@ -20,7 +20,7 @@ use files::regular::{self, Links};
 use innodb::{log_copy::LogCopy, server_file::FIRST_OLDER_REDO as REDO_LOG};
 
 use super::{
-    Checkpoint, FollowError, Followed, Job, Position,
+    Checkpoint, Followed, Job, Position,
     copy::{Copier, Counts, Item, PagesOf},
     ddl_log::{self, ChangedTables},
     log::{self, End},
@@ -35,8 +35,8 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
     server.session.run("BACKUP STAGE START")?;
     let items = server.items()?;
     let log_path = log_of(&items)?;
-    let log = regular::open(&log_path, Links::Followed).map_err(FollowError::file(&log_path))?;
-    let mut log_copy = LogCopy::begin(&log).map_err(FollowError::from)?;
+    let log = regular::open(&log_path, Links::Followed).map_err(Error::copying(&log_path))?;
+    let mut log_copy = LogCopy::begin(&log).map_err(Error::from)?;
     let mut log_session = Session::open(job.account)?;
     let (counts, stop, end) = (Counts::default(), AtomicBool::new(false), End::default());
     let copier =
@@ -52,11 +52,11 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
         if cut.is_err() {
             stop.store(true, Ordering::Relaxed);
         }
-        let followed = following.join().unwrap_or(Err(FollowError::Stopped));
+        let followed = following.join().unwrap_or(Err(Error::Stopped));
         match (cut, followed) {
             (Ok(waits), Ok(bytes)) => Ok((waits, bytes)),
             // Reports the error that stopped the other thread.
-            (Err(Error::Follow(FollowError::Stopped)), Err(error)) | (Ok(_), Err(error)) => Err(error.into()),
+            (Err(Error::Stopped), Err(error)) | (Ok(_), Err(error)) => Err(error),
             (Err(error), _) => Err(error),
         }
     })?;
@@ -64,10 +64,10 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
     let ended = Instant::now();
     server.session.run("BACKUP STAGE END")?;
     if let Checkpoint::Newest = job.recover_from {
-        log_copy.recover_from_newest(&log).map_err(FollowError::from)?;
+        log_copy.recover_from_newest(&log).map_err(Error::from)?;
     }
     let bytes = log::finish(&log_copy, &to, &to_path, log_bytes)?;
-    let like = log.metadata().map_err(FollowError::file(&log_path))?;
+    let like = log.metadata().map_err(Error::copying(&log_path))?;
     copier.finish(Path::new(REDO_LOG), &to, &like, bytes)?;
     Ok(Followed {
         start_lsn: log_copy.start().0,
@@ -127,12 +127,7 @@ impl Source<'_> {
 
     /// Copies tablespaces that are new, are another file by now, or whose table was changed: what a change writes without the
     /// log may have come after the file was copied.
-    fn copy_changed_tablespaces(
-        &self,
-        copier: &Copier<'_>,
-        items: &[Item],
-        copied: &Copied,
-    ) -> Result<u64, FollowError> {
+    fn copy_changed_tablespaces(&self, copier: &Copier<'_>, items: &[Item], copied: &Copied) -> Result<u64, Error> {
         let changed = self.changed_tables()?;
         let is_due =
             |item: &&Item| is_tablespace(&item.to) && (changed.contains(&item.to) || !copied.is_same_file(item));
@@ -141,36 +136,30 @@ impl Source<'_> {
         Ok(again.len() as u64)
     }
 
-    fn changed_tables(&self) -> Result<ChangedTables, FollowError> {
+    fn changed_tables(&self) -> Result<ChangedTables, Error> {
         const MOST_BYTES: u64 = 256 << 20;
         let path = self.datadir.join(ddl_log::NAME);
         let text = match regular::read(&path, Links::Refused, MOST_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ChangedTables::default()),
-            read => String::from_utf8_lossy(&read.map_err(FollowError::file(&path))?).into_owned(),
+            read => String::from_utf8_lossy(&read.map_err(Error::copying(&path))?).into_owned(),
         };
-        ChangedTables::parse(&text).map_err(|line| FollowError::DdlLog { path, line })
+        ChangedTables::parse(&text).map_err(|line| Error::DdlLog { path, line })
     }
 
-    fn position(&mut self) -> Result<Position, FollowError> {
+    fn position(&mut self) -> Result<Position, Error> {
         if self.binary_log.is_none() {
             return Ok(Position::default());
         }
         let rows = self.session.rows("SHOW MASTER STATUS")?;
-        let file = rows.value(0, "File").ok_or(FollowError::NoAnswer("binary log"))?.to_owned();
+        let file = rows.value(0, "File").ok_or(Error::NoAnswer("binary log"))?.to_owned();
         let offset = rows.value(0, "Position").and_then(|offset| offset.parse().ok());
-        let offset = offset.ok_or(FollowError::NoAnswer("position in the binary log"))?;
+        let offset = offset.ok_or(Error::NoAnswer("position in the binary log"))?;
         let gtid = self.session.value("SELECT @@gtid_binlog_pos AS gtid", "gtid")?.unwrap_or_default();
         Ok(Position { file, offset, gtid })
     }
 }
 
-fn log_of(items: &[Item]) -> Result<PathBuf, FollowError> {
+fn log_of(items: &[Item]) -> Result<PathBuf, Error> {
     let found = items.iter().find(|item| item.to == Path::new(REDO_LOG));
-    found.map(|item| item.from.clone()).ok_or(FollowError::NoAnswer("redo log"))
-}
-
-impl From<FollowError> for Error {
-    fn from(error: FollowError) -> Self {
-        Self::Follow(error)
-    }
+    found.map(|item| item.from.clone()).ok_or(Error::NoAnswer("redo log"))
 }

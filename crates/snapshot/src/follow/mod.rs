@@ -11,7 +11,6 @@
 
 mod copy;
 mod ddl_log;
-mod error;
 mod log;
 mod mariadb;
 mod mysql;
@@ -31,8 +30,8 @@ use std::{
 use innodb::keys::{KeySource, NoKeys};
 use rustix::fs::statvfs;
 
+pub use self::session::Account;
 use self::session::Session;
-pub use self::{error::FollowError, session::Account};
 use crate::{Error, external::ExternalFiles};
 
 /// How long commits are expected to wait, before anything is known of the server.
@@ -118,7 +117,7 @@ pub enum Checkpoint {
 impl Checkpoint {
     /// Waits until recovery from the newest checkpoint would miss changes. The names of the server's LSN and that of its newest
     /// checkpoint are those of status variables.
-    fn wait(self, session: &mut Session, lsn: &'static str, checkpoint: &'static str) -> Result<(), FollowError> {
+    fn wait(self, session: &mut Session, lsn: &'static str, checkpoint: &'static str) -> Result<(), Error> {
         const PAUSE: Duration = Duration::from_millis(50);
         if let Self::Newest = self {
             let copied = session.status(lsn)?;
@@ -151,16 +150,16 @@ pub(crate) fn copy(job: &Job<'_>) -> Result<Followed, Error> {
 }
 
 /// Makes sure that the server can be copied while it works.
-pub(crate) fn check_supported(account: &Account) -> Result<(), FollowError> {
+pub(crate) fn check_supported(account: &Account) -> Result<(), Error> {
     Session::open(account)?.check_supported()
 }
 
 /// Checks that there is space for a copy of that many bytes.
-pub(crate) fn check_room(path: &Path, wanted_bytes: u64) -> Result<(), FollowError> {
-    let found = statvfs(path).map_err(|error| FollowError::file(path)(error.into()))?;
+pub(crate) fn check_room(path: &Path, wanted_bytes: u64) -> Result<(), Error> {
+    let found = statvfs(path).map_err(|error| Error::copying(path)(error.into()))?;
     let free_bytes = found.f_bavail.saturating_mul(found.f_frsize);
     if free_bytes >= wanted_bytes {
         return Ok(());
     }
-    Err(FollowError::NoRoom { path: path.to_owned(), free_bytes, wanted_bytes })
+    Err(Error::NoSpace { path: path.to_owned(), free_bytes, wanted_bytes })
 }

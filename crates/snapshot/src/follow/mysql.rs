@@ -22,7 +22,7 @@ use innodb::{Lsn, file_name, keys::KeySource};
 use serde_json::Value;
 
 use super::{
-    Checkpoint, FollowError, Followed, Job, Position,
+    Checkpoint, Followed, Job, Position,
     copy::{Copier, Counts, Item, PagesOf},
     log::End,
     redo_files::RedoFiles,
@@ -52,7 +52,7 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
     let copier = Copier { root, page_bytes: server.page_bytes, pages_of, counts: &counts, stop: &stop };
     let mut redo = RedoFiles::begin(&items, &copier, keys)?;
     if !redo.has_key() && is_on(&mut server.session, "innodb_redo_log_encrypt")? {
-        return Err(FollowError::RedoEncrypted.into());
+        return Err(Error::RedoEncrypted);
     }
     let cut = thread::scope(|scope| {
         let following = scope.spawn(|| {
@@ -64,18 +64,18 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
             Ok(cut) => end.set(cut.end),
             Err(_) => stop.store(true, Ordering::Relaxed),
         }
-        let followed = following.join().unwrap_or(Err(FollowError::Stopped));
+        let followed = following.join().unwrap_or(Err(Error::Stopped));
         match (cut, followed) {
             (Ok(cut), Ok(_)) => Ok(cut),
             // Reports the error that stopped the other thread.
-            (Err(Error::Follow(FollowError::Stopped)), Err(error)) | (Ok(_), Err(error)) => Err(Error::from(error)),
+            (Err(Error::Stopped), Err(error)) | (Ok(_), Err(error)) => Err(error),
             (Err(error), _) => Err(error),
         }
     })?;
     redo.finish(cut.recover_from.unwrap_or_else(|| redo.checkpoint()))?;
     let newest = counts.newest_lsn.load(Ordering::Relaxed);
     if newest > cut.end {
-        return Err(FollowError::NewerPage { newest, end: cut.end }.into());
+        return Err(Error::NewerPage { newest, end: cut.end });
     }
     // That both answer says that nothing was given up while files were copied.
     unregister(&mut consumer)?;
@@ -172,10 +172,10 @@ impl Source<'_> {
                 return Ok(LogStatus { waited, ..status });
             }
         }
-        Err(FollowError::BinaryLogs.into())
+        Err(Error::BinaryLogs)
     }
 
-    fn log_status(&mut self) -> Result<LogStatus, FollowError> {
+    fn log_status(&mut self) -> Result<LogStatus, Error> {
         let asked = Instant::now();
         let query = "SELECT local AS local, storage_engines AS engines FROM performance_schema.log_status";
         let rows = self.session.rows(query)?;
@@ -183,8 +183,8 @@ impl Source<'_> {
         let parsed = |column: &str| -> Option<Value> { serde_json::from_str(rows.value(0, column)?).ok() };
         let (local, engines) = (parsed("local"), parsed("engines"));
         let lsn = engines.as_ref().and_then(|engines| engines["InnoDB"]["LSN"].as_u64());
-        let lsn = lsn.ok_or(FollowError::NoAnswer("position in the redo log"))?;
-        let local = local.ok_or(FollowError::NoAnswer("position in the binary log"))?;
+        let lsn = lsn.ok_or(Error::NoAnswer("position in the redo log"))?;
+        let local = local.ok_or(Error::NoAnswer("position in the binary log"))?;
         let text = |name: &str| local[name].as_str().unwrap_or_default().to_owned();
         let position = Position {
             file: text("binary_log_file"),
@@ -192,17 +192,17 @@ impl Source<'_> {
             gtid: text("gtid_executed").replace('\n', ""),
         };
         if self.binary_log.is_some() && (position.file.is_empty() || position.offset == 0) {
-            return Err(FollowError::NoAnswer("position in the binary log"));
+            return Err(Error::NoAnswer("position in the binary log"));
         }
         Ok(LogStatus { position, lsn, waited })
     }
 }
 
 /// What the server has to do for a copy, and what it can be set to that forbids one.
-fn check_settings(server: &mut Source<'_>) -> Result<(), FollowError> {
+fn check_settings(server: &mut Source<'_>) -> Result<(), Error> {
     check_redo_enabled(&mut server.session)?;
     let unsupported = |server: &Source<'_>, reason| {
-        Err(FollowError::Unsupported { version: server.session.identity.version.text.clone(), reason })
+        Err(Error::Unsupported { version: server.session.identity.version.text.clone(), reason })
     };
     if !is_on(&mut server.session, "innodb_log_checksums")? {
         return unsupported(server, "its redo log has no checksums (innodb_log_checksums)");
@@ -214,29 +214,29 @@ fn check_settings(server: &mut Source<'_>) -> Result<(), FollowError> {
 }
 
 /// Asks for what is needed when all is copied, so that a missing privilege is found before.
-fn check_privileges(session: &mut Session) -> Result<(), FollowError> {
+fn check_privileges(session: &mut Session) -> Result<(), Error> {
     session.run("SELECT local FROM performance_schema.log_status WHERE FALSE")?;
     session.run(FLUSH_LOGS)
 }
 
-fn check_redo_enabled(session: &mut Session) -> Result<(), FollowError> {
+fn check_redo_enabled(session: &mut Session) -> Result<(), Error> {
     let enabled = session.value("SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'", "Value")?;
-    if enabled.as_deref() == Some("ON") { Ok(()) } else { Err(FollowError::RedoDisabled) }
+    if enabled.as_deref() == Some("ON") { Ok(()) } else { Err(Error::RedoDisabled) }
 }
 
-fn is_on(session: &mut Session, variable: &'static str) -> Result<bool, FollowError> {
+fn is_on(session: &mut Session, variable: &'static str) -> Result<bool, Error> {
     Ok(session.value(&format!("SELECT @@GLOBAL.{variable} AS value"), "value")?.as_deref() == Some("1"))
 }
 
 /// Makes the server keep its redo log until it was read. It has one such consumer at a time.
-fn register(session: &mut Session) -> Result<(), FollowError> {
+fn register(session: &mut Session) -> Result<(), Error> {
     let answer = session.value("SELECT innodb_redo_log_consumer_register() AS failed", "failed")?;
-    if answer.as_deref() == Some("0") { Ok(()) } else { Err(FollowError::OtherConsumer) }
+    if answer.as_deref() == Some("0") { Ok(()) } else { Err(Error::OtherConsumer) }
 }
 
-fn unregister(session: &mut Session) -> Result<(), FollowError> {
+fn unregister(session: &mut Session) -> Result<(), Error> {
     let answer = session.value("SELECT innodb_redo_log_consumer_unregister() AS failed", "failed")?;
-    if answer.as_deref() == Some("0") { Ok(()) } else { Err(FollowError::NotConsumer) }
+    if answer.as_deref() == Some("0") { Ok(()) } else { Err(Error::NotConsumer) }
 }
 
 /// Names of the tables that are not InnoDB's, by their files, as statements spell them. Those of the general and the slow log

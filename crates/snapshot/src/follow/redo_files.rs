@@ -19,11 +19,11 @@ use innodb::{
 use rustix::fs::{Advice, fadvise};
 
 use super::{
-    FollowError,
     copy::{Copier, Item},
     log::{End, POLL, TAIL_TIMEOUT},
     session::Session,
 };
+use crate::Error;
 
 /// Up to where the log is on disk.
 const WRITTEN: &str = "Innodb_redo_log_flushed_to_disk_lsn";
@@ -56,16 +56,16 @@ struct RedoFile {
 
 impl<'a> RedoFiles<'a> {
     /// Begins at the newest checkpoint of the server's files. From before that on, the server must keep them.
-    pub(super) fn begin(items: &[Item], copier: &'a Copier<'a>, keys: &dyn KeySource) -> Result<Self, FollowError> {
+    pub(super) fn begin(items: &[Item], copier: &'a Copier<'a>, keys: &dyn KeySource) -> Result<Self, Error> {
         let directory =
             items.iter().find(|item| item.to.starts_with(REDO_DIRECTORY)).and_then(|item| item.from.parent());
-        let directory = directory.ok_or(FollowError::NoAnswer("redo log"))?.to_owned();
+        let directory = directory.ok_or(Error::NoAnswer("redo log"))?.to_owned();
         let newest = newest_checkpoint(&directory)?;
-        let (number, checkpoint) = newest.ok_or(FollowError::NoAnswer("newest checkpoint"))?;
+        let (number, checkpoint) = newest.ok_or(Error::NoAnswer("newest checkpoint"))?;
         let first = RedoFile::open(&directory, number, copier)?;
         // The header is read again with the file open: the checkpoint can be newer by now, and never older.
         let checkpoint = first.head.checkpoint().filter(|found| *found >= checkpoint);
-        let checkpoint = checkpoint.ok_or_else(|| FollowError::Moving { path: directory.clone() })?;
+        let checkpoint = checkpoint.ok_or_else(|| Error::Moving { path: directory.clone() })?;
         let blocks = Blocks::new(&first.head, keys);
         let position = checkpoint.0 - checkpoint.0 % BLOCK;
         let log = Self { directory, copier, blocks, checkpoint, position, files: vec![first] };
@@ -89,7 +89,7 @@ impl<'a> RedoFiles<'a> {
 
     /// Copies the log until its end is known and reached. The server keeps what was not copied yet for as long as the session
     /// is registered as its consumer.
-    pub(super) fn follow(&mut self, session: &mut Session, end: &End, stop: &AtomicBool) -> Result<(), FollowError> {
+    pub(super) fn follow(&mut self, session: &mut Session, end: &End, stop: &AtomicBool) -> Result<(), Error> {
         loop {
             let ends = end.get();
             let written = ends.map_or_else(|| session.status(WRITTEN), Ok)?;
@@ -109,7 +109,7 @@ impl<'a> RedoFiles<'a> {
     }
 
     /// Writes the headers, which make it a log that a server recovers from. `checkpoint` is where recovery begins.
-    pub(super) fn finish(&self, checkpoint: Lsn) -> Result<(), FollowError> {
+    pub(super) fn finish(&self, checkpoint: Lsn) -> Result<(), Error> {
         let starts = self.files.iter().skip(1).map(|file| file.head.start().0).chain([u64::MAX]);
         for ((file, next), is_last) in self.files.iter().zip(starts).zip(self.are_last()) {
             let holds = (file.head.start().0..next).contains(&checkpoint.0);
@@ -119,8 +119,8 @@ impl<'a> RedoFiles<'a> {
                 true => CopyCheckpoint::At(checkpoint),
             };
             let head = file.head.of_copy(&checkpoints, is_last);
-            file.to.write_all_at(&head, 0).map_err(FollowError::file(&file.path))?;
-            let like = file.from.metadata().map_err(FollowError::file(&file.path))?;
+            file.to.write_all_at(&head, 0).map_err(Error::copying(&file.path))?;
+            let like = file.from.metadata().map_err(Error::copying(&file.path))?;
             self.copier.finish(&file.name(), &file.to, &like, like.len())?;
         }
         Ok(())
@@ -132,17 +132,17 @@ impl<'a> RedoFiles<'a> {
     }
 
     /// What stands before the checkpoint in its file, as it is: recovery does not read it.
-    fn copy_before_checkpoint(&self) -> Result<(), FollowError> {
+    fn copy_before_checkpoint(&self) -> Result<(), Error> {
         let Some(file) = self.files.first() else { return Ok(()) };
         let end = file.offset(self.position);
         let mut before = vec![0; usize::try_from(end).unwrap_or(0).saturating_sub(HEADER_BYTES)];
         let read = file.from.read_exact_at(&mut before, HEADER_BYTES as u64);
         let written = read.and_then(|()| file.to.write_all_at(&before, HEADER_BYTES as u64));
-        written.map_err(FollowError::file(&file.path))
+        written.map_err(Error::copying(&file.path))
     }
 
     /// Copies whole blocks up to an LSN that the server has written. Whether there were any.
-    fn copy_to(&mut self, end: u64, stop: &AtomicBool) -> Result<bool, FollowError> {
+    fn copy_to(&mut self, end: u64, stop: &AtomicBool) -> Result<bool, Error> {
         let (began, mut waiting_since) = (self.position, Instant::now());
         let mut window = vec![0; WINDOW_BYTES];
         while self.position < end {
@@ -150,7 +150,7 @@ impl<'a> RedoFiles<'a> {
             self.open_next_at_end()?;
             match self.copy_window(&mut window, end) {
                 Ok(()) => waiting_since = Instant::now(),
-                Err(FollowError::Redo { source: RedoCopyError::Unwritten(_), .. })
+                Err(Error::Redo { source: RedoCopyError::Unwritten(_), .. })
                     if waiting_since.elapsed() < TAIL_TIMEOUT =>
                 {
                     self.wait_for_it();
@@ -162,12 +162,12 @@ impl<'a> RedoFiles<'a> {
     }
 
     /// Copies the sound blocks of the newest file that follow; an error if there are none.
-    fn copy_window(&mut self, window: &mut [u8], end: u64) -> Result<(), FollowError> {
+    fn copy_window(&mut self, window: &mut [u8], end: u64) -> Result<(), Error> {
         let Some(file) = self.files.last() else { return Ok(()) };
         let wanted = file.end()?.min(end).saturating_sub(self.position).min(window.len() as u64);
         let window = window.get_mut(..usize::try_from(wanted).unwrap_or(0)).unwrap_or_default();
         let offset = file.offset(self.position);
-        file.from.read_exact_at(window, offset).map_err(FollowError::file(&file.path))?;
+        file.from.read_exact_at(window, offset).map_err(Error::copying(&file.path))?;
         let mut sound = 0;
         let mut fault = None;
         for block in window.as_chunks::<BLOCK_BYTES>().0 {
@@ -178,7 +178,7 @@ impl<'a> RedoFiles<'a> {
             sound += BLOCK;
         }
         let copied = window.get(..usize::try_from(sound).unwrap_or(0)).unwrap_or_default();
-        file.to.write_all_at(copied, offset).map_err(FollowError::file(&file.path))?;
+        file.to.write_all_at(copied, offset).map_err(Error::copying(&file.path))?;
         self.position += sound;
         match fault {
             Some(fault) if sound == 0 => Err(file.failed(fault)),
@@ -187,15 +187,15 @@ impl<'a> RedoFiles<'a> {
     }
 
     /// Takes back what was copied from behind the end.
-    fn cut_back(&mut self, end: u64) -> Result<(), FollowError> {
+    fn cut_back(&mut self, end: u64) -> Result<(), Error> {
         self.position = end - end % BLOCK;
         while let Some(behind) = self.files.pop_if(|file| file.head.start().0 > self.position) {
             let path = self.copier.root.join(behind.name());
-            fs::remove_file(&path).map_err(FollowError::file(&path))?;
+            fs::remove_file(&path).map_err(Error::copying(&path))?;
         }
         let Some(file) = self.files.last() else { return Err(self.moving()) };
         let (mut block, offset) = ([0; BLOCK_BYTES], file.offset(self.position));
-        let failed = FollowError::file(&file.path);
+        let failed = Error::copying(&file.path);
         file.to.read_exact_at(&mut block, offset).map_err(&failed)?;
         file.to.set_len(offset).map_err(&failed)?;
         if end % BLOCK == BLOCK_HEADER_BYTES {
@@ -206,7 +206,7 @@ impl<'a> RedoFiles<'a> {
     }
 
     /// Copies the block of the end, as far as the end.
-    fn copy_end(&mut self, end: u64, stop: &AtomicBool) -> Result<(), FollowError> {
+    fn copy_end(&mut self, end: u64, stop: &AtomicBool) -> Result<(), Error> {
         if end % BLOCK == BLOCK_HEADER_BYTES {
             // The next block has not begun. It is not known whether there is a file for it.
             let Some(file) = self.files.last() else { return Ok(()) };
@@ -218,9 +218,9 @@ impl<'a> RedoFiles<'a> {
             check_stopped(stop)?;
             let Some(file) = self.files.last() else { return Ok(()) };
             let (mut block, offset) = ([0; BLOCK_BYTES], file.offset(self.position));
-            file.from.read_exact_at(&mut block, offset).map_err(FollowError::file(&file.path))?;
+            file.from.read_exact_at(&mut block, offset).map_err(Error::copying(&file.path))?;
             match self.blocks.cut(&block, Lsn(self.position), Lsn(end)) {
-                Ok(cut) => return file.to.write_all_at(&cut, offset).map_err(FollowError::file(&file.path)),
+                Ok(cut) => return file.to.write_all_at(&cut, offset).map_err(Error::copying(&file.path)),
                 Err(RedoCopyError::Unwritten(_)) if since.elapsed() < TAIL_TIMEOUT => self.wait_for_it(),
                 Err(source) => return Err(file.failed(source)),
             }
@@ -235,12 +235,12 @@ impl<'a> RedoFiles<'a> {
         thread::sleep(Duration::from_millis(1));
     }
 
-    fn moving(&self) -> FollowError {
-        FollowError::Moving { path: self.directory.clone() }
+    fn moving(&self) -> Error {
+        Error::Moving { path: self.directory.clone() }
     }
 
     /// Goes on with the next file if the newest one is read to its end.
-    fn open_next_at_end(&mut self) -> Result<(), FollowError> {
+    fn open_next_at_end(&mut self) -> Result<(), Error> {
         let Some(file) = self.files.last() else { return Ok(()) };
         let end = file.end()?;
         if self.position < end {
@@ -256,9 +256,9 @@ impl<'a> RedoFiles<'a> {
 }
 
 impl RedoFile {
-    fn open(directory: &Path, number: u64, copier: &Copier<'_>) -> Result<Self, FollowError> {
+    fn open(directory: &Path, number: u64, copier: &Copier<'_>) -> Result<Self, Error> {
         let path = directory.join(redo_name(number));
-        let from = regular::open(&path, Links::Refused).map_err(FollowError::file(&path))?;
+        let from = regular::open(&path, Links::Refused).map_err(Error::copying(&path))?;
         let head = read_head(&from, &path)?;
         let to = copier.create(&Path::new(REDO_DIRECTORY).join(redo_name(number)))?;
         Ok(Self { number, path, head, from, to })
@@ -269,8 +269,8 @@ impl RedoFile {
     }
 
     /// LSN behind it. The server can change the length of the newest one.
-    fn end(&self) -> Result<u64, FollowError> {
-        let bytes = self.from.metadata().map_err(FollowError::file(&self.path))?.len();
+    fn end(&self) -> Result<u64, Error> {
+        let bytes = self.from.metadata().map_err(Error::copying(&self.path))?.len();
         Ok(self.head.end(bytes).0)
     }
 
@@ -278,21 +278,21 @@ impl RedoFile {
         HEADER_BYTES as u64 + lsn.saturating_sub(self.head.start().0)
     }
 
-    fn failed(&self, source: RedoCopyError) -> FollowError {
-        FollowError::Redo { path: self.path.clone(), source }
+    fn failed(&self, source: RedoCopyError) -> Error {
+        Error::Redo { path: self.path.clone(), source }
     }
 }
 
 /// The header of a file, which the server may be writing.
-fn read_head(file: &File, path: &Path) -> Result<Head, FollowError> {
+fn read_head(file: &File, path: &Path) -> Result<Head, Error> {
     let since = Instant::now();
     loop {
         let mut head = [0; HEADER_BYTES];
-        file.read_exact_at(&mut head, 0).map_err(FollowError::file(path))?;
+        file.read_exact_at(&mut head, 0).map_err(Error::copying(path))?;
         match Head::parse(&head) {
             Ok(head) => return Ok(head),
             Err(source) if since.elapsed() > TAIL_TIMEOUT / 10 => {
-                return Err(FollowError::Redo { path: path.to_owned(), source });
+                return Err(Error::Redo { path: path.to_owned(), source });
             }
             Err(_) => thread::sleep(Duration::from_millis(5)),
         }
@@ -300,15 +300,15 @@ fn read_head(file: &File, path: &Path) -> Result<Head, FollowError> {
 }
 
 /// Number of the file that has the newest checkpoint, and that.
-fn newest_checkpoint(directory: &Path) -> Result<Option<(u64, Lsn)>, FollowError> {
+fn newest_checkpoint(directory: &Path) -> Result<Option<(u64, Lsn)>, Error> {
     let mut newest = None;
-    for item in fs::read_dir(directory).map_err(FollowError::file(directory))? {
-        let name = item.map_err(FollowError::file(directory))?.file_name();
+    for item in fs::read_dir(directory).map_err(Error::copying(directory))? {
+        let name = item.map_err(Error::copying(directory))?.file_name();
         // Spares have an ending behind the number.
         let number = name.to_str().and_then(redo_number);
         let Some(number) = number else { continue };
         let path = directory.join(&name);
-        let file = regular::open(&path, Links::Refused).map_err(FollowError::file(&path))?;
+        let file = regular::open(&path, Links::Refused).map_err(Error::copying(&path))?;
         if let Some(checkpoint) = read_head(&file, &path)?.checkpoint() {
             newest = newest.max(Some((checkpoint, number)));
         }
@@ -316,6 +316,6 @@ fn newest_checkpoint(directory: &Path) -> Result<Option<(u64, Lsn)>, FollowError
     Ok(newest.map(|(checkpoint, number)| (number, checkpoint)))
 }
 
-fn check_stopped(stop: &AtomicBool) -> Result<(), FollowError> {
-    if stop.load(Ordering::Relaxed) { Err(FollowError::Stopped) } else { Ok(()) }
+fn check_stopped(stop: &AtomicBool) -> Result<(), Error> {
+    if stop.load(Ordering::Relaxed) { Err(Error::Stopped) } else { Ok(()) }
 }

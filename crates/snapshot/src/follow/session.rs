@@ -8,7 +8,7 @@ use server::{
 };
 use zeroize::Zeroizing;
 
-use super::FollowError;
+use crate::Error;
 use crate::provider::{Choice, Provider};
 
 /// How the server is reached.
@@ -25,13 +25,13 @@ impl Account {
     /// files where they are not given; nobody is asked. None if no account is needed and none is known.
     ///
     /// # Errors
-    /// [`FollowError::Server`] if a file cannot be read, where an account was asked for or is needed.
+    /// [`Error::Server`] if a file cannot be read, where an account was asked for or is needed.
     pub fn for_choice(
         choice: Choice,
         socket: Option<&Path>,
         user: Option<&str>,
         password_file: Option<&Path>,
-    ) -> Result<Option<Self>, FollowError> {
+    ) -> Result<Option<Self>, Error> {
         let Some(socket) = socket else { return Ok(None) };
         let account = Self::at_socket(socket, user, password_file);
         match choice {
@@ -42,16 +42,16 @@ impl Account {
         }
     }
 
-    fn at_socket(socket: &Path, user: Option<&str>, password_file: Option<&Path>) -> Result<Self, FollowError> {
+    fn at_socket(socket: &Path, user: Option<&str>, password_file: Option<&Path>) -> Result<Self, Error> {
         let login = Login {
             user: user.map(str::to_owned),
             password: password_file.map_or(PasswordSource::OptionFiles, |path| PasswordSource::File(path.to_owned())),
             timeout: Options::default().connect_timeout,
             ..Login::default()
         };
-        let failed = |source| FollowError::Server { doing: "the account".to_owned(), source: Box::new(source) };
+        let failed = |source| Error::Server { doing: "the account".to_owned(), source: Box::new(source) };
         let files = login.option_files().map_err(failed)?;
-        let target = login.target(None, Some(socket), &files).map_err(failed)?.ok_or(FollowError::NoAccount)?;
+        let target = login.target(None, Some(socket), &files).map_err(failed)?.ok_or(Error::NoAccount)?;
         let options = login.options(&target, &files, &Nobody).map_err(failed)?;
         Ok(Self { target, options })
     }
@@ -82,9 +82,9 @@ pub(super) struct Session {
 
 impl Session {
     /// Connects, for as long as the copy takes.
-    pub(super) fn open(account: &Account) -> Result<Self, FollowError> {
+    pub(super) fn open(account: &Account) -> Result<Self, Error> {
         let options = Options { changes: true, statement_timeout: STATEMENT_TIMEOUT, ..account.options.clone() };
-        let failed = |source| FollowError::Server {
+        let failed = |source| Error::Server {
             doing: format!("the server at {} cannot be asked", account.target.endpoint),
             source: Box::new(source),
         };
@@ -101,9 +101,9 @@ impl Session {
 
     /// MariaDB has the log format that is copied since 10.8; the stages of a backup are older. MySQL has its since 8.0.30; what
     /// the copy asks for otherwise is older.
-    pub(super) fn check_supported(&self) -> Result<(), FollowError> {
+    pub(super) fn check_supported(&self) -> Result<(), Error> {
         let version = &self.identity.version;
-        let unsupported = |reason| Err(FollowError::Unsupported { version: version.text.clone(), reason });
+        let unsupported = |reason| Err(Error::Unsupported { version: version.text.clone(), reason });
         match (version.flavor, (version.major, version.minor)) {
             (Flavor::MariaDb, (major, minor)) if (major, minor) >= (10, 8) => Ok(()),
             (Flavor::MariaDb, _) => {
@@ -118,30 +118,30 @@ impl Session {
         }
     }
 
-    pub(super) fn run(&mut self, statement: &str) -> Result<(), FollowError> {
+    pub(super) fn run(&mut self, statement: &str) -> Result<(), Error> {
         self.rows(statement).map(drop)
     }
 
     /// A column of the first row of an answer; `None` for NULL and if there is no row.
-    pub(super) fn value(&mut self, query: &str, column: &str) -> Result<Option<String>, FollowError> {
+    pub(super) fn value(&mut self, query: &str, column: &str) -> Result<Option<String>, Error> {
         Ok(self.rows(query)?.value(0, column).map(str::to_owned))
     }
 
-    pub(super) fn rows(&mut self, statement: &str) -> Result<server::Rows, FollowError> {
+    pub(super) fn rows(&mut self, statement: &str) -> Result<server::Rows, Error> {
         let is_mysql = self.identity.version.flavor.is_mysql_like();
         self.connection.query(statement).map_err(|source| {
             let (doing, source) = (statement.to_owned(), Box::new(source));
             match source.is_privilege() {
-                true => FollowError::Privilege { doing, source, grant: grant(statement, is_mysql) },
-                false => FollowError::Server { doing, source },
+                true => Error::Privilege { doing, source, grant: grant(statement, is_mysql) },
+                false => Error::Server { doing, source },
             }
         })
     }
 
     /// A number that `SHOW GLOBAL STATUS` gives.
-    pub(super) fn status(&mut self, name: &'static str) -> Result<u64, FollowError> {
+    pub(super) fn status(&mut self, name: &'static str) -> Result<u64, Error> {
         let value = self.value(&format!("SHOW GLOBAL STATUS LIKE '{name}'"), "Value")?;
-        value.and_then(|value| value.parse().ok()).ok_or(FollowError::NoAnswer(name))
+        value.and_then(|value| value.parse().ok()).ok_or(Error::NoAnswer(name))
     }
 }
 

@@ -14,7 +14,7 @@ use files::regular::{self, Links};
 use innodb::server_file;
 
 use super::{
-    FollowError, Job, Position,
+    Job, Position,
     copy::{Copier, Item, Version},
     ddl_log,
     session::Session,
@@ -39,17 +39,17 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn open(job: &Job<'a>) -> Result<Self, FollowError> {
+    pub(super) fn open(job: &Job<'a>) -> Result<Self, Error> {
         let (datadir, external) = (job.datadir, job.external);
         let mut session = Session::open(job.account)?;
         session.check_supported()?;
         let found = session.value("SELECT @@datadir AS datadir", "datadir")?.unwrap_or_default();
         let found = PathBuf::from(found);
         if fs::canonicalize(&found).ok().as_deref() != Some(datadir) {
-            return Err(FollowError::OtherServer { found, expected: datadir.to_owned() });
+            return Err(Error::OtherServer { found, expected: datadir.to_owned() });
         }
         let page_bytes = session.value("SELECT @@innodb_page_size AS bytes", "bytes")?;
-        let page_bytes = page_bytes.and_then(|bytes| bytes.parse().ok()).ok_or(FollowError::NoAnswer("page size"))?;
+        let page_bytes = page_bytes.and_then(|bytes| bytes.parse().ok()).ok_or(Error::NoAnswer("page size"))?;
         let binary_log = session.value("SELECT @@log_bin_basename AS base", "base")?.map(PathBuf::from);
         Ok(Self { session, datadir, external, page_bytes, binary_log })
     }
@@ -71,7 +71,7 @@ impl<'a> Source<'a> {
 
     /// Copies everything while commits continue. Files that are not tablespaces and do not change in between need not
     /// be copied while commits wait.
-    pub(super) fn copy_first(&self, copier: &Copier<'_>, items: &[Item]) -> Result<Copied, FollowError> {
+    pub(super) fn copy_first(&self, copier: &Copier<'_>, items: &[Item]) -> Result<Copied, Error> {
         let mut copied = Copied { began: SystemTime::now(), versions: BTreeMap::new() };
         let (tablespaces, others): (Vec<Item>, Vec<Item>) = items
             .iter()
@@ -111,11 +111,11 @@ impl<'a> Source<'a> {
         copier: &Copier<'_>,
         position: &Position,
         before: Option<CopiedLog>,
-    ) -> Result<Option<CopiedLog>, FollowError> {
+    ) -> Result<Option<CopiedLog>, Error> {
         let Some(base) = &self.binary_log else { return Ok(None) };
         let (from, name) = (base.with_file_name(&position.file), Path::new(&position.file));
-        let source = regular::open(&from, Links::Followed).map_err(FollowError::file(&from))?;
-        let like = source.metadata().map_err(FollowError::file(&from))?;
+        let source = regular::open(&from, Links::Followed).map_err(Error::copying(&from))?;
+        let like = source.metadata().map_err(Error::copying(&from))?;
         let id = Version::from_metadata(&like).id;
         let (to, copied) = match before {
             Some(before) if (&*before.name, before.id) == (&*position.file, id) => (before.to, before.bytes),
@@ -125,19 +125,19 @@ impl<'a> Source<'a> {
             }
             None => (copier.create(name)?, 0),
         };
-        let bytes = position.offset + header_bytes(&source).map_err(FollowError::file(&from))?;
-        copy_range(&source, &to, copied, bytes).map_err(FollowError::file(&from))?;
+        let bytes = position.offset + header_bytes(&source).map_err(Error::copying(&from))?;
+        copy_range(&source, &to, copied, bytes).map_err(Error::copying(&from))?;
         copier.finish(name, &to, &like, bytes)?;
         self.write_index(copier, position, &like)?;
         Ok(Some(CopiedLog { name: position.file.clone(), id, bytes, to }))
     }
 
-    fn write_index(&self, copier: &Copier<'_>, position: &Position, like: &Metadata) -> Result<(), FollowError> {
+    fn write_index(&self, copier: &Copier<'_>, position: &Position, like: &Metadata) -> Result<(), Error> {
         let Some(base) = &self.binary_log else { return Ok(()) };
         let index = base.with_extension("index");
         let index = Path::new(index.file_name().unwrap_or_default());
         let (line, to) = (format!("./{}\n", position.file), copier.create(index)?);
-        io::Write::write_all(&mut &to, line.as_bytes()).map_err(FollowError::file(index))?;
+        io::Write::write_all(&mut &to, line.as_bytes()).map_err(Error::copying(index))?;
         copier.finish(index, &to, like, line.len() as u64)
     }
 }
@@ -171,7 +171,7 @@ impl Copied {
 }
 
 /// Removes copies of files that are not there any more.
-pub(super) fn remove_gone(copier: &Copier<'_>, items: &[Item], copied: &Copied) -> Result<(), FollowError> {
+pub(super) fn remove_gone(copier: &Copier<'_>, items: &[Item], copied: &Copied) -> Result<(), Error> {
     let there: BTreeSet<&PathBuf> = items.iter().map(|item| &item.to).collect();
     for gone in copied.versions.keys().filter(|path| !there.contains(path)) {
         let path = copier.root.join(gone);
@@ -180,9 +180,9 @@ pub(super) fn remove_gone(copier: &Copier<'_>, items: &[Item], copied: &Copied) 
     Ok(())
 }
 
-fn remove_if_there(path: &Path) -> Result<(), FollowError> {
+fn remove_if_there(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FollowError::file(path)(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::copying(path)(error)),
         _ => Ok(()),
     }
 }

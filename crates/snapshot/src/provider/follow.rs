@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Options,
     error::Error,
-    follow::{self, FollowError},
+    follow,
     listing::Listing,
     location,
     snapshot_copy::{PendingCopy, SnapshotCopy},
@@ -23,9 +23,9 @@ pub(super) struct Follow;
 impl Driver for Follow {
     fn location(&self, source: &Source<'_>, options: &Options) -> Result<PathBuf, Error> {
         let datadir = source.datadir.path();
-        let account = options.account.as_ref().ok_or(FollowError::NoAccount)?;
+        let account = options.account.as_ref().ok_or(Error::NoAccount)?;
         if source.server.is_none() {
-            return Err(FollowError::NotRunning { path: datadir.to_owned() }.into());
+            return Err(Error::NotRunning { path: datadir.to_owned() });
         }
         follow::check_supported(account)?;
         let location = location::writable(datadir, options.location.as_deref())?;
@@ -34,11 +34,11 @@ impl Driver for Follow {
     }
 
     fn take(&self, prepared: &Prepared<'_>, options: &Options) -> Result<SnapshotCopy, Error> {
-        let account = options.account.as_ref().ok_or(FollowError::NoAccount)?;
+        let account = options.account.as_ref().ok_or(Error::NoAccount)?;
         let from = prepared.source.datadir.path();
         let pending = PendingCopy::begin(&prepared.location, from, Path::new("data"), Provider::Follow, options)?;
         let to = pending.root().to_owned();
-        fs::create_dir(&to).map_err(FollowError::file(&to))?;
+        fs::create_dir(&to).map_err(Error::copying(&to))?;
         let followed = follow::copy(&follow::Job {
             datadir: from,
             external: &prepared.source.external,
