@@ -300,8 +300,9 @@ fn is_spare(path: &Path) -> bool {
     file_name(path).ends_with("_tmp")
 }
 
-/// A data file can be read only with the header of its index file. If its key opens nothing, the other file of the table
-/// tells whether the key is wrong.
+/// A data file can be read only with the header of its index file. If the key opens nothing in an index file, or not the one
+/// page of a data file, the other file of the table tells whether the key is wrong. Where many pages of a data file do not
+/// open, the index file may be that of another table.
 fn aria_file(kind: FileKind, file: &PlannedFile, reader: &Reader, keys: &Keys) -> Result<FileReport, ScanError> {
     let of_index = kind == FileKind::AriaIndex;
     let other_path = file.path.with_extension(if of_index { "MAD" } else { "MAI" });
@@ -315,7 +316,7 @@ fn aria_file(kind: FileKind, file: &PlannedFile, reader: &Reader, keys: &Keys) -
         Ok(header) => {
             let report = verify(of_index, reader, &header)?;
             match other() {
-                Ok(other) if report.verdict == Verdict::WrongKey => {
+                Ok(other) if report.verdict == Verdict::WrongKey && (of_index || report.units.encrypted == 1) => {
                     let other = verify(!of_index, &other, &header)?;
                     verify(of_index, reader, &header.with_other_file(&other))
                 }
@@ -324,8 +325,10 @@ fn aria_file(kind: FileKind, file: &PlannedFile, reader: &Reader, keys: &Keys) -
         }
         Err(error) if of_index => Err(error),
         Err(error) => {
+            let mut tally = Tally::default();
             let detail = format!("{}, whose header is needed to read it: {error}", file_name(&other_path));
-            Ok(FileReport::unidentified(detail))
+            tally.find(None, Some(0), Check::Unknown, detail);
+            Ok(tally.finish(None))
         }
     }
 }

@@ -28,14 +28,28 @@ impl Ring {
         self.files.len() == 1
     }
 
+    /// What every file of the log should have: the largest length that is one of a log, or the largest of all.
+    ///
+    /// Source: `innodb_log_file_size` is rounded down to whole MiB when it is set; seen on 5.7.22 and 8.0.27.
+    fn length(&self) -> u64 {
+        const UNIT_BYTES: u64 = 1 << 20;
+        let longest = |whole: bool| {
+            let lengths = self.files.iter().map(|file| file.bytes);
+            lengths.filter(|bytes| *bytes > 0 && (!whole || bytes.is_multiple_of(UNIT_BYTES))).max()
+        };
+        longest(true).or_else(|| longest(false)).unwrap_or(0)
+    }
+
     /// Adds to the report of a file what only the others tell.
     pub(crate) fn check(&self, number: u32, bytes: u64, report: &mut FileReport) {
-        let longest = self.files.iter().map(|file| file.bytes).max().unwrap_or(0);
-        if bytes < longest {
-            report.shorten(
-                bytes,
-                format!("{bytes} bytes, another file of the log has {longest}, and all are equally long"),
-            );
+        let length = self.length();
+        if bytes < length {
+            let detail = format!("{bytes} bytes, another file of the log has {length}, and all are equally long");
+            report.shorten(bytes, detail);
+        }
+        if bytes > length {
+            report
+                .misplace(format!("{bytes} bytes, the other files of the log have {length}, and all are equally long"));
         }
         let first_has_none = self.files.iter().any(|file| file.number == 0 && !file.checkpoint);
         let another = self.files.iter().find(|file| file.number != 0 && file.checkpoint).filter(|_| first_has_none);
@@ -74,6 +88,14 @@ mod tests {
     fn the_shorter_file_is_cut() {
         let files = [(0, 4096, true), (1, 8192, false)];
         assert_eq!((verdict(&files, 0, 4096), verdict(&files, 1, 8192)), (Verdict::Truncated, Verdict::Clear));
+    }
+
+    #[test]
+    fn bytes_behind_one_file_do_not_cut_the_other() {
+        const MIB: u64 = 1 << 20;
+        let files = [(0, 4 * MIB + 16384, true), (1, 4 * MIB, false)];
+        assert_eq!(verdict(&files, 0, 4 * MIB + 16384), Verdict::Damaged);
+        assert_eq!(verdict(&files, 1, 4 * MIB), Verdict::Clear);
     }
 
     #[test]

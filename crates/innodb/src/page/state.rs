@@ -65,7 +65,7 @@ pub fn judge(page: &[u8], header: &PageHeader, context: PageContext) -> Judged {
     let claimed = key_version.is_some() || claims_by_type(header.page_type, family);
     let state = if claimed {
         state_of_claimed(page, header, family)
-    } else if is_unmarked_ciphertext(page, header, family) {
+    } else if is_nearly_empty(page) || is_unmarked_ciphertext(page, header, family) {
         PageState::Unrecognised
     } else if context.temporary && holds_remains(page, header.page_type) {
         PageState::Clear(ClearClass::Data)
@@ -73,6 +73,12 @@ pub fn judge(page: &[u8], header: &PageHeader, context: PageContext) -> Judged {
         PageState::Clear(clear_class(page, header.page_type, family))
     };
     Judged { state, key_version }
+}
+
+/// Whether a page has fewer bytes than any page that a server writes: an empty one with a damaged byte holds no data.
+fn is_nearly_empty(page: &[u8]) -> bool {
+    const BYTES: usize = 2;
+    page.iter().filter(|byte| **byte != 0).take(BYTES.saturating_add(1)).count() <= BYTES
 }
 
 /// Whether a page that its header calls clear looks like ciphertext and is not sound as a clear page: the field that
@@ -262,6 +268,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_damaged_bit_in_an_empty_page_is_no_data() {
+        for at in [5, 25, 40, 9000, 16_380] {
+            for family in [Family::MySql, Family::MariaDbFullCrc32, Family::MariaDbLegacy, Family::Undetermined] {
+                let mut page = vec![0; 16384];
+                page[at] = 1;
+                let header = PageHeader::parse(&page).unwrap();
+                let state = judge(&page, &header, PageContext { family, crypt_data: false, temporary: false }).state;
+                assert_eq!(state, PageState::Unrecognised, "{at} {family:?}");
+            }
+        }
+    }
+
+    #[test]
     fn what_the_buffer_pool_held_before_is_data_in_a_temporary_tablespace() {
         let state = |temporary, page: &[u8]| {
             let header = PageHeader::parse(page).unwrap();
@@ -274,7 +293,8 @@ mod tests {
             if page_type == 17855 {
                 page[40..42].copy_from_slice(&120_u16.to_be_bytes());
             }
-            page[own] = 1;
+            page[own..own + 4].fill(1);
+            page[16..24].fill(1);
             assert_eq!(state(true, &page), PageState::Clear(ClearClass::Structural), "{page_type}");
             page[behind..behind + 8].copy_from_slice(b"some row");
             assert_eq!(state(true, &page), PageState::Clear(ClearClass::Data), "{page_type}");
