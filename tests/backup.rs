@@ -2,7 +2,6 @@
 
 mod support;
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -11,56 +10,16 @@ use std::process::{Command, Stdio};
 use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
 use serde_json::Value;
 
-use crate::support::backup::{Backups, Ran};
+use crate::support::backup::{Backups, Ran, files, is_same, mysql, with_keyring};
 use crate::support::moving::tree;
 use crate::support::proof::Proof;
-use crate::support::rotation::{TABLES, encrypting};
+use crate::support::rotation::encrypting;
 use crate::support::schema::has_its_schema;
 use crate::support::sealant;
 use crate::support::unchanged::{Load, Volume, assert_whole, options, prepare};
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("the harness uses ASCII paths")
-}
-
-/// Files that restores create, and files that backups omit.
-const NOT_COMPARED: [&str; 5] = ["sealant-manifest", "auto.cnf", "#innodb_temp", "ibtmp1", "mysqld.pid"];
-
-fn is_compared(path: &Path) -> bool {
-    let first = path.iter().next().unwrap_or_default();
-    let ending = path.extension().unwrap_or_default();
-    !NOT_COMPARED.iter().any(|name| first == *name)
-        && !["pem", "pid", "err", "sock", "lock"].iter().any(|end| ending == *end)
-}
-
-/// Content of all files of a directory.
-fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let compared = tree(root).into_iter().filter(|(path, _)| is_compared(path));
-    compared.map(|(path, item)| (path, item.bytes().to_vec())).collect()
-}
-
-#[track_caller]
-fn is_same(restored: &Path, expected: &BTreeMap<PathBuf, Vec<u8>>) {
-    let found = files(restored);
-    let names = |of: &BTreeMap<PathBuf, Vec<u8>>| of.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(&found), names(expected));
-    for (path, bytes) in expected {
-        assert!(found[path] == *bytes, "{} is another", path.display());
-    }
-}
-
-/// A stopped MySQL server with all encryption switched on, and its keyring.
-fn mysql() -> Option<(Server, PathBuf)> {
-    require(Kind::MySql97)?;
-    let mut server = encrypting().start().expect("MySQL starts");
-    server.sql(TABLES).expect("tables are made");
-    server.stop().expect("it stops");
-    let keyring = server.dir().join("keyring");
-    Some((server, keyring))
-}
-
-fn with_keyring(server: &Server, keyring: &Path) -> Backups {
-    Backups::new(server.datadir(), &format!("keyring = {keyring:?}"))
 }
 
 #[test]
@@ -168,6 +127,36 @@ fn a_restore_gives_the_files_keys_of_another_keyring() {
 }
 
 #[test]
+fn with_the_keys_in_the_backup_no_keyring_of_the_server_is_needed() {
+    let Some((server, old)) = mysql() else { return };
+    let backups = with_keyring(&server, &old);
+    backups.backup(&["run"]).is(0);
+    let identity = agefile::Identity::generate().expect("an identity");
+    let [key_identity, new, into] = ["key-identity", "new-keyring", "into"].map(|name| backups.path(name));
+    fs::write(&key_identity, identity.to_secret_text().as_str()).expect("written");
+    backups.configure("[state]", &format!("[keys]\nrecipients = [\"{}\"]\n[state]", identity.recipient()));
+    backups.backup(&["run"]).is(0).says("of 2 of 2 recipients");
+
+    let with = |identity: &Path| ["--rekey", text(&new), "--key-identity", text(identity)].map(str::to_owned);
+    let restore = |number: &str, identity: &Path| {
+        let options = with(identity);
+        backups.restore(number, &into, &options.each_ref().map(String::as_str))
+    };
+    restore("1", &key_identity).is(1).says("backup 1 has no keys of its files").says("--keyring");
+    restore("2", &backups.path("identity")).is(1).says("hosts/db1/keys/000002.age");
+    assert!(!into.exists() && !new.exists());
+    let done = restore("2", &key_identity).is(0).says("are now wrapped by INNODBKey-");
+    assert_eq!(done.number("/pages/unproven") + done.number("/pages/bad"), 0, "{}", done.json);
+    assert!(done.number("/rekeyed/files") >= 3, "{}", done.json);
+    let keys = fs::read(&new).expect("a keyring");
+    let restored = encrypting().datadir_seed(&into).file("keyring", keys).start().expect("MySQL starts on it");
+    assert_eq!(restored.value("SELECT COUNT(*) FROM demo.zip").expect("rows"), "900");
+
+    flip(&backups.object("hosts/db1/keys/000002.age"), 200);
+    backups.backup(&["check", "all", "--objects"]).is(3).says("hosts/db1/keys/000002.age");
+}
+
+#[test]
 fn what_a_directory_has_already_is_not_fetched_and_a_dry_run_fetches_nothing() {
     let Some((mut server, keyring)) = mysql() else { return };
     let backups = with_keyring(&server, &keyring);
@@ -264,15 +253,25 @@ fn mariadb_is_restored_to_the_byte_from_full_and_incremental_backups() {
     is_same(&into[0], &first);
     is_same(&into[1], &second);
     Proof::mariadb(&[&into[1]], Some(&key_file)).is_sound();
+
+    // No keyring wraps its keys, which is known before anything is fetched.
+    let (rekeyed, keyring) = (backups.path("rekeyed"), backups.path("new-keyring"));
+    let rekey = [&keys[..], &["--rekey", text(&keyring)]].concat();
+    for dry_run in [&["--dry-run"][..], &[]] {
+        let refused = backups.restore("2", &rekeyed, &[&rekey[..], dry_run].concat());
+        refused.is(1).says("backup 2 is of a MariaDB server").says("restore without --rekey");
+        assert!(!rekeyed.exists() && !keyring.exists());
+    }
 }
 
 #[test]
 fn without_a_change_nothing_but_a_manifest_is_stored() {
     let Some((server, keyring)) = mysql() else { return };
     let backups = with_keyring(&server, &keyring);
-    backups.backup(&["run"]).is(0);
+    let first = backups.backup(&["run"]).is(0);
     let again = backups.backup(&["run"]).is(0);
     assert_eq!((again.number("/bytes/changed"), again.number("/packs/new")), (0, 0));
+    assert_eq!(again.number("/pages/seen"), first.number("/pages/seen"));
     let asked = backups.backup(&["run", "--full"]).is(0).says("it was requested");
     assert!(asked.number("/packs/new") > 0);
     // Without its state a host stores everything again, and reports that.
@@ -639,6 +638,10 @@ fn damaged_pages_are_stored_and_named() {
     let into = backups.path("into");
     backups.restore("1", &into, &["--keyring", text(&keyring)]).is(3).says("as they were at the backup");
     is_same(&into, &files(server.datadir()));
+    // A page that is damaged and has not changed is named again, and not stored again.
+    let again = backups.backup(&["run"]).is(3).says("demo/enc.ibd: damaged");
+    let numbers = |of: &Ran| ["/pages/damaged", "/pages/seen"].map(|pointer| of.number(pointer));
+    assert_eq!((numbers(&again), again.number("/packs/new")), (numbers(&damaged), 0));
     // Without the keys no page of it is proven.
     backups.configure(&format!("keyring = {keyring:?}"), "");
     backups.backup(&["run", "--require-complete", "--full"]);

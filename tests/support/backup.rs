@@ -1,11 +1,15 @@
 //! A repository, keys for backups, and runs of `sealant backup` and `sealant restore`.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use harness::{Kind, Server, require};
 use serde_json::Value;
 
+use super::moving::tree;
+use super::rotation::{TABLES, encrypting};
 use super::schema::has_its_schema;
 use super::sealant;
 
@@ -48,7 +52,12 @@ impl Ran {
 impl Backups {
     /// For a data directory whose keys these configuration lines name; creates the repository.
     pub(crate) fn new(datadir: &Path, keys: &str) -> Self {
-        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        Self::within(Path::new(env!("CARGO_TARGET_TMPDIR")), datadir, keys)
+    }
+
+    /// Like [`Self::new`], with everything in a directory below `parent`.
+    pub(crate) fn within(parent: &Path, datadir: &Path, keys: &str) -> Self {
+        let directory = tempfile::tempdir_in(parent).expect("a directory");
         let identity = agefile::Identity::generate().expect("an identity");
         let at = |name: &str| directory.path().join(name);
         fs::write(at("identity"), format!("{}\n", identity.to_secret_text().as_str())).expect("written");
@@ -136,4 +145,44 @@ fn ended(command: &mut Command) -> Ran {
     }
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     Ran { code: output.status.code().unwrap_or(-1), stderr, json }
+}
+
+/// Files that restores create, and files that backups omit.
+const NOT_COMPARED: [&str; 5] = ["sealant-manifest", "auto.cnf", "#innodb_temp", "ibtmp1", "mysqld.pid"];
+
+fn is_compared(path: &Path) -> bool {
+    let first = path.iter().next().unwrap_or_default();
+    let ending = path.extension().unwrap_or_default();
+    !NOT_COMPARED.iter().any(|name| first == *name)
+        && !["pem", "pid", "err", "sock", "lock"].iter().any(|end| ending == *end)
+}
+
+/// Content of all files of a directory.
+pub(crate) fn files(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let compared = tree(root).into_iter().filter(|(path, _)| is_compared(path));
+    compared.map(|(path, item)| (path, item.bytes().to_vec())).collect()
+}
+
+#[track_caller]
+pub(crate) fn is_same(restored: &Path, expected: &BTreeMap<PathBuf, Vec<u8>>) {
+    let found = files(restored);
+    let names = |of: &BTreeMap<PathBuf, Vec<u8>>| of.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&found), names(expected));
+    for (path, bytes) in expected {
+        assert!(found[path] == *bytes, "{} is another", path.display());
+    }
+}
+
+/// A stopped MySQL server with all encryption switched on, and its keyring.
+pub(crate) fn mysql() -> Option<(Server, PathBuf)> {
+    require(Kind::MySql97)?;
+    let mut server = encrypting().start().expect("MySQL starts");
+    server.sql(TABLES).expect("tables are made");
+    server.stop().expect("it stops");
+    let keyring = server.dir().join("keyring");
+    Some((server, keyring))
+}
+
+pub(crate) fn with_keyring(server: &Server, keyring: &Path) -> Backups {
+    Backups::new(server.datadir(), &format!("keyring = {keyring:?}"))
 }

@@ -52,6 +52,12 @@ pub fn manifest_number(host: &str, name: &str) -> Option<Number> {
     digits(name.strip_prefix(&manifests(host))?.strip_suffix(AGE)?)
 }
 
+/// Name of the keys of a backup's files.
+#[must_use]
+pub fn keys(host: &str, number: Number) -> String {
+    format!("hosts/{host}/keys/{number:06}{AGE}")
+}
+
 /// Prefix of a host's receipts.
 #[must_use]
 pub fn receipts(host: &str) -> String {

@@ -44,6 +44,9 @@ pub struct Receipt {
     pub provider: String,
     /// Hash and length of the manifest.
     pub manifest: Object,
+    /// Hash and length of the keys of its files, if it has them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub keys: Option<Object>,
     /// All packs that the backup needs.
     pub packs: Vec<Pack>,
     /// Amounts of data.
@@ -52,6 +55,9 @@ pub struct Receipt {
     pub pages: Pages,
     /// Recipients of the objects: the first 16 digits of the SHA-256 of each one's text.
     pub recipients: Vec<String>,
+    /// Recipients of the keys, likewise.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub key_recipients: Vec<String>,
     /// Those recipients whose identity was never proven to exist.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unproven_recipients: Vec<String>,
@@ -175,7 +181,8 @@ impl Receipt {
     pub fn objects(&self) -> impl Iterator<Item = (String, Object)> {
         let pack = |pack: &Pack| Object { sha256: pack.sha256, bytes: pack.bytes };
         let packs = self.packs.iter().map(move |of| (names::pack(&self.host, &of.sha256), pack(of)));
-        std::iter::once((self.manifest_name(), self.manifest)).chain(packs)
+        let keys = self.keys.map(|keys| (names::keys(&self.host, self.number), keys));
+        std::iter::once((self.manifest_name(), self.manifest)).chain(keys).chain(packs)
     }
 }
 
@@ -199,10 +206,12 @@ pub(crate) mod tests {
             server_uuid: None,
             provider: "stopped".to_owned(),
             manifest: object("manifest"),
+            keys: None,
             packs: vec![Pack { sha256: of.sha256, bytes: of.bytes, live_bytes: 16384, new: true }],
             bytes: Bytes { data: 16384, read: 16384, changed: 16384, stored: 12 },
             pages: Pages { seen: 1, changed: 1, damaged: 0, unproven: 0 },
             recipients: vec!["0011223344556677".to_owned()],
+            key_recipients: Vec::new(),
             unproven_recipients: Vec::new(),
             findings: Vec::new(),
             tool: "sealant 0.1.0".to_owned(),

@@ -36,6 +36,8 @@ pub struct Config {
     pub server: Server,
     /// Recipients of the backups.
     pub recipients: Vec<Recipient>,
+    /// Recipients of the files' keys, if these are stored.
+    pub key_recipients: Vec<Recipient>,
     /// How encrypted pages are stored.
     pub pages: Pages,
     /// Compression level of zstd.
@@ -92,6 +94,7 @@ struct Raw {
     host: RawHost,
     server: Server,
     data: RawData,
+    keys: Option<RawKeys>,
     state: Option<RawState>,
 }
 
@@ -122,6 +125,12 @@ struct RawData {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+struct RawKeys {
+    recipients: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct RawState {
     directory: PathBuf,
 }
@@ -142,6 +151,8 @@ impl Config {
             return Err("host.name may have letters, digits, '.', '_' and '-', at most 64".to_owned());
         }
         let recipients = recipients(&raw.data.recipients)?;
+        let key_recipients = raw.keys.map_or_else(Vec::new, |keys| keys.recipients);
+        let key_recipients = key_recipients_of(&key_recipients, &recipients, &raw.server)?;
         let provider = raw.data.provider.as_deref().unwrap_or("auto");
         let provider: Choice = provider.parse().map_err(|error| format!("data.provider: {error}"))?;
         if matches!(provider, Choice::Stream(_)) {
@@ -153,6 +164,7 @@ impl Config {
             signing_key: raw.host.signing_key,
             server: raw.server,
             recipients,
+            key_recipients,
             pages: raw.data.pages,
             level: level(raw.data.compress.as_deref())?,
             provider,
@@ -160,6 +172,12 @@ impl Config {
             streams: raw.data.streams.unwrap_or(STREAMS).clamp(1, 64),
             state: raw.state.map_or_else(|| PathBuf::from(STATE), |state| state.directory),
         })
+    }
+
+    /// All recipients: somebody has to show that their identities exist.
+    #[must_use]
+    pub fn all_recipients(&self) -> Vec<Recipient> {
+        self.recipients.iter().chain(&self.key_recipients).cloned().collect()
     }
 
     /// Reads the signing key.
@@ -230,8 +248,26 @@ fn recipients(texts: &[String]) -> Result<Vec<Recipient>, String> {
     if texts.is_empty() {
         return Err("data.recipients is empty, so nobody could read the backups".to_owned());
     }
-    let recipient = |text: &String| text.parse().map_err(|error| format!("data.recipients: {error}"));
-    texts.iter().map(recipient).collect()
+    parse_recipients(texts, "data.recipients")
+}
+
+fn parse_recipients(texts: &[String], name: &str) -> Result<Vec<Recipient>, String> {
+    texts.iter().map(|text| text.parse().map_err(|error| format!("{name}: {error}"))).collect()
+}
+
+/// Whoever has the keys must not have the pages, too: then nothing would be gained by the keyring.
+fn key_recipients_of(texts: &[String], of_data: &[Recipient], server: &Server) -> Result<Vec<Recipient>, String> {
+    let recipients = parse_recipients(texts, "keys.recipients")?;
+    let texts_of_data: Vec<String> = of_data.iter().map(ToString::to_string).collect();
+    if let Some(both) = recipients.iter().map(ToString::to_string).find(|text| texts_of_data.contains(text)) {
+        return Err(format!("keys.recipients: {both} is in data.recipients, too: that identity alone would be enough"));
+    }
+    if !recipients.is_empty() && server.mariadb_key_file.is_some() {
+        return Err(
+            "keys.recipients: MariaDB's files have no keys of their own; keep a copy of the key file".to_owned()
+        );
+    }
+    Ok(recipients)
 }
 
 /// Parses the repository's URL: an absolute path, or `file://` and one.
@@ -305,6 +341,11 @@ recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
             ("[data]", "[data]\nprovider = \"mariabackup\"", "consistent"),
             ("[data]", "[data]\nmax_freeze = \"2m\"", "max_freeze"),
             ("[data]", "[data]\ntypo = 1", "typo"),
+            (
+                "[data]",
+                "[keys]\nrecipients = [\"age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj\"]\n[data]",
+                "in data.recipients, too",
+            ),
         ] {
             let text = TEXT.replace(from, to);
             let error = Config::parse(&text).unwrap_err();

@@ -136,6 +136,20 @@ pub enum BackupError {
     /// The keys of the files cannot be wrapped with those of another keyring.
     #[error("the keys of the files cannot be wrapped again: {0}")]
     Rekey(UnwrapFault),
+    /// The keys of the files cannot be wrapped with those of a keyring: the server has none.
+    #[error(
+        "backup {number} is of a MariaDB server, which encrypts with the keys of its key file themselves: no keyring can wrap them"
+    )]
+    RekeyMariaDb {
+        /// Number of the backup.
+        number: Number,
+    },
+    /// The backup has no keys of its files.
+    #[error("backup {number} has no keys of its files: [keys] had no recipients when it was made")]
+    NoFileKeys {
+        /// Number of the backup.
+        number: Number,
+    },
     /// The restored file differs from the backup.
     #[error("{path}: what was read back from disk differs from the backup")]
     ReadBack {
@@ -201,6 +215,8 @@ impl BackupError {
                  `sealant send` and `sealant receive --rekey`"
                     .to_owned()
             }
+            Self::NoFileKeys { .. } => "give the keyring of the server that was backed up with --keyring".to_owned(),
+            Self::RekeyMariaDb { .. } => "restore without --rekey, and give the server a copy of its key file".to_owned(),
             Self::Rekey(_) => "restore without --rekey, with the old keyring".to_owned(),
             Self::Object { source, .. } => return source.hint().map(str::to_owned),
             Self::Prove { .. } => {

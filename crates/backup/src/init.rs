@@ -38,7 +38,7 @@ pub fn init(config: &Config, answers: &[String]) -> Result<Init, BackupError> {
     let (repository, made_repository) = Repository::init(Box::new(store))?;
     let mut recipients = State::open(&config.state, &repository.id, &config.host)?.recipients()?;
     answers.iter().try_for_each(|answer| recipients.answer(answer))?;
-    let challenges = recipients.challenges(&recipients.unproven(&config.recipients))?;
+    let challenges = recipients.challenges(&recipients.unproven(&config.all_recipients()))?;
     let signer = format!("{} namespaces=\"{}\" {}", config.host, archive::receipt::NAMESPACE, key.public());
     Ok(Init { repository, made_repository, made_key, challenges, signer })
 }

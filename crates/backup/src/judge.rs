@@ -23,8 +23,13 @@ pub(crate) enum FileVerdict {
 
 /// Verifies every page below a directory with the given keys.
 pub(crate) fn verify(root: &Path, keys: &Keys, jobs: u16, progress: &(dyn Fn(&Progress) + Sync)) -> Report {
+    verify::run(&Plan::scan(&[root.to_path_buf()]), keys, &Settings { progress, ..settings(jobs) })
+}
+
+/// For all pages, on so many threads.
+pub(crate) fn settings<'s>(jobs: u16) -> Settings<'s> {
     let jobs = NonZeroUsize::new(usize::from(jobs)).unwrap_or(NonZeroUsize::MIN);
-    verify::run(&Plan::scan(&[root.to_path_buf()]), keys, &Settings { jobs, depth: Depth::EveryPage, progress })
+    Settings { jobs, depth: Depth::EveryPage, progress: &|_| {} }
 }
 
 /// Classifies a verified file.

@@ -13,6 +13,7 @@
 pub mod check;
 pub mod config;
 mod error;
+mod file_keys;
 mod heads;
 pub mod init;
 mod judge;

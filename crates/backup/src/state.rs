@@ -58,6 +58,12 @@ pub(crate) struct FileState {
     pub(crate) context: u64,
     /// Position of its hashes.
     pub(crate) pages_at: u64,
+    /// Whether all its pages were sound, so that those which do not change need not be judged again.
+    #[serde(default)]
+    pub(crate) sound: bool,
+    /// Lowest LSN of the pages that its key decrypted; MySQL's doublewrite files may have older copies.
+    #[serde(default)]
+    pub(crate) opened_from: u64,
 }
 
 /// State of one backup.

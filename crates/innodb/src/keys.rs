@@ -25,6 +25,12 @@ pub trait KeySource: Sync {
     /// MariaDB: version `version` of key `id`; 16, 24 or 32 bytes.
     fn mariadb(&self, id: u32, version: KeyVersion) -> Option<Zeroizing<Vec<u8>>>;
 
+    /// MySQL: the key of a tablespace or log, or the password of a binary log, that is stored wrapped as these bytes, if
+    /// it was given unwrapped. It is not known to be the right one.
+    fn unwrapped(&self, _wrapped: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+        None
+    }
+
     /// Whether a MySQL key store was given. If so, a key not found in it is missing; if not, the
     /// key is unknown.
     fn has_mysql(&self) -> bool;

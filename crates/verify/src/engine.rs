@@ -122,24 +122,15 @@ const FIRST_PAGES: u64 = 8;
 /// Verifies all files of `plan`.
 #[must_use]
 pub fn run(plan: &Plan, keys: &Keys, settings: &Settings<'_>) -> Report {
-    let started = Instant::now();
     let run = Run::new(plan, keys, settings);
     for phase in run.phases() {
         run.work(phase);
     }
-    let files = run.results.into_inner().unwrap_or_default();
-    let mut errors = run.errors.into_inner().unwrap_or_default();
-    errors.extend(plan.failures.iter().map(|(path, reason)| Unread { path: path.clone(), reason: reason.clone() }));
-    errors.sort_by(|a, b| a.path.cmp(&b.path));
-    let mut report = Report::new(files, errors, plan.others);
-    report.summary.seconds = started.elapsed().as_secs_f64();
-    report.summary.jobs = settings.jobs.get();
-    report.summary.keys_locked = keys.locked();
-    report
+    run.into_report()
 }
 
-struct Run<'a> {
-    plan: &'a Plan,
+pub(crate) struct Run<'a> {
+    pub(crate) plan: &'a Plan,
     keys: &'a Keys,
     settings: &'a Settings<'a>,
     progress: Progress,
@@ -160,11 +151,11 @@ enum Task<'a> {
 }
 
 /// A large tablespace that several threads verify.
-struct Shared<'a> {
+pub(crate) struct Shared<'a> {
     index: usize,
-    reader: Reader,
-    verifier: TablespaceVerifier<'a>,
-    part: Mutex<Part>,
+    pub(crate) reader: Reader,
+    pub(crate) verifier: TablespaceVerifier<'a>,
+    pub(crate) part: Mutex<Part>,
     /// Number of pages not yet verified.
     left: AtomicU64,
     next: AtomicU64,
@@ -185,7 +176,7 @@ struct Work<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(plan: &'a Plan, keys: &'a Keys, settings: &'a Settings<'a>) -> Self {
+    pub(crate) fn new(plan: &'a Plan, keys: &'a Keys, settings: &'a Settings<'a>) -> Self {
         Self {
             plan,
             keys,
@@ -200,9 +191,23 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The results of all files verified.
+    pub(crate) fn into_report(self) -> Report {
+        let files = self.results.into_inner().unwrap_or_default();
+        let mut errors = self.errors.into_inner().unwrap_or_default();
+        let failures = self.plan.failures.iter();
+        errors.extend(failures.map(|(path, reason)| Unread { path: path.clone(), reason: reason.clone() }));
+        errors.sort_by(|a, b| a.path.cmp(&b.path));
+        let mut report = Report::new(files, errors, self.plan.others);
+        report.summary.seconds = self.progress.elapsed().as_secs_f64();
+        report.summary.jobs = self.settings.jobs.get();
+        report.summary.keys_locked = self.keys.locked();
+        report
+    }
+
     /// Files with copies of other files' pages come after those files, whose keys are then known: first system
     /// tablespaces, then doublewrite files, which contain copies of their pages.
-    fn phases(&self) -> [Vec<usize>; 3] {
+    pub(crate) fn phases(&self) -> [Vec<usize>; 3] {
         let mut largest_first: Vec<usize> = (0..self.plan.files.len()).collect();
         largest_first.sort_by_key(|index| std::cmp::Reverse(self.file(*index).map_or(0, |file| file.bytes)));
         let mut phases = <[Vec<usize>; 3]>::default();
@@ -217,16 +222,16 @@ impl<'a> Run<'a> {
         phases
     }
 
-    fn is_system(&self, index: usize) -> bool {
+    pub(crate) fn is_system(&self, index: usize) -> bool {
         let group = self.file(index).and_then(|file| self.plan.groups.get(&data_directory(&file.path)));
         group.is_some_and(|group| group.system.contains(&index))
     }
 
-    fn file(&self, index: usize) -> Option<&'a PlannedFile> {
+    pub(crate) fn file(&self, index: usize) -> Option<&'a PlannedFile> {
         self.plan.files.get(index)
     }
 
-    fn work(&'a self, files: Vec<usize>) {
+    pub(crate) fn work(&'a self, files: Vec<usize>) {
         let queue = Queue { files: files.into(), shared: VecDeque::new(), beginning: 0 };
         let work = Work { queue: Mutex::new(queue), changed: Condvar::new() };
         let threads = self.settings.jobs.get().saturating_add(WAITING);
@@ -298,40 +303,47 @@ impl<'a> Run<'a> {
         buffer: &mut Buffer,
         scratch: &mut Scratch,
     ) -> Option<Arc<Shared<'a>>> {
-        let options = self.options(index, file, &reader);
-        let verifier = match TablespaceVerifier::begin(&reader, &options) {
-            Ok(verifier) => verifier,
-            Err(error) => {
-                self.finish(file, "tablespace", None, Err(error));
-                return None;
-            }
-        };
-        if self.settings.depth == Depth::FirstPages
-            && self.first_pages(file, &reader, &verifier, options, buffer, scratch)
-        {
+        let shared = self.begin_tablespace(index, file, reader)?;
+        if self.settings.depth == Depth::FirstPages && self.first_pages(&shared, file, buffer, scratch) {
             return None;
         }
-        let left = AtomicU64::new(verifier.pages());
-        let shared = Shared { index, reader, verifier, part: Mutex::default(), left, next: AtomicU64::new(0) };
-        let shared = Arc::new(shared);
         match shared.verifier.pages() {
             0 => self.conclude(&shared),
-            pages if pages > shared.chunk_pages() => return Some(shared),
+            pages if pages > shared.chunk_pages() => return Some(Arc::new(shared)),
             _ => self.pages(&shared, 0, buffer, scratch),
         }
         None
     }
 
+    /// Reads page 0 and the key; `None`, with the reason in the report, if the file has no pages to verify.
+    pub(crate) fn begin_tablespace(
+        &'a self,
+        index: usize,
+        file: &'a PlannedFile,
+        reader: Reader,
+    ) -> Option<Shared<'a>> {
+        match TablespaceVerifier::begin(&reader, &self.options(index, file, &reader)) {
+            Ok(verifier) => {
+                let left = AtomicU64::new(verifier.pages());
+                Some(Shared { index, reader, verifier, part: Mutex::default(), left, next: AtomicU64::new(0) })
+            }
+            Err(error) => {
+                self.finish(file, "tablespace", None, Err(error));
+                None
+            }
+        }
+    }
+
     /// Verifies only the first pages; `false` if they do not show whether the key opens the file.
     fn first_pages(
         &'a self,
-        file: &PlannedFile,
-        reader: &Reader,
-        full: &TablespaceVerifier<'a>,
-        mut options: Options<'a>,
+        shared: &Shared<'a>,
+        file: &'a PlannedFile,
         buffer: &mut Buffer,
         scratch: &mut Scratch,
     ) -> bool {
+        let Shared { reader, verifier: full, .. } = shared;
+        let mut options = self.options(shared.index, file, reader);
         let Some(hidden) = full.pages().checked_sub(FIRST_PAGES).filter(|hidden| *hidden > 0) else { return false };
         let bytes = FIRST_PAGES.saturating_mul(as_u64(full.page_bytes()));
         options.pages_in_other_files = options.pages_in_other_files.saturating_add(hidden);
@@ -429,7 +441,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn conclude(&self, shared: &Shared<'_>) {
+    pub(crate) fn conclude(&self, shared: &Shared<'_>) {
         let Some(file) = self.file(shared.index) else { return };
         let part = shared.part.lock().map(|mut part| std::mem::take(&mut *part)).unwrap_or_default();
         let page0 = shared.verifier.page0();
@@ -478,7 +490,7 @@ impl<'a> Run<'a> {
     }
 
     /// Records a file that could not be read; one that a running server dropped meanwhile is ignored.
-    fn unread(&self, file: &PlannedFile, error: &io::Error) {
+    pub(crate) fn unread(&self, file: &PlannedFile, error: &io::Error) {
         if error.kind() != io::ErrorKind::NotFound
             && let Ok(mut errors) = self.errors.lock()
         {
@@ -488,7 +500,7 @@ impl<'a> Run<'a> {
         self.advance(file.bytes);
     }
 
-    fn advance(&self, bytes: u64) {
+    pub(crate) fn advance(&self, bytes: u64) {
         self.progress.bytes.fetch_add(bytes, Ordering::Relaxed);
         (self.settings.progress)(&self.progress);
     }

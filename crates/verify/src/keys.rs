@@ -1,6 +1,10 @@
 //! The keys from the stores that the user named.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use innodb::{KeyVersion, MasterKeyId, keys::KeySource};
 use keyring::{Damage, KeyName, KeyringError, MariaDbKeys, MysqlKeyring};
@@ -10,7 +14,18 @@ use zeroize::Zeroizing;
 #[derive(Debug, Default)]
 pub struct Keys {
     mysql: Vec<MysqlKeyring>,
+    unwrapped: UnwrappedKeys,
     mariadb: Vec<MariaDbKeys>,
+}
+
+/// Keys of files that need no master key, by the bytes as which they are stored wrapped.
+#[derive(Default)]
+struct UnwrappedKeys(BTreeMap<Vec<u8>, Zeroizing<Vec<u8>>>);
+
+impl fmt::Debug for UnwrappedKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} keys", self.0.len())
+    }
 }
 
 /// A key store that cannot be used.
@@ -158,6 +173,11 @@ impl Keys {
         Ok(damage)
     }
 
+    /// Adds the key of a file that stores it wrapped as these bytes.
+    pub fn add_unwrapped(&mut self, wrapped: Vec<u8>, key: Zeroizing<Vec<u8>>) {
+        self.unwrapped.0.insert(wrapped, key);
+    }
+
     /// Whether all keys are locked against swapping; `None` without keys.
     #[must_use]
     pub fn locked(&self) -> Option<bool> {
@@ -194,8 +214,12 @@ impl KeySource for Keys {
         Some(Zeroizing::new(key.as_bytes().to_vec()))
     }
 
+    fn unwrapped(&self, wrapped: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+        self.unwrapped.0.get(wrapped).cloned()
+    }
+
     fn has_mysql(&self) -> bool {
-        !self.mysql.is_empty()
+        !self.mysql.is_empty() || !self.unwrapped.0.is_empty()
     }
 
     fn has_mariadb(&self) -> bool {

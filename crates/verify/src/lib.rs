@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod engine;
+mod judge;
 mod keys;
 mod live;
 mod logs;
@@ -21,6 +22,7 @@ mod size;
 mod spaces;
 
 pub use engine::{Depth, Progress, Settings, run};
+pub use judge::{Judge, Judged, Tablespace};
 pub use keys::{DamagedStore, KeyStores, Keys, KeysError};
 pub use plan::{Group, PathError, Plan, PlannedFile, Subject, check_paths};
 pub use report::{Conclusion, FileResult, Report, SCHEMA, Summary, Unread};

@@ -91,6 +91,8 @@ pub struct Restored {
     pub position: Option<Position>,
     /// What was wrapped with other master keys, if that was requested.
     pub rekeyed: Option<Rekeyed>,
+    /// Keys of the other keyring, if the files were wrapped with them.
+    pub new_keys: Option<Keys>,
     /// Whether only an interrupted commit had to be completed.
     pub finished: bool,
 }
@@ -124,17 +126,18 @@ pub fn restore(
     options: &Options<'_>,
     progress: &Progress,
 ) -> Result<Restored, BackupError> {
+    let manifest = opened.manifest(repository, options.identities)?;
     if let Some(keyring) = options.rekey {
         check_location(keyring, &options.into)?;
+        check_rekey(&manifest)?;
     }
     let staging = Staging::open(&options.into, options.owner)?;
     if staging.is_committed() {
         if let Some(keyring) = options.rekey {
             check_committed(&staging, keyring, &options.into)?;
         }
-        return finish(&staging, opened);
+        return finish(&staging, manifest, options.rekey);
     }
-    let manifest = opened.manifest(repository, options.identities)?;
     let entries = entries(&manifest, opened)?;
     progress.total_bytes.store(manifest.bytes(), Ordering::Relaxed);
     let packs = {
@@ -144,22 +147,13 @@ pub fn restore(
         staging.make_resumed(&entries)?;
         fetch.run(resumed)?
     };
-    prove::read_back(&staging, &manifest, options.streams, progress)?;
     let mut list = transfer::manifest::Manifest {
         entries: entries.into_iter().zip(manifest.files.iter().map(|file| file.hash)).collect(),
     };
-    let rekeyed = options.rekey.map(|keyring| rekey(&staging, &manifest, options, keyring, &mut list)).transpose()?;
-    let (pages, report) = match options.rekey {
-        Some(keyring) => {
-            let mut keys = Keys::default();
-            keys.add_keyring(keyring.path())?;
-            prove::pages(&staging, &keys, options.streams)
-        }
-        None => prove::pages(&staging, options.keys, options.streams),
-    };
+    let proven = prove(&staging, &manifest, options, progress, &mut list)?;
     let root = manifest.head.root;
     let root = Some(Root { mode: root.mode & 0o7777, uid: root.uid, gid: root.gid });
-    let master_keys = rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.clone());
+    let master_keys = proven.rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.clone());
     staging.commit(&list, &CommitMarker { root, owner: options.owner, master_keys, ..CommitMarker::default() })?;
     Ok(Restored {
         number: opened.receipt.number,
@@ -167,12 +161,48 @@ pub fn restore(
         entries: list.entries.len() as u64,
         bytes: list.bytes(),
         packs,
-        pages,
-        report: Some(report),
+        pages: proven.pages,
+        report: Some(proven.report),
         position: manifest.head.position,
-        rekeyed,
+        rekeyed: proven.rekeyed,
+        new_keys: proven.new_keys,
         finished: false,
     })
+}
+
+/// What was read back from disk.
+struct Proven {
+    pages: Pages,
+    report: verify::Report,
+    rekeyed: Option<Rekeyed>,
+    new_keys: Option<Keys>,
+}
+
+/// Reads everything back from disk, compares it with the backup and judges every page: with the keys of another keyring,
+/// if the files' keys are wrapped with those first.
+fn prove(
+    staging: &Staging,
+    manifest: &Manifest,
+    options: &Options<'_>,
+    progress: &Progress,
+    list: &mut transfer::manifest::Manifest,
+) -> Result<Proven, BackupError> {
+    let Some(keyring) = options.rekey else {
+        let (pages, report) = prove::read_back_and_judge(staging, manifest, options.keys, options.streams, progress)?;
+        return Ok(Proven { pages, report, rekeyed: None, new_keys: None });
+    };
+    prove::read_back(staging, manifest, options.streams, progress)?;
+    let rekeyed = rekey(staging, manifest, options, keyring, list)?;
+    let keys = keys_of(keyring)?;
+    let (pages, report) = prove::pages(staging, &keys, options.streams);
+    Ok(Proven { pages, report, rekeyed: Some(rekeyed), new_keys: Some(keys) })
+}
+
+/// The keys of the keyring that the restored files are wrapped with.
+fn keys_of(keyring: &WritableKeyring) -> Result<Keys, BackupError> {
+    let mut keys = Keys::default();
+    keys.add_keyring(keyring.path())?;
+    Ok(keys)
 }
 
 /// Wraps the keys of the staged files, which were compared with the backup, with those of another keyring.
@@ -193,21 +223,33 @@ fn rekey(
 }
 
 /// Completes an interrupted commit.
-fn finish(staging: &Staging, opened: &Opened) -> Result<Restored, BackupError> {
-    let list = staging.staged_manifest()?;
+fn finish(staging: &Staging, manifest: Manifest, rekey: Option<&WritableKeyring>) -> Result<Restored, BackupError> {
+    let (list, new_keys) = (staging.staged_manifest()?, rekey.map(keys_of).transpose()?);
     staging.finish(&list)?;
     Ok(Restored {
-        number: opened.receipt.number,
+        number: manifest.head.number,
         tree: list.tree(),
         entries: list.entries.len() as u64,
         bytes: list.bytes(),
         packs: 0,
         pages: Pages::default(),
         report: None,
-        position: None,
+        position: manifest.head.position,
         rekeyed: None,
+        new_keys,
         finished: true,
     })
+}
+
+/// Refuses the backup of a MariaDB server, whose keys no keyring wraps.
+fn check_rekey(manifest: &Manifest) -> Result<(), BackupError> {
+    // Every MariaDB has this file, since Aria is the engine of its system tables; no other server has it.
+    const ARIA: &[u8] = b"aria_log_control";
+    let mut files = manifest.files.iter();
+    if manifest.keys.is_empty() && !files.any(|file| file.entry.path.as_bytes() == ARIA) {
+        return Ok(());
+    }
+    Err(BackupError::RekeyMariaDb { number: manifest.head.number })
 }
 
 /// Runs the same work on several threads.

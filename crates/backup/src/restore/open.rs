@@ -4,8 +4,13 @@ use std::{io::BufReader, str::FromStr};
 
 use agefile::{Decryptor, Identity};
 use archive::{ArchiveError, Digest, Manifest, Receipt, names::Number, sshsig::AllowedSigners};
+use verify::Keys;
 
-use crate::{BackupError, Repository, repository::check_sum};
+use crate::{
+    BackupError, Repository,
+    file_keys::{FileKeys, Head},
+    repository::check_sum,
+};
 
 /// The requested backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +78,25 @@ pub fn open(
 }
 
 impl Opened {
+    /// Adds the keys of the backup's files, which it has for these identities if it was made with `[keys]`.
+    ///
+    /// # Errors
+    /// [`BackupError::NoFileKeys`], [`BackupError::Object`], [`BackupError::Store`].
+    pub fn add_keys(
+        &self,
+        repository: &Repository,
+        identities: &[Identity],
+        keys: &mut Keys,
+    ) -> Result<(), BackupError> {
+        let (host, number) = (&self.receipt.host, self.receipt.number);
+        let expected = self.receipt.keys.ok_or(BackupError::NoFileKeys { number })?;
+        let object = archive::names::keys(host, number);
+        check_sum(&object, repository.object(&object)?, expected)?;
+        let head = Head::new(&self.receipt.repo, host, number);
+        let read = FileKeys::decrypt(repository.object(&object)?, &head, identities, keys);
+        read.map_err(|source| BackupError::Object { object, source })
+    }
+
     /// Reads the manifest, and checks that it belongs to the receipt.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 use agefile::Identity;
 use verify::Keys;
 
-use super::{Opened, entries, fetch, stored_bytes};
+use super::{Opened, check_rekey, entries, fetch, stored_bytes};
 use crate::{BackupError, Repository};
 
 /// What a restore needs, and whether it is there.
@@ -25,7 +25,8 @@ pub struct RestorePlan {
     pub free_bytes: Option<u64>,
 }
 
-/// Reads the manifest, and checks that the keys can encrypt what the backup has decrypted.
+/// Reads the manifest, and checks that the keys can encrypt what the backup has decrypted, and that another keyring can
+/// wrap them if `is_rekeyed`.
 ///
 /// # Errors
 /// [`BackupError`]: what a restore would fail with before it fetches anything.
@@ -35,8 +36,12 @@ pub fn plan(
     identities: &[Identity],
     keys: &Keys,
     into: &Path,
+    is_rekeyed: bool,
 ) -> Result<RestorePlan, BackupError> {
     let manifest = opened.manifest(repository, identities)?;
+    if is_rekeyed {
+        check_rekey(&manifest)?;
+    }
     let entries = entries(&manifest, opened)?;
     fetch::spaces(&manifest, keys)?;
     let used: BTreeSet<u32> = manifest.files.iter().flat_map(|file| &file.runs).map(|run| run.pack).collect();

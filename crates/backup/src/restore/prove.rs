@@ -1,8 +1,9 @@
-//! Proves a restore: reads everything back from disk, and verifies every page.
+//! Proves a restore: reads everything back from disk once, compares each MiB with the manifest, and judges every page.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    collections::VecDeque,
+    ops::Range,
+    sync::{Mutex, OnceLock, PoisonError, atomic::Ordering},
 };
 
 use archive::{Manifest, manifest::Stored};
@@ -10,13 +11,16 @@ use codec::hash::{CHUNK_BYTES, chunk_bytes, chunk_hash, chunks_of};
 use files::{Buffer, Reader};
 use rustix::fs::{Advice, fadvise};
 use transfer::receiver::{ParentCache, Staging};
-use verify::Keys;
+use verify::{Judge, Judged, Keys, Report, Tablespace};
 
 use super::{Pages, Progress, in_parallel};
 use crate::{
     BackupError,
     judge::{self, FileVerdict},
 };
+
+/// Chunks that one thread takes at a time.
+const PART_CHUNKS: u64 = 32;
 
 /// Reads every file back from disk, and compares each MiB with the manifest.
 pub(super) fn read_back(
@@ -25,56 +29,119 @@ pub(super) fn read_back(
     streams: u16,
     progress: &Progress,
 ) -> Result<(), BackupError> {
-    let next = AtomicUsize::new(0);
-    let failed = Mutex::new(false);
-    let work = || {
-        let (mut parents, mut buffer) = (staging.parents(), Buffer::new(CHUNK_BYTES));
-        while let Some(stored) = manifest.files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if *failed.lock().unwrap_or_else(PoisonError::into_inner) {
-                return Ok(());
-            }
-            if stored.hash.is_some()
-                && let Err(error) = compare(staging, &mut parents, stored, &mut buffer, progress)
-            {
-                *failed.lock().unwrap_or_else(PoisonError::into_inner) = true;
-                return Err(error);
-            }
-        }
-        Ok(())
-    };
-    in_parallel(streams, &work)
+    ReadBack { staging, manifest, progress, judge: None, spaces: Vec::new() }.run(streams, |_| true)
 }
 
-fn compare(
+/// Like [`read_back`], and judges each page that was read with the given keys.
+pub(super) fn read_back_and_judge(
     staging: &Staging,
-    parents: &mut ParentCache<'_>,
-    stored: &Stored,
-    buffer: &mut Buffer,
+    manifest: &Manifest,
+    keys: &Keys,
+    streams: u16,
     progress: &Progress,
-) -> Result<(), BackupError> {
-    let path = staging.path_of(&stored.entry.path);
-    let file = staging.open_file(parents, &stored.entry.path)?;
-    file.sync_all().map_err(BackupError::io(&path, "cannot be written to disk"))?;
-    // Drop the page cache, so that the file is read from disk.
-    let _ = fadvise(&file, 0, None, Advice::DontNeed);
-    let (reader, bytes) = (Reader::new(file), stored.file_bytes());
-    for (chunk, expected) in (0..chunks_of(bytes)).zip(&stored.chunks) {
-        let length = chunk_bytes(bytes, chunk);
-        let room = buffer.take(length.next_multiple_of(4096));
-        let read = reader.read_disk(chunk.saturating_mul(CHUNK_BYTES as u64), room, 0);
-        let read = read.map_err(BackupError::io(&path, "cannot be read back"))?;
-        let found = room.get(..length.min(read)).unwrap_or_default();
-        if found.len() != length || chunk_hash(bytes, chunk, found) != *expected {
-            return Err(BackupError::ReadBack { path });
-        }
-        progress.proven_bytes.fetch_add(length as u64, Ordering::Relaxed);
+) -> Result<(Pages, Report), BackupError> {
+    let plan = verify::Plan::scan(&[staging.files_path()]);
+    let settings = judge::settings(streams);
+    let judge = Judge::new(&plan, keys, &settings);
+    let spaces = manifest.files.iter().map(|_| OnceLock::new()).collect();
+    let reading = ReadBack { staging, manifest, progress, judge: Some(&judge), spaces };
+    // They have copies of other tablespaces' pages, which can only be judged when these are.
+    let is_system = |stored: &Stored| judge.is_system(&staging.path_of(&stored.entry.path));
+    for system in [false, true] {
+        reading.run(streams, |stored| is_system(stored) == system)?;
+        let here = manifest.files.iter().zip(&reading.spaces).filter(|(stored, _)| is_system(stored) == system);
+        here.filter_map(|(_, space)| space.get()?.as_ref()).for_each(|space| judge.conclude(space));
     }
-    Ok(())
+    drop(reading);
+    Ok(count(judge.finish()))
+}
+
+/// What all threads share.
+struct ReadBack<'r> {
+    staging: &'r Staging,
+    manifest: &'r Manifest,
+    progress: &'r Progress,
+    judge: Option<&'r Judge<'r>>,
+    /// By number of the file.
+    spaces: Vec<OnceLock<Option<Tablespace<'r>>>>,
+}
+
+/// Consecutive chunks of a file, by its number.
+type Part = (usize, Range<u64>);
+
+impl ReadBack<'_> {
+    fn run(&self, streams: u16, is_here: impl Fn(&Stored) -> bool) -> Result<(), BackupError> {
+        let queue = Mutex::new(self.parts(is_here));
+        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let work = || {
+            let (mut parents, mut buffer) = (self.staging.parents(), Buffer::new(CHUNK_BYTES));
+            let mut judged = Judged::default();
+            while let Some(part) = next() {
+                if let Err(error) = self.part(part, &mut parents, &mut buffer, &mut judged) {
+                    queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                    return Err(error);
+                }
+            }
+            Ok(())
+        };
+        in_parallel(streams, &work)
+    }
+
+    fn parts(&self, is_here: impl Fn(&Stored) -> bool) -> VecDeque<Part> {
+        let files = self.manifest.files.iter().enumerate();
+        let files = files.filter(|(_, stored)| stored.hash.is_some() && is_here(stored));
+        let parts = files.flat_map(|(number, stored)| {
+            let chunks = chunks_of(stored.file_bytes());
+            let first = (0..chunks).step_by(usize::try_from(PART_CHUNKS).unwrap_or(1));
+            first.map(move |first| (number, first..chunks.min(first.saturating_add(PART_CHUNKS))))
+        });
+        parts.collect()
+    }
+
+    fn part(
+        &self,
+        (number, chunks): Part,
+        parents: &mut ParentCache<'_>,
+        buffer: &mut Buffer,
+        judged: &mut Judged,
+    ) -> Result<(), BackupError> {
+        let Some(stored) = self.manifest.files.get(number) else { return Ok(()) };
+        let path = self.staging.path_of(&stored.entry.path);
+        let file = self.staging.open_file(parents, &stored.entry.path)?;
+        file.sync_all().map_err(BackupError::io(&path, "cannot be written to disk"))?;
+        // Drop the page cache, so that the file is read from disk.
+        let _ = fadvise(&file, 0, None, Advice::DontNeed);
+        let (reader, bytes, space) = (Reader::new(file), stored.file_bytes(), self.space(number, stored));
+        let first = usize::try_from(chunks.start).unwrap_or(usize::MAX);
+        for (chunk, expected) in chunks.zip(stored.chunks.iter().skip(first)) {
+            let (at, length) = (chunk.saturating_mul(CHUNK_BYTES as u64), chunk_bytes(bytes, chunk));
+            let room = buffer.take(length.next_multiple_of(4096));
+            let read = reader.read_disk(at, room, 0).map_err(BackupError::io(&path, "cannot be read back"))?;
+            let found = room.get(..length.min(read)).unwrap_or_default();
+            if found.len() != length || chunk_hash(bytes, chunk, found) != *expected {
+                return Err(BackupError::ReadBack { path });
+            }
+            if let Some(space) = space {
+                space.judge(at.checked_div(space.page_bytes() as u64).unwrap_or(0), found, judged);
+            }
+            self.progress.proven_bytes.fetch_add(length as u64, Ordering::Relaxed);
+        }
+        space.into_iter().for_each(|space| space.add(judged));
+        Ok(())
+    }
+
+    fn space(&self, number: usize, stored: &Stored) -> Option<&Tablespace<'_>> {
+        let (judge, space) = (self.judge?, self.spaces.get(number)?);
+        space.get_or_init(|| judge.tablespace(&self.staging.path_of(&stored.entry.path))).as_ref()
+    }
 }
 
 /// Verifies every page of the staged files with the given keys.
-pub(super) fn pages(staging: &Staging, keys: &Keys, streams: u16) -> (Pages, verify::Report) {
-    let report = judge::verify(&staging.files_path(), keys, streams, &|_| {});
+pub(super) fn pages(staging: &Staging, keys: &Keys, streams: u16) -> (Pages, Report) {
+    count(judge::verify(&staging.files_path(), keys, streams, &|_| {}))
+}
+
+fn count(report: Report) -> (Pages, Report) {
     let mut pages = Pages { unproven: report.errors.len() as u64, ..Pages::default() };
     for file in &report.files {
         match judge::classify(file) {

@@ -10,7 +10,7 @@ use archive::{
     Digest, HashingStream, Manifest, Receipt,
     manifest::{self, Head, LeftOut, MariaDbKey, Stored},
     names::{self, Number},
-    receipt::{self, Bytes, Finding, Kind, NAMESPACE, Object, Pack, Pages},
+    receipt::{self, Bytes, Kind, NAMESPACE, Object, Pack},
     sshsig::{self, SigningKey},
 };
 use aws_lc_rs::hmac;
@@ -25,10 +25,12 @@ use super::{
     Progress, Source,
     files::Files,
     fingerprint,
+    judgement::Judged,
     packs::{Packs, Parts, StoredPacks},
 };
 use crate::{
     BackupError, Config, Repository,
+    file_keys::{self, FileKeys},
     repository::{name, read},
     selection,
     state::{Draft, State},
@@ -54,8 +56,7 @@ pub(super) struct Commit<'c> {
 
 /// Results of the run.
 pub(super) struct Summary<'p> {
-    pub(super) pages: Pages,
-    pub(super) findings: Vec<Finding>,
+    pub(super) judged: Judged,
     pub(super) left_out: Vec<LeftOut>,
     pub(super) unproven_recipients: Vec<String>,
     pub(super) progress: &'p Progress,
@@ -74,10 +75,12 @@ impl Commit<'_> {
     ) -> Result<(Receipt, Digest), BackupError> {
         let (manifest, used) = self.manifest(files, packs.into_stored(), plan, &summary.left_out)?;
         let object = self.put_manifest(&draft, &manifest)?;
-        let receipt = self.receipt(&manifest, object, used, summary);
+        let keys = files.keys.as_ref().map(|keys| self.put_keys(keys)).transpose()?;
+        let states = files.states(&summary.judged.sound);
+        let receipt = self.receipt(&manifest, (object, keys), used, summary);
         let bytes = receipt.encode()?;
         let signature = sshsig::sign(self.key, NAMESPACE, &bytes);
-        draft.finish(&manifest, &files.states(), &bytes, signature.as_bytes())?;
+        draft.finish(&manifest, &states, &bytes, signature.as_bytes())?;
         put(self.repository, &self.config.host, self.number, &bytes, signature.as_bytes())?;
         state.forget_others(self.number)?;
         Ok((receipt, Digest::compute(&bytes)))
@@ -143,9 +146,26 @@ impl Commit<'_> {
         }
     }
 
-    fn receipt(&self, manifest: &Manifest, object: Object, packs: Vec<Pack>, summary: Summary<'_>) -> Receipt {
+    fn put_keys(&self, keys: &FileKeys) -> Result<Object, BackupError> {
+        let head = file_keys::Head::new(&self.repository.id, &self.config.host, self.number);
+        let bytes = keys.encrypt(&head, &self.config.key_recipients)?;
+        let object = Object { sha256: Digest::compute(&bytes), bytes: bytes.len() as u64 };
+        let name = name(&names::keys(&self.config.host, self.number))?;
+        match self.repository.store().put_new(&name, &mut bytes.as_slice(), object.bytes)? {
+            Put::New => Ok(object),
+            Put::Exists => Err(other_machine(self.repository, &self.config.host, self.number)),
+        }
+    }
+
+    fn receipt(
+        &self,
+        manifest: &Manifest,
+        (object, keys): (Object, Option<Object>),
+        packs: Vec<Pack>,
+        summary: Summary<'_>,
+    ) -> Receipt {
         use std::sync::atomic::Ordering::Relaxed;
-        let Summary { mut pages, findings, progress, unproven_recipients, .. } = summary;
+        let Summary { judged: Judged { mut pages, findings, .. }, progress, unproven_recipients, .. } = summary;
         let changed = progress.changed_bytes.load(Relaxed);
         pages.changed = pages_of(manifest, &packs);
         Receipt {
@@ -161,15 +181,21 @@ impl Commit<'_> {
             server_uuid: manifest.head.server_uuid.clone(),
             provider: self.source.provider.to_owned(),
             manifest: object,
+            keys,
             packs,
             bytes: Bytes {
                 data: manifest.bytes(),
                 read: progress.bytes.load(Relaxed),
                 changed,
-                stored: progress.stored_bytes.load(Relaxed).saturating_add(object.bytes),
+                stored: progress
+                    .stored_bytes
+                    .load(Relaxed)
+                    .saturating_add(object.bytes)
+                    .saturating_add(keys.map_or(0, |keys| keys.bytes)),
             },
             pages,
             recipients: self.config.recipients.iter().map(fingerprint).collect(),
+            key_recipients: self.config.key_recipients.iter().map(fingerprint).collect(),
             unproven_recipients,
             findings,
             tool: concat!("sealant ", env!("CARGO_PKG_VERSION")).to_owned(),

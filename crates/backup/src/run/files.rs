@@ -1,6 +1,6 @@
 //! Everything known about each file before it is read: its pages, its key, its state in the last backup.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use codec::{
     page::{HEAD_BYTES, SpaceKeys},
@@ -10,8 +10,9 @@ use innodb::{keys::KeySource, tablespace::Page0};
 use transfer::{plan::Plan, sender::SourceFile};
 
 use crate::{
-    BackupError,
+    BackupError, Config,
     config::Pages,
+    file_keys::FileKeys,
     heads::{self, Logs},
     state::{Base, FileState, PAGE_HASH_BYTES, State},
 };
@@ -20,9 +21,10 @@ use crate::{
 const UNIT_BYTES: usize = 16 << 10;
 
 /// All files of a plan, by number.
-#[derive(Debug)]
 pub(super) struct Files {
     files: Vec<Option<FilePlan>>,
+    /// Keys of the files, if they are stored.
+    pub(super) keys: Option<FileKeys>,
     pub(super) checkpoint_lsn: Option<u64>,
 }
 
@@ -35,8 +37,15 @@ pub(super) struct FilePlan {
     pub(super) space: Option<SpaceKeys>,
     pub(super) head: Option<Vec<u8>>,
     pub(super) state: FileState,
-    /// Number of the file in the last backup, and the position of its hashes there.
-    pub(super) before: Option<(usize, u64)>,
+    /// The file in the last backup.
+    pub(super) before: Option<Before>,
+}
+
+/// A file in the last backup.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    pub(super) number: usize,
+    pub(super) state: FileState,
 }
 
 impl Files {
@@ -44,10 +53,12 @@ impl Files {
     pub(super) fn read(
         plan: &Plan,
         keys: &dyn KeySource,
-        pages: Pages,
+        config: &Config,
         base: Option<&Base>,
         state: &State,
     ) -> Result<Self, BackupError> {
+        let pages = config.pages;
+        let mut file_keys = (!config.key_recipients.is_empty()).then(FileKeys::default);
         let heads = read_heads(plan)?;
         let with_paths = || heads.iter().map(|(path, head)| (*path, head.as_slice()));
         let checkpoint_lsn = heads::newest_checkpoint(with_paths());
@@ -60,13 +71,16 @@ impl Files {
                 continue;
             };
             let Some((path, head)) = heads.next() else { return Err(BackupError::Stopped) };
+            if let Some(file_keys) = &mut file_keys {
+                file_keys.add(&head, keys);
+            }
             let mut file = FilePlan::new(path, &head, keys, pages, &logs, state);
             file.state.pages_at = pages_at;
             file.before = base.and_then(|base| file.in_base(path, base, &before));
             pages_at = pages_at.saturating_add(bytes.div_ceil(file.unit_bytes as u64).saturating_mul(PAGE_HASH_BYTES));
             files.push(Some(file));
         }
-        Ok(Self { files, checkpoint_lsn })
+        Ok(Self { files, keys: file_keys, checkpoint_lsn })
     }
 
     pub(super) fn get(&self, number: usize) -> Option<&FilePlan> {
@@ -77,9 +91,14 @@ impl Files {
         self.files.iter().flatten().count() as u64
     }
 
-    /// The state of each file, to be stored.
-    pub(super) fn states(&self) -> Vec<Option<FileState>> {
-        self.files.iter().map(|file| file.as_ref().map(|file| file.state)).collect()
+    /// The state of each file, to be stored. `judged` are those whose pages were all sound, and the lowest LSN that
+    /// their key decrypted.
+    pub(super) fn states(&self, judged: &BTreeMap<usize, u64>) -> Vec<Option<FileState>> {
+        let state = |(number, file): (usize, &Option<FilePlan>)| {
+            let (state, opened_from) = (file.as_ref()?.state, judged.get(&number));
+            Some(FileState { sound: opened_from.is_some(), opened_from: *opened_from.unwrap_or(&0), ..state })
+        };
+        self.files.iter().enumerate().map(state).collect()
     }
 }
 
@@ -96,22 +115,23 @@ impl FilePlan {
             is_tablespace,
             head: space.as_ref().and_then(|_| head.get(..kept)).map(<[u8]>::to_vec),
             space,
-            state: FileState { unit_bytes: u32::try_from(unit_bytes).unwrap_or(u32::MAX), context, pages_at: 0 },
+            state: FileState {
+                unit_bytes: u32::try_from(unit_bytes).unwrap_or(u32::MAX),
+                context,
+                pages_at: 0,
+                sound: false,
+                opened_from: 0,
+            },
             before: None,
         }
     }
 
     /// Pages decrypted with another key cannot be encrypted with this one, so all of the file counts as changed.
-    fn in_base(
-        &self,
-        path: &RelativePath,
-        base: &Base,
-        numbers: &HashMap<&RelativePath, usize>,
-    ) -> Option<(usize, u64)> {
+    fn in_base(&self, path: &RelativePath, base: &Base, numbers: &HashMap<&RelativePath, usize>) -> Option<Before> {
         let number = *numbers.get(path)?;
         let before = (*base.files.get(number)?)?;
         let is_same = (before.unit_bytes, before.context) == (self.state.unit_bytes, self.state.context);
-        is_same.then_some((number, before.pages_at))
+        is_same.then_some(Before { number, state: before })
     }
 }
 

@@ -28,8 +28,8 @@ pub(super) struct PackedPart {
 }
 
 /// State of one thread.
-pub(super) struct FrameBuilder<'r> {
-    run: &'r Run<'r>,
+pub(super) struct FrameBuilder<'r, 'j> {
+    run: &'r Run<'r, 'j>,
     current: Option<(usize, &'r FilePlan)>,
     cipher: Option<(KeyVersion, SpaceCipher)>,
     extents: Vec<Extent>,
@@ -41,8 +41,8 @@ pub(super) struct FrameBuilder<'r> {
     parts: Vec<PackedPart>,
 }
 
-impl<'r> FrameBuilder<'r> {
-    pub(super) fn new(run: &'r Run<'r>) -> Result<Self, BackupError> {
+impl<'r, 'j> FrameBuilder<'r, 'j> {
+    pub(super) fn new(run: &'r Run<'r, 'j>) -> Result<Self, BackupError> {
         Ok(Self {
             run,
             current: None,

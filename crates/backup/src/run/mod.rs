@@ -3,6 +3,7 @@
 mod commit;
 mod files;
 mod frames;
+mod judgement;
 mod packs;
 mod plan;
 mod worker;
@@ -18,24 +19,23 @@ use archive::{
     Digest,
     manifest::{LeftOut, Position},
     names::Number,
-    receipt::{Finding, Pages, Receipt},
+    receipt::Receipt,
 };
 use jiff::Timestamp;
 use snapshot::{Keep, SnapshotCopy, follow};
-use verify::Keys;
+use verify::{Judge, Keys};
 
 pub(crate) use self::commit::key_check;
 pub use self::plan::{RunPlan, plan};
 use self::{
     commit::Commit,
     files::Files,
+    judgement::Judgement,
     packs::Packs,
     worker::{Queue, Worker},
 };
 use crate::{
-    BackupError, Config, Repository, config,
-    judge::{self, FileVerdict},
-    selection,
+    BackupError, Config, Repository, config, judge, selection,
     state::{Base, State},
 };
 
@@ -72,8 +72,6 @@ pub struct Progress {
     pub opened_bytes: AtomicU64,
     /// Bytes stored in the repository.
     pub stored_bytes: AtomicU64,
-    /// Bytes of verified pages.
-    pub verified_bytes: AtomicU64,
 }
 
 /// A consistent snapshot of a data directory.
@@ -158,8 +156,12 @@ pub fn run(
     let (plan, left_out) = selection::plan(source.root, &config.server.key_files())?;
     progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
     let draft = state.begin(predecessor.number)?;
-    let files = Files::read(&plan, &keys, config.pages, predecessor.base.as_ref(), &state)?;
+    let files = Files::read(&plan, &keys, config, predecessor.base.as_ref(), &state)?;
     let packs = Packs::new(repository, config, predecessor.base.as_ref().map(|base| &base.manifest));
+    let verified = verify::Plan::scan(&[source.root.to_owned()]);
+    let settings = judge::settings(config.streams);
+    let judge = Judge::new(&verified, &keys, &settings);
+    let judgement = Judgement::new(&judge, &plan, &files);
     let run = Run {
         config,
         plan: &plan,
@@ -167,13 +169,16 @@ pub fn run(
         keys: &keys,
         base: predecessor.base.as_ref(),
         packs: &packs,
+        judgement: &judgement,
         progress,
         pages: &draft.pages,
         secret: &state.secret,
     };
     run.store()?;
     plan.check_unchanged()?;
-    let (pages, findings) = judge(source.root, &keys, config.streams, progress);
+    let opened_from = judgement.lowest_opened();
+    drop(judgement);
+    let judged = judgement::conclude(&judge.finish(), &plan, &opened_from);
     (source.prove)()?;
     let (previous, number) = (predecessor.previous, predecessor.number);
     let commit = Commit {
@@ -188,8 +193,8 @@ pub fn run(
         full: predecessor.full.is_some(),
     };
     let recipients = state.recipients()?;
-    let unproven_recipients = recipients.unproven(&config.recipients).into_iter().map(fingerprint).collect();
-    let summary = commit::Summary { pages, findings, left_out: left_out.clone(), unproven_recipients, progress };
+    let unproven_recipients = recipients.unproven(&config.all_recipients()).into_iter().map(fingerprint).collect();
+    let summary = commit::Summary { judged, left_out: left_out.clone(), unproven_recipients, progress };
     let (receipt, sha256) = commit.commit(&state, draft, &files, packs, &plan, summary)?;
     let base = predecessor.base.as_ref().map(|base| base.manifest.head.number);
     Ok(Backup {
@@ -248,33 +253,45 @@ fn has_packs(repository: &Repository, receipt: &Receipt) -> Result<bool, BackupE
 }
 
 /// State that all threads share.
-struct Run<'r> {
+struct Run<'r, 'j> {
     config: &'r Config,
     plan: &'r transfer::plan::Plan,
     files: &'r Files,
     keys: &'r Keys,
     base: Option<&'r Base>,
     packs: &'r Packs<'r>,
+    judgement: &'r Judgement<'j>,
     progress: &'r Progress,
     pages: &'r std::fs::File,
     secret: &'r [u8; 32],
 }
 
-impl Run<'_> {
-    /// Reads all files and stores what changed.
+impl Run<'_, '_> {
+    /// Reads all files, judges their pages and stores what changed. System tablespaces come last: they have copies of
+    /// other tablespaces' pages, which can only be judged when these are.
     fn store(&self) -> Result<(), BackupError> {
-        let queue = Queue::new(self.plan);
-        thread::scope(|scope| {
-            let work = || {
-                let worked = Worker::new(self).and_then(|worker| worker.work(&queue));
-                worked.inspect_err(|_| queue.stop())
-            };
-            let workers: Vec<_> = (0..self.config.streams).map(|_| scope.spawn(work)).collect();
-            let ended: Vec<_> =
-                workers.into_iter().map(|worker| worker.join().unwrap_or(Err(BackupError::Stopped))).collect();
-            first_error(ended)
-        })
+        let mut workers: Vec<Worker<'_, '_>> =
+            (0..self.config.streams).map(|_| Worker::new(self)).collect::<Result<_, _>>()?;
+        for system in [false, true] {
+            let queue = Queue::new(self.plan, |number| self.judgement.is_system(number) == system);
+            let work = |worker: &mut Worker<'_, '_>| worker.work(&queue).inspect_err(|_| queue.stop());
+            first_error(on_threads(workers.iter_mut(), work))?;
+            self.judgement.conclude(system);
+        }
+        first_error(on_threads(workers, Worker::finish))
     }
+}
+
+/// Does the same with each of these, all at once.
+fn on_threads<W: Send>(
+    workers: impl IntoIterator<Item = W>,
+    work: impl Fn(W) -> Result<(), BackupError> + Sync,
+) -> Vec<Result<(), BackupError>> {
+    let work = &work;
+    thread::scope(|scope| {
+        let threads: Vec<_> = workers.into_iter().map(|worker| scope.spawn(move || work(worker))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or(Err(BackupError::Stopped))).collect()
+    })
 }
 
 /// The first error; it made the other threads stop.
@@ -288,35 +305,6 @@ pub(crate) fn first_error(ended: Vec<Result<(), BackupError>>) -> Result<(), Bac
         Some(error) => Err(error),
         None => Ok(()),
     }
-}
-
-/// Verifies every page with the given keys.
-fn judge(root: &Path, keys: &Keys, jobs: u16, progress: &Progress) -> (Pages, Vec<Finding>) {
-    let note = |verified: &verify::Progress| progress.verified_bytes.store(verified.bytes(), Ordering::Relaxed);
-    let report = judge::verify(root, keys, jobs, &note);
-    let (mut pages, mut findings) = (Pages::default(), Vec::new());
-    for file in &report.files {
-        pages.seen = pages.seen.saturating_add(file.units.total);
-        let id = match judge::classify(file) {
-            FileVerdict::Sound => continue,
-            FileVerdict::Damaged(bad) => {
-                pages.damaged = pages.damaged.saturating_add(bad);
-                "damaged"
-            }
-            FileVerdict::Unproven(unproven) => {
-                pages.unproven = pages.unproven.saturating_add(unproven);
-                "unproven"
-            }
-        };
-        let path = file.path.strip_prefix(root).unwrap_or(&file.path).display();
-        findings.push(Finding { id: id.to_owned(), text: format!("{path}: {}", file.verdict.name()) });
-    }
-    for unread in &report.errors {
-        let path = unread.path.strip_prefix(root).unwrap_or(&unread.path).display();
-        pages.unproven = pages.unproven.saturating_add(1);
-        findings.push(Finding { id: "unproven".to_owned(), text: format!("{path}: {}", unread.reason) });
-    }
-    (pages, findings)
 }
 
 /// A recipient's name in receipts: the first 16 digits of the SHA-256 of its text.

@@ -1,4 +1,4 @@
-//! A thread of a run: reads, hashes, compares with the last backup, and packs what changed.
+//! A thread of a run: reads, hashes, compares with the last backup, judges and packs what changed.
 
 use std::{
     collections::VecDeque,
@@ -11,8 +11,13 @@ use archive::Run as FileRun;
 use codec::hash::{CHUNK_BYTES, Hash, chunks_of};
 use files::{Buffer, read_up_to};
 use transfer::{codec::is_zero, plan::Plan, sender::SourceFile};
+use verify::{Judged, Tablespace};
 
-use super::{Run, files::FilePlan, frames::FrameBuilder};
+use super::{
+    Run,
+    files::{Before, FilePlan},
+    frames::FrameBuilder,
+};
 use crate::{BackupError, state::PAGE_HASH_BYTES};
 
 /// Number of chunks that one thread takes at a time.
@@ -30,9 +35,9 @@ pub(super) struct Part {
 }
 
 impl Queue {
-    /// Parts of all files, the largest files first.
-    pub(super) fn new(plan: &Plan) -> Self {
-        let sized = plan.entries.iter().enumerate();
+    /// Parts of these files, the largest files first.
+    pub(super) fn new(plan: &Plan, is_here: impl Fn(usize) -> bool) -> Self {
+        let sized = plan.entries.iter().enumerate().filter(|(number, _)| is_here(*number));
         let mut files: Vec<(u64, usize)> =
             sized.filter_map(|(number, planned)| Some((planned.file_bytes()?, number))).collect();
         files.sort_unstable_by_key(|(bytes, number)| (std::cmp::Reverse(*bytes), *number));
@@ -55,24 +60,31 @@ impl Queue {
 }
 
 /// A thread.
-pub(super) struct Worker<'r> {
-    run: &'r Run<'r>,
+pub(super) struct Worker<'r, 'j> {
+    run: &'r Run<'r, 'j>,
     buffer: Buffer,
-    frames: FrameBuilder<'r>,
+    frames: FrameBuilder<'r, 'j>,
     hasher: blake3::Hasher,
+    judged: Judged,
 }
 
-impl<'r> Worker<'r> {
-    pub(super) fn new(run: &'r Run<'r>) -> Result<Self, BackupError> {
+impl<'r, 'j> Worker<'r, 'j> {
+    pub(super) fn new(run: &'r Run<'r, 'j>) -> Result<Self, BackupError> {
         let hasher = blake3::Hasher::new_keyed(run.secret);
-        Ok(Self { run, buffer: Buffer::new(CHUNK_BYTES), frames: FrameBuilder::new(run)?, hasher })
+        let (buffer, frames) = (Buffer::new(CHUNK_BYTES), FrameBuilder::new(run)?);
+        Ok(Self { run, buffer, frames, hasher, judged: Judged::default() })
     }
 
-    /// Works until the queue is empty, then stores the last pack.
-    pub(super) fn work(mut self, queue: &Queue) -> Result<(), BackupError> {
+    /// Works until the queue is empty.
+    pub(super) fn work(&mut self, queue: &Queue) -> Result<(), BackupError> {
         while let Some(part) = queue.next() {
             self.part(&part)?;
         }
+        Ok(())
+    }
+
+    /// Stores the last pack.
+    pub(super) fn finish(self) -> Result<(), BackupError> {
         self.frames.finish()
     }
 
@@ -81,28 +93,32 @@ impl<'r> Worker<'r> {
         let Some(file) = run.files.get(part.file) else { return Ok(()) };
         let source = SourceFile::open(run.plan, part.file)?;
         self.frames.begin(part.file, file);
+        let space = run.judgement.space(part.file);
         let (mut chunks, mut kept) = (Vec::new(), Vec::new());
         for chunk in part.chunks.clone() {
             let mut buffer = std::mem::replace(&mut self.buffer, Buffer::new(0));
             let read = source.read(chunk, &mut buffer).map_err(BackupError::from);
             let done = read.and_then(|(bytes, hash)| {
                 chunks.push(hash);
-                self.chunk(file, part.file, chunk, bytes, &mut kept)
+                self.chunk(file, space, chunk, bytes, &mut kept)
             });
             self.buffer = buffer;
             done?;
         }
         source.check()?;
         self.frames.flush()?;
+        if let Some(space) = space {
+            space.add(&mut self.judged);
+        }
         run.packs.add(part.file, part.chunks.start, &chunks, kept);
         Ok(())
     }
 
-    /// Compares the units of a chunk with the last backup.
+    /// Compares the units of a chunk with the last backup; judges and packs those that changed.
     fn chunk(
         &mut self,
         file: &FilePlan,
-        number: usize,
+        space: Option<&Tablespace<'_>>,
         chunk: u64,
         bytes: &[u8],
         kept: &mut Vec<FileRun>,
@@ -113,19 +129,48 @@ impl<'r> Worker<'r> {
         let before = self.before(file, first, hashes.len());
         let runs = self.runs_before(file);
         let locations = (0_u64..).map(|unit| at.saturating_add(unit.saturating_mul(file.unit_bytes as u64)));
+        let mut unchanged = vec![false; hashes.len()];
         for (index, (unit, location)) in bytes.chunks(file.unit_bytes).zip(locations).enumerate() {
             let hash = hashes.get(index).copied().unwrap_or(0);
-            let is_same = before.get(index) == Some(&hash);
-            if hash == 0 || (is_same && keep(runs, location, unit.len() as u64, kept)) {
+            if hash == 0 {
                 continue;
             }
-            self.frames.add(location, unit)?;
+            let is_same = before.get(index) == Some(&hash) && keep(runs, location, unit.len() as u64, kept);
+            match unchanged.get_mut(index).filter(|_| is_same) {
+                Some(unchanged) => *unchanged = true,
+                None => self.frames.add(location, unit)?,
+            }
+        }
+        if let Some(space) = space {
+            self.judge(file, space, first, bytes, &unchanged);
         }
         self.write(file, first, &hashes)?;
-        let progress = self.run.progress;
-        progress.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        let _ = number;
+        self.run.progress.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         self.frames.end_of_chunk()
+    }
+
+    /// Judges the pages of a chunk. Those that have not changed were judged when they were stored, unless something in
+    /// the file was not sound then. Zeros are always judged: whether a page may be zero is said elsewhere in the file.
+    fn judge(&mut self, file: &FilePlan, space: &Tablespace<'_>, first: u64, bytes: &[u8], unchanged: &[bool]) {
+        let was_sound = file.before.is_some_and(|before| before.state.sound);
+        // Page 0 is damaged, or in another file.
+        if space.page_bytes() != file.unit_bytes {
+            let offset = first.saturating_mul(file.unit_bytes as u64);
+            let page = offset.checked_div(space.page_bytes() as u64).unwrap_or(0);
+            return space.judge(page, bytes, &mut self.judged);
+        }
+        let mut at = 0_usize;
+        for run in unchanged.chunk_by(|one, other| one == other) {
+            let end = at.saturating_add(run.len());
+            let offsets = at.saturating_mul(file.unit_bytes)..end.saturating_mul(file.unit_bytes).min(bytes.len());
+            let pages = bytes.get(offsets).unwrap_or_default();
+            if was_sound && run.first() == Some(&true) {
+                space.count_unchanged((pages.len() / file.unit_bytes) as u64, &mut self.judged);
+            } else {
+                space.judge(first.saturating_add(at as u64), pages, &mut self.judged);
+            }
+            at = end;
+        }
     }
 
     /// Hash of a unit. Only units of zeros, which are not stored, have 0.
@@ -140,12 +185,12 @@ impl<'r> Worker<'r> {
 
     /// Hashes of units in the last backup.
     fn before(&self, file: &FilePlan, first: u64, count: usize) -> Vec<u64> {
-        let (Some(base), Some((_, pages_at))) = (self.run.base, file.before) else { return Vec::new() };
+        let (Some(base), Some(Before { state, .. })) = (self.run.base, file.before) else { return Vec::new() };
         let Ok(bytes) = usize::try_from(PAGE_HASH_BYTES).map(|each| each.saturating_mul(count)) else {
             return Vec::new();
         };
         let mut room = vec![0; bytes];
-        let at = pages_at.saturating_add(first.saturating_mul(PAGE_HASH_BYTES));
+        let at = state.pages_at.saturating_add(first.saturating_mul(PAGE_HASH_BYTES));
         // Beyond the file's former end these are hashes of the next file; no run covers them.
         let read = read_up_to(&base.pages, at, &mut room).unwrap_or_default();
         let (hashes, _) = room.get(..read).unwrap_or_default().as_chunks();
@@ -153,7 +198,8 @@ impl<'r> Worker<'r> {
     }
 
     fn runs_before(&self, file: &FilePlan) -> &'r [FileRun] {
-        let stored = self.run.base.zip(file.before).and_then(|(base, (number, _))| base.manifest.files.get(number));
+        let base = self.run.base.zip(file.before);
+        let stored = base.and_then(|(base, before)| base.manifest.files.get(before.number));
         stored.map_or(&[], |stored| stored.runs.as_slice())
     }
 

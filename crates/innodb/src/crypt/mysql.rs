@@ -96,6 +96,11 @@ impl WrappedKey {
         Ok(())
     }
 
+    /// The wrapped key and initialisation vector, as they are stored.
+    pub(crate) const fn bytes(&self) -> &[u8] {
+        self.wrapped.as_slice()
+    }
+
     /// CRC-32C of the clear key and initialisation vector, stored in the clear. Wrapping the same
     /// key again keeps it; two keys share one with a probability of 2⁻³².
     #[must_use]
@@ -133,6 +138,9 @@ impl WrappedKey {
             master.iter_mut().zip(BOOTSTRAP_KEY).for_each(|(to, from)| *to = *from);
             return self.unwrap_with(&master);
         }
+        if let Some(inside) = keys.unwrapped(&self.wrapped).and_then(|key| Some(Zeroizing::new(*key.first_chunk()?))) {
+            return self.checked(inside);
+        }
         if !keys.has_mysql() {
             return Err(UnwrapError::NoStore);
         }
@@ -163,6 +171,11 @@ impl WrappedKey {
     pub fn unwrap_with(&self, master: &[u8; MASTER_KEY_BYTES]) -> Result<TablespaceKey, UnwrapError> {
         let mut inside = Zeroizing::new(self.wrapped);
         Aes::new(master).map_err(|_| CipherFault)?.ecb_open(inside.as_mut_slice())?;
+        self.checked(inside)
+    }
+
+    /// The key, if its checksum is that in the information.
+    fn checked(&self, inside: Zeroizing<[u8; KEY_AND_IV_BYTES]>) -> Result<TablespaceKey, UnwrapError> {
         if crc32c(inside.as_slice()) != self.checksum {
             return Err(UnwrapError::Wrong);
         }

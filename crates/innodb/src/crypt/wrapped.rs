@@ -98,6 +98,15 @@ impl Wrapped {
         }
     }
 
+    /// The wrapped bytes, as the file stores them.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Tablespace(key) | Self::Redo(key) => key.bytes(),
+            Self::BinaryLog(header) => header.wrapped_password(),
+        }
+    }
+
     /// Name of the master key that wraps it.
     #[must_use]
     pub fn master_key_name(&self) -> String {
@@ -117,8 +126,7 @@ impl Wrapped {
             Self::Tablespace(key) | Self::Redo(key) => key.unwrap(keys).map(Secret::Space),
             Self::BinaryLog(_) if !keys.has_mysql() => Err(UnwrapError::NoStore),
             Self::BinaryLog(header) => {
-                let master = keys.mysql(&header.key_name).ok_or(UnwrapError::Missing)?;
-                let password = header.password(&master)?;
+                let password = header.password_of(keys).ok_or(UnwrapError::Missing)?;
                 if opens(&password, head)? { Ok(Secret::Password(password)) } else { Err(UnwrapError::Wrong) }
             }
         }

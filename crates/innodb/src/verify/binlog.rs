@@ -25,7 +25,9 @@ pub use self::first_event::first_event;
 use crate::{
     binlog::{EVENT_HEADER_BYTES, EventHeader, FORMAT_DESCRIPTION, MAGIC_CLEAR, MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
     bytes::{Bytes, as_u64, as_usize},
-    crypt::binlog::{EventMode, EventPieces, HeaderFault, MariaDbEvents, MySqlHeader, MySqlStream, NONCE_BYTES},
+    crypt::binlog::{
+        EventMode, EventPieces, HeaderFault, MariaDbEvents, MySqlHeader, MySqlStream, NONCE_BYTES, StreamKey,
+    },
     error::ScanError,
     ids::KeyVersion,
     keys::KeySource,
@@ -130,7 +132,7 @@ const CLEAR_TEXT: &str = "clear text behind the header of an encrypted log";
 
 /// The stream as the available key decrypts it.
 fn mysql_stream(header: &MySqlHeader, tally: &mut Tally, keys: &dyn KeySource) -> Option<MySqlStream> {
-    let Some(master_key) = keys.mysql(&header.key_name) else {
+    let Some(password) = header.password_of(keys) else {
         if keys.has_mysql() {
             tally.find(None, Some(4), Check::Key, format!("no key {}", header.key_name));
         } else {
@@ -138,7 +140,7 @@ fn mysql_stream(header: &MySqlHeader, tally: &mut Tally, keys: &dyn KeySource) -
         }
         return None;
     };
-    header.unwrap(&master_key).ok()
+    StreamKey::derive(&password).ok()?.stream().ok()
 }
 
 /// Whether the key decrypts the stream: by its magic, or by the event after a damaged magic.

@@ -90,9 +90,13 @@ pub(crate) struct Restore {
     #[command(flatten)]
     keys: KeyStores,
     /// Keyring file of the server that will use the directory: new master keys are added to it, and from then on wrap the
-    /// keys of the files; it is created if it does not exist. Also needs the old keyring (--keyring). MySQL only
+    /// keys of the files; it is created if it does not exist. Also needs the old keyring (--keyring), or --key-identity. MySQL only
     #[arg(long, value_name = "KEYRING")]
     rekey: Option<PathBuf>,
+    /// File of age identities of the recipients in [keys] of the configuration: the backup has the keys of its files for
+    /// them, so that --rekey needs no keyring of the server that was backed up
+    #[arg(long, value_name = "FILE", requires = "rekey")]
+    key_identity: Option<PathBuf>,
     /// Owner of everything, by names or numbers [default: unchanged]
     #[arg(long, value_name = "USER[:GROUP]")]
     owner: Option<Owner>,
@@ -130,12 +134,15 @@ impl Restore {
         let identities = identities(&self.identity)?;
         let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
         let opened = open(&repository, &host, self.backup, signers.as_ref(), self.receipt)?;
-        let keys = self.keys.read(None)?;
+        let mut keys = self.keys.read(None)?;
+        if let Some(path) = &self.key_identity {
+            opened.add_keys(&repository, &::backup::config::identities(path)?, &mut keys)?;
+        }
         let scratch = self.scratch.as_deref().map(Scratch::below).transpose()?;
         let of_scratch = || scratch.as_ref().map(Scratch::path);
         let into = self.into.as_deref().or_else(of_scratch).unwrap_or_else(|| Path::new("."));
         if self.dry_run {
-            let plan = plan(&repository, &opened, &identities, &keys, into)?;
+            let plan = plan(&repository, &opened, &identities, &keys, into, self.rekey.is_some())?;
             say(&restore_plan_messages(into, &opened, &plan));
             return Ok(Exit::Clean);
         }
@@ -176,15 +183,12 @@ impl Restore {
         restored: &Restored,
         keys: &::verify::Keys,
     ) -> Result<Proof, Failure> {
-        let (mut stores, mut new_keys) = (self.keys.named(), None);
-        if let Some(keyring) = &self.rekey {
-            stores = ::verify::KeyStores { keyrings: vec![keyring.clone()], ..::verify::KeyStores::default() };
-            new_keys = Some(stores.read(None)?.0);
-        }
+        let new_stores =
+            |keyring: &PathBuf| ::verify::KeyStores { keyrings: vec![keyring.clone()], ..Default::default() };
         let proof = ServerProof {
             mysqld: mysqld.to_path_buf(),
-            stores,
-            keys: new_keys.as_ref().unwrap_or(keys),
+            stores: self.rekey.as_ref().map_or_else(|| self.keys.named(), new_stores),
+            keys: restored.new_keys.as_ref().unwrap_or(keys),
             report: restored.report.as_ref(),
             position: restored.position.clone(),
             server_uuid: opened.receipt().server_uuid.clone(),

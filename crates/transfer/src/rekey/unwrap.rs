@@ -43,6 +43,8 @@ pub enum UnwrapFault {
         path: PathBuf,
         /// The reason.
         reason: String,
+        /// Whether a server can do without the file.
+        is_optional: bool,
     },
     /// Recovery would write back keys that were wrapped since the last checkpoint.
     #[error("{}: recovery would restore keys that were wrapped since the last checkpoint", path.display())]
@@ -71,11 +73,15 @@ pub(crate) fn unwrap_keys(plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeyS
     let mut logs = RedoFiles::default();
     let mut unopened = Unopened::default();
     for (number, planned) in plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some()) {
-        let refused = |reason: String| UnwrapFault::File { path: plan.absolute(planned), reason };
+        let fault =
+            |reason: String, is_optional| UnwrapFault::File { path: plan.absolute(planned), reason, is_optional };
         let source = SourceFile::open(plan, number)?;
         let head = source.head(HEAD_BYTES)?;
-        if let Some(reason) = obstacle(&source, &head, &planned.entry.path)? {
-            return Err(refused(reason.to_owned()));
+        if let Some(reason) = superfluous(&source, &head, &planned.entry.path)? {
+            return Err(fault(reason.to_owned(), true));
+        }
+        if let Some(reason) = obstacle(&head) {
+            return Err(fault(reason.to_owned(), false));
         }
         logs.note(number, &head);
         let Some(wrapped) = Wrapped::find(&head) else {
@@ -123,30 +129,34 @@ impl Unopened {
             let more = others.len();
             reason.push_str(&format!("; nor are the keys of {more} more files had: {}{rest}", names.join(", ")));
         }
-        Err(UnwrapFault::File { path: first.clone(), reason })
+        Err(UnwrapFault::File { path: first.clone(), reason, is_optional: false })
     }
 }
 
-/// Why the key of a file cannot be wrapped by another master key.
-fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result<Option<&'static str>, TransferError> {
+/// Why a file, which a server can do without, must not go along.
+fn superfluous(
+    source: &SourceFile<'_>,
+    head: &[u8],
+    path: &RelativePath,
+) -> Result<Option<&'static str>, TransferError> {
     if is_keyring(source, head, path)? {
-        return Ok(Some("it is a keyring of this side, and would be sent; leave it out with --exclude"));
+        return Ok(Some("it is a keyring of this side, and would be sent"));
     }
-    if is_sealed_by_events(head) {
-        return Ok(Some(
-            "its events are encrypted directly with a key of this side, so there is no key to re-wrap; leave it out \
-                with --exclude",
-        ));
-    }
+    let reason = "its events are encrypted directly with a key of this side, so there is no key to re-wrap";
+    Ok(is_sealed_by_events(head).then_some(reason))
+}
+
+/// Why the key of a file cannot be wrapped by another master key.
+fn obstacle(head: &[u8]) -> Option<&'static str> {
     let kind = file_kind::recognise(head, "", u64::try_from(head.len()).unwrap_or(u64::MAX));
     if kind == Some(FileKind::BinlogEncrypted) && Wrapped::find(head).is_none() {
-        return Ok(Some("its header, which holds the key, is damaged or cut off"));
+        return Some("its header, which holds the key, is damaged or cut off");
     }
     let Ok(page0) = Page0::parse(head) else {
-        return Ok(begins_with_encrypted_page(head).then_some("its page 0, which holds the key, is lost"));
+        return begins_with_encrypted_page(head).then_some("its page 0, which holds the key, is lost");
     };
     let doubtful = matches!(page0.encryption, Encryption::MySql { .. }) || page0.disagreement.is_some();
-    Ok(match page0.encryption {
+    match page0.encryption {
         _ if doubtful && page0.checksum == Checksum::Mismatch => Some("the checksum of its page 0 does not match"),
         Encryption::None if page0.declares_encryption() => {
             Some("its page 0 says that it is encrypted, and holds no key")
@@ -161,7 +171,7 @@ fn obstacle(source: &SourceFile<'_>, head: &[u8], path: &RelativePath) -> Result
         }
         Encryption::PerconaKeyring { scheme: 1.., .. } => Some("it has the keyring scheme that Percona Server removed"),
         _ => None,
-    })
+    }
 }
 
 /// Whether an encrypted page is where the second one of a tablespace is.
@@ -220,7 +230,11 @@ impl RedoFiles {
             let path = || plan.entries.get(number).map(|planned| plan.absolute(planned)).unwrap_or_default();
             let Some(log) = source.log() else { continue };
             let found = records.search(log, &mut alive);
-            if found.map_err(|error| UnwrapFault::File { path: path(), reason: error.to_string() })? {
+            if found.map_err(|error| UnwrapFault::File {
+                path: path(),
+                reason: error.to_string(),
+                is_optional: false,
+            })? {
                 return Err(UnwrapFault::KeyRecords { path: path(), is_kept: start.is_none() });
             }
         }
@@ -244,7 +258,7 @@ mod tests {
             let source = SourceFile::open(&plan, 0).unwrap();
             let head = source.head(HEAD_BYTES).unwrap();
             assert!(Wrapped::find(&head).is_some(), "{sample}");
-            let reason = obstacle(&source, &head, &plan.entries[0].entry.path).unwrap();
+            let reason = obstacle(&head);
             assert_eq!(reason.is_some_and(|reason| reason.contains("5.7.11")), refused, "{sample}: {reason:?}");
         }
     }
@@ -310,7 +324,8 @@ mod tests {
             std::fs::write(directory.path().join("file"), bytes).unwrap();
             let plan = Plan::scan(directory.path(), &Selection::default()).unwrap();
             let source = SourceFile::open(&plan, 0).unwrap();
-            let reason = obstacle(&source, &source.head(HEAD_BYTES).unwrap(), &plan.entries[0].entry.path).unwrap();
+            let head = source.head(HEAD_BYTES).unwrap();
+            let reason = superfluous(&source, &head, &plan.entries[0].entry.path).unwrap().or_else(|| obstacle(&head));
             assert_eq!(reason.is_some(), refused.is_some(), "{sample}: {reason:?}");
             assert!(reason.unwrap_or_default().contains(refused.unwrap_or_default()), "{sample}: {reason:?}");
         }
@@ -340,7 +355,8 @@ mod tests {
             std::fs::write(directory.path().join("t.ibd"), bytes).unwrap();
             let plan = Plan::scan(directory.path(), &Selection::default()).unwrap();
             let source = SourceFile::open(&plan, 0).unwrap();
-            let reason = obstacle(&source, &source.head(HEAD_BYTES).unwrap(), &plan.entries[0].entry.path).unwrap();
+            let head = source.head(HEAD_BYTES).unwrap();
+            let reason = superfluous(&source, &head, &plan.entries[0].entry.path).unwrap().or_else(|| obstacle(&head));
             assert_eq!(reason.is_some(), refused.is_some(), "{sample}: {reason:?}");
             assert!(reason.unwrap_or_default().contains(refused.unwrap_or_default()), "{sample}: {reason:?}");
         }

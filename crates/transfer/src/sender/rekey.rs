@@ -61,7 +61,10 @@ impl KeySink for Outgoing<'_> {
 fn fault(fault: UnwrapFault) -> TransferError {
     match fault {
         UnwrapFault::NoKeyring { path } => TransferError::NoKeyring { path },
-        UnwrapFault::File { path, reason } => TransferError::Rekey { path, reason },
+        UnwrapFault::File { path, reason, is_optional: true } => {
+            TransferError::Rekey { path, reason: format!("{reason}; leave it out with --exclude") }
+        }
+        UnwrapFault::File { path, reason, is_optional: false } => TransferError::Rekey { path, reason },
         UnwrapFault::KeyRecords { path, is_kept } => {
             TransferError::Rekey { path, reason: key_records(is_kept).to_owned() }
         }

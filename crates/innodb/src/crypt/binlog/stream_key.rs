@@ -31,7 +31,7 @@ impl StreamKey {
             return None;
         }
         let header = MySqlHeader::parse(log).ok()?;
-        let key = header.stream_key(&*keys.mysql(&header.key_name)?).ok()?;
+        let key = Self::derive(&*header.password_of(keys)?).ok()?;
         key.opens(log).ok()??.then_some(key)
     }
 

@@ -7,7 +7,7 @@ use super::{MySqlHeader, PASSWORD_BYTES};
 use crate::{
     binlog::{MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
     crypt::aes::{Aes, Block, CipherFault},
-    keys::MASTER_KEY_BYTES,
+    keys::{KeySource, MASTER_KEY_BYTES},
 };
 
 impl MySqlHeader {
@@ -19,6 +19,19 @@ impl MySqlHeader {
         let mut password = Zeroizing::new(self.password);
         Aes::new(master_key).map_err(|_| CipherFault)?.cbc_open(&self.iv, password.as_mut_slice())?;
         Ok(password)
+    }
+
+    /// The password, if a given key unwraps it, or it was given itself. Nothing here shows whether it is the right one.
+    pub(crate) fn password_of(&self, keys: &dyn KeySource) -> Option<Zeroizing<[u8; PASSWORD_BYTES]>> {
+        if let Some(password) = keys.unwrapped(&self.password) {
+            return password.first_chunk().map(|password| Zeroizing::new(*password));
+        }
+        self.password(&*keys.mysql(&self.key_name)?).ok()
+    }
+
+    /// The wrapped password, as it is stored.
+    pub(crate) const fn wrapped_password(&self) -> &[u8] {
+        self.password.as_slice()
     }
 
     /// Makes a header with the log's password wrapped by a master key.

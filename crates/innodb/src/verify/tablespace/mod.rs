@@ -229,17 +229,45 @@ impl<'a> TablespaceVerifier<'a> {
         scratch: &mut Scratch,
         part: &mut Part,
     ) {
-        let at = |index: u64| index.saturating_mul(as_u64(self.page_bytes));
         for (index, page) in (first..).zip(pages.chunks_exact_mut(self.page_bytes)) {
             let mut judgement = self.judge(source, index, page, scratch, part);
             if judgement.is_bad() {
                 judgement = self.judge_again(source, index, page, judgement, scratch, part);
             }
-            if let Some(lsn) = judgement.opened_lsn {
-                self.opened_from.fetch_min(lsn.0, Ordering::Relaxed);
-            }
-            part.count(index, at(index), judgement);
+            self.count(index, judgement, part);
         }
+    }
+
+    /// Like [`verify`](Self::verify), but judges the given bytes alone: no page is read again.
+    pub fn verify_as_read<R: ReadAt + ?Sized>(
+        &self,
+        source: &R,
+        first: u64,
+        pages: &mut [u8],
+        scratch: &mut Scratch,
+        part: &mut Part,
+    ) {
+        for (index, page) in (first..).zip(pages.chunks_exact_mut(self.page_bytes)) {
+            let judgement = self.judge(source, index, page, scratch, part);
+            self.count(index, judgement, part);
+        }
+    }
+
+    /// Counts pages that were judged in an earlier run, and have not changed since.
+    pub fn count_unchanged(&self, pages: u64, part: &mut Part) {
+        part.count_unchanged(pages, self.is_encrypted());
+    }
+
+    /// Takes over from an earlier run the lowest LSN of the pages that the key decrypted.
+    pub fn opened_from(&self, lsn: Lsn) {
+        self.opened_from.fetch_min(lsn.0, Ordering::Relaxed);
+    }
+
+    fn count(&self, index: u64, judgement: Judgement, part: &mut Part) {
+        if let Some(lsn) = judgement.opened_lsn {
+            self.opened_from.fetch_min(lsn.0, Ordering::Relaxed);
+        }
+        part.count(index, index.saturating_mul(as_u64(self.page_bytes)), judgement);
     }
 
     /// Merges the parts into the report of the file.

@@ -64,6 +64,14 @@ impl Part {
         }
     }
 
+    /// Counts pages that were judged before, of a tablespace that is encrypted or not.
+    pub(crate) const fn count_unchanged(&mut self, pages: u64, encrypted: bool) {
+        let units = &mut self.tally.units;
+        units.total = units.total.saturating_add(pages);
+        let state = if encrypted { &mut units.encrypted } else { &mut units.clear };
+        *state = state.saturating_add(pages);
+    }
+
     /// Counts pages that the system could not read.
     pub fn unreadable(&mut self, first: u64, pages: u64, offset: u64, reason: &str) {
         let units = &mut self.tally.units;

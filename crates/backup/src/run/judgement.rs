@@ -1,0 +1,107 @@
+//! What a run finds out about the files: each page is judged from the bytes that are stored.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::PathBuf,
+    sync::OnceLock,
+};
+
+use archive::receipt::{Finding, Pages};
+use innodb::Lsn;
+use transfer::plan::Plan;
+use verify::{Judge, Report, Tablespace};
+
+use super::files::Files;
+use crate::judge::{self, FileVerdict};
+
+/// Tablespaces, by number of the file.
+pub(super) struct Judgement<'j> {
+    judge: &'j Judge<'j>,
+    plan: &'j Plan,
+    files: &'j Files,
+    spaces: Vec<OnceLock<Option<Tablespace<'j>>>>,
+}
+
+/// Result for all files.
+pub(super) struct Judged {
+    pub(super) pages: Pages,
+    pub(super) findings: Vec<Finding>,
+    /// Files of which every page is sound, and the lowest LSN that their key decrypted.
+    pub(super) sound: BTreeMap<usize, u64>,
+}
+
+impl<'j> Judgement<'j> {
+    pub(super) fn new(judge: &'j Judge<'j>, plan: &'j Plan, files: &'j Files) -> Self {
+        Self { judge, plan, files, spaces: plan.entries.iter().map(|_| OnceLock::new()).collect() }
+    }
+
+    /// Whether a file belongs to a system tablespace.
+    pub(super) fn is_system(&self, number: usize) -> bool {
+        self.plan.entries.get(number).is_some_and(|planned| self.judge.is_system(&self.plan.absolute(planned)))
+    }
+
+    /// The tablespace of a file, if it is one.
+    pub(super) fn space(&self, number: usize) -> Option<&Tablespace<'j>> {
+        let (planned, file) = (self.plan.entries.get(number)?, self.files.get(number)?);
+        let begin = || {
+            let space = self.judge.tablespace(&self.plan.absolute(planned))?;
+            // Only the same key has decrypted the same pages before.
+            let before = file.before.filter(|before| before.state.sound && before.state.context != 0);
+            if let Some(before) = before {
+                space.opened_from(Lsn(before.state.opened_from));
+            }
+            Some(space)
+        };
+        self.spaces.get(number)?.get_or_init(begin).as_ref()
+    }
+
+    /// Judges system tablespaces, or all others, as a whole. All their pages were judged.
+    pub(super) fn conclude(&self, system: bool) {
+        for (number, space) in self.spaces.iter().enumerate() {
+            if let Some(Some(space)) = space.get().filter(|_| self.is_system(number) == system) {
+                self.judge.conclude(space);
+            }
+        }
+    }
+
+    /// The lowest LSN that each tablespace's key decrypted.
+    pub(super) fn lowest_opened(&self) -> BTreeMap<usize, u64> {
+        let lowest = |(number, space): (usize, &OnceLock<Option<Tablespace<'_>>>)| {
+            Some((number, space.get()?.as_ref()?.lowest_opened().0))
+        };
+        self.spaces.iter().enumerate().filter_map(lowest).collect()
+    }
+}
+
+/// Counts pages, and names what is not sound.
+pub(super) fn conclude(report: &Report, plan: &Plan, opened_from: &BTreeMap<usize, u64>) -> Judged {
+    let (mut pages, mut findings, mut sound) = (Pages::default(), Vec::new(), BTreeMap::new());
+    let numbers: HashMap<PathBuf, usize> =
+        plan.entries.iter().enumerate().map(|(number, planned)| (plan.absolute(planned), number)).collect();
+    for file in &report.files {
+        pages.seen = pages.seen.saturating_add(file.units.total);
+        let id = match judge::classify(file) {
+            FileVerdict::Sound => {
+                let number = numbers.get(&file.path);
+                sound.extend(number.map(|number| (*number, opened_from.get(number).copied().unwrap_or(0))));
+                continue;
+            }
+            FileVerdict::Damaged(bad) => {
+                pages.damaged = pages.damaged.saturating_add(bad);
+                "damaged"
+            }
+            FileVerdict::Unproven(unproven) => {
+                pages.unproven = pages.unproven.saturating_add(unproven);
+                "unproven"
+            }
+        };
+        let path = file.path.strip_prefix(&plan.root).unwrap_or(&file.path).display();
+        findings.push(Finding { id: id.to_owned(), text: format!("{path}: {}", file.verdict.name()) });
+    }
+    for unread in &report.errors {
+        let path = unread.path.strip_prefix(&plan.root).unwrap_or(&unread.path).display();
+        pages.unproven = pages.unproven.saturating_add(1);
+        findings.push(Finding { id: "unproven".to_owned(), text: format!("{path}: {}", unread.reason) });
+    }
+    Judged { pages, findings, sound }
+}

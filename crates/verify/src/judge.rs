@@ -1,0 +1,141 @@
+//! Judges tablespaces from pages that the caller reads: a backup reads each page once, and stores the bytes that were
+//! judged.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::Mutex,
+};
+
+use files::Reader;
+use innodb::{
+    Lsn,
+    file_kind::FileKind,
+    verify::tablespace::{Part, Scratch},
+};
+
+use crate::{
+    engine::{Run, Settings, Shared},
+    keys::Keys,
+    plan::{Plan, Subject},
+    report::Report,
+};
+
+/// Results of files that the caller reads, and verification of all others.
+///
+/// 1. [`tablespace`](Self::tablespace) for every file, those of system tablespaces after all others were concluded;
+/// 2. its pages, in any order and on any thread;
+/// 3. [`conclude`](Self::conclude);
+/// 4. [`finish`](Self::finish) reads the files that are no tablespaces.
+pub struct Judge<'a> {
+    run: Run<'a>,
+    /// Indices in the plan, by path.
+    index: BTreeMap<&'a Path, usize>,
+    begun: Mutex<BTreeSet<usize>>,
+}
+
+/// A tablespace whose pages the caller reads.
+pub struct Tablespace<'a> {
+    shared: Shared<'a>,
+}
+
+/// Results of one thread for pages of one tablespace, with the memory for it.
+#[derive(Debug, Default)]
+pub struct Judged {
+    part: Part,
+    scratch: Scratch,
+    pages: Vec<u8>,
+}
+
+impl<'a> Judge<'a> {
+    /// For the files of a plan.
+    #[must_use]
+    pub fn new(plan: &'a Plan, keys: &'a Keys, settings: &'a Settings<'a>) -> Self {
+        let index = plan.files.iter().enumerate().map(|(index, file)| (file.path.as_path(), index)).collect();
+        Self { run: Run::new(plan, keys, settings), index, begun: Mutex::default() }
+    }
+
+    /// Whether the file belongs to a system tablespace, which has copies of other tablespaces' pages.
+    #[must_use]
+    pub fn is_system(&self, path: &Path) -> bool {
+        self.index.get(path).is_some_and(|index| self.run.is_system(*index))
+    }
+
+    /// Reads page 0 of a tablespace. `None` for any other file, and for one that has no pages to judge.
+    pub fn tablespace(&'a self, path: &Path) -> Option<Tablespace<'a>> {
+        let index = *self.index.get(path)?;
+        let file = self.run.file(index).filter(|file| file.subject == Subject::Known(FileKind::Tablespace))?;
+        if let Ok(mut begun) = self.begun.lock() {
+            begun.insert(index);
+        }
+        match Reader::open(&file.path) {
+            Ok(reader) => self.run.begin_tablespace(index, file, reader).map(|shared| Tablespace { shared }),
+            Err(error) => {
+                self.run.unread(file, &error);
+                None
+            }
+        }
+    }
+
+    /// Judges a tablespace as a whole, after its last page. Its key then opens the copies of its pages elsewhere.
+    pub fn conclude(&self, tablespace: &Tablespace<'_>) {
+        self.run.conclude(&tablespace.shared);
+    }
+
+    /// Verifies all other files.
+    #[must_use]
+    pub fn finish(self) -> Report {
+        let begun = self.begun.into_inner().unwrap_or_default();
+        let run = self.run;
+        for mut phase in run.phases() {
+            phase.retain(|index| !begun.contains(index));
+            run.work(phase);
+        }
+        run.into_report()
+    }
+}
+
+impl Tablespace<'_> {
+    /// Bytes of a page.
+    #[must_use]
+    pub const fn page_bytes(&self) -> usize {
+        self.shared.verifier.page_bytes()
+    }
+
+    /// Whole pages in the file.
+    #[must_use]
+    pub fn pages(&self) -> u64 {
+        self.shared.verifier.pages()
+    }
+
+    /// Takes over from an earlier run the lowest LSN of the pages that the key decrypted.
+    pub fn opened_from(&self, lsn: Lsn) {
+        self.shared.verifier.opened_from(lsn);
+    }
+
+    /// The lowest LSN of the pages that the key decrypted.
+    #[must_use]
+    pub fn lowest_opened(&self) -> Lsn {
+        self.shared.verifier.owner().opened_from
+    }
+
+    /// Judges whole pages, of which the first is page `first` of the file. They are not read again.
+    pub fn judge(&self, first: u64, pages: &[u8], judged: &mut Judged) {
+        judged.pages.clear();
+        judged.pages.extend(pages);
+        let Judged { part, scratch, pages } = judged;
+        self.shared.verifier.verify_as_read(&self.shared.reader, first, pages, scratch, part);
+    }
+
+    /// Counts pages that were judged in an earlier run, and have not changed since.
+    pub fn count_unchanged(&self, pages: u64, judged: &mut Judged) {
+        self.shared.verifier.count_unchanged(pages, &mut judged.part);
+    }
+
+    /// Adds the results of a thread.
+    pub fn add(&self, judged: &mut Judged) {
+        if let Ok(mut total) = self.shared.part.lock() {
+            total.merge(std::mem::take(&mut judged.part));
+        }
+    }
+}
