@@ -98,6 +98,7 @@ soak-tests: test-build ## Run all tests ten times; fail if one of them fails, or
 
 soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments, an hour of fuzzing for every parser
 	SEALANT_FAULTS=400 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test transfer_faults
+	SEALANT_FAULTS=500 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test backup_faults
 	SEALANT_FAULTS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test encrypt -- killed
 	SEALANT_FAULTS=51 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test encrypt_steered -- gh_ost
 	SEALANT_ROTATIONS=100 cargo test --package sealant --test rotate -- in_a_row

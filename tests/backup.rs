@@ -153,7 +153,8 @@ fn with_the_keys_in_the_backup_no_keyring_of_the_server_is_needed() {
     assert_eq!(restored.value("SELECT COUNT(*) FROM demo.zip").expect("rows"), "900");
 
     flip(&backups.object("hosts/db1/keys/000002.age"), 200);
-    backups.backup(&["check", "all", "--objects"]).is(3).says("hosts/db1/keys/000002.age");
+    let checked = backups.backup(&["check", "all", "--objects"]).is(3);
+    assert_eq!(checked.json["objects"]["bad"][0]["object"], "hosts/db1/keys/000002.age", "{}", checked.json);
 }
 
 #[test]
@@ -673,6 +674,41 @@ fn a_backup_is_restored_without_sealant() {
     backups.backup(&["run", "--full"]).is(0);
     flip(&backups.object("hosts/db1/receipts/000001.json"), 100);
     assert!(!by_hand(&backups.path("changed")).status.success());
+}
+
+#[test]
+fn without_its_manifest_a_backup_is_salvaged_from_its_packs() {
+    let Some((mut server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    let keys = ["--keyring", text(&keyring)];
+    backups.backup(&["run"]).is(0);
+    server.start().expect("it starts");
+    server.sql("UPDATE demo.enc SET name = 'changed' WHERE id < 5").expect("changed");
+    server.stop().expect("it stops");
+    backups.backup(&["run"]).is(0);
+    let expected = files(server.datadir());
+    for number in [1, 2] {
+        fs::remove_file(backups.object(&format!("hosts/db1/manifests/{number:06}.age"))).expect("it was there");
+    }
+    let into = backups.path("into");
+    backups.restore("2", &into, &keys).is(1).says("restore --salvage");
+    let salvage = [&keys[..], &["--salvage"]].concat();
+    let done = backups.restore("2", &into, &salvage).is(4).says("found in packs alone");
+    assert_eq!((done.number("/pages/bad"), &done.json["salvaged"]), (0, &Value::Bool(true)), "{}", done.json);
+    // Zeros at the end are in no pack, and what became shorter keeps its old end.
+    let found = files(&into);
+    for (path, bytes) in expected.iter().filter(|(_, bytes)| bytes.iter().any(|byte| *byte != 0)) {
+        let mut found = found[path].clone();
+        found.resize(bytes.len().max(found.len()), 0);
+        assert!(found[..bytes.len()] == **bytes, "{}", path.display());
+        let is_tablespace = path.extension().is_some_and(|ending| ending == "ibd");
+        assert!(found.len() == bytes.len() || !is_tablespace, "{}", path.display());
+    }
+    Proof::mysql(&[&into], Some(&keyring)).is_sound();
+
+    let packs = backups.objects().into_iter().filter(|path| path.to_string_lossy().contains("/packs/"));
+    fs::remove_file(packs.last().expect("a pack")).expect("removed");
+    backups.restore("2", &backups.path("less"), &salvage).is(3).says("lost: ").says("/packs/");
 }
 
 #[test]

@@ -5605,7 +5605,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__restore)
-            opts="-q -h --repository --host --into --identity --allowed-signers --receipt --base --dry-run --prove --scratch --mysqld --check-tables --prove-option --prove-limit --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rekey --owner --streams --json --quiet --help"
+            opts="-q -h --repository --host --into --identity --allowed-signers --receipt --base --salvage --dry-run --prove --scratch --mysqld --check-tables --prove-option --prove-limit --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rekey --key-identity --owner --streams --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5676,6 +5676,10 @@ _sealant() {
                     return 0
                     ;;
                 --rekey)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --key-identity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

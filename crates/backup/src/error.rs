@@ -218,6 +218,9 @@ impl BackupError {
             Self::NoFileKeys { .. } => "give the keyring of the server that was backed up with --keyring".to_owned(),
             Self::RekeyMariaDb { .. } => "restore without --rekey, and give the server a copy of its key file".to_owned(),
             Self::Rekey(_) => "restore without --rekey, with the old keyring".to_owned(),
+            Self::Object { object, .. } if object.contains("/manifests/") => SALVAGE.to_owned(),
+            Self::Store(StoreError::Missing { name, .. }) if name.as_str().contains("/manifests/") => SALVAGE.to_owned(),
+
             Self::Object { source, .. } => return source.hint().map(str::to_owned),
             Self::Prove { .. } => {
                 "the directory is restored; the server has to be of the backup's version or newer, and --prove-option gives it \
@@ -230,6 +233,9 @@ impl BackupError {
         })
     }
 }
+
+/// What is left without a manifest.
+const SALVAGE: &str = "with the right identity, restore --salvage gets from the packs alone what they have";
 
 /// The next step after an error of a data directory, where that of a transfer would not do.
 fn of_files(error: &TransferError) -> Option<String> {

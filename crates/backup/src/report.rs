@@ -192,6 +192,10 @@ pub struct RestoreReport<'r> {
     pages: RestorePages,
     signed: bool,
     newest_known: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    salvaged: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lost: Vec<String>,
     /// Files whose keys other master keys wrap now, if that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     rekeyed: Option<RekeyedReport>,
@@ -259,6 +263,8 @@ impl<'r> RestoreReport<'r> {
             pages: RestorePages { proven, bad, unproven },
             signed: opened.signed,
             newest_known: opened.newest_known,
+            salvaged: restored.salvaged.is_some(),
+            lost: restored.salvaged.clone().unwrap_or_default(),
             rekeyed: restored.rekeyed.as_ref().map(|rekeyed| RekeyedReport {
                 files: rekeyed.files,
                 keyring: rekeyed.keyring.display().to_string(),

@@ -117,7 +117,7 @@ pub fn backup_messages(made: &Backup, seconds: f64) -> Vec<Message> {
         messages.push(Message::warning(format!(
             "nobody has shown to have the identity of {} of {} recipients: `sealant backup init` says how",
             receipt.unproven_recipients.len(),
-            receipt.recipients.len()
+            receipt.recipients.len().saturating_add(receipt.key_recipients.len())
         )));
     }
     if receipt.pages.unproven > 0 {
@@ -261,6 +261,12 @@ pub fn restore_messages(into: &Path, opened: &Opened, restored: &Restored, secon
     if pages.unproven > 0 {
         messages.push(Message::warning(
             "pages could not be proven, because no given key opens them: give --keyring or --mariadb-key-file",
+        ));
+    }
+    if let Some(lost) = &restored.salvaged {
+        messages.extend(lost.iter().map(|lost| Message::warning(format!("lost: {}", visible(lost)))));
+        messages.push(Message::warning(
+            "the files were found in packs alone: owners, permissions, empty files and directories are not those of the backup",
         ));
     }
     if !opened.signed {

@@ -5,6 +5,7 @@ mod fetch;
 mod open;
 mod plan;
 mod prove;
+mod salvage;
 
 use std::{
     collections::HashMap,
@@ -25,6 +26,7 @@ use transfer::{
 };
 use verify::Keys;
 
+use self::salvage::Salvaged;
 pub use self::{
     open::{BackupSelector, Opened, open},
     plan::{RestorePlan, plan},
@@ -49,6 +51,8 @@ pub struct Options<'o> {
     pub rekey: Option<&'o WritableKeyring>,
     /// An existing directory: parts of its files that equal the backup are copied from there.
     pub base: Option<PathBuf>,
+    /// Whether the files are found in the packs alone, without the manifest.
+    pub salvage: bool,
     /// Number of threads.
     pub streams: u16,
 }
@@ -95,13 +99,15 @@ pub struct Restored {
     pub new_keys: Option<Keys>,
     /// Whether only an interrupted commit had to be completed.
     pub finished: bool,
+    /// If the files were found in the packs alone: the packs that are missing or damaged.
+    pub salvaged: Option<Vec<String>>,
 }
 
 impl Restored {
     /// Whether everything was proven: the signature, that it is the newest, and every page.
     #[must_use]
     pub const fn is_complete(&self, opened: &Opened) -> bool {
-        opened.signed && opened.newest_known && self.pages.unproven == 0
+        opened.signed && opened.newest_known && self.pages.unproven == 0 && self.salvaged.is_none()
     }
 }
 
@@ -126,7 +132,12 @@ pub fn restore(
     options: &Options<'_>,
     progress: &Progress,
 ) -> Result<Restored, BackupError> {
-    let manifest = opened.manifest(repository, options.identities)?;
+    let (mut manifest, salvaged) = if options.salvage {
+        let Salvaged { manifest, lost } = salvage::find(repository, opened, options)?;
+        (manifest, Some(lost))
+    } else {
+        (opened.manifest(repository, options.identities)?, None)
+    };
     if let Some(keyring) = options.rekey {
         check_location(keyring, &options.into)?;
         check_rekey(&manifest)?;
@@ -136,7 +147,7 @@ pub fn restore(
         if let Some(keyring) = options.rekey {
             check_committed(&staging, keyring, &options.into)?;
         }
-        return finish(&staging, manifest, options.rekey);
+        return finish(&staging, manifest, salvaged, options.rekey);
     }
     let entries = entries(&manifest, opened)?;
     progress.total_bytes.store(manifest.bytes(), Ordering::Relaxed);
@@ -145,8 +156,12 @@ pub fn restore(
         let resumed = staging.has_files()?;
         staging.check_space(stored_bytes(&manifest).saturating_sub(staging.staged_bytes(&entries)))?;
         staging.make_resumed(&entries)?;
-        fetch.run(resumed)?
+        // Without a manifest nothing tells whether what is staged is right.
+        fetch.run(resumed && !options.salvage)?
     };
+    if options.salvage {
+        salvage::hash_staged(&staging, &mut manifest, options.streams)?;
+    }
     let mut list = transfer::manifest::Manifest {
         entries: entries.into_iter().zip(manifest.files.iter().map(|file| file.hash)).collect(),
     };
@@ -167,6 +182,7 @@ pub fn restore(
         rekeyed: proven.rekeyed,
         new_keys: proven.new_keys,
         finished: false,
+        salvaged,
     })
 }
 
@@ -223,7 +239,12 @@ fn rekey(
 }
 
 /// Completes an interrupted commit.
-fn finish(staging: &Staging, manifest: Manifest, rekey: Option<&WritableKeyring>) -> Result<Restored, BackupError> {
+fn finish(
+    staging: &Staging,
+    manifest: Manifest,
+    salvaged: Option<Vec<String>>,
+    rekey: Option<&WritableKeyring>,
+) -> Result<Restored, BackupError> {
     let (list, new_keys) = (staging.staged_manifest()?, rekey.map(keys_of).transpose()?);
     staging.finish(&list)?;
     Ok(Restored {
@@ -238,6 +259,7 @@ fn finish(staging: &Staging, manifest: Manifest, rekey: Option<&WritableKeyring>
         rekeyed: None,
         new_keys,
         finished: true,
+        salvaged,
     })
 }
 

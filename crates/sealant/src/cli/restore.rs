@@ -57,6 +57,10 @@ pub(crate) struct Restore {
     /// from there (without using space, if the file system can), and only the rest is fetched. It is not changed
     #[arg(long, value_name = "DIR")]
     base: Option<PathBuf>,
+    /// The manifest is lost or damaged: find the files in the packs that the receipt names. Owners, permissions, empty files
+    /// and directories are not in packs, and files that were dropped since an earlier backup may come back
+    #[arg(long, conflicts_with_all = ["base", "dry_run"])]
+    salvage: bool,
     /// Show what would be fetched and written, and whether the keys fit; restore nothing
     #[arg(long)]
     dry_run: bool,
@@ -119,10 +123,13 @@ const EXITS: exit::Codes = &[
     (Exit::Clean, "restored, signed, and every page proven"),
     (Exit::Failed, "not restored; the same command resumes"),
     (Exit::Usage, "wrong usage"),
-    (Exit::Findings, "restored as it was backed up, with damaged pages, or the server of --prove found errors"),
+    (
+        Exit::Findings,
+        "restored as it was backed up, with damaged pages, without packs that are lost (--salvage), or the server of --prove found errors",
+    ),
     (
         Exit::Incomplete,
-        "restored, but something could not be judged: the signature (no --allowed-signers), pages (no key), or whether the backup is the newest (latest without --receipt)",
+        "restored, but something could not be judged: the signature (no --allowed-signers), pages (no key), whether the backup is the newest (latest without --receipt), or the list of files (--salvage)",
     ),
 ];
 
@@ -155,6 +162,7 @@ impl Restore {
             signers: signers.as_ref(),
             owner: self.owner,
             base: self.base.clone(),
+            salvage: self.salvage,
             streams: self.streams,
         };
         let (began, progress) = (Instant::now(), Progress::default());
@@ -170,6 +178,7 @@ impl Restore {
         Ok(match restored.pages.bad {
             1.. => Exit::Findings,
             _ if proof.is_some_and(|proof| !proof.is_sound()) => Exit::Findings,
+            _ if restored.salvaged.as_ref().is_some_and(|lost| !lost.is_empty()) => Exit::Findings,
             _ if restored.is_complete(&opened) => Exit::Clean,
             _ => Exit::Incomplete,
         })

@@ -24,7 +24,8 @@ impl StreamKey {
     pub const BYTES: usize = 40;
 
     /// The key of an encrypted log, if `keys` has the master key and the decrypted log starts with
-    /// a log's magic. `log` is the start of the file.
+    /// a log's magic. `log` is the start of the file; where it is decrypted behind its header, nothing
+    /// shows whether the key is right.
     #[must_use]
     pub fn from_log(log: &[u8], keys: &dyn KeySource) -> Option<Self> {
         if !log.starts_with(MAGIC_ENCRYPTED) {
@@ -32,7 +33,8 @@ impl StreamKey {
         }
         let header = MySqlHeader::parse(log).ok()?;
         let key = Self::derive(&*header.password_of(keys)?).ok()?;
-        key.opens(log).ok()??.then_some(key)
+        let is_opened = log.range(MYSQL_HEADER_BYTES, log.len()).starts_with(MAGIC_CLEAR);
+        (is_opened || key.opens(log).ok()??).then_some(key)
     }
 
     /// Whether the decrypted stream starts with a log's magic; `None` if the file ends with the

@@ -51,6 +51,8 @@ The configuration:
   provider = \"auto\"                         # stopped, btrfs, zfs, reflink, lvm, follow
   max_freeze = \"1s\"
   streams = 4
+  [keys]
+  recipients = [\"age1…\"]                  # optional: others, who get the keys of MySQL's files (restore --key-identity)
   [state]
   directory = \"/var/lib/sealant/backup\"
 

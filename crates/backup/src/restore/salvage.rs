@@ -1,0 +1,215 @@
+//! Finds the files of a backup in its packs alone: packs describe themselves, so a lost manifest is not the end.
+//!
+//! What packs do not have is lost: owners, permissions and times, empty files and directories, links, and which files were
+//! dropped since an earlier backup whose packs are still in use.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    os::unix::fs::FileExt,
+    sync::{Mutex, PoisonError},
+};
+
+use archive::{
+    ArchiveError, Description, Frame, Manifest, PackReader, Run,
+    manifest::{Head, Root, SCHEMA, Stored},
+    names,
+    receipt::{Object, Receipt},
+};
+use codec::{
+    entry::{Entry, Kind},
+    hash::{CHUNK_BYTES, Hash, chunk_bytes, chunk_hash, chunks_of, file_hash},
+    page::HEAD_BYTES,
+    path::RelativePath,
+};
+use innodb::tablespace::Page0;
+use transfer::receiver::Staging;
+
+use super::{Opened, Options, in_parallel};
+use crate::{BackupError, Repository, repository::check_sum};
+
+/// Permissions of salvaged files and directories: the server's group may need them.
+const FILE_MODE: u32 = 0o640;
+const DIRECTORY_MODE: u32 = 0o750;
+
+/// What was found in packs.
+#[derive(Debug)]
+pub(super) struct Salvaged {
+    pub(super) manifest: Manifest,
+    /// Packs that are missing or damaged, and files that they make useless, with the reason.
+    pub(super) lost: Vec<String>,
+}
+
+/// A file, from all packs read so far.
+#[derive(Default)]
+struct Found {
+    runs: BTreeMap<u64, Run>,
+    head: Option<Vec<u8>>,
+    is_opened: bool,
+}
+
+/// Reads the descriptions of all packs that the receipt names. It has them in the order in which they were made, so that
+/// what a later one has is newer.
+pub(super) fn find(repository: &Repository, opened: &Opened, options: &Options<'_>) -> Result<Salvaged, BackupError> {
+    let (receipt, mut files, mut lost) = (&opened.receipt, BTreeMap::new(), Vec::new());
+    for (number, pack) in (0_u32..).zip(&receipt.packs) {
+        let object = Object { sha256: pack.sha256, bytes: pack.bytes };
+        let name = names::pack(&receipt.host, &pack.sha256);
+        match read(repository, &name, object, number, options, &mut files) {
+            Ok(()) => {}
+            // The identity does not fit, then no other pack opens either.
+            Err(error @ BackupError::Object { source: ArchiveError::Age(_), .. }) => return Err(error),
+            Err(error @ (BackupError::Object { .. } | BackupError::Store(_))) => lost.push(error.to_string()),
+            Err(error) => return Err(error),
+        }
+    }
+    // Its pages cannot be encrypted again.
+    files.retain(|path, found| {
+        let is_whole = found.head.is_some() || !found.is_opened;
+        if !is_whole {
+            lost.push(format!("{path}: its first page, which names its key, is in none of the packs"));
+        }
+        is_whole
+    });
+    Ok(Salvaged { manifest: manifest(receipt, files), lost })
+}
+
+fn read(
+    repository: &Repository,
+    name: &str,
+    object: Object,
+    number: u32,
+    options: &Options<'_>,
+    files: &mut BTreeMap<RelativePath, Found>,
+) -> Result<(), BackupError> {
+    let wrong = |source: ArchiveError| BackupError::Object { object: name.to_owned(), source };
+    check_sum(name, repository.object(name)?, object)?;
+    let mut reader = PackReader::decrypt(repository.object(name)?, options.identities).map_err(wrong)?;
+    while let Some(Frame { at, description, data }) = reader.next_frame().map_err(wrong)? {
+        files.entry(description.path.clone()).or_default().add(number, at, &description, data);
+    }
+    Ok(())
+}
+
+impl Found {
+    fn add(&mut self, pack: u32, frame_at: u64, description: &Description, data: &[u8]) {
+        let mut offset = 0_u32;
+        for extent in &description.extents {
+            let run = Run { at: extent.at, bytes: extent.bytes, pack, offset, frame_at, frame_bytes: 0 };
+            offset = offset.saturating_add(u32::try_from(extent.bytes).unwrap_or(u32::MAX));
+            self.replace(run);
+        }
+        self.is_opened |= description.opened.is_some();
+        // The first page of a tablespace and the header of a log are never encrypted.
+        if let Some(first) = description.extents.first().filter(|first| first.at == 0) {
+            let bytes = usize::try_from(first.bytes).unwrap_or(usize::MAX).min(HEAD_BYTES);
+            self.head = data.get(..bytes).map(<[u8]>::to_vec);
+        }
+    }
+
+    /// Adds a part in place of whatever older packs have there.
+    fn replace(&mut self, run: Run) {
+        let before = self.runs.range(..run.end()).rev().take_while(|(_, old)| old.end() > run.at);
+        let overlapping: Vec<Run> = before.map(|(_, old)| *old).collect();
+        for old in overlapping {
+            self.runs.remove(&old.at);
+            let kept = [old.within(old.at, run.at), old.within(run.end(), old.end())];
+            self.runs.extend(kept.into_iter().flatten().map(|part| (part.at, part)));
+        }
+        self.runs.insert(run.at, run);
+    }
+}
+
+fn manifest(receipt: &Receipt, found: BTreeMap<RelativePath, Found>) -> Manifest {
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let modified = (receipt.ended.as_second(), 0);
+    let directories: BTreeSet<RelativePath> = found.keys().flat_map(parents).collect();
+    let directory = |path: RelativePath| Stored {
+        entry: Entry { path, kind: Kind::Directory, mode: DIRECTORY_MODE, uid, gid, modified },
+        hash: None,
+        head: None,
+        chunks: Vec::new(),
+        runs: Vec::new(),
+    };
+    let file = |(path, found): (RelativePath, Found)| {
+        let end = found.runs.values().map(Run::end).max().unwrap_or(0);
+        let bytes = end.max(found.head.as_deref().map_or(0, declared_bytes));
+        Stored {
+            entry: Entry { path, kind: Kind::File { bytes }, mode: FILE_MODE, uid, gid, modified },
+            // Known when the file is written.
+            hash: Some(Hash([0; 32])),
+            head: found.head.filter(|_| found.is_opened),
+            chunks: Vec::new(),
+            runs: found.runs.into_values().collect(),
+        }
+    };
+    let mut files: Vec<Stored> = directories.into_iter().map(directory).chain(found.into_iter().map(file)).collect();
+    files.sort_by(|one, other| one.entry.path.cmp(&other.entry.path));
+    let head = Head {
+        schema: SCHEMA.to_owned(),
+        repo: receipt.repo.clone(),
+        host: receipt.host.clone(),
+        number: receipt.number,
+        instant: receipt.began,
+        provider: receipt.provider.clone(),
+        server_uuid: receipt.server_uuid.clone(),
+        checkpoint_lsn: None,
+        position: None,
+        parent: receipt.previous,
+        root: Root { mode: DIRECTORY_MODE, uid, gid },
+        entries: files.len() as u64,
+        left_out: Vec::new(),
+    };
+    let packs = receipt.packs.iter().map(|pack| Object { sha256: pack.sha256, bytes: pack.bytes }).collect();
+    Manifest { head, files, packs, keys: Vec::new() }
+}
+
+/// Length of a tablespace as its page 0 has it: zeros at its end are in no pack.
+fn declared_bytes(head: &[u8]) -> u64 {
+    let page0 = Page0::parse(head).ok();
+    page0.map_or(0, |page0| u64::from(page0.size_in_pages).saturating_mul(u64::from(page0.physical_page_bytes)))
+}
+
+fn parents(path: &RelativePath) -> Vec<RelativePath> {
+    std::iter::successors(path.parent(), RelativePath::parent).collect()
+}
+
+/// Computes the hashes of what was written: only those of each frame are in the packs, which were compared.
+pub(super) fn hash_staged(staging: &Staging, manifest: &mut Manifest, streams: u16) -> Result<(), BackupError> {
+    let queue = Mutex::new(manifest.files.iter_mut().filter(|file| file.hash.is_some()));
+    let work = || {
+        let (mut parents, mut room) = (staging.parents(), vec![0; CHUNK_BYTES]);
+        loop {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let Some(stored) = next else { return Ok(()) };
+            let (bytes, path) = (stored.file_bytes(), staging.path_of(&stored.entry.path));
+            let file = staging.open_file(&mut parents, &stored.entry.path)?;
+            stored.chunks.clear();
+            for chunk in 0..chunks_of(bytes) {
+                let room = room.get_mut(..chunk_bytes(bytes, chunk)).unwrap_or_default();
+                let read = file.read_exact_at(room, chunk.saturating_mul(CHUNK_BYTES as u64));
+                read.map_err(BackupError::io(&path, "cannot be read back"))?;
+                stored.chunks.push(chunk_hash(bytes, chunk, room));
+            }
+            stored.hash = file_hash(&stored.chunks);
+        }
+    };
+    in_parallel(streams, &work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_later_pack_has_is_newer() {
+        let mut found = Found::default();
+        let run = |at: u64, bytes: u64, pack: u32| Run { at, bytes, pack, offset: 0, frame_at: 0, frame_bytes: 0 };
+        for of in [run(0, 100, 0), run(100, 50, 0), run(20, 10, 1), run(90, 20, 2), run(90, 5, 3)] {
+            found.replace(of);
+        }
+        let runs: Vec<_> = found.runs.values().map(|run| (run.at, run.bytes, run.pack, run.offset)).collect();
+        let expected =
+            [(0, 20, 0, 0), (20, 10, 1, 0), (30, 60, 0, 30), (90, 5, 3, 0), (95, 15, 2, 5), (110, 40, 0, 10)];
+        assert_eq!(runs, expected);
+    }
+}

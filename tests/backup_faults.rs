@@ -1,0 +1,218 @@
+//! Backups and restores that are killed at any moment, and on disks that are full: never a receipt that does not restore,
+//! and the same command finishes.
+//!
+//! `SEALANT_FAULTS` is the number of random moments for each test (8), `SEALANT_FAULT_SEED` chooses them.
+
+mod support;
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use harness::Server;
+
+use crate::support::backup::{Backups, files, is_same, mysql, with_keyring};
+use crate::support::chance::{Random, number};
+use crate::support::tmpfs::Tmpfs;
+
+/// Rounds in one repository, so that what killed runs have left does not fill the disk.
+const ROUNDS: u64 = 25;
+/// What the system says of a disk without room.
+const FULL: &str = "No space left on device";
+
+fn rounds() -> u64 {
+    number("SEALANT_FAULTS", 8)
+}
+
+fn quiet(command: &mut Command) -> Child {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts")
+}
+
+/// Kills it after this time, unless it has ended before.
+fn kill_after(mut child: Child, time: Duration) {
+    sleep(time);
+    child.kill().expect("it was there");
+    child.wait().expect("it ends");
+}
+
+/// A random moment of something that takes so long, or shortly after its end.
+fn moment(random: &mut Random, whole: Duration) -> Duration {
+    let bound = u64::try_from(whole.as_micros()).expect("not that long") * 11 / 10;
+    Duration::from_micros(random.below(bound.max(1)))
+}
+
+fn numbers(backups: &Backups) -> Vec<u64> {
+    let listed = backups.backup(&["list"]).is(0);
+    let number = |of: &serde_json::Value| of["number"].as_u64().expect("a number");
+    listed.json["backups"].as_array().expect("a list").iter().map(number).collect()
+}
+
+/// Every object of every receipt is there, whole.
+fn is_sound(backups: &Backups) {
+    let signers = backups.path("signers");
+    let signers = signers.to_str().expect("the harness uses ASCII paths");
+    backups.backup(&["check", "all", "--objects", "--allowed-signers", signers]).is(0);
+}
+
+struct Lab {
+    server: Server,
+    keyring: PathBuf,
+}
+
+impl Lab {
+    fn new() -> Option<Self> {
+        let (server, keyring) = mysql()?;
+        Some(Self { server, keyring })
+    }
+
+    fn keys(&self) -> [&str; 2] {
+        ["--keyring", self.keyring.to_str().expect("the harness uses ASCII paths")]
+    }
+
+    /// The backup restores to what the server has.
+    fn restores(&self, backups: &Backups, number: u64) {
+        let into = backups.path("restored");
+        backups.restore(&number.to_string(), &into, &self.keys()).is(0);
+        is_same(&into, &files(self.server.datadir()));
+        fs::remove_dir_all(into).expect("it was there");
+    }
+}
+
+#[test]
+fn a_run_killed_at_any_moment_leaves_no_receipt_that_does_not_restore() {
+    let Some(lab) = Lab::new() else { return };
+    let mut random = Random::new(0xbac0);
+    for first in (0..rounds()).step_by(ROUNDS as usize) {
+        let backups = with_keyring(&lab.server, &lab.keyring);
+        let began = Instant::now();
+        backups.backup(&["run"]).is(0);
+        let whole = began.elapsed();
+        for round in first..rounds().min(first + ROUNDS) {
+            // Every second one has everything to store.
+            let verb = if round % 2 == 0 { &["run", "--full"][..] } else { &["run"] };
+            kill_after(quiet(&mut backups.command(verb)), moment(&mut random, whole));
+            is_sound(&backups);
+        }
+        for number in numbers(&backups) {
+            lab.restores(&backups, number);
+        }
+        backups.backup(&["run"]).is(0);
+        lab.restores(&backups, *numbers(&backups).last().expect("one"));
+    }
+}
+
+#[test]
+fn a_restore_killed_at_any_moment_is_finished_by_the_same_command() {
+    let Some(lab) = Lab::new() else { return };
+    let mut random = Random::new(0xbac1);
+    let backups = with_keyring(&lab.server, &lab.keyring);
+    backups.backup(&["run"]).is(0);
+    let began = Instant::now();
+    lab.restores(&backups, 1);
+    let whole = began.elapsed();
+    let expected = files(lab.server.datadir());
+    for _ in 0..rounds() {
+        let into = backups.path("into");
+        let is_whole = || into.join("sealant-manifest").exists() && !into.join(".sealant-staging").exists();
+        while !is_whole() {
+            kill_after(quiet(&mut backups.restore_command("1", &into, &lab.keys())), moment(&mut random, whole));
+            if random.below(2) == 0 && !is_whole() {
+                backups.restore("1", &into, &lab.keys()).is(0);
+            }
+        }
+        is_same(&into, &expected);
+        fs::remove_dir_all(into).expect("it was there");
+    }
+}
+
+/// Uses all space of a file system but so many bytes.
+fn fill(disk: &Path, but_for: u64) {
+    let file = File::create(disk.join("filler")).expect("a file");
+    let block = vec![1; 4096];
+    while (&file).write_all(&block).is_ok() {}
+    let length = file.metadata().expect("a length").len();
+    file.set_len(length.saturating_sub(but_for)).expect("shorter");
+}
+
+fn make_room(disk: &Path) {
+    fs::remove_file(disk.join("filler")).expect("it was there");
+}
+
+/// One error that names the cause, and nothing that sounds like another.
+#[track_caller]
+fn says_full(stderr: &str) {
+    let errors: Vec<&str> = stderr.lines().filter(|line| line.contains("error:")).collect();
+    assert!(errors.len() == 1 && errors[0].contains(FULL), "{stderr}");
+}
+
+#[test]
+fn a_run_on_a_full_disk_says_so_and_is_finished_when_there_is_room() {
+    let Some(lab) = Lab::new() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(disk) = Tmpfs::mount(directory.path().join("disk"), "400M") else { return };
+    let backups = Backups::within(&disk.0, lab.server.datadir(), &format!("keyring = {:?}", lab.keyring));
+    let mut random = Random::new(0xbac2);
+    let stored = backups.backup(&["run"]).is(0).number("/bytes/stored");
+    let mut but_for = vec![0, 4096];
+    but_for.extend((0..rounds()).map(|_| random.below(stored * 5 / 4)));
+    for (round, but_for) in but_for.into_iter().enumerate() {
+        let before = numbers(&backups);
+        fill(&disk.0, but_for);
+        let ran = backups.backup(&["run", "--full"]);
+        if ran.code == 0 {
+            assert!(but_for > stored / 2, "{but_for} of {stored}");
+        } else {
+            says_full(&ran.is(1).stderr);
+            assert_eq!(numbers(&backups), before);
+        }
+        make_room(&disk.0);
+        is_sound(&backups);
+        let done = backups.backup(&["run", "--full"]).is(0).number("/number");
+        if round % 4 == 0 {
+            lab.restores(&backups, done);
+        }
+        // What was cut off takes room that no receipt accounts for.
+        let packs = backups.object("hosts/db1/packs");
+        if fs::read_dir(&packs).expect("packs").count() > 200 {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_restore_on_a_disk_that_becomes_full_goes_on_when_there_is_room() {
+    let Some(lab) = Lab::new() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(disk) = Tmpfs::mount(directory.path().join("disk"), "400M") else { return };
+    let backups = with_keyring(&lab.server, &lab.keyring);
+    backups.backup(&["run"]).is(0);
+    let expected = files(lab.server.datadir());
+    let into = disk.0.join("into");
+    // Not enough from the start: nothing is staged.
+    fill(&disk.0, 1 << 20);
+    backups.restore("1", &into, &lab.keys()).is(1).says("free");
+    make_room(&disk.0);
+    let mut random = Random::new(0xbac3);
+    for _ in 0..rounds().div_ceil(2) {
+        let output =
+            backups.restore_command("1", &into, &lab.keys()).stderr(Stdio::piped()).stdout(Stdio::null()).spawn();
+        let child = output.expect("it starts");
+        while !into.join(".sealant-staging").exists() {
+            sleep(Duration::from_millis(1));
+        }
+        sleep(Duration::from_micros(random.below(100_000)));
+        fill(&disk.0, random.below(1 << 20) & !4095);
+        let ended = child.wait_with_output().expect("it ends");
+        make_room(&disk.0);
+        if !ended.status.success() {
+            assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+            says_full(&String::from_utf8_lossy(&ended.stderr));
+            backups.restore("1", &into, &lab.keys()).is(0);
+        }
+        is_same(&into, &expected);
+        fs::remove_dir_all(&into).expect("it was there");
+    }
+}
