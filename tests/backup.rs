@@ -494,11 +494,50 @@ fn a_test_of_a_backup_leaves_nothing_behind() {
     command.args(["restore", "latest", "--quiet", "--repository"]).arg(backups.path("repository"));
     command.arg("--identity").arg(backups.path("identity")).arg("--allowed-signers").arg(backups.path("signers"));
     command.arg("--scratch").arg(&scratch).arg("--keyring").arg(&keyring).arg("--prove").arg("--mysqld").arg(mysqld);
-    let output = command.output().expect("it starts");
+    let record = backups.path("restores");
+    let output = command.arg("--record").arg(&record).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{said}");
     assert!(said.contains("recovered"), "{said}");
     assert_eq!(fs::read_dir(&scratch).expect("listed").count(), 0);
+    the_report_has_the_restore(&backups, &record);
+}
+
+/// The report of a backup and of a proven restore of it, in each form.
+fn the_report_has_the_restore(backups: &Backups, record: &Path) {
+    let [page, metrics] = ["report.html", "report.prom"].map(|name| backups.path(name));
+    let files = ["--restores", text(record), "--html", text(&page), "--prometheus", text(&metrics)];
+    let ran = backups.backup(&[&["report", "--max-age", "1h"], &files[..]].concat()).is(0);
+    assert_eq!(ran.json["backups"][0]["good"], true, "{}", ran.json);
+    assert_eq!(ran.json["backups"][0]["restores"][0]["proven"], true, "{}", ran.json);
+    let [page, metrics] = [page, metrics].map(|path| fs::read_to_string(path).expect("written"));
+    assert!(page.contains("Backups of db1: healthy") && page.contains("class=\"proven\""), "{page}");
+    for wanted in ["last_good_timestamp_seconds", "restore_test_timestamp_seconds", "restore_test_seconds"] {
+        assert!(metrics.contains(&format!("\nsealant_backup_{wanted}{{host=\"db1\"}} ")), "{metrics}");
+    }
+    let table = backups.command(&["report"]).output().expect("it starts");
+    let table = String::from_utf8_lossy(&table.stdout).into_owned();
+    assert!(table.lines().nth(1).is_some_and(|line| line.contains("full         good")), "{table}");
+    backups.backup(&["report", "--restores", text(&backups.path("gone"))]).is(1).says("cannot be read");
+    backups.backup(&["report", "--max-age", "0s"]).is(2);
+}
+
+#[test]
+fn a_report_finds_that_backups_are_too_old_or_incomplete() {
+    let Some((server, keyring)) = mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    let none = backups.backup(&["report", "--max-age", "1h"]).is(3);
+    assert_eq!((&none.json["too_old"], &none.json["age_seconds"]), (&Value::Bool(true), &Value::Null));
+    backups.backup(&["report"]).is(0);
+    backups.backup(&["run"]).is(0);
+    backups.backup(&["report", "--max-age", "1h"]).is(0);
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    assert_eq!(backups.backup(&["report", "--max-age", "1s"]).is(3).json["too_old"], true);
+    let pack = backups.objects().into_iter().find(|path| text(path).contains("/packs/")).expect("a pack");
+    fs::remove_file(pack).expect("it was there");
+    let missing = backups.backup(&["report"]).is(3);
+    assert_eq!(missing.json["backups"][0]["good"], false, "{}", missing.json);
+    assert!(missing.json["bad"][0]["what"].as_str().is_some_and(|what| what.contains("missing")), "{}", missing.json);
 }
 
 #[test]

@@ -1,8 +1,14 @@
 //! What backups, restores and checks say to scripts: documents of the schemas in `docs/schema`.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    fs::OpenOptions,
+    io::Write,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use archive::{
+    chain::Link,
     manifest::{LeftOut, Position},
     names::Number,
     receipt::Finding,
@@ -116,6 +122,23 @@ pub struct Listed {
     pub receipt: String,
 }
 
+impl Listed {
+    /// From a receipt.
+    pub(crate) fn new(link: &Link) -> Self {
+        let receipt = &link.receipt;
+        Self {
+            number: receipt.number,
+            ended: receipt.ended,
+            good: receipt.is_good(),
+            full: receipt.full,
+            bytes: receipt.bytes.data,
+            stored: receipt.bytes.stored,
+            packs: receipt.packs.len(),
+            receipt: link.sha256.to_string(),
+        }
+    }
+}
+
 impl ListReport {
     /// Reads the receipts of a host.
     ///
@@ -125,16 +148,7 @@ impl ListReport {
         let mut backups = Vec::new();
         for number in repository.numbers(host)?.0 {
             let Some((link, _)) = repository.receipt(host, number)? else { continue };
-            backups.push(Listed {
-                number: link.receipt.number,
-                ended: link.receipt.ended,
-                good: link.receipt.is_good(),
-                full: link.receipt.full,
-                bytes: link.receipt.bytes.data,
-                stored: link.receipt.bytes.stored,
-                packs: link.receipt.packs.len(),
-                receipt: link.sha256.to_string(),
-            });
+            backups.push(Listed::new(&link));
         }
         Ok(Self { schema: "sealant.backup-list/1", host: host.to_owned(), backups })
     }
@@ -179,13 +193,17 @@ impl<'r> CheckReport<'r> {
     }
 }
 
-/// A restore, schema `sealant.restore/1`.
+/// Schema of the report of a restore.
+pub(crate) const RESTORE_SCHEMA: &str = "sealant.restore/1";
+
+/// A restore, schema [`RESTORE_SCHEMA`].
 #[derive(Debug, Serialize)]
 pub struct RestoreReport<'r> {
     schema: &'static str,
     host: &'r str,
     number: Number,
     receipt: String,
+    ended: Timestamp,
     tree: String,
     packs: u64,
     bytes: RestoreBytes,
@@ -248,10 +266,11 @@ impl<'r> RestoreReport<'r> {
     pub fn new(opened: &'r Opened, restored: &Restored, progress: &restore::Progress, seconds: f64) -> Self {
         let restore::Pages { proven, bad, unproven } = restored.pages;
         Self {
-            schema: "sealant.restore/1",
+            schema: RESTORE_SCHEMA,
             host: &opened.receipt().host,
             number: restored.number,
             receipt: opened.sha256().to_string(),
+            ended: Timestamp::now(),
             tree: restored.tree.to_string(),
             packs: restored.packs,
             bytes: RestoreBytes {
@@ -276,9 +295,25 @@ impl<'r> RestoreReport<'r> {
         }
     }
 
+    /// Appends the report to a file, as a line of JSON.
+    ///
+    /// # Errors
+    /// [`BackupError::Io`] if the file cannot be written.
+    pub fn record(&self, path: &Path) -> Result<(), BackupError> {
+        let append = || {
+            let mut line = serde_json::to_vec(self)?;
+            line.push(b'\n');
+            let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+            file.write_all(&line)?;
+            file.sync_all()
+        };
+        append().map_err(BackupError::io(path, "cannot be written"))
+    }
+
     /// With what a server found.
     #[must_use]
     pub fn proven(mut self, proof: &Proof) -> Self {
+        self.ended = Timestamp::now();
         let recovered_s = proof.recovered.as_secs_f64();
         self.rto_s = Some(self.seconds + recovered_s);
         self.proof = Some(ServerProofReport {

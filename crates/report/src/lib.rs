@@ -5,6 +5,7 @@
 
 mod backup;
 mod bench;
+mod calendar;
 mod catalogue;
 mod certificate;
 mod change;
@@ -55,6 +56,7 @@ pub use backup::{
     write_backup_check_table, write_backup_list_table, write_json_line, write_key_check_table, write_receipt_table,
 };
 pub use bench::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
+pub use calendar::{calendar_messages, write_calendar_html, write_calendar_metrics, write_calendar_table};
 pub use certificate::{
     write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_certificate_json,
     write_certificate_table, write_certs_json, write_certs_text,

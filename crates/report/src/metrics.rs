@@ -122,12 +122,14 @@ fn coverage_artefacts(outcome: &Outcome, out: &mut dyn Write) -> Result<(), Erro
     Ok(())
 }
 
-fn head(out: &mut dyn Write, name: &str, help: &str) -> Result<(), Error> {
+/// Writes the help and the type of a gauge.
+pub(crate) fn head(out: &mut dyn Write, name: &str, help: &str) -> Result<(), Error> {
     writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge")?;
     Ok(())
 }
 
-fn sample(
+/// Writes a sample with its labels.
+pub(crate) fn sample(
     out: &mut dyn Write,
     name: &str,
     labels: &[(&str, &str)],

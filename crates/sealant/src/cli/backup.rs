@@ -4,14 +4,15 @@ mod check;
 mod init;
 mod keyring;
 mod list;
+mod report;
 mod run;
 mod show;
 
 use std::path::PathBuf;
 
 use ::backup::{Config, Repository};
+use ::report::write_json_line;
 use clap::{Args, Subcommand};
-use report::write_json_line;
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -38,6 +39,7 @@ enum Command {
     Init(init::Init),
     Run(run::Run),
     List(list::List),
+    Report(report::Report),
     Show(show::Show),
     Check(check::Check),
     Keyring(keyring::Keyring),
@@ -49,6 +51,7 @@ impl Backup {
             Command::Init(verb) => verb.run(),
             Command::Run(verb) => verb.run(),
             Command::List(verb) => verb.run(),
+            Command::Report(verb) => verb.run(),
             Command::Show(verb) => verb.run(),
             Command::Check(verb) => verb.run(),
             Command::Keyring(verb) => verb.run(),

@@ -18,6 +18,7 @@ use super::receive::writable_keyring;
 use super::value;
 use super::verify::{KeyStores, forbid_dumps};
 use crate::exit::{self, Exit};
+use crate::output::file;
 use crate::output::message::{Failure, say};
 
 /// Restore a backup into a directory, proven from the disk before it is moved into place
@@ -107,6 +108,9 @@ pub(crate) struct Restore {
     /// Threads
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     streams: u16,
+    /// Append the result to this file, as a line of JSON: `sealant backup report --restores` reads it
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    record: Option<PathBuf>,
     #[command(flatten)]
     reporting: Reporting,
 }
@@ -136,6 +140,7 @@ const EXITS: exit::Codes = &[
 impl Restore {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         forbid_dumps();
+        self.record.as_deref().map(file::check_writable).transpose()?;
         let repository = open_directory(&self.repository)?;
         let host = repository.host(self.host.as_deref())?;
         let identities = identities(&self.identity)?;
@@ -174,7 +179,9 @@ impl Restore {
         let proof =
             self.mysqld.as_deref().map(|mysqld| self.prove(mysqld, into, &opened, &restored, &keys)).transpose()?;
         proof.iter().for_each(|proof| say(&proof_messages(proof, seconds)));
-        self.reporting.script.write(&proof.iter().fold(report, RestoreReport::proven))?;
+        let report = proof.iter().fold(report, RestoreReport::proven);
+        self.record.as_deref().map(|path| report.record(path)).transpose()?;
+        self.reporting.script.write(&report)?;
         Ok(match restored.pages.bad {
             1.. => Exit::Findings,
             _ if proof.is_some_and(|proof| !proof.is_sound()) => Exit::Findings,
