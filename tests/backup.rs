@@ -745,8 +745,8 @@ fn without_its_manifest_a_backup_is_salvaged_from_its_packs() {
     }
     Proof::mysql(&[&into], Some(&keyring)).is_sound();
 
-    let packs = backups.objects().into_iter().filter(|path| path.to_string_lossy().contains("/packs/"));
-    fs::remove_file(packs.last().expect("a pack")).expect("removed");
+    let mut packs = backups.objects().into_iter().filter(|path| path.to_string_lossy().contains("/packs/"));
+    fs::remove_file(packs.next_back().expect("a pack")).expect("removed");
     backups.restore("2", &backups.path("less"), &salvage).is(3).says("lost: ").says("/packs/");
 }
 

@@ -196,7 +196,7 @@ impl Server {
     /// The account by which the server is asked for its locks and its position.
     pub(crate) fn account(&self, choice: Choice) -> Result<Option<Account>, snapshot::Error> {
         let (socket, password_file) = (self.socket.as_deref(), self.password_file.as_deref());
-        Ok(Account::for_choice(choice, socket, self.user.as_deref(), password_file)?)
+        Account::for_choice(choice, socket, self.user.as_deref(), password_file)
     }
 
     /// Loads the keys; an empty set if the configuration names none.

@@ -35,3 +35,6 @@ pub use crate::{
     step::{Blocks, Outcome, Step, StepReport},
     throttle::{Limit, Throttle, Window},
 };
+
+/// Asks whether to go on with a plan; an error is the reason why not.
+pub type Confirm<'c, Plan, E> = &'c dyn Fn(&Plan) -> Result<(), E>;

@@ -280,7 +280,7 @@ fn a_torn_page_of_an_aria_table_is_no_clear_one() {
         torn[ARIA_PAGE + written..2 * ARIA_PAGE].fill(0);
         assert_eq!(counts(&torn), before, "{written}");
     }
-    let mut clear = whole.clone();
+    let mut clear = whole;
     clear[ARIA_PAGE + 16..2 * ARIA_PAGE - 4].fill(b'a');
     assert_eq!((counts(&clear).encrypted, counts(&clear).mislabelled), (before.encrypted - 1, 1));
 }
@@ -403,7 +403,7 @@ fn a_binary_log_without_its_start_of_encryption_has_no_event_that_can_be_read() 
     for bytes in [start - 1, start - 20, start - 45, start - 80] {
         assert_eq!(readable(&log[..bytes]), Some(0), "{bytes}");
     }
-    let mut zeroed = log.clone();
+    let mut zeroed = log;
     zeroed[start - 40..start].fill(0);
     assert_eq!(readable(&zeroed), Some(0));
     // A clear log stays one, whichever event is damaged.

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::{Arc, atomic::AtomicBool};
 
 use super::{Options, Progress, Report, ServerAccess, may_begin, plan};
-use crate::{Control, Error, Runs, StatementLog};
+use crate::{Confirm, Control, Error, Runs, StatementLog};
 
 /// What is asked of a user before and during a run. Errors of the user's side are `E`.
 pub struct User<'u, E> {
     /// Agrees to the plan, or returns why not; then nothing is logged or changed.
-    pub confirm: &'u dyn Fn(&Report) -> Result<(), E>,
+    pub confirm: Confirm<'u, Report, E>,
     /// Called when the plan is agreed to; the run is canceled when the flag is set.
     pub stop: &'u dyn Fn() -> Result<Arc<AtomicBool>, E>,
 }

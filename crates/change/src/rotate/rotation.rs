@@ -5,7 +5,7 @@ use std::path::Path;
 use server::{Options, Target};
 
 use super::{Copies, Error, Report, Request, plan, run};
-use crate::{Ended, StatementLog, tls};
+use crate::{Confirm, Ended, StatementLog, tls};
 
 /// What is to be new. The keys come first: a certificate is not touched if they could not be rotated.
 #[derive(Default)]
@@ -41,7 +41,7 @@ impl Rotation {
         target: &Target,
         options: &Options,
         log: &Path,
-        confirm: Option<&dyn Fn(&Report) -> Result<(), E>>,
+        confirm: Option<Confirm<'_, Report, E>>,
         progress: &dyn Fn(&str),
     ) -> Result<Ended<Report>, E> {
         self.check()?;

@@ -14,7 +14,7 @@ use super::{
     pair_files::{self, Kind, Replacement},
     site::Site,
 };
-use crate::{Ended, LockWait, Outcome, Session, StatementLog, Step};
+use crate::{Confirm, Ended, LockWait, Outcome, Session, StatementLog, Step};
 
 /// Action of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub fn carry_out<E: From<Error>>(
     options: &Options,
     request: &Request,
     log: &Path,
-    confirm: Option<&dyn Fn(&Report) -> Result<(), E>>,
+    confirm: Option<Confirm<'_, Report, E>>,
 ) -> Result<Ended<Report>, E> {
     if let Some(confirm) = confirm {
         confirm(&plan(target, options, request, &StatementLog::none(target)?)?)?;

@@ -56,7 +56,8 @@ fn uuid_of_server(cx: &Context<'_>) -> Seen<(String, Evidence)> {
         why: "no server was queried, and the data directory has no readable auto.cnf".to_owned(),
         remedy: "audit the running server, or give the data directory with its auto.cnf".to_owned(),
     })?;
-    let evidence = Evidence::Host { source: server::auto_cnf::NAME.to_owned(), observation: format!("server-uuid={uuid}") };
+    let evidence =
+        Evidence::Host { source: server::auto_cnf::NAME.to_owned(), observation: format!("server-uuid={uuid}") };
     Ok((uuid, evidence))
 }
 

@@ -102,6 +102,6 @@ impl Freezing {
 
     fn account(&self, server: &Named) -> Result<Option<Account>, Error> {
         let (socket, password_file) = (server.socket.as_deref(), self.password_file.as_deref());
-        Ok(Account::for_choice(self.provider, socket, self.user.as_deref(), password_file)?)
+        Account::for_choice(self.provider, socket, self.user.as_deref(), password_file)
     }
 }
