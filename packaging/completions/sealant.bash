@@ -103,6 +103,9 @@ _sealant() {
             sealant__subcmd__backup,list)
                 cmd="sealant__subcmd__backup__subcmd__list"
                 ;;
+            sealant__subcmd__backup,report)
+                cmd="sealant__subcmd__backup__subcmd__report"
+                ;;
             sealant__subcmd__backup,run)
                 cmd="sealant__subcmd__backup__subcmd__run"
                 ;;
@@ -123,6 +126,9 @@ _sealant() {
                 ;;
             sealant__subcmd__backup__subcmd__help,list)
                 cmd="sealant__subcmd__backup__subcmd__help__subcmd__list"
+                ;;
+            sealant__subcmd__backup__subcmd__help,report)
+                cmd="sealant__subcmd__backup__subcmd__help__subcmd__report"
                 ;;
             sealant__subcmd__backup__subcmd__help,run)
                 cmd="sealant__subcmd__backup__subcmd__help__subcmd__run"
@@ -345,6 +351,9 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__backup,list)
                 cmd="sealant__subcmd__help__subcmd__backup__subcmd__list"
+                ;;
+            sealant__subcmd__help__subcmd__backup,report)
+                cmd="sealant__subcmd__help__subcmd__backup__subcmd__report"
                 ;;
             sealant__subcmd__help__subcmd__backup,run)
                 cmd="sealant__subcmd__help__subcmd__backup__subcmd__run"
@@ -1049,7 +1058,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup)
-            opts="-h --help init run list show check keyring help"
+            opts="-h --help init run list report show check keyring help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1097,7 +1106,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup__subcmd__help)
-            opts="init run list show check keyring help"
+            opts="init run list report show check keyring help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1181,6 +1190,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__help__subcmd__report)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1354,6 +1377,48 @@ _sealant() {
                     return 0
                     ;;
                 --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__backup__subcmd__report)
+            opts="-h --config --host --restores --allowed-signers --max-age --html --prometheus --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --restores)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --allowed-signers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-age)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prometheus)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2817,7 +2882,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__backup)
-            opts="init run list show check keyring"
+            opts="init run list report show check keyring"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2887,6 +2952,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__backup__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__backup__subcmd__report)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -5605,7 +5684,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__restore)
-            opts="-q -h --repository --host --into --identity --allowed-signers --receipt --base --salvage --dry-run --prove --scratch --mysqld --check-tables --prove-option --prove-limit --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rekey --key-identity --owner --streams --json --quiet --help"
+            opts="-q -h --repository --host --into --identity --allowed-signers --receipt --base --salvage --dry-run --prove --scratch --mysqld --check-tables --prove-option --prove-limit --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rekey --key-identity --owner --streams --record --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5688,6 +5767,10 @@ _sealant() {
                     return 0
                     ;;
                 --streams)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --record)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

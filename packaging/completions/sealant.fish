@@ -109,14 +109,15 @@ json\t'For scripts: docs/schema'"
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "diff" -d 'Show what changed between two saved facts files: new, fixed, worse'
 complete -c sealant -n "__fish_sealant_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -f -a "init" -d 'Create the repository and the signing key, where they do not exist yet, and prove the recipients'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -f -a "run" -d 'Make a backup'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -f -a "list" -d 'List the backups'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -f -a "show" -d 'Show the receipt of a backup'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -f -a "check" -d 'Check that everything the receipts name is present and unchanged'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -f -a "keyring" -d 'Keyrings for backups, which a backup never contains'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list show check keyring help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "init" -d 'Create the repository and the signing key, where they do not exist yet, and prove the recipients'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "run" -d 'Make a backup'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "list" -d 'List the backups'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "report" -d 'Report how old the newest good backup is, what each one holds, and which were restored'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "show" -d 'Show the receipt of a backup'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "check" -d 'Check that everything the receipts name is present and unchanged'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "keyring" -d 'Keyrings for backups, which a backup never contains'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l answer -d 'The word that was decrypted with the identity of a recipient (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l challenges -d 'Write the encrypted words to this directory, too, as age files to be copied to the machine with the identity' -r -F
@@ -133,6 +134,15 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l host -d 'Backups of this host [default: the host in the configuration]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -l json -d 'For scripts: write JSON to standard output; its schema is in docs/schema'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l config -d 'The configuration' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l host -d 'Backups of this host [default: the host in the configuration]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l restores -d 'File of restores, as recorded by `sealant restore --record`' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l allowed-signers -d 'File of the accepted signers; without it, signatures are not judged' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l max-age -d 'End with 3 if the newest good backup is older than this, such as 26h' -r
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l html -d 'Write a page with a calendar to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l prometheus -d 'Write metrics to this file, for node_exporter\'s textfile collector' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -l json -d 'For scripts: write JSON to standard output; its schema is in docs/schema'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l host -d 'Backups of this host [default: the host in the configuration]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l json -d 'For scripts: write JSON to standard output; its schema is in docs/schema'
@@ -153,6 +163,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "init" -d 'Create the repository and the signing key, where they do not exist yet, and prove the recipients'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "run" -d 'Make a backup'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the backups'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "report" -d 'Report how old the newest good backup is, what each one holds, and which were restored'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show the receipt of a backup'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check that everything the receipts name is present and unchanged'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "keyring" -d 'Keyrings for backups, which a backup never contains'
@@ -778,6 +789,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand restore" -l rekey -d 'Ke
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l key-identity -d 'File of age identities of the recipients in [keys] of the configuration: the backup has the keys of its files for them, so that --rekey needs no keyring of the server that was backed up' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l owner -d 'Owner of everything, by names or numbers [default: unchanged]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l streams -d 'Threads' -r
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l record -d 'Append the result to this file, as a line of JSON: `sealant backup report --restores` reads it' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l salvage -d 'The manifest is lost or damaged: find the files in the packs that the receipt names. Owners, permissions, empty files and directories are not in packs, and files that were dropped since an earlier backup may come back'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l dry-run -d 'Show what would be fetched and written, and whether the keys fit; restore nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l prove -d 'Then start a private server on the restored files, wait until it has recovered, check its tables, stop it, and verify every page. It follows no option of the backup, and nobody can reach it. The directory is recovered afterwards'
@@ -1054,6 +1066,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "init" -d 'Create the repository and the signing key, where they do not exist yet, and prove the recipients'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "run" -d 'Make a backup'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "list" -d 'List the backups'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "report" -d 'Report how old the newest good backup is, what each one holds, and which were restored'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "show" -d 'Show the receipt of a backup'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "check" -d 'Check that everything the receipts name is present and unchanged'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "keyring" -d 'Keyrings for backups, which a backup never contains'
