@@ -786,7 +786,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand restore" -l keyring-conf
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l rekey -d 'Keyring file of the server that will use the directory: new master keys are added to it, and from then on wrap the keys of the files; it is created if it does not exist. Also needs the old keyring (--keyring), or --key-identity. MySQL only' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand restore" -l key-identity -d 'File of age identities of the recipients in [keys] of the configuration: the backup has the keys of its files for them, so that --rekey needs no keyring of the server that was backed up' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l key-identity -d 'File of age identities of the recipients under `keys` in the configuration: the backup has the keys of its files for them, so that --rekey needs no keyring of the server that was backed up' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l owner -d 'Owner of everything, by names or numbers [default: unchanged]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l streams -d 'Threads' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l record -d 'Append the result to this file, as a line of JSON: `sealant backup report --restores` reads it' -r -F

@@ -27,7 +27,7 @@ pub struct Records<'r> {
 /// it.
 ///
 /// # Errors
-/// As [`plan`]; and beside the plan, as [`may_begin`].
+/// [`Error`] if the server cannot be planned for; beside the plan, why a run would not begin.
 pub fn preview(
     access: &ServerAccess,
     options: &Options,

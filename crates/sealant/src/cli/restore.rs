@@ -98,7 +98,7 @@ pub(crate) struct Restore {
     /// keys of the files; it is created if it does not exist. Also needs the old keyring (--keyring), or --key-identity. MySQL only
     #[arg(long, value_name = "KEYRING")]
     rekey: Option<PathBuf>,
-    /// File of age identities of the recipients in [keys] of the configuration: the backup has the keys of its files for
+    /// File of age identities of the recipients under `keys` in the configuration: the backup has the keys of its files for
     /// them, so that --rekey needs no keyring of the server that was backed up
     #[arg(long, value_name = "FILE", requires = "rekey")]
     key_identity: Option<PathBuf>,
