@@ -196,7 +196,7 @@ impl<'r> CheckReport<'r> {
 /// Schema of the report of a restore.
 pub(crate) const RESTORE_SCHEMA: &str = "sealant.restore/1";
 
-/// A restore, schema [`RESTORE_SCHEMA`].
+/// A restore, schema `sealant.restore/1`.
 #[derive(Debug, Serialize)]
 pub struct RestoreReport<'r> {
     schema: &'static str,
