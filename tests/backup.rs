@@ -69,7 +69,9 @@ fn a_recipient_is_proven_by_the_word_that_its_identity_decrypts() {
     };
     let (code, said) = init(&["--challenges", text(&challenges)]);
     assert_eq!(code, Some(4), "{said}");
-    assert!(said.contains("-----BEGIN AGE ENCRYPTED FILE-----") && said.contains("--answer WORD"), "{said}");
+    // As lines that can be copied into a terminal.
+    assert!(said.contains("\nage -d -i IDENTITY <<END\n-----BEGIN AGE ENCRYPTED FILE-----\n"), "{said}");
+    assert!(said.contains("\n-----END AGE ENCRYPTED FILE-----\nEND\n") && said.contains("--answer WORD"), "{said}");
     let first = backups.backup(&["run"]).is(0).says("nobody has shown to have the identity of 1 of 1 recipients");
     assert_eq!(first.number("/number"), 1);
 

@@ -70,11 +70,8 @@ fn challenge_messages(challenges: &[Challenge]) -> Vec<Message> {
         challenges.len()
     ))];
     for challenge in challenges {
-        messages.push(Message::hint(format!(
-            "on the machine with the identity of {}:\nage -d -i IDENTITY <<END\n{}\nEND",
-            challenge.recipient,
-            challenge.armored()
-        )));
+        messages.push(Message::hint(format!("on the machine with the identity of {}, run:", challenge.recipient)));
+        messages.push(Message::lines(format!("age -d -i IDENTITY <<END\n{}\nEND", challenge.armored())));
     }
     messages.push(Message::hint("then here, for each word that was printed: sealant backup init --answer WORD"));
     messages

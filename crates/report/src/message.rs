@@ -11,6 +11,8 @@ pub enum Message {
     Error(String),
     /// The next step.
     Hint(String),
+    /// Lines to be copied into a terminal.
+    Lines(String),
 }
 
 impl Message {
@@ -28,5 +30,9 @@ impl Message {
 
     pub(crate) fn hint(text: impl Into<String>) -> Self {
         Self::Hint(text.into())
+    }
+
+    pub(crate) fn lines(text: impl Into<String>) -> Self {
+        Self::Lines(text.into())
     }
 }

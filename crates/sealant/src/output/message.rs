@@ -54,6 +54,7 @@ pub(crate) fn say(messages: &[Message]) {
             Message::Warning(text) => warning(text),
             Message::Error(text) => error(text),
             Message::Hint(text) => hint(text),
+            Message::Lines(text) => text.lines().for_each(|line| whole_line(&one_line(line))),
         }
     }
 }
