@@ -240,7 +240,8 @@ impl Month {
             let Ok(date) = Date::new(first.year(), first.month(), number) else { break };
             let column = usize::try_from(date.weekday().to_monday_zero_offset()).unwrap_or_default();
             if let Some(cell) = week.get_mut(column) {
-                *cell = Some(Day::new(date, days.get(&date).map_or(&[][..], Vec::as_slice)));
+                let is_covered = days.range(..date).next().is_some() && days.range(date..).next().is_some();
+                *cell = Some(Day::new(date, days.get(&date).map_or(&[][..], Vec::as_slice), is_covered));
             }
             if column == 6 {
                 weeks.push(std::mem::take(&mut week));
@@ -254,17 +255,22 @@ impl Month {
 }
 
 impl Day {
-    fn new(date: Date, backups: &[&Entry]) -> Self {
+    /// `is_covered`: whether there are earlier and later backups.
+    fn new(date: Date, backups: &[&Entry], is_covered: bool) -> Self {
         let good = backups.iter().filter(|entry| entry.listed.good).count();
         let proven = backups.iter().any(|entry| entry.restores.iter().any(|restore| restore.proven));
         let (state, sign) = match (backups.len(), good) {
+            (0, _) if is_covered => ("none", "–"),
             (0, _) => ("none", ""),
             _ if proven => ("proven", "✓✓"),
             (_, 0) => ("bad", "!"),
             _ => ("good", "✓"),
         };
-        let title =
-            format!("{date}: {good} of {} backups good{}", backups.len(), if proven { ", restored" } else { "" });
+        let restored = if proven { ", restored" } else { "" };
+        let title = match backups.len() {
+            0 => format!("{date}: no backup"),
+            all => format!("{date}: {good} of {all} backups good{restored}"),
+        };
         Self { number: date.day(), state, sign, title }
     }
 }
@@ -362,6 +368,8 @@ mod tests {
             r#"<td class="proven" title="2026-09-30: 1 of 1 backups good, restored">30<b>✓✓</b></td>"#,
             r#"<td class="good" title="2026-11-23: 1 of 1 backups good">23<b>✓</b></td>"#,
             r#"<td class="bad" title="2026-11-24: 0 of 1 backups good">24<b>!</b></td>"#,
+            r#"<td class="none" title="2026-10-01: no backup">1<b>–</b></td>"#,
+            r#"<td class="none" title="2026-11-25: no backup">25<b></b></td>"#,
             "<td>damaged pages: 1</td>",
         ] {
             assert!(page.contains(wanted), "{wanted:?} is not in\n{page}");
