@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use harness::{KeyringLocation, Kind, Server, ServerBuilder, require};
 use serde_json::Value;
 
-use crate::support::backup::{Backups, Ran, files, is_same, mysql, with_keyring};
+use crate::support::backup::{Backups, Ran, files, is_same, stopped_mysql, with_keyring};
 use crate::support::moving::tree;
 use crate::support::proof::Proof;
 use crate::support::rotation::encrypting;
@@ -24,7 +24,7 @@ fn text(path: &Path) -> &str {
 
 #[test]
 fn mysql_is_restored_to_the_byte_from_full_and_incremental_backups() {
-    let Some((mut server, keyring)) = mysql() else { return };
+    let Some((mut server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     let keys = ["--keyring", text(&keyring)];
     let full = backups.backup(&["run"]).is(0).says("it is the first backup");
@@ -60,7 +60,7 @@ fn mysql_is_restored_to_the_byte_from_full_and_incremental_backups() {
 
 #[test]
 fn a_recipient_is_proven_by_the_word_that_its_identity_decrypts() {
-    let Some((server, keyring)) = mysql() else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     let challenges = backups.path("challenges");
     let init = |more: &[&str]| {
@@ -93,7 +93,7 @@ fn a_recipient_is_proven_by_the_word_that_its_identity_decrypts() {
 
 #[test]
 fn a_restore_gives_the_files_keys_of_another_keyring() {
-    let Some((server, old)) = mysql() else { return };
+    let Some((server, old)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &old);
     backups.backup(&["run"]).is(0);
     let before = files(server.datadir());
@@ -130,7 +130,7 @@ fn a_restore_gives_the_files_keys_of_another_keyring() {
 
 #[test]
 fn with_the_keys_in_the_backup_no_keyring_of_the_server_is_needed() {
-    let Some((server, old)) = mysql() else { return };
+    let Some((server, old)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &old);
     backups.backup(&["run"]).is(0);
     let identity = agefile::Identity::generate().expect("an identity");
@@ -147,6 +147,12 @@ fn with_the_keys_in_the_backup_no_keyring_of_the_server_is_needed() {
     restore("1", &key_identity).is(1).says("backup 1 has no keys of its files").says("--keyring");
     restore("2", &backups.path("identity")).is(1).says("hosts/db1/keys/000002.age");
     assert!(!into.exists() && !new.exists());
+    let mut stored = String::new();
+    let object = File::open(backups.object("hosts/db1/keys/000002.age")).expect("readable");
+    let mut opened = agefile::Decryptor::new(object, std::slice::from_ref(&identity)).expect("for this identity");
+    opened.read_to_string(&mut stored).expect("lines of JSON");
+    let first = stored.lines().next().expect("a line");
+    has_its_schema(&serde_json::from_str(first).expect("JSON"), "backup-keys-1");
     let done = restore("2", &key_identity).is(0).says("are now wrapped by INNODBKey-");
     assert_eq!(done.number("/pages/unproven") + done.number("/pages/bad"), 0, "{}", done.json);
     assert!(done.number("/rekeyed/files") >= 3, "{}", done.json);
@@ -161,7 +167,7 @@ fn with_the_keys_in_the_backup_no_keyring_of_the_server_is_needed() {
 
 #[test]
 fn what_a_directory_has_already_is_not_fetched_and_a_dry_run_fetches_nothing() {
-    let Some((mut server, keyring)) = mysql() else { return };
+    let Some((mut server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     let keys = ["--keyring", text(&keyring)];
     let before = backups.objects();
@@ -269,7 +275,7 @@ fn mariadb_is_restored_to_the_byte_from_full_and_incremental_backups() {
 
 #[test]
 fn without_a_change_nothing_but_a_manifest_is_stored() {
-    let Some((server, keyring)) = mysql() else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     let first = backups.backup(&["run"]).is(0);
     let again = backups.backup(&["run"]).is(0);
@@ -289,7 +295,7 @@ fn without_a_change_nothing_but_a_manifest_is_stored() {
 
 #[test]
 fn keys_stay_out_and_are_named() {
-    let Some((server, keyring)) = mysql() else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
     fs::copy(&keyring, server.datadir().join("keyring-copy")).expect("copied");
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0).says("not in the backup: keyring-copy").says("not in the backup: auto.cnf");
@@ -323,7 +329,7 @@ fn piped(program: &str, args: &[&str], input: &[u8]) -> (bool, Vec<u8>) {
 
 #[test]
 fn everything_opens_with_programs_of_others() {
-    let Some((server, keyring)) = mysql() else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
     let receipt = fs::read(backups.object("hosts/db1/receipts/000001.json")).expect("a receipt");
@@ -458,7 +464,7 @@ fn proven(backups: &Backups, kind: Kind, into: &Path, more: &[&str]) -> Ran {
 
 #[test]
 fn a_private_server_proves_a_restored_mysql() {
-    let Some((mut server, keyring)) = mysql() else { return };
+    let Some((mut server, keyring)) = stopped_mysql() else { return };
     server.start().expect("it starts");
     server.sql("UPDATE demo.enc SET name = 'late' WHERE id < 50").expect("rows");
     server.kill();
@@ -486,7 +492,7 @@ fn a_private_server_proves_a_restored_mysql() {
 
 #[test]
 fn a_test_of_a_backup_leaves_nothing_behind() {
-    let Some((server, keyring)) = mysql() else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
     let scratch = backups.path("scratch");
@@ -526,7 +532,7 @@ fn the_report_has_the_restore(backups: &Backups, record: &Path) {
 
 #[test]
 fn a_report_finds_that_backups_are_too_old_or_incomplete() {
-    let Some((server, keyring)) = mysql() else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     let none = backups.backup(&["report", "--max-age", "1h"]).is(3);
     assert_eq!((&none.json["too_old"], &none.json["age_seconds"]), (&Value::Bool(true), &Value::Null));
@@ -564,7 +570,7 @@ fn commands(page: &str) -> String {
 
 #[test]
 fn the_page_on_first_backups_works_as_it_stands() {
-    let Some((server, keyring)) = mysql() else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let script = format!("set -eu -o pipefail\n{}", commands(include_str!("../docs/backup.md")));
     let programs = Path::new(env!("CARGO_BIN_EXE_sealant")).parent().expect("a directory").display().to_string();
@@ -583,7 +589,7 @@ fn the_page_on_first_backups_works_as_it_stands() {
 
 #[test]
 fn a_check_without_any_key_finds_every_changed_object() {
-    let Some((mut server, keyring)) = mysql() else { return };
+    let Some((mut server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
     server.start().expect("it starts");
@@ -634,7 +640,7 @@ fn a_check_without_any_key_finds_every_changed_object() {
 
 #[test]
 fn a_copy_of_the_keyring_is_judged_by_the_manifest_alone() {
-    let Some((mut server, keyring)) = mysql() else { return };
+    let Some((mut server, keyring)) = stopped_mysql() else { return };
     let old = server.dir().join("old-keyring");
     fs::copy(&keyring, &old).expect("copied");
     server.start().expect("it starts");
@@ -669,7 +675,7 @@ fn a_copy_of_the_keyring_is_judged_by_the_manifest_alone() {
 
 #[test]
 fn damaged_pages_are_stored_and_named() {
-    let Some((server, keyring)) = mysql() else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     let table = server.datadir().join("demo/enc.ibd");
     flip(&table, 5 * 16384 + 5000);
@@ -694,7 +700,7 @@ fn damaged_pages_are_stored_and_named() {
 
 #[test]
 fn a_backup_is_restored_without_sealant() {
-    let Some((server, keyring)) = mysql() else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.configure("[data]", "[data]\npages = \"as-is\"");
     backups.backup(&["run"]).is(0);
@@ -719,7 +725,7 @@ fn a_backup_is_restored_without_sealant() {
 
 #[test]
 fn without_its_manifest_a_backup_is_salvaged_from_its_packs() {
-    let Some((mut server, keyring)) = mysql() else { return };
+    let Some((mut server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     let keys = ["--keyring", text(&keyring)];
     backups.backup(&["run"]).is(0);
@@ -754,7 +760,7 @@ fn without_its_manifest_a_backup_is_salvaged_from_its_packs() {
 
 #[test]
 fn a_restore_that_was_cut_off_goes_on_and_replaces_nothing() {
-    let Some((server, keyring)) = mysql() else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
     let keys = ["--keyring", text(&keyring)];
@@ -784,7 +790,7 @@ fn a_restore_that_was_cut_off_goes_on_and_replaces_nothing() {
 
 #[test]
 fn a_run_that_is_killed_leaves_no_backup_or_a_whole_one() {
-    let Some((mut server, keyring)) = mysql() else { return };
+    let Some((mut server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
     server.start().expect("it starts");
@@ -812,7 +818,7 @@ fn a_run_that_is_killed_leaves_no_backup_or_a_whole_one() {
 
 #[test]
 fn who_may_not_sign_and_what_is_not_known_to_be_the_newest() {
-    let Some((server, keyring)) = mysql() else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     let made = backups.backup(&["run"]).is(0);
     let receipt = made.json["receipt"].as_str().expect("a hash").to_owned();
@@ -840,7 +846,7 @@ fn who_may_not_sign_and_what_is_not_known_to_be_the_newest() {
 
 #[test]
 fn two_runs_at_once_and_two_machines_with_one_name() {
-    let Some((server, keyring)) = mysql() else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
     let lock = backups.objects().len();
@@ -875,7 +881,7 @@ fn flip(path: &Path, at: u64) {
 
 #[test]
 fn no_changed_object_is_restored() {
-    let Some((server, keyring)) = mysql() else { return };
+    let Some((server, keyring)) = stopped_mysql() else { return };
     let backups = with_keyring(&server, &keyring);
     backups.backup(&["run"]).is(0);
     let keys = ["--keyring", text(&keyring)];

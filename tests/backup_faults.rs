@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use harness::Server;
 
-use crate::support::backup::{Backups, files, is_same, mysql, with_keyring};
+use crate::support::backup::{Backups, files, is_same, stopped_mysql, with_keyring};
 use crate::support::chance::{Random, number};
 use crate::support::tmpfs::Tmpfs;
 
@@ -64,7 +64,7 @@ struct Lab {
 
 impl Lab {
     fn new() -> Option<Self> {
-        let (server, keyring) = mysql()?;
+        let (server, keyring) = stopped_mysql()?;
         Some(Self { server, keyring })
     }
 

@@ -174,7 +174,7 @@ pub(crate) fn is_same(restored: &Path, expected: &BTreeMap<PathBuf, Vec<u8>>) {
 }
 
 /// A stopped MySQL server with all encryption switched on, and its keyring.
-pub(crate) fn mysql() -> Option<(Server, PathBuf)> {
+pub(crate) fn stopped_mysql() -> Option<(Server, PathBuf)> {
     require(Kind::MySql97)?;
     let mut server = encrypting().start().expect("MySQL starts");
     server.sql(TABLES).expect("tables are made");

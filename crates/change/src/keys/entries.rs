@@ -118,26 +118,7 @@ pub(super) fn list(holding: &Holding, needs: &KeyNeeds, register: &Register, ser
         KeyEntry { copy_state: state, ..entry }
     };
     let entry = |(rank, name): &(Rank, &String)| entry(name, rank.0, &newest, holding, needs, register);
-    sorted.iter().map(entry).map(state_of).chain(lost_marker(holding, needs, server_uuid)).collect()
-}
-
-/// The entry in which MySQL keeps the number of its newest key of the binary log, if that alone is gone: the server does not
-/// know at its next start which key to use.
-fn lost_marker(holding: &Holding, needs: &KeyNeeds, server_uuid: &str) -> Option<KeyEntry> {
-    let id = format!("MySQLReplicationKey_{server_uuid}");
-    let held = holding.held.as_ref().filter(|held| !held.contains(&id))?;
-    let is_own = |name: &&String| {
-        held.contains(*name)
-            && matches!(KeyName::parse(name), KeyName::Replication { owner, .. } if owner.eq_ignore_ascii_case(server_uuid))
-    };
-    let newest = needs.by_key.keys().filter(is_own).max_by_key(|name| rank(name))?;
-    let entry = entry(newest, KeyUse::BinaryLog, &[], holding, needs, &Register::new(server_uuid));
-    Some(KeyEntry {
-        held: Some(false),
-        in_memory: holding.in_memory.as_ref().map(|names| names.contains(&id)),
-        id,
-        ..entry
-    })
+    sorted.iter().map(entry).map(state_of).collect()
 }
 
 fn entry(
@@ -205,22 +186,5 @@ mod tests {
         let sorted =
             ["INNODBKey-u-9", "INNODBKey-u-10", "MySQLReplicationKey_u_3", "2 version 1", "10 version 1", "other"];
         assert_eq!(names, sorted);
-    }
-
-    #[test]
-    fn the_number_of_the_newest_binary_log_key_is_missed_if_it_alone_is_gone() {
-        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
-        let uses = || BTreeMap::from([(FileKind::BinaryLog, Uses { files: 2, ..Uses::default() })]);
-        let needs = |key: &str| KeyNeeds { by_key: BTreeMap::from([(key.to_owned(), uses())]), ..KeyNeeds::default() };
-        let listed = |held: &[&str], needed: &str| {
-            let holding = Holding { held: Some(names(held)), readable: true, ..Holding::none() };
-            let keys = list(&holding, &needs(needed), &Register::new("u"), "u");
-            keys.into_iter().filter(|key| !key.is_sound()).map(|key| key.id).collect::<Vec<_>>()
-        };
-        let key = "MySQLReplicationKey_u_3";
-        assert_eq!(listed(&[key, "MySQLReplicationKey_u"], key), [""; 0]);
-        assert_eq!(listed(&[key], key), ["MySQLReplicationKey_u"]);
-        assert_eq!(listed(&["MySQLReplicationKey_v_3"], "MySQLReplicationKey_v_3"), [""; 0]);
-        assert_eq!(listed(&["INNODBKey-u-3"], "INNODBKey-u-3"), [""; 0]);
     }
 }

@@ -49,7 +49,7 @@ pub(crate) struct Report {
 const EXAMPLES: &str = "\
 Examples:
   sealant backup report --max-age 26h
-  sealant backup report --allowed-signers signers --restores /var/lib/sealant/restores.jsonl --html backups.html";
+  sealant backup report --allowed-signers signers --restores restores.jsonl --html backups.html";
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "the repository is whole, and the newest good backup young enough"),
