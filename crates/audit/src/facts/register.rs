@@ -61,7 +61,7 @@ impl RegisteredCopy {
             CopyState::Changed => Some("has other bytes than were proven".to_owned()),
             CopyState::Unread { reason } => Some(format!("cannot be read: {reason}")),
             CopyState::OtherKey => Some("holds other keys".to_owned()),
-            CopyState::NoHash => Some("was recorded by a version that did not note its hash".to_owned()),
+            CopyState::NoHash => Some("was recorded by a version that did not record its hash".to_owned()),
         }
     }
 
