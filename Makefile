@@ -60,12 +60,8 @@ advisories-refresh: ## Fetch the advisory database (network), and write .ci/advi
 	git clone --quiet --bare --depth 1 "$(ADVISORY_DB)" "$(TOOLS)/advisory-db"
 	cargo run --quiet --package sealant-advisories -- refresh "$(TOOLS)/advisory-db"
 
-# Tools are compiled once and run for seconds: compiling them fast is what counts.
 $(TOOLS)/bin/cargo-%:
-	CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
-		cargo install --locked --quiet --no-default-features --features '$(FEATURES_OF_$*)' --root $(TOOLS) cargo-$*
-
-FEATURES_OF_nextest := default-no-update
+	tests/install-cargo-tool $(TOOLS) $*
 
 # The gate gives BINARY: the tests have compiled it already, and `build` would do so again for another choice of features.
 docs: $(if $(BINARY),,build) ## Write man pages, completions and the references of checks and servers
