@@ -5,7 +5,7 @@
 
 use zeroize::Zeroizing;
 
-use crate::error::KeyError;
+use crate::error::KeyFault;
 
 /// Length of a key.
 pub(crate) const KEY_BYTES: usize = 32;
@@ -31,29 +31,29 @@ pub(crate) fn encode(prefix: &str, key: &[u8; KEY_BYTES]) -> Zeroizing<String> {
 }
 
 /// Reads a key with the given prefix, all in upper or all in lower case.
-pub(crate) fn decode(prefix: &'static str, text: &str) -> Result<Zeroizing<[u8; KEY_BYTES]>, KeyError> {
-    let wrong_prefix = KeyError::Prefix { expected: prefix };
+pub(crate) fn decode(prefix: &'static str, text: &str) -> Result<Zeroizing<[u8; KEY_BYTES]>, KeyFault> {
+    let wrong_prefix = KeyFault::Prefix { expected: prefix };
     let (found, data) = text.rsplit_once(SEPARATOR).ok_or(wrong_prefix)?;
     if !found.eq_ignore_ascii_case(prefix) {
         return Err(wrong_prefix);
     }
     let lower = text.bytes().any(|byte| byte.is_ascii_lowercase());
     if lower && text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        return Err(KeyError::MixedCase);
+        return Err(KeyFault::MixedCase);
     }
     let mut groups = Zeroizing::new([0_u8; DATA_CHARS + CHECKSUM_CHARS]);
     if data.chars().count() != groups.len() {
-        return Err(KeyError::Length);
+        return Err(KeyFault::Length);
     }
     for (group, char) in groups.iter_mut().zip(data.chars()) {
-        *group = value(char).ok_or(KeyError::Character)?;
+        *group = value(char).ok_or(KeyFault::Character)?;
     }
     let residue = polymod(expanded(&prefix.to_ascii_lowercase()).chain(groups.iter().copied()));
     let (data, _) = groups.split_at(DATA_CHARS);
     if residue != 1 {
-        return Err(KeyError::Checksum);
+        return Err(KeyFault::Checksum);
     }
-    bytes(data).ok_or(KeyError::Length)
+    bytes(data).ok_or(KeyFault::Length)
 }
 
 fn character(group: u8) -> char {
@@ -164,25 +164,25 @@ mod tests {
     fn either_case_is_read_but_not_both() {
         let text = encode("age", &[0xa5; KEY_BYTES]);
         assert_eq!(*decode("age", &text.to_ascii_uppercase()).unwrap(), [0xa5; KEY_BYTES]);
-        assert_eq!(decode("age", &text.replacen("age", "Age", 1)), Err(KeyError::MixedCase));
-        assert_eq!(decode("age", &text.replacen("age", "AGE", 1)), Err(KeyError::MixedCase));
+        assert_eq!(decode("age", &text.replacen("age", "Age", 1)), Err(KeyFault::MixedCase));
+        assert_eq!(decode("age", &text.replacen("age", "AGE", 1)), Err(KeyFault::MixedCase));
     }
 
     #[test]
     fn every_malformed_text_is_refused_for_its_reason() {
         let good = encode("age", &[7; KEY_BYTES]);
-        let prefix = KeyError::Prefix { expected: "age" };
+        let prefix = KeyFault::Prefix { expected: "age" };
         for (text, expected) in [
             ("", prefix),
             ("age", prefix),
             (encode("cage", &[7; KEY_BYTES]).as_str(), prefix),
             (encode("age1pq", &[7; KEY_BYTES]).as_str(), prefix),
-            ("age1", KeyError::Length),
-            (good.get(..61).unwrap(), KeyError::Length),
-            (&format!("{}q", *good), KeyError::Length),
-            (&good.replacen(good.get(10..11).unwrap(), "b", 1), KeyError::Character),
-            (&format!("{}é", good.get(..61).unwrap()), KeyError::Character),
-            (&format!("{} ", good.get(..61).unwrap()), KeyError::Character),
+            ("age1", KeyFault::Length),
+            (good.get(..61).unwrap(), KeyFault::Length),
+            (&format!("{}q", *good), KeyFault::Length),
+            (&good.replacen(good.get(10..11).unwrap(), "b", 1), KeyFault::Character),
+            (&format!("{}é", good.get(..61).unwrap()), KeyFault::Character),
+            (&format!("{} ", good.get(..61).unwrap()), KeyFault::Character),
         ] {
             assert_eq!(decode("age", text), Err(expected), "{text}");
         }
@@ -194,7 +194,7 @@ mod tests {
         for at in 4..good.len() {
             let mut bad = good.as_bytes().to_vec();
             bad[at] = if bad[at] == b'q' { b'p' } else { b'q' };
-            assert_eq!(decode("age", std::str::from_utf8(&bad).unwrap()), Err(KeyError::Checksum), "{at}");
+            assert_eq!(decode("age", std::str::from_utf8(&bad).unwrap()), Err(KeyFault::Checksum), "{at}");
         }
     }
 
@@ -205,6 +205,6 @@ mod tests {
         let sum = checksum("age", groups.as_ref()) ^ 1;
         let check = [25, 20, 15, 10, 5, 0].map(|shift| low_five_bits(sum >> shift));
         let data: String = groups.iter().chain(&check).map(|group| character(*group)).collect();
-        assert_eq!(decode("age", &format!("age1{data}")), Err(KeyError::Length));
+        assert_eq!(decode("age", &format!("age1{data}")), Err(KeyFault::Length));
     }
 }

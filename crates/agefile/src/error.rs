@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::header::{MAX_HEADER_BYTES, MAX_LINE_BYTES, MAX_RECIPIENTS};
 
-/// Why a file was not written or not opened.
+/// Why a file was not written or not opened, or why an identity file was not read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -56,9 +56,32 @@ pub enum Error {
         /// Number of recipients that were given.
         count: usize,
     },
+    /// A line of an identity file is neither an identity nor a comment nor empty.
+    #[error("line {line} is not an X25519 identity of age: {fault}")]
+    IdentityLine {
+        /// Line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        fault: KeyFault,
+    },
+    /// An identity file has only comments and empty lines.
+    #[error("there is no identity in it")]
+    NoIdentity,
     /// The cryptographic library failed: it has no random bytes or no memory.
     #[error("the cryptographic library failed")]
     Crypto,
+}
+
+impl Error {
+    /// The next step, where there is one.
+    #[must_use]
+    pub const fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::NoMatch => "give the identity of one of the recipients that it was encrypted to",
+            Self::IdentityLine { .. } | Self::NoIdentity => "an identity file is what `age-keygen -o FILE` writes",
+            _ => return None,
+        })
+    }
 }
 
 impl From<aws_lc_rs::error::Unspecified> for Error {
@@ -143,10 +166,10 @@ pub enum PayloadFault {
     Trailing,
 }
 
-/// Why a text is not a key. The error never contains the text: it may be secret.
+/// What is wrong with a text that is not a key. The error never contains the text: it may be secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum KeyError {
+pub enum KeyFault {
     /// A key of another kind, or no key.
     #[error("it does not begin with {expected}1")]
     Prefix {
@@ -171,21 +194,4 @@ pub enum KeyError {
     /// Everybody could open what is encrypted to this key.
     #[error("it is a point of low order, which protects nothing")]
     LowOrder,
-}
-
-/// Why a text is not an identity file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum IdentityFileError {
-    /// A line is neither an identity nor a comment nor empty.
-    #[error("line {line} is not an X25519 identity of age: {error}")]
-    Line {
-        /// Line, from 1.
-        line: u64,
-        /// What is wrong with it.
-        error: KeyError,
-    },
-    /// The file has only comments and empty lines.
-    #[error("there is no identity in it")]
-    None,
 }

@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     bech32::{self, KEY_BYTES},
-    error::{Error, IdentityFileError, KeyError},
+    error::{Error, KeyFault},
     recipient::Recipient,
 };
 
@@ -36,15 +36,14 @@ impl Identity {
     /// skipped.
     ///
     /// # Errors
-    /// [`IdentityFileError`]: it has the line's number, but not its content.
-    pub fn parse_file(text: &str) -> Result<Vec<Self>, IdentityFileError> {
+    /// [`Error::IdentityLine`], which has the line's number, but not its content; [`Error::NoIdentity`].
+    pub fn parse_file(text: &str) -> Result<Vec<Self>, Error> {
         let lines = (1_u64..).zip(text.lines().map(str::trim));
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        let identity =
-            |(line, text): (u64, &str)| text.parse().map_err(|error| IdentityFileError::Line { line, error });
+        let identity = |(line, text): (u64, &str)| text.parse().map_err(|fault| Error::IdentityLine { line, fault });
         let identities: Vec<Self> = lines.map(identity).collect::<Result<_, _>>()?;
         if identities.is_empty() {
-            return Err(IdentityFileError::None);
+            return Err(Error::NoIdentity);
         }
         Ok(identities)
     }
@@ -77,14 +76,14 @@ impl Identity {
 }
 
 impl FromStr for Identity {
-    type Err = KeyError;
+    type Err = KeyFault;
 
     /// Parses `AGE-SECRET-KEY-1…`.
     ///
     /// # Errors
-    /// [`KeyError`].
-    fn from_str(text: &str) -> Result<Self, KeyError> {
-        Self::from_secret(bech32::decode(PREFIX, text)?).ok_or(KeyError::Length)
+    /// [`KeyFault`].
+    fn from_str(text: &str) -> Result<Self, KeyFault> {
+        Self::from_secret(bech32::decode(PREFIX, text)?).ok_or(KeyFault::Length)
     }
 }
 
@@ -120,10 +119,10 @@ mod tests {
     fn a_bad_line_is_named_and_not_repeated() {
         let wrong = SECRET.replace("EGAEX", "EGAEQ");
         let error = Identity::parse_file(&format!("#\n{SECRET}\n{wrong}\n")).unwrap_err();
-        assert_eq!(error, IdentityFileError::Line { line: 3, error: KeyError::Checksum });
+        assert!(matches!(error, Error::IdentityLine { line: 3, fault: KeyFault::Checksum }), "{error:?}");
         assert!(!format!("{error} {error:?}").contains("GFPYY"), "{error}");
-        assert_eq!(Identity::parse_file("# nothing\n\n").unwrap_err(), IdentityFileError::None);
+        assert!(matches!(Identity::parse_file("# nothing\n\n"), Err(Error::NoIdentity)));
         let error = Identity::parse_file(PUBLIC).unwrap_err();
-        assert_eq!(error, IdentityFileError::Line { line: 1, error: KeyError::Prefix { expected: PREFIX } });
+        assert!(matches!(error, Error::IdentityLine { line: 1, fault: KeyFault::Prefix { expected: PREFIX } }));
     }
 }

@@ -31,7 +31,7 @@ mod x25519;
 
 pub use crate::decrypt::Decryptor;
 pub use crate::encrypt::Encryptor;
-pub use crate::error::{Error, HeaderFault, IdentityFileError, KeyError, PayloadFault};
+pub use crate::error::{Error, HeaderFault, KeyFault, PayloadFault};
 pub use crate::header::MAX_RECIPIENTS;
 pub use crate::identity::Identity;
 pub use crate::recipient::Recipient;

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use crate::{
     bech32::{self, KEY_BYTES},
-    error::KeyError,
+    error::KeyFault,
     identity, x25519,
 };
 
@@ -25,26 +25,26 @@ impl Recipient {
     /// Takes a public key of 32 bytes.
     ///
     /// # Errors
-    /// [`KeyError::LowOrder`].
-    pub fn from_bytes(bytes: [u8; KEY_BYTES]) -> Result<Self, KeyError> {
+    /// [`KeyFault::LowOrder`].
+    pub fn from_bytes(bytes: [u8; KEY_BYTES]) -> Result<Self, KeyFault> {
         if x25519::is_low_order(&bytes) {
-            return Err(KeyError::LowOrder);
+            return Err(KeyFault::LowOrder);
         }
         Ok(Self(bytes))
     }
 }
 
 impl FromStr for Recipient {
-    type Err = KeyError;
+    type Err = KeyFault;
 
     /// Parses `age1…`.
     ///
     /// # Errors
-    /// [`KeyError`].
-    fn from_str(text: &str) -> Result<Self, KeyError> {
+    /// [`KeyFault`].
+    fn from_str(text: &str) -> Result<Self, KeyFault> {
         let secret = text.as_bytes().get(..identity::PREFIX.len());
         if secret.is_some_and(|begin| begin.eq_ignore_ascii_case(identity::PREFIX.as_bytes())) {
-            return Err(KeyError::Secret);
+            return Err(KeyFault::Secret);
         }
         Self::from_bytes(*bech32::decode(PREFIX, text)?)
     }
@@ -69,14 +69,14 @@ mod tests {
         let mut one = [0; KEY_BYTES];
         one[0] = 1;
         for point in [[0; KEY_BYTES], one, order_eight] {
-            assert_eq!(bech32::encode(PREFIX, &point).parse::<Recipient>(), Err(KeyError::LowOrder));
+            assert_eq!(bech32::encode(PREFIX, &point).parse::<Recipient>(), Err(KeyFault::LowOrder));
         }
     }
 
     #[test]
     fn a_secret_key_is_named_as_such() {
         for text in ["AGE-SECRET-KEY-1QQQ", "age-secret-key-1qqq", "AGE-SECRET-KEY-PQ-1QQQ"] {
-            assert_eq!(text.parse::<Recipient>(), Err(KeyError::Secret));
+            assert_eq!(text.parse::<Recipient>(), Err(KeyFault::Secret));
         }
     }
 }

@@ -55,6 +55,7 @@ impl ArchiveError {
         Some(match self {
             Self::Age(agefile::Error::NoMatch) => "the receipt names the recipients; `sealant backup show` lists them",
             Self::Digest { .. } => "`sealant backup check all --objects` finds all damaged objects",
+            Self::Age(error) => return error.hint(),
             _ => return None,
         })
     }

@@ -2,9 +2,9 @@
 
 use std::{borrow::Cow, io, path::PathBuf};
 
-use archive::{ArchiveError, names::Number, sshsig::SshError};
+use archive::{ArchiveError, names::Number, sshsig::SshFault};
 use store::StoreError;
-use transfer::{TransferError, rekey::UnwrapFault};
+use transfer::{TransferError, rekey::RekeyFault};
 
 /// Why a backup or a restore failed.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +51,7 @@ pub enum BackupError {
         /// Path of the file.
         path: PathBuf,
         /// The error.
-        source: SshError,
+        source: SshFault,
     },
     /// An identity file cannot be used.
     #[error("{path}: {source}")]
@@ -59,7 +59,7 @@ pub enum BackupError {
         /// Path of the file.
         path: PathBuf,
         /// The error.
-        source: agefile::IdentityFileError,
+        source: agefile::Error,
     },
     /// The directory or bucket is not a repository.
     #[error("{location}: not a backup repository: it has no {}", archive::names::REPOSITORY)]
@@ -135,7 +135,7 @@ pub enum BackupError {
     },
     /// The keys of the files cannot be wrapped with those of another keyring.
     #[error("the keys of the files cannot be wrapped again: {0}")]
-    Rekey(UnwrapFault),
+    Rekey(RekeyFault),
     /// The keys of the files cannot be wrapped with those of a keyring: the server has none.
     #[error(
         "backup {number} is of a MariaDB server, which encrypts with the keys of its key file themselves: no keyring can wrap them"
@@ -209,8 +209,8 @@ impl BackupError {
             Self::Sealing { .. } => {
                 "give the keyring of the server with --keyring, or its key file with --mariadb-key-file".to_owned()
             }
-            Self::Rekey(UnwrapFault::NoKeyring { .. }) => "give the keyring of the server that was backed up with --keyring".to_owned(),
-            Self::Rekey(UnwrapFault::KeyRecords { .. }) => {
+            Self::Rekey(RekeyFault::NoKeyring { .. }) => "give the keyring of the server that was backed up with --keyring".to_owned(),
+            Self::Rekey(RekeyFault::KeyRecords { .. }) => {
                 "restore without --rekey, start a server on it with the old keyring, stop it, and give it its new keys with \
                  `sealant send` and `sealant receive --rekey`"
                     .to_owned()
@@ -220,14 +220,15 @@ impl BackupError {
             Self::Rekey(_) => "restore without --rekey, with the old keyring".to_owned(),
             Self::Object { object, .. } if object.contains("/manifests/") => SALVAGE.to_owned(),
             Self::Store(StoreError::Missing { name, .. }) if name.as_str().contains("/manifests/") => SALVAGE.to_owned(),
-
-            Self::Object { source, .. } => return source.hint().map(str::to_owned),
+            Self::Object { source, .. } | Self::Archive(source) => return source.hint().map(str::to_owned),
+            Self::Identity { source, .. } => return source.hint().map(str::to_owned),
+            Self::Store(error) => return error.hint().map(str::to_owned),
             Self::Prove { .. } => {
                 "the directory is restored; the server has to be of the backup's version or newer, and --prove-option gives it \
                  options such as --lower-case-table-names=1"
                     .to_owned()
             }
-            Self::Snapshot(error) => return error.hint().map(str::to_owned),
+            Self::Snapshot(error) => return error.hint().map(Cow::into_owned),
             Self::Transfer(error) => return of_files(error),
             _ => return None,
         })

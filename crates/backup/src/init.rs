@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -48,13 +47,7 @@ pub fn init(config: &Config, answers: &[String]) -> Result<Init, BackupError> {
 /// # Errors
 /// [`BackupError`].
 pub fn open(config: &Config) -> Result<Repository, BackupError> {
-    let missing = |error: store::StoreError| match error {
-        store::StoreError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
-            BackupError::NoRepository { location: config.repository.display().to_string() }
-        }
-        error => error.into(),
-    };
-    Repository::open(Box::new(Directory::open(&config.repository).map_err(missing)?))
+    open_directory(&config.repository)
 }
 
 /// Opens the repository in a directory.

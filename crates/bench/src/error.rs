@@ -216,7 +216,7 @@ impl Error {
             Self::NoServer => "name one with --server-program",
             Self::Certificate(error) => error.hint()?,
             Self::Luks(error) => error.hint()?,
-            Self::Snapshot(error) => error.hint()?,
+            Self::Snapshot(error) => return error.hint(),
             Self::ServerRuns { .. } => "stop it, or give a copy: see `sealant snapshot create`",
             Self::NoDirectory { .. } => {
                 "--into takes directories that are there, one on each file system that is to be measured"

@@ -34,7 +34,7 @@ use crate::{
 /// Why a log cannot be copied.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum LogCopyError {
+pub enum LogCopyFault {
     /// The log cannot be read.
     #[error("the redo log cannot be read: {0}")]
     Io(#[from] io::Error),
@@ -78,26 +78,26 @@ impl LogCopy {
     /// Begins at the newest checkpoint of a log that its server has open.
     ///
     /// # Errors
-    /// [`LogCopyError::Unusable`] if it is not a log of MariaDB 10.8 or newer, or has no checkpoint; [`LogCopyError::Io`].
-    pub fn begin<R: ReadAt + ?Sized>(log: &R) -> Result<Self, LogCopyError> {
+    /// [`LogCopyFault::Unusable`] if it is not a log of MariaDB 10.8 or newer, or has no checkpoint; [`LogCopyFault::Io`].
+    pub fn begin<R: ReadAt + ?Sized>(log: &R) -> Result<Self, LogCopyFault> {
         let mut head = vec![0; HEAD_BYTES];
         read_exact(log, 0, &mut head)?;
         let format = recognise(&head);
         let encrypted = match format {
             Some(RedoFormat::MariaDbPhys) => head.be32(KEY_ID) != Some(0),
             Some(RedoFormat::MariaDbEncrypted) => true,
-            _ => return Err(LogCopyError::Unusable("it is not of MariaDB 10.8 or newer")),
+            _ => return Err(LogCopyFault::Unusable("it is not of MariaDB 10.8 or newer")),
         };
         if head.be32(HEADER_CHECKSUM) != Some(crc32c(head.range(0, HEADER_CHECKSUM))) {
-            return Err(LogCopyError::Unusable("the checksum of its header does not match"));
+            return Err(LogCopyFault::Unusable("the checksum of its header does not match"));
         }
         let first = Lsn(head.be64(FIRST_LSN).unwrap_or_default());
         let geometry = Geometry { first, capacity: log.len()?.saturating_sub(as_u64(HEAD_BYTES)) };
         if geometry.capacity == 0 {
-            return Err(LogCopyError::Unusable("it has no bytes behind its header"));
+            return Err(LogCopyFault::Unusable("it has no bytes behind its header"));
         }
         let checkpoint = Checkpoint::newest(log, first)?;
-        let checkpoint = checkpoint.ok_or(LogCopyError::Unusable("it has no checkpoint"))?;
+        let checkpoint = checkpoint.ok_or(LogCopyFault::Unusable("it has no checkpoint"))?;
         let (position, window_bytes) = (checkpoint.lsn.0, LARGEST_WINDOW);
         Ok(Self { head, geometry, encrypted, checkpoint, recover_from: checkpoint, position, window_bytes })
     }
@@ -118,13 +118,13 @@ impl LogCopy {
     /// its log before this was called. Nothing is appended if nothing can be read yet.
     ///
     /// # Errors
-    /// [`LogCopyError::Overrun`], [`LogCopyError::Resized`], [`LogCopyError::Io`]: the copy is lost.
+    /// [`LogCopyFault::Overrun`], [`LogCopyFault::Resized`], [`LogCopyFault::Io`]: the copy is lost.
     pub fn advance<R: ReadAt + ?Sized>(
         &mut self,
         log: &R,
         written: Lsn,
         out: &mut Vec<u8>,
-    ) -> Result<(), LogCopyError> {
+    ) -> Result<(), LogCopyFault> {
         let ahead = written.0.saturating_sub(self.position);
         let mut window = self.read_window(log)?;
         window.truncate(as_usize(ahead));
@@ -149,9 +149,9 @@ impl LogCopy {
     /// this is for tests.
     ///
     /// # Errors
-    /// [`LogCopyError::Io`].
+    /// [`LogCopyFault::Io`].
     #[doc(hidden)]
-    pub fn recover_from_newest<R: ReadAt + ?Sized>(&mut self, log: &R) -> Result<(), LogCopyError> {
+    pub fn recover_from_newest<R: ReadAt + ?Sized>(&mut self, log: &R) -> Result<(), LogCopyFault> {
         let newest = Checkpoint::newest(log, self.geometry.first)?.filter(|newest| newest.end.0 < self.position);
         self.recover_from = newest.unwrap_or(self.checkpoint);
         Ok(())
@@ -182,7 +182,7 @@ impl LogCopy {
         bytes.checked_next_multiple_of(BLOCK_BYTES).unwrap_or(bytes).max(LEAST_BYTES)
     }
 
-    fn read_window<R: ReadAt + ?Sized>(&self, log: &R) -> Result<Vec<u8>, LogCopyError> {
+    fn read_window<R: ReadAt + ?Sized>(&self, log: &R) -> Result<Vec<u8>, LogCopyFault> {
         let wanted = as_usize(self.geometry.capacity).min(self.window_bytes);
         let mut window = vec![0; wanted];
         let offset = self.geometry.offset(self.position);
@@ -196,15 +196,15 @@ impl LogCopy {
     /// The server never writes more than one round ahead of its checkpoint. While the checkpoint is less than a round
     /// ahead of the copy, data of the next round has another sequence byte, and cannot be mistaken for data of this
     /// one.
-    fn check_not_overrun<R: ReadAt + ?Sized>(&self, log: &R) -> Result<(), LogCopyError> {
+    fn check_not_overrun<R: ReadAt + ?Sized>(&self, log: &R) -> Result<(), LogCopyFault> {
         let mut first = [0; 8];
         read_exact(log, as_u64(FIRST_LSN), &mut first)?;
         if u64::from_be_bytes(first) != self.geometry.first.0 || log.len()? != self.geometry.file_bytes() {
-            return Err(LogCopyError::Resized);
+            return Err(LogCopyFault::Resized);
         }
         let Some(newest) = Checkpoint::newest(log, self.geometry.first)? else { return Ok(()) };
         if newest.lsn.0 >= self.position.saturating_add(self.geometry.capacity) {
-            return Err(LogCopyError::Overrun { position: self.position(), checkpoint: newest.lsn });
+            return Err(LogCopyFault::Overrun { position: self.position(), checkpoint: newest.lsn });
         }
         Ok(())
     }
@@ -343,7 +343,7 @@ mod tests {
         (0..60).for_each(|_| server.write(20));
         server.checkpoint(server.lsn, 1);
         let ended = copy.advance(server.file.as_slice(), Lsn(server.lsn), &mut out);
-        assert!(matches!(ended, Err(LogCopyError::Overrun { .. })), "{ended:?}");
+        assert!(matches!(ended, Err(LogCopyFault::Overrun { .. })), "{ended:?}");
     }
 
     #[test]
@@ -352,9 +352,9 @@ mod tests {
         let mut copy = LogCopy::begin(server.file.as_slice()).unwrap();
         server.file.resize(HEAD_BYTES + 2000, 0);
         let ended = copy.advance(server.file.as_slice(), Lsn(server.lsn), &mut Vec::new());
-        assert!(matches!(ended, Err(LogCopyError::Resized)), "{ended:?}");
-        assert!(matches!(LogCopy::begin([0; 20000].as_slice()), Err(LogCopyError::Unusable(_))));
-        assert!(matches!(LogCopy::begin([0; 200].as_slice()), Err(LogCopyError::Io(_))));
+        assert!(matches!(ended, Err(LogCopyFault::Resized)), "{ended:?}");
+        assert!(matches!(LogCopy::begin([0; 20000].as_slice()), Err(LogCopyFault::Unusable(_))));
+        assert!(matches!(LogCopy::begin([0; 200].as_slice()), Err(LogCopyFault::Io(_))));
         assert!(all_zero(&copy.head()[8192..]));
     }
 }

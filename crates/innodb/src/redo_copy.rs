@@ -15,7 +15,7 @@ use crate::{
     bytes::{Bytes, all_zero, as_u64},
     crypt::{
         aes::CipherFault,
-        mysql::{TablespaceKey, UnwrapError, WrappedKey},
+        mysql::{TablespaceKey, UnwrapFault, WrappedKey},
         redo::mysql::{BLOCK_BYTES, BlockCipher, is_encrypted},
     },
     ids::Lsn,
@@ -45,7 +45,7 @@ const CHECKPOINTS: [usize; 2] = [512, 1536];
 /// Why a log cannot be copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum RedoCopyError {
+pub enum RedoCopyFault {
     /// The file's header is of another format, or damaged.
     #[error("{0}")]
     Header(&'static str),
@@ -54,7 +54,7 @@ pub enum RedoCopyError {
     Sealed(Lsn),
     /// What the header names cannot be opened.
     #[error("the key of the redo log cannot be used: {0}")]
-    Key(UnwrapError),
+    Key(UnwrapFault),
     /// The end of the copy is inside of a group of records.
     #[error("LSN {0} is no end of a group of records")]
     Boundary(Lsn),
@@ -74,18 +74,18 @@ impl Head {
     /// Parses the first [`HEADER_BYTES`] of a file.
     ///
     /// # Errors
-    /// [`RedoCopyError::Header`] if it is not of MySQL 8.0.30 or newer, if a checksum does not match, or if the server wrote
+    /// [`RedoCopyFault::Header`] if it is not of MySQL 8.0.30 or newer, if a checksum does not match, or if the server wrote
     /// the file without redo logging.
-    pub fn parse(bytes: &[u8]) -> Result<Self, RedoCopyError> {
-        let bytes = bytes.get(..HEADER_BYTES).ok_or(RedoCopyError::Header("it is shorter than its header"))?;
-        let start = mysql_start_lsn(bytes).ok_or(RedoCopyError::Header("it is not of MySQL 8.0.30 or newer"))?;
+    pub fn parse(bytes: &[u8]) -> Result<Self, RedoCopyFault> {
+        let bytes = bytes.get(..HEADER_BYTES).ok_or(RedoCopyFault::Header("it is shorter than its header"))?;
+        let start = mysql_start_lsn(bytes).ok_or(RedoCopyFault::Header("it is not of MySQL 8.0.30 or newer"))?;
         let is_sound = |at: usize| block_holds(bytes.range(at, at.saturating_add(BLOCK_BYTES)), false);
         let is_blank = |at: usize| all_zero(bytes.range(at, at.saturating_add(BLOCK_BYTES)));
         if !is_sound(0) || CHECKPOINTS.into_iter().any(|at| !is_sound(at) && !is_blank(at)) {
-            return Err(RedoCopyError::Header("a checksum of its header does not match"));
+            return Err(RedoCopyFault::Header("a checksum of its header does not match"));
         }
         if bytes.be32(FLAGS).is_none_or(|flags| flags & !FULL != 0) {
-            return Err(RedoCopyError::Header("it was written without redo logging, or is not initialised"));
+            return Err(RedoCopyFault::Header("it was written without redo logging, or is not initialised"));
         }
         Ok(Self { bytes: bytes.to_vec(), start })
     }
@@ -148,14 +148,14 @@ pub enum CopyCheckpoint {
 
 /// The blocks of a log, which has one key, or none.
 pub struct Blocks {
-    cipher: Result<BlockCipher, UnwrapError>,
+    cipher: Result<BlockCipher, UnwrapFault>,
 }
 
 impl Blocks {
     /// The blocks of the log whose newest checkpoint is in this file. Without its key only clear blocks are read.
     #[must_use]
     pub fn new(head: &Head, keys: &dyn KeySource) -> Self {
-        let wrapped = head.wrapped_key().ok_or(UnwrapError::NoStore);
+        let wrapped = head.wrapped_key().ok_or(UnwrapFault::NoStore);
         let key = wrapped.and_then(|wrapped| wrapped.unwrap(keys));
         Self { cipher: key.and_then(|key: TablespaceKey| Ok(BlockCipher::new(&key)?)) }
     }
@@ -169,27 +169,27 @@ impl Blocks {
     /// Makes sure that a block is the whole one at an LSN.
     ///
     /// # Errors
-    /// [`RedoCopyError::Unwritten`], [`RedoCopyError::Sealed`].
-    pub fn check_full(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn) -> Result<(), RedoCopyError> {
+    /// [`RedoCopyFault::Unwritten`], [`RedoCopyFault::Sealed`].
+    pub fn check_full(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn) -> Result<(), RedoCopyFault> {
         let opened = self.open(block, lsn)?;
-        if data_bytes(&opened) == BLOCK { Ok(()) } else { Err(RedoCopyError::Unwritten(lsn)) }
+        if data_bytes(&opened) == BLOCK { Ok(()) } else { Err(RedoCopyFault::Unwritten(lsn)) }
     }
 
     /// The block of the log's end, without what is behind it. `lsn` is the one of the block.
     ///
     /// # Errors
-    /// [`RedoCopyError::Boundary`] if the end is inside of a group of records; as [`check_full`](Self::check_full).
-    pub fn cut(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn, end: Lsn) -> Result<[u8; BLOCK_BYTES], RedoCopyError> {
+    /// [`RedoCopyFault::Boundary`] if the end is inside of a group of records; as [`check_full`](Self::check_full).
+    pub fn cut(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn, end: Lsn) -> Result<[u8; BLOCK_BYTES], RedoCopyFault> {
         let mut opened = self.open(block, lsn)?;
         let kept = end.0.saturating_sub(lsn.0);
         if kept < BLOCK_HEADER_BYTES || kept >= as_u64(CHECKSUM) {
-            return Err(RedoCopyError::Boundary(end));
+            return Err(RedoCopyFault::Boundary(end));
         }
         if data_bytes(&opened) < kept {
-            return Err(RedoCopyError::Unwritten(lsn));
+            return Err(RedoCopyFault::Unwritten(lsn));
         }
         if opened.be16(FIRST_GROUP).is_some_and(|first| u64::from(first) > kept) {
-            return Err(RedoCopyError::Boundary(end));
+            return Err(RedoCopyFault::Boundary(end));
         }
         let data = u16::try_from(kept).unwrap_or_default();
         put(&mut opened, DATA_BYTES, &data.to_be_bytes());
@@ -197,28 +197,28 @@ impl Blocks {
         opened.get_mut(from..CHECKSUM).unwrap_or_default().fill(0);
         seal_checksum(&mut opened);
         if is_encrypted(block) {
-            self.cipher(lsn)?.seal(&mut opened).map_err(|CipherFault| RedoCopyError::Sealed(lsn))?;
+            self.cipher(lsn)?.seal(&mut opened).map_err(|CipherFault| RedoCopyFault::Sealed(lsn))?;
         }
         Ok(opened)
     }
 
-    fn cipher(&self, lsn: Lsn) -> Result<&BlockCipher, RedoCopyError> {
+    fn cipher(&self, lsn: Lsn) -> Result<&BlockCipher, RedoCopyFault> {
         self.cipher.as_ref().map_err(|error| match error {
-            UnwrapError::NoStore => RedoCopyError::Sealed(lsn),
-            error => RedoCopyError::Key(*error),
+            UnwrapFault::NoStore => RedoCopyFault::Sealed(lsn),
+            error => RedoCopyFault::Key(*error),
         })
     }
 
     /// The sound clear block.
-    fn open(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn) -> Result<[u8; BLOCK_BYTES], RedoCopyError> {
+    fn open(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn) -> Result<[u8; BLOCK_BYTES], RedoCopyFault> {
         let mut opened = *block;
         if block.be32(0).map(|number| number & 0x7fff_ffff) != number_at(lsn.0) {
-            return Err(RedoCopyError::Unwritten(lsn));
+            return Err(RedoCopyFault::Unwritten(lsn));
         }
         if is_encrypted(block) {
-            self.cipher(lsn)?.open(&mut opened).map_err(|CipherFault| RedoCopyError::Unwritten(lsn))?;
+            self.cipher(lsn)?.open(&mut opened).map_err(|CipherFault| RedoCopyFault::Unwritten(lsn))?;
         }
-        if block_holds(&opened, false) { Ok(opened) } else { Err(RedoCopyError::Unwritten(lsn)) }
+        if block_holds(&opened, false) { Ok(opened) } else { Err(RedoCopyFault::Unwritten(lsn)) }
     }
 }
 
@@ -274,7 +274,7 @@ mod tests {
     }
 
     fn blocks(cipher: Option<BlockCipher>) -> Blocks {
-        Blocks { cipher: cipher.ok_or(UnwrapError::NoStore) }
+        Blocks { cipher: cipher.ok_or(UnwrapFault::NoStore) }
     }
 
     fn cipher() -> BlockCipher {
@@ -303,7 +303,7 @@ mod tests {
         put(&mut older, 0, &5_u32.to_be_bytes());
         seal_checksum(&mut older[..BLOCK_BYTES]);
         for bytes in [torn, older, head(1), head(2), head(4), vec![0; HEADER_BYTES], vec![0; 600]] {
-            assert!(matches!(Head::parse(&bytes), Err(RedoCopyError::Header(_))));
+            assert!(matches!(Head::parse(&bytes), Err(RedoCopyFault::Header(_))));
         }
     }
 
@@ -316,7 +316,7 @@ mod tests {
         assert!(block_holds(&cut, false));
         let mut sealed = clear;
         cipher().seal(&mut sealed).unwrap();
-        assert_eq!(blocks(None).cut(&sealed, lsn, Lsn(lsn.0 + 100)), Err(RedoCopyError::Sealed(lsn)));
+        assert_eq!(blocks(None).cut(&sealed, lsn, Lsn(lsn.0 + 100)), Err(RedoCopyFault::Sealed(lsn)));
         let mut opened = blocks(Some(cipher())).cut(&sealed, lsn, Lsn(lsn.0 + 100)).unwrap();
         assert!(is_encrypted(&opened));
         cipher().open(&mut opened).unwrap();
@@ -327,11 +327,11 @@ mod tests {
     fn what_is_not_an_end_is_refused() {
         let lsn = Lsn(START);
         let cut = |data, first, end| blocks(None).cut(&block(lsn.0, data, first), lsn, Lsn(lsn.0 + end));
-        assert_eq!(cut(400, 40, 39), Err(RedoCopyError::Boundary(Lsn(lsn.0 + 39))));
+        assert_eq!(cut(400, 40, 39), Err(RedoCopyFault::Boundary(Lsn(lsn.0 + 39))));
         assert!(cut(400, 40, 40).is_ok() && cut(512, 0, 507).is_ok());
-        assert_eq!(cut(400, 40, 11), Err(RedoCopyError::Boundary(Lsn(lsn.0 + 11))));
-        assert_eq!(cut(400, 40, 508), Err(RedoCopyError::Boundary(Lsn(lsn.0 + 508))));
-        assert_eq!(cut(99, 40, 100), Err(RedoCopyError::Unwritten(lsn)));
+        assert_eq!(cut(400, 40, 11), Err(RedoCopyFault::Boundary(Lsn(lsn.0 + 11))));
+        assert_eq!(cut(400, 40, 508), Err(RedoCopyFault::Boundary(Lsn(lsn.0 + 508))));
+        assert_eq!(cut(99, 40, 100), Err(RedoCopyFault::Unwritten(lsn)));
     }
 
     #[test]
@@ -339,11 +339,11 @@ mod tests {
         let lsn = Lsn(START);
         let full = block(lsn.0, 512, 12);
         assert_eq!(blocks(None).check_full(&full, lsn), Ok(()));
-        assert_eq!(blocks(None).check_full(&full, Lsn(START + 512)), Err(RedoCopyError::Unwritten(Lsn(START + 512))));
+        assert_eq!(blocks(None).check_full(&full, Lsn(START + 512)), Err(RedoCopyFault::Unwritten(Lsn(START + 512))));
         let mut torn = full;
         torn[300] ^= 1;
         for block in [torn, block(lsn.0, 511, 12), [0; BLOCK_BYTES]] {
-            assert_eq!(blocks(None).check_full(&block, lsn), Err(RedoCopyError::Unwritten(lsn)));
+            assert_eq!(blocks(None).check_full(&block, lsn), Err(RedoCopyFault::Unwritten(lsn)));
         }
     }
 }

@@ -9,12 +9,12 @@ use common::{sample, samples};
 use innodb::{
     KeyVersion, SpaceId,
     crypt::mariadb::{
-        CryptData, Layout, Mode, OpenError, PageKey, Plain, PlainFault, ciphertext_holds, ciphertext_range, decompress,
+        CryptData, Layout, Mode, OpenFault, PageKey, Plain, PlainFault, ciphertext_holds, ciphertext_range, decompress,
         is_page_compressed, key_version, open, seal, seal_finish, seal_prepare, test_clear,
     },
     page::{
         checksum::crc32,
-        decompress::{Algorithm, DecompressError},
+        decompress::{Algorithm, DecompressFault},
         flags::SpaceFlags,
     },
     tablespace::{Depth, Page0, ScanOptions, scan},
@@ -305,7 +305,7 @@ fn damage_under_a_good_ciphertext_checksum_is_seen_with_the_key() {
     let zip = Space::load("mariadb1011-16k-legacy-encrypted-kbs8.ibd").unwrap();
     let packed = Space::load("mariadb1011-16k-encrypted-page-compressed-lz4.ibd").unwrap();
     let legacy_packed = Space::load("mariadb1011-16k-legacy-encrypted-page-compressed.ibd").unwrap();
-    let corrupt = PlainFault::Decompress(DecompressError::Corrupt);
+    let corrupt = PlainFault::Decompress(DecompressFault::Corrupt);
     for (space, at, expected) in [
         (&cbc, 30, Some(PlainFault::SpaceId(SpaceId(0)))),
         (&cbc, 4, Some(PlainFault::TrailerLsn)),
@@ -367,10 +367,10 @@ fn lengths_that_do_not_fit_the_page_are_errors() {
             let original = page.clone();
             let key = space.key.as_ref().unwrap();
             let opened = open(&mut page, space.layout, space.mode, space.space_id(), key, &mut Vec::new());
-            assert_eq!(opened, Err(OpenError::Length), "{} {length}", space.name);
+            assert_eq!(opened, Err(OpenFault::Length), "{} {length}", space.name);
             assert_eq!(page, original);
             let mut image = vec![0; page.len()];
-            assert_eq!(decompress(&page, space.layout, &mut image), Err(DecompressError::Length));
+            assert_eq!(decompress(&page, space.layout, &mut image), Err(DecompressFault::Length));
         }
     }
 }
@@ -384,7 +384,7 @@ fn clear_pages_are_not_opened() {
         assert_eq!(test_clear(page, space.layout, space.space_id(), &mut Vec::new()), Plain::Holds);
         let mut page = page.to_vec();
         let opened = open(&mut page, space.layout, Mode::Cbc, space.space_id(), &key, &mut Vec::new());
-        assert_eq!(opened, Err(OpenError::NotEncrypted));
+        assert_eq!(opened, Err(OpenFault::NotEncrypted));
     }
 }
 
@@ -403,7 +403,7 @@ fn bookkeeping_of_the_older_format_is_no_key_version() {
 fn the_algorithm_is_known_or_an_error() {
     assert_eq!(Algorithm::from_number(5), Ok(Algorithm::Bzip2));
     for number in [0, 7, 255, u64::MAX] {
-        assert_eq!(Algorithm::from_number(number), Err(DecompressError::Algorithm(number)));
+        assert_eq!(Algorithm::from_number(number), Err(DecompressFault::Algorithm(number)));
     }
     let space = Space::load("mariadb1011-16k-encrypted-page-compressed-lzo.ibd").unwrap();
     assert_eq!(space.page0.flags, SpaceFlags(0x75));
@@ -411,7 +411,7 @@ fn the_algorithm_is_known_or_an_error() {
     space.open(&mut page);
     let mut image = vec![0; page.len()];
     for (compression, expected) in
-        [(3, Ok(())), (7, Err(DecompressError::Algorithm(7))), (6, Err(DecompressError::Corrupt))]
+        [(3, Ok(())), (7, Err(DecompressFault::Algorithm(7))), (6, Err(DecompressFault::Corrupt))]
     {
         assert_eq!(decompress(&page, Layout::FullCrc32 { compression }, &mut image), expected);
     }
@@ -422,11 +422,11 @@ fn the_result_has_exactly_the_length_asked_for() {
     for (algorithm, payload, image) in compressed_images() {
         for len in [0, image.len() - 1, image.len() + 1, 2 * image.len()] {
             let result = algorithm.decompress(&payload, &mut vec![0; len]);
-            assert_eq!(result, Err(DecompressError::Corrupt), "{algorithm:?} {len}");
+            assert_eq!(result, Err(DecompressFault::Corrupt), "{algorithm:?} {len}");
         }
         for len in 0..payload.len() {
             let result = algorithm.decompress(&payload[..len], &mut vec![0; image.len()]);
-            assert_eq!(result, Err(DecompressError::Corrupt), "{algorithm:?} {len} of {}", payload.len());
+            assert_eq!(result, Err(DecompressFault::Corrupt), "{algorithm:?} {len} of {}", payload.len());
         }
     }
 }

@@ -6,7 +6,7 @@ use common::{keys_of, sample, samples};
 use innodb::{
     MasterKeyId,
     crypt::{
-        mysql::UnwrapError,
+        mysql::UnwrapFault,
         redo::{key_records::KeyRecords, mysql::BlockCipher},
         wrapped::{HEAD_BYTES, MasterKey, RewrapFault, Secret, Wrapped, rewrap},
     },
@@ -71,7 +71,7 @@ fn every_tablespace_opens_with_the_new_master_key_alone() {
         let found = Wrapped::find(&again).unwrap();
         assert_eq!(found.master_key_name(), format!("INNODBKey-{UUID}-7"), "{name}");
         assert_eq!(found.unwrap(&again, &OwnKeys).unwrap().expose(), secret.expose(), "{name}");
-        assert_eq!(found.unwrap(&again, &keys_of(&name)).unwrap_err(), UnwrapError::Missing, "{name}");
+        assert_eq!(found.unwrap(&again, &keys_of(&name)).unwrap_err(), UnwrapFault::Missing, "{name}");
         let after = Page0::parse(&again).unwrap();
         assert_eq!((before.checksum, before.flags), (after.checksum, after.flags), "{name}");
         assert_ne!(after.checksum, Checksum::Mismatch, "{name}");
@@ -121,7 +121,7 @@ fn binary_logs_open_with_the_new_master_key_alone() {
         let other = Secret::from_bytes(&[1; 32]).unwrap();
         assert_eq!(rewrap(&mut head.clone(), &other, &master(), [9; 16]), Err(RewrapFault::OtherKey));
         let wrong = wrapped.unwrap(&head, &keys_of(name).all_wrong()).unwrap_err();
-        assert_eq!(wrong, UnwrapError::Wrong);
+        assert_eq!(wrong, UnwrapFault::Wrong);
     }
 }
 

@@ -27,7 +27,7 @@ const TOGETHER: usize = 256;
 /// Why sectors cannot be encrypted here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum SectorError {
+pub enum SectorFault {
     /// An algorithm other than AES, a mode other than XTS, CBC and ECB, or an IV that is not one of dm-crypt's common
     /// ones.
     #[error("{0} is not among what this program encrypts itself: AES in XTS, CBC and ECB")]
@@ -78,17 +78,17 @@ impl SectorCipher {
     /// Creates the cipher of a specification such as `aes-xts-plain64`, with a volume key.
     ///
     /// # Errors
-    /// [`SectorError`].
-    pub fn new(specification: &str, key: &[u8]) -> Result<Self, SectorError> {
+    /// [`SectorFault`].
+    pub fn new(specification: &str, key: &[u8]) -> Result<Self, SectorFault> {
         let parsed = Specification::parse(specification);
-        let unknown = || SectorError::Unknown(specification.to_owned());
+        let unknown = || SectorFault::Unknown(specification.to_owned());
         if !parsed.is_aes() {
             return Err(unknown());
         }
         let mode = match (parsed.mode(), parsed.iv()) {
             ("xts", "plain64") => {
                 let (data, tweak) = key.split_at(key.len() / 2);
-                let half = |_| SectorError::HalfKey(bits(key));
+                let half = |_| SectorFault::HalfKey(bits(key));
                 Mode::Xts { data: Aes::new(data).map_err(half)?, tweak: Aes::new(tweak).map_err(half)? }
             }
             // ECB has no IV: dm-crypt ignores its name.
@@ -168,12 +168,12 @@ impl<'d> Sectors<'d> {
 }
 
 impl Aes {
-    fn new(key: &[u8]) -> Result<Self, SectorError> {
-        let refused = |_| SectorError::KeyBits(bits(key));
+    fn new(key: &[u8]) -> Result<Self, SectorFault> {
+        let refused = |_| SectorFault::KeyBits(bits(key));
         match key.len() {
             16 => Aes128::new_from_slice(key).map(|cipher| Self::Of128(Box::new(cipher))).map_err(refused),
             32 => Aes256::new_from_slice(key).map(|cipher| Self::Of256(Box::new(cipher))).map_err(refused),
-            _ => Err(SectorError::KeyBits(bits(key))),
+            _ => Err(SectorFault::KeyBits(bits(key))),
         }
     }
 
@@ -576,10 +576,10 @@ mod tests {
     #[test]
     fn what_is_not_there_is_said_so() {
         let error = |name: &str, bytes: usize| SectorCipher::new(name, &vec![0; bytes]).unwrap_err();
-        assert_eq!(error("aes-xts-plain64", 16), SectorError::HalfKey(128));
-        assert_eq!(error("aes-cbc-plain", 24), SectorError::KeyBits(192));
+        assert_eq!(error("aes-xts-plain64", 16), SectorFault::HalfKey(128));
+        assert_eq!(error("aes-cbc-plain", 24), SectorFault::KeyBits(192));
         for name in ["serpent-xts-plain64", "aes-ctr-plain64", "aes-cbc-essiv:sha1", "xchacha12,aes-adiantum-plain64"] {
-            assert!(matches!(error(name, 32), SectorError::Unknown(_)), "{name}");
+            assert!(matches!(error(name, 32), SectorFault::Unknown(_)), "{name}");
         }
     }
 }

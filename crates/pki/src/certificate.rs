@@ -62,7 +62,7 @@ pub struct Certificate {
 /// Why bytes cannot be described as a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum CertificateError {
+pub enum CertificateFault {
     /// Larger than any real certificate.
     #[error("certificate of {bytes} bytes is too large")]
     TooLarge {
@@ -96,8 +96,8 @@ impl Certificate {
     /// `mysql_ssl_rsa_setup` made them, have no extensions.
     ///
     /// # Errors
-    /// [`CertificateError`] if the bytes are not a certificate.
-    pub fn from_der(der: &[u8]) -> Result<Self, CertificateError> {
+    /// [`CertificateFault`] if the bytes are not a certificate.
+    pub fn from_der(der: &[u8]) -> Result<Self, CertificateFault> {
         let parsed = parse(der)?;
         let (key_type, key_bits) = key_kind(parsed.public_key());
         let (san_dns, san_ip) = alternative_names(&parsed);
@@ -132,9 +132,9 @@ impl Certificate {
     /// Other sections, such as keys, are skipped.
     ///
     /// # Errors
-    /// [`CertificateError`] of the first one that cannot be read, or
-    /// [`CertificateError::Empty`].
-    pub fn from_pem(pem: &[u8]) -> Result<Vec<Self>, CertificateError> {
+    /// [`CertificateFault`] of the first one that cannot be read, or
+    /// [`CertificateFault::Empty`].
+    pub fn from_pem(pem: &[u8]) -> Result<Vec<Self>, CertificateFault> {
         ders_from_pem(pem)?.iter().map(|der| Self::from_der(der)).collect()
     }
 
@@ -161,20 +161,20 @@ impl Certificate {
     }
 }
 
-pub(crate) fn parse(der: &[u8]) -> Result<X509Certificate<'_>, CertificateError> {
+pub(crate) fn parse(der: &[u8]) -> Result<X509Certificate<'_>, CertificateFault> {
     if der.len() > MAX_DER_BYTES {
-        return Err(CertificateError::TooLarge { bytes: der.len() });
+        return Err(CertificateFault::TooLarge { bytes: der.len() });
     }
     let (rest, parsed) =
-        X509Certificate::from_der(der).map_err(|error| CertificateError::Der { reason: error.to_string() })?;
+        X509Certificate::from_der(der).map_err(|error| CertificateFault::Der { reason: error.to_string() })?;
     if !rest.is_empty() {
-        return Err(CertificateError::Der { reason: "bytes after its end".to_owned() });
+        return Err(CertificateFault::Der { reason: "bytes after its end".to_owned() });
     }
     Ok(parsed)
 }
 
-fn timestamp(seconds: i64) -> Result<Timestamp, CertificateError> {
-    Timestamp::from_second(seconds).map_err(|_| CertificateError::Date)
+fn timestamp(seconds: i64) -> Result<Timestamp, CertificateFault> {
+    Timestamp::from_second(seconds).map_err(|_| CertificateFault::Date)
 }
 
 fn common_name(subject: &X509Name<'_>) -> Option<String> {
@@ -329,10 +329,10 @@ mod tests {
 
     #[test]
     fn a_file_without_certificates_says_so() {
-        assert_eq!(Certificate::from_pem(b"hello"), Err(CertificateError::Empty));
+        assert_eq!(Certificate::from_pem(b"hello"), Err(CertificateFault::Empty));
         assert!(matches!(
             Certificate::from_pem(b"-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----\n"),
-            Err(CertificateError::Pem { .. })
+            Err(CertificateFault::Pem { .. })
         ));
     }
 

@@ -29,7 +29,7 @@ mod pem;
 
 pub use crate::{
     authority::{AUTHORITY_DAYS, Authority, Due, LEAF_DAYS, Order, Usage},
-    certificate::{Certificate, CertificateError, modulus_bits},
+    certificate::{Certificate, CertificateFault, modulus_bits},
     chain::{Purpose, Untrusted, check_chain, check_signature, key_is_checked, leads_to, public_key_info},
     credentials::{Credentials, read_certificates},
     error::Error,

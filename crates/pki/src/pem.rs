@@ -12,7 +12,7 @@ use rustls_pki_types::{
 };
 use zeroize::Zeroizing;
 
-use crate::CertificateError;
+use crate::CertificateFault;
 
 /// Maximum size of a PEM file; real ones stay below 64 KiB.
 const MOST_BYTES: u64 = 1 << 20;
@@ -34,13 +34,13 @@ pub fn read_secret(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
 /// The raw certificates of a PEM file.
 ///
 /// # Errors
-/// [`CertificateError::Pem`] and [`CertificateError::Empty`].
-pub fn ders_from_pem(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
+/// [`CertificateFault::Pem`] and [`CertificateFault::Empty`].
+pub fn ders_from_pem(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, CertificateFault> {
     let ders = CertificateDer::pem_slice_iter(pem)
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| CertificateError::Pem { reason: error.to_string() })?;
+        .map_err(|error| CertificateFault::Pem { reason: error.to_string() })?;
     if ders.is_empty() {
-        return Err(CertificateError::Empty);
+        return Err(CertificateFault::Empty);
     }
     Ok(ders)
 }

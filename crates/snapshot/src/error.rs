@@ -1,15 +1,16 @@
 //! Errors of snapshots, by cause.
 
 use std::{
+    borrow::Cow,
     io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use innodb::{log_copy::LogCopyError, redo_copy::RedoCopyError};
+use innodb::{log_copy::LogCopyFault, redo_copy::RedoCopyFault};
 use rustix::process::Pid;
 
-use crate::{backup::Program, estimate::Estimate, provider::Provider};
+use crate::{backup::Program, estimate::Estimate, prepare::PrepareFault, provider::Provider};
 
 /// Why no copy was made. The server keeps running in any case.
 #[derive(Debug, thiserror::Error)]
@@ -249,6 +250,16 @@ pub enum Error {
         /// The program.
         program: Program,
     },
+    /// A streamed backup was not prepared.
+    #[error("{}: received, but not prepared: {fault}", directory.display())]
+    Unprepared {
+        /// The directory that the backup is in.
+        directory: PathBuf,
+        /// The program that made it.
+        program: Program,
+        /// What is wrong.
+        fault: PrepareFault,
+    },
     /// A volume group is nearly full.
     #[error(
         "volume group {group}: {} MiB are free, and a snapshot needs {} MiB at least",
@@ -379,14 +390,14 @@ pub enum Error {
     NoAnswer(&'static str),
     /// The log could not be copied.
     #[error(transparent)]
-    Log(#[from] LogCopyError),
+    Log(#[from] LogCopyFault),
     /// A file of MySQL's log could not be copied.
     #[error("{}: {source}", path.display())]
     Redo {
         /// The file.
         path: PathBuf,
         /// The reason.
-        source: RedoCopyError,
+        source: RedoCopyFault,
     },
     /// Files of MySQL's log were not those that were expected to follow.
     #[error("{}: the files of the redo log changed while it was copied", path.display())]
@@ -472,7 +483,19 @@ const WHERE: &str = "SELECT @@datadir on the server tells which directory is its
 impl Error {
     /// The next step, where there is one.
     #[must_use]
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::Unprepared { directory, program, fault } => Some(fault.hint(*program, directory)),
+            Self::NoProvider { refused, .. } => {
+                let worth_saying = refused.iter().rev().find_map(|(_, error)| error.hint());
+                worth_saying.or_else(|| Some("stop the server and use its directory as it is".into()))
+            }
+            other => other.fixed_hint().map(Cow::Borrowed),
+        }
+    }
+
+    /// A hint without names and values.
+    fn fixed_hint(&self) -> Option<&'static str> {
         match self {
             Self::Unreadable { source, .. } => match source.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Some(WHERE),
@@ -489,10 +512,6 @@ impl Error {
             Self::Runs { .. } => Some("stop it, or leave the choice to --provider auto"),
             Self::AlreadyStopped { .. } => {
                 Some("wait for the copy that is being taken, or send it SIGCONT if nothing is")
-            }
-            Self::NoProvider { refused, .. } => {
-                let worth_saying = refused.iter().rev().find_map(|(_, error)| error.hint());
-                worth_saying.or(Some("stop the server and use its directory as it is"))
             }
             Self::NoClones { .. } => Some(
                 "give the server's --socket and --user for a copy while it works (MySQL 8.0.30, MariaDB 10.8 and newer), or keep the data on XFS \
@@ -535,12 +554,12 @@ impl Error {
                 "give the server's socket and an account with RELOAD and BINLOG MONITOR, for MySQL BACKUP_ADMIN, RELOAD and SELECT on performance_schema.log_status (--socket, --user, --password-file)"
             }
             Self::Privilege { grant, .. } => grant,
-            Self::RedoEncrypted | Self::Redo { source: RedoCopyError::Sealed(_), .. } => {
+            Self::RedoEncrypted | Self::Redo { source: RedoCopyFault::Sealed(_), .. } => {
                 "give the keyring (--keyring or --keyring-config), or keep the data on btrfs, XFS, ZFS or LVM"
             }
             Self::RedoDisabled => "ALTER INSTANCE ENABLE INNODB REDO_LOG, when what was loaded without it is done",
             Self::OtherConsumer => "try again when the other one has ended",
-            Self::Moving { .. } | Self::BinaryLogs | Self::Redo { source: RedoCopyError::Unwritten(_), .. } => {
+            Self::Moving { .. } | Self::BinaryLogs | Self::Redo { source: RedoCopyFault::Unwritten(_), .. } => {
                 "try again when less is written"
             }
             Self::Unsupported { .. } => {
@@ -548,8 +567,8 @@ impl Error {
             }
             Self::NotRunning { .. } => "leave the choice to --provider auto",
             Self::OtherServer { .. } => "give the socket of the server that has this data directory open",
-            Self::Log(LogCopyError::Overrun { .. }) => "raise innodb_log_file_size, or try again when less is written",
-            Self::Log(LogCopyError::Resized) => "try again when the redo log keeps its size",
+            Self::Log(LogCopyFault::Overrun { .. }) => "raise innodb_log_file_size, or try again when less is written",
+            Self::Log(LogCopyFault::Resized) => "try again when the redo log keeps its size",
             Self::Changing { .. } => "try again when less is written",
             Self::NoSpace { .. } => "make room, or name another directory with --place",
             _ => return None,

@@ -28,9 +28,12 @@ impl Directory {
     /// Opens an existing directory.
     ///
     /// # Errors
-    /// [`StoreError::Io`] if it does not exist or is not a directory.
+    /// [`StoreError::Absent`] if it does not exist, [`StoreError::Io`] if it is not a directory.
     pub fn open(root: &Path) -> Result<Self, StoreError> {
-        let failed = |source| io_error(root, "cannot be opened", source);
+        let failed = |source: io::Error| match source.kind() {
+            ErrorKind::NotFound => StoreError::Absent { location: root.display().to_string(), source },
+            _ => io_error(root, "cannot be opened", source),
+        };
         if !fs::metadata(root).map_err(failed)?.is_dir() {
             return Err(failed(ErrorKind::NotADirectory.into()));
         }

@@ -16,6 +16,14 @@ pub enum StoreError {
         /// Name of the object.
         name: Name,
     },
+    /// The store cannot be opened, since there is none.
+    #[error("{location}: cannot be opened: {source}")]
+    Absent {
+        /// Where it should be.
+        location: String,
+        /// The system's error.
+        source: io::Error,
+    },
     /// The system failed.
     #[error("{path}: {doing}: {source}")]
     Io {
@@ -36,4 +44,17 @@ pub enum StoreError {
         /// Actual length.
         found: u64,
     },
+}
+
+impl StoreError {
+    /// The next step, where there is one.
+    #[must_use]
+    pub const fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Absent { .. } => {
+                Some("is its file system mounted? If there is no repository yet, create it with `sealant backup init`")
+            }
+            _ => None,
+        }
+    }
 }

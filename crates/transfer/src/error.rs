@@ -4,7 +4,7 @@ use std::{borrow::Cow, io, net::SocketAddr, path::PathBuf};
 
 use keyring::KeyringError;
 
-use crate::{pairing::CodeError, wire::Malformed};
+use crate::{manifest::ManifestFault, pairing::CodeFault, wire::Malformed};
 
 /// Why a transfer ended without a commit.
 #[derive(Debug, thiserror::Error)]
@@ -178,7 +178,15 @@ pub enum TransferError {
     },
     /// The pairing code is invalid.
     #[error(transparent)]
-    Code(#[from] CodeError),
+    Code(#[from] CodeFault),
+    /// A manifest cannot be used.
+    #[error("{}: {fault}", path.display())]
+    Manifest {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong.
+        fault: ManifestFault,
+    },
     /// The peer has another version of the protocol.
     #[error("{peer}: speaks version {theirs} of the protocol, this side {ours}; use the same release on both sides")]
     Version {
@@ -296,6 +304,7 @@ impl TransferError {
                     path.display()
                 )));
             }
+            Self::Code(CodeFault::Prefix) => "HOST:PORT needs --tls-cert, --tls-key and --tls-ca",
             Self::NotEmpty { .. } => "give a directory that does not exist, or an empty one",
             Self::Changed { .. } => {
                 "send a stopped server's directory or a snapshot; what arrived so far is kept, run both sides again"

@@ -7,7 +7,7 @@
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use ::codec::entry::EntryLine;
@@ -15,6 +15,7 @@ use files::regular::{self, Links};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    TransferError,
     hash::Hash,
     wire::{Control, Entry, Kind},
 };
@@ -33,24 +34,16 @@ pub struct Manifest {
     pub entries: Vec<(Entry, Option<Hash>)>,
 }
 
-/// A manifest cannot be used.
+/// What is wrong with a manifest.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ManifestError {
+pub enum ManifestFault {
     /// The manifest cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// This line does not have the format of a manifest.
     #[error("line {0} is not that of a manifest")]
     Line(usize),
-    /// The file of it cannot be used.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The underlying error.
-        source: Box<Self>,
-    },
     /// The list does not match the hash in the head.
     #[error("the list does not match its own hash: lines were changed or lost")]
     Tree,
@@ -108,36 +101,36 @@ impl Manifest {
     /// Reads the one at `path`, which the user wrote.
     ///
     /// # Errors
-    /// [`ManifestError::File`].
-    pub fn open(path: &Path) -> Result<Self, ManifestError> {
-        let read = regular::open(path, Links::Followed).map_err(ManifestError::Io);
+    /// [`TransferError::Manifest`].
+    pub fn open(path: &Path) -> Result<Self, TransferError> {
+        let read = regular::open(path, Links::Followed).map_err(ManifestFault::Io);
         let read = read.and_then(|file| Self::read(&mut BufReader::new(file)));
-        read.map_err(|source| ManifestError::File { path: path.to_owned(), source: Box::new(source) })
+        read.map_err(|fault| TransferError::Manifest { path: path.to_owned(), fault })
     }
 
     /// Reads a manifest.
     ///
     /// # Errors
-    /// [`ManifestError`] if it cannot be read or is invalid.
-    pub fn read(input: &mut dyn BufRead) -> Result<Self, ManifestError> {
+    /// [`ManifestFault`] if it cannot be read or is invalid.
+    pub fn read(input: &mut dyn BufRead) -> Result<Self, ManifestFault> {
         let mut text = Vec::new();
         next_line(input, &mut text)?;
-        let head: Head = serde_json::from_slice(&text).map_err(|_| ManifestError::Line(1))?;
+        let head: Head = serde_json::from_slice(&text).map_err(|_| ManifestFault::Line(1))?;
         if head.schema != SCHEMA {
-            return Err(ManifestError::Line(1));
+            return Err(ManifestFault::Line(1));
         }
         let mut entries = Vec::new();
         while next_line(input, &mut text)? {
             // An endless list ends here.
             if entries.len() == head.entries {
-                return Err(ManifestError::Tree);
+                return Err(ManifestFault::Tree);
             }
             let line = serde_json::from_slice(&text).ok().and_then(EntryLine::parse);
-            entries.push(line.ok_or(ManifestError::Line(entries.len() + 2))?);
+            entries.push(line.ok_or(ManifestFault::Line(entries.len() + 2))?);
         }
         let manifest = Self { entries };
         let whole = manifest.entries.len() == head.entries && Some(manifest.tree()) == Hash::parse(&head.tree);
-        if whole { Ok(manifest) } else { Err(ManifestError::Tree) }
+        if whole { Ok(manifest) } else { Err(ManifestFault::Tree) }
     }
 }
 
@@ -188,9 +181,9 @@ mod tests {
             [text.replace("0640", "0777"), text.replace("\"bytes\":7,\"b", "\"bytes\":8,\"b"), lost.join("\n")]
         {
             assert_ne!(changed, text);
-            assert!(matches!(Manifest::read(&mut changed.as_bytes()), Err(ManifestError::Tree)), "{changed}");
+            assert!(matches!(Manifest::read(&mut changed.as_bytes()), Err(ManifestFault::Tree)), "{changed}");
         }
-        assert!(matches!(Manifest::read(&mut "{}\n".as_bytes()), Err(ManifestError::Line(1))));
+        assert!(matches!(Manifest::read(&mut "{}\n".as_bytes()), Err(ManifestFault::Line(1))));
     }
 
     /// Endless repetition of some bytes.
@@ -241,11 +234,11 @@ mod tests {
             let endless = text.as_slice().chain(Again(rest));
             Manifest::read(&mut Endless(BufReader::new(endless), 0))
         };
-        assert!(matches!(read(Vec::new(), b"x"), Err(ManifestError::Line(1))));
+        assert!(matches!(read(Vec::new(), b"x"), Err(ManifestFault::Line(1))));
         let mut text = Vec::new();
         manifest().write(&mut text).unwrap();
         let lines: Vec<_> = text.split_inclusive(|byte| *byte == b'\n').collect();
-        assert!(matches!(read(lines[..2].concat(), b"x"), Err(ManifestError::Line(3))));
-        assert!(matches!(read(text.clone(), b"{}\n"), Err(ManifestError::Tree)));
+        assert!(matches!(read(lines[..2].concat(), b"x"), Err(ManifestFault::Line(3))));
+        assert!(matches!(read(text.clone(), b"{}\n"), Err(ManifestFault::Tree)));
     }
 }

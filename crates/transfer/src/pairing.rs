@@ -131,10 +131,10 @@ pub struct PairingCode {
     pub secret: Secret,
 }
 
-/// Why a text is not a pairing code.
+/// What is wrong with a text that is not a pairing code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum CodeError {
+pub enum CodeFault {
     /// It does not start with the prefix.
     #[error("not a pairing code: it does not begin with {PREFIX}")]
     Prefix,
@@ -147,17 +147,6 @@ pub enum CodeError {
     /// The checksum matches, but the format is of another version.
     #[error("the pairing code was made by another version of sealant")]
     Version,
-}
-
-impl CodeError {
-    /// The next step, where there is one.
-    #[must_use]
-    pub const fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::Prefix => Some("HOST:PORT needs --tls-cert, --tls-key and --tls-ca"),
-            _ => None,
-        }
-    }
 }
 
 impl PairingCode {
@@ -190,12 +179,12 @@ impl PairingCode {
         bytes
     }
 
-    fn decode(bytes: &[u8]) -> Result<Self, CodeError> {
-        let (body, sum) = bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or(CodeError::Checksum)?;
+    fn decode(bytes: &[u8]) -> Result<Self, CodeFault> {
+        let (body, sum) = bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or(CodeFault::Checksum)?;
         if checksum(body) != *sum {
-            return Err(CodeError::Checksum);
+            return Err(CodeFault::Checksum);
         }
-        Self::parse(body).ok_or(CodeError::Version)
+        Self::parse(body).ok_or(CodeFault::Version)
     }
 
     fn parse(body: &[u8]) -> Option<Self> {
@@ -252,13 +241,13 @@ impl Token {
 }
 
 impl FromStr for Token {
-    type Err = CodeError;
+    type Err = CodeFault;
 
-    fn from_str(text: &str) -> Result<Self, CodeError> {
-        let rest = text.strip_prefix(PREFIX).ok_or(CodeError::Prefix)?;
-        let (pin, secret) = rest.split_once(':').ok_or(CodeError::Version)?;
+    fn from_str(text: &str) -> Result<Self, CodeFault> {
+        let rest = text.strip_prefix(PREFIX).ok_or(CodeFault::Prefix)?;
+        let (pin, secret) = rest.split_once(':').ok_or(CodeFault::Version)?;
         if text.len() > MAX_CHARS {
-            return Err(CodeError::Version);
+            return Err(CodeFault::Version);
         }
         let pin = match pin {
             CERTIFICATE => None,
@@ -268,8 +257,8 @@ impl FromStr for Token {
     }
 }
 
-fn exact<const N: usize>(text: &str) -> Result<[u8; N], CodeError> {
-    unbase32(text)?.as_slice().try_into().map_err(|_| CodeError::Version)
+fn exact<const N: usize>(text: &str) -> Result<[u8; N], CodeFault> {
+    unbase32(text)?.as_slice().try_into().map_err(|_| CodeFault::Version)
 }
 
 fn take<const N: usize>(bytes: &[u8]) -> Option<([u8; N], &[u8])> {
@@ -290,14 +279,14 @@ impl fmt::Display for PairingCode {
 }
 
 impl FromStr for PairingCode {
-    type Err = CodeError;
+    type Err = CodeFault;
 
     /// Case and surrounding blanks do not matter.
-    fn from_str(text: &str) -> Result<Self, CodeError> {
+    fn from_str(text: &str) -> Result<Self, CodeFault> {
         let text = Zeroizing::new(text.trim().to_ascii_lowercase());
-        let digits = text.strip_prefix(PREFIX).ok_or(CodeError::Prefix)?;
+        let digits = text.strip_prefix(PREFIX).ok_or(CodeFault::Prefix)?;
         if digits.len() > MAX_CHARS {
-            return Err(CodeError::Checksum);
+            return Err(CodeFault::Checksum);
         }
         Self::decode(&unbase32(digits)?)
     }
@@ -321,12 +310,12 @@ fn base32(bytes: &[u8]) -> Zeroizing<String> {
     text
 }
 
-fn unbase32(text: &str) -> Result<Zeroizing<Vec<u8>>, CodeError> {
+fn unbase32(text: &str) -> Result<Zeroizing<Vec<u8>>, CodeFault> {
     let mut bytes = Zeroizing::new(Vec::new());
     let (mut value, mut bits) = (0_u32, 0_u32);
     for digit in text.chars() {
         let location = ALPHABET.iter().position(|letter| char::from(*letter) == digit);
-        let location = location.and_then(|location| u32::try_from(location).ok()).ok_or(CodeError::Character(digit))?;
+        let location = location.and_then(|location| u32::try_from(location).ok()).ok_or(CodeFault::Character(digit))?;
         value = (value << 5 | location) & 0xffff;
         bits += 5;
         if bits >= 8 {
@@ -336,7 +325,7 @@ fn unbase32(text: &str) -> Result<Zeroizing<Vec<u8>>, CodeError> {
     }
     // Our encoder sets the unused bits of the last digit to zero.
     if bits >= 5 || value & ((1 << bits) - 1) != 0 {
-        return Err(CodeError::Checksum);
+        return Err(CodeFault::Checksum);
     }
     Ok(bytes)
 }
@@ -396,14 +385,14 @@ mod tests {
                 }
                 typed[at] = *digit;
                 let typed = String::from_utf8(typed).unwrap();
-                assert_eq!(typed.parse::<PairingCode>(), Err(CodeError::Checksum), "{typed}");
+                assert_eq!(typed.parse::<PairingCode>(), Err(CodeFault::Checksum), "{typed}");
             }
         }
         for end in PREFIX.len()..text.len() {
-            assert_eq!(text[..end].parse::<PairingCode>(), Err(CodeError::Checksum), "{end}");
+            assert_eq!(text[..end].parse::<PairingCode>(), Err(CodeFault::Checksum), "{end}");
         }
-        assert_eq!("host:4444".parse::<PairingCode>(), Err(CodeError::Prefix));
-        assert_eq!("sealant1-abc!".parse::<PairingCode>(), Err(CodeError::Character('!')));
+        assert_eq!("host:4444".parse::<PairingCode>(), Err(CodeFault::Prefix));
+        assert_eq!("sealant1-abc!".parse::<PairingCode>(), Err(CodeFault::Character('!')));
     }
 
     #[test]

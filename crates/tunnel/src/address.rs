@@ -7,7 +7,7 @@ use crate::{far::ServerAddress, listener::Listen, near::FarAddress};
 /// Why a text is not an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum AddressError {
+pub enum AddressFault {
     /// It has no port, or no valid host before the port.
     #[error("it is neither HOST:PORT nor the path of a socket")]
     Form,
@@ -25,34 +25,34 @@ pub enum AddressError {
 /// `HOST:PORT`, with brackets around an IPv6 address; the host without them.
 ///
 /// # Errors
-/// [`AddressError`].
-pub fn host_and_port(text: &str) -> Result<(&str, u16), AddressError> {
-    let (host, port) = text.rsplit_once(':').ok_or(AddressError::Form)?;
-    let port = port.parse().map_err(|_| AddressError::Port(port.to_owned()))?;
+/// [`AddressFault`].
+pub fn host_and_port(text: &str) -> Result<(&str, u16), AddressFault> {
+    let (host, port) = text.rsplit_once(':').ok_or(AddressFault::Form)?;
+    let port = port.parse().map_err(|_| AddressFault::Port(port.to_owned()))?;
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     match bare {
         Some(address) if address.parse::<Ipv6Addr>().is_ok() => Ok((address, port)),
         None if !host.is_empty() && !host.contains([':', '[', ']']) => Ok((host, port)),
-        _ => Err(AddressError::Form),
+        _ => Err(AddressFault::Form),
     }
 }
 
 /// Parses an address on which the far end listens for near ends.
 ///
 /// # Errors
-/// [`AddressError`].
-pub fn tcp_listener(text: &str) -> Result<String, AddressError> {
+/// [`AddressFault`].
+pub fn tcp_listener(text: &str) -> Result<String, AddressFault> {
     match host_and_port(text) {
         Ok(_) => Ok(text.to_owned()),
-        Err(_) if text.contains('/') => Err(AddressError::NotTcp),
+        Err(_) if text.contains('/') => Err(AddressFault::NotTcp),
         Err(error) => Err(error),
     }
 }
 
 impl FromStr for Listen {
-    type Err = AddressError;
+    type Err = AddressFault;
 
-    fn from_str(text: &str) -> Result<Self, AddressError> {
+    fn from_str(text: &str) -> Result<Self, AddressFault> {
         if text.contains('/') {
             return Ok(Self::Socket(PathBuf::from(text)));
         }
@@ -61,9 +61,9 @@ impl FromStr for Listen {
 }
 
 impl FromStr for ServerAddress {
-    type Err = AddressError;
+    type Err = AddressFault;
 
-    fn from_str(text: &str) -> Result<Self, AddressError> {
+    fn from_str(text: &str) -> Result<Self, AddressFault> {
         if text.contains('/') {
             return Ok(Self::Socket(PathBuf::from(text)));
         }
@@ -83,11 +83,11 @@ impl ServerAddress {
 }
 
 impl FromStr for FarAddress {
-    type Err = AddressError;
+    type Err = AddressFault;
 
-    fn from_str(text: &str) -> Result<Self, AddressError> {
+    fn from_str(text: &str) -> Result<Self, AddressFault> {
         match host_and_port(text)? {
-            (_, 0) => Err(AddressError::PortZero),
+            (_, 0) => Err(AddressFault::PortZero),
             (host, port) => Ok(Self { host: host.to_owned(), port }),
         }
     }
@@ -102,17 +102,17 @@ mod tests {
         assert_eq!(host_and_port("db1:3307"), Ok(("db1", 3307)));
         assert_eq!(host_and_port("[::1]:3306"), Ok(("::1", 3306)));
         for text in ["db1", "::1:3306", "[db1]:1", ":1", "[::1:1"] {
-            assert_eq!(host_and_port(text), Err(AddressError::Form), "{text}");
+            assert_eq!(host_and_port(text), Err(AddressFault::Form), "{text}");
         }
-        assert_eq!(host_and_port("db1:65536"), Err(AddressError::Port("65536".to_owned())));
+        assert_eq!(host_and_port("db1:65536"), Err(AddressFault::Port("65536".to_owned())));
     }
 
     #[test]
     fn a_slash_makes_it_a_socket() {
         assert_eq!("/run/s".parse(), Ok(Listen::Socket("/run/s".into())));
         assert_eq!("./s".parse(), Ok(ServerAddress::Socket("./s".into())));
-        assert_eq!(tcp_listener("/run/s"), Err(AddressError::NotTcp));
-        assert_eq!("db1:0".parse::<FarAddress>(), Err(AddressError::PortZero));
+        assert_eq!(tcp_listener("/run/s"), Err(AddressFault::NotTcp));
+        assert_eq!("db1:0".parse::<FarAddress>(), Err(AddressFault::PortZero));
     }
 
     #[test]

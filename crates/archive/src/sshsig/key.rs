@@ -7,7 +7,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use zeroize::Zeroizing;
 
 use super::{
-    SshError,
+    SshFault,
     wire::{Fields, put},
 };
 
@@ -30,15 +30,15 @@ impl PublicKey {
     /// Parses the blob in files and signatures.
     ///
     /// # Errors
-    /// [`SshError::KeyType`], [`SshError::NoKey`].
-    pub(super) fn from_blob(blob: &[u8]) -> Result<Self, SshError> {
+    /// [`SshFault::KeyType`], [`SshFault::NoKey`].
+    pub(super) fn from_blob(blob: &[u8]) -> Result<Self, SshFault> {
         let mut fields = Fields(blob);
-        let kind = fields.string().ok_or(SshError::NoKey)?;
+        let kind = fields.string().ok_or(SshFault::NoKey)?;
         if kind != KEY_TYPE.as_bytes() {
-            return Err(SshError::KeyType(String::from_utf8_lossy(kind).into_owned()));
+            return Err(SshFault::KeyType(String::from_utf8_lossy(kind).into_owned()));
         }
-        let key = fields.string().and_then(|key| key.try_into().ok()).ok_or(SshError::NoKey)?;
-        if fields.0.is_empty() { Ok(Self(key)) } else { Err(SshError::NoKey) }
+        let key = fields.string().and_then(|key| key.try_into().ok()).ok_or(SshFault::NoKey)?;
+        if fields.0.is_empty() { Ok(Self(key)) } else { Err(SshFault::NoKey) }
     }
 
     pub(super) fn blob(&self) -> Vec<u8> {
@@ -77,61 +77,61 @@ impl SigningKey {
     /// Generates a new key.
     ///
     /// # Errors
-    /// [`SshError::Crypto`] if there are no random bytes.
-    pub fn generate() -> Result<Self, SshError> {
+    /// [`SshFault::Crypto`] if there are no random bytes.
+    pub fn generate() -> Result<Self, SshFault> {
         let mut seed = Zeroizing::new([0; SEED_BYTES]);
-        aws_lc_rs::rand::fill(seed.as_mut()).map_err(|_| SshError::Crypto)?;
+        aws_lc_rs::rand::fill(seed.as_mut()).map_err(|_| SshFault::Crypto)?;
         Self::from_seed(seed)
     }
 
-    fn from_seed(seed: Zeroizing<[u8; SEED_BYTES]>) -> Result<Self, SshError> {
-        let pair = Ed25519KeyPair::from_seed_unchecked(seed.as_ref()).map_err(|_| SshError::Crypto)?;
-        let public = PublicKey(pair.public_key().as_ref().try_into().map_err(|_| SshError::Crypto)?);
+    fn from_seed(seed: Zeroizing<[u8; SEED_BYTES]>) -> Result<Self, SshFault> {
+        let pair = Ed25519KeyPair::from_seed_unchecked(seed.as_ref()).map_err(|_| SshFault::Crypto)?;
+        let public = PublicKey(pair.public_key().as_ref().try_into().map_err(|_| SshFault::Crypto)?);
         Ok(Self { seed, pair, public })
     }
 
     /// Parses a private key without a passphrase, as written by `ssh-keygen -t ed25519 -N ''`.
     ///
     /// # Errors
-    /// [`SshError::NoKey`], [`SshError::Passphrase`], [`SshError::KeyType`].
-    pub fn parse(text: &str) -> Result<Self, SshError> {
+    /// [`SshFault::NoKey`], [`SshFault::Passphrase`], [`SshFault::KeyType`].
+    pub fn parse(text: &str) -> Result<Self, SshFault> {
         let body = text.trim().strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
-        let body = body.ok_or(SshError::NoKey)?;
+        let body = body.ok_or(SshFault::NoKey)?;
         let mut encoded = Zeroizing::new(Vec::with_capacity(body.len()));
         encoded.extend(body.bytes().filter(|byte| !byte.is_ascii_whitespace()));
-        let blob = Zeroizing::new(STANDARD.decode(encoded.as_slice()).map_err(|_| SshError::NoKey)?);
+        let blob = Zeroizing::new(STANDARD.decode(encoded.as_slice()).map_err(|_| SshFault::NoKey)?);
         Self::from_blob(&blob)
     }
 
-    fn from_blob(blob: &[u8]) -> Result<Self, SshError> {
-        let mut fields = Fields(blob.strip_prefix(MAGIC).ok_or(SshError::NoKey)?);
+    fn from_blob(blob: &[u8]) -> Result<Self, SshFault> {
+        let mut fields = Fields(blob.strip_prefix(MAGIC).ok_or(SshFault::NoKey)?);
         let (cipher, kdf) = (fields.string(), fields.string());
-        let _options = fields.string().ok_or(SshError::NoKey)?;
+        let _options = fields.string().ok_or(SshFault::NoKey)?;
         if cipher != Some(b"none".as_slice()) || kdf != Some(b"none".as_slice()) {
-            return Err(SshError::Passphrase);
+            return Err(SshFault::Passphrase);
         }
         if fields.number() != Some(1) {
-            return Err(SshError::NoKey);
+            return Err(SshFault::NoKey);
         }
-        let public = PublicKey::from_blob(fields.string().ok_or(SshError::NoKey)?)?;
-        let mut private = Fields(fields.string().ok_or(SshError::NoKey)?);
+        let public = PublicKey::from_blob(fields.string().ok_or(SshFault::NoKey)?)?;
+        let mut private = Fields(fields.string().ok_or(SshFault::NoKey)?);
         let (first, second) = (private.number(), private.number());
         let (kind, inner) = (private.string(), private.string());
         let secret = private.string().and_then(|secret| secret.first_chunk::<SEED_BYTES>());
         if first.is_none() || first != second || kind != Some(KEY_TYPE.as_bytes()) || inner != Some(&public.0) {
-            return Err(SshError::NoKey);
+            return Err(SshFault::NoKey);
         }
-        let key = Self::from_seed(Zeroizing::new(*secret.ok_or(SshError::NoKey)?))?;
-        if key.public == public { Ok(key) } else { Err(SshError::NoKey) }
+        let key = Self::from_seed(Zeroizing::new(*secret.ok_or(SshFault::NoKey)?))?;
+        if key.public == public { Ok(key) } else { Err(SshFault::NoKey) }
     }
 
     /// The text of its file, in ssh-keygen's format.
     ///
     /// # Errors
-    /// [`SshError::Crypto`] if there are no random bytes.
-    pub fn to_secret_text(&self, comment: &str) -> Result<Zeroizing<String>, SshError> {
+    /// [`SshFault::Crypto`] if there are no random bytes.
+    pub fn to_secret_text(&self, comment: &str) -> Result<Zeroizing<String>, SshFault> {
         let mut check = [0; 4];
-        aws_lc_rs::rand::fill(&mut check).map_err(|_| SshError::Crypto)?;
+        aws_lc_rs::rand::fill(&mut check).map_err(|_| SshFault::Crypto)?;
         // Allocated once, so that no copy is left in memory.
         let mut private = Zeroizing::new(Vec::with_capacity(256_usize.saturating_add(comment.len())));
         private.extend(check);
@@ -221,7 +221,7 @@ mod tests {
         let none = blob.windows(4).position(|bytes| bytes == b"none").unwrap();
         let mut encrypted = blob;
         encrypted[none] = b'N';
-        assert!(matches!(SigningKey::from_blob(&encrypted), Err(SshError::Passphrase)));
-        assert!(matches!(SigningKey::parse("-----BEGIN RSA PRIVATE KEY-----"), Err(SshError::NoKey)));
+        assert!(matches!(SigningKey::from_blob(&encrypted), Err(SshFault::Passphrase)));
+        assert!(matches!(SigningKey::parse("-----BEGIN RSA PRIVATE KEY-----"), Err(SshFault::NoKey)));
     }
 }

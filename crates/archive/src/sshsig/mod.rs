@@ -33,7 +33,7 @@ pub const MAX_SIGNATURE_BYTES: usize = 16 << 10;
 /// Why a key or a signature cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum SshError {
+pub enum SshFault {
     /// The text is not an OpenSSH private key.
     #[error("it is not a private key as ssh-keygen writes it")]
     NoKey,
@@ -78,7 +78,7 @@ pub enum SshError {
 /// Signs a message for a namespace; returns the text of the signature file.
 ///
 /// # Errors
-/// [`SshError::Crypto`].
+/// [`SshFault::Crypto`].
 #[must_use]
 pub fn sign(key: &SigningKey, namespace: &str, message: &[u8]) -> String {
     let signed = signed_bytes(namespace.as_bytes(), SHA512_NAME, digest(&SHA512, message).as_ref());
@@ -119,21 +119,21 @@ impl Signature {
     /// Parses the text of a signature file.
     ///
     /// # Errors
-    /// [`SshError::NoSignature`], [`SshError::KeyType`].
-    pub fn parse(text: &[u8]) -> Result<Self, SshError> {
+    /// [`SshFault::NoSignature`], [`SshFault::KeyType`].
+    pub fn parse(text: &[u8]) -> Result<Self, SshFault> {
         let text = text.get(..text.len().min(MAX_SIGNATURE_BYTES)).unwrap_or_default();
-        let text = std::str::from_utf8(text).map_err(|_| SshError::NoSignature)?;
+        let text = std::str::from_utf8(text).map_err(|_| SshFault::NoSignature)?;
         let body = text.trim().strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
-        let encoded: String = body.ok_or(SshError::NoSignature)?.split_ascii_whitespace().collect();
-        let blob = STANDARD.decode(encoded).map_err(|_| SshError::NoSignature)?;
+        let encoded: String = body.ok_or(SshFault::NoSignature)?.split_ascii_whitespace().collect();
+        let blob = STANDARD.decode(encoded).map_err(|_| SshFault::NoSignature)?;
         Self::from_blob(&blob)
     }
 
-    fn from_blob(blob: &[u8]) -> Result<Self, SshError> {
-        let mut fields = Fields(blob.strip_prefix(MAGIC.as_slice()).ok_or(SshError::NoSignature)?);
-        let none = || SshError::NoSignature;
+    fn from_blob(blob: &[u8]) -> Result<Self, SshFault> {
+        let mut fields = Fields(blob.strip_prefix(MAGIC.as_slice()).ok_or(SshFault::NoSignature)?);
+        let none = || SshFault::NoSignature;
         if fields.number().ok_or_else(none)? != VERSION {
-            return Err(SshError::NoSignature);
+            return Err(SshFault::NoSignature);
         }
         let key = PublicKey::from_blob(fields.string().ok_or_else(none)?)?;
         let namespace = fields.string().ok_or_else(none)?.to_vec();
@@ -142,11 +142,11 @@ impl Signature {
         let mut inner = Fields(fields.string().ok_or_else(none)?);
         let kind = inner.string().ok_or_else(none)?;
         if kind != KEY_TYPE.as_bytes() {
-            return Err(SshError::KeyType(String::from_utf8_lossy(kind).into_owned()));
+            return Err(SshFault::KeyType(String::from_utf8_lossy(kind).into_owned()));
         }
         let signature = inner.string().and_then(|bytes| bytes.try_into().ok()).ok_or_else(none)?;
         if !fields.0.is_empty() || !inner.0.is_empty() {
-            return Err(SshError::NoSignature);
+            return Err(SshFault::NoSignature);
         }
         Ok(Self { key, namespace, hash, signature })
     }
@@ -155,19 +155,19 @@ impl Signature {
     /// whether that key is trusted.
     ///
     /// # Errors
-    /// [`SshError::Namespace`], [`SshError::Hash`], [`SshError::Mismatch`].
-    pub fn verify(&self, namespace: &str, message: &[u8]) -> Result<&PublicKey, SshError> {
+    /// [`SshFault::Namespace`], [`SshFault::Hash`], [`SshFault::Mismatch`].
+    pub fn verify(&self, namespace: &str, message: &[u8]) -> Result<&PublicKey, SshFault> {
         if self.namespace != namespace.as_bytes() {
             let found = String::from_utf8_lossy(&self.namespace).into_owned();
-            return Err(SshError::Namespace { found, expected: namespace.to_owned() });
+            return Err(SshFault::Namespace { found, expected: namespace.to_owned() });
         }
         let hash = match self.hash.as_slice() {
             SHA512_NAME => digest(&SHA512, message),
             b"sha256" => digest(&SHA256, message),
-            other => return Err(SshError::Hash(String::from_utf8_lossy(other).into_owned())),
+            other => return Err(SshFault::Hash(String::from_utf8_lossy(other).into_owned())),
         };
         let signed = signed_bytes(&self.namespace, &self.hash, hash.as_ref());
-        if self.key.verifies(&signed, &self.signature) { Ok(&self.key) } else { Err(SshError::Mismatch) }
+        if self.key.verifies(&signed, &self.signature) { Ok(&self.key) } else { Err(SshFault::Mismatch) }
     }
 }
 
@@ -191,8 +191,8 @@ mod tests {
         let text = sign(&key, "sealant-receipt", b"a message\n");
         let signature = Signature::parse(text.as_bytes()).unwrap();
         assert_eq!(signature.verify("sealant-receipt", b"a message\n"), Ok(key.public()));
-        assert_eq!(signature.verify("sealant-receipt", b"a message"), Err(SshError::Mismatch));
-        assert!(matches!(signature.verify("file", b"a message\n"), Err(SshError::Namespace { .. })));
+        assert_eq!(signature.verify("sealant-receipt", b"a message"), Err(SshFault::Mismatch));
+        assert!(matches!(signature.verify("file", b"a message\n"), Err(SshFault::Namespace { .. })));
         assert!(text.lines().all(|line| line.len() <= LINE_BYTES));
     }
 

@@ -2,7 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 
-use super::{PublicKey, SshError};
+use super::{PublicKey, SshFault};
 
 /// Allowed signers, in the format of `ssh-keygen -Y verify -f`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,12 +27,12 @@ impl AllowedSigners {
     /// Parses a file. A line with an unknown option is an error, because the option may restrict the key.
     ///
     /// # Errors
-    /// [`SshError::Signers`].
-    pub fn parse(text: &str) -> Result<Self, SshError> {
+    /// [`SshFault::Signers`].
+    pub fn parse(text: &str) -> Result<Self, SshFault> {
         let lines = (1..).zip(text.lines().map(str::trim));
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         lines
-            .map(|(line, text)| Line::parse(text).map_err(|reason| SshError::Signers { line, reason }))
+            .map(|(line, text)| Line::parse(text).map_err(|reason| SshFault::Signers { line, reason }))
             .collect::<Result<_, _>>()
             .map(Self)
     }
@@ -152,7 +152,7 @@ mod tests {
             "db1 ssh-ed25519 ****".to_owned(),
             "db1 ssh-rsa AAAAB3NzaC1yc2E=".to_owned(),
         ] {
-            assert!(matches!(AllowedSigners::parse(&line), Err(SshError::Signers { line: 1, .. })), "{line}");
+            assert!(matches!(AllowedSigners::parse(&line), Err(SshFault::Signers { line: 1, .. })), "{line}");
         }
     }
 

@@ -21,7 +21,7 @@ use keyring::WritableKeyring;
 use transfer::{
     hash::Hash,
     receiver::{CommitMarker, Owner, Staging},
-    rekey::{Rekeyed, UnwrapFault, check_committed, check_location, rekey_staged},
+    rekey::{RekeyFault, Rekeyed, check_committed, check_location, rekey_staged},
     wire::Root,
 };
 use verify::Keys;
@@ -233,7 +233,7 @@ fn rekey(
         manifest.files.iter().map(|file| (file.entry.path.clone(), file.chunks.as_slice())).collect();
     let rekeyed = rekey_staged(staging, options.keys, keyring, list, |path| chunks.get(path).copied());
     rekeyed.map_err(|fault| match fault {
-        UnwrapFault::Transfer(error) => error.into(),
+        RekeyFault::Transfer(error) => error.into(),
         fault => BackupError::Rekey(fault),
     })
 }

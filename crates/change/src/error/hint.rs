@@ -88,7 +88,7 @@ impl Error {
             Self::Recipient { .. } => {
                 "a recipient is what `age-keygen` prints as the public key: age1 and 58 letters and digits"
             }
-            Self::Identity { .. } => "an identity file is what `age-keygen -o FILE` writes",
+            Self::Identity { .. } => return agefile::Error::NoIdentity.hint(),
             Self::NoMasterKey { .. } => {
                 "MariaDB's file_key_management has no versions of keys: move tables to another key, which has to be in \
                  its file, with --mariadb-key-id N (ENCRYPTION_KEY_ID=N for each table)"

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use agefile::{Decryptor, Encryptor, Identity, KeyError, Recipient};
+use agefile::{Decryptor, Encryptor, Identity, KeyFault, Recipient};
 use files::WriteOptions;
 use register::Unfinished;
 use rustix::fs::{Access, access};
@@ -53,7 +53,7 @@ impl Recipients {
     fn add(&mut self, text: &str, location: impl Fn() -> String) -> Result<(), Error> {
         let refuse = |reason: &str| Error::Recipient { location: location(), reason: reason.to_owned() };
         let recipient = text.parse().map_err(|error| match error {
-            KeyError::Secret => refuse(&error.to_string()),
+            KeyFault::Secret => refuse(&error.to_string()),
             error => refuse(&format!("no X25519 recipient of age: {error}")),
         })?;
         if !self.0.contains(&recipient) {

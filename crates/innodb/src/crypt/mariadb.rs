@@ -24,7 +24,7 @@ use crate::{
     ids::{KeyVersion, SpaceId},
     page::{
         checksum::{Checksum, classic, crc32, crc32c, zip, zip_crc32},
-        decompress::{Algorithm, DecompressError},
+        decompress::{Algorithm, DecompressFault},
         header::HEADER_BYTES,
         types::PageType,
     },
@@ -86,7 +86,7 @@ pub struct PageKey {
 /// Why a page key cannot be derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum DeriveError {
+pub enum DeriveFault {
     /// The key of the key file has a length that AES does not take.
     #[error(transparent)]
     Length(#[from] KeyLength),
@@ -99,8 +99,8 @@ impl PageKey {
     /// Derives the page key from a key of 16, 24 or 32 bytes and the vector on page 0.
     ///
     /// # Errors
-    /// [`DeriveError::Length`] if the key has another length.
-    pub fn derive(key: &[u8], space_iv: &Block) -> Result<Self, DeriveError> {
+    /// [`DeriveFault::Length`] if the key has another length.
+    pub fn derive(key: &[u8], space_iv: &Block) -> Result<Self, DeriveFault> {
         let mut bytes = Zeroizing::new(*space_iv);
         Aes::new(key)?.ecb_seal(bytes.as_mut_slice())?;
         Ok(Self { aes: Aes::new(bytes.as_slice())?, bytes })
@@ -109,8 +109,8 @@ impl PageKey {
     /// Restores a page key from [`expose`](Self::expose).
     ///
     /// # Errors
-    /// [`DeriveError`], never seen.
-    pub fn from_bytes(bytes: &Block) -> Result<Self, DeriveError> {
+    /// [`DeriveFault`], never seen.
+    pub fn from_bytes(bytes: &Block) -> Result<Self, DeriveFault> {
         Ok(Self { aes: Aes::new(bytes)?, bytes: Zeroizing::new(*bytes) })
     }
 
@@ -276,13 +276,13 @@ fn crc32_before_zeros(page: &[u8], end: usize) -> u32 {
 
 /// Offset of the checksum of a full_crc32 page: at its end, or for a compressed page at the end of
 /// its stored bytes, which are always fewer than a page.
-fn full_crc32_end(page: &[u8]) -> Result<usize, DecompressError> {
+fn full_crc32_end(page: &[u8]) -> Result<usize, DecompressFault> {
     let stored = match page_type(page).full_crc32_compressed() {
         None => Some(page.len()),
         Some(units) => usize::from(units).checked_mul(256).filter(|stored| *stored < page.len()),
     };
     let end = stored.and_then(|stored| stored.checked_sub(FULL_CRC32_BYTES));
-    end.filter(|end| *end > FULL_CRC32_BODY).ok_or(DecompressError::Length)
+    end.filter(|end| *end > FULL_CRC32_BODY).ok_or(DecompressFault::Length)
 }
 
 fn page_type(page: &[u8]) -> PageType {
@@ -292,7 +292,7 @@ fn page_type(page: &[u8]) -> PageType {
 /// Why a page cannot be decrypted or encrypted at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum OpenError {
+pub enum OpenFault {
     /// The key version is 0.
     #[error("not an encrypted page")]
     NotEncrypted,
@@ -307,20 +307,20 @@ pub enum OpenError {
 /// The bytes of an encrypted page that are ciphertext.
 ///
 /// # Errors
-/// [`OpenError::NotEncrypted`], [`OpenError::Length`].
-pub fn ciphertext_range(page: &[u8], layout: Layout) -> Result<Range<usize>, OpenError> {
+/// [`OpenFault::NotEncrypted`], [`OpenFault::Length`].
+pub fn ciphertext_range(page: &[u8], layout: Layout) -> Result<Range<usize>, OpenFault> {
     if key_version(page, layout) == KeyVersion(0) {
-        return Err(OpenError::NotEncrypted);
+        return Err(OpenFault::NotEncrypted);
     }
     let range = match layout {
-        Layout::FullCrc32 { .. } => FULL_CRC32_BODY..full_crc32_end(page).map_err(|_| OpenError::Length)?,
+        Layout::FullCrc32 { .. } => FULL_CRC32_BODY..full_crc32_end(page).map_err(|_| OpenFault::Length)?,
         Layout::Legacy { .. } if is_page_compressed(page, layout) => {
-            counted(page, ENCRYPTED_PAYLOAD).ok_or(OpenError::Length)?
+            counted(page, ENCRYPTED_PAYLOAD).ok_or(OpenFault::Length)?
         }
         // Also for ROW_FORMAT=COMPRESSED, which has no trailer.
         Layout::Legacy { .. } => HEADER_BYTES..page.len().saturating_sub(TRAILER_BYTES),
     };
-    if range.is_empty() { Err(OpenError::Length) } else { Ok(range) }
+    if range.is_empty() { Err(OpenFault::Length) } else { Ok(range) }
 }
 
 /// Initialisation vector of a page. It uses the page number in the page, not the page's position.
@@ -370,7 +370,7 @@ pub enum PlainFault {
     Image,
     /// The compressed image cannot be decompressed.
     #[error(transparent)]
-    Decompress(#[from] DecompressError),
+    Decompress(#[from] DecompressFault),
 }
 
 /// Decrypts a page in place and checks the plain text; `image` is a buffer for a decompressed page.
@@ -378,7 +378,7 @@ pub enum PlainFault {
 /// A page whose checks fail is decrypted all the same: [`seal`] reverts it.
 ///
 /// # Errors
-/// [`OpenError`]; the page is then unchanged.
+/// [`OpenFault`]; the page is then unchanged.
 pub fn open(
     page: &mut [u8],
     layout: Layout,
@@ -386,7 +386,7 @@ pub fn open(
     space_id: SpaceId,
     key: &PageKey,
     image: &mut Vec<u8>,
-) -> Result<Opened, OpenError> {
+) -> Result<Opened, OpenFault> {
     let range = open_untested(page, layout, mode, space_id, key)?;
     Ok(Opened { range, plain: test_clear(page, layout, space_id, image) })
 }
@@ -395,17 +395,17 @@ pub fn open(
 /// a compressed page costs many times its decryption. Returns the range that was ciphertext.
 ///
 /// # Errors
-/// [`OpenError`]; the page is then unchanged.
+/// [`OpenFault`]; the page is then unchanged.
 pub fn open_untested(
     page: &mut [u8],
     layout: Layout,
     mode: Mode,
     space_id: SpaceId,
     key: &PageKey,
-) -> Result<Range<usize>, OpenError> {
+) -> Result<Range<usize>, OpenFault> {
     let range = ciphertext_range(page, layout)?;
-    let iv = page_iv(page, space_id).ok_or(OpenError::Length)?;
-    let data = page.get_mut(range.clone()).ok_or(OpenError::Length)?;
+    let iv = page_iv(page, space_id).ok_or(OpenFault::Length)?;
+    let data = page.get_mut(range.clone()).ok_or(OpenFault::Length)?;
     match mode {
         Mode::Cbc => key.aes.mariadb_cbc_open(&iv, data)?,
         Mode::Ctr => key.aes.ctr(&iv, data)?,
@@ -417,11 +417,11 @@ pub fn open_untested(
 /// over the ciphertext is computed again.
 ///
 /// # Errors
-/// [`OpenError`]; the page is then unchanged.
-pub fn seal(page: &mut [u8], layout: Layout, mode: Mode, space_id: SpaceId, key: &PageKey) -> Result<(), OpenError> {
+/// [`OpenFault`]; the page is then unchanged.
+pub fn seal(page: &mut [u8], layout: Layout, mode: Mode, space_id: SpaceId, key: &PageKey) -> Result<(), OpenFault> {
     let range = ciphertext_range(page, layout)?;
-    let iv = page_iv(page, space_id).ok_or(OpenError::Length)?;
-    let data = page.get_mut(range).ok_or(OpenError::Length)?;
+    let iv = page_iv(page, space_id).ok_or(OpenFault::Length)?;
+    let data = page.get_mut(range).ok_or(OpenFault::Length)?;
     match mode {
         Mode::Cbc => key.aes.mariadb_cbc_seal(&iv, data)?,
         Mode::Ctr => key.aes.ctr(&iv, data)?,
@@ -435,16 +435,16 @@ pub fn seal(page: &mut [u8], layout: Layout, mode: Mode, space_id: SpaceId, key:
 /// [`seal_finish`] follows.
 ///
 /// # Errors
-/// [`OpenError`]; the page is then unchanged.
+/// [`OpenFault`]; the page is then unchanged.
 pub fn seal_prepare<'p>(
     page: &'p mut [u8],
     layout: Layout,
     space_id: SpaceId,
     key: &PageKey,
-) -> Result<Run<'p>, OpenError> {
+) -> Result<Run<'p>, OpenFault> {
     let range = ciphertext_range(page, layout)?;
-    let iv = page_iv(page, space_id).ok_or(OpenError::Length)?;
-    let data = page.get_mut(range).ok_or(OpenError::Length)?;
+    let iv = page_iv(page, space_id).ok_or(OpenFault::Length)?;
+    let data = page.get_mut(range).ok_or(OpenFault::Length)?;
     let (blocks, rest) = data.as_chunks_mut::<BLOCK>();
     key.aes.mariadb_cbc_seal(&iv, rest)?;
     Ok(Run { iv, data: blocks.as_flattened_mut() })
@@ -515,24 +515,24 @@ fn test_page(page: &[u8], layout: Layout, space_id: SpaceId) -> Plain {
 /// page. The image of a full_crc32 page has zeros instead of a checksum.
 ///
 /// # Errors
-/// [`DecompressError`]; `image` then has undefined contents.
-pub fn decompress(page: &[u8], layout: Layout, image: &mut [u8]) -> Result<(), DecompressError> {
+/// [`DecompressFault`]; `image` then has undefined contents.
+pub fn decompress(page: &[u8], layout: Layout, image: &mut [u8]) -> Result<(), DecompressFault> {
     let (algorithm, payload) = match layout {
         Layout::FullCrc32 { compression } => {
             let algorithm = Algorithm::from_number(u64::from(compression))?;
             (algorithm, FULL_CRC32_BODY..full_crc32_payload_end(page, algorithm)?)
         }
         Layout::Legacy { .. } if page_type(page) == PageType::PAGE_COMPRESSED => {
-            let algorithm = page.be64(KEY_VERSION).ok_or(DecompressError::Length)?;
-            (Algorithm::from_number(algorithm)?, counted(page, CLEAR_PAYLOAD).ok_or(DecompressError::Length)?)
+            let algorithm = page.be64(KEY_VERSION).ok_or(DecompressFault::Length)?;
+            (Algorithm::from_number(algorithm)?, counted(page, CLEAR_PAYLOAD).ok_or(DecompressFault::Length)?)
         }
         Layout::Legacy { .. } => {
-            let algorithm = page.be16(CLEAR_PAYLOAD).ok_or(DecompressError::Length)?;
-            let payload = counted(page, ENCRYPTED_PAYLOAD).ok_or(DecompressError::Length)?;
+            let algorithm = page.be16(CLEAR_PAYLOAD).ok_or(DecompressFault::Length)?;
+            let payload = counted(page, ENCRYPTED_PAYLOAD).ok_or(DecompressFault::Length)?;
             (Algorithm::from_number(u64::from(algorithm))?, payload)
         }
     };
-    algorithm.decompress(page.get(payload).ok_or(DecompressError::Length)?, image)
+    algorithm.decompress(page.get(payload).ok_or(DecompressFault::Length)?, image)
 }
 
 /// Older format: the length of the compressed bytes, then these; in encrypted pages the number of
@@ -552,17 +552,17 @@ fn counted(page: &[u8], from: usize) -> Option<Range<usize>> {
 /// checksum included; 0 means all.
 ///
 /// Source: formats, "Page_compressed"; confirmed on pages of all three by MariaDB 10.11.
-fn full_crc32_payload_end(page: &[u8], algorithm: Algorithm) -> Result<usize, DecompressError> {
+fn full_crc32_payload_end(page: &[u8], algorithm: Algorithm) -> Result<usize, DecompressFault> {
     let stored_end = full_crc32_end(page)?;
     if !algorithm.needs_exact_length() {
         return Ok(stored_end);
     }
-    let last = stored_end.checked_sub(1).ok_or(DecompressError::Length)?;
+    let last = stored_end.checked_sub(1).ok_or(DecompressFault::Length)?;
     let unused = match page.get(last) {
         None | Some(0) => 0,
         Some(count) => 256_usize.saturating_sub(usize::from(*count)),
     };
-    last.checked_sub(unused).filter(|end| *end > FULL_CRC32_BODY).ok_or(DecompressError::Length)
+    last.checked_sub(unused).filter(|end| *end > FULL_CRC32_BODY).ok_or(DecompressFault::Length)
 }
 
 #[cfg(test)]

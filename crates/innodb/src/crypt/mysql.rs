@@ -48,7 +48,7 @@ pub struct WrappedKey {
 /// Why a key cannot be unwrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum UnwrapError {
+pub enum UnwrapFault {
     /// No key store was given.
     #[error("no keyring was given")]
     NoStore,
@@ -131,8 +131,8 @@ impl WrappedKey {
     /// Unwraps the key with the master key that the information names.
     ///
     /// # Errors
-    /// [`UnwrapError`].
-    pub fn unwrap(&self, keys: &dyn KeySource) -> Result<TablespaceKey, UnwrapError> {
+    /// [`UnwrapFault`].
+    pub fn unwrap(&self, keys: &dyn KeySource) -> Result<TablespaceKey, UnwrapFault> {
         if self.is_bootstrap() {
             let mut master = [0; MASTER_KEY_BYTES];
             master.iter_mut().zip(BOOTSTRAP_KEY).for_each(|(to, from)| *to = *from);
@@ -142,19 +142,19 @@ impl WrappedKey {
             return self.checked(inside);
         }
         if !keys.has_mysql() {
-            return Err(UnwrapError::NoStore);
+            return Err(UnwrapFault::NoStore);
         }
         if self.magic == MySqlMagic::V1 {
             return self.unwrap_by_number(keys);
         }
-        let master = keys.mysql(&self.master_key_name()).ok_or(UnwrapError::Missing)?;
+        let master = keys.mysql(&self.master_key_name()).ok_or(UnwrapFault::Missing)?;
         self.unwrap_with(&master)
     }
 
     /// Tries every server's master key of that number.
-    fn unwrap_by_number(&self, keys: &dyn KeySource) -> Result<TablespaceKey, UnwrapError> {
+    fn unwrap_by_number(&self, keys: &dyn KeySource) -> Result<TablespaceKey, UnwrapFault> {
         let candidates = keys.mysql_numbered(self.master_key_id);
-        let mut failure = UnwrapError::Missing;
+        let mut failure = UnwrapFault::Missing;
         for master in candidates {
             match self.unwrap_with(&master) {
                 Err(error) => failure = error,
@@ -167,17 +167,17 @@ impl WrappedKey {
     /// Unwraps the key with `master`.
     ///
     /// # Errors
-    /// [`UnwrapError::Wrong`] if the checksum of the key does not match.
-    pub fn unwrap_with(&self, master: &[u8; MASTER_KEY_BYTES]) -> Result<TablespaceKey, UnwrapError> {
+    /// [`UnwrapFault::Wrong`] if the checksum of the key does not match.
+    pub fn unwrap_with(&self, master: &[u8; MASTER_KEY_BYTES]) -> Result<TablespaceKey, UnwrapFault> {
         let mut inside = Zeroizing::new(self.wrapped);
         Aes::new(master).map_err(|_| CipherFault)?.ecb_open(inside.as_mut_slice())?;
         self.checked(inside)
     }
 
     /// The key, if its checksum is that in the information.
-    fn checked(&self, inside: Zeroizing<[u8; KEY_AND_IV_BYTES]>) -> Result<TablespaceKey, UnwrapError> {
+    fn checked(&self, inside: Zeroizing<[u8; KEY_AND_IV_BYTES]>) -> Result<TablespaceKey, UnwrapFault> {
         if crc32c(inside.as_slice()) != self.checksum {
-            return Err(UnwrapError::Wrong);
+            return Err(UnwrapFault::Wrong);
         }
         Ok(TablespaceKey { key_and_iv: inside })
     }
@@ -293,7 +293,7 @@ pub struct Sealed {
 /// Why a page cannot be decrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum OpenError {
+pub enum OpenFault {
     /// The page type is none of the encrypted ones.
     #[error("not an encrypted page")]
     NotEncrypted,
@@ -323,15 +323,15 @@ impl PageCipher {
     /// compression, of the decompressed page) and is not checked here.
     ///
     /// # Errors
-    /// [`OpenError`]; the page is then unchanged.
-    pub fn open(&self, page: &mut [u8]) -> Result<Sealed, OpenError> {
+    /// [`OpenFault`]; the page is then unchanged.
+    pub fn open(&self, page: &mut [u8]) -> Result<Sealed, OpenFault> {
         let page_type = PageType(page.be16(TYPE).unwrap_or_default());
         let sealed = match page_type {
             PageType::ENCRYPTED | PageType::ENCRYPTED_RTREE => Sealed { page_type, end: page.len() },
             PageType::COMPRESSED_ENCRYPTED => Sealed { page_type, end: self.compressed_end(page)? },
-            _ => return Err(OpenError::NotEncrypted),
+            _ => return Err(OpenFault::NotEncrypted),
         };
-        let body = page.get_mut(HEADER_BYTES..sealed.end).ok_or(OpenError::Length)?;
+        let body = page.get_mut(HEADER_BYTES..sealed.end).ok_or(OpenFault::Length)?;
         self.aes.mysql_open(&self.iv, body)?;
         match page_type {
             PageType::ENCRYPTED => {
@@ -348,9 +348,9 @@ impl PageCipher {
     /// Encrypts a decrypted page in place, to its original bytes.
     ///
     /// # Errors
-    /// [`OpenError::Length`] if the page is shorter than it was; it is then unchanged.
-    pub fn seal(&self, page: &mut [u8], sealed: Sealed) -> Result<(), OpenError> {
-        let body = page.get_mut(HEADER_BYTES..sealed.end).ok_or(OpenError::Length)?;
+    /// [`OpenFault::Length`] if the page is shorter than it was; it is then unchanged.
+    pub fn seal(&self, page: &mut [u8], sealed: Sealed) -> Result<(), OpenFault> {
+        let body = page.get_mut(HEADER_BYTES..sealed.end).ok_or(OpenFault::Length)?;
         self.aes.mysql_seal(&self.iv, body)?;
         mark_sealed(page, sealed);
         Ok(())
@@ -361,10 +361,10 @@ impl PageCipher {
     /// Source: formats, "Page compression". Version 2 stores the length. Version 1 rounded up to
     /// the block size of the file system without storing it, so the size that decompresses is
     /// taken. If several sizes do, encrypting with any of them gives the same bytes.
-    fn compressed_end(&self, page: &[u8]) -> Result<usize, OpenError> {
+    fn compressed_end(&self, page: &[u8]) -> Result<usize, OpenFault> {
         const SMALLEST: usize = 70;
-        let payload = compressed_bytes(page).ok_or(OpenError::Length)?;
-        let end = HEADER_BYTES.checked_add(payload).filter(|end| *end <= page.len()).ok_or(OpenError::Length)?;
+        let payload = compressed_bytes(page).ok_or(OpenFault::Length)?;
+        let end = HEADER_BYTES.checked_add(payload).filter(|end| *end <= page.len()).ok_or(OpenFault::Length)?;
         if page.get(26) != Some(&1) {
             return Ok(end.max(SMALLEST).min(page.len()));
         }
@@ -379,7 +379,7 @@ impl PageCipher {
                 return Ok(end);
             }
         }
-        Err(OpenError::NoLength)
+        Err(OpenFault::NoLength)
     }
 }
 
@@ -414,10 +414,10 @@ impl PageSealer {
     /// Encrypts the pages in place, each to its original bytes.
     ///
     /// # Errors
-    /// [`OpenError::Length`] if a page is shorter than it was; then no page is changed.
-    pub fn seal(&self, pages: &mut [OpenedPage<'_>]) -> Result<(), OpenError> {
+    /// [`OpenFault::Length`] if a page is shorter than it was; then no page is changed.
+    pub fn seal(&self, pages: &mut [OpenedPage<'_>]) -> Result<(), OpenFault> {
         if pages.iter().any(|opened| opened.page.len() < opened.sealed.end) {
-            return Err(OpenError::Length);
+            return Err(OpenFault::Length);
         }
         self.pass(pages, HEADER_BYTES, |_| true);
         // If a body does not end with a whole block, its last 32 bytes are encrypted a second time.

@@ -16,7 +16,7 @@ use crate::{
     crypt::{
         aes::{Block, CipherFault},
         binlog::{MySqlHeader, StreamKey},
-        mysql::{TablespaceKey, UnwrapError, WrappedKey},
+        mysql::{TablespaceKey, UnwrapFault, WrappedKey},
     },
     keys::{KeySource, MASTER_KEY_BYTES},
     page::checksum::{Checksum, update_checksum},
@@ -120,14 +120,14 @@ impl Wrapped {
     /// a binary log is right.
     ///
     /// # Errors
-    /// [`UnwrapError`].
-    pub fn unwrap(&self, head: &[u8], keys: &dyn KeySource) -> Result<Secret, UnwrapError> {
+    /// [`UnwrapFault`].
+    pub fn unwrap(&self, head: &[u8], keys: &dyn KeySource) -> Result<Secret, UnwrapFault> {
         match self {
             Self::Tablespace(key) | Self::Redo(key) => key.unwrap(keys).map(Secret::Space),
-            Self::BinaryLog(_) if !keys.has_mysql() => Err(UnwrapError::NoStore),
+            Self::BinaryLog(_) if !keys.has_mysql() => Err(UnwrapFault::NoStore),
             Self::BinaryLog(header) => {
-                let password = header.password_of(keys).ok_or(UnwrapError::Missing)?;
-                if opens(&password, head)? { Ok(Secret::Password(password)) } else { Err(UnwrapError::Wrong) }
+                let password = header.password_of(keys).ok_or(UnwrapFault::Missing)?;
+                if opens(&password, head)? { Ok(Secret::Password(password)) } else { Err(UnwrapFault::Wrong) }
             }
         }
     }

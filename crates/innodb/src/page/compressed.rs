@@ -6,7 +6,7 @@
 use crate::{
     bytes::{Bytes, as_usize},
     page::{
-        decompress::{Algorithm, DecompressError},
+        decompress::{Algorithm, DecompressFault},
         header::HEADER_BYTES,
     },
 };
@@ -32,15 +32,15 @@ pub(crate) fn is_described(page: &[u8]) -> bool {
 /// Decompresses a page into `rebuilt`, which has the same length.
 ///
 /// # Errors
-/// [`DecompressError`]; `rebuilt` then has undefined contents.
-pub fn rebuild_mysql(page: &[u8], rebuilt: &mut [u8]) -> Result<(), DecompressError> {
-    let payload = compressed_bytes(page).ok_or(DecompressError::Length)?;
-    let end = HEADER_BYTES.checked_add(payload).ok_or(DecompressError::Length)?;
-    let payload = page.get(HEADER_BYTES..end).ok_or(DecompressError::Length)?;
-    let original = page.be16(30).map(|count| as_usize(u64::from(count))).ok_or(DecompressError::Length)?;
-    let (header, body) = rebuilt.split_at_mut_checked(HEADER_BYTES).ok_or(DecompressError::Length)?;
+/// [`DecompressFault`]; `rebuilt` then has undefined contents.
+pub fn rebuild_mysql(page: &[u8], rebuilt: &mut [u8]) -> Result<(), DecompressFault> {
+    let payload = compressed_bytes(page).ok_or(DecompressFault::Length)?;
+    let end = HEADER_BYTES.checked_add(payload).ok_or(DecompressFault::Length)?;
+    let payload = page.get(HEADER_BYTES..end).ok_or(DecompressFault::Length)?;
+    let original = page.be16(30).map(|count| as_usize(u64::from(count))).ok_or(DecompressFault::Length)?;
+    let (header, body) = rebuilt.split_at_mut_checked(HEADER_BYTES).ok_or(DecompressFault::Length)?;
     if original != body.len() {
-        return Err(DecompressError::Length);
+        return Err(DecompressFault::Length);
     }
     algorithm(page)?.decompress(payload, body)?;
     header.iter_mut().zip(page).for_each(|(to, from)| *to = *from);
@@ -52,10 +52,10 @@ pub fn rebuild_mysql(page: &[u8], rebuilt: &mut [u8]) -> Result<(), DecompressEr
 }
 
 /// MySQL uses the first two of MariaDB's numbers.
-fn algorithm(page: &[u8]) -> Result<Algorithm, DecompressError> {
+fn algorithm(page: &[u8]) -> Result<Algorithm, DecompressFault> {
     match page.get(ALGORITHM) {
         Some(1) => Ok(Algorithm::Zlib),
         Some(2) => Ok(Algorithm::Lz4),
-        number => Err(DecompressError::Algorithm(u64::from(number.copied().unwrap_or_default()))),
+        number => Err(DecompressFault::Algorithm(u64::from(number.copied().unwrap_or_default()))),
     }
 }

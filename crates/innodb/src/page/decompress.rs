@@ -33,7 +33,7 @@ pub enum Algorithm {
 /// Why bytes cannot be decompressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum DecompressError {
+pub enum DecompressFault {
     /// Unknown algorithm number, or the tablespace is not declared compressed.
     #[error("unknown compression algorithm {0}")]
     Algorithm(u64),
@@ -52,10 +52,10 @@ impl Algorithm {
     /// The algorithm with this number in a page header or in tablespace flags.
     ///
     /// # Errors
-    /// [`DecompressError::Algorithm`], also for 0, which means "not compressed".
-    pub fn from_number(number: u64) -> Result<Self, DecompressError> {
+    /// [`DecompressFault::Algorithm`], also for 0, which means "not compressed".
+    pub fn from_number(number: u64) -> Result<Self, DecompressFault> {
         let known = Self::ALL.into_iter().find(|algorithm| u64::from(*algorithm as u8) == number);
-        known.ok_or(DecompressError::Algorithm(number))
+        known.ok_or(DecompressFault::Algorithm(number))
     }
 
     /// Whether the compressed data must be cut at its exact end. The other formats mark their end
@@ -69,9 +69,9 @@ impl Algorithm {
     /// stream are ignored, as the servers do.
     ///
     /// # Errors
-    /// [`DecompressError::Corrupt`] if the result does not have exactly the length of `out`, whose
+    /// [`DecompressFault::Corrupt`] if the result does not have exactly the length of `out`, whose
     /// contents are then undefined.
-    pub fn decompress(self, payload: &[u8], out: &mut [u8]) -> Result<(), DecompressError> {
+    pub fn decompress(self, payload: &[u8], out: &mut [u8]) -> Result<(), DecompressFault> {
         let wanted = out.len();
         let count = match self {
             Self::Zlib => zlib(payload, out),
@@ -81,7 +81,7 @@ impl Algorithm {
             Self::Bzip2 => bzip2(payload, out),
             Self::Snappy => snap::raw::Decoder::new().decompress(payload, out).ok(),
         };
-        if count == Some(wanted) { Ok(()) } else { Err(DecompressError::Corrupt) }
+        if count == Some(wanted) { Ok(()) } else { Err(DecompressFault::Corrupt) }
     }
 }
 

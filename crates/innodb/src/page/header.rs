@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::Bytes,
-    error::PageError,
+    error::PageFault,
     ids::{Lsn, PageNo, SpaceId},
     page::types::PageType,
 };
@@ -38,9 +38,9 @@ impl PageHeader {
     /// Reads the header from the start of a page.
     ///
     /// # Errors
-    /// [`PageError::Short`] if there are fewer than 38 bytes.
-    pub fn parse(page: &[u8]) -> Result<Self, PageError> {
-        Self::read(page).ok_or_else(|| PageError::short(HEADER_BYTES, page))
+    /// [`PageFault::Short`] if there are fewer than 38 bytes.
+    pub fn parse(page: &[u8]) -> Result<Self, PageFault> {
+        Self::read(page).ok_or_else(|| PageFault::short(HEADER_BYTES, page))
     }
 
     fn read(page: &[u8]) -> Option<Self> {

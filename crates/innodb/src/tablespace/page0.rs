@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::{Bytes, all_zero, as_usize},
-    error::PageError,
+    error::PageFault,
     ids::{PageNo, SpaceId},
     page::{
         checksum::{self, Checksum},
@@ -99,21 +99,21 @@ impl Page0 {
     /// Parses page 0 from the start of a file; `bytes` may be longer than the page (64 KiB always
     /// suffice).
     ///
-    /// [`PageError::Empty`] if the first 1024 bytes are zero, [`PageError::Short`] if there is less
-    /// than a page, [`PageError::NotFirst`] and [`PageError::PageSize`] if it is not a page 0.
-    pub fn parse(bytes: &[u8]) -> Result<Self, PageError> {
+    /// [`PageFault::Empty`] if the first 1024 bytes are zero, [`PageFault::Short`] if there is less
+    /// than a page, [`PageFault::NotFirst`] and [`PageFault::PageSize`] if it is not a page 0.
+    pub fn parse(bytes: &[u8]) -> Result<Self, PageFault> {
         if !bytes.is_empty() && all_zero(bytes.range(0, MIN_PAGE_BYTES)) {
-            return Err(PageError::Empty);
+            return Err(PageFault::Empty);
         }
         let header = PageHeader::parse(bytes)?;
         if header.page_no != PageNo(0) || header.page_type != PageType::FSP_HDR {
-            return Err(PageError::NotFirst { page_no: header.page_no, page_type: header.page_type.0 });
+            return Err(PageFault::NotFirst { page_no: header.page_no, page_type: header.page_type.0 });
         }
-        let short = || PageError::short(FSP_HEADER_END, bytes);
+        let short = || PageFault::short(FSP_HEADER_END, bytes);
         let flags = SpaceFlags(bytes.be32(FLAGS).ok_or_else(short)?);
         let physical_page_bytes = flags.physical_page_bytes()?;
         let needed = as_usize(u64::from(physical_page_bytes));
-        let page = bytes.get(..needed).ok_or_else(|| PageError::short(needed, bytes))?;
+        let page = bytes.get(..needed).ok_or_else(|| PageFault::short(needed, bytes))?;
         Self::from_page(page, &header, flags)
     }
 
@@ -123,11 +123,11 @@ impl Page0 {
     ///
     /// # Errors
     /// As [`Self::parse`].
-    pub(crate) fn parse_damaged(bytes: &[u8]) -> Result<Self, PageError> {
+    pub(crate) fn parse_damaged(bytes: &[u8]) -> Result<Self, PageFault> {
         let parsed = Self::parse(bytes);
         let in_doubt = match &parsed {
             Ok(page0) => page0.checksum == Checksum::Mismatch,
-            Err(error) => matches!(error, PageError::PageSize { .. } | PageError::Short { .. }),
+            Err(error) => matches!(error, PageFault::PageSize { .. } | PageFault::Short { .. }),
         };
         if in_doubt && let Some(repaired) = Self::with_one_bit_repaired(bytes) { Ok(repaired) } else { parsed }
     }
@@ -165,8 +165,8 @@ impl Page0 {
         }
     }
 
-    fn from_page(page: &[u8], header: &PageHeader, flags: SpaceFlags) -> Result<Self, PageError> {
-        let short = || PageError::short(FSP_HEADER_END, page);
+    fn from_page(page: &[u8], header: &PageHeader, flags: SpaceFlags) -> Result<Self, PageFault> {
+        let short = || PageFault::short(FSP_HEADER_END, page);
         let logical_page_bytes = flags.logical_page_bytes()?;
         let physical_page_bytes = flags.physical_page_bytes()?;
         let info_at = info_offset(logical_page_bytes, physical_page_bytes);

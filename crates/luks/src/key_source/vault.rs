@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use pki::{CertificateError, ders_from_pem};
+use pki::{CertificateFault, ders_from_pem};
 use ureq::Agent;
 use ureq::http::Uri;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
@@ -158,7 +158,7 @@ fn authorities(path: &Path) -> Result<Vec<Certificate<'static>>, Error> {
     let wrong = |reason: String| Error::Authorities { path: path.to_owned(), reason };
     let pem = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
     let certificates = ders_from_pem(&pem).map_err(|error| match error {
-        CertificateError::Empty => wrong("holds no certificate".to_owned()),
+        CertificateFault::Empty => wrong("holds no certificate".to_owned()),
         _ => wrong("is not PEM".to_owned()),
     })?;
     Ok(certificates.iter().map(|der| Certificate::from_der(der).to_owned()).collect())

@@ -8,7 +8,6 @@ use ::backup::stream::Streamed;
 use ::transfer::TransferError;
 use ::transfer::codec::effort::Compression;
 use ::transfer::codec::page::KeyFileKeys;
-use ::transfer::pairing::{CodeError, PairingCode};
 use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
 use ::transfer::sender::{Destination, Outgoing, SendSettings};
@@ -203,8 +202,8 @@ impl Send {
         let to = to.to_str().ok_or_else(|| Failure::usage("the destination is not text"))?;
         match self.certificates.read()? {
             None => {
-                let code: PairingCode = code(to)?.parse().map_err(|error: CodeError| Failure::bad_argument(error))?;
-                Ok(Destination::Paired(code))
+                let code = code(to)?.parse::<PairingCode>().map_err(TransferError::from);
+                code.map(Destination::Paired).map_err(Failure::bad_argument)
             }
             Some((identity, authorities)) => Destination::certified(to, identity, authorities)
                 .ok_or_else(|| Failure::usage("with certificates the destination is HOST:PORT")),

@@ -25,9 +25,7 @@ with_hints! {
     pki::Error,
     ::register::Error,
     ::snapshot::Error,
-    ::snapshot::prepare::PrepareError,
     ::transfer::TransferError,
-    ::transfer::pairing::CodeError,
     ::tunnel::Error,
 }
 
@@ -43,7 +41,6 @@ macro_rules! without_hints {
 }
 
 without_hints! {
-    ::transfer::manifest::ManifestError,
     ::verify::KeysError,
     ::verify::PathError,
 }

@@ -13,7 +13,7 @@ use files::regular::{self, Links};
 use innodb::{
     Lsn,
     keys::KeySource,
-    redo_copy::{BLOCK, Blocks, CopyCheckpoint, HEADER_BYTES, Head, RedoCopyError},
+    redo_copy::{BLOCK, Blocks, CopyCheckpoint, HEADER_BYTES, Head, RedoCopyFault},
     server_file::{REDO_DIRECTORY, redo_name, redo_number},
 };
 use rustix::fs::{Advice, fadvise};
@@ -150,7 +150,7 @@ impl<'a> RedoFiles<'a> {
             self.open_next_at_end()?;
             match self.copy_window(&mut window, end) {
                 Ok(()) => waiting_since = Instant::now(),
-                Err(Error::Redo { source: RedoCopyError::Unwritten(_), .. })
+                Err(Error::Redo { source: RedoCopyFault::Unwritten(_), .. })
                     if waiting_since.elapsed() < TAIL_TIMEOUT =>
                 {
                     self.wait_for_it();
@@ -221,7 +221,7 @@ impl<'a> RedoFiles<'a> {
             file.from.read_exact_at(&mut block, offset).map_err(Error::copying(&file.path))?;
             match self.blocks.cut(&block, Lsn(self.position), Lsn(end)) {
                 Ok(cut) => return file.to.write_all_at(&cut, offset).map_err(Error::copying(&file.path)),
-                Err(RedoCopyError::Unwritten(_)) if since.elapsed() < TAIL_TIMEOUT => self.wait_for_it(),
+                Err(RedoCopyFault::Unwritten(_)) if since.elapsed() < TAIL_TIMEOUT => self.wait_for_it(),
                 Err(source) => return Err(file.failed(source)),
             }
         }
@@ -278,7 +278,7 @@ impl RedoFile {
         HEADER_BYTES as u64 + lsn.saturating_sub(self.head.start().0)
     }
 
-    fn failed(&self, source: RedoCopyError) -> Error {
+    fn failed(&self, source: RedoCopyFault) -> Error {
         Error::Redo { path: self.path.clone(), source }
     }
 }

@@ -3,6 +3,7 @@
 mod options;
 
 use std::{
+    borrow::Cow,
     fmt, fs,
     io::{self, BufReader},
     os::unix::process::CommandExt,
@@ -14,7 +15,10 @@ use files::regular::{self, Links};
 
 pub use self::options::OPTIONS;
 use self::options::replace;
-use crate::backup::{Program, reason_in};
+use crate::{
+    Error,
+    backup::{Program, reason_in},
+};
 
 /// Where such a program writes down how far a backup is; `mariadb_backup_` since MariaDB 11.
 const STATES: [&str; 2] = ["xtrabackup_checkpoints", "mariadb_backup_checkpoints"];
@@ -37,22 +41,10 @@ pub struct Preparation<'a> {
     pub list: &'a str,
 }
 
-/// Why a backup was not prepared.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: received, but not prepared: {reason}", directory.display())]
-pub struct PrepareError {
-    /// The directory that the backup is in.
-    pub directory: PathBuf,
-    /// The program that made it.
-    pub program: Program,
-    /// What is wrong.
-    pub reason: Reason,
-}
-
 /// What is wrong with a backup, or with the program that is to prepare it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum PrepareFault {
     /// A link in it leads elsewhere.
     #[error("{} leads out of it, as nothing in such a backup does", .0.display())]
     LeadsOut(PathBuf),
@@ -94,20 +86,17 @@ pub enum Reason {
     },
 }
 
-impl PrepareError {
-    /// What to do.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        Some(match self.reason {
-            Reason::LeadsOut(_) => {
-                "do not run the program on it: it would write where that leads; ask who sent this".to_owned()
+impl PrepareFault {
+    /// What to do with the backup of `program` in `directory`.
+    pub(crate) fn hint(&self, program: Program, directory: &Path) -> Cow<'static, str> {
+        match self {
+            Self::LeadsOut(_) => {
+                "do not run the program on it: it would write where that leads; ask who sent this".into()
             }
-            _ => ByHand(self.program, &self.directory).to_string(),
-        })
+            _ => ByHand(program, directory).to_string().into(),
+        }
     }
-}
 
-impl Reason {
     fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
@@ -140,10 +129,10 @@ impl Preparation<'_> {
     /// Whether anything in it leads out of it; `links` are those that came.
     ///
     /// # Errors
-    /// [`Reason::LeadsOut`].
-    pub fn check(&self, links: &[PathBuf]) -> Result<(), PrepareError> {
+    /// [`Error::Unprepared`] with [`PrepareFault::LeadsOut`].
+    pub fn check(&self, links: &[PathBuf]) -> Result<(), Error> {
         match links.first() {
-            Some(link) => Err(self.failed(Reason::LeadsOut(link.clone()))),
+            Some(link) => Err(self.failed(PrepareFault::LeadsOut(link.clone()))),
             None => Ok(()),
         }
     }
@@ -151,39 +140,39 @@ impl Preparation<'_> {
     /// Prepares it, as `owner` if this is root.
     ///
     /// # Errors
-    /// [`PrepareError`].
-    pub fn run(&self, owner: Option<User>) -> Result<(), PrepareError> {
+    /// [`Error::Unprepared`].
+    pub fn run(&self, owner: Option<User>) -> Result<(), Error> {
         let is_root = rustix::process::geteuid().is_root();
-        user(is_root, owner).and_then(|user| self.prepare(user)).map_err(|reason| self.failed(reason))
+        user(is_root, owner).and_then(|user| self.prepare(user)).map_err(|fault| self.failed(fault))
     }
 
-    fn failed(&self, reason: Reason) -> PrepareError {
-        PrepareError { directory: self.directory.to_owned(), program: self.program, reason }
+    fn failed(&self, fault: PrepareFault) -> Error {
+        Error::Unprepared { directory: self.directory.to_owned(), program: self.program, fault }
     }
 
-    fn prepare(&self, user: Option<User>) -> Result<(), Reason> {
+    fn prepare(&self, user: Option<User>) -> Result<(), PrepareFault> {
         // The program works in that directory.
-        let directory = &fs::canonicalize(self.directory).map_err(Reason::io(self.directory))?;
+        let directory = &fs::canonicalize(self.directory).map_err(PrepareFault::io(self.directory))?;
         replace(directory, self.options, user)?;
         let path = self.path.unwrap_or_else(|| Path::new(self.program.file()));
-        let mut command = command(path).map_err(Reason::io(path))?;
+        let mut command = command(path).map_err(PrepareFault::io(path))?;
         command.arg("--prepare").arg(format!("--target-dir={}", directory.display()));
         if let Some((uid, gid)) = user {
             // Other groups go with the user.
             command.uid(uid).gid(gid);
         }
-        let mut child = command.spawn().map_err(Reason::io(path))?;
+        let mut child = command.spawn().map_err(PrepareFault::io(path))?;
         let said = child.stderr.take().map(|log| reason_in(BufReader::new(log))).unwrap_or_default();
-        let status = child.wait().map_err(Reason::io(path))?;
+        let status = child.wait().map_err(PrepareFault::io(path))?;
         let path = path.to_owned();
         if !status.success() {
             let said = if said.is_empty() { status.to_string() } else { said };
-            return Err(Reason::Failed { path, said });
+            return Err(PrepareFault::Failed { path, said });
         }
         if !STATES.iter().any(|name| is_prepared(&directory.join(name))) {
-            return Err(Reason::NotPrepared { path });
+            return Err(PrepareFault::NotPrepared { path });
         }
-        fs::remove_file(directory.join(self.list)).map_err(Reason::io(Path::new(self.list)))
+        fs::remove_file(directory.join(self.list)).map_err(PrepareFault::io(Path::new(self.list)))
     }
 }
 
@@ -198,12 +187,12 @@ fn command(program: &Path) -> io::Result<Command> {
 
 /// As whom the program runs, which parses what a sender made: never as root, and not as a user or group that only the
 /// sender named. `None` is this user.
-fn user(is_root: bool, owner: Option<User>) -> Result<Option<User>, Reason> {
+fn user(is_root: bool, owner: Option<User>) -> Result<Option<User>, PrepareFault> {
     match owner {
         _ if !is_root => Ok(None),
         Some((uid, gid)) if uid != 0 && gid != 0 => Ok(owner),
-        Some(_) => Err(Reason::OwnerIsRoot),
-        None => Err(Reason::NoOwner),
+        Some(_) => Err(PrepareFault::OwnerIsRoot),
+        None => Err(PrepareFault::NoOwner),
     }
 }
 
@@ -228,8 +217,8 @@ mod tests {
     fn root_runs_it_as_somebody_else() {
         assert!(matches!(user(false, None), Ok(None)));
         assert!(matches!(user(true, Some((27, 27))), Ok(Some((27, 27)))));
-        assert!(matches!(user(true, Some((27, 0))), Err(Reason::OwnerIsRoot)));
-        assert!(matches!(user(true, None), Err(Reason::NoOwner)));
+        assert!(matches!(user(true, Some((27, 0))), Err(PrepareFault::OwnerIsRoot)));
+        assert!(matches!(user(true, None), Err(PrepareFault::NoOwner)));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::path::Path;
 use files::WriteOptions;
 use files::regular::{self, Links};
 
-use super::Reason;
+use super::PrepareFault;
 
 /// The option file that such a program puts into a backup, and reads again.
 pub const OPTIONS: &str = "backup-my.cnf";
@@ -52,16 +52,16 @@ const KNOWN: [(&str, Form); 19] = [
 ];
 
 /// Rewrites the option file of a backup; appends the options of `current`, a file of this host.
-pub(super) fn replace(backup: &Path, current: Option<&Path>, owner: Option<(u32, u32)>) -> Result<(), Reason> {
+pub(super) fn replace(backup: &Path, current: Option<&Path>, owner: Option<(u32, u32)>) -> Result<(), PrepareFault> {
     let path = backup.join(OPTIONS);
-    let text = regular::read(&path, Links::Refused, MAX_BYTES).map_err(Reason::io(&path))?;
-    let mut rewritten = rewritten(&text).map_err(|option| Reason::Option { path: path.clone(), option })?;
+    let text = regular::read(&path, Links::Refused, MAX_BYTES).map_err(PrepareFault::io(&path))?;
+    let mut rewritten = rewritten(&text).map_err(|option| PrepareFault::Option { path: path.clone(), option })?;
     if let Some(current) = current {
-        let current = regular::read(current, Links::Followed, MAX_BYTES).map_err(Reason::io(current))?;
+        let current = regular::read(current, Links::Followed, MAX_BYTES).map_err(PrepareFault::io(current))?;
         rewritten.extend(current);
     }
     let options = WriteOptions { mode: 0o600, owner, replace: true };
-    files::write_atomic(&path, &rewritten, options).map_err(Reason::io(&path))
+    files::write_atomic(&path, &rewritten, options).map_err(PrepareFault::io(&path))
 }
 
 /// The known options of a text; the name of one whose value is of no form that it can have.

@@ -11,5 +11,5 @@ pub(crate) use self::{
 pub use self::{
     rewrap::{Rekeyed, check_location},
     staged::{check_committed, rekey_staged},
-    unwrap::UnwrapFault,
+    unwrap::RekeyFault,
 };

@@ -8,7 +8,7 @@ use innodb::{
 };
 use keyring::WritableKeyring;
 
-use super::{KeySink, MasterKeys, Rekeyed, UnwrapFault, check_names, unwrap_keys};
+use super::{KeySink, MasterKeys, RekeyFault, Rekeyed, check_names, unwrap_keys};
 use crate::{
     error::TransferError,
     hash::{Hash, chunk_bytes, chunk_hash, file_hash},
@@ -24,7 +24,7 @@ use crate::{
 /// `chunks_of` has those of a file's chunks, by its path.
 ///
 /// # Errors
-/// [`UnwrapFault`]. Some files may be changed already: what restores the directory has to write their first chunks
+/// [`RekeyFault`]. Some files may be changed already: what restores the directory has to write their first chunks
 /// again.
 pub fn rekey_staged<'c>(
     staging: &Staging,
@@ -32,7 +32,7 @@ pub fn rekey_staged<'c>(
     keyring: &WritableKeyring,
     list: &mut Manifest,
     chunks_of: impl Fn(&RelativePath) -> Option<&'c [Hash]>,
-) -> Result<Rekeyed, UnwrapFault> {
+) -> Result<Rekeyed, RekeyFault> {
     let plan = Plan::scan(&staging.files_path(), &Selection::default())?;
     let mut secrets = Collected::default();
     unwrap_keys(&plan, keys, &mut secrets)?;

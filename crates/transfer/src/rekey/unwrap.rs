@@ -6,7 +6,7 @@ use innodb::{
     Lsn,
     binlog::{self, BinlogEncryption},
     crypt::{
-        mysql::{self, UnwrapError},
+        mysql::{self, UnwrapFault},
         redo::{key_records::KeyRecords, mysql::BlockCipher},
         wrapped::{HEAD_BYTES, Secret, Wrapped},
     },
@@ -29,7 +29,7 @@ use crate::{
 /// Why the keys of a directory cannot be wrapped by another master key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum UnwrapFault {
+pub enum RekeyFault {
     /// No given keyring has the master key.
     #[error("{}: no keyring was given that opens its key", path.display())]
     NoKeyring {
@@ -69,12 +69,12 @@ pub(crate) trait KeySink {
 }
 
 /// Unwraps the key of every file that has one. All files whose key cannot be had are named in one fault.
-pub(crate) fn unwrap_keys(plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeySink) -> Result<(), UnwrapFault> {
+pub(crate) fn unwrap_keys(plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeySink) -> Result<(), RekeyFault> {
     let mut logs = RedoFiles::default();
     let mut unopened = Unopened::default();
     for (number, planned) in plan.entries.iter().enumerate().filter(|(_, planned)| planned.file_bytes().is_some()) {
         let fault =
-            |reason: String, is_optional| UnwrapFault::File { path: plan.absolute(planned), reason, is_optional };
+            |reason: String, is_optional| RekeyFault::File { path: plan.absolute(planned), reason, is_optional };
         let source = SourceFile::open(plan, number)?;
         let head = source.head(HEAD_BYTES)?;
         if let Some(reason) = superfluous(&source, &head, &planned.entry.path)? {
@@ -91,7 +91,7 @@ pub(crate) fn unwrap_keys(plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeyS
         match wrapped.unwrap(&head, keys) {
             Ok(secret) if unopened.files.is_empty() => sink.add(number, secret)?,
             Ok(_) => sink.keep_alive()?,
-            Err(UnwrapError::NoStore) => return Err(UnwrapFault::NoKeyring { path: plan.absolute(planned) }),
+            Err(UnwrapFault::NoStore) => return Err(RekeyFault::NoKeyring { path: plan.absolute(planned) }),
             Err(error) => {
                 unopened.add(plan.absolute(planned), format!("{error} ({})", wrapped.master_key_name()));
                 sink.keep_alive()?;
@@ -119,7 +119,7 @@ impl Unopened {
     }
 
     /// One fault for all of them; the first few are named.
-    fn fault(self) -> Result<(), UnwrapFault> {
+    fn fault(self) -> Result<(), RekeyFault> {
         const NAMED: usize = 10;
         let Some((first, others)) = self.files.split_first() else { return Ok(()) };
         let mut reason = self.reason;
@@ -129,7 +129,7 @@ impl Unopened {
             let more = others.len();
             reason.push_str(&format!("; nor are the keys of {more} more files had: {}{rest}", names.join(", ")));
         }
-        Err(UnwrapFault::File { path: first.clone(), reason, is_optional: false })
+        Err(RekeyFault::File { path: first.clone(), reason, is_optional: false })
     }
 }
 
@@ -218,7 +218,7 @@ impl RedoFiles {
     }
 
     /// Checks that recovery would not replace keys that were re-wrapped with those in the log.
-    fn check(mut self, plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeySink) -> Result<(), UnwrapFault> {
+    fn check(mut self, plan: &Plan, keys: &dyn KeySource, sink: &mut dyn KeySink) -> Result<(), RekeyFault> {
         self.files.sort_unstable();
         let key = self.newest.and_then(|info| info.key.unwrap(keys).ok());
         let cipher = key.and_then(|key| BlockCipher::new(&key).ok());
@@ -230,12 +230,12 @@ impl RedoFiles {
             let path = || plan.entries.get(number).map(|planned| plan.absolute(planned)).unwrap_or_default();
             let Some(log) = source.log() else { continue };
             let found = records.search(log, &mut alive);
-            if found.map_err(|error| UnwrapFault::File {
+            if found.map_err(|error| RekeyFault::File {
                 path: path(),
                 reason: error.to_string(),
                 is_optional: false,
             })? {
-                return Err(UnwrapFault::KeyRecords { path: path(), is_kept: start.is_none() });
+                return Err(RekeyFault::KeyRecords { path: path(), is_kept: start.is_none() });
             }
         }
         Ok(())

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use crate::{
     error::TransferError,
     plan::Plan,
-    rekey::{KeySink, UnwrapFault, unwrap_keys},
+    rekey::{KeySink, RekeyFault, unwrap_keys},
     tls::ControlChannel,
     wire::{Control, SecretBytes},
 };
@@ -58,17 +58,17 @@ impl KeySink for Outgoing<'_> {
     }
 }
 
-fn fault(fault: UnwrapFault) -> TransferError {
+fn fault(fault: RekeyFault) -> TransferError {
     match fault {
-        UnwrapFault::NoKeyring { path } => TransferError::NoKeyring { path },
-        UnwrapFault::File { path, reason, is_optional: true } => {
+        RekeyFault::NoKeyring { path } => TransferError::NoKeyring { path },
+        RekeyFault::File { path, reason, is_optional: true } => {
             TransferError::Rekey { path, reason: format!("{reason}; leave it out with --exclude") }
         }
-        UnwrapFault::File { path, reason, is_optional: false } => TransferError::Rekey { path, reason },
-        UnwrapFault::KeyRecords { path, is_kept } => {
+        RekeyFault::File { path, reason, is_optional: false } => TransferError::Rekey { path, reason },
+        RekeyFault::KeyRecords { path, is_kept } => {
             TransferError::Rekey { path, reason: key_records(is_kept).to_owned() }
         }
-        UnwrapFault::Transfer(error) => error,
+        RekeyFault::Transfer(error) => error,
     }
 }
 

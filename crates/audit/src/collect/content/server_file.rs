@@ -5,7 +5,7 @@ use innodb::binlog::{self, BinlogEncryption};
 use innodb::file_kind::{self, FileKind};
 use innodb::server_file;
 use innodb::tablespace::{self, Depth, Encryption, ScanOptions, TablespaceKind};
-use innodb::{PageError, PageNo, ScanError, doublewrite, galera, redo};
+use innodb::{PageFault, PageNo, ScanError, doublewrite, galera, redo};
 
 use super::{Candidate, fill};
 use crate::facts::files::Content;
@@ -190,7 +190,7 @@ const UNWRITTEN: &str =
 
 /// A new tablespace: its first page is zero, or has no type, until it is written.
 const fn is_unwritten(error: &ScanError) -> bool {
-    matches!(error, ScanError::Page(PageError::Empty | PageError::NotFirst { page_no: PageNo(0), page_type: 0 }))
+    matches!(error, ScanError::Page(PageFault::Empty | PageFault::NotFirst { page_no: PageNo(0), page_type: 0 }))
 }
 
 fn or_unreadable(scanned: Result<Content, ScanError>) -> Content {

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     bytes::{Bytes, all_zero, as_u64},
     crypt::{
-        mysql::{UnwrapError, WrappedKey},
+        mysql::{UnwrapFault, WrappedKey},
         redo::mysql::{BlockCipher, is_encrypted},
     },
     error::ScanError,
@@ -151,7 +151,7 @@ enum Opened {
     NoInfo,
     Percona,
     Malformed,
-    Closed(UnwrapError),
+    Closed(UnwrapFault),
     Open(Box<BlockCipher>),
 }
 
@@ -209,11 +209,11 @@ impl LogKeys {
                 let detail = "encrypted blocks, but no given file of the log names their key";
                 tally.find(None, None, Check::Unknown, detail);
             }
-            Opened::Closed(UnwrapError::NoStore) if needed => tally.unproven(),
-            Opened::NoInfo | Opened::Closed(UnwrapError::NoStore) => {}
+            Opened::Closed(UnwrapFault::NoStore) if needed => tally.unproven(),
+            Opened::NoInfo | Opened::Closed(UnwrapFault::NoStore) => {}
             Opened::Closed(error) if needed || self.in_this_file => {
                 let check = match error {
-                    UnwrapError::Missing => Check::Key,
+                    UnwrapFault::Missing => Check::Key,
                     _ => Check::KeyOpens,
                 };
                 tally.find(None, at.filter(|_| self.in_this_file), check, error.to_string());

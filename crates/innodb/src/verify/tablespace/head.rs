@@ -6,7 +6,7 @@ use files::ReadAt;
 
 use crate::{
     bytes::{Bytes, as_usize},
-    crypt::mysql::{self, PageCipher, TablespaceKey, UnwrapError, WrappedKey},
+    crypt::mysql::{self, PageCipher, TablespaceKey, UnwrapFault, WrappedKey},
     error::ScanError,
     ids::SpaceId,
     page::checksum::Checksum,
@@ -80,7 +80,7 @@ fn read_page0<'b, R: ReadAt + ?Sized>(source: &R, buf: &'b mut [u8]) -> Result<(
         let bytes = fill(source, 0, buf)?;
         match Page0::parse(bytes) {
             Ok(page0) if page0.checksum.is_ok() => break,
-            Err(crate::PageError::Short { .. } | crate::PageError::Empty) => break,
+            Err(crate::PageFault::Short { .. } | crate::PageFault::Empty) => break,
             _ => source.pause(Duration::from_millis(1 << attempt)),
         }
     }
@@ -195,8 +195,8 @@ fn mysql_decryptor<'a>(
     };
     let name = wrapped.master_key_name();
     match failure {
-        UnwrapError::NoStore => tally.unproven(),
-        UnwrapError::Missing => {
+        UnwrapFault::NoStore => tally.unproven(),
+        UnwrapFault::Missing => {
             tally.find(Some(0), at, Check::Key, format!("the keyring has no key {name}"));
         }
         _ if page0.checksum.is_ok() => {

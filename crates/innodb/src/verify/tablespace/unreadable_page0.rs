@@ -8,7 +8,7 @@ use crate::{
         mariadb::{self, Layout},
         mysql,
     },
-    error::{PageError, ScanError},
+    error::{PageFault, ScanError},
     ids::Lsn,
     page::{checksum, header::PageHeader, types::PageType},
     read::{fill, length},
@@ -81,14 +81,14 @@ pub fn verify<R: ReadAt + ?Sized>(source: &R, state: FileState) -> Result<Option
 
 const UNWRITTEN: &str = "page 0 was not written yet: the first pages of a new table can be in the redo log only";
 
-fn report(found: PageSizeProbe, file_bytes: u64, reason: &PageError) -> FileReport {
+fn report(found: PageSizeProbe, file_bytes: u64, reason: &PageFault) -> FileReport {
     let mut tally = Tally::default();
     if found.encrypted > 0 {
         let detail = format!("{reason}; encrypted pages follow, and their key information is lost");
         tally.bad_key_info(Some(0), detail);
     } else if found.sound > 0 {
         tally.find(Some(0), Some(0), Check::Header, format!("{reason}; sound pages follow"));
-    } else if matches!(reason, PageError::Short { .. }) {
+    } else if matches!(reason, PageFault::Short { .. }) {
         tally.find(Some(0), Some(0), Check::PartialUnit, reason.to_string());
     } else {
         return FileReport::unidentified(reason.to_string());
