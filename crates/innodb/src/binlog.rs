@@ -117,7 +117,8 @@ pub struct EventScan {
 }
 
 pub(crate) const MAGIC_CLEAR: &[u8] = b"\xfebin";
-pub(crate) const MAGIC_ENCRYPTED: &[u8] = b"\xfdbin";
+/// The first bytes of a log that MySQL has encrypted.
+pub const MAGIC_ENCRYPTED: &[u8; 4] = b"\xfdbin";
 pub(crate) const EVENT_HEADER_BYTES: usize = 19;
 pub(crate) const FORMAT_DESCRIPTION: u8 = 15;
 /// MariaDB's start-encryption event.

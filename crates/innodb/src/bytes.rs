@@ -62,6 +62,13 @@ pub(crate) fn as_u64(value: usize) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }
 
+/// Writes `value` at `at`, if all of it fits.
+pub(crate) fn put<const N: usize>(bytes: &mut [u8], at: usize, value: &[u8; N]) {
+    if let Some(to) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<N>) {
+        *to = *value;
+    }
+}
+
 /// Converts a file offset or length to a length in memory, saturating.
 pub(crate) fn as_usize(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)

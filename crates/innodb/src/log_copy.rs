@@ -20,7 +20,7 @@ use files::{ReadAt, read_up_to};
 use thiserror::Error;
 
 use crate::{
-    bytes::{Bytes, as_u64, as_usize},
+    bytes::{Bytes, as_u64, as_usize, put},
     crypt::redo::records::MAX_BYTES,
     ids::Lsn,
     page::checksum::crc32c,
@@ -214,12 +214,6 @@ impl LogCopy {
         let tail = tail_bytes(self.encrypted);
         let all = judge(bytes, self.position, self.geometry, tail)?.ok()?;
         Some((all.checked_sub(tail)?, all))
-    }
-}
-
-fn put<const N: usize>(bytes: &mut [u8], at: usize, value: &[u8; N]) {
-    if let Some(to) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<N>) {
-        *to = *value;
     }
 }
 

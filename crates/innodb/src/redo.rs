@@ -7,6 +7,7 @@
 //! Source: formats, "Redo" of MySQL and MariaDB; block counts confirmed on MySQL 9.7,
 //! header formats on MariaDB 10.5, 10.11, 11.4 and 11.8 in testdata.
 
+pub mod blocks;
 pub(crate) mod phys;
 
 use files::ReadAt;
@@ -14,13 +15,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::{Bytes, all_zero, as_u64, as_usize, ascii_text, bump},
+    crypt::redo::mysql::is_encrypted,
     error::ScanError,
     ids::{KeyVersion, Lsn, MasterKeyId},
     page::flags::SpaceFlags,
     randomness::looks_random,
     read::{chunks, fill, length},
     tablespace::{Encryption, MySqlMagic},
-    verify::redo::{block_holds, checkpoint_lsn, legacy},
+    verify::redo::{checkpoint_lsn, legacy},
+};
+
+use self::blocks::{
+    BLOCK_BYTES, BLOCK_HEADER_BYTES, BLOCKS_BEGIN, CHECKSUM, FIRST_GROUP, HEADER_BYTES, block_holds, data_bytes,
 };
 
 /// Layout of a redo log file.
@@ -127,12 +133,6 @@ pub struct RedoScan {
     pub clear_offsets: Vec<u64>,
 }
 
-/// Bytes of a block.
-const BLOCK_BYTES: usize = 512;
-/// Offset of a block's checksum.
-const CHECKSUM: usize = 508;
-/// Bytes of the header in the formats with 512-byte blocks.
-const BLOCKS_BEGIN: u64 = 2048;
 /// Offset of MySQL's encryption information.
 pub(crate) const INFO: usize = 1024 + 48;
 /// Blocks read at once.
@@ -150,7 +150,7 @@ pub fn scan<R: ReadAt + ?Sized>(source: &R, max_bytes: u64) -> Result<RedoScan, 
     if file_bytes == 0 {
         return Err(ScanError::EmptyFile);
     }
-    let mut buf = vec![0; as_usize(BLOCKS_BEGIN)];
+    let mut buf = vec![0; HEADER_BYTES];
     let head = fill(source, 0, &mut buf)?;
     let mut found = header(head, file_bytes);
     if found.format == RedoFormat::MySql {
@@ -211,7 +211,7 @@ fn header(head: &[u8], file_bytes: u64) -> RedoScan {
 }
 
 /// High bit of the format number of MariaDB 10.2 to 10.7.
-const ENCRYPTED: u32 = 0x8000_0000;
+pub(crate) const ENCRYPTED: u32 = 0x8000_0000;
 
 /// All numbers that [`format_of`] recognises.
 pub(crate) const FORMAT_IDS: [u32; 15] = [
@@ -301,9 +301,9 @@ impl RedoScan {
             // The other formats have no block structure, and clear bytes between the encrypted ones.
             (_, Some(true)) => BlockState::Encrypted,
             (format, None) => {
-                let random = random(block.range(12, BLOCK_BYTES));
+                let random = random(block.range(BLOCK_HEADER_BYTES, BLOCK_BYTES));
                 let headless = format != RedoFormat::MySql;
-                match is_marked(block) {
+                match is_encrypted(block) {
                     true if random && has_lengths(block) => BlockState::Encrypted,
                     true if !random && !headless => BlockState::Mislabelled,
                     // Compressed values of a row look random, too.
@@ -314,10 +314,6 @@ impl RedoScan {
             }
         }
     }
-}
-
-fn is_marked(block: &[u8]) -> bool {
-    block.be16(4).unwrap_or(0) & 0x8000 != 0
 }
 
 /// Whether the block holds more text in a row than ciphertext does, or the records of a log between pieces of it.
@@ -339,10 +335,7 @@ enum BlockState {
 /// Source: `log0constants.h` (`LOG_BLOCK_HDR_DATA_LEN`, `LOG_BLOCK_FIRST_REC_GROUP`); both are 0 in blocks of zeros that
 /// were written ahead, as on testdata.
 pub(crate) fn has_lengths(block: &[u8]) -> bool {
-    const HEADER_BYTES: u16 = 12;
-    const MARK: u16 = 0x8000;
-    const WHOLE: u16 = 512;
-    let used = block.be16(4).unwrap_or(0) & !MARK;
-    let first_group = block.be16(6).unwrap_or(0);
-    (used == 0 || (HEADER_BYTES..=WHOLE).contains(&used)) && first_group <= WHOLE
+    let used = usize::from(data_bytes(block).unwrap_or(0));
+    let first_group = usize::from(block.be16(FIRST_GROUP).unwrap_or(0));
+    (used == 0 || (BLOCK_HEADER_BYTES..=BLOCK_BYTES).contains(&used)) && first_group <= BLOCK_BYTES
 }

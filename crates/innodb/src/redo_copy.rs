@@ -12,35 +12,21 @@ use std::fmt;
 use thiserror::Error;
 
 use crate::{
-    bytes::{Bytes, all_zero, as_u64},
+    bytes::{Bytes, all_zero, as_u64, put},
     crypt::{
         aes::CipherFault,
         mysql::{TablespaceKey, UnwrapFault, WrappedKey},
-        redo::mysql::{BLOCK_BYTES, BlockCipher, is_encrypted},
+        redo::mysql::{BlockCipher, is_encrypted},
     },
     ids::Lsn,
     keys::KeySource,
     page::checksum::crc32c,
-    verify::redo::{MYSQL_HEADER_BYTES, block_holds, checkpoint_lsn, key_info, mysql_start_lsn, number_at},
+    redo::blocks::{
+        BLOCK_BYTES, BLOCK_HEADER_BYTES, BLOCKS_BEGIN, CHECKPOINTS, CHECKSUM, DATA_LENGTH, FIRST_GROUP, FLAGS, FULL,
+        HEADER_BYTES, LSN, block_holds, checkpoint_blocks, data_bytes, number, number_at,
+    },
+    verify::redo::{checkpoint_lsn, key_info, mysql_start_lsn},
 };
-
-/// Bytes of the header of a file.
-pub const HEADER_BYTES: usize = 2048;
-/// Bytes of a block.
-pub const BLOCK: u64 = 512;
-/// Bytes of a block's header: no LSN points into it.
-const BLOCK_HEADER_BYTES: u64 = 12;
-/// Offset of the checksum of a block.
-const CHECKSUM: usize = 508;
-/// Offset of the number of bytes in a block that are in use, and its mark of encryption.
-const DATA_BYTES: usize = 4;
-const SEALED: u16 = 0x8000;
-/// Offset of the first group of records that begins in a block.
-const FIRST_GROUP: usize = 6;
-/// Offset of a file's flags, and the one of a file that is full.
-const FLAGS: usize = 48;
-const FULL: u32 = 8;
-const CHECKPOINTS: [usize; 2] = [512, 1536];
 
 /// Why a log cannot be copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -79,9 +65,9 @@ impl Head {
     pub fn parse(bytes: &[u8]) -> Result<Self, RedoCopyFault> {
         let bytes = bytes.get(..HEADER_BYTES).ok_or(RedoCopyFault::Header("it is shorter than its header"))?;
         let start = mysql_start_lsn(bytes).ok_or(RedoCopyFault::Header("it is not of MySQL 8.0.30 or newer"))?;
-        let is_sound = |at: usize| block_holds(bytes.range(at, at.saturating_add(BLOCK_BYTES)), false);
-        let is_blank = |at: usize| all_zero(bytes.range(at, at.saturating_add(BLOCK_BYTES)));
-        if !is_sound(0) || CHECKPOINTS.into_iter().any(|at| !is_sound(at) && !is_blank(at)) {
+        let is_sound = |block: &[u8]| block_holds(block, false);
+        let is_damaged = |block: &[u8]| !is_sound(block) && !all_zero(block);
+        if !is_sound(bytes.range(0, BLOCK_BYTES)) || checkpoint_blocks(bytes).any(is_damaged) {
             return Err(RedoCopyFault::Header("a checksum of its header does not match"));
         }
         if bytes.be32(FLAGS).is_none_or(|flags| flags & !FULL != 0) {
@@ -99,7 +85,7 @@ impl Head {
     /// LSN of the first byte behind a file of this length.
     #[must_use]
     pub const fn end(&self, file_bytes: u64) -> Lsn {
-        Lsn(self.start.0.saturating_add(file_bytes.saturating_sub(MYSQL_HEADER_BYTES)))
+        Lsn(self.start.0.saturating_add(file_bytes.saturating_sub(BLOCKS_BEGIN)))
     }
 
     /// The newest checkpoint.
@@ -122,7 +108,7 @@ impl Head {
                 CopyCheckpoint::None => block.fill(0),
                 CopyCheckpoint::At(lsn) => {
                     block.fill(0);
-                    put(block, 8, &lsn.0.to_be_bytes());
+                    put(block, LSN, &lsn.0.to_be_bytes());
                     seal_checksum(block);
                 }
             }
@@ -172,7 +158,11 @@ impl Blocks {
     /// [`RedoCopyFault::Unwritten`], [`RedoCopyFault::Sealed`].
     pub fn check_full(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn) -> Result<(), RedoCopyFault> {
         let opened = self.open(block, lsn)?;
-        if data_bytes(&opened) == BLOCK { Ok(()) } else { Err(RedoCopyFault::Unwritten(lsn)) }
+        if data_bytes(&opened).map(usize::from) == Some(BLOCK_BYTES) {
+            Ok(())
+        } else {
+            Err(RedoCopyFault::Unwritten(lsn))
+        }
     }
 
     /// The block of the log's end, without what is behind it. `lsn` is the one of the block.
@@ -182,17 +172,17 @@ impl Blocks {
     pub fn cut(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn, end: Lsn) -> Result<[u8; BLOCK_BYTES], RedoCopyFault> {
         let mut opened = self.open(block, lsn)?;
         let kept = end.0.saturating_sub(lsn.0);
-        if kept < BLOCK_HEADER_BYTES || kept >= as_u64(CHECKSUM) {
+        if kept < as_u64(BLOCK_HEADER_BYTES) || kept >= as_u64(CHECKSUM) {
             return Err(RedoCopyFault::Boundary(end));
         }
-        if data_bytes(&opened) < kept {
+        if data_bytes(&opened).is_none_or(|bytes| u64::from(bytes) < kept) {
             return Err(RedoCopyFault::Unwritten(lsn));
         }
         if opened.be16(FIRST_GROUP).is_some_and(|first| u64::from(first) > kept) {
             return Err(RedoCopyFault::Boundary(end));
         }
         let data = u16::try_from(kept).unwrap_or_default();
-        put(&mut opened, DATA_BYTES, &data.to_be_bytes());
+        put(&mut opened, DATA_LENGTH, &data.to_be_bytes());
         let from = usize::from(data);
         opened.get_mut(from..CHECKSUM).unwrap_or_default().fill(0);
         seal_checksum(&mut opened);
@@ -212,7 +202,7 @@ impl Blocks {
     /// The sound clear block.
     fn open(&self, block: &[u8; BLOCK_BYTES], lsn: Lsn) -> Result<[u8; BLOCK_BYTES], RedoCopyFault> {
         let mut opened = *block;
-        if block.be32(0).map(|number| number & 0x7fff_ffff) != number_at(lsn.0) {
+        if number(block) != number_at(lsn) {
             return Err(RedoCopyFault::Unwritten(lsn));
         }
         if is_encrypted(block) {
@@ -228,20 +218,10 @@ impl fmt::Debug for Blocks {
     }
 }
 
-fn data_bytes(block: &[u8]) -> u64 {
-    block.be16(DATA_BYTES).map_or(0, |bytes| u64::from(bytes & !SEALED))
-}
-
 /// Writes the checksum of a block behind its other bytes.
 fn seal_checksum(block: &mut [u8]) {
     let sum = crc32c(block.range(0, CHECKSUM));
     put(block, CHECKSUM, &sum.to_be_bytes());
-}
-
-fn put<const N: usize>(bytes: &mut [u8], at: usize, value: &[u8; N]) {
-    if let Some(to) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<N>) {
-        *to = *value;
-    }
 }
 
 #[cfg(test)]
@@ -265,8 +245,8 @@ mod tests {
 
     fn block(lsn: u64, data: u16, first_group: u16) -> [u8; BLOCK_BYTES] {
         let mut block = [7; BLOCK_BYTES];
-        put(&mut block, 0, &number_at(lsn).unwrap().to_be_bytes());
-        put(&mut block, DATA_BYTES, &data.to_be_bytes());
+        put(&mut block, 0, &number_at(Lsn(lsn)).unwrap().to_be_bytes());
+        put(&mut block, DATA_LENGTH, &data.to_be_bytes());
         put(&mut block, FIRST_GROUP, &first_group.to_be_bytes());
         block[usize::from(data).min(CHECKSUM)..CHECKSUM].fill(0);
         seal_checksum(&mut block);
@@ -312,7 +292,7 @@ mod tests {
         let lsn = Lsn(START + 512);
         let clear = block(lsn.0, 400, 40);
         let cut = blocks(None).cut(&clear, lsn, Lsn(lsn.0 + 100)).unwrap();
-        assert_eq!((data_bytes(&cut), &cut[12..100], &cut[100..CHECKSUM]), (100, &clear[12..100], &[0; 408][..]));
+        assert_eq!((data_bytes(&cut), &cut[12..100], &cut[100..CHECKSUM]), (Some(100), &clear[12..100], &[0; 408][..]));
         assert!(block_holds(&cut, false));
         let mut sealed = clear;
         cipher().seal(&mut sealed).unwrap();

@@ -276,7 +276,8 @@ impl SystemLsns {
 fn check_length(file: &PlannedFile, report: &mut RedoReport, logs: &Logs) {
     let Some(start) = report.start_lsn else { return };
     let Some(next) = logs.next_start(&file.path, start) else { return };
-    let (needed, log_bytes) = (next.0.saturating_sub(start.0), file.bytes.saturating_sub(redo::MYSQL_HEADER_BYTES));
+    let (needed, log_bytes) =
+        (next.0.saturating_sub(start.0), file.bytes.saturating_sub(innodb::redo::blocks::BLOCKS_BEGIN));
     if needed > log_bytes && !is_followed_by_another(&file.path, logs) {
         let detail = format!("the next file of the log begins {needed} bytes later, this one holds {log_bytes}");
         report.file.shorten(file.bytes, detail);

@@ -6,10 +6,11 @@ use innodb::{
         mariadb::Mode,
         redo::{
             LogKey,
-            mariadb_blocks::{BLOCK_BYTES, BlockCipher, Layout, block_lsn, is_plausible, number},
+            mariadb_blocks::{BlockCipher, Layout, block_lsn, is_plausible, number},
         },
     },
-    verify::redo::{BlocksKeyInfo, block_holds},
+    redo::blocks::{BLOCK_BYTES, block_holds},
+    verify::redo::BlocksKeyInfo,
 };
 use zeroize::Zeroizing;
 

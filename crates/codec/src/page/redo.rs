@@ -3,9 +3,9 @@
 use innodb::{
     crypt::{
         mysql::TablespaceKey,
-        redo::mysql::{BLOCK_BYTES, BlockCipher, is_encrypted},
+        redo::mysql::{BlockCipher, is_encrypted},
     },
-    verify::redo::block_holds,
+    redo::blocks::{BLOCK_BYTES, block_holds},
 };
 
 use super::{

@@ -13,7 +13,8 @@ use files::regular::{self, Links};
 use innodb::{
     Lsn,
     keys::KeySource,
-    redo_copy::{BLOCK, Blocks, CopyCheckpoint, HEADER_BYTES, Head, RedoCopyFault},
+    redo::blocks::{BLOCK_BYTES, BLOCK_HEADER_BYTES, BLOCKS_BEGIN, HEADER_BYTES},
+    redo_copy::{Blocks, CopyCheckpoint, Head, RedoCopyFault},
     server_file::{REDO_DIRECTORY, redo_name, redo_number},
 };
 use rustix::fs::{Advice, fadvise};
@@ -29,9 +30,7 @@ use crate::Error;
 const WRITTEN: &str = "Innodb_redo_log_flushed_to_disk_lsn";
 /// Blocks read at once.
 const WINDOW_BYTES: usize = 1 << 20;
-const BLOCK_BYTES: usize = 512;
-/// Bytes of a block's header: an LSN is never within them.
-const BLOCK_HEADER_BYTES: u64 = 12;
+const BLOCK: u64 = BLOCK_BYTES as u64;
 
 /// The log from its newest checkpoint on, file by file.
 pub(super) struct RedoFiles<'a> {
@@ -136,8 +135,8 @@ impl<'a> RedoFiles<'a> {
         let Some(file) = self.files.first() else { return Ok(()) };
         let end = file.offset(self.position);
         let mut before = vec![0; usize::try_from(end).unwrap_or(0).saturating_sub(HEADER_BYTES)];
-        let read = file.from.read_exact_at(&mut before, HEADER_BYTES as u64);
-        let written = read.and_then(|()| file.to.write_all_at(&before, HEADER_BYTES as u64));
+        let read = file.from.read_exact_at(&mut before, BLOCKS_BEGIN);
+        let written = read.and_then(|()| file.to.write_all_at(&before, BLOCKS_BEGIN));
         written.map_err(Error::copying(&file.path))
     }
 
@@ -198,7 +197,7 @@ impl<'a> RedoFiles<'a> {
         let failed = Error::copying(&file.path);
         file.to.read_exact_at(&mut block, offset).map_err(&failed)?;
         file.to.set_len(offset).map_err(&failed)?;
-        if end % BLOCK == BLOCK_HEADER_BYTES {
+        if end % BLOCK == BLOCK_HEADER_BYTES as u64 {
             return Ok(());
         }
         let cut = self.blocks.cut(&block, Lsn(self.position), Lsn(end)).map_err(|source| file.failed(source))?;
@@ -207,7 +206,7 @@ impl<'a> RedoFiles<'a> {
 
     /// Copies the block of the end, as far as the end.
     fn copy_end(&mut self, end: u64, stop: &AtomicBool) -> Result<(), Error> {
-        if end % BLOCK == BLOCK_HEADER_BYTES {
+        if end % BLOCK == BLOCK_HEADER_BYTES as u64 {
             // The next block has not begun. It is not known whether there is a file for it.
             let Some(file) = self.files.last() else { return Ok(()) };
             return if self.position < file.end()? { Ok(()) } else { Err(self.moving()) };
@@ -275,7 +274,7 @@ impl RedoFile {
     }
 
     fn offset(&self, lsn: u64) -> u64 {
-        HEADER_BYTES as u64 + lsn.saturating_sub(self.head.start().0)
+        BLOCKS_BEGIN + lsn.saturating_sub(self.head.start().0)
     }
 
     fn failed(&self, source: RedoCopyFault) -> Error {

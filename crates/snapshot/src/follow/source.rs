@@ -11,7 +11,10 @@ use std::{
 };
 
 use files::regular::{self, Links};
-use innodb::server_file;
+use innodb::{
+    binlog::{MAGIC_ENCRYPTED, MYSQL_HEADER_BYTES},
+    server_file,
+};
 
 use super::{
     Job, Position,
@@ -194,11 +197,9 @@ fn is_doublewrite(name: &OsStr) -> bool {
 
 /// Bytes that positions in a binary log do not count: MySQL's encrypted ones have a header before what they are of.
 fn header_bytes(binary_log: &File) -> io::Result<u64> {
-    const MAGIC: [u8; 4] = *b"\xfdbin";
-    const BYTES: u64 = 512;
-    let mut found = [0; MAGIC.len()];
+    let mut found = [0; MAGIC_ENCRYPTED.len()];
     binary_log.read_exact_at(&mut found, 0)?;
-    Ok(if found == MAGIC { BYTES } else { 0 })
+    Ok(if found == *MAGIC_ENCRYPTED { MYSQL_HEADER_BYTES as u64 } else { 0 })
 }
 
 /// Copies bytes from a position up to another one.

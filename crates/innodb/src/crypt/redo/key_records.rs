@@ -11,13 +11,17 @@
 use files::ReadAt;
 
 use crate::{
-    bytes::{Bytes, all_zero, as_u64, as_usize},
-    crypt::redo::mysql::{BLOCK_BYTES, BlockCipher, is_encrypted},
+    bytes::{Bytes, all_zero, as_u64},
+    crypt::redo::mysql::{BlockCipher, is_encrypted},
     error::ScanError,
     ids::Lsn,
     read::{fill, length},
+    redo::blocks::{
+        BLOCK_BYTES, BLOCK_HEADER_BYTES, BLOCKS_BEGIN, CHECKSUM, DATA_LENGTH, HEADER_BYTES, block_holds, number,
+        number_at,
+    },
     tablespace::{Encryption, MySqlMagic},
-    verify::redo::{MYSQL_HEADER_BYTES, block_holds, mysql_start_lsn, number_at},
+    verify::redo::mysql_start_lsn,
 };
 
 /// Searches the files of one log, in the order of their first LSNs.
@@ -31,8 +35,6 @@ pub struct KeyRecords<'c> {
 
 /// Bytes of the encryption information up to the end of the uuid.
 const NAMES_BYTES: usize = 3 + 8 + 36;
-const BLOCK_HEADER_BYTES: usize = 12;
-const CHECKSUM: usize = 508;
 const READ_BYTES: usize = 256 << 10;
 
 impl<'c> KeyRecords<'c> {
@@ -51,12 +53,12 @@ impl<'c> KeyRecords<'c> {
     /// [`ScanError::Io`].
     pub fn search<R: ReadAt + ?Sized>(&mut self, log: &R, alive: &mut dyn FnMut()) -> Result<bool, ScanError> {
         let file_bytes = length(log)?;
-        let mut head = vec![0; as_usize(MYSQL_HEADER_BYTES)];
+        let mut head = vec![0; HEADER_BYTES];
         let start = mysql_start_lsn(fill(log, 0, &mut head)?);
         let block_bytes = as_u64(BLOCK_BYTES);
         let skipped = start.map_or(0, |start| self.checkpoint.0.saturating_sub(start.0)).checked_div(block_bytes);
         let first = skipped.unwrap_or(0).saturating_mul(block_bytes);
-        let mut offset = MYSQL_HEADER_BYTES.saturating_add(first);
+        let mut offset = BLOCKS_BEGIN.saturating_add(first);
         let mut lsn = start.map(|start| start.0.saturating_add(first));
         let mut buffer = vec![0; READ_BYTES];
         while offset < file_bytes {
@@ -78,8 +80,8 @@ impl<'c> KeyRecords<'c> {
 
     fn block(&mut self, block: &[u8; BLOCK_BYTES], lsn: Option<u64>) -> Found {
         let mut block = *block;
-        let number = block.be32(0).unwrap_or_default() & 0x7fff_ffff;
-        if all_zero(&block) || lsn.is_some_and(|lsn| Some(number) != number_at(lsn)) {
+        let number = number(&block);
+        if all_zero(&block) || lsn.is_some_and(|lsn| number != number_at(Lsn(lsn))) {
             return Found::End;
         }
         if is_encrypted(&block) {
@@ -94,7 +96,7 @@ impl<'c> KeyRecords<'c> {
                 return Found::Key;
             }
         }
-        let end = usize::from(block.be16(4).unwrap_or_default()).min(CHECKSUM);
+        let end = usize::from(block.be16(DATA_LENGTH).unwrap_or_default()).min(CHECKSUM);
         self.tail.extend(block.range(BLOCK_HEADER_BYTES, end));
         let found = self.tail.windows(NAMES_BYTES).any(is_information);
         let done = self.tail.len().saturating_sub(NAMES_BYTES);

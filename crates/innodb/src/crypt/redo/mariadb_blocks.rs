@@ -5,26 +5,21 @@
 //! from `log0crypt.cc`, not confirmed on a file.
 
 use crate::{
-    bytes::Bytes,
+    bytes::{Bytes, as_u64},
     crypt::{
         aes::{Block, CipherFault},
         redo::{LogCipher, put},
     },
     ids::{KeyVersion, Lsn},
+    redo::blocks::{self, BLOCK_BYTES, BLOCK_HEADER_BYTES, CHECKSUM, DATA_LENGTH, FIRST_GROUP},
 };
-
-/// Bytes of a block.
-pub const BLOCK_BYTES: usize = 512;
 
 /// Offset of the encrypted bytes, after the block number.
 const BODY: usize = 4;
 /// Offset of the key version.
 const KEY_VERSION: usize = 504;
-const CHECKSUM: usize = 508;
-/// Set on the first block of a write; not part of the number.
-const FLUSH_BIT: u32 = 0x8000_0000;
-/// Block numbers have 30 bits and start at 1.
-const NUMBERS: u64 = 0x4000_0000;
+/// How many numbers there are before they repeat.
+const COUNT: u64 = 0x4000_0000;
 
 /// Layout of the blocks of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,19 +52,19 @@ impl Layout {
 /// Number of a block, from 1; `None` for a block without a number.
 #[must_use]
 pub fn number(block: &[u8]) -> Option<u32> {
-    block.be32(0).map(|number| number & !FLUSH_BIT).filter(|number| *number != 0)
+    blocks::number(block).filter(|number| *number != 0)
 }
 
 /// LSN of the start of a block: of those with this block number the closest to `near`. Numbers
 /// repeat every 512 GiB of log.
 #[must_use]
 pub fn block_lsn(number: u32, near: Lsn) -> Lsn {
-    let block_bytes = 512_u64;
-    let wanted = u64::from(number).saturating_sub(1) % NUMBERS;
+    let block_bytes = as_u64(BLOCK_BYTES);
+    let wanted = u64::from(number).saturating_sub(1) % COUNT;
     let here = near.0.checked_div(block_bytes).unwrap_or(0);
-    let ahead = wanted.wrapping_sub(here) % NUMBERS;
-    let block = if ahead > NUMBERS / 2 {
-        here.saturating_add(ahead).checked_sub(NUMBERS).unwrap_or(wanted)
+    let ahead = wanted.wrapping_sub(here) % COUNT;
+    let block = if ahead > COUNT / 2 {
+        here.saturating_add(ahead).checked_sub(COUNT).unwrap_or(wanted)
     } else {
         here.saturating_add(ahead)
     };
@@ -113,7 +108,7 @@ impl BlockCipher {
 
     fn iv(&self, lsn: Lsn, block: &[u8]) -> Block {
         let mut iv = Block::default();
-        put(&mut iv, 0, &(block.be32(0).unwrap_or_default() & !FLUSH_BIT).to_be_bytes());
+        put(&mut iv, 0, &blocks::number(block).unwrap_or_default().to_be_bytes());
         put(&mut iv, 4, &self.nonce);
         put(&mut iv, 8, &lsn.0.to_be_bytes());
         iv
@@ -126,11 +121,10 @@ impl BlockCipher {
 /// A block decrypted with a wrong key passes about once in 30,000 times.
 #[must_use]
 pub fn is_plausible(block: &[u8]) -> bool {
-    const HEADER_BYTES: u16 = 12;
-    const FULL: u16 = 512;
-    let (Some(data_end), Some(group)) = (block.be16(BODY), block.be16(6)) else { return false };
-    let data_fits = data_end == FULL || (HEADER_BYTES..=508).contains(&data_end);
-    data_fits && (group == 0 || (HEADER_BYTES..=data_end).contains(&group))
+    let field = |at: usize| block.be16(at).map(usize::from);
+    let (Some(data_end), Some(group)) = (field(DATA_LENGTH), field(FIRST_GROUP)) else { return false };
+    let data_fits = data_end == BLOCK_BYTES || (BLOCK_HEADER_BYTES..=CHECKSUM).contains(&data_end);
+    data_fits && (group == 0 || (BLOCK_HEADER_BYTES..=data_end).contains(&group))
 }
 
 #[cfg(test)]
@@ -140,7 +134,7 @@ mod tests {
     #[test]
     fn the_closest_position_with_that_number() {
         assert_eq!(block_lsn(18, Lsn(45519)), Lsn(8704));
-        let lap = 512 * NUMBERS;
+        let lap = 512 * COUNT;
         assert_eq!(block_lsn(18, Lsn(lap + 45519)), Lsn(lap + 8704));
         assert_eq!(block_lsn(0x4000_0000, Lsn(lap + 512)), Lsn(lap - 512));
         assert_eq!(block_lsn(3, Lsn(lap - 512)), Lsn(lap + 1024));

@@ -8,24 +8,21 @@
 
 use std::fmt;
 
-use crate::crypt::{
-    aes::CipherFault,
-    mysql::{PageCipher, TablespaceKey},
+use crate::{
+    crypt::{
+        aes::CipherFault,
+        mysql::{PageCipher, TablespaceKey},
+    },
+    redo::blocks::{BLOCK_BYTES, BLOCK_HEADER_BYTES, DATA_LENGTH, ENCRYPTED},
 };
 
-/// Bytes of a block.
-pub const BLOCK_BYTES: usize = 512;
-
-/// Bytes of a block's header, which is not encrypted.
-const HEADER_BYTES: usize = 12;
-/// Offset of the data length; its highest bit marks an encrypted block.
-const DATA_LENGTH: usize = 4;
-const ENCRYPTED: u8 = 0x80;
+/// The mark of an encrypted block, in the first byte of its data length.
+const MARK: u8 = ENCRYPTED.to_be_bytes()[0];
 
 /// Whether a block is marked as encrypted.
 #[must_use]
 pub fn is_encrypted(block: &[u8]) -> bool {
-    block.get(DATA_LENGTH).is_some_and(|byte| byte & ENCRYPTED != 0)
+    block.get(DATA_LENGTH).is_some_and(|byte| byte & MARK != 0)
 }
 
 /// Encrypts and decrypts blocks.
@@ -47,7 +44,7 @@ impl BlockCipher {
     /// # Errors
     /// [`CipherFault`], never seen.
     pub fn open(&self, block: &mut [u8]) -> Result<(), CipherFault> {
-        let body = block.get_mut(HEADER_BYTES..BLOCK_BYTES).ok_or(CipherFault)?;
+        let body = block.get_mut(BLOCK_HEADER_BYTES..BLOCK_BYTES).ok_or(CipherFault)?;
         self.cipher.aes.mysql_open(&self.cipher.iv, body)?;
         set_mark(block, false);
         Ok(())
@@ -58,7 +55,7 @@ impl BlockCipher {
     /// # Errors
     /// [`CipherFault`], never seen.
     pub fn seal(&self, block: &mut [u8]) -> Result<(), CipherFault> {
-        let body = block.get_mut(HEADER_BYTES..BLOCK_BYTES).ok_or(CipherFault)?;
+        let body = block.get_mut(BLOCK_HEADER_BYTES..BLOCK_BYTES).ok_or(CipherFault)?;
         self.cipher.aes.mysql_seal(&self.cipher.iv, body)?;
         set_mark(block, true);
         Ok(())
@@ -67,7 +64,7 @@ impl BlockCipher {
 
 fn set_mark(block: &mut [u8], encrypted: bool) {
     if let Some(byte) = block.get_mut(DATA_LENGTH) {
-        *byte = if encrypted { *byte | ENCRYPTED } else { *byte & !ENCRYPTED };
+        *byte = if encrypted { *byte | MARK } else { *byte & !MARK };
     }
 }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 use files::ReadAt;
 
 use super::{
-    head::{BLOCK_BYTES, CHECKSUM},
     order::{BlockState, NumberedBlock, Order},
     runs::Runs,
 };
@@ -14,11 +13,10 @@ use crate::{
     error::ScanError,
     page::checksum::crc32c,
     read::fill,
+    redo::blocks::{BLOCK_BYTES, BLOCKS_BEGIN, CHECKSUM},
     verify::{Check, Tally},
 };
 
-/// Header of the 512-byte formats.
-pub(super) const HEADER_BYTES: u64 = 2048;
 /// Bytes read at once.
 const CHUNK_BYTES: u64 = 1 << 20;
 /// Blocks that are read again if they look damaged, because a running server may be writing them.
@@ -58,7 +56,7 @@ impl<'a, R: ReadAt + ?Sized> Blocks<'a, R> {
     /// from the start of the file.
     pub(super) fn walk(mut self, judge: &mut dyn BlockJudge, tally: &mut Tally) -> Result<Option<u64>, ScanError> {
         let mut buf = vec![0; crate::bytes::as_usize(CHUNK_BYTES)];
-        let mut offset = HEADER_BYTES;
+        let mut offset = BLOCKS_BEGIN;
         while offset < self.file_bytes {
             let bytes = fill(self.source, offset, &mut buf)?;
             if bytes.len() < BLOCK_BYTES {

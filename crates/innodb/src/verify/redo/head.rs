@@ -6,16 +6,13 @@ use crate::{
     error::ScanError,
     ids::Lsn,
     page::checksum::crc32c,
-    redo::{FORMAT_IDS, RedoFormat, format_of},
+    redo::{
+        FORMAT_IDS, RedoFormat,
+        blocks::{BLOCK_BYTES, CHECKPOINTS, CHECKSUM, LSN, block_holds, checkpoint_blocks},
+        format_of,
+    },
     verify::{Check, Tally},
 };
-
-/// Bytes of a block.
-pub(super) const BLOCK_BYTES: usize = 512;
-/// Offset of a block's checksum.
-pub(super) const CHECKSUM: usize = 508;
-/// Stored if checksums are switched off (`innodb_log_checksums`).
-const NO_CHECKSUM: u32 = 0xdead_beef;
 
 /// The parsed first bytes of a file.
 pub(super) struct Head<'a> {
@@ -48,7 +45,7 @@ impl<'a> Head<'a> {
 
     /// LSN of the first block after the header, if the header is valid.
     pub(super) fn start_lsn(&self) -> Option<Lsn> {
-        self.bytes.be64(8).filter(|_| self.sound).map(Lsn)
+        self.bytes.be64(LSN).filter(|_| self.sound).map(Lsn)
     }
 
     /// Checks the first block and both checkpoint blocks of the 512-byte formats.
@@ -73,9 +70,9 @@ impl<'a> Head<'a> {
 
     /// Valid checkpoint blocks of the 512-byte formats.
     pub(super) fn checkpoints(&self) -> impl Iterator<Item = &'a [u8]> {
-        let (bytes, lenient) = (self.bytes, self.may_lack_checksums());
-        let blocks = CHECKPOINTS.into_iter().map(move |at| bytes.range(at, at.saturating_add(BLOCK_BYTES)));
-        blocks.filter(move |block| !all_zero(block.range(0, CHECKSUM)) && block_holds(block, lenient))
+        let lenient = self.may_lack_checksums();
+        checkpoint_blocks(self.bytes)
+            .filter(move |block| !all_zero(block.range(0, CHECKSUM)) && block_holds(block, lenient))
     }
 
     /// Whether blocks may have been written without a checksum: not in MariaDB 10.5 to 10.7.
@@ -96,19 +93,6 @@ impl<'a> Head<'a> {
             tally.find(unit, Some(self.file_bytes), Check::PartialUnit, detail);
         }
         self.file_bytes >= header_bytes
-    }
-}
-
-const CHECKPOINTS: [usize; 2] = [512, 1536];
-
-/// Whether the CRC-32C at the end of a block of 512 bytes matches. With `may_lack`
-/// (`innodb_log_checksums=OFF`) a block without a checksum passes too.
-#[must_use]
-pub fn block_holds(block: &[u8], may_lack: bool) -> bool {
-    match block.be32(CHECKSUM) {
-        Some(NO_CHECKSUM) if may_lack => true,
-        Some(stored) => stored == crc32c(block.range(0, CHECKSUM)),
-        None => false,
     }
 }
 

@@ -8,9 +8,8 @@ use files::ReadAt;
 
 use super::{
     Job, Outcome,
-    blocks::{BlockJudge, Blocks, HEADER_BYTES, Judged},
-    head::{BLOCK_BYTES, CHECKSUM, block_holds, mismatch},
-    mysql::number_at,
+    blocks::{BlockJudge, Blocks, Judged},
+    head::mismatch,
     order::BlockState,
 };
 use crate::{
@@ -18,28 +17,30 @@ use crate::{
     error::ScanError,
     ids::Lsn,
     page::checksum::fold,
+    redo::blocks::{
+        BLOCK_BYTES, BLOCKS_BEGIN, CHECKPOINTS, CHECKSUM, HEADER_BYTES, LSN, block_holds, checkpoint_blocks, number_at,
+    },
     verify::Check,
 };
 
 /// Offset of the first checksum of a checkpoint; the second follows.
 const CHECKPOINT_SUM: usize = 288;
-const CHECKPOINTS: [usize; 2] = [512, 1536];
 /// Offset of the encryption mark of MariaDB 10.1 in a checkpoint.
 const CRYPT_10_1: usize = 20 + 32 * 9;
 
 /// Whether the first bytes of a file are the header of such a log: no format number, and a
 /// checkpoint or a block that only this format has.
 pub(super) fn is_head(bytes: &[u8]) -> bool {
-    let first = bytes.range(2048, 2048 + BLOCK_BYTES);
+    let first = bytes.range(HEADER_BYTES, HEADER_BYTES.saturating_add(BLOCK_BYTES));
     let block = first.len() == BLOCK_BYTES && !all_zero(first) && holds(first);
     bytes.be32(0) == Some(0) && !all_zero(bytes.range(0, 16)) && (block || checkpoint(bytes).is_some())
 }
 
 /// The newer of both checkpoints.
 pub(super) fn checkpoint(bytes: &[u8]) -> Option<Lsn> {
-    let blocks = CHECKPOINTS.into_iter().map(|at| bytes.range(at, at.saturating_add(BLOCK_BYTES)));
-    let sound = blocks.filter(|block| !all_zero(block.range(0, CHECKPOINT_SUM)) && checkpoint_holds(block));
-    sound.filter_map(|block| block.be64(8)).max().map(Lsn)
+    let sound =
+        checkpoint_blocks(bytes).filter(|block| !all_zero(block.range(0, CHECKPOINT_SUM)) && checkpoint_holds(block));
+    sound.filter_map(|block| block.be64(LSN)).max().map(Lsn)
 }
 
 fn checkpoint_holds(block: &[u8]) -> bool {
@@ -59,7 +60,7 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
         job.tally.find(None, None, Check::Unknown, "an encrypted redo log of MariaDB 10.1");
         return Ok(Outcome::default());
     }
-    if !head.check_length(HEADER_BYTES, &mut job.tally) {
+    if !head.check_length(BLOCKS_BEGIN, &mut job.tally) {
         return Ok(Outcome::default());
     }
     for at in CHECKPOINTS {
@@ -70,7 +71,7 @@ pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome
         }
     }
     const START_LSN: usize = 4;
-    let first = head.bytes.be64(START_LSN).and_then(number_at);
+    let first = head.bytes.be64(START_LSN).and_then(|lsn| number_at(Lsn(lsn)));
     Blocks::new(job.source, head.file_bytes, first).walk(&mut Judge, &mut job.tally)?;
     Ok(Outcome { checkpoint_lsn: checkpoint(head.bytes), ..Outcome::default() })
 }

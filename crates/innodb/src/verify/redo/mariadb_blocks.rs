@@ -7,10 +7,9 @@ use files::ReadAt;
 
 use super::{
     Job, Outcome,
-    blocks::{BlockJudge, Blocks, HEADER_BYTES, Judged},
-    head::{BLOCK_BYTES, CHECKSUM, Head, block_holds, mismatch},
-    mysql::number_at,
-    order::{BlockState, NUMBERS},
+    blocks::{BlockJudge, Blocks, Judged},
+    head::{Head, mismatch},
+    order::BlockState,
     vote::{KeyEvidence, Vote},
 };
 use crate::{
@@ -27,12 +26,13 @@ use crate::{
     keys::KeySource,
     page::checksum::crc32c,
     read::fill,
-    redo::RedoFormat,
+    redo::{
+        ENCRYPTED, RedoFormat,
+        blocks::{BLOCK_BYTES, BLOCKS_BEGIN, CHECKSUM, NUMBERS, block_holds, number_at},
+    },
     verify::{Check, RequiredKey, Tally},
 };
 
-/// High bit of the format number.
-const ENCRYPTED: u32 = 0x8000_0000;
 /// Encrypted logs of 10.2 and 10.3, whose blocks name no key version.
 const WITHOUT_KEY_VERSION: [u32; 2] = [0x8000_0001, 0x8000_0067];
 
@@ -81,7 +81,7 @@ fn layout(head: &Head<'_>) -> Layout {
 pub(super) fn verify<R: ReadAt + ?Sized>(job: &mut Job<'_, R>) -> Result<Outcome, ScanError> {
     let head = job.head;
     head.check_blocks(&mut job.tally);
-    if !head.check_length(HEADER_BYTES, &mut job.tally) {
+    if !head.check_length(BLOCKS_BEGIN, &mut job.tally) {
         return Ok(Outcome::default());
     }
     let checkpoint = newest(head);
@@ -108,14 +108,14 @@ fn first_number<R: ReadAt + ?Sized>(
     checkpoint: Option<&Checkpoint<'_>>,
 ) -> Result<Option<u32>, ScanError> {
     let mut buf = [0; BLOCK_BYTES];
-    let found = number(fill(source, HEADER_BYTES, &mut buf)?);
+    let found = number(fill(source, BLOCKS_BEGIN, &mut buf)?);
     let of_checkpoint = checkpoint.and_then(|checkpoint| {
-        let ahead = checkpoint.offset.checked_sub(HEADER_BYTES)?;
+        let ahead = checkpoint.offset.checked_sub(BLOCKS_BEGIN)?;
         checkpoint.lsn.0.checked_sub(ahead).filter(|_| checkpoint.offset < head.file_bytes)
     });
-    let expected = of_checkpoint.or_else(|| head.start_lsn().map(|lsn| lsn.0)).and_then(number_at);
+    let expected = of_checkpoint.map(Lsn).or_else(|| head.start_lsn()).and_then(number_at);
     let (Some(found), Some(expected)) = (found, expected) else { return Ok(expected) };
-    let lap = head.file_bytes.saturating_sub(HEADER_BYTES).checked_div(as_u64(BLOCK_BYTES)).unwrap_or(0);
+    let lap = head.file_bytes.saturating_sub(BLOCKS_BEGIN).checked_div(as_u64(BLOCK_BYTES)).unwrap_or(0);
     let ahead = u64::from(found.wrapping_sub(expected) & NUMBERS);
     let behind = u64::from(expected.wrapping_sub(found) & NUMBERS);
     let whole_laps = |blocks: u64| blocks.checked_rem(lap) == Some(0);

@@ -24,15 +24,10 @@ mod vote;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::checkpoint::{MYSQL_HEADER_BYTES, checkpoint_lsn, mysql_start_lsn};
-pub use self::head::block_holds;
+pub use self::checkpoint::{checkpoint_lsn, mysql_start_lsn};
 pub use self::mariadb_blocks::{BlocksKeyInfo, blocks_key_info};
-pub(crate) use self::mysql::number_at;
 pub use self::mysql::{KEY_INFO_BYTES, RedoKeyInfo, key_info};
-use self::{
-    blocks::Blocks,
-    head::{BLOCK_BYTES, Head},
-};
+use self::{blocks::Blocks, head::Head};
 use files::ReadAt;
 
 use crate::{
@@ -41,7 +36,7 @@ use crate::{
     ids::Lsn,
     keys::KeySource,
     read::{fill, length},
-    redo::{RedoFormat, phys},
+    redo::{RedoFormat, blocks::BLOCK_BYTES, phys},
     verify::{Check, FileReport, RequiredKey, Tally},
 };
 

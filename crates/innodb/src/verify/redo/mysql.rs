@@ -4,9 +4,9 @@ use files::ReadAt;
 
 use super::{
     Job, Outcome,
-    blocks::{BlockJudge, Blocks, HEADER_BYTES, Judged},
-    head::{BLOCK_BYTES, CHECKSUM, Head, block_holds, mismatch},
-    order::{BlockState, FIRST_UNIT, NUMBERS},
+    blocks::{BlockJudge, Blocks, Judged},
+    head::{Head, mismatch},
+    order::BlockState,
 };
 use crate::{
     bytes::{Bytes, all_zero, as_u64},
@@ -18,7 +18,14 @@ use crate::{
     ids::Lsn,
     keys::KeySource,
     page::checksum::crc32c,
-    redo::{INFO, RedoFormat, has_lengths, is_percona},
+    redo::{
+        INFO, RedoFormat,
+        blocks::{
+            BLOCK_BYTES, BLOCK_HEADER_BYTES, BLOCKS_BEGIN, CHECKSUM, FLAGS, FORMAT_8_0_30, FULL, HEADER_BLOCKS,
+            HEADER_BYTES, LSN, block_holds, number_at,
+        },
+        has_lengths, is_percona,
+    },
     verify::{Check, RequiredKey, Tally},
 };
 
@@ -32,7 +39,7 @@ pub struct RedoKeyInfo {
 }
 
 /// Bytes of the header that [`key_info`] needs.
-pub const KEY_INFO_BYTES: usize = 2048;
+pub const KEY_INFO_BYTES: usize = HEADER_BYTES;
 
 /// The encryption information in the header of a MySQL redo log file, from the file's first
 /// [`KEY_INFO_BYTES`]; `None` if it has none or no checkpoint.
@@ -45,7 +52,7 @@ pub fn key_info(head: &[u8]) -> Option<RedoKeyInfo> {
 
 /// Source: formats, "Redo": the LSN of a checkpoint block is at 8 in every format.
 fn checkpoint(head: &Head<'_>) -> Option<Lsn> {
-    head.checkpoints().filter_map(|block| block.be64(8)).filter(|lsn| *lsn != 0).max().map(Lsn)
+    head.checkpoints().filter_map(|block| block.be64(LSN)).filter(|lsn| *lsn != 0).max().map(Lsn)
 }
 
 /// Contents of the place for the encryption information.
@@ -84,13 +91,13 @@ pub(super) fn verify<R: ReadAt + ?Sized>(
 ) -> Result<Outcome, ScanError> {
     let head = job.head;
     head.check_blocks(&mut job.tally);
-    if !head.check_length(HEADER_BYTES, &mut job.tally) {
+    if !head.check_length(BLOCKS_BEGIN, &mut job.tally) {
         return Ok(Outcome::default());
     }
     let checkpoint_lsn = checkpoint(head);
     let keys = LogKeys::find(info(head), checkpoint_lsn, sibling, job.keys);
     let mut judge = Judge { ciphers: keys.ciphers(), all_tried: keys.all_open(), closed: 0 };
-    let first = head.start_lsn().and_then(|lsn| number_at(lsn.0));
+    let first = head.start_lsn().and_then(number_at);
     let last = Blocks::new(job.source, head.file_bytes, first).walk(&mut judge, &mut job.tally)?;
     if let (Some(start), Some(checkpoint)) = (head.start_lsn(), checkpoint_lsn) {
         check_checkpoint(head, start, checkpoint, last, &mut job.tally);
@@ -100,26 +107,17 @@ pub(super) fn verify<R: ReadAt + ?Sized>(
     Ok(Outcome { key: keys.asked, checkpoint_lsn, end_lsn: None })
 }
 
-/// Number of the block that holds an LSN.
-pub(crate) fn number_at(lsn: u64) -> Option<u32> {
-    let block = lsn.checked_div(as_u64(BLOCK_BYTES))? & u64::from(NUMBERS);
-    u32::try_from(block).ok()?.checked_add(1)
-}
-
 /// Checks that the block with the file's own checkpoint exists: recovery starts with it.
 ///
 /// Since 8.0.30 every file covers its own LSN range. Before, the files form a ring, and the header
 /// gives the start of its newest pass, which may be after the checkpoint. A full file is not
 /// checked: it may be a spare, which the server shortens with `innodb_redo_log_capacity`.
 fn check_checkpoint(head: &Head<'_>, start: Lsn, checkpoint: Lsn, last: Option<u64>, tally: &mut Tally) {
-    const FORMAT_8_0_30: u32 = 6;
-    const FLAGS: usize = 48;
-    const FULL: u32 = 8;
     let block_bytes = as_u64(BLOCK_BYTES);
     let full = head.bytes.be32(FLAGS).unwrap_or_default() & FULL != 0;
     let asked = head.format_id == FORMAT_8_0_30 && !full;
     let Some(ahead) = checkpoint.0.checked_sub(start.0).filter(|_| asked) else { return };
-    let unit = ahead.checked_div(block_bytes).unwrap_or(0).saturating_add(FIRST_UNIT);
+    let unit = ahead.checked_div(block_bytes).unwrap_or(0).saturating_add(HEADER_BLOCKS);
     let offset = unit.saturating_mul(block_bytes);
     if offset.saturating_add(block_bytes) > head.file_bytes {
         let detail = format!("the checkpoint at LSN {checkpoint} is beyond the end of the file");
@@ -128,10 +126,9 @@ fn check_checkpoint(head: &Head<'_>, start: Lsn, checkpoint: Lsn, last: Option<u
     }
     // A checkpoint right after a block's header may be the end of the log, so its block may be
     // missing.
-    const BLOCK_HEADER_BYTES: u64 = 12;
-    let begun = checkpoint.0 & 0x1ff > BLOCK_HEADER_BYTES;
+    let begun = checkpoint.0.checked_rem(block_bytes).is_some_and(|bytes| bytes > as_u64(BLOCK_HEADER_BYTES));
     let needed = if begun { unit } else { unit.saturating_sub(1) };
-    if needed >= FIRST_UNIT && last.is_none_or(|last| last < needed) && !tally.is_damaged() {
+    if needed >= HEADER_BLOCKS && last.is_none_or(|last| last < needed) && !tally.is_damaged() {
         let detail = format!("the block with the checkpoint at LSN {checkpoint} is missing");
         tally.find(Some(unit), Some(offset), Check::Position, detail);
     }

@@ -9,7 +9,8 @@
 //! MariaDB 10.5.
 
 use crate::{
-    bytes::bump,
+    bytes::{as_u64, bump},
+    redo::blocks::{BLOCK_BYTES, HEADER_BLOCKS, NUMBERS},
     verify::{Check, MAX_FINDINGS, Tally, Units},
 };
 
@@ -28,11 +29,6 @@ pub(super) struct NumberedBlock {
     pub(super) state: BlockState,
     pub(super) number: Option<u32>,
 }
-
-/// Block numbers have 30 bits.
-pub(super) const NUMBERS: u32 = 0x3fff_ffff;
-/// Number of header blocks.
-pub(super) const FIRST_UNIT: u64 = 4;
 
 impl NumberedBlock {
     /// Number of the first block of the series that the block belongs to, minus one.
@@ -138,7 +134,7 @@ impl PendingBlocks {
         let Some(first) = self.first.first() else { return };
         // The server may have written them after they were read.
         if current_number(first.unit) == Some(expected(first.unit, series)) {
-            let offset = first.unit.saturating_mul(512);
+            let offset = first.unit.saturating_mul(as_u64(BLOCK_BYTES));
             tally.units.add(&self.units);
             tally.find(Some(first.unit), Some(offset), Check::Changing, "the log was written while it was read");
             return;
@@ -146,7 +142,7 @@ impl PendingBlocks {
         let Units { encrypted, clear, empty, .. } = self.units;
         tally.units.bad = tally.units.bad.saturating_add(encrypted).saturating_add(clear).saturating_add(empty);
         for block in &self.first {
-            let offset = block.unit.saturating_mul(512);
+            let offset = block.unit.saturating_mul(as_u64(BLOCK_BYTES));
             let expected = expected(block.unit, series);
             let (check, found) = match block.number {
                 Some(found) => (Check::Position, format!("block number {found}")),
@@ -165,7 +161,7 @@ fn expected(unit: u64, series: u32) -> u32 {
 
 /// Blocks between the header and a block, modulo the range of numbers.
 fn index(unit: u64) -> u32 {
-    u32::try_from(unit.saturating_sub(FIRST_UNIT) & u64::from(NUMBERS)).unwrap_or_default()
+    u32::try_from(unit.saturating_sub(HEADER_BLOCKS) & u64::from(NUMBERS)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use super::order::BlockState;
 use crate::{
-    bytes::bump,
+    bytes::{as_u64, bump},
+    redo::blocks::BLOCK_BYTES,
     verify::{Check, MAX_FINDINGS, Tally},
 };
 
@@ -68,7 +69,7 @@ impl Runs {
             (self.clear, "clear block(s) among encrypted ones")
         };
         for run in rarer.runs {
-            let offset = run.unit.saturating_mul(512);
+            let offset = run.unit.saturating_mul(as_u64(BLOCK_BYTES));
             tally.find(Some(run.unit), Some(offset), Check::Mixed, format!("{} {name}", run.blocks));
         }
         tally.leave_out(rarer.beyond);
