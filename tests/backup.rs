@@ -399,6 +399,7 @@ fn backups_under_load_hold(
         assert!(unproven == 0 || server.kind().is_mariadb(), "{}", made.json);
         assert_eq!(made.json["full"].is_null(), round > 1);
         load.goes_on(20);
+        load.pause();
         let into = backups.path(&format!("into-{round}"));
         let code = if unproven == 0 { 0 } else { 4 };
         let mut options = vec![option, text(key_file)];
@@ -414,6 +415,7 @@ fn backups_under_load_hold(
         }
         let copy = builder.clone().datadir_seed(&into).start().expect("a server starts on what was restored");
         assert_whole(&copy, &acknowledged);
+        load.resume();
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::support::chance::{Random, number};
 use crate::support::encryption::{
     Ended, SUMS, arguments, clear_mysql, comes_to, files_with_marker, holds_marker, log, mysql_to_be_killed,
-    mysql_with_tables, start,
+    mysql_with_tables, pause_between_statements, start,
 };
 use crate::support::proof::Statements;
 use crate::support::{Audit, run};
@@ -131,6 +131,7 @@ fn clients_go_on_writing() {
                         written += 1;
                     }
                 }
+                pause_between_statements();
             }
             assert!(deadlocks <= 3, "{deadlocks}");
             written

@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use crate::support::chance::{Random, number};
 use crate::support::encryption::{
-    Ended, SUMS, clear_mysql, comes_to, files_with_marker, mysql_to_be_killed, mysql_with_tables, start,
+    Ended, SUMS, clear_mysql, comes_to, files_with_marker, mysql_to_be_killed, mysql_with_tables,
+    pause_between_statements, start,
 };
 use crate::support::proof::Statements;
 use crate::support::schema::has_its_schema;
@@ -146,6 +147,7 @@ fn a_replica_is_rebuilt_while_it_follows_and_nothing_of_it_is_in_its_binary_log(
             while !stop.load(Ordering::Relaxed) {
                 source.sql("INSERT INTO shop.meanwhile VALUES ()").expect("written");
                 written += 1;
+                pause_between_statements();
             }
             written
         });
@@ -222,6 +224,7 @@ fn tables_are_copied_while_clients_write(by: &[&str], call: &str) {
             while !stop.load(Ordering::Relaxed) {
                 server.sql("INSERT INTO shop.counted (v) VALUES ('CLEARTEXT-MARKER new')").expect("it is written");
                 written += 1;
+                pause_between_statements();
             }
             written
         });

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use harness::{KeyringLocation, Kind, Server, ServerBuilder};
 use serde_json::Value;
@@ -154,14 +156,19 @@ pub(crate) fn files_with_marker(datadir: &Path) -> Vec<PathBuf> {
 
 /// Number, type and tablespace of the first page with the marker, for diagnosis.
 pub(crate) fn page_with_marker(bytes: &[u8]) -> Option<String> {
-    let at = bytes.windows(MARKER.len()).position(|window| window == MARKER)?;
+    let at = harness::find(bytes, MARKER)?;
     let page = bytes.get(at / 16384 * 16384..)?;
     let (kind, space) = (page.get(24..26)?, page.get(34..38)?);
     Some(format!("page {} of type {kind:?} of tablespace {space:?}", at / 16384))
 }
 
 pub(crate) fn holds_marker(bytes: &[u8]) -> bool {
-    bytes.windows(MARKER.len()).any(|window| window == MARKER)
+    harness::contains(bytes, MARKER)
+}
+
+/// For writers beside a run: each statement starts a client, which would take the processors from what is tested.
+pub(crate) fn pause_between_statements() {
+    thread::sleep(Duration::from_millis(50));
 }
 
 /// Waits until a run has logged this statement.

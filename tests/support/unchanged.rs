@@ -7,6 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use harness::{Kind, Server};
 use tempfile::TempDir;
@@ -87,7 +88,14 @@ pub(crate) fn prepare(server: &Server, table_options: &str) {
 /// Writers that transfer money and log each transfer, as fast as the server commits.
 pub(crate) struct Load {
     writers: Vec<Writer>,
-    stop: Arc<AtomicBool>,
+    order: Arc<Order>,
+}
+
+/// What the writers are told.
+#[derive(Default)]
+struct Order {
+    pause: AtomicBool,
+    stop: AtomicBool,
 }
 
 struct Writer {
@@ -98,9 +106,19 @@ struct Writer {
 
 impl Load {
     pub(crate) fn start(server: &Server, writers: u64) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let writers = (0..writers).map(|number| Writer::start(server, number, &stop)).collect();
-        Self { writers, stop }
+        let order = Arc::default();
+        let writers = (0..writers).map(|number| Writer::start(server, number, &order)).collect();
+        Self { writers, order }
+    }
+
+    /// Lets the writers rest while a test does what needs no load; they finish what their clients have read.
+    pub(crate) fn pause(&self) {
+        self.order.pause.store(true, Ordering::SeqCst);
+    }
+
+    /// Lets the writers go on after a pause.
+    pub(crate) fn resume(&self) {
+        self.order.pause.store(false, Ordering::SeqCst);
     }
 
     /// Transfers of each writer whose commit the server acknowledged.
@@ -122,7 +140,7 @@ impl Load {
 
 impl Drop for Load {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::SeqCst);
+        self.order.stop.store(true, Ordering::SeqCst);
         for writer in &mut self.writers {
             let _ = writer.client.kill();
             let _ = writer.client.wait();
@@ -134,13 +152,13 @@ impl Drop for Load {
 }
 
 impl Writer {
-    fn start(server: &Server, number: u64, stop: &Arc<AtomicBool>) -> Self {
+    fn start(server: &Server, number: u64, order: &Arc<Order>) -> Self {
         let mut client = server.client();
         client.args(["--unbuffered", "bank"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut client = client.spawn().expect("the client starts");
         let (mut input, output) = (client.stdin.take().expect("piped"), client.stdout.take().expect("piped"));
         let acknowledged = Arc::new(AtomicU64::new(0));
-        let (stop, reported) = (Arc::clone(stop), Arc::clone(&acknowledged));
+        let (order, reported) = (Arc::clone(order), Arc::clone(&acknowledged));
         let feeding = thread::spawn(move || {
             for seq in 1_u64.. {
                 let (from, to) = (seq.wrapping_mul(7919 + number * 31) % ACCOUNTS + 1, seq % ACCOUNTS + 1);
@@ -152,7 +170,10 @@ impl Writer {
                     from.max(to),
                     seq % 600
                 );
-                if stop.load(Ordering::SeqCst) || input.write_all(statement.as_bytes()).is_err() {
+                while order.pause.load(Ordering::SeqCst) && !order.stop.load(Ordering::SeqCst) {
+                    thread::sleep(Duration::from_millis(20));
+                }
+                if order.stop.load(Ordering::SeqCst) || input.write_all(statement.as_bytes()).is_err() {
                     return;
                 }
             }

@@ -14,9 +14,10 @@ case $BOOT in
 		grep -c "stays as it is"
 	sealant luks mount mysqldata $data
 	rmdir $data/lost+found
-	chown mysql: $data
 	step data directory
-	LC_ALL=C mariadb-install-db --user=mysql --skip-test-db --innodb-log-file-size=8M >/dev/null
+	cp -r /vm/datadir/. $data/
+	chown -R mysql: $data
+	sync
 	systemctl enable -q mariadb
 	step before the server runs, only that is wrong
 	finds boot-server

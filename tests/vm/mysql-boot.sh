@@ -20,6 +20,7 @@ case $BOOT in
 	cp -a /vm/datadir/. $data/
 	rm -rf /vm/datadir
 	chown -R mysql: $data
+	sync
 	# The server's files are where they are on the host, below somebody's home.
 	at=$mysqld
 	while [ "$at" != / ]; do chmod a+rx "$at"; at=$(dirname "$at"); done

@@ -29,6 +29,7 @@ mod kind;
 mod options;
 mod process;
 mod replication;
+mod search;
 mod server;
 mod template;
 mod wait;
@@ -40,6 +41,7 @@ pub use error::Error;
 pub use kind::{Binaries, Kind, Missing, cache};
 pub use ports::free_port;
 pub use replication::Replication;
+pub use search::{contains, find};
 pub use server::Server;
 pub use wait::{Look, limit, wait_until, within};
 
