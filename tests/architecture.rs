@@ -2,6 +2,8 @@
 //! down.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -76,5 +78,30 @@ fn arrows_point_down() {
         for needed in needs {
             assert!(layers[needed] > layers[name], "{name} depends on {needed}");
         }
+    }
+}
+
+/// Public enums of errors in the library of a crate.
+fn errors_in(sources: &Path) -> Vec<String> {
+    let entries = fs::read_dir(sources).expect("a directory").map(|entry| entry.expect("an entry").path());
+    entries
+        .flat_map(|path| match path.extension() {
+            _ if path.is_dir() => errors_in(&path),
+            Some(extension) if extension == "rs" => {
+                let text = fs::read_to_string(&path).expect("text");
+                let enums = text.lines().filter_map(|line| line.strip_prefix("pub enum ")?.split([' ', '<']).next());
+                enums.filter(|name| name.ends_with("Error")).map(str::to_owned).collect()
+            }
+            _ => Vec::new(),
+        })
+        .collect()
+}
+
+#[test]
+fn a_crate_has_one_error() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for name in workspace_crates().keys() {
+        let errors = errors_in(&crates.join(name).join("src"));
+        assert!(errors.len() <= 1, "{name} has {errors:?}");
     }
 }

@@ -76,7 +76,7 @@ impl<R: Read> Decryptor<R> {
 
     /// Opens the next chunk, and looks for what follows it.
     fn open_next(&mut self) -> io::Result<()> {
-        self.fill()?;
+        files::fill(&mut self.input, &mut self.sealed, &mut self.filled)?;
         let (sealed_bytes, chunk) = (self.filled.min(SEALED_BYTES), self.chunks.number());
         let last = self.filled <= SEALED_BYTES;
         self.opened.clear();
@@ -109,19 +109,6 @@ impl<R: Read> Decryptor<R> {
             self.opened.zeroize();
         }
         opened
-    }
-
-    /// Reads until the buffer has a chunk and one byte, or the input ends.
-    fn fill(&mut self) -> io::Result<()> {
-        while let Some(room @ [_, ..]) = self.sealed.get_mut(self.filled..) {
-            match self.input.read(room) {
-                Ok(0) => break,
-                Ok(read) => self.filled = self.filled.saturating_add(read),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
     }
 }
 

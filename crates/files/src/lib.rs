@@ -7,6 +7,7 @@ mod atomic;
 mod cached;
 mod checksum;
 mod directory;
+mod fill;
 pub mod mounts;
 mod read_at;
 pub mod regular;
@@ -16,4 +17,5 @@ pub use atomic::{PendingFile, SavedFile, WriteOptions, check_writable, parent, s
 pub use cached::{Buffer, Reader};
 pub use checksum::sha256_hex;
 pub use directory::{create_directory, open_directory_without_links};
+pub use fill::fill;
 pub use read_at::{ReadAt, ReadError, read_bytes, read_up_to};

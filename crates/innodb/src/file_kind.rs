@@ -47,6 +47,14 @@ pub enum FileKind {
     GaleraCache,
 }
 
+impl FileKind {
+    /// Whether such files have pages or blocks that keys decrypt and checksums prove; a binary log has events.
+    #[must_use]
+    pub const fn has_pages(self) -> bool {
+        matches!(self, Self::Tablespace | Self::Redo | Self::Doublewrite | Self::AriaData | Self::AriaIndex)
+    }
+}
+
 /// Bytes of a `.cfp` file.
 const EXPORT_KEY_BYTES: u64 = 100;
 

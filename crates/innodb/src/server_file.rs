@@ -42,6 +42,22 @@ pub const GALERA_CACHE: &str = "galera.cache";
 /// Beginning of the names of the further files of that cache.
 pub const GALERA_PAGE: &str = "gcache.page.";
 
+/// Glob patterns of the names that servers number.
+pub mod pattern {
+    /// Of the files of the system tablespace.
+    pub const SYSTEM: &str = "ibdata[0-9]*";
+    /// Of redo logs in older servers, and in MariaDB.
+    pub const OLDER_REDO: &str = "ib_logfile[0-9]*";
+    /// Of undo tablespaces in MariaDB, and in MySQL before 8.0.
+    pub const MARIADB_UNDO: &str = "undo[0-9]*";
+    /// Of undo tablespaces in MySQL 8, and of those made by a statement.
+    pub const MYSQL_UNDO: [&str; 2] = ["undo_*", "*.ibu"];
+    /// Of doublewrite files since MySQL 8.0.20.
+    pub const DOUBLEWRITE: &str = "#ib_*.dblwr";
+    /// Of Aria's logs.
+    pub const ARIA_LOG: &str = "aria_log.[0-9]*";
+}
+
 /// Number of a file of the system tablespace: 1 of `ibdata1`.
 #[must_use]
 pub fn system_number(name: &str) -> Option<u32> {

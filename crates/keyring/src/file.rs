@@ -2,7 +2,7 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::{self, ErrorKind, Read},
+    io::{self, Read},
     os::unix::fs::{FileTypeExt, OpenOptionsExt},
     path::Path,
 };
@@ -65,7 +65,7 @@ pub fn read(source: &mut impl Read, file_bytes: u64) -> Result<Zeroizing<Vec<u8>
     let mut bytes = Zeroizing::new(vec![0; first]);
     let mut done = 0_usize;
     loop {
-        done = fill(source, &mut bytes, done)?;
+        files::fill(source, &mut bytes, &mut done)?;
         if done < bytes.len() {
             bytes.truncate(done);
             return Ok(bytes);
@@ -75,19 +75,6 @@ pub fn read(source: &mut impl Read, file_bytes: u64) -> Result<Zeroizing<Vec<u8>
         }
         bytes = doubled(&bytes, limit);
     }
-}
-
-/// Reads until `bytes` is full or the source ends; returns the number of bytes.
-fn fill(source: &mut impl Read, bytes: &mut [u8], mut done: usize) -> io::Result<usize> {
-    while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        match source.read(rest) {
-            Ok(0) => break,
-            Ok(count) => done = done.saturating_add(count),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(done)
 }
 
 /// Copies into a buffer of twice the size: a vector that reallocates by itself does not wipe the old memory.

@@ -1,9 +1,6 @@
 //! Reading packs, frame by frame.
 
-use std::{
-    fmt,
-    io::{self, Read},
-};
+use std::{fmt, io::Read};
 
 use agefile::{Decryptor, Identity};
 use zeroize::Zeroizing;
@@ -58,7 +55,8 @@ impl<R: Read> PackReader<R> {
     /// [`ArchiveError::Pack`], [`ArchiveError::Io`].
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, ArchiveError> {
         let mut header = [0; HEADER_BYTES];
-        let read = self.fill(&mut header)?;
+        let mut read = 0;
+        files::fill(&mut self.input, &mut header, &mut read)?;
         if read == 0 {
             return Ok(None);
         }
@@ -94,20 +92,6 @@ impl<R: Read> PackReader<R> {
             None => Ok(self.input),
             Some(_) => Err(ArchiveError::Pack("it has more frames than expected")),
         }
-    }
-
-    /// Fills `buffer` unless the input ends first.
-    fn fill(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut filled = 0_usize;
-        while let Some(room) = buffer.get_mut(filled..).filter(|room| !room.is_empty()) {
-            match self.input.read(room) {
-                Ok(0) => break,
-                Ok(read) => filled = filled.saturating_add(read),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(filled)
     }
 }
 

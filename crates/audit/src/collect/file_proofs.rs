@@ -188,12 +188,10 @@ fn may_hold_pages(file: &FileFact) -> bool {
         }
 }
 
+/// Whether a file of this name has pages or blocks, or is a binary log.
 fn is_named_so(name: &str) -> bool {
-    use FileKind::{AriaData, AriaIndex, Doublewrite, Redo, Tablespace};
-    match file_kind::recognise(&[], name, 0) {
-        Some(kind) => matches!(kind, Tablespace | Redo | Doublewrite | AriaData | AriaIndex),
-        None => server_file::log_base(name).is_some(),
-    }
+    let kind = file_kind::recognise(&[], name, 0);
+    kind.map_or_else(|| server_file::log_base(name).is_some(), FileKind::has_pages)
 }
 
 fn is_log_or_aria(name: &str) -> bool {

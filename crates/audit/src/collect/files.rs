@@ -25,7 +25,7 @@ use rustix::io::Errno;
 
 use super::content::{Candidate, HEAD_BYTES, Reading, recognise};
 use super::roots::{Extent, ScanRoot};
-use super::view::{View, open_at, read_start};
+use super::view::{View, open_at};
 use super::{Limits, Progress};
 use crate::facts::files::{Content, DirectoryFact, FileFact, Root};
 use crate::facts::host::Role;
@@ -377,7 +377,10 @@ fn content_of(job: &Job, reading: &Reading, bytes: &AtomicU64) -> Option<Content
     };
     head.truncate(count);
     let parent = job.path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-    let sibling = |name: &str| read_start(&open_at(&*job.dir, OsStr::new(name)).ok()?, HEAD_BYTES).ok();
+    let sibling = |name: &str| {
+        let file = open_at(&*job.dir, OsStr::new(name)).ok()?;
+        files::read_bytes(&File::from(file), 0, HEAD_BYTES).ok()
+    };
     Some(recognise(&Candidate {
         name: &job.name.to_string_lossy(),
         parent: &parent,

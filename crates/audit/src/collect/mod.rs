@@ -24,6 +24,7 @@ mod roots;
 mod secret;
 mod sql;
 mod stores;
+mod unit;
 mod unlinked;
 mod view;
 mod wire;

@@ -58,7 +58,7 @@ impl Placement {
             disk,
             machine: plan::Machine::this(),
             name,
-            unit: unit.unwrap_or_else(|| plan::usual_unit(&self.datadir).to_owned()),
+            unit: unit.unwrap_or_else(|| super::unit::usual(&self.datadir).to_owned()),
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
 use files::regular::{self, Links};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, open, statat};
-use rustix::io::Errno;
 
 /// Maximum number of links in a path, as in the kernel.
 const MAX_LINKS: usize = 40;
@@ -125,31 +125,13 @@ impl View {
 
     /// Content of a file, at most `limit` bytes.
     pub(crate) fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
-        read_start(&self.open_file(path)?, limit)
+        files::read_bytes(&File::from(self.open_file(path)?), 0, limit)
     }
 }
 
 /// Opens a file in a directory for reading.
 pub(crate) fn open_at(dir: impl std::os::fd::AsFd, name: &OsStr) -> io::Result<OwnedFd> {
     regular::open_at(dir, name, Links::Refused).map(OwnedFd::from)
-}
-
-/// The first `limit` bytes of an open file.
-pub(crate) fn read_start(file: &OwnedFd, limit: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; limit];
-    let mut done = 0_usize;
-    while let Some(rest) = bytes.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        let offset = u64::try_from(done).unwrap_or(u64::MAX);
-        match rustix::io::pread(file, rest, offset) {
-            Ok(0) => break,
-            Ok(count) => done = done.saturating_add(count),
-            Err(Errno::INTR) => {}
-            // Pseudo files cannot be read at offsets beyond their first page in one call.
-            Err(error) => return Err(error.into()),
-        }
-    }
-    bytes.truncate(done);
-    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use std::{
 use agefile::Identity;
 use archive::{Digest, Manifest, Receipt, manifest::Position, names::Number, sshsig::AllowedSigners};
 use codec::entry::Entry;
+use innodb::server_file::ARIA_CONTROL;
 use keyring::WritableKeyring;
 use transfer::{
     hash::Hash,
@@ -266,9 +267,8 @@ fn finish(
 /// Refuses the backup of a MariaDB server, whose keys no keyring wraps.
 fn check_rekey(manifest: &Manifest) -> Result<(), BackupError> {
     // Every MariaDB has this file, since Aria is the engine of its system tables; no other server has it.
-    const ARIA: &[u8] = b"aria_log_control";
     let mut files = manifest.files.iter();
-    if manifest.keys.is_empty() && !files.any(|file| file.entry.path.as_bytes() == ARIA) {
+    if manifest.keys.is_empty() && !files.any(|file| file.entry.path.as_bytes() == ARIA_CONTROL.as_bytes()) {
         return Ok(());
     }
     Err(BackupError::RekeyMariaDb { number: manifest.head.number })

@@ -117,20 +117,6 @@ impl Machine {
     }
 }
 
-/// Directories of units of packages and administrators.
-const UNITS: [&str; 3] = ["/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"];
-
-/// Unit of the server with this data directory. Only MariaDB has Aria's control file there. MySQL's unit has two names:
-/// Debian's, and that of MySQL's own packages.
-#[must_use]
-pub fn usual_unit(datadir: &std::path::Path) -> &'static str {
-    if datadir.join("aria_log_control").exists() {
-        return "mariadb.service";
-    }
-    let is_installed = |name: &&str| UNITS.iter().any(|location| std::path::Path::new(location).join(name).exists());
-    ["mysql.service", "mysqld.service"].into_iter().find(is_installed).unwrap_or("mysql.service")
-}
-
 /// All facts that a plan is based on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlanInput {
@@ -259,14 +245,6 @@ mod tests {
         assert!(machine.aes_instructions && machine.memory_kib == 2048);
         assert!(Machine::parse("Features\t: fp asimd aes\n", "", None).aes_instructions);
         assert!(!Machine::parse("model name\t: aes\nflags\t: fpu\n", "", None).aes_instructions);
-    }
-
-    #[test]
-    fn mariadb_is_known_by_arias_control_file() {
-        let datadir = tempfile::tempdir().unwrap();
-        assert!(usual_unit(datadir.path()).starts_with("mysql"));
-        std::fs::write(datadir.path().join("aria_log_control"), []).unwrap();
-        assert_eq!(usual_unit(datadir.path()), "mariadb.service");
     }
 
     fn input(state: Protection) -> PlanInput {

@@ -8,6 +8,7 @@ use ::backup::stream::Streamed;
 use ::transfer::TransferError;
 use ::transfer::codec::effort::Compression;
 use ::transfer::codec::page::KeyFileKeys;
+use ::transfer::pairing::PairingCode;
 use ::transfer::plan::{Plan, Selection};
 use ::transfer::progress::Progress;
 use ::transfer::sender::{Destination, Outgoing, SendSettings};

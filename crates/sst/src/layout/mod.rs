@@ -16,6 +16,7 @@ use std::{
 };
 
 use glob::Pattern;
+use innodb::server_file::{ARIA_CONTROL, FIRST_OLDER_REDO, REDO_DIRECTORY, pattern};
 
 use self::tree::matches;
 pub(crate) use self::tree::remove_tree;
@@ -46,7 +47,8 @@ pub struct Layout {
 /// Files at the top of the data directory that belong to the data and not to the node. Everything
 /// else there is neither sent nor replaced: the cluster's state and cache, logs, certificates,
 /// sockets.
-const DATA: [&str; 4] = ["*.ibd", "undo_*", "*.ibu", "#ib_*.dblwr"];
+const DATA: [&str; 4] = ["*.ibd", pattern::MYSQL_UNDO[0], pattern::MYSQL_UNDO[1], pattern::DOUBLEWRITE];
+
 impl Layout {
     /// The layout of a server with these arguments and options.
     ///
@@ -61,7 +63,7 @@ impl Layout {
             fs::canonicalize(&path).unwrap_or(path)
         };
         let patterns = |names: &[&str]| names.iter().filter_map(|name| Pattern::new(name).ok()).collect::<Vec<_>>();
-        let mut system = patterns(&["ibdata[0-9]*"]);
+        let mut system = patterns(&[pattern::SYSTEM]);
         for file in options.server("innodb-data-file-path").unwrap_or_default().split(';') {
             let name = file.split(':').next().unwrap_or_default().trim();
             if name.contains('/') {
@@ -74,9 +76,9 @@ impl Layout {
         let location = |name: &str, names: Vec<Pattern>| FileLocation { directory: directory(name), names };
         let locations = vec![
             location("innodb-data-home-dir", system),
-            location("innodb-log-group-home-dir", patterns(&["ib_logfile[0-9]*"])),
-            location("innodb-undo-directory", patterns(&["undo[0-9]*"])),
-            location("aria-log-dir-path", patterns(&["aria_log_control", "aria_log.[0-9]*"])),
+            location("innodb-log-group-home-dir", patterns(&[pattern::OLDER_REDO])),
+            location("innodb-undo-directory", patterns(&[pattern::MARIADB_UNDO])),
+            location("aria-log-dir-path", patterns(&[ARIA_CONTROL, pattern::ARIA_LOG])),
         ];
         let binlog = arguments.binlog.as_ref().map(|binlog| datadir.join(binlog));
         let index = arguments.binlog_index.clone().or_else(|| {
@@ -115,7 +117,7 @@ impl Layout {
         let system = self.locations.first().map(|location| location.names.as_slice()).unwrap_or_default();
         let is_system = |name: &&Path| matches(system, name.as_os_str());
         // MySQL's redo log is a directory.
-        let is_redo = |name: &&Path| *name == Path::new("ib_logfile0") || name.starts_with("#innodb_redo");
+        let is_redo = |name: &&Path| *name == Path::new(FIRST_OLDER_REDO) || name.starts_with(REDO_DIRECTORY);
         let missing = match (names.iter().any(is_system), names.iter().any(is_redo)) {
             (true, true) => return Ok(()),
             (false, _) => "system tablespace",

@@ -1,0 +1,58 @@
+//! Sequential reads that fill a buffer.
+
+use std::io::{self, ErrorKind, Read};
+
+/// Reads until `buffer` is full or the source ends. `filled` is the number of bytes that it has, also after an error.
+///
+/// # Errors
+/// Errors of the source, except interruptions.
+pub fn fill(source: &mut (impl Read + ?Sized), buffer: &mut [u8], filled: &mut usize) -> io::Result<()> {
+    while let Some(room) = buffer.get_mut(*filled..).filter(|room| !room.is_empty()) {
+        match source.read(room) {
+            Ok(0) => break,
+            Ok(count) => *filled = filled.saturating_add(count),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives one byte for each read, after an interruption.
+    struct Slow(u8, bool);
+
+    impl Read for Slow {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            match (self.1, self.0) {
+                (true, _) => Err(ErrorKind::Interrupted.into()),
+                (false, 0) => Err(ErrorKind::TimedOut.into()),
+                (false, left) => {
+                    buffer[0] = left;
+                    self.0 -= 1;
+                    Ok(1)
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_buffer_is_filled_or_has_what_there_is() {
+        let (mut buffer, mut filled) = ([0; 4], 0);
+        fill(&mut [7, 8].as_slice(), &mut buffer, &mut filled).unwrap();
+        assert_eq!((buffer, filled), ([7, 8, 0, 0], 2));
+        fill(&mut Slow(9, false), &mut buffer, &mut filled).unwrap();
+        assert_eq!((buffer, filled), ([7, 8, 9, 8], 4));
+    }
+
+    #[test]
+    fn what_was_read_before_an_error_is_kept() {
+        let (mut buffer, mut filled) = ([0; 4], 0);
+        assert!(fill(&mut Slow(2, false), &mut buffer, &mut filled).is_err());
+        assert_eq!((buffer, filled), ([2, 1, 0, 0], 2));
+    }
+}
