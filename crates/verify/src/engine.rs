@@ -271,7 +271,7 @@ impl<'a> Run<'a> {
             Subject::TablespaceWithoutHeader => {
                 let live = self.open_files.has(reader.file());
                 let checkpoint = self.logs.checkpoint(&file.path);
-                let temporary = name(&file.path).starts_with(server_file::TEMPORARY);
+                let temporary = server_file::is_temporary(name(&file.path));
                 match unreadable_page0::verify(&reader, FileState { live, checkpoint, temporary }).transpose() {
                     Some(report) => self.finish(file, "tablespace", None, report),
                     None => return self.tablespace(index, file, reader, buffer, scratch),

@@ -88,8 +88,13 @@ impl<'a> Join<'a> {
                 .or_else(|| self.by_name.get(format!("{}.ibd", space.name).as_str()).copied())
                 .filter(|file| may_hold(file, space.space_id))
                 .or_else(|| self.only_file_of(space.space_id));
-            let reported = Reported { state: reported_state(&space), by: "tablespaces", switch: None };
-            self.add(kind_of_space(&space), space.name.to_owned(), file, reported);
+            let kind = kind_of_space(&space);
+            let reported = match kind {
+                // MariaDB lists this one as clear whatever it does.
+                Kind::TemporaryTablespace if sql.is_mariadb() => switched(sql, &TEMPORARY_SWITCHES),
+                _ => Reported { state: reported_state(&space), by: "tablespaces", switch: None },
+            };
+            self.add(kind, space.name.to_owned(), file, reported);
             if let Some(last) = self.artefacts.last_mut() {
                 last.tablespace = Some(space);
                 last.datafile = path.cloned();
@@ -128,6 +133,7 @@ impl<'a> Join<'a> {
 
     fn kind_of_file(&self, file: &FileFact) -> Option<Kind> {
         let kind = match &file.content {
+            Content::Tablespace { scan } if is_unused_extension(scan) => return None,
             Content::Tablespace { scan } => kind_of_scan(scan),
             Content::Redo { .. } => Kind::Redo,
             Content::Doublewrite { .. } => Kind::Doublewrite,
@@ -385,6 +391,11 @@ fn kind_of_tablespace_name(name: &str) -> Kind {
         _ if server_file::is_undo(name) => Kind::Undo,
         _ => Kind::Table,
     }
+}
+
+/// A further file of the system tablespace, of which no page was used yet. The first file has a page 0.
+fn is_unused_extension(scan: &TablespaceScan) -> bool {
+    scan.kind == TablespaceKind::System && scan.complete && scan.counts.empty == scan.counts.total
 }
 
 fn kind_of_scan(scan: &TablespaceScan) -> Kind {

@@ -112,6 +112,11 @@ pub(super) fn of_variables<'v>(
         let Some(value) = variable(name) else { continue };
         roots.push(ScanRoot::new(absolute(value), *role, name, Extent::File));
     }
+    for path in listed_data_files(&variable, datadir) {
+        if !roots.iter().any(|root| root.claims(&path)) {
+            roots.push(ScanRoot::new(path, Role::Data, "innodb_data_file_path", Extent::File));
+        }
+    }
     for (role, name) in KEY_FILES.iter().map(|n| (Role::Key, n)).chain(TLS_FILES.iter().map(|n| (Role::Tls, n))) {
         let Some(value) = variable(name).map(|value| value.trim_start_matches("FILE:")) else { continue };
         roots.push(ScanRoot::new(absolute(value), role, name, Extent::File));
@@ -124,6 +129,14 @@ pub(super) fn of_variables<'v>(
     }
     roots.extend(of_backups(backup_dirs));
     without_repeats(roots)
+}
+
+/// Files of the system and the temporary tablespace, under whatever names: `NAME:SIZE[:…];NAME:…`.
+fn listed_data_files<'v>(variable: &dyn Fn(&str) -> Option<&'v str>, datadir: &Path) -> Vec<PathBuf> {
+    let home = datadir.join(variable("innodb_data_home_dir").unwrap_or_default());
+    let lists = ["innodb_data_file_path", "innodb_temp_data_file_path"].into_iter().filter_map(variable);
+    let names = lists.flat_map(|list| list.split(';')).filter_map(|file| file.split(':').next());
+    names.map(str::trim).filter(|name| !name.is_empty()).map(|name| normal(&home.join(name))).collect()
 }
 
 /// A value of Galera's provider that is not empty.
@@ -299,6 +312,18 @@ mod tests {
         assert!(binlog.claims(Path::new("/var/log/mysql/binlog.000001")));
         assert!(!binlog.claims(Path::new("/var/log/mysql/error.log")));
         assert!(matches!(find(&roots, "tmpdir").extent, Extent::ServerPrefixes(_)));
+    }
+
+    #[test]
+    fn data_files_of_any_name_are_read_once() {
+        let roots = roots(
+            &mysql()
+                .variable("innodb_data_home_dir", "/home")
+                .variable("innodb_data_file_path", "ibdata1:12M;/fast/more:10M:autoextend")
+                .variable("innodb_temp_data_file_path", "../t/spill:12M:autoextend"),
+        );
+        let files = roots.iter().filter(|root| root.extent == Extent::File).map(|root| root.path.as_path());
+        assert_eq!(files.collect::<Vec<_>>(), [Path::new("/fast/more"), Path::new("/t/spill")]);
     }
 
     #[test]

@@ -222,6 +222,22 @@ mod tests {
     }
 
     #[test]
+    fn a_further_file_that_is_not_used_yet_is_nothing_to_judge() {
+        let file = |encrypted: u64, empty: u64| {
+            tablespace_with("mariadb", encrypted, 0, |scan| {
+                scan.kind = TablespaceKind::System;
+                scan.page0.space_id = SpaceId(0);
+                scan.counts.exempt -= u64::from(encrypted == 0);
+                scan.counts.empty = empty;
+                scan.counts.total = encrypted + empty + scan.counts.exempt;
+            })
+        };
+        let made = mariadb().file("ibdata1", file(700, 0)).file("ibdata2", file(0, 640));
+        assert_eq!(made.statuses(&CHECK), [Pass]);
+        assert_eq!(made.statuses(&crate::checks::rest::page_plaintext::CHECK), [Pass]);
+    }
+
+    #[test]
     fn change_buffer_undo_and_tables_fail() {
         let found = mysql()
             .file("ibdata1", ibdata1(|scan| (scan.change_buffer_pages, scan.clear_index_pages) = (19, 19)))

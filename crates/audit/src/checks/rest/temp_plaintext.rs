@@ -156,6 +156,17 @@ mod tests {
     }
 
     #[test]
+    fn what_mariadb_lists_of_its_temporary_tablespace_is_no_evidence() {
+        let row: &[&str] = &["4294967294", "innodb_temporary", "Temporary", "N"];
+        let server = |value: &str| {
+            let made = mariadb().variable("innodb_encrypt_temporary_tables", value);
+            made.answer("tablespaces", &["space_id", "name", "type", "encrypted"], &[row])
+        };
+        assert_eq!(server("ON").statuses(&CHECK), [Pass]);
+        assert_eq!(server("OFF").statuses(&CHECK), [Fail]);
+    }
+
+    #[test]
     fn an_encrypted_disk_or_memory_is_enough() {
         assert_eq!(mysql().file("ibtmp1", ibtmp1(0, 4)).encrypted_disk().statuses(&CHECK), [Pass]);
         assert_eq!(mysql().file("ibtmp1", ibtmp1(0, 4)).disk(DiskLayer::Memory).statuses(&CHECK), [Pass]);

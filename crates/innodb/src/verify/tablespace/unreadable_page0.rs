@@ -40,7 +40,7 @@ pub struct FileState {
     pub live: bool,
     /// Newest checkpoint of the redo log: later changes may not be written yet.
     pub checkpoint: Option<Lsn>,
-    /// Named like the temporary tablespace, which servers recreate at every start.
+    /// Named like a temporary tablespace, which servers recreate at every start.
     pub temporary: bool,
 }
 
