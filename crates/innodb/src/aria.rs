@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bytes::{Bytes, all_zero, as_usize, bump},
+    crypt::aria::PageLayout,
     error::ScanError,
     ids::KeyVersion,
     randomness::{MIN_BYTES, looks_random},
@@ -68,6 +69,14 @@ pub struct AriaCounts {
     pub mislabelled: u64,
     /// Never encrypted: bitmap pages, the header of an index file.
     pub exempt: u64,
+    /// In an encrypted table, but its readable fields are not those of a page: damaged.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unrecognised: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What a data or index file looks like.
@@ -173,6 +182,14 @@ enum Page {
     Clear,
     Encrypted(KeyVersion),
     Mislabelled,
+    Unrecognised,
+}
+
+impl Page {
+    /// What looks encrypted, but has not the fields of a page, is nothing that the server wrote.
+    fn of_a_page(self, is_page: bool) -> Self {
+        if matches!(self, Self::Encrypted(_)) && !is_page { Self::Unrecognised } else { self }
+    }
 }
 
 fn scan<R: ReadAt + ?Sized>(
@@ -209,6 +226,7 @@ impl AriaScan {
         match page {
             Page::Empty => bump(&mut counts.empty),
             Page::Exempt => bump(&mut counts.exempt),
+            Page::Unrecognised => bump(&mut counts.unrecognised),
             Page::Encrypted(version) => {
                 bump(&mut counts.encrypted);
                 let (low, high) = self.key_versions.unwrap_or((*version, *version));
@@ -240,7 +258,7 @@ fn data_page(page: &[u8], encrypted: bool) -> Page {
     }
     let version_at: usize = if page_type == BLOB { 8 } else { 12 };
     let body = page.range(version_at.saturating_add(4), page.len().saturating_sub(4));
-    judge(page.le32(version_at), body)
+    judge(page.le32(version_at), body).of_a_page(PageLayout::is_data_header(page))
 }
 
 /// An index page: key version at byte 13 (transactional) or 7, then key number, flag and the bytes
@@ -250,9 +268,10 @@ fn index_page(page: &[u8], table: &AriaTable) -> Page {
     if !table.encrypted {
         return Page::Clear;
     }
-    let used = page.be16(version_at.saturating_add(6)).unwrap_or(0);
-    let body = page.range(version_at.saturating_add(8), usize::from(used));
-    judge(page.le32(version_at), body)
+    let is_page = PageLayout::index(page, table).is_some_and(|layout| layout.is_index_header(page));
+    let used = if is_page { usize::from(page.be16(version_at.saturating_add(6)).unwrap_or(0)) } else { page.len() };
+    let body = page.range(version_at.saturating_add(8), used);
+    judge(page.le32(version_at), body).of_a_page(is_page)
 }
 
 fn judge(version: Option<u32>, body: &[u8]) -> Page {

@@ -14,7 +14,7 @@ use crate::{
     keys::NoKeys,
     randomness::looks_random,
     read::{fill, length},
-    verify::{self, binlog::format::known_type},
+    verify::{self, Verdict, binlog::format::known_type},
 };
 
 /// How a log is encrypted, if at all.
@@ -98,8 +98,8 @@ pub struct Statement {
 pub struct EventScan {
     /// Events read.
     pub events: u64,
-    /// Events after the format description that can be read, and so hold what the log is for. `None` in facts of earlier
-    /// versions.
+    /// Events after the format description that can be read, and so hold what the log is for. `None` if the log may end
+    /// behind it, and in facts of earlier versions.
     #[serde(default)]
     pub readable: Option<u64>,
     /// Time of the first event that has one, in seconds since 1970 UTC.
@@ -175,17 +175,19 @@ pub fn events<R: ReadAt + ?Sized>(source: &R, max_events: u64, max_bytes: u64) -
     found.walk(source, &head, max_events, max_bytes)?;
     let doubtful = found.readable.is_none_or(|readable| readable.saturating_mul(2) < found.events);
     if head.encryption == BinlogEncryption::Clear && doubtful {
-        found.readable = Some(readable_behind_damage(source)?);
+        found.readable = readable_behind_damage(source)?;
     }
     Ok(found)
 }
 
-/// Events that the search behind damaged ones finds, the format description left out.
-fn readable_behind_damage<R: ReadAt + ?Sized>(source: &R) -> Result<u64, ScanError> {
+/// Events that the search behind damaged ones finds, the format description left out; `None` if a sound log consists of
+/// that alone.
+fn readable_behind_damage<R: ReadAt + ?Sized>(source: &R) -> Result<Option<u64>, ScanError> {
     match verify::binlog::verify(source, &NoKeys) {
-        Ok(report) => Ok(report.units.clear.saturating_sub(1)),
+        Ok(report) if report.verdict == Verdict::Clear && report.units.total == 1 => Ok(None),
+        Ok(report) => Ok(Some(report.units.clear.saturating_sub(1))),
         Err(error @ ScanError::Io { .. }) => Err(error),
-        Err(_) => Ok(0),
+        Err(_) => Ok(Some(0)),
     }
 }
 

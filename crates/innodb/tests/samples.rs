@@ -384,6 +384,16 @@ fn aria_tables() {
     let data = aria::scan_data(&sample("aria/encrypted.MAD"), &table, u64::MAX).unwrap();
     assert_eq!([data.counts.total, data.counts.encrypted, data.counts.exempt, data.counts.clear], [4, 3, 1, 0]);
     assert_eq!(data.key_versions, Some((KeyVersion(1), KeyVersion(1))));
+    let random: Vec<u8> = (0..8192_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    for (file, of_index) in [("aria/encrypted.MAD", false), ("aria/encrypted.MAI", true)] {
+        let mut bytes = sample(file);
+        bytes[8192..16384].copy_from_slice(&random);
+        let scan = if of_index { aria::scan_index } else { aria::scan_data };
+        let counts = scan(&bytes, &table, u64::MAX).unwrap().counts;
+        assert_eq!((counts.unrecognised, counts.encrypted), (1, counts.total - 2), "{file}");
+        bytes[8192..16384].fill(b'x');
+        assert_eq!(scan(&bytes, &table, u64::MAX).unwrap().counts.mislabelled, 1, "{file}");
+    }
     let keys = aria::scan_index(&index, &table, u64::MAX).unwrap();
     assert_eq!([keys.counts.total, keys.counts.encrypted, keys.counts.exempt, keys.counts.clear], [3, 2, 1, 0]);
 

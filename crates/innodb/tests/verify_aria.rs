@@ -91,6 +91,26 @@ fn every_sample_is_proven() {
 }
 
 #[test]
+fn a_page_without_a_checksum_is_sound_only_where_none_is_written() {
+    let mut index = sample("aria/dynamic-clear.MAI");
+    index[22] = 3;
+    index[97..105].copy_from_slice(&(2 * PAGE as u64).to_be_bytes());
+    let mut data = vec![0; 2 * PAGE];
+    data[PAGE - 4..PAGE].copy_from_slice(&[0xfe, 0xff, 0xff, 0xff]);
+    data[PAGE + 7] = 1;
+    data[2 * PAGE - 4..].fill(0xff);
+    let judge = |checksums: u8, data: &[u8]| {
+        let mut index = index.clone();
+        index[4] = (index[4] & !8) | checksums;
+        judge_data(&index, data, &NoKeys)
+    };
+    assert_found(&judge(0, &data), Verdict::Clear, &[]);
+    assert_found(&judge(8, &data), Verdict::Damaged, &[(Some(1), Check::Checksum)]);
+    data[PAGE..].fill(0xff);
+    assert_found(&judge(0, &data), Verdict::Damaged, &[(Some(1), Check::Header)]);
+}
+
+#[test]
 fn sealing_what_was_opened_gives_the_same_bytes() {
     let (index, data) = (index(), data());
     let table = recognise_table(&index).unwrap();
@@ -157,6 +177,8 @@ fn damage_of_data_pages() {
     assert_data(swap, Damaged, &both);
     let zero = |bytes: &mut Vec<u8>| bytes[2 * PAGE..3 * PAGE].fill(0);
     assert_data(zero, Damaged, &[(Some(2), Check::AllocatedZero)]);
+    // The page that says which others are in use.
+    assert_data(|bytes| bytes[..PAGE].fill(0), Damaged, &[(Some(0), Check::AllocatedZero)]);
     let cut = |bytes: usize| move |data: &mut Vec<u8>| data.truncate(bytes);
     assert_data(cut(3 * PAGE), Truncated, &[(None, Check::FileSize)]);
     assert_data(cut(3 * PAGE + 5), Truncated, &[(Some(3), Check::PartialUnit), (None, Check::FileSize)]);

@@ -220,12 +220,27 @@ fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &Logs) -> Result
             if report.format == RedoFormat::MySql && !is_spare(&file.path) {
                 check_length(file, &mut report, logs);
             }
+            if report.format == RedoFormat::Blank && report.file.verdict.is_sound() && is_in_use(&file.path) {
+                return Ok(without_header());
+            }
             if let Some((ring, number)) = ring.filter(|_| !is_by_mini_transactions(report.format)) {
                 ring.check(number, file.bytes, &mut report.file);
             }
             Ok(report.file)
         }
     }
+}
+
+/// Since MySQL 8.0.30 a file of the log has a header from when it gets its name on. A second `ib_logfileN` has none before its
+/// first use.
+fn is_in_use(path: &Path) -> bool {
+    redo_number(file_name(path)).is_some()
+}
+
+fn without_header() -> FileReport {
+    let mut tally = Tally::default();
+    tally.find(None, Some(0), Check::Unknown, "all zero, although its name is that of a file in use");
+    tally.finish(None)
 }
 
 /// MariaDB takes an empty log for one without changes, as mariadb-backup leaves it, if the system tablespace says where it
@@ -392,6 +407,21 @@ mod tests {
         assert_eq!(verdict(5000, 6000), Verdict::Truncated);
         assert_eq!(verdict(0, 6000), Verdict::Truncated);
         assert_eq!(empty_log(None).verdict, Verdict::Unverifiable);
+    }
+
+    #[test]
+    fn zeros_are_no_proof_of_a_redo_file_in_use() {
+        let directory = tempfile::tempdir().expect("made");
+        let verdict = |name: &str| {
+            let path = directory.path().join(name);
+            fs::write(&path, vec![0; 8192]).expect("written");
+            let file = PlannedFile { path: path.clone(), subject: Subject::Known(FileKind::Redo), bytes: 8192 };
+            let reader = Reader::open(&path).expect("there");
+            redo(&file, &reader, &Keys::default(), &Logs::default()).expect("read").verdict
+        };
+        assert_eq!(verdict(&redo_name(7)), Verdict::Unverifiable);
+        assert_eq!(verdict(&format!("{}_tmp", redo_name(8))), Verdict::Clear);
+        assert_eq!(verdict("ib_logfile1"), Verdict::Clear);
     }
 
     #[test]

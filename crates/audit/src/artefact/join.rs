@@ -284,6 +284,10 @@ impl<'a> Join<'a> {
             Content::BinaryLog { .. } if bytes.is_none() => {
                 Some("no event behind its format description can be read: it is damaged, or cut".to_owned())
             }
+            Content::AriaData { scan } if scan.counts.unrecognised > 0 && is_closed(bytes) => Some(format!(
+                "{} of its pages are not those of an Aria table: they are damaged",
+                scan.counts.unrecognised
+            )),
             Content::Redo { .. } if bytes.is_none() => {
                 Some("most of its blocks are those of no known log: its header is damaged".to_owned())
             }
@@ -306,6 +310,11 @@ fn may_hold(file: &FileFact, space_id: u32) -> bool {
         Content::Tablespace { scan } => scan.page0.space_id.0 == space_id,
         _ => true,
     }
+}
+
+/// Whether no byte of a file was seen to be clear.
+const fn is_closed(bytes: Option<State>) -> bool {
+    !matches!(bytes, Some(State::Clear | State::Partly))
 }
 
 const fn is_tablespace(kind: Kind) -> bool {

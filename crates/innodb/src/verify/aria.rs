@@ -2,7 +2,7 @@
 //!
 //! A page's checksum is seeded with its number, so it also proves the page's position. Not proven:
 //! the header of an index file; pages of tables made with `PAGE_CHECKSUM=0` and not encrypted,
-//! which have no checksum; data files of other row formats than PAGE, which have no pages; the
+//! which have no checksum and of which only the header is judged; data files of other row formats than PAGE, which have no pages; the
 //! bytes after the used ones in index pages; `aria_log.*`, which is never encrypted.
 //!
 //! Source: formats, "Aria"; the header's state, bitmap and the values stored instead of a checksum
@@ -34,6 +34,8 @@ pub struct AriaHeader {
     pub table: AriaTable,
     /// A temporary table, which may have its own key, and has no checksums unless encrypted.
     temporary: bool,
+    /// Whether pages have checksums, encrypted or not.
+    page_checksums: bool,
     crypt: Option<CryptRecord>,
     /// The encryption flag and the encryption record contradict each other.
     disagreement: bool,
@@ -73,6 +75,7 @@ impl AriaHeader {
         const DATA_BYTES_AT: usize = 97;
         const KEY_START_IN_BASE: usize = 16;
         const OPTION_TEMPORARY: u16 = 16;
+        const OPTION_PAGE_CHECKSUM: u16 = 2048;
         // Crashed, crashed in a repair. That a table was changed since its last repair (1) stays noted when it is closed:
         // seen on MariaDB 10.11.
         const NOT_CLOSED: u16 = 2 | 4;
@@ -86,6 +89,7 @@ impl AriaHeader {
         Some(Self {
             table,
             temporary: head.be16(OPTIONS_AT)? & OPTION_TEMPORARY != 0,
+            page_checksums: head.be16(OPTIONS_AT)? & OPTION_PAGE_CHECKSUM != 0,
             crypt: crypt.filter(|_| table.encrypted),
             disagreement,
             key_start: head.be64(base.checked_add(KEY_START_IN_BASE)?)?,
@@ -327,8 +331,7 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
             return Judged::Bad(Check::Length, "uses more bytes than it has, or none".to_owned());
         };
         if self.header.table.encrypted && role != Role::Bitmap {
-            let is_page =
-                if role == Role::Index { layout.is_index_header(page) } else { PageLayout::is_data_header(page) };
+            let is_page = is_page(role, &layout, page);
             return self.decryption.open(&SealedPage { number, page_no, layout: &layout, bytes: page, is_page });
         }
         let judged = self.judge_clear(role, page_no, &layout, page);
@@ -347,14 +350,21 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         }
     }
 
-    /// Source: `ma_pagecrc.c`: tables without checksums store one of two values instead.
+    /// Source: `ma_pagecrc.c`: tables without checksums store one of two values instead; a bitmap page can do so in all.
     fn judge_clear(&self, role: Role, page_no: u32, layout: &PageLayout, page: &[u8]) -> Judged {
         const NONE_IN_BITMAP: u32 = 0xffff_fffe;
         const NONE_IN_PAGE: u32 = 0xffff_ffff;
-        let none = if role == Role::Bitmap { NONE_IN_BITMAP } else { NONE_IN_PAGE };
+        let temporary = self.header.temporary && !self.header.table.encrypted;
         let stored = PageLayout::stored_checksum(page);
         let computed = layout.checksum(page_no, page);
-        if stored == none || stored == computed || (self.header.temporary && !self.header.table.encrypted) {
+        let without = match role {
+            Role::Bitmap => stored == NONE_IN_BITMAP,
+            Role::Data | Role::Index => stored == NONE_IN_PAGE && !self.header.page_checksums,
+        };
+        if without && !is_page(role, layout, page) {
+            return Judged::Bad(Check::Header, "its fields are not those of a page".to_owned());
+        }
+        if without || stored == computed || temporary {
             return Judged::Clear;
         }
         Judged::Bad(Check::Checksum, format!("checksum is {stored:08x}, expected {computed:08x}"))
@@ -365,7 +375,8 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         let in_use = match role {
             Role::Bitmap => {
                 self.bitmap.clear();
-                false
+                // It is written before the pages behind it.
+                number.saturating_add(1).saturating_mul(as_u64(self.block_bytes())) < self.header.data_bytes
             }
             Role::Data => self.in_use(number),
             Role::Index => number.saturating_mul(as_u64(self.block_bytes())) < self.header.index_bytes,
@@ -426,6 +437,15 @@ impl<'s, R: ReadAt + ?Sized> Pages<'s, R> {
         let page: &[u8] = fill(self.source, number.saturating_mul(as_u64(self.block_bytes())), buf)?;
         let layout = self.layout(if of_index { Role::Index } else { Role::Data }, page);
         Ok(layout.map(|layout| (layout, page)))
+    }
+}
+
+/// Whether the fields at the beginning of a page are those of one.
+fn is_page(role: Role, layout: &PageLayout, page: &[u8]) -> bool {
+    match role {
+        Role::Bitmap => true,
+        Role::Data => PageLayout::is_data_header(page),
+        Role::Index => layout.is_index_header(page),
     }
 }
 

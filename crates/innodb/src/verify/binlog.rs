@@ -179,7 +179,10 @@ fn events<R: ReadAt + ?Sized>(clear: &Log<'_, R>, tally: Tally, keys: &dyn KeySo
     let mut chain = Chain::new(clear.end);
     chain.tally = tally;
     match chain.walk(clear, FIRST_EVENT)? {
-        Stop::End => Ok(chain.tally.finish(None)),
+        Stop::End => {
+            chain.expect_more(clear)?;
+            Ok(chain.tally.finish(None))
+        }
         Stop::Sealed(start) => sealed(clear, chain, start, keys),
     }
 }

@@ -307,6 +307,12 @@ impl Tally {
         self.unproven = true;
     }
 
+    /// Whether anything was found so far.
+    #[must_use]
+    pub const fn has_findings(&self) -> bool {
+        !self.findings.is_empty()
+    }
+
     /// Whether any finding so far is damage.
     #[must_use]
     pub const fn is_damaged(&self) -> bool {

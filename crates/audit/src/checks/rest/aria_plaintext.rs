@@ -177,6 +177,16 @@ mod tests {
     }
 
     #[test]
+    fn pages_that_are_none_of_aria_are_no_proof_of_encryption() {
+        let table = |clear| {
+            let Content::AriaData { mut scan } = aria(3, clear) else { unreachable!("a table was made") };
+            scan.counts.unrecognised = 1;
+            Made::nothing().file("demo/a.MAD", Content::AriaData { scan }).statuses(&CHECK)
+        };
+        assert_eq!((table(0), table(1)), (vec![Unknown], vec![Fail]));
+    }
+
+    #[test]
     fn rows_that_are_not_written_yet_will_be_clear() {
         let made = |value| {
             mariadb()

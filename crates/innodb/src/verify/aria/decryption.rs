@@ -238,7 +238,7 @@ impl<'k> Decryption<'k> {
             } else if state.opened == 0 {
                 let detail = format!(
                     "{name} opens none of {} pages: another key, or the table's encryption record (number {:08x}) is \
-                     damaged, which nothing in the file tells apart",
+                     damaged or in the index file of another table, which nothing in the file tells apart",
                     state.failed, record.space
                 );
                 tally.find(None, None, Check::KeyOpens, detail);

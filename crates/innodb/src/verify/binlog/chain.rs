@@ -25,6 +25,9 @@ pub(super) const EVENT_HEADER_LENGTH: u32 = 19;
 
 const NO_SENSE: &str = "no valid format description event";
 
+const NOTHING_FOLLOWS: &str =
+    "nothing follows the format description: the log is cut, and whether it was encrypted is not known";
+
 /// Why a walk ended.
 pub(super) enum Stop {
     /// Every event was judged; a fault of the last one is reported.
@@ -50,6 +53,8 @@ pub(super) struct Chain {
     /// Number of the next event.
     unit: u64,
     described: bool,
+    /// The server that started the log never leaves it with its format description alone.
+    continues: bool,
     /// A server of the MySQL family started the log.
     pub(super) mysql: bool,
     /// In relay logs: the end position of the previous event of the transaction.
@@ -73,6 +78,7 @@ impl Chain {
             budget: Budget::new(end),
             unit: 0,
             described: false,
+            continues: false,
             mysql: false,
             position: None,
             shift: 0,
@@ -102,6 +108,17 @@ impl Chain {
             }
         }
         Ok(Stop::End)
+    }
+
+    /// Judges a log that ends where its encryption may have begun: what was cut off cannot be told.
+    pub(super) fn expect_more<R: ReadAt + ?Sized>(&mut self, log: &Log<'_, R>) -> Result<(), ScanError> {
+        let units = self.tally.units;
+        let alone = (units.total, units.clear) == (1, 1) && !self.tally.has_findings();
+        if self.continues && alone && length(log.source)? <= log.file_offset(log.end) {
+            self.tally.unproven();
+            self.tally.find(None, Some(log.file_offset(log.end)), Check::LogEnd, NOTHING_FOLLOWS);
+        }
+        Ok(())
     }
 
     /// End of the event at `at`, if it lies inside the log.
@@ -259,6 +276,7 @@ impl Chain {
             }
         };
         self.described = true;
+        self.continues |= first && found.is_some_and(|found| found.continues);
         self.mysql = if first { found.is_some_and(|found| found.mysql) } else { self.mysql };
         self.rules = rules.unwrap_or(self.rules);
         if fault.is_some() {

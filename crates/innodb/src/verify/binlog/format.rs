@@ -37,6 +37,8 @@ pub(super) struct Description {
     /// The checksum algorithm of the events that follow; 0 none, 1 CRC-32.
     algorithm: u8,
     relay: bool,
+    /// Whether its server writes a second event into every log at once, which may be the one that begins the encryption.
+    pub(super) continues: bool,
     /// Written by a server of the MySQL family, whose start-encryption events are those of Percona
     /// Server 5.7.
     pub(super) mysql: bool,
@@ -53,7 +55,11 @@ impl Description {
         let number = version_number(&version)?;
         let mariadb = version.contains("MariaDB") || number >= [10, 0, 0];
         let has_checksum = number >= if mariadb { [5, 3, 0] } else { [5, 6, 1] };
-        Some(Self { has_checksum, algorithm, relay: header.flags & RELAY_LOG != 0, mysql: !mariadb })
+        let relay = header.flags & RELAY_LOG != 0;
+        // The GTIDs so far. MySQL 5.6 writes them only with `gtid_mode`, and a replica of MariaDB begins a relay log before
+        // it has anything to store.
+        let continues = number >= [5, 7, 0] && !relay;
+        Some(Self { has_checksum, algorithm, relay, continues, mysql: !mariadb })
     }
 
     /// The rules for the events after it. A relay log stays one: its later format description
