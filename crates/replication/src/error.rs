@@ -1,5 +1,7 @@
 //! Errors of replication.
 
+use std::path::PathBuf;
+
 use server::Endpoint;
 
 use crate::gtid::NotGtids;
@@ -64,6 +66,14 @@ pub enum Error {
     SameUuid {
         /// Address of the new server.
         server: String,
+    },
+    /// The new server does not run, or cannot be reached.
+    #[error("{}: no server runs on it, or --socket was not given", datadir.display())]
+    NoNewServer {
+        /// Its data directory.
+        datadir: PathBuf,
+        /// Whether the directory still has the source's uuid.
+        has_uuid: bool,
     },
     /// The source does not use GTIDs.
     #[error("{server}: gtid_mode is not ON, so there is no position to start from")]
@@ -180,6 +190,11 @@ impl Error {
                  5.7.28 on, with TLSv1.2 in its tls_version"
             }
             Self::Connect { source, .. } => return source.fixed_hint(),
+            Self::NoNewServer { has_uuid: true, .. } => {
+                "remove auto.cnf before the first start: two servers must not share a uuid; start it with a server_id of its \
+                 own, and give its --socket"
+            }
+            Self::NoNewServer { .. } => "start it with a server_id of its own, and give its --socket",
             Self::NoPosition { .. } => {
                 "the source has to write a binary log with GTIDs, and the copy and its server's log_bin have to include it"
             }

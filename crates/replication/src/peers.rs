@@ -1,8 +1,8 @@
 //! The two ends of replication: the source and the new server.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use server::{Connection, Endpoint, Identity, Options, Password, Rows, Target, TlsOptions, describe};
+use server::{Connection, Endpoint, Identity, Options, Password, Rows, Target, TlsOptions, auto_cnf, describe};
 
 use crate::Error;
 
@@ -15,6 +15,23 @@ pub struct NewServer {
     pub user: String,
     /// Password of the account.
     pub password: Option<Password>,
+}
+
+impl NewServer {
+    /// The server that runs on a data directory; `socket` is `None` if none does, or nobody said where it listens.
+    ///
+    /// # Errors
+    /// [`Error::NoNewServer`].
+    pub fn on(
+        datadir: &Path,
+        socket: Option<PathBuf>,
+        user: String,
+        password: Option<Password>,
+    ) -> Result<Self, Error> {
+        let has_uuid = || datadir.join(auto_cnf::NAME).exists();
+        let none = || Error::NoNewServer { datadir: datadir.to_owned(), has_uuid: has_uuid() };
+        Ok(Self { socket: socket.ok_or_else(none)?, user, password })
+    }
 }
 
 /// A connected server.

@@ -20,6 +20,7 @@ use backup::{
 use serde::Serialize;
 
 use crate::{Error, Message, size, visible};
+use snapshot::{Provider, SnapshotCopy};
 
 /// Writes a document as one line of JSON.
 ///
@@ -29,6 +30,15 @@ pub fn write_json_line(document: &impl Serialize, out: &mut dyn Write) -> Result
     serde_json::to_writer(&mut *out, document)?;
     writeln!(out)?;
     Ok(())
+}
+
+/// Where a backup reads the data from.
+#[must_use]
+pub fn backup_copy_message(copy: &SnapshotCopy) -> String {
+    match copy.provider() {
+        Provider::Stopped => "no server runs on it, so the data directory itself is read".to_owned(),
+        provider => format!("copy taken by {provider}; {}", copy.effect()),
+    }
 }
 
 /// Messages after a repository and a key were created.
@@ -318,7 +328,7 @@ pub fn backup_plan_messages(plan: &RunPlan) -> Vec<Message> {
         Message::info(format!("backup {} would store {kind}", plan.number)),
         Message::info(format!("to be read: {} files and directories, {}", plan.entries, size(plan.bytes))),
         Message::info(match plan.copy.provider {
-            snapshot::Provider::Stopped => {
+            Provider::Stopped => {
                 "no server runs on it, so the data directory would be read directly".to_owned()
             }
             provider => format!(

@@ -51,8 +51,8 @@ use audit::outcome::Outcome;
 
 pub use ::verify::size;
 pub use backup::{
-    backup_check_messages, backup_init_messages, backup_messages, backup_plan_messages, backup_progress,
-    key_check_message, proof_messages, restore_messages, restore_plan_messages, restore_progress,
+    backup_check_messages, backup_copy_message, backup_init_messages, backup_messages, backup_plan_messages,
+    backup_progress, key_check_message, proof_messages, restore_messages, restore_plan_messages, restore_progress,
     write_backup_check_table, write_backup_list_table, write_json_line, write_key_check_table, write_receipt_table,
 };
 pub use bench::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};

@@ -5,6 +5,7 @@ mod fetch;
 mod open;
 mod plan;
 mod prove;
+mod request;
 mod salvage;
 
 use std::{
@@ -15,7 +16,7 @@ use std::{
 };
 
 use agefile::Identity;
-use archive::{Digest, Manifest, Receipt, manifest::Position, names::Number, sshsig::AllowedSigners};
+use archive::{Digest, Manifest, Receipt, manifest::Position, names::Number};
 use codec::entry::Entry;
 use innodb::server_file::ARIA_CONTROL;
 use keyring::WritableKeyring;
@@ -27,13 +28,14 @@ use transfer::{
 };
 use verify::Keys;
 
-use self::salvage::Salvaged;
 pub use self::{
     open::{BackupSelector, Opened, open},
-    plan::{RestorePlan, plan},
+    plan::RestorePlan,
+    request::{Found, Request},
 };
+use self::{plan::plan, salvage::Salvaged};
 pub use crate::scratch::Scratch;
-use crate::{BackupError, Repository, run::first_error};
+use crate::{BackupError, Repository, prove::Proof, run::first_error};
 
 /// Options of a restore.
 #[derive(Debug)]
@@ -44,8 +46,6 @@ pub struct Options<'o> {
     pub identities: &'o [Identity],
     /// Keys that encrypt the pages again.
     pub keys: &'o Keys,
-    /// Allowed signers of the receipt; without them the signature is not verified.
-    pub signers: Option<&'o AllowedSigners>,
     /// Owner of all files, instead of the original one.
     pub owner: Option<Owner>,
     /// Keyring of the server that will use the directory: its own new master keys wrap the keys of the files.
@@ -104,10 +104,33 @@ pub struct Restored {
     pub salvaged: Option<Vec<String>>,
 }
 
+/// What is known of a restored directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Everything was proven: the signature, that it is the newest, and every page.
+    Proven,
+    /// Pages are damaged, packs are lost, or a server found errors.
+    Damaged,
+    /// Something could not be judged.
+    Unjudged,
+}
+
 impl Restored {
-    /// Whether everything was proven: the signature, that it is the newest, and every page.
+    /// What is known of it, with the proof by a server if there was one.
     #[must_use]
-    pub const fn is_complete(&self, opened: &Opened) -> bool {
+    pub fn outcome(&self, opened: &Opened, proof: Option<&Proof>) -> Outcome {
+        let has_lost = self.salvaged.as_ref().is_some_and(|lost| !lost.is_empty());
+        if self.pages.bad > 0 || has_lost || proof.is_some_and(|proof| !proof.is_sound()) {
+            Outcome::Damaged
+        } else if self.is_complete(opened) {
+            Outcome::Proven
+        } else {
+            Outcome::Unjudged
+        }
+    }
+
+    /// Whether everything was proven.
+    pub(crate) const fn is_complete(&self, opened: &Opened) -> bool {
         opened.signed && opened.newest_known && self.pages.unproven == 0 && self.salvaged.is_none()
     }
 }
@@ -127,7 +150,7 @@ pub struct Pages {
 ///
 /// # Errors
 /// [`BackupError`]; the target is unchanged, except for a staging directory from which the same call continues.
-pub fn restore(
+fn restore(
     repository: &Repository,
     opened: &Opened,
     options: &Options<'_>,

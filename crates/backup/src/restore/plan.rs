@@ -30,7 +30,7 @@ pub struct RestorePlan {
 ///
 /// # Errors
 /// [`BackupError`]: what a restore would fail with before it fetches anything.
-pub fn plan(
+pub(super) fn plan(
     repository: &Repository,
     opened: &Opened,
     identities: &[Identity],

@@ -9,7 +9,6 @@ mod plan;
 mod worker;
 
 use std::{
-    path::Path,
     sync::atomic::{AtomicU64, Ordering},
     thread,
 };
@@ -22,7 +21,7 @@ use archive::{
     receipt::Receipt,
 };
 use jiff::Timestamp;
-use snapshot::{Keep, SnapshotCopy, follow};
+use snapshot::{Held, Keep, SnapshotCopy, follow};
 use verify::{Judge, Keys};
 
 pub(crate) use self::commit::key_check;
@@ -74,18 +73,15 @@ pub struct Progress {
     pub stored_bytes: AtomicU64,
 }
 
-/// A consistent snapshot of a data directory.
-pub struct Source<'s> {
-    /// Its path.
-    pub root: &'s Path,
+/// A consistent copy of a data directory.
+struct Source {
+    held: Held,
     /// The snapshot provider that made it.
-    pub provider: &'s str,
-    /// Time of the snapshot.
-    pub instant: Timestamp,
+    provider: String,
+    /// Time of the copy.
+    instant: Timestamp,
     /// Position of the binary log at that time, if it was read.
-    pub position: Option<Position>,
-    /// Called at the end; fails if the snapshot did not stay consistent.
-    pub prove: &'s (dyn Fn() -> Result<(), BackupError> + Sync),
+    position: Option<Position>,
 }
 
 /// Result of a run.
@@ -112,14 +108,14 @@ pub struct Backup {
 /// Takes the copy that a backup reads, or finds that no server runs on the directory.
 ///
 /// # Errors
-/// [`BackupError::Snapshot`].
+/// [`BackupError::Snapshot`]; [`BackupError::Key`] before a server is frozen.
 pub fn take(config: &Config) -> Result<SnapshotCopy, BackupError> {
+    config.signing_key()?;
     Ok(snapshot::take(&config.server.datadir()?, &options(config)?)?)
 }
 
 /// The position of the binary log that a copy has, if its provider reads it.
-#[must_use]
-pub fn position(copy: &SnapshotCopy) -> Option<Position> {
+fn position(copy: &SnapshotCopy) -> Option<Position> {
     let follow::Position { file, offset, gtid } = copy.followed()?.position.clone();
     Some(Position { file, offset, gtid })
 }
@@ -136,29 +132,32 @@ fn options(config: &Config) -> Result<snapshot::Options, BackupError> {
     })
 }
 
-/// Makes a backup.
+/// Makes a backup of a copy, which `hold` releases if the program is told to stop.
 ///
 /// # Errors
 /// [`BackupError`]; no backup was made.
 pub fn run(
     config: &Config,
     repository: &Repository,
-    source: &Source<'_>,
+    copy: SnapshotCopy,
+    hold: impl FnOnce(SnapshotCopy) -> Held,
     full: bool,
     progress: &Progress,
 ) -> Result<Backup, BackupError> {
+    let (provider, position) = (copy.provider().to_string(), position(&copy));
+    let source = &Source { held: hold(copy), provider, instant: Timestamp::now(), position };
     let began = Timestamp::now();
     let key = config.signing_key()?;
     let state = State::open(&config.state, &repository.id, &config.host)?;
     let finished = commit::finish_earlier(repository, &config.host, &state)?;
     let predecessor = Predecessor::find(repository, &config.host, &state, full)?;
     let keys = config.server.keys()?;
-    let (plan, left_out) = selection::plan(source.root, &config.server.key_files())?;
+    let (plan, left_out) = selection::plan(source.held.root(), &config.server.key_files())?;
     progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
     let draft = state.begin(predecessor.number)?;
     let files = Files::read(&plan, &keys, config, predecessor.base.as_ref(), &state)?;
     let packs = Packs::new(repository, config, predecessor.base.as_ref().map(|base| &base.manifest));
-    let verified = verify::Plan::scan(&[source.root.to_owned()]);
+    let verified = verify::Plan::scan(&[source.held.root().to_owned()]);
     let settings = judge::settings(config.streams);
     let judge = Judge::new(&verified, &keys, &settings);
     let judgement = Judgement::new(&judge, &plan, &files);
@@ -179,7 +178,7 @@ pub fn run(
     let opened_from = judgement.lowest_opened();
     drop(judgement);
     let judged = judgement::conclude(&judge.finish(), &plan, &opened_from);
-    (source.prove)()?;
+    source.held.prove().map_err(|error| BackupError::Void(error.to_string()))?;
     let (previous, number) = (predecessor.previous, predecessor.number);
     let commit = Commit {
         repository,

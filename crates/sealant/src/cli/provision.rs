@@ -120,25 +120,14 @@ impl Provision {
     }
 
     fn connect(&self) -> Result<(Peers, Source), Failure> {
-        let datadir = ::snapshot::DataDir::at(&self.into)?;
-        let socket = self.socket.clone();
-        let server = datadir.socket(socket.clone()).server()?;
-        let (Some(_), Some(socket)) = (server, socket) else {
-            if self.into.join(::server::auto_cnf::NAME).exists() {
-                hint("remove auto.cnf before the first start: two servers must not share a uuid");
-            }
-            return Err(Failure::new(format!(
-                "{}: no server runs on it, or --socket was not given",
-                self.into.display()
-            ))
-            .hint("start it with a server_id of its own, and give its --socket"));
-        };
+        let server = ::snapshot::DataDir::at(&self.into)?.socket(self.socket.clone()).server()?;
+        let socket = self.socket.clone().filter(|_| server.is_some());
+        let password = self.local_password_file.as_deref().map(password_file).transpose()?;
+        let new = NewServer::on(&self.into, socket, self.local_user.clone(), password)?;
         let nothing = ["no source is named", "give --source mysql://USER@HOST:PORT"];
         let (from, options) = connection(Some(&self.source), None, &self.login, nothing)?;
         let password = self.replication_password_file.as_deref().filter(|_| self.yes).map(password_file).transpose()?;
         let source = Source::at(&from, self.replication_user.clone(), password, self.replication_ca.clone())?;
-        let password = self.local_password_file.as_deref().map(password_file).transpose()?;
-        let new = NewServer { socket, user: self.local_user.clone(), password };
         Ok((Peers::connect(&from, options, new)?, source))
     }
 }

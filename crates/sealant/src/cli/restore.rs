@@ -3,11 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ::backup::config::{allowed_signers, identities};
-use ::backup::init::open_directory;
 use ::backup::prove::{Proof, ServerProof};
 use ::backup::report::RestoreReport;
-use ::backup::restore::{BackupSelector, Opened, Options, Progress, Restored, Scratch, open, plan, restore};
+use ::backup::restore::{BackupSelector, Opened, Options, Outcome, Progress, Request, Restored, Scratch};
 use ::transfer::receiver::Owner;
 use archive::Digest;
 use clap::Args;
@@ -141,68 +139,73 @@ impl Restore {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         forbid_dumps();
         self.record.as_deref().map(file::check_writable).transpose()?;
-        let repository = open_directory(&self.repository)?;
-        let host = repository.host(self.host.as_deref())?;
-        let identities = identities(&self.identity)?;
-        let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
-        let opened = open(&repository, &host, self.backup, signers.as_ref(), self.receipt)?;
+        let found = self.request().find()?;
         let mut keys = self.keys.read(None)?;
-        if let Some(path) = &self.key_identity {
-            opened.add_keys(&repository, &::backup::config::identities(path)?, &mut keys)?;
-        }
+        self.key_identity.as_deref().map(|path| found.add_keys(path, &mut keys)).transpose()?;
         let scratch = self.scratch.as_deref().map(Scratch::below).transpose()?;
         let of_scratch = || scratch.as_ref().map(Scratch::path);
         let into = self.into.as_deref().or_else(of_scratch).unwrap_or_else(|| Path::new("."));
         if self.dry_run {
-            let plan = plan(&repository, &opened, &identities, &keys, into, self.rekey.is_some())?;
-            say(&restore_plan_messages(into, &opened, &plan));
+            say(&restore_plan_messages(into, &found.opened, &found.plan(&keys, into, self.rekey.is_some())?));
             return Ok(Exit::Clean);
         }
         let rekey = self.rekey.as_deref().map(writable_keyring).transpose()?;
         let options = Options {
             rekey: rekey.as_ref(),
             into: into.to_owned(),
-            identities: &identities,
+            identities: &found.identities,
             keys: &keys,
-            signers: signers.as_ref(),
             owner: self.owner,
             base: self.base.clone(),
             salvage: self.salvage,
             streams: self.streams,
         };
         let (began, progress) = (Instant::now(), Progress::default());
-        let work = || restore(&repository, &opened, &options, &progress);
+        let work = || found.restore(&options, &progress);
         let restored = self.reporting.status().watch(|| restore_progress(&progress), work)?;
         let seconds = began.elapsed().as_secs_f64();
-        say(&restore_messages(into, &opened, &restored, seconds));
-        let report = RestoreReport::new(&opened, &restored, &progress, seconds);
-        let proof =
-            self.mysqld.as_deref().map(|mysqld| self.prove(mysqld, into, &opened, &restored, &keys)).transpose()?;
+        say(&restore_messages(into, &found.opened, &restored, seconds));
+        let report = RestoreReport::new(&found.opened, &restored, &progress, seconds);
+        let proof = self.prove(into, &found.opened, &restored, &keys)?;
+        self.report(report, proof.as_ref(), seconds)?;
+        Ok(match restored.outcome(&found.opened, proof.as_ref()) {
+            Outcome::Proven => Exit::Clean,
+            Outcome::Damaged => Exit::Findings,
+            Outcome::Unjudged => Exit::Incomplete,
+        })
+    }
+
+    fn request(&self) -> Request<'_> {
+        Request {
+            repository: &self.repository,
+            host: self.host.as_deref(),
+            backup: self.backup,
+            identity: &self.identity,
+            allowed_signers: self.allowed_signers.as_deref(),
+            receipt: self.receipt,
+        }
+    }
+
+    fn report(&self, report: RestoreReport, proof: Option<&Proof>, seconds: f64) -> Result<(), Failure> {
         proof.iter().for_each(|proof| say(&proof_messages(proof, seconds)));
-        let report = proof.iter().fold(report, RestoreReport::proven);
+        let report = proof.into_iter().fold(report, RestoreReport::proven);
         self.record.as_deref().map(|path| report.record(path)).transpose()?;
         self.reporting.script.write(&report)?;
-        Ok(match restored.pages.bad {
-            1.. => Exit::Findings,
-            _ if proof.is_some_and(|proof| !proof.is_sound()) => Exit::Findings,
-            _ if restored.salvaged.as_ref().is_some_and(|lost| !lost.is_empty()) => Exit::Findings,
-            _ if restored.is_complete(&opened) => Exit::Clean,
-            _ => Exit::Incomplete,
-        })
+        Ok(())
     }
 
     fn prove(
         &self,
-        mysqld: &Path,
         into: &Path,
         opened: &Opened,
         restored: &Restored,
         keys: &::verify::Keys,
-    ) -> Result<Proof, Failure> {
+    ) -> Result<Option<Proof>, Failure> {
+        let Some(mysqld) = self.mysqld.clone() else { return Ok(None) };
         let new_stores =
             |keyring: &PathBuf| ::verify::KeyStores { keyrings: vec![keyring.clone()], ..Default::default() };
         let proof = ServerProof {
-            mysqld: mysqld.to_path_buf(),
+            mysqld,
             stores: self.rekey.as_ref().map_or_else(|| self.keys.named(), new_stores),
             keys: restored.new_keys.as_ref().unwrap_or(keys),
             report: restored.report.as_ref(),
@@ -216,6 +219,6 @@ impl Restore {
         let status = self.reporting.status();
         let proven = ::backup::prove::prove(into, &proof, &|text| status.show(text));
         status.clear();
-        Ok(proven?)
+        Ok(Some(proven?))
     }
 }

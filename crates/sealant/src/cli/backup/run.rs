@@ -2,13 +2,10 @@
 
 use std::time::Instant;
 
-use ::backup::BackupError;
 use ::backup::report::RunReport;
-use ::backup::run::{Progress, Source, plan, position, run, take};
-use ::snapshot::Provider;
+use ::backup::run::{Progress, plan, run, take};
 use clap::Args;
-use jiff::Timestamp;
-use report::{backup_messages, backup_plan_messages, backup_progress};
+use report::{backup_copy_message, backup_messages, backup_plan_messages, backup_progress};
 
 use super::{Configured, Reporting};
 use crate::cli::encrypt::ended_by_signals;
@@ -61,22 +58,11 @@ impl Run {
             say(&backup_plan_messages(&plan(&config, &repository, self.full)?));
             return Ok(Exit::Clean);
         }
-        // Before the server is frozen.
-        config.signing_key()?;
         let (began, stop) = (Instant::now(), ended_by_signals()?);
         let copy = take(&config)?;
-        let provider = copy.provider();
-        match provider {
-            Provider::Stopped => info("no server runs on it, so the data directory itself is read"),
-            provider => info(&format!("copy taken by {provider}; {}", copy.effect())),
-        }
-        let position = position(&copy);
-        let (held, provider) = (held(copy, stop), provider.to_string());
-        let prove = || held.prove().map_err(|error| BackupError::Void(error.to_string()));
-        let instant = Timestamp::now();
-        let source = Source { root: held.root(), provider: &provider, instant, position, prove: &prove };
+        info(&backup_copy_message(&copy));
         let progress = Progress::default();
-        let work = || run(&config, &repository, &source, self.full, &progress);
+        let work = || run(&config, &repository, copy, |copy| held(copy, stop), self.full, &progress);
         let made = self.reporting.status().watch(|| backup_progress(&progress), work)?;
         let seconds = began.elapsed().as_secs_f64();
         say(&backup_messages(&made, seconds));

@@ -1,6 +1,6 @@
 //! `sealant cert check`: checks whether certificates are valid, and for how long.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{ArgGroup, Args};
@@ -87,16 +87,16 @@ impl Check {
     fn report(&self) -> Result<Report, Failure> {
         let limits = Limits { warning_days: self.warn, critical_days: self.critical };
         let criteria = Criteria { hosts: self.host.clone(), limits, now: Timestamp::now() };
-        if let Some(directory) = &self.dir {
-            return Ok(criteria.directory(directory)?);
-        }
-        if let Some(endpoint) = &self.endpoint {
-            let chain = server::probe::served(endpoint, None, TIMEOUT);
-            let chain =
-                chain.map_err(|error| Failure { error: format!("{endpoint}: {error}"), ..Failure::from(error) })?;
-            return Ok(criteria.served(endpoint.to_string().as_ref(), chain, self.ca.as_deref())?);
-        }
-        let file = self.file.as_deref().unwrap_or_else(|| "".as_ref());
-        Ok(criteria.file(file, self.key.as_deref(), self.ca.as_deref())?)
+        let (ca, key) = (self.ca.as_deref(), self.key.as_deref());
+        Ok(match (&self.dir, &self.endpoint) {
+            (Some(directory), _) => criteria.directory(directory)?,
+            (None, Some(endpoint)) => criteria.served(Path::new(&endpoint.to_string()), chain(endpoint)?, ca)?,
+            (None, None) => criteria.file(self.file.as_deref().unwrap_or_else(|| Path::new("")), key, ca)?,
+        })
     }
+}
+
+fn chain(endpoint: &Endpoint) -> Result<Vec<Vec<u8>>, Failure> {
+    let served = server::probe::served(endpoint, None, TIMEOUT);
+    served.map_err(|error| Failure { error: error.naming(endpoint), ..Failure::from(error) })
 }

@@ -114,21 +114,7 @@ const INSTALL_EXITS: exit::Codes =
 
 impl Install {
     fn run(&self) -> Result<Exit, Failure> {
-        let volume = volume(&self.device)?;
-        let wanted = Wanted {
-            name: self.name.clone(),
-            uuid: volume.uuid,
-            directory: self.directory.clone(),
-            file_system: match self.filesystem {
-                System::Ext4 => FileSystem::Ext4,
-                System::Xfs => FileSystem::Xfs,
-            },
-            key: self.key()?,
-            units: self.unit.clone(),
-            timeout: self.timeout,
-            no_queues: !self.rotational,
-            discards: self.allow_discards,
-        };
+        let wanted = self.wanted()?;
         let edits = wanted.edits(&self.target.root)?;
         let host = Host::this();
         wanted.check_mount(&self.target.root, &host)?;
@@ -147,6 +133,24 @@ impl Install {
             self.unit.join(" --unit ")
         ));
         Ok(Exit::Clean)
+    }
+
+    fn wanted(&self) -> Result<Wanted, Failure> {
+        let volume = volume(&self.device)?;
+        Ok(Wanted {
+            name: self.name.clone(),
+            uuid: volume.uuid,
+            directory: self.directory.clone(),
+            file_system: match self.filesystem {
+                System::Ext4 => FileSystem::Ext4,
+                System::Xfs => FileSystem::Xfs,
+            },
+            key: self.key()?,
+            units: self.unit.clone(),
+            timeout: self.timeout,
+            no_queues: !self.rotational,
+            discards: self.allow_discards,
+        })
     }
 
     fn key(&self) -> Result<KeySource, Failure> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use luks::cryptsetup::Cryptsetup;
-use luks::reencrypt::{KeyFiles, Reencrypt as Work, Step};
+use luks::reencrypt::{KeyFiles, Ready, Reencrypt as Work, Step};
 
 use super::key::read;
 use crate::cli::change::Consent;
@@ -89,8 +89,13 @@ impl Reencrypt {
         if !self.consent.given(&work.describe(&ready, files))? {
             return Ok(Exit::Clean);
         }
+        self.execute(&work, &ready)?;
+        Ok(Exit::Clean)
+    }
+
+    fn execute(&self, work: &Work<'_>, ready: &Ready) -> Result<(), Failure> {
         let line = StatusLine::new(self.quiet);
-        let done = work.run(&ready, &mut |step| match step {
+        let done = work.run(ready, &mut |step| match step {
             Step::Progress(progress) => line.show(&progress.to_string()),
             Step::Done(text) => {
                 line.clear();
@@ -103,6 +108,6 @@ impl Reencrypt {
             writeln!(out, "{}: all data has a new volume key; header in {}", self.device.display(), saved.display())
         })?;
         hint("destroy older header backups: they open nothing but noise, and restoring one destroys the data");
-        Ok(Exit::Clean)
+        Ok(())
     }
 }

@@ -1,0 +1,82 @@
+//! Finds a backup, and what opens it, by what the user names.
+
+use std::path::Path;
+
+use agefile::Identity;
+use archive::Digest;
+use verify::Keys;
+
+use super::{BackupSelector, Opened, Options, Progress, RestorePlan, Restored, open, plan, restore};
+use crate::{
+    BackupError, Repository,
+    config::{allowed_signers, identities},
+    init::open_directory,
+};
+
+/// The backup that is wanted.
+#[derive(Debug)]
+pub struct Request<'r> {
+    /// Directory of the repository.
+    pub repository: &'r Path,
+    /// Its host, if the repository has several.
+    pub host: Option<&'r str>,
+    /// Which of the host's backups.
+    pub backup: BackupSelector,
+    /// File of age identities.
+    pub identity: &'r Path,
+    /// File of allowed signers; without it the signature is not verified.
+    pub allowed_signers: Option<&'r Path>,
+    /// The hash of the receipt, if it is known.
+    pub receipt: Option<Digest>,
+}
+
+/// A backup that was found.
+#[derive(Debug)]
+pub struct Found {
+    repository: Repository,
+    /// The identities of the file that was named.
+    pub identities: Vec<Identity>,
+    /// Its receipt, and how far it is trusted.
+    pub opened: Opened,
+}
+
+impl Request<'_> {
+    /// Opens the repository and reads the receipt.
+    ///
+    /// # Errors
+    /// As [`open`], and those of the files that are named.
+    pub fn find(&self) -> Result<Found, BackupError> {
+        let repository = open_directory(self.repository)?;
+        let host = repository.host(self.host)?;
+        let identities = identities(self.identity)?;
+        let signers = self.allowed_signers.map(allowed_signers).transpose()?;
+        let opened = open(&repository, &host, self.backup, signers.as_ref(), self.receipt)?;
+        Ok(Found { repository, identities, opened })
+    }
+}
+
+impl Found {
+    /// Adds the keys of the backup's files, for the identities in a file.
+    ///
+    /// # Errors
+    /// As [`Opened::add_keys`], and those of the file.
+    pub fn add_keys(&self, identity: &Path, keys: &mut Keys) -> Result<(), BackupError> {
+        self.opened.add_keys(&self.repository, &identities(identity)?, keys)
+    }
+
+    /// As [`plan`].
+    ///
+    /// # Errors
+    /// As [`plan`].
+    pub fn plan(&self, keys: &Keys, into: &Path, is_rekeyed: bool) -> Result<RestorePlan, BackupError> {
+        plan(&self.repository, &self.opened, &self.identities, keys, into, is_rekeyed)
+    }
+
+    /// Restores the backup.
+    ///
+    /// # Errors
+    /// [`BackupError`]; the target is unchanged, except for a staging directory from which the same call continues.
+    pub fn restore(&self, options: &Options<'_>, progress: &Progress) -> Result<Restored, BackupError> {
+        restore(&self.repository, &self.opened, options, progress)
+    }
+}
