@@ -61,8 +61,7 @@ impl Peer {
     #[must_use]
     pub fn find(kind: PeerKind, program: &OsStr) -> Option<Self> {
         let program = process::find(program)?;
-        let output = Command::new(&program).arg("--version").stdin(Stdio::null()).output().ok()?;
-        let words = String::from_utf8_lossy(&output.stdout).into_owned();
+        let words = process::version_text(&program, &["--version"]).ok()?;
         Some(Self { kind, version: version(&words).to_owned(), program })
     }
 

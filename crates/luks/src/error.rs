@@ -248,10 +248,12 @@ pub enum Error {
         path: PathBuf,
     },
     /// The device that holds the key's file has no file system that can be mounted.
-    #[error("{}: cannot be mounted", device.display())]
+    #[error("{}: cannot be mounted: {reason}", device.display())]
     NotMounted {
         /// The device.
         device: PathBuf,
+        /// What `mount` says.
+        reason: String,
     },
     /// The program that gives the key cannot be started, or its output is not a key.
     #[error("{}: {reason}", program.display())]

@@ -3,8 +3,10 @@
 
 mod child;
 mod find;
+mod log;
 mod run;
 
 pub use child::{kill_group, signal, wait};
 pub use find::{ADMIN_DIRECTORIES, find, find_admin, killed_with_parent};
-pub use run::{Ended, run, run_with_lines};
+pub use log::last_words;
+pub use run::{Ended, run, run_with_lines, version_text};

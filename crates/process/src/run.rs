@@ -42,6 +42,17 @@ pub fn run(program: &Path, args: &[&OsStr], input: Option<&[u8]>, limit: Duratio
     run_with_lines(program, args, input, limit, &mut |_| {})
 }
 
+/// What a program says to standard output when it is asked for its version. A program that does not answer is killed.
+///
+/// # Errors
+/// The program cannot be started, or does not answer.
+pub fn version_text(program: &Path, options: &[&str]) -> io::Result<String> {
+    const LIMIT: Duration = Duration::from_secs(30);
+    let options: Vec<&OsStr> = options.iter().map(OsStr::new).collect();
+    let ended = run(program, &options, None, LIMIT)?;
+    ended.map(|ended| ended.stdout).ok_or_else(|| io::ErrorKind::TimedOut.into())
+}
+
 /// As [`run`]; also calls `tell` with each line of output as it arrives.
 ///
 /// # Errors

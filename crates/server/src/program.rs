@@ -3,7 +3,6 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
 };
 
 use crate::version::{ServerVersion, VersionHints};
@@ -56,8 +55,7 @@ pub fn option(name: &str, path: &Path) -> String {
 /// # Errors
 /// The program cannot be run.
 pub fn version(program: &Path) -> io::Result<Option<ServerVersion>> {
-    let output = Command::new(program).args(["--no-defaults", "--version"]).stdin(Stdio::null()).output()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = process::version_text(program, &["--no-defaults", "--version"])?;
     let version = text.split_whitespace().skip_while(|word| *word != "Ver").nth(1);
     Ok(version
         .and_then(|version| ServerVersion::parse(version, VersionHints { comment: &text, ..VersionHints::default() })))

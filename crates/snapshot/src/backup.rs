@@ -3,7 +3,7 @@
 
 use std::{
     fmt,
-    io::{BufRead, BufReader, Read},
+    io::BufReader,
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Stdio},
     str::FromStr,
@@ -123,7 +123,7 @@ impl Backup {
         })?;
         let (stream, log) = (child.stdout.take(), child.stderr.take());
         let (Some(stream), Some(log)) = (stream, log) else { return Err(failed("it has no output".to_owned())) };
-        let log = thread::spawn(move || reason_in(BufReader::new(log)));
+        let log = thread::spawn(move || process::last_words(BufReader::new(log)));
         let child = Stopper(Arc::new(Mutex::new(child)));
         Ok((Self { file, child, log: Some(log) }, stream))
     }
@@ -162,27 +162,6 @@ impl Drop for Backup {
         self.child.stop();
         let _ = self.child.0.lock().unwrap_or_else(PoisonError::into_inner).wait();
     }
-}
-
-/// The line of a log that gives the reason: the last one that mentions an error, else the last
-/// line.
-pub fn reason_in(mut log: impl BufRead) -> String {
-    /// Longer lines are read in several parts.
-    const LONGEST: u64 = 4096;
-    let (mut last, mut error, mut line) = (String::new(), None, Vec::new());
-    while log.by_ref().take(LONGEST).read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-        let text = String::from_utf8_lossy(&line).trim().to_owned();
-        line.clear();
-        let line = text;
-        let lower = line.to_ascii_lowercase();
-        if lower.contains("error") || lower.contains("failed") {
-            error = Some(line.clone());
-        }
-        if !line.is_empty() {
-            last = line;
-        }
-    }
-    error.unwrap_or(last)
 }
 
 fn with(option: &str, path: &Path) -> std::ffi::OsString {

@@ -4,7 +4,6 @@ mod network;
 
 use std::{
     path::{Path, PathBuf},
-    process::Command,
     time::Duration,
 };
 
@@ -173,8 +172,8 @@ fn client_program(server: &Path) -> Option<(PathBuf, bool)> {
         beside.or_else(|| process::find(name))
     };
     let program = named("mariadb").or_else(|| named("mysql"))?;
-    let said = Command::new(&program).arg("--version").output().ok()?;
-    Some((program, String::from_utf8_lossy(&said.stdout).contains("MariaDB")))
+    let is_mariadb = process::version_text(&program, &["--version"]).ok()?.contains("MariaDB");
+    Some((program, is_mariadb))
 }
 
 /// As it was asked for.

@@ -1,17 +1,20 @@
 //! Reads a file on a device that is mounted only while it is read.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fs::{DirBuilder, create_dir, remove_dir};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use files::runtime;
+use process::run;
 
 use super::{read_file, wait_for};
 use crate::Error;
 use crate::secret::Secret;
+
+/// Time that `mount` and `umount` get at least.
+const LEAST: Duration = Duration::from_secs(10);
 
 /// Mounts the device read-only in a private directory, reads the file, and unmounts.
 pub(super) fn key(device: &Path, file: &Path, deadline: Instant) -> Result<Secret, Error> {
@@ -22,7 +25,7 @@ pub(super) fn key(device: &Path, file: &Path, deadline: Instant) -> Result<Secre
     // Files on a stick may be readable by everybody, so the directory above is private.
     DirBuilder::new().mode(0o700).create(&private).map_err(Error::key_file(&directory))?;
     create_dir(&directory).map_err(Error::key_file(&directory))?;
-    let key = mount(device, &directory).and_then(|()| {
+    let key = mount(device, &directory, deadline).and_then(|()| {
         let inside = file.strip_prefix("/").unwrap_or(file);
         let key = read_file(&directory.join(inside), Instant::now());
         unmount(&directory);
@@ -33,18 +36,25 @@ pub(super) fn key(device: &Path, file: &Path, deadline: Instant) -> Result<Secre
     key
 }
 
-fn mount(device: &Path, directory: &Path) -> Result<(), Error> {
-    let args: [OsString; 4] = ["-o".into(), "ro,nosuid,nodev,noexec".into(), device.into(), directory.into()];
-    match Command::new("mount").args(args).stdin(Stdio::null()).stdout(Stdio::null()).status() {
-        Ok(status) if status.success() => Ok(()),
-        _ => Err(Error::NotMounted { device: device.to_owned() }),
+fn mount(device: &Path, directory: &Path, deadline: Instant) -> Result<(), Error> {
+    let args = ["-o".as_ref(), "ro,nosuid,nodev,noexec".as_ref(), device.as_os_str(), directory.as_os_str()];
+    // A device that was found late still gets the time that a mount takes.
+    let limit = deadline.saturating_duration_since(Instant::now()).max(LEAST);
+    match run(Path::new("mount"), &args, None, limit) {
+        Ok(Some(ended)) if ended.code == Some(0) => Ok(()),
+        Ok(Some(ended)) => Err(Error::NotMounted { device: device.to_owned(), reason: ended.error_output() }),
+        Ok(None) => Err(Error::NotMounted { device: device.to_owned(), reason: "mount does not end".to_owned() }),
+        Err(error) => Err(Error::NotMounted { device: device.to_owned(), reason: format!("mount: {error}") }),
     }
 }
 
 /// Unmounts at once, or else as soon as nobody uses it.
 fn unmount(directory: &Path) {
-    let umount = |how: &[&str]| Command::new("umount").args(how).arg(directory).stdin(Stdio::null()).status();
-    if !umount(&[]).is_ok_and(|status| status.success()) {
-        let _ = umount(&["--lazy"]);
+    let umount = |options: &[&str]| {
+        let args: Vec<&OsStr> = options.iter().map(OsStr::new).chain([directory.as_os_str()]).collect();
+        run(Path::new("umount"), &args, None, LEAST).is_ok_and(|ended| ended.is_some_and(|ended| ended.code == Some(0)))
+    };
+    if !umount(&[]) {
+        umount(&["--lazy"]);
     }
 }

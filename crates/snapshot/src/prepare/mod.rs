@@ -15,10 +15,7 @@ use files::regular::{self, Links};
 
 pub use self::options::OPTIONS;
 use self::options::replace;
-use crate::{
-    Error,
-    backup::{Program, reason_in},
-};
+use crate::{Error, backup::Program};
 
 /// Where such a program writes down how far a backup is; `mariadb_backup_` since MariaDB 11.
 const STATES: [&str; 2] = ["xtrabackup_checkpoints", "mariadb_backup_checkpoints"];
@@ -162,7 +159,7 @@ impl Preparation<'_> {
             command.uid(uid).gid(gid);
         }
         let mut child = command.spawn().map_err(PrepareFault::io(path))?;
-        let said = child.stderr.take().map(|log| reason_in(BufReader::new(log))).unwrap_or_default();
+        let said = child.stderr.take().map(|log| process::last_words(BufReader::new(log))).unwrap_or_default();
         let status = child.wait().map_err(PrepareFault::io(path))?;
         let path = path.to_owned();
         if !status.success() {

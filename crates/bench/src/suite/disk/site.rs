@@ -4,7 +4,6 @@ use std::{
     ffi::OsStr,
     fs::metadata,
     path::{Path, PathBuf},
-    process::Command,
     time::Duration,
 };
 
@@ -70,8 +69,8 @@ impl Site {
 
     /// The version that `fio` says.
     pub(super) fn version(&self) -> Option<String> {
-        let output = Command::new(&self.fio.program).arg("--version").output().ok()?;
-        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        Some(text.strip_prefix("fio-").map(str::to_owned).unwrap_or(text)).filter(|text| !text.is_empty())
+        let text = process::version_text(&self.fio.program, &["--version"]).ok()?;
+        let text = text.trim();
+        Some(text.strip_prefix("fio-").unwrap_or(text).to_owned()).filter(|text| !text.is_empty())
     }
 }
