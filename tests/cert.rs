@@ -266,7 +266,7 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
         // MySQL checks dates and issuer itself when it reads the files.
         let refused_by_server = ended.stderr.contains("server error 3888");
         assert!(ended.stderr.contains(reason) || refused_by_server, "{}", ended.stderr);
-        assert!(ended.stderr.contains("everything is as it was before"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("all files are restored"), "{}", ended.stderr);
         unchanged(reason);
     }
     // A killed run had replaced a file: the rollback restores the file from before that run.
@@ -274,14 +274,14 @@ fn a_certificate_is_installed_or_everything_is_as_before(kind: Kind) {
         .expect("renamed");
     fs::copy(&expired.cert, site.directory.path().join("cert.pem")).expect("copied");
     let ended = site.install(&foreign, &["--yes", "--skip-checks"]);
-    assert!(ended.stderr.contains("everything is as it was before"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("all files are restored"), "{}", ended.stderr);
     unchanged("after a run that was killed");
     // A killed run that had installed everything leaves backups older than the served certificate.
     for (file, old) in [("cert.pem", &expired.cert), ("key.pem", &expired.key)] {
         fs::copy(old, site.directory.path().join(format!("{file}.sealant-before"))).expect("copied");
     }
     let ended = site.install(&foreign, &["--yes", "--skip-checks"]);
-    assert!(ended.stderr.contains("everything is as it was before"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("all files are restored"), "{}", ended.stderr);
     unchanged("after a run that was killed at its end");
 
     // An account that may not reload TLS changes nothing.
@@ -361,7 +361,7 @@ fn a_file_that_an_account_names_is_not_replaced() {
         fs::write(&victim, bytes).expect("written");
         as_evil(&site, &format!("SET GLOBAL ssl_cert = '{}'", victim.display()));
         let before = site.files();
-        let because = "which some account has set (DYNAMIC), not an option file";
+        let because = "which an account has set (DYNAMIC), not an option file";
         site.install(&good, &["--yes"]).refused(1, because, "option file");
         assert!(site.files() == before, "{name}: nothing is changed");
     }
@@ -372,7 +372,7 @@ fn a_file_that_an_account_names_is_not_replaced() {
     fs::copy(&good.key, &key).expect("copied");
     site.server.stop().and_then(|()| site.server.start()).expect("it starts");
     let before = site.files();
-    site.install(&good, &["--yes"]).refused(1, "which some account has set (PERSISTED)", "RESET PERSIST ssl_cert");
+    site.install(&good, &["--yes"]).refused(1, "which an account has set (PERSISTED)", "RESET PERSIST ssl_cert");
     assert!(site.files() == before, "nothing is changed");
     // Following the hint, the option file names the files again.
     fs::write(&key, other_key).expect("written");
@@ -418,7 +418,7 @@ fn a_file_that_is_not_the_servers_for_tls_is_not_replaced() {
     let at = |name: &str| site.directory.path().join(name);
     let is_refused = |reason: &str| {
         let before = site.files();
-        site.install(&good, &["--yes"]).refused(1, reason, "look at what is there");
+        site.install(&good, &["--yes"]).refused(1, reason, "look at the file");
         assert!(site.files() == before, "{reason}: nothing is changed");
     };
     for (name, reason) in [

@@ -58,7 +58,7 @@ fn a_run_is_paused_resumed_and_canceled_and_the_next_finishes() {
     let waiting = wait_for(&server, "it waits", |state| state["activity"] == "waiting");
     assert!(waiting["why"].as_str().expect("why").contains("Threads_connected is 1"), "{waiting}");
     let second = Ended::run(&server, "run", &[]);
-    second.refuses(1, "another run is at work");
+    second.refuses(1, "another run is working");
     assert!(steer(&server, "cancel").status.success());
     let (code, report) = ended(child);
     assert_eq!((code, report["canceled"].as_bool(), report["done"].as_bool()), (Some(3), Some(true), Some(false)));

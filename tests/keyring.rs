@@ -92,7 +92,7 @@ fn a_mysql_gets_a_keyring(kind: Kind) {
     assert!(there, "{again:#}");
 
     restart(&mut server);
-    on(&server, "init", &["--yes"]).refused(1, "is active already", "keyring check");
+    on(&server, "init", &["--yes"]).refused(1, "is already active", "keyring check");
     let report = checked(&on(&server, "check", &[]), 0);
     assert_eq!((state(&report, "active"), state(&report, "write-test")), ("ok".to_owned(), "skipped".to_owned()));
     let copy = server.dir().join("copy");
@@ -196,7 +196,7 @@ fn what_is_there_is_not_overwritten() {
     assert!(!server.datadir().join("component_keyring_file.cnf").exists() && !manifest.exists());
 
     let ready = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).start().expect("MySQL starts");
-    on(&ready, "init", &["--yes"]).refused(1, "component_keyring_file is active already", "keyring check");
+    on(&ready, "init", &["--yes"]).refused(1, "component_keyring_file is already active", "keyring check");
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn a_mariadb_without_keys_gets_them() {
         server
             .sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY) ENCRYPTED=YES ENCRYPTION_KEY_ID=3")
             .expect("key 3 is there");
-        run(&server).refused(1, "file_key_management is active already", "keyring check");
+        run(&server).refused(1, "file_key_management is already active", "keyring check");
         // The password alone does not open another key file.
         fs::remove_file(&config).expect("removed");
         fs::write(beside(&server, "keys.enc"), b"Salted__others").expect("written");

@@ -145,11 +145,15 @@ fn mysql_keys_are_listed_with_all_that_asks_for_them() {
         assert!(missing["used_by"]["tablespace"]["shut"].as_u64().is_some_and(|shut| shut >= 5), "{missing:#}");
         let ended = keyring_check(&at.server);
         assert_eq!(ended.code, Some(3), "{}", ended.stdout);
-        assert!(ended.stdout.contains("is gone or empty") && ended.stdout.contains("do not stop"), "{}", ended.stdout);
+        assert!(
+            ended.stdout.contains("is missing or empty") && ended.stdout.contains("do not stop"),
+            "{}",
+            ended.stdout
+        );
         let mut encrypt = sealant();
         encrypt.args(["encrypt", "run", "--yes", "--user", "root", "--socket"]).arg(at.server.socket());
         encrypt.arg("--log").arg(at.path("encrypt.log")).arg("--state-dir").arg(&state);
-        end(encrypt).refused(1, "is gone or empty", "");
+        end(encrypt).refused(1, "is missing or empty", "");
         fs::write(at.keyring(), &keyring).expect("written");
         fs::set_permissions(at.keyring(), fs::Permissions::from_mode(0o600)).expect("its mode is set");
     }

@@ -96,7 +96,7 @@ fn a_plan_changes_nothing() {
     assert_eq!(planned.code, Some(0), "{}", planned.stderr);
     assert!(planned.stdout.contains("back up the keyring as FILE"), "{}", planned.stdout);
     command = at.bare(&["run", "--user", "root", "--master-key", "--yes"]);
-    end(command).refused(2, "no backup of the keyring is named", "--keyring-backup FILE");
+    end(command).refused(2, "no file for the backup of the keyring was given", "--keyring-backup FILE");
     // There is no terminal for a confirmation.
     let mut command = at.bare(&["run", "--master-key", "--user", "root", "--recipient", &at.recipient()]);
     command.arg("--keyring-backup").arg(at.path("b.age"));
@@ -135,7 +135,7 @@ fn a_keyring_that_is_not_what_it_should_be_is_not_rotated() {
     fs::write(at.keyring(), b"").expect("written");
     at.run("b.age", &BOTH).refused(1, "the key store is empty", lost);
     fs::write(at.keyring(), br#"{"version":"1.0","elements":[]}"#).expect("written");
-    at.run("b.age", &BOTH).refused(1, "which the running server holds", lost);
+    at.run("b.age", &BOTH).refused(1, "which the running server has", lost);
     // The names are right, but not the keys.
     let swapped = String::from_utf8(keyring.clone()).expect("text");
     let swapped = secrets_in(&swapped).iter().fold(swapped, |text, key| text.replace(key, &"A5".repeat(32)));

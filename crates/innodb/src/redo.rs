@@ -302,13 +302,13 @@ impl RedoScan {
             (_, Some(true)) => BlockState::Encrypted,
             (format, None) => {
                 let random = random(block.range(BLOCK_HEADER_BYTES, BLOCK_BYTES));
-                let headless = format != RedoFormat::MySql;
+                let may_lack_marks = format != RedoFormat::MySql;
                 match is_encrypted(block) {
                     true if random && has_lengths(block) => BlockState::Encrypted,
-                    true if !random && !headless => BlockState::Mislabelled,
+                    true if !random && !may_lack_marks => BlockState::Mislabelled,
                     // Compressed values of a row look random, too.
-                    false if block_holds(block, true) || (!random && !headless) => BlockState::Clear,
-                    _ if headless && (legacy::holds(block) || has_text(block)) => BlockState::Clear,
+                    false if block_holds(block, true) || (!random && !may_lack_marks) => BlockState::Clear,
+                    _ if may_lack_marks && (legacy::holds(block) || has_text(block)) => BlockState::Clear,
                     _ => BlockState::Unrecognised,
                 }
             }

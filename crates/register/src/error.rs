@@ -15,7 +15,7 @@ pub enum Error {
         reason: String,
     },
     /// Another run holds the server's lock.
-    #[error("{}: another run is at work on this server", path.display())]
+    #[error("{}: another run is working on this server", path.display())]
     Busy {
         /// The lock file.
         path: PathBuf,

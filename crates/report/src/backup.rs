@@ -328,9 +328,7 @@ pub fn backup_plan_messages(plan: &RunPlan) -> Vec<Message> {
         Message::info(format!("backup {} would store {kind}", plan.number)),
         Message::info(format!("to be read: {} files and directories, {}", plan.entries, size(plan.bytes))),
         Message::info(match plan.copy.provider {
-            Provider::Stopped => {
-                "no server runs on it, so the data directory would be read directly".to_owned()
-            }
+            Provider::Stopped => "no server runs on it, so the data directory would be read directly".to_owned(),
             provider => format!(
                 "the copy would be taken by {provider}; writes would wait for about {:.0} ms",
                 plan.copy.freeze().as_secs_f64() * 1000.0

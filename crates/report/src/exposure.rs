@@ -28,7 +28,6 @@ pub(crate) struct Leak<'a> {
     pub(crate) id: &'a str,
     /// Severity of the worst finding.
     pub(crate) severity: Severity,
-    /// The sentence.
     pub(crate) sentence: String,
 }
 

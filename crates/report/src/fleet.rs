@@ -93,7 +93,6 @@ fn tally(same: &[&Coverage]) -> String {
 /// The results of one server.
 #[derive(Debug)]
 pub(crate) struct ServerResults<'a> {
-    /// The server.
     pub(crate) server: &'a Server,
     /// Its rows of the coverage map.
     pub(crate) coverage: Vec<&'a Coverage>,

@@ -60,7 +60,6 @@ pub(crate) fn by_check<'a>(findings: impl Iterator<Item = &'a Finding>, status: 
 /// Facts that could not be read for lack of the same grant, file or option.
 #[derive(Debug)]
 pub(crate) struct BlindSpot<'a> {
-    /// The remedy.
     pub(crate) remedy: &'a str,
     /// Whether the remedy is a command.
     pub(crate) is_command: bool,

@@ -26,7 +26,6 @@ pub(crate) enum Tone {
 pub(crate) struct Verdict {
     /// Its severity.
     pub(crate) tone: Tone,
-    /// The sentence.
     pub(crate) sentence: String,
 }
 

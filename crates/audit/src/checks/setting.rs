@@ -13,7 +13,6 @@ use crate::finding::Evidence;
 /// An entry of an option file that sets a variable.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Set<'a> {
-    /// The entry.
     pub(super) entry: &'a OptionEntry,
     /// Whether the name is negated.
     negated: bool,

@@ -86,7 +86,6 @@ impl Workspace {
 pub(crate) struct AgeKey {
     /// File with the identity.
     pub(crate) identity: PathBuf,
-    /// The recipient.
     pub(crate) recipient: String,
 }
 

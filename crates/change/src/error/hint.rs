@@ -24,7 +24,7 @@ impl Error {
             Self::SeveralRuns { servers } => format!("name one of {}", servers.join(", ")).into(),
             Self::NoRun { last: Some((server, activity)) } => {
                 let last = format!("the last on {server} {activity}");
-                format!("{last}; `sealant encrypt run` goes on where it ended").into()
+                format!("{last}; `sealant encrypt run` continues where it stopped").into()
             }
             Self::Privileges { account, missing } => {
                 let grants = missing.iter().map(|need| format!("GRANT {need} TO {account}"));
@@ -76,8 +76,8 @@ impl Error {
                  those with their own tools"
             }
             Self::OtherKeyring { .. } => "leave --keyring out",
-            Self::NoSuchKey { .. } => "add a line for it, and restart the server: it reads the file at its start only",
-            Self::KeyringChanges { .. } => "something else makes keys at the same time; run it again after that",
+            Self::NoSuchKey { .. } => "add a line for it, and restart the server, which reads the file only at startup",
+            Self::KeyringChanges { .. } => "another program is creating keys; run it again when that has ended",
             Self::NoNewKey { .. } => "is this the file that the server writes? look at its error log",
             Self::Unread { .. } => "run as the server's user or as root",
             Self::BinaryLogsInClear { .. } => "leave --binlog-key out, or SET PERSIST binlog_encryption = ON first",
@@ -134,8 +134,8 @@ impl Error {
                  restart the server once; later certificates need no restart"
             }
             Self::NotReplaced { .. } => {
-                "look at what is there; a file that is the server's to be replaced is one that is gone, or PEM of its kind \
-                 that belongs to the server's user or to root"
+                "look at the file: only a missing file is replaced, or one that is PEM of the same kind and belongs to the \
+                 server's user or to root"
             }
             Self::SameFile { .. } => "give each a file of its own in the server's option file, and restart it",
             Self::File { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {

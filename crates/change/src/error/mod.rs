@@ -45,19 +45,19 @@ pub enum Error {
         source: io::Error,
     },
     /// Another run works on the server; two would undo each other's settings.
-    #[error("{server}: another run is at work on this server")]
+    #[error("{server}: another run is working on this server")]
     AnotherRun {
         /// The server.
         server: String,
     },
-    /// Several runs go on, and none was named.
-    #[error("several runs go on")]
+    /// Several runs are active, and none was named.
+    #[error("several runs are active")]
     SeveralRuns {
         /// Their servers.
         servers: Vec<String>,
     },
-    /// There is no run to steer.
-    #[error("no run goes on")]
+    /// There is no run to control.
+    #[error("no run is active")]
     NoRun {
         /// The last one that did not do all, and how it ended.
         last: Option<(String, Activity)>,
@@ -121,7 +121,7 @@ pub enum Error {
     #[error("{0}")]
     Keyring(#[from] verify::KeysError),
     /// The keyring on disk does not open all encrypted files.
-    #[error("{}: opens {opened} of {encrypted} encrypted files; {}", keyring.display(), unopened(files))]
+    #[error("{}: opens only {opened} of {encrypted} encrypted files; {}", keyring.display(), unopened(files))]
     KeyringOpensNotAll {
         /// Path of the keyring.
         keyring: PathBuf,
@@ -133,7 +133,7 @@ pub enum Error {
         files: Vec<PathBuf>,
     },
     /// The keyring's file is missing or empty although keys existed.
-    #[error("{}: is gone or empty, although {} there", keyring.display(), evidence(*remembered, *encrypted_files))]
+    #[error("{}: is missing or empty, although there are {}", keyring.display(), evidence(*remembered, *encrypted_files))]
     KeyringLost {
         /// Path of the keyring.
         keyring: PathBuf,
@@ -168,7 +168,7 @@ pub enum Error {
         reason: String,
     },
     /// The keys are not in a readable file.
-    #[error("{keyring} does not say which file it keeps its keys in, so no copy of them can be made or proven")]
+    #[error("{keyring} does not say in which file its keys are, so they cannot be copied or proven")]
     KeyringNotAFile {
         /// Component or plug-in.
         keyring: String,
@@ -182,7 +182,7 @@ pub enum Error {
         used: PathBuf,
     },
     /// The running server has a key that its file does not have.
-    #[error("{}: lacks {key}, which the running server holds", path.display())]
+    #[error("{}: does not have {key}, which the running server has", path.display())]
     KeyringBehind {
         /// Path of the file.
         path: PathBuf,
@@ -204,7 +204,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The keyring has no newer key after a rotation.
-    #[error("{}: holds no newer key than {} after the rotation", path.display(), older.as_deref().unwrap_or("none"))]
+    #[error("{}: has no key newer than {} after the rotation", path.display(), older.as_deref().unwrap_or("none"))]
     NoNewKey {
         /// Path of the file.
         path: PathBuf,
@@ -240,7 +240,7 @@ pub enum Error {
         server: String,
     },
     /// The file exists, and no unfinished run of this command wrote it.
-    #[error("{}: exists already, and a backup is never overwritten", path.display())]
+    #[error("{}: already exists, and backups are never overwritten", path.display())]
     BackupExists {
         /// Path of the file.
         path: PathBuf,
@@ -284,16 +284,16 @@ pub enum Error {
         server: String,
     },
     /// Neither a key nor a certificate is to be new.
-    #[error("nothing is to be rotated")]
+    #[error("no key and no certificate to rotate was named")]
     Nothing,
     /// Keys are to be made and no backup is named.
-    #[error("no backup of the keyring is named")]
+    #[error("no file for the backup of the keyring was given")]
     NoBackup,
     /// A backup is named that nobody could open.
-    #[error("no recipient is named")]
+    #[error("no recipient of the backup was given")]
     NoRecipient,
     /// Recipients are named and no file.
-    #[error("no backup is named")]
+    #[error("recipients were given, but no file for the backup")]
     NoBackupFile,
     /// The register, or a copy that it names, cannot be used.
     #[error(transparent)]
@@ -308,10 +308,10 @@ pub enum Error {
     },
 
     /// No server was given.
-    #[error("no server is named")]
+    #[error("no server was given")]
     NoServer,
     /// The server has keys already.
-    #[error("{server}: {keyring} is active already")]
+    #[error("{server}: {keyring} is already active")]
     Active {
         /// The server.
         server: String,
@@ -327,13 +327,13 @@ pub enum Error {
         reason: String,
     },
     /// A key file exists already.
-    #[error("{}: exists already, and keys are never overwritten", path.display())]
+    #[error("{}: already exists, and key files are never overwritten", path.display())]
     KeysExist {
         /// Path of the file.
         path: PathBuf,
     },
     /// The keyring would be in the data directory.
-    #[error("{}: lies inside the data directory {}, with what it protects", keyring.display(), datadir.display())]
+    #[error("{}: is inside the data directory {}, beside the files that it protects", keyring.display(), datadir.display())]
     InsideDatadir {
         /// Path of the keyring.
         keyring: PathBuf,
@@ -396,7 +396,7 @@ pub enum Error {
     #[error(transparent)]
     Certificate(#[from] pki::Error),
     /// The server is too old to take a certificate while it runs.
-    #[error("{server}: reads certificates only when it starts; {statement} came with {since}{}", too_old(tls_version))]
+    #[error("{server}: reads certificates only at startup; {statement} exists since {since}{}", too_old(tls_version))]
     ReadsAtStart {
         /// The server.
         server: String,
@@ -417,7 +417,7 @@ pub enum Error {
     },
     /// An account has set the name of a file at run time.
     #[error(
-        "{server}: {variable} names {}, which some account has set ({origin}), not an option file or the command line",
+        "{server}: {variable} is {}, which an account has set ({origin}), not an option file or the command line",
         path.display()
     )]
     SetByAccount {
@@ -431,7 +431,7 @@ pub enum Error {
         origin: String,
     },
     /// The existing file may not be replaced.
-    #[error("{}: {why}; it is left as it is", path.display())]
+    #[error("{}: {why}; the file was not replaced", path.display())]
     NotReplaced {
         /// The file or link.
         path: PathBuf,
@@ -439,7 +439,7 @@ pub enum Error {
         why: String,
     },
     /// Two variables name the same file.
-    #[error("{}: the server keeps its {one} and its {other} in this one file", path.display())]
+    #[error("{}: the server has its {one} and its {other} in the same file", path.display())]
     SameFile {
         /// Path of the file.
         path: PathBuf,
@@ -475,13 +475,13 @@ pub enum Error {
         wanted: String,
     },
     /// Installation failed, and everything is restored.
-    #[error("{cause}; everything is as it was before")]
+    #[error("{cause}; all files are restored")]
     RolledBack {
         /// Why it failed.
         cause: Box<Self>,
     },
     /// Installation failed, and the roll-back is not proven.
-    #[error("{cause}; and the roll-back failed: {why}")]
+    #[error("{cause}; restoring the old files failed too: {why}")]
     NotRolledBack {
         /// Why it failed.
         cause: Box<Self>,
@@ -516,11 +516,11 @@ fn unopened(files: &[PathBuf]) -> String {
 }
 
 fn evidence(remembered: u64, encrypted_files: u64) -> String {
-    format!("{encrypted_files} encrypted files, and {remembered} keys in the server's memory, are")
+    format!("{encrypted_files} encrypted files, and {remembered} keys in the server's memory")
 }
 
 impl Error {
-    /// Whether what was asked for cannot be meant.
+    /// Whether the command line is wrong.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
         matches!(
@@ -531,6 +531,8 @@ impl Error {
 }
 
 fn too_old(tls_version: &Option<String>) -> String {
-    let known = |versions| format!(", and with tls_version {versions} no TLS from 1.2 on could prove what it serves");
+    let known = |versions| {
+        format!("; with tls_version {versions} it offers no TLS 1.2, with which its certificate could be checked")
+    };
     tls_version.as_ref().map(known).unwrap_or_default()
 }

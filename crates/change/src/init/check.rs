@@ -188,7 +188,7 @@ impl Checker<'_, '_> {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let inside = real(keyring).starts_with(real(&self.datadir));
         let (state, detail) = if inside {
-            (CheckState::Failed, format!("{} lies inside the data directory", keyring.display()))
+            (CheckState::Failed, format!("{} is inside the data directory", keyring.display()))
         } else {
             (CheckState::Ok, format!("{} lies outside the data directory", keyring.display()))
         };

@@ -59,7 +59,7 @@ pub(super) fn is_noted(session: &mut Session<'_>, table: &Table) -> bool {
         quote::text(&table.schema),
         quote::text(&table.name)
     );
-    // Without records the table does not exist.
+    // The table of records exists only while it has records.
     session.value(&count).is_ok_and(|count| count.as_deref() == Some("1"))
 }
 

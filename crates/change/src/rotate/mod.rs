@@ -148,7 +148,7 @@ pub struct Proofs {
 /// Result of the proof after the rotation.
 #[derive(Clone, Debug, Serialize)]
 pub struct After {
-    /// Numbers of files.
+    /// How many files were proven.
     #[serde(flatten)]
     pub proof: Proof,
     /// The newest InnoDB master key.

@@ -165,7 +165,7 @@ fn heading(outcome: &Outcome) -> String {
     }
 }
 
-/// Text of the server's box.
+/// The two lines in the middle of the picture: which servers, and how many.
 fn centre(outcome: &Outcome, audited: usize) -> (String, String) {
     match outcome.servers.as_slice() {
         [server] => {

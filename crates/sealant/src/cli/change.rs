@@ -93,8 +93,8 @@ pub(crate) struct LogFile {
     pub(crate) log: PathBuf,
 }
 
-/// Error and hint if no server is named.
-const NOTHING_NAMED: [&str; 2] = ["no server is named", "give mysql://USER@HOST:PORT or --socket PATH"];
+/// Error and hint if no server was given.
+const NOTHING_NAMED: [&str; 2] = ["no server was given", "give mysql://USER@HOST:PORT or --socket PATH"];
 
 impl Server {
     /// Whether the command line names a server; otherwise option files may.

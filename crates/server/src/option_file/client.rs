@@ -43,7 +43,7 @@ pub struct ClientOptions {
     pub ssl_key: Option<PathBuf>,
     /// `ssl-mode`. `PREFERRED` counts as `REQUIRED`: there is no fallback.
     pub ssl_mode: Option<TlsMode>,
-    /// Problems.
+    /// What is wrong in the files, without being an error.
     pub warnings: Vec<Warning>,
 }
 

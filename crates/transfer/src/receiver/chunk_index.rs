@@ -20,9 +20,8 @@ use crate::{
 
 /// Hashes that are read at once.
 const BLOCK: u64 = 2048;
-/// Maximum number of gaps between received chunks, of 16 bytes each: the sender's order must not
-/// decide how much memory is used. More than half of 16 TiB, changed at random between two lists,
-/// would need. Few in tests.
+/// Maximum number of gaps between received chunks. Each takes 16 bytes, and the sender's order must not decide how much
+/// memory is used. Not even 16 TiB of which half the chunks were received at random have so many. Tests use fewer.
 const MAX_GAPS: usize = if cfg!(test) { 1000 } else { 4 << 20 };
 
 /// Shared by all connections.

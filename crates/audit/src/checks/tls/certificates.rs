@@ -28,7 +28,6 @@ pub(super) enum Use {
 pub(super) struct Found<'a> {
     /// The port that presents it, or the file that contains it.
     pub(super) artefact: String,
-    /// The certificate.
     pub(super) certificate: &'a Certificate,
     /// Wire or bytes.
     pub(super) grade: Grade,

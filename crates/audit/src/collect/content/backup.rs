@@ -235,7 +235,7 @@ fn is_openpgp(head: &[u8]) -> bool {
     known && head.len() > 256 && unknown_bytes(head.get(64..).unwrap_or_default()).is_none()
 }
 
-/// Bytes of unknown format: clear if they certainly are; otherwise, or if all are zero, unknown.
+/// Whether bytes of an unknown format are in clear text: `None` if that is not certain, or all of them are zero.
 fn unknown_bytes(bytes: &[u8]) -> Option<bool> {
     let something = bytes.iter().any(|byte| *byte != 0);
     (something && innodb::randomness::looks_random(bytes) == Some(false)).then_some(true)

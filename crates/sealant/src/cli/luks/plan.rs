@@ -87,7 +87,7 @@ impl Plan {
             return Ok(of_option_files(&self.option_file, self.datadir.as_deref(), &self.backup)?);
         }
         let nothing =
-            ["no server is named", "give mysql://USER@HOST:PORT, --socket PATH, --option-file FILE or --datadir DIR"];
+            ["no server was given", "give mysql://USER@HOST:PORT, --socket PATH, --option-file FILE or --datadir DIR"];
         let (target, options) = connect::connection(self.url.as_deref(), self.socket.as_deref(), &self.login, nothing)?;
         let options = LiveOptions { backup_dirs: self.backup.clone(), ..LiveOptions::new(target, options) };
         Ok(of_server(&options).map_err(|error| error.at(&options.target.endpoint))?)
