@@ -44,7 +44,7 @@ impl Request<'_> {
     /// Opens the repository and reads the receipt.
     ///
     /// # Errors
-    /// As [`open`], and those of the files that are named.
+    /// As [`open()`], and those of the files that are named.
     pub fn find(&self) -> Result<Found, BackupError> {
         let repository = open_directory(self.repository)?;
         let host = repository.host(self.host)?;
@@ -64,10 +64,10 @@ impl Found {
         self.opened.add_keys(&self.repository, &identities(identity)?, keys)
     }
 
-    /// As [`plan`].
+    /// What a restore would do. Reads the manifest, and checks that the keys fit.
     ///
     /// # Errors
-    /// As [`plan`].
+    /// [`BackupError`]: what a restore would fail with before it fetches anything.
     pub fn plan(&self, keys: &Keys, into: &Path, is_rekeyed: bool) -> Result<RestorePlan, BackupError> {
         plan(&self.repository, &self.opened, &self.identities, keys, into, is_rekeyed)
     }
