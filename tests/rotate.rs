@@ -161,7 +161,7 @@ fn what_cannot_be_backed_up_is_not_rotated() {
     let at = Rotating::begin();
     let newest = at.newest();
     fs::write(at.path("there.age"), "mine").expect("written");
-    at.run("there.age", &BOTH).refused(1, "exists already", "name a new file");
+    at.run("there.age", &BOTH).refused(1, "already exists", "name a new file");
     assert_eq!(fs::read(at.path("there.age")).expect("read"), b"mine");
     at.run("no/such/directory.age", &BOTH).refused(1, "cannot be written", "directory");
     at.run("b.age", &["--master-key", "--state-dir", "/proc/nothing"]).refused(2, "cannot be used multiple times", "");

@@ -88,7 +88,7 @@ impl Ended {
     /// Whether nothing remained to do: the previous run was killed between its last log entry and its exit, and its
     /// result is not overwritten.
     pub(crate) fn had_ended_before(&self) -> bool {
-        self.code == Some(1) && self.stderr.contains("exists already")
+        self.code == Some(1) && self.stderr.contains("already exists")
     }
 
     /// Asserts that it was refused for this reason, and that nothing was rotated.
