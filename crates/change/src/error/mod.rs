@@ -327,7 +327,7 @@ pub enum Error {
         reason: String,
     },
     /// A key file exists already.
-    #[error("{}: already exists, and key files are never overwritten", path.display())]
+    #[error("{}: already exists, and keys are never overwritten", path.display())]
     KeysExist {
         /// Path of the file.
         path: PathBuf,
