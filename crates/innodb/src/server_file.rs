@@ -42,6 +42,12 @@ pub const GALERA_CACHE: &str = "galera.cache";
 /// Beginning of the names of the further files of that cache.
 pub const GALERA_PAGE: &str = "gcache.page.";
 
+/// Names of the files in a value of `innodb_data_file_path` or `innodb_temp_data_file_path`: `NAME:SIZE[:…];NAME:…`.
+pub fn listed_data_files(value: &str) -> impl Iterator<Item = &str> {
+    let names = value.split(';').filter_map(|file| file.split(':').next());
+    names.map(str::trim).filter(|name| !name.is_empty())
+}
+
 /// Glob patterns of the names that servers number.
 pub mod pattern {
     /// Of the files of the system tablespace.

@@ -112,9 +112,13 @@ pub(super) fn of_variables<'v>(
         let Some(value) = variable(name) else { continue };
         roots.push(ScanRoot::new(absolute(value), *role, name, Extent::File));
     }
-    for path in listed_data_files(&variable, datadir) {
-        if !roots.iter().any(|root| root.claims(&path)) {
-            roots.push(ScanRoot::new(path, Role::Data, "innodb_data_file_path", Extent::File));
+    let home = datadir.join(variable("innodb_data_home_dir").unwrap_or_default());
+    for name in ["innodb_data_file_path", "innodb_temp_data_file_path"] {
+        for file in server_file::listed_data_files(variable(name).unwrap_or_default()) {
+            let path = normal(&home.join(file));
+            if !roots.iter().any(|root| root.claims(&path)) {
+                roots.push(ScanRoot::new(path, Role::Data, name, Extent::File));
+            }
         }
     }
     for (role, name) in KEY_FILES.iter().map(|n| (Role::Key, n)).chain(TLS_FILES.iter().map(|n| (Role::Tls, n))) {
@@ -129,14 +133,6 @@ pub(super) fn of_variables<'v>(
     }
     roots.extend(of_backups(backup_dirs));
     without_repeats(roots)
-}
-
-/// Files of the system and the temporary tablespace, under whatever names: `NAME:SIZE[:…];NAME:…`.
-fn listed_data_files<'v>(variable: &dyn Fn(&str) -> Option<&'v str>, datadir: &Path) -> Vec<PathBuf> {
-    let home = datadir.join(variable("innodb_data_home_dir").unwrap_or_default());
-    let lists = ["innodb_data_file_path", "innodb_temp_data_file_path"].into_iter().filter_map(variable);
-    let names = lists.flat_map(|list| list.split(';')).filter_map(|file| file.split(':').next());
-    names.map(str::trim).filter(|name| !name.is_empty()).map(|name| normal(&home.join(name))).collect()
 }
 
 /// A value of Galera's provider that is not empty.

@@ -22,7 +22,7 @@ use zeroize::{Zeroize, Zeroizing};
 pub use self::{events_key::EventsKey, stream_key::StreamKey};
 use crate::{
     binlog::{EVENT_HEADER_BYTES, MYSQL_HEADER_BYTES},
-    bytes::{Bytes, all_zero, as_u64, as_usize},
+    bytes::{Bytes, all_zero, as_u64, as_usize, put},
     crypt::aes::{Aes, BLOCK, Block, CipherFault, KeyLength},
     keys::MASTER_KEY_BYTES,
 };
@@ -388,17 +388,12 @@ fn with_length_moved(
     }
     let length: [u8; CLEAR_BYTES] = event.array_at(LENGTH_AT).ok_or(CipherFault)?;
     let first: [u8; CLEAR_BYTES] = event.array_at(0).ok_or(CipherFault)?;
-    put(event, LENGTH_AT, first);
+    put(event, LENGTH_AT, &first);
     crypt(event.get_mut(CLEAR_BYTES..).unwrap_or_default())?;
     let moved: [u8; CLEAR_BYTES] = event.array_at(LENGTH_AT).ok_or(CipherFault)?;
-    put(event, 0, moved);
-    put(event, LENGTH_AT, length);
+    put(event, 0, &moved);
+    put(event, LENGTH_AT, &length);
     Ok(())
-}
-
-fn put(bytes: &mut [u8], at: usize, value: [u8; CLEAR_BYTES]) {
-    let target = bytes.get_mut(at..).unwrap_or_default();
-    target.iter_mut().zip(value).for_each(|(to, from)| *to = from);
 }
 
 fn last_block(body: &[u8]) -> Option<Block> {

@@ -7,7 +7,7 @@
 use crc_fast::{CrcAlgorithm::Crc32Iscsi, checksum};
 use serde::{Deserialize, Serialize};
 
-use crate::bytes::Bytes;
+use crate::bytes::{Bytes, put};
 
 /// Stored by servers with checksums switched off.
 const NONE_MAGIC: u32 = 0xdead_beef;
@@ -91,39 +91,33 @@ pub fn update_checksum(page: &mut [u8], matched: Checksum) {
     match matched {
         Checksum::Crc32 => {
             let sum = crc32(page);
-            put(page, 0, sum);
-            put(page, trailer, sum);
+            put(page, 0, &sum.to_be_bytes());
+            put(page, trailer, &sum.to_be_bytes());
         }
         Checksum::Innodb => {
             // The older checksum covers the first 26 bytes; some pages store the LSN in its place.
             let positional = page.be32(trailer) == page.be32(16);
             let sum = fold(page.range(4, 26)).wrapping_add(fold(page.range(38, trailer)));
-            put(page, 0, sum);
+            put(page, 0, &sum.to_be_bytes());
             if !positional {
                 let older = fold(page.range(0, 26));
-                put(page, trailer, older);
+                put(page, trailer, &older.to_be_bytes());
             }
         }
         Checksum::FullCrc32 => {
             let end = page.len().saturating_sub(4);
             let sum = crc32c(page.range(0, end));
-            put(page, end, sum);
+            put(page, end, &sum.to_be_bytes());
         }
         Checksum::ZipCrc32 => {
             let sum = zip_crc32(page);
-            put(page, 0, sum);
+            put(page, 0, &sum.to_be_bytes());
         }
         Checksum::ZipInnodb => {
             let sum = zip_adler32(page);
-            put(page, 0, sum);
+            put(page, 0, &sum.to_be_bytes());
         }
         Checksum::None | Checksum::Mismatch => {}
-    }
-}
-
-fn put(page: &mut [u8], at: usize, sum: u32) {
-    if let Some(stored) = page.get_mut(at..).and_then(<[u8]>::first_chunk_mut::<4>) {
-        *stored = sum.to_be_bytes();
     }
 }
 

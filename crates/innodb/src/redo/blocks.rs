@@ -34,9 +34,9 @@ const NO_CHECKSUM: u32 = 0xdead_beef;
 /// Blocks of a file's header.
 pub(crate) const HEADER_BLOCKS: u64 = 4;
 /// Bytes of a file's header.
-pub const HEADER_BYTES: usize = 2048;
+pub const HEADER_BYTES: usize = 4 * BLOCK_BYTES;
 /// Offset of the first block behind the header.
-pub const BLOCKS_BEGIN: u64 = 2048;
+pub const BLOCKS_BEGIN: u64 = HEADER_BLOCKS * 512;
 /// Offset of the flags in the header of MySQL 8.0.30 and newer.
 pub(crate) const FLAGS: usize = 48;
 /// The flag of a file that is full.

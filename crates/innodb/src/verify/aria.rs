@@ -2,8 +2,8 @@
 //!
 //! A page's checksum is seeded with its number, so it also proves the page's position. Not proven:
 //! the header of an index file; pages of tables made with `PAGE_CHECKSUM=0` and not encrypted,
-//! which have no checksum and of which only the header is judged; data files of other row formats than PAGE, which have no pages; the
-//! bytes after the used ones in index pages; `aria_log.*`, which is never encrypted.
+//! which have no checksum and of which only the header is judged; data files of other row formats
+//! than PAGE, which have no pages; the bytes after the used ones in index pages; `aria_log.*`, which is never encrypted.
 //!
 //! Source: formats, "Aria"; the header's state, bitmap and the values stored instead of a checksum
 //! from `ma_open.c`, `ma_bitmap.c` and `ma_pagecrc.c`, confirmed on tables that MariaDB 10.11 and

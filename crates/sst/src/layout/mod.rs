@@ -16,7 +16,7 @@ use std::{
 };
 
 use glob::Pattern;
-use innodb::server_file::{ARIA_CONTROL, FIRST_OLDER_REDO, REDO_DIRECTORY, pattern};
+use innodb::server_file::{self, ARIA_CONTROL, FIRST_OLDER_REDO, REDO_DIRECTORY, pattern};
 
 use self::tree::matches;
 pub(crate) use self::tree::remove_tree;
@@ -64,14 +64,13 @@ impl Layout {
         };
         let patterns = |names: &[&str]| names.iter().filter_map(|name| Pattern::new(name).ok()).collect::<Vec<_>>();
         let mut system = patterns(&[pattern::SYSTEM]);
-        for file in options.server("innodb-data-file-path").unwrap_or_default().split(';') {
-            let name = file.split(':').next().unwrap_or_default().trim();
+        for name in server_file::listed_data_files(options.server("innodb-data-file-path").unwrap_or_default()) {
             if name.contains('/') {
                 let reason =
                     "a file of the system tablespace with a directory in innodb_data_file_path is not supported";
                 return Err(SstError::Outside { path: name.into(), reason });
             }
-            system.extend((!name.is_empty()).then(|| Pattern::new(&Pattern::escape(name)).ok()).flatten());
+            system.extend(Pattern::new(&Pattern::escape(name)).ok());
         }
         let location = |name: &str, names: Vec<Pattern>| FileLocation { directory: directory(name), names };
         let locations = vec![
