@@ -14,6 +14,11 @@ use rustix::fs::{CWD, Dir, Mode, OFlags, fchmod, fstat, fsync, mkdirat, openat};
 
 use crate::{WriteOptions, parent};
 
+/// Name of the directory, in a target that is being filled, of everything that is not in place yet.
+pub const STAGING: &str = ".sealant-staging";
+/// Name of the directory that file systems create in their root directory.
+pub const LOST_AND_FOUND: &str = "lost+found";
+
 /// Creates a directory that is private to its owner from the start.
 ///
 /// If others can write to the parent directory, they may replace the new directory at any moment. So its owner is

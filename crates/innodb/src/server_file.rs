@@ -9,6 +9,9 @@ pub const SYSTEM: &str = "ibdata";
 /// Beginning of the names of the files of the temporary tablespace.
 pub const TEMPORARY: &str = "ibtmp";
 
+/// Directory of the temporary tablespaces of sessions since MySQL 8.0.13.
+pub const TEMPORARY_DIRECTORY: &str = "#innodb_temp";
+
 /// Directory of the redo log since MySQL 8.0.30.
 pub const REDO_DIRECTORY: &str = "#innodb_redo";
 /// Beginning of the names of redo log files since MySQL 8.0.30.
@@ -52,6 +55,8 @@ pub fn listed_data_files(value: &str) -> impl Iterator<Item = &str> {
 pub mod pattern {
     /// Of the files of the system tablespace.
     pub const SYSTEM: &str = "ibdata[0-9]*";
+    /// Of the files of the temporary tablespace.
+    pub const TEMPORARY: &str = "ibtmp[0-9]*";
     /// Of redo logs in older servers, and in MariaDB.
     pub const OLDER_REDO: &str = "ib_logfile[0-9]*";
     /// Of undo tablespaces in MariaDB, and in MySQL before 8.0.

@@ -10,6 +10,27 @@ use crate::{Certificate, Credentials, Error, Files, Level, Limits, Problem, judg
 /// Schema of a check's report.
 pub const SCHEMA: &str = "sealant.cert-check/1";
 
+/// What to check.
+#[derive(Debug)]
+pub enum Subject<'s> {
+    /// A certificate, and its key if that is given.
+    File {
+        /// Path of the certificate.
+        certificate: &'s Path,
+        /// Path of the key.
+        key: Option<&'s Path>,
+    },
+    /// All certificates of an authority, each with its key if that exists.
+    Authority(&'s Path),
+    /// The chain that a server presents.
+    Served {
+        /// Address of the server.
+        address: &'s Path,
+        /// The chain, DER.
+        chain: Vec<Vec<u8>>,
+    },
+}
+
 /// Requirements for certificates.
 #[derive(Clone, Debug)]
 pub struct Criteria {
@@ -49,10 +70,6 @@ pub struct Checked {
 }
 
 impl Report {
-    const fn new(checked: Vec<Checked>) -> Self {
-        Self { schema: SCHEMA, checked }
-    }
-
     /// The worst problem; `None` if everything is in order.
     #[must_use]
     pub fn level(&self) -> Option<Level> {
@@ -61,35 +78,30 @@ impl Report {
 }
 
 impl Criteria {
-    /// Checks a certificate, and its key and authority if they are given.
+    /// Checks certificates. A certificate or a chain must lead to the authority `ca`, if that is given.
     ///
     /// # Errors
     /// [`Error::Read`] and [`Error::Content`] name the file.
-    pub fn file(&self, certificate: &Path, key: Option<&Path>, ca: Option<&Path>) -> Result<Report, Error> {
-        let credentials = Credentials::read(certificate, key, ca)?;
-        Ok(Report::new(vec![self.checked(certificate, &credentials)]))
+    pub fn check(&self, subject: Subject<'_>, ca: Option<&Path>) -> Result<Report, Error> {
+        let checked = match subject {
+            Subject::Authority(directory) => self.authority(directory)?,
+            Subject::File { certificate, key } => {
+                vec![self.checked(certificate, &Credentials::read(certificate, key, ca)?)]
+            }
+            Subject::Served { address, chain } => {
+                vec![self.checked(address, &Credentials::served(address, chain, ca)?)]
+            }
+        };
+        Ok(Report { schema: SCHEMA, checked })
     }
 
-    /// Checks all certificates of an authority, each with its key if that exists.
-    ///
-    /// # Errors
-    /// As [`Self::file`].
-    pub fn directory(&self, directory: &Path) -> Result<Report, Error> {
+    fn authority(&self, directory: &Path) -> Result<Vec<Checked>, Error> {
         let authority = Files::for_authority(directory);
         let mut checked = vec![self.with_key(&authority, None)?];
         for name in names_in(directory)? {
             checked.push(self.with_key(&Files::for_name(directory, &name), Some(&authority.certificate))?);
         }
-        Ok(Report::new(checked))
-    }
-
-    /// Checks the chain that the server at this address presents.
-    ///
-    /// # Errors
-    /// As [`Self::file`].
-    pub fn served(&self, address: &Path, chain: Vec<Vec<u8>>, ca: Option<&Path>) -> Result<Report, Error> {
-        let credentials = Credentials::served(address, chain, ca)?;
-        Ok(Report::new(vec![self.checked(address, &credentials)]))
+        Ok(checked)
     }
 
     /// The keys of the authority and of certificates may be kept elsewhere.
@@ -161,13 +173,14 @@ mod tests {
     fn a_directory_is_as_bad_as_the_worst_in_it() {
         let dir = tempfile::tempdir().unwrap();
         let authority = authority(dir.path());
+        let check = |criteria: Criteria| criteria.check(Subject::Authority(dir.path()), None).unwrap();
         issue(&authority, "db1", 300);
-        assert_eq!(criteria().directory(dir.path()).unwrap().level(), None);
+        assert_eq!(check(criteria()).level(), None);
         issue(&authority, "db2", 20);
-        let report = criteria().directory(dir.path()).unwrap();
+        let report = check(criteria());
         assert_eq!((report.checked.len(), report.level()), (3, Some(Level::Warning)));
         let late = Criteria { now: Timestamp::now() + SignedDuration::from_hours(15 * 24), ..criteria() };
-        assert_eq!(late.directory(dir.path()).unwrap().level(), Some(Level::Critical));
+        assert_eq!(check(late).level(), Some(Level::Critical));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use rustls::{
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::{CertificateFault, Error, ders_from_pem, private_key, read_secret};
+use crate::{Error, ders_from_pem, private_key, read_secret};
 
 /// A certificate and its key. Only the library holds the key, and wipes it when the last configuration that uses it is
 /// dropped.
@@ -120,11 +120,7 @@ impl Authorities {
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     let pem = read_secret(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    ders_from_pem(&pem).map_err(|error| match error {
-        CertificateFault::Empty => unusable(path, &"no certificate in it"),
-        CertificateFault::Pem { reason } => unusable(path, &reason),
-        other => unusable(path, &other),
-    })
+    ders_from_pem(&pem).map_err(|fault| unusable(path, &fault))
 }
 
 fn provider() -> Arc<CryptoProvider> {

@@ -92,6 +92,14 @@ pub fn write_cert_check_monitor(report: &Checks, out: &mut dyn Write) -> Result<
     Ok(())
 }
 
+/// As [`write_cert_check_monitor`], if the certificates could not be checked.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_cert_check_unknown(reason: &str, out: &mut dyn Write) -> Result<(), Error> {
+    Ok(writeln!(out, "UNKNOWN: {reason}")?)
+}
+
 const fn level_name(level: Option<Level>) -> &'static str {
     match level {
         None => "ok",

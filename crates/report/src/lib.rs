@@ -58,8 +58,8 @@ pub use backup::{
 pub use bench::{write_bench_html, write_bench_json, write_bench_samples, write_bench_table};
 pub use calendar::{calendar_messages, write_calendar_html, write_calendar_metrics, write_calendar_table};
 pub use certificate::{
-    write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_certificate_json,
-    write_certificate_table, write_certs_json, write_certs_text,
+    write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_cert_check_unknown,
+    write_certificate_json, write_certificate_table, write_certs_json, write_certs_text,
 };
 pub use change::{
     request_text, write_encrypt_json, write_encrypt_plan, write_encrypt_run, write_runs_json, write_runs_table,
@@ -76,7 +76,7 @@ pub use luks::{
     write_luks_slots, write_luks_table,
 };
 pub use message::Message;
-pub use proof::{ProofOptions, write_proof_json, write_proof_table};
+pub use proof::{ProofOptions, verification_messages, write_proof_json, write_proof_table};
 pub use reference::render_checks_reference;
 pub use rotate::{rotate_messages, write_rotate_json, write_rotate_plan, write_rotate_run};
 pub use snapshot::{

@@ -1,12 +1,12 @@
 //! Reports of `sealant verify`: a table for people, JSON for scripts.
 
-use std::io::Write;
+use std::{io::Write, path::Path};
 
 use innodb::verify::{Check, Finding, RequiredKey, Verdict};
 use verify::{FileResult, Report, Summary, size};
 
-use crate::Error;
 use crate::text::{count, pad, visible};
+use crate::{Error, Message};
 
 /// Options of the table.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,6 +19,20 @@ pub struct ProofOptions {
 const LISTED: usize = 40;
 /// Without `verbose`, maximum number of findings listed for a file.
 const FINDINGS: usize = 5;
+
+/// What to say besides the report: files that could not be read, directories in which there was nothing to verify, and
+/// the next step. `has_keys` says whether any key store was given.
+#[must_use]
+pub fn verification_messages(report: &Report, nothing_in: &[&Path], has_keys: bool) -> Vec<Message> {
+    let unread = report.errors.iter().map(|unread| format!("{}: {}", unread.path.display(), unread.reason));
+    let nothing = nothing_in.iter().map(|directory| format!("{}: no file of a server here", directory.display()));
+    let mut messages: Vec<Message> = unread.chain(nothing).map(Message::error).collect();
+    if !nothing_in.is_empty() {
+        messages.push(Message::hint("is its file system mounted, and is it the data directory or the backup itself?"));
+    }
+    messages.extend(report.hint(has_keys).map(Message::hint));
+    messages
+}
 
 /// Writes the JSON for scripts, schema `sealant.verify/1`.
 ///
@@ -124,7 +138,7 @@ fn key_text(key: &RequiredKey) -> String {
     }
 }
 
-fn path(path: &std::path::Path) -> String {
+fn path(path: &Path) -> String {
     visible(&path.display().to_string()).into_owned()
 }
 

@@ -9,7 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use files::regular::{self, Links};
+use files::{
+    LOST_AND_FOUND, STAGING,
+    regular::{self, Links},
+};
 use innodb::server_file;
 
 use crate::{error::Error, location::DIRECTORY};
@@ -20,7 +23,7 @@ use crate::{error::Error, location::DIRECTORY};
 /// `ddl_recovery.log` is not listed, since a copy of a running server needs it.
 pub const EXCLUDED: [Excluded; 15] = [
     Excluded::Starts(server_file::TEMPORARY),
-    Excluded::Is("#innodb_temp"),
+    Excluded::Is(server_file::TEMPORARY_DIRECTORY),
     Excluded::Ends(".pid"),
     Excluded::Ends(".err"),
     Excluded::Ends(".sock"),
@@ -31,13 +34,13 @@ pub const EXCLUDED: [Excluded; 15] = [
     Excluded::Is("grastate.dat"),
     Excluded::Is("sst_in_progress"),
     Excluded::Is("tables_flushed"),
-    Excluded::Is("lost+found"),
-    Excluded::Is(".sealant-staging"),
+    Excluded::Is(LOST_AND_FOUND),
+    Excluded::Is(STAGING),
     Excluded::Is(DIRECTORY),
 ];
 
 /// Excluded names that are directories.
-const DIRECTORIES: [&str; 4] = ["#innodb_temp", "lost+found", ".sealant-staging", DIRECTORY];
+const DIRECTORIES: [&str; 4] = [server_file::TEMPORARY_DIRECTORY, LOST_AND_FOUND, STAGING, DIRECTORY];
 
 /// A name, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::{borrow::Cow, io, net::SocketAddr, path::PathBuf};
 
 use keyring::KeyringError;
 
-use crate::{manifest::ManifestFault, pairing::CodeFault, wire::Malformed};
+use crate::{manifest::ManifestFault, pairing::CodeFault, plan::STAGING, wire::Malformed};
 
 /// Why a transfer ended without a commit.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +57,7 @@ pub enum TransferError {
         source: io::Error,
     },
     /// The target has other content.
-    #[error("{}: not empty, and not a transfer that was cut off", path.display())]
+    #[error("{}: not empty, and holds nothing interrupted that could be resumed", path.display())]
     NotEmpty {
         /// The directory.
         path: PathBuf,
@@ -89,7 +89,7 @@ pub enum TransferError {
         source: io::Error,
     },
     /// Another receiver uses the target.
-    #[error("{}: another transfer into it is running", path.display())]
+    #[error("{}: another process is already filling it", path.display())]
     Busy {
         /// The directory.
         path: PathBuf,
@@ -258,7 +258,7 @@ pub enum TransferError {
     },
     /// The keyring no longer has the keys that were added to it.
     #[error(
-        "{}: the master keys that were added for this transfer are gone; another program has written the file",
+        "{}: the master keys that were added just now are gone; another program has written the file",
         path.display()
     )]
     KeysLost {
@@ -267,7 +267,7 @@ pub enum TransferError {
     },
     /// The interrupted commit was one without these new keys.
     #[error(
-        "{}: an earlier transfer was committed except for its last renames, and its keys are not wrapped by this keyring",
+        "{}: an earlier run was committed except for its last renames, and its keys are not wrapped by this keyring",
         path.display()
     )]
     CommittedOtherwise {
@@ -299,7 +299,7 @@ impl TransferError {
         let hint = match self {
             Self::Unfinished { path } => {
                 return Some(Cow::Owned(format!(
-                    "finish it with `sealant receive --into {}`, or remove .sealant-staging in it if nothing of that \
+                    "finish it with `sealant receive --into {}`, or remove {STAGING} in it if nothing of that \
                      transfer is wanted",
                     path.display()
                 )));

@@ -23,10 +23,8 @@ pub(crate) const OTHER_FILE: &str = "another file took its place";
 
 /// Name of manifests. Files of this name in the source are not transferred.
 pub const MANIFEST: &str = "sealant-manifest";
-/// Directory in the target for everything that is not committed yet.
-pub const STAGING: &str = ".sealant-staging";
-/// Created by file systems in their root directory.
-pub(crate) const LOST_AND_FOUND: &str = "lost+found";
+pub(crate) use files::LOST_AND_FOUND;
+pub use files::STAGING;
 
 /// Which files are transferred.
 #[derive(Clone, Debug, Default)]

@@ -19,6 +19,7 @@ use archive::{
     manifest::{LeftOut, Position},
     names::Number,
     receipt::Receipt,
+    sshsig::SigningKey,
 };
 use jiff::Timestamp;
 use snapshot::{Held, Keep, SnapshotCopy, follow};
@@ -105,13 +106,22 @@ pub struct Backup {
     pub finished: Option<Number>,
 }
 
+/// The copy that a backup reads, and the key that signs it.
+#[derive(Debug)]
+pub struct Taken {
+    /// The copy.
+    pub copy: SnapshotCopy,
+    signing_key: SigningKey,
+}
+
 /// Takes the copy that a backup reads, or finds that no server runs on the directory.
 ///
 /// # Errors
 /// [`BackupError::Snapshot`]; [`BackupError::Key`] before a server is frozen.
-pub fn take(config: &Config) -> Result<SnapshotCopy, BackupError> {
-    config.signing_key()?;
-    Ok(snapshot::take(&config.server.datadir()?, &options(config)?)?)
+pub fn take(config: &Config) -> Result<Taken, BackupError> {
+    let signing_key = config.signing_key()?;
+    let copy = snapshot::take(&config.server.datadir()?, &options(config)?)?;
+    Ok(Taken { copy, signing_key })
 }
 
 /// The position of the binary log that a copy has, if its provider reads it.
@@ -139,15 +149,15 @@ fn options(config: &Config) -> Result<snapshot::Options, BackupError> {
 pub fn run(
     config: &Config,
     repository: &Repository,
-    copy: SnapshotCopy,
+    taken: Taken,
     hold: impl FnOnce(SnapshotCopy) -> Held,
     full: bool,
     progress: &Progress,
 ) -> Result<Backup, BackupError> {
+    let Taken { copy, signing_key } = taken;
     let (provider, position) = (copy.provider().to_string(), position(&copy));
     let source = &Source { held: hold(copy), provider, instant: Timestamp::now(), position };
     let began = Timestamp::now();
-    let key = config.signing_key()?;
     let state = State::open(&config.state, &repository.id, &config.host)?;
     let finished = commit::finish_earlier(repository, &config.host, &state)?;
     let predecessor = Predecessor::find(repository, &config.host, &state, full)?;
@@ -184,7 +194,7 @@ pub fn run(
         repository,
         config,
         source,
-        key: &key,
+        key: &signing_key,
         keys: &keys,
         began,
         number,

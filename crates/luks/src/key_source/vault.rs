@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use pki::{CertificateFault, ders_from_pem};
+use pki::ders_from_pem;
 use ureq::Agent;
 use ureq::http::Uri;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
@@ -157,10 +157,7 @@ fn is_this_machine(host: &str) -> bool {
 fn authorities(path: &Path) -> Result<Vec<Certificate<'static>>, Error> {
     let wrong = |reason: String| Error::Authorities { path: path.to_owned(), reason };
     let pem = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
-    let certificates = ders_from_pem(&pem).map_err(|error| match error {
-        CertificateFault::Empty => wrong("holds no certificate".to_owned()),
-        _ => wrong("is not PEM".to_owned()),
-    })?;
+    let certificates = ders_from_pem(&pem).map_err(|fault| wrong(fault.to_string()))?;
     Ok(certificates.iter().map(|der| Certificate::from_der(der).to_owned()).collect())
 }
 

@@ -87,17 +87,22 @@ const EXITS: exit::Codes = &[
     (Exit::Usage, "wrong usage"),
 ];
 
+impl Role {
+    /// The role that statements give a server.
+    fn for_statements(self) -> Result<::replication::Role, Failure> {
+        match self {
+            Self::Replica => Ok(::replication::Role::Replica),
+            Self::GroupMember => Ok(::replication::Role::GroupMember),
+            Self::Galera => Err(Failure::usage("a Galera node needs no statements: it joins by state transfer")
+                .hint("set wsrep_sst_method=sealant on it and start it")),
+        }
+    }
+}
+
 impl Provision {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         forbid_dumps();
-        let role = match self.role {
-            Role::Replica => ::replication::Role::Replica,
-            Role::GroupMember => ::replication::Role::GroupMember,
-            Role::Galera => {
-                return Err(Failure::usage("a Galera node needs no statements: it joins by state transfer")
-                    .hint("set wsrep_sst_method=sealant on it and start it"));
-            }
-        };
+        let role = self.role.for_statements()?;
         if self.yes && self.replication_password_file.is_none() {
             return Err(Failure::usage("--yes needs --replication-password-file"));
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::transfer::progress::Progress;
-use ::transfer::receiver::{Owner, ReceiveSettings, Receiver, Trust};
+use ::transfer::receiver::{Owner, ReceiveSettings, Received, Receiver, Trust};
 use ::transfer::summary::{Event, Summary};
 use clap::Args;
 use keyring::WritableKeyring;
@@ -103,24 +103,21 @@ impl Receive {
         let receiver = Receiver::bind(self.settings()?, &trust)?;
         announce(&receiver, &self.following)?;
         let progress = Progress::default();
-        let outcome = self.following.follow(&progress, || receiver.run(&progress));
-        match outcome {
-            Ok(received) => {
-                let summary = Summary::of_received(&received, &progress);
-                self.following.over(Ok(&summary));
-                if !self.following.quiet && !self.following.json {
-                    info(&format!("received {summary}"));
-                    if let Some(rekeyed) = &received.rekeyed {
-                        info(&rekeyed.to_string());
-                        info(&rekeyed.how_to_start());
-                    }
-                }
-                self.preparing.prepare(&self.into, &received, self.owner)
-            }
-            Err(error) => {
-                self.following.over(Err(&error));
-                Err(error.into())
-            }
+        let received = self.following.follow(&progress, || receiver.run(&progress));
+        let received = received.inspect_err(|error| self.following.over(Err(error)))?;
+        self.tell(&received, &Summary::of_received(&received, &progress));
+        self.preparing.prepare(&self.into, &received, self.owner)
+    }
+
+    fn tell(&self, received: &Received, summary: &Summary) {
+        self.following.over(Ok(summary));
+        if self.following.quiet || self.following.json {
+            return;
+        }
+        info(&format!("received {summary}"));
+        if let Some(rekeyed) = &received.rekeyed {
+            info(&rekeyed.to_string());
+            info(&rekeyed.how_to_start());
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ::backup::prove::{Proof, ServerProof};
 use ::backup::report::RestoreReport;
-use ::backup::restore::{BackupSelector, Opened, Options, Outcome, Progress, Request, Restored, Scratch};
+use ::backup::restore::{BackupSelector, Found, Opened, Options, Outcome, Progress, Request, Restored, Scratch};
 use ::transfer::receiver::Owner;
 use archive::Digest;
 use clap::Args;
@@ -139,9 +139,7 @@ impl Restore {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         forbid_dumps();
         self.record.as_deref().map(file::check_writable).transpose()?;
-        let found = self.request().find()?;
-        let mut keys = self.keys.read(None)?;
-        self.key_identity.as_deref().map(|path| found.add_keys(path, &mut keys)).transpose()?;
+        let (found, keys) = self.find()?;
         let scratch = self.scratch.as_deref().map(Scratch::below).transpose()?;
         let of_scratch = || scratch.as_ref().map(Scratch::path);
         let into = self.into.as_deref().or_else(of_scratch).unwrap_or_else(|| Path::new("."));
@@ -149,30 +147,21 @@ impl Restore {
             say(&restore_plan_messages(into, &found.opened, &found.plan(&keys, into, self.rekey.is_some())?));
             return Ok(Exit::Clean);
         }
-        let rekey = self.rekey.as_deref().map(writable_keyring).transpose()?;
-        let options = Options {
-            rekey: rekey.as_ref(),
-            into: into.to_owned(),
-            identities: &found.identities,
-            keys: &keys,
-            owner: self.owner,
-            base: self.base.clone(),
-            salvage: self.salvage,
-            streams: self.streams,
-        };
         let (began, progress) = (Instant::now(), Progress::default());
-        let work = || found.restore(&options, &progress);
-        let restored = self.reporting.status().watch(|| restore_progress(&progress), work)?;
+        let restored = self.restore(&found, into, &keys, &progress)?;
         let seconds = began.elapsed().as_secs_f64();
         say(&restore_messages(into, &found.opened, &restored, seconds));
         let report = RestoreReport::new(&found.opened, &restored, &progress, seconds);
         let proof = self.prove(into, &found.opened, &restored, &keys)?;
         self.report(report, proof.as_ref(), seconds)?;
-        Ok(match restored.outcome(&found.opened, proof.as_ref()) {
-            Outcome::Proven => Exit::Clean,
-            Outcome::Damaged => Exit::Findings,
-            Outcome::Unjudged => Exit::Incomplete,
-        })
+        Ok(exit_code(restored.outcome(&found.opened, proof.as_ref())))
+    }
+
+    fn find(&self) -> Result<(Found, ::verify::Keys), Failure> {
+        let found = self.request().find()?;
+        let mut keys = self.keys.read(None)?;
+        self.key_identity.as_deref().map(|path| found.add_keys(path, &mut keys)).transpose()?;
+        Ok((found, keys))
     }
 
     fn request(&self) -> Request<'_> {
@@ -184,6 +173,28 @@ impl Restore {
             allowed_signers: self.allowed_signers.as_deref(),
             receipt: self.receipt,
         }
+    }
+
+    fn restore(
+        &self,
+        found: &Found,
+        into: &Path,
+        keys: &::verify::Keys,
+        progress: &Progress,
+    ) -> Result<Restored, Failure> {
+        let rekey = self.rekey.as_deref().map(writable_keyring).transpose()?;
+        let options = Options {
+            rekey: rekey.as_ref(),
+            into: into.to_owned(),
+            identities: &found.identities,
+            keys,
+            owner: self.owner,
+            base: self.base.clone(),
+            salvage: self.salvage,
+            streams: self.streams,
+        };
+        let work = || found.restore(&options, progress);
+        Ok(self.reporting.status().watch(|| restore_progress(progress), work)?)
     }
 
     fn report(&self, report: RestoreReport, proof: Option<&Proof>, seconds: f64) -> Result<(), Failure> {
@@ -220,5 +231,13 @@ impl Restore {
         let proven = ::backup::prove::prove(into, &proof, &|text| status.show(text));
         status.clear();
         Ok(Some(proven?))
+    }
+}
+
+const fn exit_code(outcome: Outcome) -> Exit {
+    match outcome {
+        Outcome::Proven => Exit::Clean,
+        Outcome::Damaged => Exit::Findings,
+        Outcome::Unjudged => Exit::Incomplete,
     }
 }

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use ::verify::{Conclusion, Depth, Keys, Plan, Progress, Report, Settings, check_paths};
 use clap::Args;
-use report::{Format, ProofOptions, write_proof_json, write_proof_table};
+use report::{Format, ProofOptions, verification_messages, write_proof_json, write_proof_table};
 
 use crate::exit::{self, Exit};
 use crate::output::file;
-use crate::output::message::{Failure, error, hint, warning};
+use crate::output::message::{Failure, say, warning};
 use crate::output::progress::StatusLine;
 use crate::output::render::Render;
 
@@ -97,27 +97,22 @@ impl Verify {
         forbid_dumps();
         let datadir = self.paths.iter().find(|path| path.is_dir());
         let keys = self.keys.read(datadir.map(PathBuf::as_path))?;
+        let (plan, report) = self.proven(&keys);
+        self.write(&report)?;
+        let nothing_in = plan.without_files(&self.paths);
+        say(&verification_messages(&report, &nothing_in, self.keys.any()));
+        Ok(exit(report.conclusion(!nothing_in.is_empty())))
+    }
+
+    fn proven(&self, keys: &Keys) -> (Plan, Report) {
         let status = StatusLine::new(self.quiet);
         status.show("looking at files");
         let plan = Plan::scan(&self.paths);
         let progress = |progress: &Progress| status.show(&progress.to_string());
         let jobs = self.jobs.unwrap_or_else(processors);
-        let settings = Settings { jobs, depth: Depth::EveryPage, progress: &progress };
-        let report = ::verify::run(&plan, &keys, &settings);
+        let report = ::verify::run(&plan, keys, &Settings { jobs, depth: Depth::EveryPage, progress: &progress });
         status.clear();
-        self.write(&report)?;
-        for unread in &report.errors {
-            error(&format!("{}: {}", unread.path.display(), unread.reason));
-        }
-        let nothing_in = plan.without_files(&self.paths);
-        for directory in &nothing_in {
-            error(&format!("{}: no file of a server here", directory.display()));
-        }
-        if !nothing_in.is_empty() {
-            hint("is its file system mounted, and is it the data directory or the backup itself?");
-        }
-        report.hint(self.keys.any()).into_iter().for_each(hint);
-        Ok(exit(report.conclusion(!nothing_in.is_empty())))
+        (plan, report)
     }
 
     fn manifest(&self, manifest: &Path) -> Result<Exit, Failure> {

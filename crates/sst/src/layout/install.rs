@@ -8,8 +8,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use files::{PendingFile, WriteOptions};
+use files::{LOST_AND_FOUND, PendingFile, WriteOptions};
 use glob::Pattern;
+use innodb::server_file::TEMPORARY;
 
 use super::{
     DATA, FileLocation, Layout,
@@ -19,8 +20,7 @@ use super::{
 use crate::error::SstError;
 
 /// Old files of a joiner that must not be mixed with the new ones and are not sent.
-const OLD: [&str; 6] =
-    ["ib_buffer_pool", "ib_lru_dump", "tc.log", "ddl_recovery.log", "ddl_recovery-backup.log", "ibtmp*"];
+const OLD: [&str; 5] = ["ib_buffer_pool", "ib_lru_dump", "tc.log", "ddl_recovery.log", "ddl_recovery-backup.log"];
 
 impl Layout {
     /// Replaces the old files with the staged ones. `binlog` is the name of the donor's newest
@@ -105,14 +105,15 @@ impl Layout {
 
     /// The old data, without files of the node itself.
     fn old(&self) -> Result<Vec<PathBuf>, SstError> {
-        let data = DATA.iter().chain(&OLD).filter_map(|name| Pattern::new(name).ok());
+        let names = DATA.iter().chain(&OLD).map(|name| (*name).to_owned()).chain([format!("{TEMPORARY}*")]);
+        let data = names.filter_map(|name| Pattern::new(&name).ok());
         let data: Vec<Pattern> =
             data.chain(self.locations.iter().flat_map(|location| location.names.clone())).collect();
         let mut old = Vec::new();
         for path in list(&self.datadir)? {
             let name = path.file_name().unwrap_or_default();
             let kind = fs::symlink_metadata(&path).map_err(SstError::file(&path, "cannot be looked at"))?;
-            let hidden = name.as_encoded_bytes().starts_with(b".") || name == "lost+found";
+            let hidden = name.as_encoded_bytes().starts_with(b".") || name == LOST_AND_FOUND;
             // Follows links.
             let directory = path.is_dir() && !hidden && !self.is_node_directory(&path);
             if directory || !kind.is_dir() && matches(&data, name) {

@@ -6,30 +6,26 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use files::regular::{self, Links};
+use files::{
+    LOST_AND_FOUND,
+    regular::{self, Links},
+};
 use glob::Pattern;
-use transfer::plan::{Plan, Selection};
+use innodb::server_file::{GALERA_CACHE, GALERA_PAGE, TEMPORARY_DIRECTORY, pattern::TEMPORARY};
+use transfer::plan::{MANIFEST, Plan, STAGING, Selection};
 
 use super::{DATA, Layout, tree::list};
 use crate::error::SstError;
 
 /// Needed by a server after a crash to complete or undo a statement.
 const RECOVERY: [&str; 2] = ["ddl_recovery.log", "tc.log"];
-/// Files in or next to the directories of databases that are not sent.
-const LEFT_OUT: [&str; 12] = [
-    ".*",
-    "lost+found",
-    "#innodb_temp",
-    "*/#sql-temptable-*",
-    "*/galera.cache",
-    "*/gcache.page.*",
-    "*/*.err",
-    "*/*.pid",
-    "*/*.sock",
-    "*/*.pem",
-    "*/sealant-manifest*",
-    "*/.sealant-staging",
-];
+/// Files and directories next to the directories of databases that are not sent.
+const LEFT_OUT: [&str; 3] = [".*", LOST_AND_FOUND, TEMPORARY_DIRECTORY];
+/// Names in the directories of databases that are not sent.
+const LEFT_OUT_OF_DATABASES: [&str; 7] =
+    ["#sql-temptable-*", GALERA_CACHE, "*.err", "*.pid", "*.sock", "*.pem", STAGING];
+/// Beginnings of such names.
+const BEGINNINGS_LEFT_OUT: [&str; 2] = [GALERA_PAGE, MANIFEST];
 
 /// Maximum length of an index of binary logs.
 const MAX_INDEX_BYTES: u64 = 64 << 20;
@@ -76,7 +72,7 @@ impl Layout {
     fn plan_at(&self, root: &Path, more: &[&str]) -> Result<Plan, SstError> {
         let pattern = |text: &str| Pattern::new(text).ok();
         let mut include: Vec<Pattern> = DATA.iter().chain(more).copied().chain(["*/*"]).filter_map(pattern).collect();
-        let mut exclude: Vec<Pattern> = LEFT_OUT.iter().copied().filter_map(pattern).collect();
+        let mut exclude = left_out();
         let mut others = Vec::new();
         for location in &self.locations {
             match location.directory.strip_prefix(&self.datadir) {
@@ -91,7 +87,7 @@ impl Layout {
         // The temporary tablespace is next to the system tablespace; a table of the same name is in
         // a database directory.
         let home = self.locations.first().and_then(|home| home.directory.strip_prefix(&self.datadir).ok());
-        exclude.extend(home.filter(|home| !home.as_os_str().is_empty()).and_then(|home| below_of(home, "ibtmp[0-9]*")));
+        exclude.extend(home.filter(|home| !home.as_os_str().is_empty()).and_then(|home| below_of(home, TEMPORARY)));
         for node_directories in self.node_directories.iter().filter_map(|path| path.strip_prefix(&self.datadir).ok()) {
             exclude.extend(below_of(node_directories, "*"));
             // Statements that only read also change it.
@@ -137,6 +133,14 @@ impl Layout {
             None => Ok(()),
         }
     }
+}
+
+/// Patterns of everything that is not sent, wherever the node has its files.
+fn left_out() -> Vec<Pattern> {
+    let beginnings = BEGINNINGS_LEFT_OUT.map(|beginning| format!("*/{beginning}*"));
+    let in_databases = LEFT_OUT_OF_DATABASES.map(|name| format!("*/{name}"));
+    let patterns = LEFT_OUT.map(str::to_owned).into_iter().chain(in_databases).chain(beginnings);
+    patterns.filter_map(|pattern| Pattern::new(&pattern).ok()).collect()
 }
 
 /// A pattern for names below a directory.

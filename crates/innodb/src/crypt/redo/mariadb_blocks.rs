@@ -5,10 +5,10 @@
 //! from `log0crypt.cc`, not confirmed on a file.
 
 use crate::{
-    bytes::{Bytes, as_u64},
+    bytes::{Bytes, as_u64, put},
     crypt::{
         aes::{Block, CipherFault},
-        redo::{LogCipher, put},
+        redo::LogCipher,
     },
     ids::{KeyVersion, Lsn},
     redo::blocks::{self, BLOCK_BYTES, BLOCK_HEADER_BYTES, CHECKSUM, DATA_LENGTH, FIRST_GROUP},

@@ -6,11 +6,11 @@
 use zeroize::Zeroizing;
 
 use crate::{
-    bytes::Bytes,
+    bytes::{Bytes, put},
     crypt::{
         aes::{Block, CipherFault},
         redo::{
-            LogCipher, put,
+            LogCipher,
             records::{Records, record_at},
         },
     },
@@ -76,7 +76,7 @@ fn as_one(
     put(&mut iv, 0, &nonce);
     // Type and length of the first record: at most 6 bytes.
     let first = record_at(records, 0).map_or(&[][..], |first| records.range(first.begin, first.payload));
-    put(&mut iv, nonce.len(), first);
+    iv.iter_mut().skip(nonce.len()).zip(first).for_each(|(to, from)| *to = *from);
     let stream = buffer.take(records.len());
     for record in Records::new(records) {
         stream.extend_from_slice(records.range(record.payload, record.end));

@@ -3,11 +3,14 @@
 //!
 //! Source: formats, "Redo (`ib_logfile0`)", confirmed on MariaDB 11.4.
 
-use crate::crypt::{
-    aes::{Block, CipherFault},
-    redo::{
-        LogCipher, put,
-        records::{PageId, Records, record_at, same_page},
+use crate::{
+    bytes::put,
+    crypt::{
+        aes::{Block, CipherFault},
+        redo::{
+            LogCipher,
+            records::{PageId, Records, record_at, same_page},
+        },
     },
 };
 

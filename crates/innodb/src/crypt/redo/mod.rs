@@ -135,12 +135,6 @@ impl fmt::Debug for LogCipher {
     }
 }
 
-/// Copies `bytes` into `block` at `at`, as far as they fit.
-fn put(block: &mut Block, at: usize, bytes: &[u8]) {
-    let to = block.get_mut(at..).unwrap_or_default();
-    to.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -59,10 +59,10 @@ impl Run {
             return Ok(Exit::Clean);
         }
         let (began, stop) = (Instant::now(), ended_by_signals()?);
-        let copy = take(&config)?;
-        info(&backup_copy_message(&copy));
+        let taken = take(&config)?;
+        info(&backup_copy_message(&taken.copy));
         let progress = Progress::default();
-        let work = || run(&config, &repository, copy, |copy| held(copy, stop), self.full, &progress);
+        let work = || run(&config, &repository, taken, |copy| held(copy, stop), self.full, &progress);
         let made = self.reporting.status().watch(|| backup_progress(&progress), work)?;
         let seconds = began.elapsed().as_secs_f64();
         say(&backup_messages(&made, seconds));

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args};
 use jiff::Timestamp;
-use pki::check::{Criteria, Report};
+use pki::check::{Criteria, Report, Subject};
 use pki::{Level, Limits};
-use report::{write_cert_check_json, write_cert_check_monitor, write_cert_check_table};
+use report::{write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_cert_check_unknown};
 use server::Endpoint;
 
 use crate::exit::Exit;
@@ -70,7 +70,7 @@ impl Check {
     fn monitor(&self) -> Result<Exit, Failure> {
         match self.report() {
             Err(failure) => {
-                to_stdout(&|out| writeln!(out, "UNKNOWN: {}", failure.error))?;
+                to_stdout(&|out| write_cert_check_unknown(&failure.error, out).map_err(std::io::Error::from))?;
                 Ok(Exit::Findings)
             }
             Ok(report) => {
@@ -87,15 +87,23 @@ impl Check {
     fn report(&self) -> Result<Report, Failure> {
         let limits = Limits { warning_days: self.warn, critical_days: self.critical };
         let criteria = Criteria { hosts: self.host.clone(), limits, now: Timestamp::now() };
-        let (ca, key) = (self.ca.as_deref(), self.key.as_deref());
-        Ok(match (&self.dir, &self.endpoint) {
-            (Some(directory), _) => criteria.directory(directory)?,
-            (None, Some(endpoint)) => criteria.served(Path::new(&endpoint.to_string()), chain(endpoint)?, ca)?,
-            (None, None) => criteria.file(self.file.as_deref().unwrap_or_else(|| Path::new("")), key, ca)?,
-        })
+        let address;
+        let subject = match (&self.dir, &self.endpoint) {
+            (Some(directory), _) => Subject::Authority(directory),
+            (None, Some(endpoint)) => {
+                address = PathBuf::from(endpoint.to_string());
+                Subject::Served { address: &address, chain: chain(endpoint)? }
+            }
+            (None, None) => {
+                let certificate = self.file.as_deref().unwrap_or_else(|| Path::new(""));
+                Subject::File { certificate, key: self.key.as_deref() }
+            }
+        };
+        Ok(criteria.check(subject, self.ca.as_deref())?)
     }
 }
 
+/// The chain that a server presents.
 fn chain(endpoint: &Endpoint) -> Result<Vec<Vec<u8>>, Failure> {
     let served = server::probe::served(endpoint, None, TIMEOUT);
     served.map_err(|error| Failure { error: error.naming(endpoint), ..Failure::from(error) })
