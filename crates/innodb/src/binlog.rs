@@ -70,6 +70,12 @@ impl BinlogHead {
     pub const fn is_clear(&self) -> bool {
         matches!(self.encryption, BinlogEncryption::Clear | BinlogEncryption::Mislabelled)
     }
+
+    /// Whether it consists of its magic.
+    #[must_use]
+    pub fn has_no_event(&self) -> bool {
+        self.file_bytes <= as_u64(MAGIC_CLEAR.len())
+    }
 }
 
 /// A statement the audit looks for. Other statements are never returned.

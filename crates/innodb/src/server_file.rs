@@ -106,6 +106,14 @@ pub fn older_redo_number(name: &str) -> Option<u32> {
     name.strip_prefix(OLDER_REDO)?.parse().ok().filter(|number| *number < 101)
 }
 
+/// Whether servers write the header of a file of the redo log before they give it this name, so that it is never all zero: the
+/// first file in older servers and in MariaDB, whose others have no header before their first use, and every file in use since
+/// MySQL 8.0.30.
+#[must_use]
+pub fn is_redo_with_header(name: &str) -> bool {
+    redo_number(name).is_some() || older_redo_number(name) == Some(0)
+}
+
 /// Whether it is a file of the redo log.
 #[must_use]
 pub fn is_redo(name: impl AsRef<OsStr>) -> bool {
@@ -178,6 +186,8 @@ mod tests {
         assert_eq!((redo_number("#ib_redo7"), redo_number("#ib_redo8_tmp")), (Some(7), None));
         assert_eq!((older_redo_number("ib_logfile1"), older_redo_number("ib_logfile101")), (Some(1), None));
         assert_eq!((older_redo_number(FIRST_OLDER_REDO), older_redo_number("#ib_redo1")), (Some(0), None));
+        assert!(["#ib_redo7", "ib_logfile0"].into_iter().all(is_redo_with_header));
+        assert!(!["#ib_redo8_tmp", "ib_logfile1", "ib_logfile101"].into_iter().any(is_redo_with_header));
     }
 
     #[test]

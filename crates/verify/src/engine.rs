@@ -641,3 +641,25 @@ impl Drop for Permit<'_> {
 fn as_u64(value: usize) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, num::NonZeroUsize};
+
+    use super::*;
+
+    /// MySQL creates a pool of them at its start and writes them when a session needs one; a table always has a page 0.
+    #[test]
+    fn a_temporary_tablespace_that_no_session_used_has_nothing_to_verify() {
+        let directory = tempfile::tempdir().expect("made");
+        for name in ["temp_1.ibt", "ibtmp1", "t.ibd"] {
+            fs::write(directory.path().join(name), vec![0; 5 * 16384]).expect("written");
+        }
+        let settings = Settings { jobs: NonZeroUsize::MIN, depth: Depth::EveryPage, progress: &|_| () };
+        let report = run(&Plan::scan(&[directory.path().to_owned()]), &Keys::default(), &settings);
+        let verdict = |name: &str| report.files.iter().find(|file| file.path.ends_with(name)).map(|file| file.verdict);
+        assert_eq!(verdict("temp_1.ibt"), Some(Verdict::Clear));
+        assert_eq!(verdict("ibtmp1"), Some(Verdict::Clear));
+        assert_eq!(verdict("t.ibd"), Some(Verdict::Unidentified));
+    }
+}

@@ -11,7 +11,7 @@ use innodb::{
     file_kind::FileKind,
     keys::NoKeys,
     redo::RedoFormat,
-    server_file::{older_redo_number, redo_name, redo_number},
+    server_file::{is_redo_with_header, older_redo_number, redo_name, redo_number},
     tablespace::Page0,
     verify::{
         self, Check, FileReport, Tally, Verdict,
@@ -220,8 +220,11 @@ fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &Logs) -> Result
             if report.format == RedoFormat::MySql && !is_spare(&file.path) {
                 check_length(file, &mut report, logs);
             }
-            if report.format == RedoFormat::Blank && report.file.verdict.is_sound() && is_in_use(&file.path) {
-                return Ok(without_header());
+            if report.format == RedoFormat::Blank
+                && report.file.verdict.is_sound()
+                && is_redo_with_header(file_name(&file.path))
+            {
+                report.file = without_header();
             }
             if let Some((ring, number)) = ring.filter(|_| !is_by_mini_transactions(report.format)) {
                 ring.check(number, file.bytes, &mut report.file);
@@ -229,12 +232,6 @@ fn redo(file: &PlannedFile, reader: &Reader, keys: &Keys, logs: &Logs) -> Result
             Ok(report.file)
         }
     }
-}
-
-/// Since MySQL 8.0.30 a file of the log has a header from when it gets its name on. A second `ib_logfileN` has none before its
-/// first use.
-fn is_in_use(path: &Path) -> bool {
-    redo_number(file_name(path)).is_some()
 }
 
 fn without_header() -> FileReport {
@@ -421,6 +418,8 @@ mod tests {
         };
         assert_eq!(verdict(&redo_name(7)), Verdict::Unverifiable);
         assert_eq!(verdict(&format!("{}_tmp", redo_name(8))), Verdict::Clear);
+        // The only file of MariaDB's log, or the first of several.
+        assert_eq!(verdict("ib_logfile0"), Verdict::Unverifiable);
         assert_eq!(verdict("ib_logfile1"), Verdict::Clear);
     }
 

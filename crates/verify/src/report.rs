@@ -50,6 +50,11 @@ impl FileResult {
             findings_left_out: report.findings_left_out,
         }
     }
+
+    /// Whether nothing but a key, of a store that may not have been given, is needed to prove the file.
+    fn lacks_keys(&self) -> bool {
+        self.verdict == Verdict::Unverifiable && self.key.as_ref().is_some_and(RequiredKey::is_in_a_store)
+    }
 }
 
 /// Result of a run.
@@ -134,7 +139,7 @@ impl Report {
     #[must_use]
     pub fn hint(&self, has_keys: bool) -> Option<&'static str> {
         let any = |verdict| self.files.iter().any(|file| file.verdict == verdict);
-        if any(Verdict::Unverifiable) && !has_keys {
+        if self.files.iter().any(FileResult::lacks_keys) && !has_keys {
             Some("some files are encrypted; give their keys with --keyring or --mariadb-key-file")
         } else if any(Verdict::MissingKey) {
             Some(
@@ -199,7 +204,9 @@ mod tests {
 
     #[test]
     fn keys_are_asked_for_only_where_none_was_given() {
-        let encrypted = report(&[Verdict::Unverifiable]);
+        let mut encrypted = report(&[Verdict::Unverifiable]);
+        assert!(encrypted.hint(false).is_none(), "a log without a header needs no key");
+        encrypted.files[0].key = Some(RequiredKey::MariaDb { key_id: 1, versions: Vec::new() });
         assert!(encrypted.hint(false).is_some_and(|hint| hint.contains("--keyring")) && encrypted.hint(true).is_none());
         assert!(report(&[Verdict::WrongKey]).hint(true).is_some_and(|hint| hint.contains("other copies")));
         assert!(report(&[Verdict::Ok, Verdict::Damaged]).hint(true).is_none());

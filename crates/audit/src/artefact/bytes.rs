@@ -3,6 +3,7 @@
 use innodb::binlog::{BinlogEncryption, BinlogHead, EventScan};
 use innodb::doublewrite::DoublewriteScan;
 use innodb::galera::CacheScan;
+use innodb::page::checksum::Checksum;
 use innodb::redo::RedoScan;
 use innodb::tablespace::{Disagreement, Encryption, TablespaceKind, TablespaceScan};
 
@@ -84,6 +85,9 @@ pub fn promise_of(scan: &TablespaceScan) -> Promise {
 /// neither does a sample during a conversion.
 fn state_of_pages(scan: &TablespaceScan) -> Option<State> {
     let counts = &scan.counts;
+    if is_misread(scan) {
+        return None;
+    }
     let clear = counts.clear_data + counts.mislabelled > 0;
     match (promise_of(scan), counts.encrypted > 0, clear) {
         (_, true, true) => Some(State::Partly),
@@ -92,6 +96,17 @@ fn state_of_pages(scan: &TablespaceScan) -> Option<State> {
         (_, true, false) => Some(State::Encrypted),
         (Promise::Begun | Promise::Full, false, false) => None,
     }
+}
+
+/// Whether page 0 is damaged, and the file cannot be divided into pages as it says: no page is in its place, and some are of no
+/// known kind.
+#[must_use]
+pub(super) fn is_misread(scan: &TablespaceScan) -> bool {
+    let counts = &scan.counts;
+    let damaged = scan.page0.checksum == Checksum::Mismatch && promise_of(scan) == Promise::None;
+    let known = [counts.encrypted, counts.mislabelled, counts.clear_data, counts.clear_structural];
+    let placed = known.into_iter().fold(0, u64::saturating_add) > scan.foreign;
+    damaged && counts.unrecognised > 0 && !placed
 }
 
 /// Why a tablespace with encrypted pages is not proven to be encrypted: the file is damaged. `system_pages`: total
@@ -113,7 +128,9 @@ pub(super) fn damage(scan: &TablespaceScan, system_pages: u64) -> Option<String>
 /// Why the bytes of a tablespace do not show its state.
 #[must_use]
 pub(super) fn undecided(scan: &TablespaceScan) -> &'static str {
-    if scan.counts.encrypted > 0 {
+    if is_misread(scan) {
+        "page 0 is damaged, and the other pages cannot be read as it says"
+    } else if scan.counts.encrypted > 0 {
         "page 0 says that its encryption has not ended, and only a sample of its pages was read, none of them clear"
     } else {
         "page 0 promises encryption, and no page was seen that keeps it"
@@ -303,6 +320,23 @@ mod tests {
         assert_eq!(state_of(&tablespace("plain", 0, 2)), Some(State::Clear));
         assert_eq!(state_of(&tablespace("plain", 3, 2)), Some(State::Partly));
         assert_eq!(state_of(&tablespace("plain", 0, 0)), Some(State::Clear));
+    }
+
+    #[test]
+    fn a_tablespace_that_a_damaged_page_0_divides_wrongly_is_neither_encrypted_nor_clear() {
+        let state = |checksum, clear: u64, foreign, unrecognised| {
+            state_of(&tablespace_with("plain", clear / 2, clear.div_ceil(2), |scan| {
+                scan.page0.checksum = checksum;
+                scan.foreign = foreign;
+                scan.counts.unrecognised = unrecognised;
+            }))
+        };
+        assert_eq!(state(Checksum::Mismatch, 0, 0, 3), None);
+        assert_eq!(state(Checksum::Mismatch, 1, 1, 12), None);
+        assert_eq!(state(Checksum::Mismatch, 2, 2, 12), None);
+        assert_eq!(state(Checksum::Mismatch, 2, 1, 12), Some(State::Partly));
+        assert_eq!(state(Checksum::Mismatch, 0, 0, 0), Some(State::Clear));
+        assert_eq!(state(Checksum::Crc32, 0, 0, 3), Some(State::Clear));
     }
 
     #[test]

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use innodb::file_kind::{self, FileKind};
+use innodb::page::checksum::Checksum;
+use innodb::redo::{RedoFormat, RedoScan};
 use innodb::server_file;
 use innodb::tablespace::{TablespaceKind, TablespaceScan};
 
-use super::bytes::{damage, state_of_temporary, state_of_temporary_file};
+use super::bytes::{damage, is_misread, state_of_temporary, state_of_temporary_file, undecided};
 use super::{Artefact, Kind, State, TEMPORARY_SWITCHES, state_of};
 use crate::facts::Facts;
 use crate::facts::files::{Content, FileFact};
@@ -134,6 +136,7 @@ impl<'a> Join<'a> {
     fn kind_of_file(&self, file: &FileFact) -> Option<Kind> {
         let kind = match &file.content {
             Content::Tablespace { scan } if is_unused_extension(scan) => return None,
+            Content::Tablespace { scan } if is_table_by_name(file, scan) => kind_by_name(file)?,
             Content::Tablespace { scan } => kind_of_scan(scan),
             Content::Redo { .. } => Kind::Redo,
             Content::Doublewrite { .. } => Kind::Doublewrite,
@@ -274,12 +277,18 @@ impl<'a> Join<'a> {
             Content::Tablespace { scan } if bytes == Some(State::Encrypted) && is_tablespace(kind) => {
                 damage(scan, self.system_pages)
             }
+            Content::Tablespace { scan } if is_misread(scan) && reported != Some(State::Clear) => {
+                Some(undecided(scan).to_owned())
+            }
             // The server's report counts for a tablespace that it has created but not written yet.
             Content::UnidentifiedTablespace { why, unwritten: false } if reported == Some(State::Encrypted) => {
                 Some(why.clone())
             }
             Content::Unknown { .. } if kind == Kind::BinaryLog => {
                 Some("its first bytes are not those of a binary log".to_owned())
+            }
+            Content::BinaryLog { log, .. } if bytes.is_none() && log.has_no_event() => {
+                Some("no event follows its magic: it is cut, or was begun a moment ago".to_owned())
             }
             Content::BinaryLog { .. } if bytes.is_none() => {
                 Some("no event behind its format description can be read: it is damaged, or cut".to_owned())
@@ -288,6 +297,9 @@ impl<'a> Join<'a> {
                 "{} of its pages are not those of an Aria table: they are damaged",
                 scan.counts.unrecognised
             )),
+            Content::Redo { scan } if is_without_header(kind, file, scan) && is_closed(bytes) => {
+                Some("it has no header, although servers write one before they give a file this name".to_owned())
+            }
             Content::Redo { .. } if bytes.is_none() => {
                 Some("most of its blocks are those of no known log: its header is damaged".to_owned())
             }
@@ -310,6 +322,10 @@ fn may_hold(file: &FileFact, space_id: u32) -> bool {
         Content::Tablespace { scan } => scan.page0.space_id.0 == space_id,
         _ => true,
     }
+}
+
+fn is_without_header(kind: Kind, file: &FileFact, scan: &RedoScan) -> bool {
+    kind == Kind::Redo && scan.format == RedoFormat::Blank && server_file::is_redo_with_header(file.base_name())
 }
 
 /// Whether no byte of a file was seen to be clear.
@@ -405,6 +421,12 @@ fn kind_of_tablespace_name(name: &str) -> Kind {
 /// A further file of the system tablespace, of which no page was used yet. The first file has a page 0.
 fn is_unused_extension(scan: &TablespaceScan) -> bool {
     scan.kind == TablespaceKind::System && scan.complete && scan.counts.empty == scan.counts.total
+}
+
+/// Whether the file of a table seems to be of the system tablespace, because the id on page 0 is damaged.
+fn is_table_by_name(file: &FileFact, scan: &TablespaceScan) -> bool {
+    let damaged = scan.page0.checksum == Checksum::Mismatch;
+    damaged && scan.kind == TablespaceKind::System && file.base_name().ends_with(".ibd")
 }
 
 fn kind_of_scan(scan: &TablespaceScan) -> Kind {

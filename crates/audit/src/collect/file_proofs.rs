@@ -294,6 +294,20 @@ mod tests {
     }
 
     #[test]
+    fn the_key_is_tried_although_the_checksum_of_page_0_is_damaged() {
+        for at in [0, PAGE - 8] {
+            let mut table = encrypted();
+            table[at] ^= 1;
+            let files = proven(&table, Some(&keyring()), None);
+            assert!(files.key_proofs.iter().any(|proof| proof.opens == Some(true)), "{:?}", files.key_proofs);
+            let proof = files.proof.unwrap();
+            let file = &proof.unsound[0];
+            assert_eq!((file.verdict, file.locked, file.units.bad), (Verdict::BadKeyInfo, false, 1));
+            assert!(file.findings.iter().all(|finding| finding.detail.contains("page 0") || finding.unit == Some(0)));
+        }
+    }
+
+    #[test]
     fn a_copy_is_tried_alone_and_stands_in_where_there_is_nothing_else() {
         let other = sample("keyring/mysql97-4k-component-file.json");
         let files = proven(&encrypted(), Some(&keyring()), Some(&other));

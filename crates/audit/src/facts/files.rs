@@ -271,6 +271,12 @@ impl FileFacts {
         self.files.iter().find(|file| file.path == path)
     }
 
+    /// Whether a key was tried on the tablespace at an absolute path, and opens it.
+    #[must_use]
+    pub fn is_opened(&self, path: &str) -> bool {
+        self.key_proofs.iter().any(|proof| proof.path == path && proof.opens == Some(true))
+    }
+
     /// Whether the data directory itself was walked.
     #[must_use]
     pub fn data_seen(&self) -> bool {

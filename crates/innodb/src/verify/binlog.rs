@@ -120,7 +120,9 @@ fn mysql<R: ReadAt + ?Sized>(
         let end = file_bytes.saturating_sub(header_bytes);
         let log = Log { source, base: header_bytes, end, cipher: Cipher::MySql(stream) };
         if opens(&log, clear_text, &mut tally)? {
-            return Ok(walk_on(&log, tally)?.tally.finish(key));
+            let mut chain = walk_on(&log, tally)?;
+            chain.expect_event(&log);
+            return Ok(chain.tally.finish(key));
         }
     } else if clear_text {
         tally.find(None, Some(header_bytes), Check::ClearUnit, CLEAR_TEXT);

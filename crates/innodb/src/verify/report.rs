@@ -200,6 +200,18 @@ pub enum RequiredKey {
     },
 }
 
+impl RequiredKey {
+    /// Whether a keyring or a key file holds it: not the public key of bootstrap, nor that of a `.cfp` file.
+    #[must_use]
+    pub const fn is_in_a_store(&self) -> bool {
+        match self {
+            Self::MySql { name, .. } => !name.is_empty(),
+            Self::ExportFile => false,
+            Self::MysqlBinlog { .. } | Self::MariaDb { .. } => true,
+        }
+    }
+}
+
 /// Result of verifying one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileReport {

@@ -85,24 +85,40 @@ fn by_proof(cx: &Context<'_>, proof: &Proof) -> Seen<Verdict> {
     }
     let mut verdict = Verdict::new();
     damaged(cx, &mut verdict);
-    refused(proof, &mut verdict);
+    let opened_all_the_same = opened_despite_damage(cx, proof);
+    refused(proof, &opened_all_the_same, &mut verdict);
     if let Some(unseen) = unopened(cx, proof) {
         verdict.unseen("files", unseen);
     }
     let opened = proof.count(Proven::Ok);
-    if verdict.is_empty() && opened == 0 {
+    if verdict.is_empty() && opened == 0 && opened_all_the_same.is_empty() {
         return if is_mariadb(cx) { mariadb(cx) } else { nothing_wrapped(cx) };
     }
-    let description = format!("{} opens each of {opened} encrypted files, every page of them", proof.store_names());
+    let besides = match opened_all_the_same.len() {
+        0 => String::new(),
+        more => format!("; also {more} whose page 0 is damaged, see rest-page-damaged"),
+    };
+    let description =
+        format!("{} opens each of {opened} encrypted files, every page of them{besides}", proof.store_names());
     let stores = live_stores(cx).map(|(file, store)| store_evidence(file, store));
     verdict.pass_if_clean(stores.fold(Ruling::pass("server", Grade::Bytes, description), Ruling::evidence));
     Ok(verdict)
 }
 
+/// Files whose page 0 is damaged, but not where it holds the key: `rest-page-damaged` reports them.
+fn opened_despite_damage<'a>(cx: &'a Context<'_>, proof: &'a Proof) -> HashSet<&'a str> {
+    let opened = |path: &str| cx.facts.files.as_ref().is_some_and(|files| files.is_opened(path));
+    let damaged = proof.unsound.iter().filter(|file| file.verdict == Proven::BadKeyInfo && !file.locked);
+    damaged.map(|file| file.path.as_str()).filter(|path| opened(path)).collect()
+}
+
 /// Files that no known key opens.
-fn refused(proof: &Proof, verdict: &mut Verdict) {
-    let all = proof.locked.saturating_add(proof.count(Proven::BadKeyInfo));
-    let listed = proof.unsound.iter().filter(|file| file.locked || file.verdict == Proven::BadKeyInfo).take(MAX_LISTED);
+fn refused(proof: &Proof, opened: &HashSet<&str>, verdict: &mut Verdict) {
+    let damaged = proof.count(Proven::BadKeyInfo).saturating_sub(u64::try_from(opened.len()).unwrap_or(u64::MAX));
+    let all = proof.locked.saturating_add(damaged);
+    let is_refused =
+        |file: &&Unsound| (file.locked || file.verdict == Proven::BadKeyInfo) && !opened.contains(file.path.as_str());
+    let listed = proof.unsound.iter().filter(is_refused).take(MAX_LISTED);
     let mut reported = 0_u64;
     for file in listed {
         verdict.push(refusal(proof, file));
@@ -122,6 +138,10 @@ fn refused(proof: &Proof, verdict: &mut Verdict) {
 fn refusal(proof: &Proof, file: &Unsound) -> Ruling {
     let (key, stores) = (file.key_text(), proof.store_names());
     let (message, fix) = match file.verdict {
+        Proven::BadKeyInfo if file.kind == "tablespace" => (
+            format!("page 0 of {}, which holds the information about its key, is damaged", file.name),
+            format!("restore {} from a backup that `sealant verify` proves sound", file.path),
+        ),
         Proven::BadKeyInfo => (
             format!("the information about the key of {} is damaged: no key can open it", file.name),
             format!("restore {} from a backup that `sealant verify` proves sound", file.path),
@@ -461,6 +481,10 @@ mod tests {
             made.judge(&CHECK)
         };
         assert_eq!(judged(proof(7, Vec::new()))[0].status, Pass);
+        // The key opens what page 0 holds: the damage is elsewhere on it, which `rest-page-damaged` says.
+        let mut made = proven(Some(true));
+        made.0.files.as_mut().unwrap().proof = Some(proof(0, vec![unsound("demo/t.ibd", Proven::BadKeyInfo)]));
+        assert_eq!(made.statuses(&CHECK), [Pass]);
         for verdict in [Proven::MissingKey, Proven::WrongKey, Proven::BadKeyInfo] {
             let found = judged(proof(7, vec![unsound("demo/t.ibd", verdict)]));
             assert_eq!((found.len(), found[0].status, found[0].artefact.as_str()), (1, Fail, "demo/t.ibd"));

@@ -40,7 +40,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let mut verdict = Verdict::new();
     let damaged: Vec<&Unsound> = proof.unsound.iter().filter(|file| is_damage(file.verdict)).collect();
     let (named, more) = damaged.split_at(damaged.len().min(MAX_LISTED));
-    named.iter().for_each(|file| verdict.push(one(file)));
+    named.iter().for_each(|file| verdict.push(one(file, files.is_opened(&file.path))));
     rest(proof, more, named.len(), &mut verdict);
     open(proof, &mut verdict);
     if proof.files() == 0 && verdict.is_empty() {
@@ -54,12 +54,19 @@ const fn is_damage(verdict: Proven) -> bool {
     matches!(verdict, Proven::Damaged | Proven::Truncated | Proven::BadKeyInfo)
 }
 
-fn one(file: &Unsound) -> Ruling {
+/// `opened`: a key opens what page 0 holds.
+fn one(file: &Unsound, opened: bool) -> Ruling {
     let unit = unit_name(&file.kind);
     let message = match file.verdict {
         Proven::Truncated => format!("{} is shorter than it must be", file.name),
+        Proven::BadKeyInfo if opened => {
+            format!("page 0 of {} is damaged, although the key still opens the file", file.name)
+        }
+        Proven::BadKeyInfo if file.kind != "tablespace" => {
+            format!("{} is damaged where it names its key: no key can open it", file.name)
+        }
         Proven::BadKeyInfo => {
-            format!("page 0 of {} is damaged where it names its key: no key can open the file", file.name)
+            format!("page 0 of {}, which holds the information about its key, is damaged", file.name)
         }
         _ if file.units.bad > 0 => {
             format!("{} of {} {unit}s of {} fail their checks", file.units.bad, file.units.total, file.name)
@@ -184,7 +191,7 @@ mod tests {
 
     use super::*;
     use crate::checks::proof::made::{proof, unsound};
-    use crate::facts::files::Content;
+    use crate::facts::files::{Content, KeyProof};
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::testing::{Made, mysql, tablespace};
 
@@ -218,6 +225,23 @@ mod tests {
         for verdict in [Proven::Truncated, Proven::BadKeyInfo] {
             assert_eq!(with(proof(3, vec![unsound("demo/t.ibd", verdict)])).statuses(&CHECK), [Fail]);
         }
+    }
+
+    #[test]
+    fn a_damaged_page_0_is_not_said_to_lose_a_key_that_opens() {
+        let message = |opens| {
+            let mut made = with(proof(3, vec![unsound("demo/t.ibd", Proven::BadKeyInfo)]));
+            made.0.files.as_mut().unwrap().key_proofs.push(KeyProof {
+                path: "/var/lib/mysql/demo/t.ibd".to_owned(),
+                key: "INNODBKey-1".to_owned(),
+                store: "/keys/keyring".to_owned(),
+                opens: Some(opens),
+                why: None,
+            });
+            made.judge(&CHECK)[0].message.clone()
+        };
+        assert_eq!(message(true), "page 0 of demo/t.ibd is damaged, although the key still opens the file");
+        assert!(message(false).contains("holds the information about its key"));
     }
 
     #[test]

@@ -164,7 +164,10 @@ fn fix(cx: &Context<'_>) -> Remedy {
 
 #[cfg(test)]
 mod tests {
+    use innodb::redo::RedoFormat;
+
     use super::*;
+    use crate::facts::files::Content;
     use crate::finding::Status::{Fail, Pass, Unknown};
     use crate::testing::{Made, mariadb, mysql, redo};
 
@@ -212,6 +215,27 @@ mod tests {
         let spare =
             Made::nothing().file("#innodb_redo/#ib_redo1", redo(9, 0)).file("#innodb_redo/#ib_redo2_tmp", blank());
         assert_eq!(spare.statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_log_whose_header_is_zero_is_neither_clear_nor_encrypted() {
+        let zeroed = |encrypted| {
+            let Content::Redo { mut scan } = redo(encrypted, 0) else { unreachable!("a log was made") };
+            scan.format = RedoFormat::Blank;
+            Content::Redo { scan }
+        };
+        for encrypted in [0, 9] {
+            let made = mariadb().variable("innodb_encrypt_log", "ON").file("ib_logfile0", zeroed(encrypted));
+            let found = made.judge(&CHECK);
+            assert_eq!((found[0].artefact.as_str(), found[0].status), ("ib_logfile0", Unknown));
+            assert!(format!("{found:?}").contains("it has no header"));
+        }
+        let in_use = |name: &str| {
+            let made = Made::nothing().file("#innodb_redo/#ib_redo1", redo(9, 0)).file(name, zeroed(0));
+            made.statuses(&CHECK)
+        };
+        assert_eq!(in_use("#innodb_redo/#ib_redo2"), [Unknown]);
+        assert_eq!(in_use("#innodb_redo/#ib_redo2_tmp"), [Pass]);
     }
 
     #[test]

@@ -96,7 +96,8 @@ mod tests {
     use crate::finding::Grade;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
     use crate::testing::{Made, TABLESPACE_COLUMNS, mariadb, mysql, tablespace, tablespace_with};
-    use innodb::tablespace::Truncation;
+    use innodb::page::checksum::Checksum;
+    use innodb::tablespace::{TablespaceKind, TablespaceScan, Truncation};
 
     #[test]
     fn bytes_beat_the_list() {
@@ -161,6 +162,19 @@ mod tests {
         assert_eq!(listed().file("demo/t.ibd", cut).statuses(&CHECK), [Unknown]);
         assert_eq!(listed().file("demo/t.ibd", empty()).statuses(&CHECK), [Unknown]);
         assert_eq!(listed().file("demo/t.ibd", unwritten()).statuses(&CHECK), [Pass]);
+    }
+
+    #[test]
+    fn a_damaged_id_does_not_hide_a_clear_table_in_the_system_tablespace() {
+        let zero_id = |checksum| {
+            let scan = |scan: &mut TablespaceScan| {
+                scan.kind = TablespaceKind::System;
+                scan.page0.checksum = checksum;
+            };
+            Made::nothing().file("demo/t.ibd", tablespace_with("plain", 0, 5, scan)).judge(&CHECK)
+        };
+        assert_eq!((zero_id(Checksum::Mismatch)[0].status, zero_id(Checksum::Mismatch).len()), (Fail, 1));
+        assert!(zero_id(Checksum::Crc32).iter().all(|found| found.status != Fail));
     }
 
     #[test]

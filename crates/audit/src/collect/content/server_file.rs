@@ -229,7 +229,10 @@ mod tests {
 
     #[test]
     fn an_unused_temporary_tablespace_is_empty() {
-        assert!(matches!(recognised("ibtmp1", Role::Data, &[0; 32768]), Content::Empty));
+        for name in ["ibtmp1", "temp_1.ibt"] {
+            assert!(matches!(recognised(name, Role::Data, &[0; 32768]), Content::Empty), "{name}");
+        }
+        assert!(matches!(recognised("temp_1.ibd", Role::Data, &[0; 32768]), Content::UnidentifiedTablespace { .. }));
         let mut used = vec![0; 65536];
         used.extend([1; 16384]);
         assert!(matches!(recognised("ibtmp1", Role::Data, &used), Content::UnidentifiedTablespace { .. }));

@@ -28,6 +28,8 @@ const NO_SENSE: &str = "no valid format description event";
 const NOTHING_FOLLOWS: &str =
     "nothing follows the format description: the log is cut, and whether it was encrypted is not known";
 
+const NO_EVENT: &str = "no event follows the magic: the log is cut, or was begun a moment ago";
+
 /// Why a walk ended.
 pub(super) enum Stop {
     /// Every event was judged; a fault of the last one is reported.
@@ -112,6 +114,7 @@ impl Chain {
 
     /// Judges a log that ends where its encryption may have begun: what was cut off cannot be told.
     pub(super) fn expect_more<R: ReadAt + ?Sized>(&mut self, log: &Log<'_, R>) -> Result<(), ScanError> {
+        self.expect_event(log);
         let units = self.tally.units;
         let alone = (units.total, units.clear) == (1, 1) && !self.tally.has_findings();
         if self.continues && alone && length(log.source)? <= log.file_offset(log.end) {
@@ -119,6 +122,14 @@ impl Chain {
             self.tally.find(None, Some(log.file_offset(log.end)), Check::LogEnd, NOTHING_FOLLOWS);
         }
         Ok(())
+    }
+
+    /// Judges a log without any event. A server that begins one writes the magic and then the format description.
+    pub(super) fn expect_event<R: ReadAt + ?Sized>(&mut self, log: &Log<'_, R>) {
+        if self.tally.units.total == 0 && !self.tally.has_findings() {
+            self.tally.unproven();
+            self.tally.find(None, Some(log.file_offset(log.end)), Check::LogEnd, NO_EVENT);
+        }
     }
 
     /// End of the event at `at`, if it lies inside the log.
