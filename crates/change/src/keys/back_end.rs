@@ -90,7 +90,7 @@ impl Holding {
         Self::read(plugin.name, store.is_some(), store, None)
     }
 
-    fn none() -> Self {
+    pub(super) fn none() -> Self {
         Self {
             back_end: None,
             held: None,

@@ -179,9 +179,11 @@ impl FileKind {
     }
 }
 
-/// A file that is damaged where it names its key or holds it wrapped: no key can open it.
+/// A file that is damaged where it names its key or holds it wrapped: no key can open it. A tablespace without a kind has no
+/// page 0 that can be read, which would name a key.
 fn damaged_record(file: &FileResult) -> Option<Unread> {
-    if file.verdict != Verdict::BadKeyInfo {
+    let cut = file.kind == "tablespace" && file.tablespace.is_none() && file.verdict == Verdict::Truncated;
+    if file.verdict != Verdict::BadKeyInfo && !cut {
         return None;
     }
     let reason =
@@ -220,4 +222,21 @@ fn spaces(files: &[FileResult]) -> BTreeMap<SpaceId, String> {
     let tablespaces = files.iter().filter(|file| file.kind == "tablespace");
     let keyed = tablespaces.filter_map(|file| Some((file, key_names(file).pop()?)));
     keyed.filter_map(|(file, name)| Some((data_files::page0(&file.path)?.space_id, name))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_cut_inside_page_0_may_need_any_key() {
+        let directory = tempfile::tempdir().expect("made");
+        let table = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/tablespace/mysql97-16k-encrypted.ibd");
+        let table = std::fs::read(table).expect("a sample");
+        let damaged = |bytes: usize| {
+            std::fs::write(directory.path().join("t.ibd"), &table[..bytes]).expect("written");
+            KeyNeeds::by_backup(directory.path(), &Holding::none()).expect("read").damaged.len()
+        };
+        assert_eq!([table.len(), 16384, 8192, 1].map(damaged), [0, 0, 1, 1]);
+    }
 }
