@@ -15,7 +15,7 @@ pub const NAMESPACE: &str = "sealant-receipt";
 /// Maximum length of a receipt: 100 bytes a pack, for the packs of 1000 TB.
 pub const MAX_BYTES: u64 = 1 << 30;
 
-/// What a backup stored, when and how.
+/// Describes a backup: its time, its source, and the objects that it stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// [`SCHEMA`].
@@ -55,7 +55,7 @@ pub struct Receipt {
     pub pages: Pages,
     /// Recipients of the objects: the first 16 digits of the SHA-256 of each one's text.
     pub recipients: Vec<String>,
-    /// Recipients of the keys, likewise.
+    /// Recipients of the keys, in the same form.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub key_recipients: Vec<String>,
     /// Those recipients whose identity was never proven to exist.

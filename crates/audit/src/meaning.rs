@@ -141,7 +141,7 @@ pub struct CutOff {
     text: &'static str,
 }
 
-/// How sure it is that somebody who is named cannot connect any more. Ordered: the surest first.
+/// How certain it is that a client would be cut off, the most certain first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Certainty {
     /// Connected in clear text at this moment.

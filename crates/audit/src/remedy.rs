@@ -43,7 +43,7 @@ pub struct Step {
 pub enum Action {
     /// A statement for the server, without its semicolon.
     Statement {
-        /// The statement.
+        /// SQL text of the statement.
         sql: String,
     },
     /// A shell command for the server's host.

@@ -31,7 +31,7 @@ pub enum BackupError {
     /// A file that was named cannot be read.
     #[error("{path}: {source}")]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -42,7 +42,7 @@ pub enum BackupError {
     /// No server runs on the data directory.
     #[error("{}: no server runs on it that could be backed up", path.display())]
     NoServer {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// The signing key, a signature or the allowed signers file cannot be used.
@@ -50,7 +50,7 @@ pub enum BackupError {
     Key {
         /// Path of the file.
         path: PathBuf,
-        /// The error.
+        /// What is wrong with the key.
         source: SshFault,
     },
     /// An identity file cannot be used.
@@ -58,7 +58,7 @@ pub enum BackupError {
     Identity {
         /// Path of the file.
         path: PathBuf,
-        /// The error.
+        /// What is wrong with the identity.
         source: agefile::Error,
     },
     /// The directory or bucket is not a repository.

@@ -26,7 +26,7 @@ pub(crate) fn verify(root: &Path, keys: &Keys, jobs: u16, progress: &(dyn Fn(&Pr
     verify::run(&Plan::scan(&[root.to_path_buf()]), keys, &Settings { progress, ..settings(jobs) })
 }
 
-/// For all pages, on so many threads.
+/// Settings to verify all pages with this number of threads.
 pub(crate) fn settings<'s>(jobs: u16) -> Settings<'s> {
     let jobs = NonZeroUsize::new(usize::from(jobs)).unwrap_or(NonZeroUsize::MIN);
     Settings { jobs, depth: Depth::EveryPage, progress: &|_| {} }

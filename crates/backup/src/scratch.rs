@@ -35,8 +35,8 @@ impl Scratch {
     }
 }
 
-/// Removes directories that processes which were killed have left below `parent`: those whose names are `prefix`, the
-/// number of a process that does not run any more, and whatever follows behind a `-`.
+/// Removes the directories that killed processes left below `parent`. Their names are `prefix`, the number of a process
+/// that no longer runs, and possibly more after a `-`.
 pub(crate) fn remove_stale(parent: &Path, prefix: &str) -> Result<(), BackupError> {
     let items = fs::read_dir(parent).map_err(BackupError::io(parent, "cannot be listed"))?;
     for item in items.flatten() {

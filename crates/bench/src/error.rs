@@ -56,7 +56,7 @@ pub enum Error {
     /// A program or library that is needed is not where it was said to be.
     #[error("{}: no such file", path.display())]
     NoInstallation {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The option that names it.
         option: &'static str,
@@ -82,15 +82,15 @@ pub enum Error {
     /// A server runs on the data directory that has to be still.
     #[error("{}: a server runs on it, as process {pid}", path.display())]
     ServerRuns {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// The server.
+        /// Process id of the server.
         pid: i32,
     },
     /// A data directory could not be copied.
     #[error("{}: cannot be copied", path.display())]
     NotCopied {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// A directory to work in is not there.
@@ -119,7 +119,7 @@ pub enum Error {
     /// There is nothing to copy.
     #[error("{}: there is nothing to copy", path.display())]
     NothingToCopy {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// Copies would be made within what is copied.
@@ -141,7 +141,7 @@ pub enum Error {
     /// Programs of a peer that was asked for are not there.
     #[error("{peer}: not in PATH: {}", programs.join(", "))]
     PeerMissing {
-        /// The peer.
+        /// Name of the other program.
         peer: &'static str,
         /// Its programs that are not there.
         programs: Vec<&'static str>,
@@ -149,7 +149,7 @@ pub enum Error {
     /// A peer that was asked for copies from a running server, and none is named.
     #[error("{peer}: needs {}", crate::copy::NEEDS_SERVER)]
     PeerNeedsServer {
-        /// The peer.
+        /// Name of the other program.
         peer: &'static str,
     },
     /// A running server is named, and no peer would copy from it.
@@ -158,7 +158,7 @@ pub enum Error {
     /// A link is asked for with a peer that uses none.
     #[error("{peer} uses no network, so --rate does not go with it")]
     PeerWithoutNetwork {
-        /// The peer.
+        /// Name of the other program.
         peer: &'static str,
     },
     /// The running server is not one that `mariabackup` copies.

@@ -32,7 +32,7 @@ pub use copy::{
 pub use environment::Environment;
 pub use error::Error;
 pub use experiment::{Arm, Detail, Experiment, Progress, Rounds, Sample, Samples, Settings, Stop, Unit, Work};
-pub use peer::{Opinion, Peer, PeerKind};
+pub use peer::{Peer, PeerKind, PeerVerdicts};
 pub use program::{Peak, peak_memory};
 pub use record::{ArmRecord, DetailRecord, ExperimentRecord, RatioRecord, Record, SCHEMA, Subject};
 pub use stats::{Interval, median, median_interval, ratio_interval};

@@ -30,7 +30,7 @@ pub struct Peer {
 
 /// A peer's verdicts on sound files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Opinion {
+pub struct PeerVerdicts {
     /// Name and version of the peer.
     pub peer: String,
     /// Kind of files: `encrypted` or `clear`.
@@ -101,8 +101,8 @@ impl Peer {
     ///
     /// # Errors
     /// [`Error::Program`] if it cannot be started.
-    pub fn opinion(&self, of: &'static str, files: &[PathBuf]) -> Result<(Opinion, Vec<PathBuf>), Error> {
-        let mut opinion = Opinion { peer: self.name(), of, ..Opinion::default() };
+    pub fn opinion(&self, of: &'static str, files: &[PathBuf]) -> Result<(PeerVerdicts, Vec<PathBuf>), Error> {
+        let mut opinion = PeerVerdicts { peer: self.name(), of, ..PeerVerdicts::default() };
         let mut sound = Vec::new();
         for file in files {
             opinion.files += 1;

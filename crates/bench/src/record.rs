@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Environment, Interval, Opinion, Program, Stop, Unit};
+use crate::{Environment, Interval, PeerVerdicts, Program, Stop, Unit};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.bench/1";
@@ -23,7 +23,7 @@ pub struct Record {
     /// All experiments.
     pub experiments: Vec<ExperimentRecord>,
     /// Verdicts of other programs on sound files.
-    pub opinions: Vec<Opinion>,
+    pub opinions: Vec<PeerVerdicts>,
     /// Remarks about the conditions.
     pub notes: Vec<String>,
 }

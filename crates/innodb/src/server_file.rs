@@ -33,6 +33,13 @@ pub(crate) const DOUBLEWRITE_ENDINGS: [&str; 2] = [".dblwr", ".bdblwr"];
 /// Percona Server 5.7 to 8.0.19, unless `innodb_parallel_doublewrite_path` sets another name.
 pub(crate) const PARALLEL_DOUBLEWRITE: &str = "xb_doublewrite";
 
+/// Names of the pages in the buffer pool, for the next start.
+pub const BUFFER_POOL_DUMP: &str = "ib_buffer_pool";
+/// Log of the transaction coordinator, for servers without a binary log.
+pub const TRANSACTION_COORDINATOR: &str = "tc.log";
+/// Logs of statements that MariaDB completes or undoes after a crash: the current one, and the one of that recovery.
+pub const DDL_RECOVERY: [&str; 2] = ["ddl_recovery.log", "ddl_recovery-backup.log"];
+
 /// Control file of Aria.
 pub const ARIA_CONTROL: &str = "aria_log_control";
 /// Beginning of the names of Aria's control file and of its logs.
@@ -40,10 +47,16 @@ pub const ARIA: &str = "aria_log";
 /// Beginning of the names of Aria's logs.
 pub(crate) const ARIA_LOG: &str = "aria_log.";
 
+/// Galera's state of a node, and the members that it knows.
+pub const GALERA_STATE: [&str; 2] = ["grastate.dat", "gvwstate.dat"];
 /// Galera's cache of write-sets.
 pub const GALERA_CACHE: &str = "galera.cache";
 /// Beginning of the names of the further files of that cache.
 pub const GALERA_PAGE: &str = "gcache.page.";
+
+/// Files that backup programs add to a copy.
+pub const BACKUP_MARKS: [&str; 5] =
+    ["xtrabackup_checkpoints", "xtrabackup_info", "mariadb_backup_checkpoints", "mariadb_backup_info", "backup-my.cnf"];
 
 /// Names of the files in a value of `innodb_data_file_path` or `innodb_temp_data_file_path`: `NAME:SIZE[:…];NAME:…`.
 pub fn listed_data_files(value: &str) -> impl Iterator<Item = &str> {

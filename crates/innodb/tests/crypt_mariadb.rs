@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use common::{sample, samples};
 use innodb::{
     KeyVersion, SpaceId,
+    crypt::OpenFault,
     crypt::mariadb::{
-        CryptData, Layout, Mode, OpenFault, PageKey, Plain, PlainFault, ciphertext_holds, ciphertext_range, decompress,
+        CryptData, Layout, Mode, PageKey, Plain, PlainFault, ciphertext_holds, ciphertext_range, decompress,
         is_page_compressed, key_version, open, seal, seal_finish, seal_prepare, test_clear,
     },
     page::{

@@ -11,13 +11,13 @@ use crate::{
 };
 
 /// The component whose keys can be read.
-const FILE_COMPONENT: &str = "component_keyring_file";
+pub const FILE_COMPONENT: &str = "component_keyring_file";
 const COMPONENTS: &str = "component_keyring_";
 const CONFIG_ENDING: &str = ".cnf";
-/// The manifest, which names the components a server loads before anything else.
-const MANIFEST: &str = "mysqld.my";
-/// Variables that `SET PERSIST` has kept. Source: MySQL manual, "Persisted System Variables".
-const PERSISTED: &str = "mysqld-auto.cnf";
+/// Name of the manifest, which names the components a server loads before anything else.
+pub const COMPONENT_MANIFEST: &str = "mysqld.my";
+/// File of the variables that `SET PERSIST` has kept. Source: MySQL manual, "Persisted System Variables".
+pub const PERSISTED_VARIABLES: &str = "mysqld-auto.cnf";
 /// How the variables of keyring plug-ins begin, such as `keyring_file_data`.
 const OF_KEYRINGS: &str = "keyring_";
 
@@ -123,8 +123,8 @@ impl KeyringConfigFile {
         match name.strip_suffix(CONFIG_ENDING) {
             Some(FILE_COMPONENT) => Some(Self::Configuration),
             Some(component) if component.starts_with(COMPONENTS) => Some(Self::OtherConfiguration),
-            _ if name == PERSISTED => Some(Self::Persisted),
-            _ => (name == MANIFEST).then_some(Self::Manifest),
+            _ if name == PERSISTED_VARIABLES => Some(Self::Persisted),
+            _ => (name == COMPONENT_MANIFEST).then_some(Self::Manifest),
         }
     }
 }

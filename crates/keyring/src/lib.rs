@@ -37,8 +37,8 @@ mod vault;
 mod writable;
 
 pub use crate::config::{
-    ComponentConfig, KeyringConfigFile, Manifest, configuration_of, keyring_path, manifest_of_file_component,
-    persisted_without_keyrings,
+    COMPONENT_MANIFEST, ComponentConfig, FILE_COMPONENT, KeyringConfigFile, Manifest, PERSISTED_VARIABLES,
+    configuration_of, keyring_path, manifest_of_file_component, persisted_without_keyrings,
 };
 pub use crate::error::KeyringError;
 pub use crate::export::ExportKey;

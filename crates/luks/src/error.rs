@@ -54,7 +54,7 @@ pub enum Error {
     /// The header of the device to restore to cannot be read.
     #[error("{path}: {detail} ({code})", path = .path.display())]
     DeviceUnreadable {
-        /// The device.
+        /// Path of the device.
         path: PathBuf,
         /// Code of the finding.
         code: &'static str,
@@ -91,7 +91,7 @@ pub enum Error {
     /// Reading back gave other bytes than were written.
     #[error("{path}: reading it back gave other bytes than were written; the previous header is in {saved}", path = .path.display(), saved = .saved.display())]
     NotWritten {
-        /// The device.
+        /// Path of the device.
         path: PathBuf,
         /// Path of the previous header.
         saved: PathBuf,
@@ -99,7 +99,7 @@ pub enum Error {
     /// The key opens the backup but did not open the device after the restore. The previous header was put back.
     #[error("{path}: does not open after its header was written; the previous header was put back and is also in {saved}", path = .path.display(), saved = .saved.display())]
     Undone {
-        /// The device.
+        /// Path of the device.
         path: PathBuf,
         /// Path of the previous header.
         saved: PathBuf,
@@ -116,13 +116,13 @@ pub enum Error {
     WrongKey {
         /// The key file.
         key: PathBuf,
-        /// The volume.
+        /// Path of the device that has the volume.
         device: PathBuf,
     },
     /// The old key still opens the volume although its slots were removed.
     #[error("{device}: the old key still opens slot {slot}; both keys are kept", device = .device.display())]
     OldKeyOpens {
-        /// The volume.
+        /// Path of the device that has the volume.
         device: PathBuf,
         /// Slot that it opens.
         slot: u32,
@@ -140,7 +140,7 @@ pub enum Error {
     /// The device is in use or holds data.
     #[error("{device}: {}; nothing was changed", list(.uses), device = .device.display())]
     Used {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// All signs of use.
         uses: Vec<Use>,
@@ -203,13 +203,13 @@ pub enum Error {
     /// Exit code 2 of cryptsetup.
     #[error("no key slot of {device} opens with this key")]
     NoSlotOpens {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
     },
     /// The key derivation of a slot or digest would exhaust the machine; it was not computed.
     #[error("{device}: {what}, which no cryptsetup does; nothing was computed")]
     Absurd {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// Which part of the header asks for what.
         what: String,
@@ -219,7 +219,7 @@ pub enum Error {
     Failed {
         /// Its subcommand.
         verb: String,
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// The meaning of its exit code.
         reason: &'static str,
@@ -250,7 +250,7 @@ pub enum Error {
     /// The device that holds the key's file has no file system that can be mounted.
     #[error("{}: cannot be mounted: {reason}", device.display())]
     NotMounted {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// What `mount` says.
         reason: String,

@@ -24,7 +24,7 @@ use crate::{Code, Segment};
 pub struct Reencrypt<'a> {
     /// cryptsetup.
     pub cryptsetup: &'a Cryptsetup,
-    /// The volume.
+    /// Path of the device that has the volume.
     pub device: &'a Path,
     /// A key that opens the volume before, during and after the re-encryption.
     pub key: &'a Secret,

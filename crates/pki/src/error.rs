@@ -9,13 +9,13 @@ pub enum Error {
     /// The file exists already.
     #[error("{}: is there already", path.display())]
     Exists {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// The directory does not contain an authority.
     #[error("{}: there is no certificate authority in it: {reason}", directory.display())]
     NoAuthority {
-        /// The directory.
+        /// Path of the directory.
         directory: PathBuf,
         /// What is missing.
         reason: String,
@@ -23,13 +23,13 @@ pub enum Error {
     /// There is no certificate to renew.
     #[error("{}: there is no such certificate", path.display())]
     NoCertificate {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// A file cannot be read.
     #[error("{}: cannot be read: {source}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
@@ -37,7 +37,7 @@ pub enum Error {
     /// A file cannot be written.
     #[error("{}: cannot be written: {source}", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
@@ -45,7 +45,7 @@ pub enum Error {
     /// A file has unexpected content.
     #[error("{}: {reason}", path.display())]
     Content {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,

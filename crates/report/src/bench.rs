@@ -5,8 +5,8 @@ mod html;
 use std::io::Write;
 
 use ::bench::{
-    ArmRecord, DetailRecord, Environment, ExperimentRecord, Interval, Opinion, Program, RatioRecord, Record, Sample,
-    Stop, Subject, Unit,
+    ArmRecord, DetailRecord, Environment, ExperimentRecord, Interval, PeerVerdicts, Program, RatioRecord, Record,
+    Sample, Stop, Subject, Unit,
 };
 
 use crate::Error;
@@ -239,8 +239,8 @@ fn scaled(interval: &Interval, by: f64) -> Interval {
     Interval { estimate: interval.estimate * by, low: interval.low * by, high: interval.high * by }
 }
 
-fn opinion(opinion: &Opinion, out: &mut dyn Write) -> Result<(), Error> {
-    let Opinion { peer, of, files, sound, invalid, crashed, .. } = opinion;
+fn opinion(opinion: &PeerVerdicts, out: &mut dyn Write) -> Result<(), Error> {
+    let PeerVerdicts { peer, of, files, sound, invalid, crashed, .. } = opinion;
     let verdict = match (invalid, crashed) {
         (0, 0) => format!("calls all {files} {of} files sound"),
         (invalid, 0) => format!("calls {invalid} of {files} {of} files invalid"),
@@ -302,7 +302,7 @@ mod tests {
                 }],
                 notes: vec!["a note".to_owned()],
             }],
-            opinions: vec![Opinion {
+            opinions: vec![PeerVerdicts {
                 peer: "innochecksum 9.7.4".to_owned(),
                 of: "encrypted",
                 files: 3,

@@ -25,8 +25,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use bench::{
-    Arm, Environment, Error, Experiment, ExperimentRecord, Opinion, Peer, PeerKind, Record, SCHEMA, Sample, Settings,
-    Subject, arms,
+    Arm, Environment, Error, Experiment, ExperimentRecord, Peer, PeerKind, PeerVerdicts, Record, SCHEMA, Sample,
+    Settings, Subject, arms,
 };
 use harness::Kind;
 use innodb::crypt::mysql::{OpenedPage, Sealed, WrappedKey};
@@ -70,7 +70,7 @@ struct Bench {
     mariadb: Option<Peer>,
     inno: Option<Peer>,
     experiments: Vec<ExperimentRecord>,
-    opinions: Vec<Opinion>,
+    opinions: Vec<PeerVerdicts>,
     notes: Vec<String>,
     samples: Vec<Sample>,
 }

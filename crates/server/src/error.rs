@@ -111,7 +111,7 @@ pub enum Error {
     /// Nothing listens on the endpoint.
     #[error("{endpoint}: connection refused")]
     Refused {
-        /// The endpoint.
+        /// Address or socket of the server.
         endpoint: Endpoint,
     },
     /// The unix socket file does not exist.
@@ -131,7 +131,7 @@ pub enum Error {
     /// Another error of the operating system.
     #[error("{endpoint}: {source} while {phase}")]
     Io {
-        /// The endpoint.
+        /// Address or socket of the server.
         endpoint: Endpoint,
         /// The failed step.
         phase: Phase,
@@ -155,7 +155,7 @@ pub enum Error {
     /// Another kind of server answers.
     #[error("{endpoint}: not a MySQL server: {service}")]
     NotMySql {
-        /// The endpoint.
+        /// Address or socket of the server.
         endpoint: Endpoint,
         /// What it seems to be.
         service: OtherService,
@@ -214,7 +214,7 @@ pub enum Error {
     /// TCP without TLS was requested without the option that permits it.
     #[error("{endpoint}: refusing to connect over TCP without TLS")]
     PlaintextRefused {
-        /// The endpoint.
+        /// Address or socket of the server.
         endpoint: Endpoint,
     },
     /// The server requires TLS or a socket.

@@ -7,8 +7,8 @@ use std::{
 
 use crate::version::{ServerVersion, VersionHints};
 
-/// Directories of an installation, as they lie around the program. Packages that are unpacked elsewhere than they were
-/// built for have to be told them.
+/// Directories of an installation, found from the path of its program. A package that was unpacked at another path than
+/// it was built for needs options that name them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installation {
     /// For `--basedir`.
@@ -56,9 +56,14 @@ pub fn option(name: &str, path: &Path) -> String {
 /// The program cannot be run.
 pub fn version(program: &Path) -> io::Result<Option<ServerVersion>> {
     let text = process::version_text(program, &["--no-defaults", "--version"])?;
-    let version = text.split_whitespace().skip_while(|word| *word != "Ver").nth(1);
-    Ok(version
+    Ok(version_word(&text)
         .and_then(|version| ServerVersion::parse(version, VersionHints { comment: &text, ..VersionHints::default() })))
+}
+
+/// The version in what a server's program prints about itself, as it is written there.
+#[must_use]
+pub fn version_word(text: &str) -> Option<&str> {
+    text.split_whitespace().skip_while(|word| *word != "Ver").nth(1)
 }
 
 /// The first error in an error log; later ones are consequences of it.

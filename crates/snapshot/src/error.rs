@@ -35,7 +35,7 @@ pub enum Error {
     /// The directory is not a data directory.
     #[error("{}: is not the data directory of a MySQL or MariaDB server", path.display())]
     NotADataDir {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// The named process does not use this data directory.
@@ -79,7 +79,7 @@ pub enum Error {
     /// The server has other files outside of the data directory.
     #[error("{}: holds files of the server, outside the data directory", path.display())]
     KeptOutside {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// A server is running, but the provider requires a stopped one.
@@ -315,7 +315,7 @@ pub enum Error {
     /// The directory for copies cannot be used.
     #[error("{}: no copy can be kept there: {source}", path.display())]
     CopyDirectory {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
@@ -323,7 +323,7 @@ pub enum Error {
     /// A file cannot be copied.
     #[error("{}: cannot be copied: {source}", path.display())]
     Copy {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
@@ -378,7 +378,7 @@ pub enum Error {
     /// The account may not do what a copy needs.
     #[error("{doing}: {source}")]
     Privilege {
-        /// The statement.
+        /// SQL text of the statement.
         doing: String,
         /// The refusal.
         source: Box<server::Error>,
@@ -394,7 +394,7 @@ pub enum Error {
     /// A file of MySQL's log could not be copied.
     #[error("{}: {source}", path.display())]
     Redo {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The reason.
         source: RedoCopyFault,
@@ -449,7 +449,7 @@ pub enum Error {
     /// A page was never read as a whole.
     #[error("{}: page {page} changed each time it was read", path.display())]
     Changing {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The page.
         page: u64,

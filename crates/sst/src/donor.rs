@@ -21,14 +21,12 @@ use transfer::{
 use verify::size;
 
 use crate::{
-    BINLOG, BYPASS, FULL, NO_BINLOG, POSITION, TAKEN, arguments::Arguments, error::SstError, layout::Layout, marker,
-    options::Options, position::Position, report::Report, server_pipe::ServerPipe, trust,
+    BINLOG, BYPASS, FULL, NO_BINLOG, PEER_TIMEOUT, POSITION, TAKEN, arguments::Arguments, error::SstError,
+    layout::Layout, marker, options::Options, position::Position, report::Report, server_pipe::ServerPipe, trust,
 };
 
 /// Number of data connections.
 const STREAMS: u16 = 4;
-/// How long the joiner may send nothing.
-const TIMEOUT: Duration = Duration::from_secs(60);
 /// The timeout while the server has stopped writing for the transfer.
 const TIMEOUT_UNDER_LOCK: Duration = Duration::from_secs(10);
 /// Interval of checks whether the server has stopped writing.
@@ -63,7 +61,7 @@ pub fn run(
         compression: Compression::Auto,
         bandwidth: rate(options)?,
         suite: None,
-        timeout: TIMEOUT,
+        timeout: PEER_TIMEOUT,
         key_file_keys: KeyFileKeys::Keep,
     };
     transfer::tls::speed::prepare();
@@ -174,7 +172,7 @@ impl DonorRun<'_> {
         sent.and_then(|position| {
             session.send_note(&format!("{POSITION} {position}"))?;
             self.server_pipe.resume_writes()?;
-            session.set_timeout(TIMEOUT)?;
+            session.set_timeout(PEER_TIMEOUT)?;
             Ok(position)
         })
     }

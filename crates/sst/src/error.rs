@@ -51,7 +51,7 @@ pub enum SstError {
     /// An operation on a file or directory failed.
     #[error("{}: {doing}: {source}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The operation.
         doing: &'static str,
@@ -61,7 +61,7 @@ pub enum SstError {
     /// Data is in a location that is not supported.
     #[error("{}: {reason}", path.display())]
     Outside {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Why it is not supported.
         reason: &'static str,

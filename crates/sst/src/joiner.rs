@@ -19,7 +19,7 @@ use transfer::{
 use verify::size;
 
 use crate::{
-    BINLOG, BYPASS, FULL, NO_BINLOG, POSITION, TAKEN,
+    BINLOG, BYPASS, FULL, NO_BINLOG, PEER_TIMEOUT, POSITION, TAKEN,
     arguments::Arguments,
     error::SstError,
     layout::{Layout, remove_tree},
@@ -34,8 +34,6 @@ use crate::{
 const DEFAULT_PORT: u16 = 4444;
 /// Maximum number of data connections.
 const STREAMS: u16 = 16;
-/// How long the donor may send nothing.
-const TIMEOUT: Duration = Duration::from_secs(60);
 /// Time limit for the donor to connect: `sst-initial-timeout` of the servers' own methods.
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(300);
 /// Used for the value 0, which means no limit.
@@ -246,7 +244,7 @@ fn settings(listen: SocketAddr, layout: &Layout, expiry: Duration) -> ReceiveSet
         advertise: Vec::new(),
         streams: STREAMS,
         expiry,
-        timeout: TIMEOUT,
+        timeout: PEER_TIMEOUT,
         owner: Some(owner),
         allow: Vec::new(),
         restart: false,

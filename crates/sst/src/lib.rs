@@ -14,6 +14,8 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
 
+use std::time::Duration;
+
 mod arguments;
 mod auth;
 pub mod donor;
@@ -41,6 +43,9 @@ pub use crate::{
     run::{run, watch},
     server_pipe::ServerPipe,
 };
+
+/// How long the other side may send nothing.
+const PEER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// First note of the donor if it sends everything.
 const FULL: &str = "full";

@@ -14,7 +14,7 @@ use crate::{
     server_pipe::ServerPipe,
 };
 
-/// Does what the server asks for. `auth` is what it gives by its environment, `input` by its pipe.
+/// Runs the state transfer that the server requests. `auth` comes from its environment, `input` from its pipe.
 ///
 /// # Errors
 /// [`SstError`].

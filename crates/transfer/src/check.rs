@@ -25,13 +25,13 @@ pub struct Difference {
     /// Path of the entry.
     pub path: PathBuf,
     /// How it differs.
-    pub fault: Fault,
+    pub fault: Mismatch,
 }
 
 /// How an entry differs from the manifest.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum Mismatch {
     /// The entry does not exist.
     #[error("missing")]
     Missing,
@@ -111,28 +111,28 @@ fn compare(
     path: &Path,
     buffer: &mut Buffer,
     bytes: &AtomicU64,
-) -> Result<(), Fault> {
+) -> Result<(), Mismatch> {
     let metadata = fs::symlink_metadata(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Fault::Missing,
-        _ => Fault::Unread(error),
+        io::ErrorKind::NotFound => Mismatch::Missing,
+        _ => Mismatch::Unread(error),
     })?;
     match (&entry.kind, hash) {
         (Kind::Directory, _) if metadata.is_dir() => Ok(()),
-        (Kind::Directory, _) => Err(Fault::Kind { expected: "directory" }),
-        (Kind::Link { .. }, _) if !metadata.is_symlink() => Err(Fault::Kind { expected: "link" }),
+        (Kind::Directory, _) => Err(Mismatch::Kind { expected: "directory" }),
+        (Kind::Link { .. }, _) if !metadata.is_symlink() => Err(Mismatch::Kind { expected: "link" }),
         (Kind::Link { target }, _) => {
-            let found = fs::read_link(path).map_err(Fault::Unread)?;
-            if found.as_os_str().as_bytes() == target { Ok(()) } else { Err(Fault::Target) }
+            let found = fs::read_link(path).map_err(Mismatch::Unread)?;
+            if found.as_os_str().as_bytes() == target { Ok(()) } else { Err(Mismatch::Target) }
         }
-        (Kind::File { .. }, _) if !metadata.is_file() => Err(Fault::Kind { expected: "file" }),
+        (Kind::File { .. }, _) if !metadata.is_file() => Err(Mismatch::Kind { expected: "file" }),
         (Kind::File { bytes: expected }, _) if metadata.size() != *expected => {
-            Err(Fault::Length { expected: *expected, found: metadata.size() })
+            Err(Mismatch::Length { expected: *expected, found: metadata.size() })
         }
         (Kind::File { bytes: length }, Some(expected)) => {
-            let found = hash_file(path, *length, buffer, bytes).map_err(Fault::Unread)?;
-            if found == expected { Ok(()) } else { Err(Fault::Bytes { expected, found }) }
+            let found = hash_file(path, *length, buffer, bytes).map_err(Mismatch::Unread)?;
+            if found == expected { Ok(()) } else { Err(Mismatch::Bytes { expected, found }) }
         }
-        (Kind::File { .. }, None) => Err(Fault::Unread(io::ErrorKind::InvalidData.into())),
+        (Kind::File { .. }, None) => Err(Mismatch::Unread(io::ErrorKind::InvalidData.into())),
     }
 }
 

@@ -59,7 +59,7 @@ pub enum TransferError {
     /// The target has other content.
     #[error("{}: not empty, and holds nothing interrupted that could be resumed", path.display())]
     NotEmpty {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// Another program created something in the target during the transfer.
@@ -91,13 +91,13 @@ pub enum TransferError {
     /// Another receiver uses the target.
     #[error("{}: another process is already filling it", path.display())]
     Busy {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// The target's file system has too little space.
     #[error("{}: {wanted_bytes} bytes are needed, {free_bytes} are free", path.display())]
     Space {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
         /// Bytes needed.
         wanted_bytes: u64,

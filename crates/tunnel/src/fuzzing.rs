@@ -47,7 +47,7 @@ pub struct Hostile {
 
 /// An action of the peer, or of the local side.
 #[derive(Debug)]
-pub enum Act<'a> {
+pub enum Action<'a> {
     /// A correctly encrypted record.
     Sealed(&'a [u8]),
     /// Raw bytes.
@@ -67,7 +67,7 @@ impl Hostile {
     }
 
     /// Runs a session with these actions, at the near end or the far end. It must end when the peer is gone.
-    pub fn session(&self, at_near: bool, acts: &[Act<'_>]) {
+    pub fn session(&self, at_near: bool, acts: &[Action<'_>]) {
         self.runtime.block_on(async {
             let (ours, theirs) = pair().await;
             let (client, server) = if at_near { (ours, theirs) } else { (theirs, ours) };
@@ -92,10 +92,10 @@ impl Hostile {
             let acting = async {
                 for act in acts {
                     match act {
-                        Act::Sealed(content) => drop(theirs.queue_content(content)),
-                        Act::Raw(bytes) => theirs.queue_raw(bytes),
-                        Act::Local(bytes) => drop(outside.write_all(bytes).await),
-                        Act::LocalEnds => drop(outside.shutdown().await),
+                        Action::Sealed(content) => drop(theirs.queue_content(content)),
+                        Action::Raw(bytes) => theirs.queue_raw(bytes),
+                        Action::Local(bytes) => drop(outside.write_all(bytes).await),
+                        Action::LocalEnds => drop(outside.shutdown().await),
                     }
                     let _ = theirs.flush().await;
                     tokio::task::yield_now().await;

@@ -32,6 +32,8 @@ mod signals;
 mod socket;
 mod wire;
 
+use std::time::Duration;
+
 pub use crate::{
     credentials::Credentials,
     error::Error,
@@ -41,6 +43,9 @@ pub use crate::{
     proxy::ProxyVersion,
     runtime::run,
 };
+
+/// Time limit of the first connection at startup; the other side may come up later.
+const FIRST_CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Receives lines for the operator.
 pub type Log = dyn Fn(&str) + Send + Sync;

@@ -1,6 +1,6 @@
 //! Tablespaces that are sound, and are not what their name says: two files were exchanged.
 //!
-//! The system tablespace and the data dictionary have numbers of their own. Tables are not told apart: which number a
+//! The system tablespace and the data dictionary have fixed numbers. Exchanged tables are not found: which number a
 //! table has is in the server's dictionary alone.
 
 use std::path::Path;

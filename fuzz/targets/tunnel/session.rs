@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use tunnel::fuzzing::{Act, Hostile};
+use tunnel::fuzzing::{Action, Hostile};
 
 static HOSTILE: LazyLock<Hostile> = LazyLock::new(fuzz::tunnel::hostile);
 
@@ -16,10 +16,10 @@ fuzz_target!(|input: &[u8]| {
         let (bytes, more) = behind.split_at(usize::from(*length).min(behind.len()));
         rest = more;
         acts.push(match what % 4 {
-            0 => Act::Sealed(bytes),
-            1 => Act::Raw(bytes),
-            2 => Act::Local(bytes),
-            _ => Act::LocalEnds,
+            0 => Action::Sealed(bytes),
+            1 => Action::Raw(bytes),
+            2 => Action::Local(bytes),
+            _ => Action::LocalEnds,
         });
     }
     HOSTILE.session(end % 2 == 0, &acts);

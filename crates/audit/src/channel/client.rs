@@ -4,7 +4,7 @@ use server::probe::PlainLogin;
 
 use super::Attested;
 use crate::facts::sql::{Row, SqlFacts, is_on};
-use crate::facts::wire::Port;
+use crate::facts::wire::{MAIN_PORT, Port};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade};
 
@@ -21,7 +21,7 @@ pub fn networking_off(facts: &Facts) -> bool {
 /// # Errors
 /// [`Unseen`] if none of these is available.
 pub fn offers_tls(facts: &Facts) -> Seen<Attested<bool>> {
-    let port = facts.wire.as_ref().and_then(|wire| wire.ports().into_iter().find(|port| port.name == "main port"));
+    let port = facts.wire.as_ref().and_then(|wire| wire.ports().into_iter().find(|port| port.name == MAIN_PORT));
     if let Some(port) = port
         && let Some(offers) = port.offers_tls
     {

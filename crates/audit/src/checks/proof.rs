@@ -2,23 +2,23 @@
 
 use innodb::verify::Finding;
 
-use crate::facts::proof::Unsound;
+use crate::facts::proof::UnsoundFile;
 use crate::finding::Evidence;
 
 /// Where which check failed, so that it can be verified; the whole file if there is no position.
-pub(super) fn evidence(file: &Unsound) -> Vec<Evidence> {
+pub(super) fn evidence(file: &UnsoundFile) -> Vec<Evidence> {
     if file.findings.is_empty() {
         return vec![bytes(file, None, format!("{}: `sealant verify` says why", file.verdict.name()))];
     }
     file.findings.iter().map(|finding| bytes(file, finding.offset, describe(file, finding))).collect()
 }
 
-fn bytes(file: &Unsound, offset: Option<u64>, meaning: String) -> Evidence {
+fn bytes(file: &UnsoundFile, offset: Option<u64>, meaning: String) -> Evidence {
     Evidence::Bytes { path: file.path.clone(), offset: offset.unwrap_or(0), hex: String::new(), meaning }
 }
 
 /// The name of the check in the JSON of `sealant verify`.
-fn describe(file: &Unsound, finding: &Finding) -> String {
+fn describe(file: &UnsoundFile, finding: &Finding) -> String {
     let check = serde_json::to_value(finding.check).ok();
     let check = check.as_ref().and_then(|name| name.as_str()).unwrap_or("check").to_owned();
     match finding.unit {
@@ -44,10 +44,10 @@ pub(super) mod made {
     use innodb::MasterKeyId;
     use innodb::verify::{RequiredKey, Units, Verdict};
 
-    use crate::facts::proof::{Proof, ProofStore, Unsound};
+    use crate::facts::proof::{Proof, ProofStore, UnsoundFile};
 
     /// A proof with one keyring, with that many sound encrypted files besides these.
-    pub(in crate::checks) fn proof(sound: u64, unsound: Vec<Unsound>) -> Proof {
+    pub(in crate::checks) fn proof(sound: u64, unsound: Vec<UnsoundFile>) -> Proof {
         let mut verdicts = BTreeMap::new();
         if sound > 0 {
             verdicts.insert(Verdict::Ok, sound);
@@ -73,9 +73,9 @@ pub(super) mod made {
     }
 
     /// A table of the data directory with this verdict, wrapped by master key 3.
-    pub(in crate::checks) fn unsound(name: &str, verdict: Verdict) -> Unsound {
+    pub(in crate::checks) fn unsound(name: &str, verdict: Verdict) -> UnsoundFile {
         let uuid = crate::checks::key::tests::UUID;
-        Unsound {
+        UnsoundFile {
             path: format!("/var/lib/mysql/{name}"),
             name: name.to_owned(),
             kind: "tablespace".to_owned(),

@@ -17,7 +17,7 @@ use super::view::View;
 use super::{Limits, Progress, report};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
-use crate::facts::proof::{MAX_FILES, Proof, Unread, Unsound};
+use crate::facts::proof::{MAX_FILES, Proof, Unread, UnsoundFile};
 
 /// Maximum number of findings kept for one file.
 const MAX_FINDINGS: usize = 5;
@@ -217,13 +217,13 @@ impl Proof {
     }
 }
 
-fn unsound(file: &FileFact, result: FileResult, locked: bool) -> Unsound {
+fn unsound(file: &FileFact, result: FileResult, locked: bool) -> UnsoundFile {
     // What a server leaves in normal operation does not affect the verdict.
     let tells = |check| !matches!(check, Check::Mixed | Check::Stale | Check::LogEnd);
     let made = u64::try_from(result.findings.len()).unwrap_or(u64::MAX).saturating_add(result.findings_left_out);
     let findings: Vec<_> =
         result.findings.into_iter().filter(|finding| tells(finding.check)).take(MAX_FINDINGS).collect();
-    Unsound {
+    UnsoundFile {
         path: file.path.clone(),
         name: file.name.clone(),
         kind: result.kind,

@@ -8,6 +8,7 @@ use innodb::server_file;
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 pub(super) use crate::path::normal;
+use keyring::{COMPONENT_MANIFEST, FILE_COMPONENT};
 
 /// Which files of a directory belong to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,15 +148,13 @@ fn provider_option<'v>(options: &'v str, key: &str) -> Option<&'v str> {
 /// Files next to the program and the plug-ins that name the location of keys, and the copy of a key file that the
 /// plug-in leaves when it is interrupted.
 pub(super) fn key_configurations(sql: &SqlFacts, datadir: &Path, program: Option<&Path>) -> Vec<ScanRoot> {
-    const COMPONENTS: [&str; 4] = [
-        "component_keyring_file",
-        "component_keyring_encrypted_file",
-        "component_keyring_vault",
-        "component_keyring_kmip",
-    ];
+    const COMPONENTS: [&str; 4] =
+        [FILE_COMPONENT, "component_keyring_encrypted_file", "component_keyring_vault", "component_keyring_kmip"];
     let file = |path: PathBuf, via: &str| ScanRoot::new(path, Role::Key, via, Extent::File);
     let mut roots = Vec::new();
-    roots.extend(program.and_then(Path::parent).map(|dir| file(dir.join("mysqld.my"), "beside the server's program")));
+    roots.extend(
+        program.and_then(Path::parent).map(|dir| file(dir.join(COMPONENT_MANIFEST), "beside the server's program")),
+    );
     if let Some(dir) = sql.variable_or_none("plugin_dir").filter(|dir| !dir.is_empty()) {
         roots.extend(
             COMPONENTS.iter().map(|name| file(normal(&datadir.join(dir).join(format!("{name}.cnf"))), "plugin_dir")),

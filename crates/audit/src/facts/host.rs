@@ -131,7 +131,7 @@ pub enum DiskLayer {
     Plain,
     /// In memory only (tmpfs, ramfs): gone with the power; swap is judged on its own.
     Memory,
-    /// Cannot be told from here.
+    /// Cannot be seen from this host.
     Unknown {
         /// The reason, as messages give it.
         why: String,

@@ -23,7 +23,7 @@ pub struct Proof {
     /// Numbers of pages, blocks and events.
     pub units: Units,
     /// Files that are neither `ok` nor `clear`, the worst first; at most [`MAX_FILES`].
-    pub unsound: Vec<Unsound>,
+    pub unsound: Vec<UnsoundFile>,
     /// Files that could not be read; at most [`MAX_FILES`].
     pub unread: Vec<Unread>,
     /// Number of files that no given key opens, including those not listed.
@@ -47,7 +47,7 @@ pub struct ProofStore {
 
 /// A file that is neither sound nor readable without a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unsound {
+pub struct UnsoundFile {
     /// Absolute path.
     pub path: String,
     /// Name in findings.
@@ -102,7 +102,7 @@ impl Proof {
     }
 }
 
-impl Unsound {
+impl UnsoundFile {
     /// The key that it needs, for an operator.
     #[must_use]
     pub fn key_text(&self) -> String {

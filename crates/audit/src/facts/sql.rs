@@ -54,7 +54,7 @@ pub struct Session {
 /// Result of one query.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Answer {
-    /// The statement.
+    /// SQL text of the statement.
     pub sql: String,
     /// The grant that shows the full result.
     pub needs: String,

@@ -46,10 +46,17 @@ impl WireFacts {
     }
 }
 
+/// Name of the port for the classic protocol.
+pub const MAIN_PORT: &str = "main port";
+/// Name of the administrative port.
+pub const ADMIN_PORT: &str = "admin port";
+/// Name of the port for the X protocol.
+pub const X_PORT: &str = "X port";
+
 /// A listener of any protocol.
 #[derive(Debug, Clone, Copy)]
 pub struct Port<'a> {
-    /// `main port`, `admin port` or `X port`: stable across runs, unlike the endpoint.
+    /// [`MAIN_PORT`], [`ADMIN_PORT`] or [`X_PORT`]: stable across runs, unlike the endpoint.
     pub name: &'static str,
     /// `host:port`.
     pub endpoint: &'a str,
@@ -67,8 +74,8 @@ impl WireFacts {
     /// All probed listeners.
     #[must_use]
     pub fn ports(&self) -> Vec<Port<'_>> {
-        let classic = self.classic.iter().map(|listener| Port::of_classic("main port", listener));
-        let admin = self.admin.iter().map(|listener| Port::of_classic("admin port", listener));
+        let classic = self.classic.iter().map(|listener| Port::of_classic(MAIN_PORT, listener));
+        let admin = self.admin.iter().map(|listener| Port::of_classic(ADMIN_PORT, listener));
         classic.chain(admin).chain(self.x.iter().map(Port::of_x)).collect()
     }
 }
@@ -89,7 +96,7 @@ impl<'a> Port<'a> {
     fn of_x(listener: &'a Listener<XProbe>) -> Self {
         let probe = &listener.probe;
         Self {
-            name: "X port",
+            name: X_PORT,
             endpoint: &listener.endpoint,
             reachable: probe.reachable,
             offers_tls: probe.offers_tls,

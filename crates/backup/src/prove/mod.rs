@@ -37,7 +37,7 @@ pub struct ServerProof<'p> {
     pub position: Option<Position>,
     /// How many tables are checked, the largest first; all if absent.
     pub check_tables: Option<u64>,
-    /// The server's UUID, of which its keys have their names: with another one it would make keys of its own.
+    /// UUID of the server, which is part of the names of its keys: with another one it would create new keys.
     pub server_uuid: Option<String>,
     /// Options for the server that the directory does not tell, for example `--lower-case-table-names=1`.
     pub options: Vec<String>,

@@ -51,7 +51,7 @@ const OPTIONS: [&str; 16] = [
     "--slow-query-log=OFF",
 ];
 
-/// A running server, killed with this value.
+/// A running server, killed on drop.
 pub(super) struct PrivateServer {
     child: Child,
     connection: Option<Connection>,

@@ -11,13 +11,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use keyring::{COMPONENT_MANIFEST, FILE_COMPONENT};
 use server::{ServerVersion, program};
 
 use super::ServerProof;
 use crate::BackupError;
-
-const MANIFEST: &[u8] = br#"{"components":"file://component_keyring_file"}"#;
-const COMPONENT: &str = "component_keyring_file";
 
 /// A program to start, and the options that load its keyring.
 pub(super) struct Program {
@@ -91,12 +89,13 @@ fn mysql(
             symlink(&library, &link).map_err(BackupError::io(&link, "cannot be created"))?;
         }
     }
-    let library = format!("{COMPONENT}.so");
+    let library = format!("{FILE_COMPONENT}.so");
     let link = components.join(&library);
     symlink(plugins.join(&library), &link).map_err(BackupError::io(&link, "cannot be created"))?;
     let settings = serde_json::json!({ "path": keyring, "read_only": true }).to_string();
-    write(&components.join(format!("{COMPONENT}.cnf")), settings.as_bytes())?;
-    write(&programs.join("mysqld.my"), MANIFEST)?;
+    write(&components.join(format!("{FILE_COMPONENT}.cnf")), settings.as_bytes())?;
+    let manifest = serde_json::json!({ "components": format!("file://{FILE_COMPONENT}") }).to_string();
+    write(&programs.join(COMPONENT_MANIFEST), manifest.as_bytes())?;
     let options = program::Installation { plugins: Some(components), ..installation }.options();
     Ok(Program { path: private, options })
 }

@@ -22,7 +22,7 @@ pub use scratch::Scratch;
 pub use site::Site;
 pub use tree::Tree;
 
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -126,6 +126,9 @@ pub(crate) fn name_in_path(program: &'static str) -> Option<&'static str> {
     std::iter::once(program).chain(older).find(|name| ::process::find(name).is_some())
 }
 
+/// How long a program may take to print its version.
+const VERSION_LIMIT: Duration = Duration::from_secs(30);
+
 fn version(program: &'static str) -> Option<String> {
     let program = name_in_path(program)?;
     let option = match program {
@@ -133,9 +136,8 @@ fn version(program: &'static str) -> Option<String> {
         "openssl" | "restic" => "version",
         _ => "--version",
     };
-    let output = Command::new(program).arg(option).stdin(Stdio::null()).output().ok()?;
+    let ended = ::process::run(&::process::find(program)?, &[option.as_ref()], None, VERSION_LIMIT).ok()??;
     // mariadb-backup prints it to stderr.
-    let output = if output.stdout.is_empty() { &output.stderr } else { &output.stdout };
-    let message = String::from_utf8_lossy(output).into_owned();
+    let message = if ended.stdout.is_empty() { ended.error_output() } else { ended.stdout };
     Some(peer::version(&message).to_owned()).filter(|version| !version.is_empty())
 }

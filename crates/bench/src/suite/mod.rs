@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use pki::{Authority, KeyType, Order, Usage};
 
 use crate::{
-    Environment, Error, Experiment, ExperimentRecord, KeyPairFiles, Opinion, Program, Progress, Record, SCHEMA, Sample,
-    Samples, Settings, Subject,
+    Environment, Error, Experiment, ExperimentRecord, KeyPairFiles, PeerVerdicts, Program, Progress, Record, SCHEMA,
+    Sample, Samples, Settings, Subject,
 };
 
 /// Receives the progress of a suite, for the status line.
@@ -35,7 +35,7 @@ pub struct Outcome {
 struct Collected {
     samples: Vec<Sample>,
     experiments: Vec<ExperimentRecord>,
-    opinions: Vec<Opinion>,
+    opinions: Vec<PeerVerdicts>,
     programs: Vec<Program>,
     missing: Vec<String>,
     notes: Vec<String>,

@@ -34,7 +34,7 @@ pub struct Suite<'a> {
     pub datadir: &'a Path,
     /// Directories to work below, each of which stands for its file system.
     pub into: &'a [PathBuf],
-    /// The server.
+    /// Path of the server program.
     pub mariadbd: &'a Path,
     /// The Galera provider.
     pub provider: &'a Path,

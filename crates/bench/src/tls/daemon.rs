@@ -18,7 +18,7 @@ use rustix::process::Signal;
 use server::{
     Flavor,
     dialect::setting::reload_tls,
-    program::{Installation, first_error, option},
+    program::{Installation, first_error, option, version_word},
 };
 
 use crate::{
@@ -163,10 +163,11 @@ impl Drop for Daemon {
 }
 
 fn version_of(server: &Path) -> Result<String, Error> {
-    let output = program::output(Command::new(server).args(["--no-defaults", "--version"]))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let version = text.split_whitespace().skip_while(|word| *word != "Ver").nth(1);
-    version.map(str::to_owned).ok_or_else(|| failed(server, "is not a server: it does not print its version"))
+    let text = process::version_text(server, &["--no-defaults", "--version"]);
+    let text = text.map_err(|error| failed(server, &error.to_string()))?;
+    version_word(&text)
+        .map(str::to_owned)
+        .ok_or_else(|| failed(server, "is not a server: it does not print its version"))
 }
 
 /// Options with the paths of the server's installation and its data directory; and the user that owns its files.

@@ -3,16 +3,10 @@
 //! Resizing the redo log has the same effect, where that is possible. `FLUSH TABLES … FOR EXPORT` would write the key
 //! of an encrypted table next to it. Source: MySQL manual, "Configuring Buffer Pool Flushing".
 
-use std::{
-    thread::sleep,
-    time::{Duration, Instant},
-};
+use std::{thread::sleep, time::Instant};
 
-use super::scratch::{DIRTY_PAGES, Scratch};
+use super::scratch::{DIRTY_PAGES, POLL_INTERVAL, Scratch, TIMEOUT};
 use crate::{Error, Outcome, Session};
-
-const TIMEOUT: Duration = Duration::from_secs(120);
-const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(super) fn write(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<Outcome, Error> {
     let Some(before) = session.value(&format!("SELECT @@GLOBAL.{DIRTY_PAGES}"))? else {

@@ -2,12 +2,9 @@
 //! the old size; it drops the current file when that is full, which takes as many writes as the file has space.
 //! Seen on MySQL 9.7: 100 MiB to 8 MiB in four seconds, and no clear block remained.
 
-use std::{
-    thread::sleep,
-    time::{Duration, Instant},
-};
+use std::{thread::sleep, time::Instant};
 
-use super::scratch::Scratch;
+use super::scratch::{POLL_INTERVAL, Scratch, TIMEOUT};
 use crate::{Error, Outcome, Session};
 
 pub(super) const CAPACITY: &str = "innodb_redo_log_capacity";
@@ -17,8 +14,6 @@ const SMALL_BYTES: u64 = 8 << 20;
 /// stopped permanently in one of two runs ("Out of space in the redo log", error MY-013059), until the capacity was
 /// increased.
 const SMALL_BYTES_OF_80: u64 = 64 << 20;
-const TIMEOUT: Duration = Duration::from_secs(120);
-const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(super) fn renew(session: &mut Session<'_>, executed: &mut Vec<String>) -> Result<Outcome, Error> {
     let Some(capacity) = capacity(session)? else { return Ok(cannot_resize()) };

@@ -1,13 +1,20 @@
 //! A temporary schema while leftovers are rewritten: an encrypted table whose pages overwrite clear-text ones, and the
 //! variables to restore, which survive a crash of this program.
 
+use std::time::Duration;
+
 use server::Flavor;
 
 use super::redo::CAPACITY;
+use crate::{Error, Session};
+
+/// How long the server may take to write its pages, or to resize its log.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(120);
+/// Interval at which the server is asked whether it has.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Maximum share of dirty pages in the buffer pool, in percent.
 pub(super) const DIRTY_PAGES: &str = "innodb_max_dirty_pages_pct";
-use crate::{Error, Session};
 
 pub(crate) const SCHEMA: &str = "sealant_scratch";
 /// Half a page: each row fills one page.

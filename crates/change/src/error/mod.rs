@@ -47,7 +47,7 @@ pub enum Error {
     /// Another run works on the server; two would undo each other's settings.
     #[error("{server}: another run is working on this server")]
     AnotherRun {
-        /// The server.
+        /// Address or socket of the server.
         server: String,
     },
     /// Several runs are active, and none was named.
@@ -71,7 +71,7 @@ pub enum Error {
     /// A named schema does not exist.
     #[error("{server}: there is no schema {name}")]
     NoSuchSchema {
-        /// The server.
+        /// Address or socket of the server.
         server: String,
         /// Name of the schema.
         name: String,
@@ -90,19 +90,19 @@ pub enum Error {
     /// No keyring is active.
     #[error("{server}: no keyring is active, so nothing can be encrypted")]
     NoKeyring {
-        /// The server.
+        /// Address or socket of the server.
         server: String,
     },
     /// No key management plug-in is active.
     #[error("{server}: no key management plug-in is active, so nothing can be encrypted")]
     NoKeyManagement {
-        /// The server.
+        /// Address or socket of the server.
         server: String,
     },
     /// The keyring takes no new keys.
     #[error("{server}: the keyring {keyring} is read-only, so no key can be made")]
     ReadOnlyKeyring {
-        /// The server.
+        /// Address or socket of the server.
         server: String,
         /// Component or plug-in.
         keyring: String,
@@ -145,7 +145,7 @@ pub enum Error {
     /// The server is not supported.
     #[error("{server}: {reason}")]
     Unsupported {
-        /// The server.
+        /// Address or socket of the server.
         server: String,
         /// The missing feature.
         reason: String,
@@ -164,7 +164,7 @@ pub enum Error {
     OtherDatadir {
         /// Path of the directory.
         datadir: PathBuf,
-        /// Why it is not this server's.
+        /// Why it does not belong to this server.
         reason: String,
     },
     /// The keys are not in a readable file.
@@ -222,13 +222,13 @@ pub enum Error {
     /// The redo log is in clear text, so it has no key.
     #[error("{server}: the redo log is not encrypted, so it has no key to rotate")]
     RedoInClear {
-        /// The server.
+        /// Address or socket of the server.
         server: String,
     },
     /// No file of the redo log names the new key.
     #[error("{server}: no redo log file names {key} after the rotation")]
     RedoUnproven {
-        /// The server.
+        /// Address or socket of the server.
         server: String,
         /// The newest master key.
         key: String,
@@ -236,7 +236,7 @@ pub enum Error {
     /// Binary logs are in clear text, so they have no key.
     #[error("{server}: binary logs are not encrypted, so they have no key to rotate")]
     BinaryLogsInClear {
-        /// The server.
+        /// Address or socket of the server.
         server: String,
     },
     /// The file exists, and no unfinished run of this command wrote it.
@@ -280,7 +280,7 @@ pub enum Error {
     /// MariaDB has no master keys that could be rotated.
     #[error("{server}: MariaDB has no master keys that could be rotated")]
     NoMasterKey {
-        /// The server.
+        /// Address or socket of the server.
         server: String,
     },
     /// Neither a key nor a certificate is to be new.
@@ -292,7 +292,7 @@ pub enum Error {
     /// A backup is named that nobody could open.
     #[error("no recipient of the backup was given")]
     NoRecipient,
-    /// Recipients are named and no file.
+    /// Recipients were given, but no file.
     #[error("recipients were given, but no file for the backup")]
     NoBackupFile,
     /// The register, or a copy that it names, cannot be used.
@@ -303,7 +303,7 @@ pub enum Error {
     KeyringFile {
         /// Path of the file.
         path: PathBuf,
-        /// The error.
+        /// Error of the key store.
         source: keyring::KeyringError,
     },
 
@@ -313,7 +313,7 @@ pub enum Error {
     /// The server has keys already.
     #[error("{server}: {keyring} is already active")]
     Active {
-        /// The server.
+        /// Address or socket of the server.
         server: String,
         /// Component or plug-in.
         keyring: String,
@@ -351,7 +351,7 @@ pub enum Error {
     /// The server's installation was not found on this host.
     #[error("{server}: {reason}")]
     NotFound {
-        /// The server.
+        /// Address or socket of the server.
         server: String,
         /// What was not found.
         reason: String,
@@ -388,7 +388,7 @@ pub enum Error {
     KeyFile {
         /// Path of the file.
         path: PathBuf,
-        /// The error.
+        /// Error of the key store.
         source: keyring::KeyringError,
     },
 
@@ -398,7 +398,7 @@ pub enum Error {
     /// The server is too old to take a certificate while it runs.
     #[error("{server}: reads certificates only at startup; {statement} exists since {since}{}", too_old(tls_version))]
     ReadsAtStart {
-        /// The server.
+        /// Address or socket of the server.
         server: String,
         /// The statement that it lacks.
         statement: &'static str,
@@ -410,7 +410,7 @@ pub enum Error {
     /// A TLS variable of the server names no file.
     #[error("{server}: {variable} names no file, and it cannot be set while the server runs")]
     MissingVariable {
-        /// The server.
+        /// Address or socket of the server.
         server: String,
         /// Name of the variable.
         variable: &'static str,
@@ -421,7 +421,7 @@ pub enum Error {
         path.display()
     )]
     SetByAccount {
-        /// The server.
+        /// Address or socket of the server.
         server: String,
         /// Name of the variable.
         variable: &'static str,
@@ -459,15 +459,15 @@ pub enum Error {
     /// The handshake from outside failed.
     #[error("{endpoint}: the handshake from outside failed: {source}")]
     Unseen {
-        /// The endpoint.
+        /// Address or socket of the server.
         endpoint: Endpoint,
-        /// The error.
+        /// Error of the server, or of the connection.
         source: server::Error,
     },
     /// The server still presents another certificate after reloading.
     #[error("{endpoint}: still serves the certificate {found}, not the new one {wanted}")]
     NotServed {
-        /// The endpoint.
+        /// Address or socket of the server.
         endpoint: Endpoint,
         /// SHA-256 of the certificate that it presents.
         found: String,

@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use keyring::KeyringError;
+use keyring::{COMPONENT_MANIFEST, FILE_COMPONENT, KeyringError};
 use serde_json::{Value, json};
 
 use super::{
@@ -21,11 +21,8 @@ use super::{
     part::{Action, Part, directory, read},
 };
 
-const COMPONENT: &str = "component_keyring_file";
-const MANIFEST: &str = "mysqld.my";
-
 pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, Error> {
-    let library = host.plugin_dir.join(format!("{COMPONENT}.so"));
+    let library = host.plugin_dir.join(format!("{FILE_COMPONENT}.so"));
     if !library.is_file() {
         let reason = format!("{} is not installed", library.display());
         return Err(Error::NotFound { server: host.datadir.display().to_string(), reason });
@@ -34,7 +31,7 @@ pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, 
         server: host.datadir.display().to_string(),
         reason: "the path of mysqld could not be determined".to_owned(),
     })?;
-    let config = format!("{COMPONENT}.cnf");
+    let config = format!("{FILE_COMPONENT}.cnf");
     let path = keyring.to_str().ok_or_else(|| Error::Unsafe {
         path: keyring.to_owned(),
         reason: "has a name that is not UTF-8, which the configuration cannot hold".to_owned(),
@@ -56,13 +53,13 @@ pub(super) fn parts(host: &Host, keyring: &Path) -> Result<Vec<(Part, Action)>, 
             &json!({"read_local_config": true}),
         )?,
         file(
-            host.datadir.join(MANIFEST),
+            host.datadir.join(COMPONENT_MANIFEST),
             "load the keyring component",
             (0o640, current),
-            &json!({"components": format!("file://{COMPONENT}")}),
+            &json!({"components": format!("file://{FILE_COMPONENT}")}),
         )?,
         file(
-            daemon_dir.join(MANIFEST),
+            daemon_dir.join(COMPONENT_MANIFEST),
             "look for that in each data directory",
             (0o644, None),
             &json!({"read_local_manifest": true}),

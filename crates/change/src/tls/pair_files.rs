@@ -65,7 +65,7 @@ pub(super) struct Replacement {
     directory: OwnedFd,
     /// New content.
     bytes: Zeroizing<Vec<u8>>,
-    /// How it is written, whatever is there now.
+    /// Mode and owner of the new file, whatever the old one has.
     options: WriteOptions,
 }
 
@@ -156,7 +156,7 @@ impl Replacement {
         }
     }
 
-    /// Brings names in its directory to disk.
+    /// Syncs its directory.
     fn sync(&self) -> io::Result<()> {
         files::sync_parent(&self.reached(&self.path))
     }

@@ -12,6 +12,7 @@ use aws_lc_rs::{
     },
     iv::FixedLength,
 };
+use zeroize::Zeroizing;
 
 /// Bytes of an AES block.
 pub const BLOCK: usize = 16;
@@ -31,6 +32,16 @@ pub struct Aes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a key of 128, 192 or 256 bits")]
 pub struct KeyLength;
+
+/// Derives a key of MariaDB: a stored block, encrypted with the key of the key file.
+///
+/// # Errors
+/// [`KeyLength`] unless the key has 16, 24 or 32 bytes.
+pub(crate) fn derive(key: &[u8], stored: &Block) -> Result<Zeroizing<Block>, KeyLength> {
+    let mut derived = Zeroizing::new(*stored);
+    Aes::new(key)?.ecb_seal(derived.as_mut_slice()).map_err(|_| KeyLength)?;
+    Ok(derived)
+}
 
 impl Aes {
     /// Expands a key.

@@ -12,12 +12,11 @@
 use std::{fmt, ops::Range};
 
 use crc_fast::{CrcAlgorithm::Crc32IsoHdlc, Digest};
-use zeroize::Zeroizing;
 
 use crate::{
     aria::AriaTable,
     bytes::Bytes,
-    crypt::aes::{Aes, BLOCK, Block, CipherFault, KeyLength},
+    crypt::aes::{self, Aes, BLOCK, Block, CipherFault, KeyLength},
     ids::KeyVersion,
 };
 
@@ -186,8 +185,7 @@ impl AriaPages {
     /// # Errors
     /// [`KeyLength`] unless the key has 16, 24 or 32 bytes.
     pub fn new(key: &[u8], record: &CryptRecord) -> Result<Self, KeyLength> {
-        let mut page_key = Zeroizing::new(record.iv);
-        Aes::new(key)?.ecb_seal(page_key.as_mut_slice()).map_err(|CipherFault| KeyLength)?;
+        let page_key = aes::derive(key, &record.iv)?;
         Ok(Self { key: Aes::new(page_key.as_slice())?, space: record.space })
     }
 

@@ -18,7 +18,8 @@ use zeroize::Zeroizing;
 use crate::{
     bytes::Bytes,
     crypt::{
-        aes::{Aes, BLOCK, Block, CipherFault, KeyLength},
+        OpenFault,
+        aes::{self, Aes, BLOCK, Block, KeyLength},
         lockstep::{Lockstep, Run},
     },
     ids::{KeyVersion, SpaceId},
@@ -83,34 +84,20 @@ pub struct PageKey {
     bytes: Zeroizing<Block>,
 }
 
-/// Why a page key cannot be derived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DeriveFault {
-    /// The key of the key file has a length that AES does not take.
-    #[error(transparent)]
-    Length(#[from] KeyLength),
-    /// The cipher library failed.
-    #[error(transparent)]
-    Cipher(#[from] CipherFault),
-}
-
 impl PageKey {
     /// Derives the page key from a key of 16, 24 or 32 bytes and the vector on page 0.
     ///
     /// # Errors
-    /// [`DeriveFault::Length`] if the key has another length.
-    pub fn derive(key: &[u8], space_iv: &Block) -> Result<Self, DeriveFault> {
-        let mut bytes = Zeroizing::new(*space_iv);
-        Aes::new(key)?.ecb_seal(bytes.as_mut_slice())?;
-        Ok(Self { aes: Aes::new(bytes.as_slice())?, bytes })
+    /// [`KeyLength`] if the key has another length.
+    pub fn derive(key: &[u8], space_iv: &Block) -> Result<Self, KeyLength> {
+        Self::from_bytes(&*aes::derive(key, space_iv)?)
     }
 
     /// Restores a page key from [`expose`](Self::expose).
     ///
     /// # Errors
-    /// [`DeriveFault`], never seen.
-    pub fn from_bytes(bytes: &Block) -> Result<Self, DeriveFault> {
+    /// [`KeyLength`], never seen.
+    pub fn from_bytes(bytes: &Block) -> Result<Self, KeyLength> {
         Ok(Self { aes: Aes::new(bytes)?, bytes: Zeroizing::new(*bytes) })
     }
 
@@ -287,21 +274,6 @@ fn full_crc32_end(page: &[u8]) -> Result<usize, DecompressFault> {
 
 fn page_type(page: &[u8]) -> PageType {
     PageType(page.be16(TYPE).unwrap_or_default())
-}
-
-/// Why a page cannot be decrypted or encrypted at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenFault {
-    /// The key version is 0.
-    #[error("not an encrypted page")]
-    NotEncrypted,
-    /// A length in the page's header does not fit the page.
-    #[error("the stored length does not fit the page")]
-    Length,
-    /// The cipher library failed.
-    #[error(transparent)]
-    Cipher(#[from] CipherFault),
 }
 
 /// The bytes of an encrypted page that are ciphertext.

@@ -11,3 +11,21 @@ pub mod mariadb;
 pub mod mysql;
 pub mod redo;
 pub mod wrapped;
+
+/// Why a page cannot be decrypted or encrypted at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenFault {
+    /// The page has no mark of encryption: of MySQL its type, of MariaDB the version of its key.
+    #[error("not an encrypted page")]
+    NotEncrypted,
+    /// A length in the page's header does not fit the page.
+    #[error("the stored length does not fit the page")]
+    Length,
+    /// MySQL: with no file system block size does the page decompress (page compression version 1).
+    #[error("the page decompresses with no stored length")]
+    NoLength,
+    /// The cipher library failed.
+    #[error(transparent)]
+    Cipher(#[from] aes::CipherFault),
+}

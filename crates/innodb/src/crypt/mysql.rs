@@ -14,6 +14,7 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::{
     bytes::Bytes,
     crypt::{
+        OpenFault,
         aes::{Aes, BLOCK, Block, CipherFault},
         lockstep::{Lockstep, Run},
         wrapped::MasterKey,
@@ -288,24 +289,6 @@ pub struct Sealed {
     pub page_type: PageType,
     /// End of the encrypted bytes, from the start of the page.
     pub end: usize,
-}
-
-/// Why a page cannot be decrypted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenFault {
-    /// The page type is none of the encrypted ones.
-    #[error("not an encrypted page")]
-    NotEncrypted,
-    /// The length in the page's header does not fit the page.
-    #[error("the compressed length does not fit the page")]
-    Length,
-    /// With no file system block size does the page decompress (page compression version 1).
-    #[error("the page decompresses with no stored length")]
-    NoLength,
-    /// The cipher library failed.
-    #[error(transparent)]
-    Cipher(#[from] CipherFault),
 }
 
 /// Offset of the page type before encryption.

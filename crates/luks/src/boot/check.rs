@@ -27,7 +27,7 @@ const LIMIT: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// A failed check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct FailedCheck {
     /// Code for scripts.
     pub code: &'static str,
     /// What is wrong, and how to fix it.
@@ -40,7 +40,7 @@ pub struct Checked {
     /// Passed checks.
     pub good: Vec<String>,
     /// Failed checks.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<FailedCheck>,
 }
 
 impl Checked {
@@ -48,7 +48,7 @@ impl Checked {
         if good {
             self.good.push(well.into());
         } else {
-            self.faults.push(Fault { code, what: wrong.into() });
+            self.faults.push(FailedCheck { code, what: wrong.into() });
         }
         good
     }
@@ -255,7 +255,7 @@ fn hidden(found: &mut Checked, directory: &Path) {
         // Fails on older kernels, and for users other than root.
         Err(_) => return,
     };
-    found.faults.push(Fault { code: "boot-hidden", what: wrong });
+    found.faults.push(FailedCheck { code: "boot-hidden", what: wrong });
 }
 
 /// What systemd knows about the unit, and which dependency keeps it down.

@@ -11,7 +11,7 @@ mod write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub use check::{Checked, Fault, check};
+pub use check::{Checked, FailedCheck, check};
 pub use table::Conflict;
 pub use write::{Content, Edit, apply};
 

@@ -17,7 +17,7 @@ const PROGRESS_SINCE: Version = Version(2, 5, 0);
 /// Parameters of a re-encryption.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reencryption {
-    /// Resume an unfinished one; the other parameters are then fixed already.
+    /// Resume an unfinished re-encryption, whose other parameters are fixed.
     pub resume: bool,
     /// Slot of the key. cryptsetup drops all other slots.
     pub slot: Option<u32>,

@@ -54,7 +54,7 @@ pub struct Creation<'a> {
     pub cryptsetup: &'a Cryptsetup,
     /// Where to read the state of the system.
     pub host: &'a Host,
-    /// The disk.
+    /// Path of the device.
     pub device: &'a Path,
     /// Cipher, sectors and key derivation.
     pub format: Format,

@@ -24,7 +24,7 @@ pub struct Opening<'a> {
     pub cryptsetup: &'a Cryptsetup,
     /// Where to read the state of the system.
     pub host: &'a Host,
-    /// The disk.
+    /// Path of the device.
     pub device: &'a Path,
     /// Name of the volume in `/dev/mapper`.
     pub name: &'a str,

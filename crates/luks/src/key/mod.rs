@@ -5,7 +5,7 @@ mod store;
 
 use std::path::Path;
 
-pub use rotate::{Rotation, Step, Stepped};
+pub use rotate::{CompletedStep, Rotation, Step};
 
 use crate::Error;
 use crate::backup::{Header, open};

@@ -49,7 +49,7 @@ pub enum Step {
 
 /// A completed step, with the slot or file concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stepped {
+pub struct CompletedStep {
     /// The step.
     pub step: Step,
     /// The slot, if a slot is concerned.
@@ -63,7 +63,7 @@ pub struct Stepped {
 pub struct Rotation<'a> {
     /// cryptsetup.
     pub cryptsetup: &'a Cryptsetup,
-    /// The volume.
+    /// Path of the device that has the volume.
     pub device: &'a Path,
     /// The key file. Its content is replaced; its name stays.
     pub key: &'a Path,
@@ -73,7 +73,7 @@ pub struct Rotation<'a> {
     pub iterations: Option<u32>,
 }
 
-impl fmt::Display for Stepped {
+impl fmt::Display for CompletedStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let slot = self.slot.map(|slot| format!(" slot {slot}")).unwrap_or_default();
         let file = self.file.as_deref().unwrap_or_else(|| Path::new("")).display();
@@ -118,11 +118,11 @@ impl Rotation<'_> {
     ///
     /// # Errors
     /// [`Error`]. In every case a stored key opens the volume.
-    pub fn run(&self, go_on: &mut dyn FnMut(&Stepped) -> bool) -> Result<Vec<PathBuf>, Error> {
+    pub fn run(&self, go_on: &mut dyn FnMut(&CompletedStep) -> bool) -> Result<Vec<PathBuf>, Error> {
         changeable(self.device)?;
         let store = Store::open(self.key)?;
         let mut on_step = |step: Step, slot: Option<u32>, file: Option<&Path>| {
-            let stepped = Stepped { step, slot, file: file.map(Path::to_owned) };
+            let stepped = CompletedStep { step, slot, file: file.map(Path::to_owned) };
             if go_on(&stepped) { Ok(()) } else { Err(Error::Stopped) }
         };
         if store.new.exists() || !store.old.exists() {
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_step_is_told_with_its_slot_or_file() {
         let stepped =
-            |step, slot, file: Option<&str>| Stepped { step, slot, file: file.map(PathBuf::from) }.to_string();
+            |step, slot, file: Option<&str>| CompletedStep { step, slot, file: file.map(PathBuf::from) }.to_string();
         assert_eq!(stepped(Step::Proven, Some(1), None), "the key opens slot 1");
         assert_eq!(stepped(Step::Killed, Some(0), None), "removed slot 0 of the old key");
         assert_eq!(stepped(Step::BackedUp, None, Some("/h")), "header saved in /h");

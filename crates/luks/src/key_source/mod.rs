@@ -32,7 +32,7 @@ pub enum Source {
     File(PathBuf),
     /// The same on a device such as a USB stick, which is mounted read-only to read it.
     Stick {
-        /// The device.
+        /// Path of the device.
         device: PathBuf,
         /// Path of the file on it.
         file: PathBuf,

@@ -48,7 +48,7 @@ fn mount(device: &Path, directory: &Path, deadline: Instant) -> Result<(), Error
     }
 }
 
-/// Unmounts at once, or else as soon as nobody uses it.
+/// Unmounts it now, or as soon as nobody uses it.
 fn unmount(directory: &Path) {
     let umount = |options: &[&str]| {
         let args: Vec<&OsStr> = options.iter().map(OsStr::new).chain([directory.as_os_str()]).collect();

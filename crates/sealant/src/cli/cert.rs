@@ -5,6 +5,7 @@ pub(crate) mod install;
 mod show;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use pki::{AUTHORITY_DAYS, AlternativeName, Authority, Due, Error, Files, KeyType, LEAF_DAYS, Name, Order, Usage};
@@ -13,6 +14,9 @@ use crate::cli::verify::forbid_dumps;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
+
+/// Time limit of a handshake with a running server.
+pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Make certificates for tunnels, transfers and servers, monitor their dates, install them without a restart
 ///

@@ -3,8 +3,8 @@
 use super::{
     ENTRY, Entry,
     mysql::{
-        ACCOUNT_HOST, BINARY_LOG_COLUMNS, ENCRYPTION_REQUESTED, OTHER_ENGINES, PLUGINS, REPLICA_COLUMNS, SESSION,
-        STATUS, VARIABLE_COLUMNS, client_attributes,
+        ACCOUNT_HOST, BINARY_LOG_COLUMNS, CONNECTIONS, ENCRYPTION_REQUESTED, OTHER_ENGINES, PLUGINS, REPLICA_COLUMNS,
+        SESSION, SESSION_TLS, STATUS, VARIABLE_COLUMNS, channel_columns,
     },
 };
 
@@ -194,18 +194,9 @@ pub(super) const QUERIES: &[Entry] = &[
         needs: "SELECT ON mysql.roles_mapping",
         ..ENTRY
     },
-    // Empty with performance_schema=OFF, the default.
     Entry {
         name: "connections",
-        sql: concat!(
-            "SELECT t.THREAD_ID AS `thread_id`, t.PROCESSLIST_USER AS `user`, t.PROCESSLIST_HOST AS `host`, ",
-            "t.PROCESSLIST_COMMAND AS `command`, t.CONNECTION_TYPE AS `connection_type`, ",
-            "a.client_name AS `client_name`, a.client_version AS `client_version`, a.program AS `program` ",
-            "FROM performance_schema.threads AS t LEFT JOIN ",
-            client_attributes!(),
-            " AS a ON a.PROCESSLIST_ID = t.PROCESSLIST_ID ",
-            "WHERE t.TYPE = 'FOREGROUND' AND t.CONNECTION_TYPE IS NOT NULL"
-        ),
+        sql: CONNECTIONS,
         needs: "SELECT ON performance_schema.*",
         optional: true,
         since: (10, 5, 2),
@@ -213,11 +204,7 @@ pub(super) const QUERIES: &[Entry] = &[
     },
     Entry {
         name: "session_tls",
-        sql: "SELECT THREAD_ID AS `thread_id`, \
-              MAX(IF(VARIABLE_NAME = 'Ssl_version', VARIABLE_VALUE, NULL)) AS `version`, \
-              MAX(IF(VARIABLE_NAME = 'Ssl_cipher', VARIABLE_VALUE, NULL)) AS `cipher` \
-              FROM performance_schema.status_by_thread \
-              WHERE VARIABLE_NAME IN ('Ssl_version', 'Ssl_cipher') GROUP BY THREAD_ID",
+        sql: SESSION_TLS,
         needs: "SELECT ON performance_schema.*",
         optional: true,
         since: (10, 5, 2),
@@ -280,14 +267,4 @@ pub(super) const QUERIES: &[Entry] = &[
     },
 ];
 
-const CHANNEL_COLUMNS: &[(&str, &str)] = &[
-    ("Connection_name", "channel"),
-    ("Master_Host", "host"),
-    ("Master_Port", "port"),
-    ("Master_User", "user"),
-    ("Master_SSL_Allowed", "ssl_allowed"),
-    ("Master_SSL_Verify_Server_Cert", "ssl_verify"),
-    ("Master_SSL_CA_File", "ssl_ca"),
-    ("", "get_public_key"),
-    ("Slave_IO_Running", "io_state"),
-];
+const CHANNEL_COLUMNS: &[(&str, &str)] = &channel_columns("Connection_name");

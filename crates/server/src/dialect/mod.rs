@@ -24,7 +24,7 @@ pub mod setting;
 pub struct Query {
     /// The logical name, one of [`CONTRACT`].
     pub name: &'static str,
-    /// The statement.
+    /// SQL text of the statement.
     pub sql: Cow<'static, str>,
     /// The minimum privileges to see every row, in the syntax of `GRANT`.
     pub needs: &'static str,

@@ -27,17 +27,21 @@ macro_rules! password_plugins {
     };
 }
 
-/// What clients report about themselves, one row per connection.
-macro_rules! client_attributes {
-    () => {
-        "(SELECT PROCESSLIST_ID, \
-         MAX(IF(ATTR_NAME = '_client_name', ATTR_VALUE, NULL)) AS `client_name`, \
-         MAX(IF(ATTR_NAME = '_client_version', ATTR_VALUE, NULL)) AS `client_version`, \
-         MAX(IF(ATTR_NAME = 'program_name', ATTR_VALUE, NULL)) AS `program` \
-         FROM performance_schema.session_connect_attrs GROUP BY PROCESSLIST_ID)"
+/// Channels of a replica; before MySQL 8.0.4 they have no column for the public key.
+macro_rules! channels {
+    ($public_key:literal) => {
+        concat!(
+            "SELECT c.CHANNEL_NAME AS `channel`, c.HOST AS `host`, c.PORT AS `port`, c.USER AS `user`, ",
+            "c.SSL_ALLOWED AS `ssl_allowed`, c.SSL_VERIFY_SERVER_CERTIFICATE AS `ssl_verify`, ",
+            "c.SSL_CA_FILE AS `ssl_ca`, ",
+            $public_key,
+            " AS `get_public_key`, s.SERVICE_STATE AS `io_state` ",
+            "FROM performance_schema.replication_connection_configuration AS c ",
+            "LEFT JOIN performance_schema.replication_connection_status AS s ON s.CHANNEL_NAME = c.CHANNEL_NAME ",
+            "WHERE c.HOST <> ''"
+        )
     };
 }
-pub(super) use client_attributes;
 
 pub(super) const VARIABLE_COLUMNS: &[(&str, &str)] = &[("Variable_name", "name"), ("Value", "value")];
 
@@ -74,6 +78,46 @@ pub(super) const BINARY_LOG_COLUMNS: &[(&str, &str)] =
     &[("Log_name", "name"), ("File_size", "size"), ("Encrypted", "encrypted")];
 
 pub(super) const REPLICA_COLUMNS: &[(&str, &str)] = &[("Host", "host"), ("Port", "port")];
+
+/// Connections of clients. Empty on MariaDB with performance_schema=OFF, the default there.
+pub(super) const CONNECTIONS: &str = concat!(
+    "SELECT t.THREAD_ID AS `thread_id`, t.PROCESSLIST_USER AS `user`, t.PROCESSLIST_HOST AS `host`, ",
+    "t.PROCESSLIST_COMMAND AS `command`, t.CONNECTION_TYPE AS `connection_type`, ",
+    "a.client_name AS `client_name`, a.client_version AS `client_version`, a.program AS `program` ",
+    "FROM performance_schema.threads AS t LEFT JOIN ",
+    // What clients report about themselves, one row for each connection.
+    "(SELECT PROCESSLIST_ID, ",
+    "MAX(IF(ATTR_NAME = '_client_name', ATTR_VALUE, NULL)) AS `client_name`, ",
+    "MAX(IF(ATTR_NAME = '_client_version', ATTR_VALUE, NULL)) AS `client_version`, ",
+    "MAX(IF(ATTR_NAME = 'program_name', ATTR_VALUE, NULL)) AS `program` ",
+    "FROM performance_schema.session_connect_attrs GROUP BY PROCESSLIST_ID)",
+    " AS a ON a.PROCESSLIST_ID = t.PROCESSLIST_ID ",
+    "WHERE t.TYPE = 'FOREGROUND' AND t.CONNECTION_TYPE IS NOT NULL"
+);
+
+/// Version and suite of TLS in each session.
+pub(super) const SESSION_TLS: &str = "SELECT THREAD_ID AS `thread_id`, \
+     MAX(IF(VARIABLE_NAME = 'Ssl_version', VARIABLE_VALUE, NULL)) AS `version`, \
+     MAX(IF(VARIABLE_NAME = 'Ssl_cipher', VARIABLE_VALUE, NULL)) AS `cipher` \
+     FROM performance_schema.status_by_thread \
+     WHERE VARIABLE_NAME IN ('Ssl_version', 'Ssl_cipher') GROUP BY THREAD_ID";
+
+/// Columns of `SHOW SLAVE STATUS`, of which the families name the first differently.
+pub(super) const fn channel_columns(name: &'static str) -> [(&'static str, &'static str); 9] {
+    [
+        (name, "channel"),
+        ("Master_Host", "host"),
+        ("Master_Port", "port"),
+        ("Master_User", "user"),
+        ("Master_SSL_Allowed", "ssl_allowed"),
+        ("Master_SSL_Verify_Server_Cert", "ssl_verify"),
+        ("Master_SSL_CA_File", "ssl_ca"),
+        ("", "get_public_key"),
+        ("Slave_IO_Running", "io_state"),
+    ]
+}
+
+const CHANNEL_COLUMNS: &[(&str, &str)] = &channel_columns("Channel_Name");
 
 pub(super) const QUERIES: &[Entry] = &[
     Entry { name: "variables", sql: "SHOW GLOBAL VARIABLES", columns: VARIABLE_COLUMNS, ..ENTRY },
@@ -277,52 +321,18 @@ pub(super) const QUERIES: &[Entry] = &[
         since: (8, 0, 0),
         ..ENTRY
     },
-    Entry {
-        name: "connections",
-        sql: concat!(
-            "SELECT t.THREAD_ID AS `thread_id`, t.PROCESSLIST_USER AS `user`, t.PROCESSLIST_HOST AS `host`, ",
-            "t.PROCESSLIST_COMMAND AS `command`, t.CONNECTION_TYPE AS `connection_type`, ",
-            "a.client_name AS `client_name`, a.client_version AS `client_version`, a.program AS `program` ",
-            "FROM performance_schema.threads AS t LEFT JOIN ",
-            client_attributes!(),
-            " AS a ON a.PROCESSLIST_ID = t.PROCESSLIST_ID ",
-            "WHERE t.TYPE = 'FOREGROUND' AND t.CONNECTION_TYPE IS NOT NULL"
-        ),
-        needs: "SELECT ON performance_schema.*",
-        since: (5, 7, 8),
-        ..ENTRY
-    },
-    Entry {
-        name: "session_tls",
-        sql: "SELECT THREAD_ID AS `thread_id`, \
-              MAX(IF(VARIABLE_NAME = 'Ssl_version', VARIABLE_VALUE, NULL)) AS `version`, \
-              MAX(IF(VARIABLE_NAME = 'Ssl_cipher', VARIABLE_VALUE, NULL)) AS `cipher` \
-              FROM performance_schema.status_by_thread \
-              WHERE VARIABLE_NAME IN ('Ssl_version', 'Ssl_cipher') GROUP BY THREAD_ID",
-        needs: "SELECT ON performance_schema.*",
-        since: (5, 7, 6),
-        ..ENTRY
-    },
+    Entry { name: "connections", sql: CONNECTIONS, needs: "SELECT ON performance_schema.*", since: (5, 7, 8), ..ENTRY },
+    Entry { name: "session_tls", sql: SESSION_TLS, needs: "SELECT ON performance_schema.*", since: (5, 7, 6), ..ENTRY },
     Entry {
         name: "replica_channels",
-        sql: "SELECT c.CHANNEL_NAME AS `channel`, c.HOST AS `host`, c.PORT AS `port`, c.USER AS `user`, \
-              c.SSL_ALLOWED AS `ssl_allowed`, c.SSL_VERIFY_SERVER_CERTIFICATE AS `ssl_verify`, c.SSL_CA_FILE AS `ssl_ca`, \
-              c.GET_PUBLIC_KEY AS `get_public_key`, s.SERVICE_STATE AS `io_state` \
-              FROM performance_schema.replication_connection_configuration AS c \
-              LEFT JOIN performance_schema.replication_connection_status AS s ON s.CHANNEL_NAME = c.CHANNEL_NAME \
-              WHERE c.HOST <> ''",
+        sql: channels!("c.GET_PUBLIC_KEY"),
         needs: "SELECT ON performance_schema.*",
         since: (8, 0, 4),
         ..ENTRY
     },
     Entry {
         name: "replica_channels",
-        sql: "SELECT c.CHANNEL_NAME AS `channel`, c.HOST AS `host`, c.PORT AS `port`, c.USER AS `user`, \
-              c.SSL_ALLOWED AS `ssl_allowed`, c.SSL_VERIFY_SERVER_CERTIFICATE AS `ssl_verify`, c.SSL_CA_FILE AS `ssl_ca`, \
-              NULL AS `get_public_key`, s.SERVICE_STATE AS `io_state` \
-              FROM performance_schema.replication_connection_configuration AS c \
-              LEFT JOIN performance_schema.replication_connection_status AS s ON s.CHANNEL_NAME = c.CHANNEL_NAME \
-              WHERE c.HOST <> ''",
+        sql: channels!("NULL"),
         needs: "SELECT ON performance_schema.*",
         since: (5, 7, 6),
         before: (8, 0, 4),
@@ -332,17 +342,7 @@ pub(super) const QUERIES: &[Entry] = &[
         name: "replica_channels",
         sql: "SHOW SLAVE STATUS",
         needs: "REPLICATION CLIENT ON *.*",
-        columns: &[
-            ("Channel_Name", "channel"),
-            ("Master_Host", "host"),
-            ("Master_Port", "port"),
-            ("Master_User", "user"),
-            ("Master_SSL_Allowed", "ssl_allowed"),
-            ("Master_SSL_Verify_Server_Cert", "ssl_verify"),
-            ("Master_SSL_CA_File", "ssl_ca"),
-            ("", "get_public_key"),
-            ("Slave_IO_Running", "io_state"),
-        ],
+        columns: CHANNEL_COLUMNS,
         before: (5, 7, 6),
         ..ENTRY
     },

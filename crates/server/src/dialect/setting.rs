@@ -6,7 +6,7 @@ use crate::version::{Flavor, ServerVersion};
 /// How to set a global variable persistently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// The statement.
+    /// SQL text of the statement.
     pub statement: String,
     /// The line for the option file, if the statement's effect ends at the next start.
     pub line: Option<String>,

@@ -193,7 +193,7 @@ impl TlsProbe {
 /// A listener of the classic protocol (main port, admin port, Unix socket).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassicProbe {
-    /// The endpoint.
+    /// Address or socket of the server.
     pub endpoint: String,
     /// Whether a MySQL-family server sent a greeting.
     pub reachable: bool,
@@ -210,7 +210,7 @@ pub struct ClassicProbe {
 /// A listener of the X Protocol (port 33060).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct XProbe {
-    /// The endpoint.
+    /// Address or socket of the server.
     pub endpoint: String,
     /// Whether it answered in the X Protocol.
     pub reachable: bool,

@@ -70,7 +70,7 @@ pub enum PrepareFault {
     /// The program failed.
     #[error("{}: {said}", path.display())]
     Failed {
-        /// The program.
+        /// Path of the program.
         path: PathBuf,
         /// Its error output.
         said: String,
@@ -78,7 +78,7 @@ pub enum PrepareFault {
     /// The program did not fail, and did not prepare it.
     #[error("{}: it ended well, but the backup does not say that it is prepared", path.display())]
     NotPrepared {
-        /// The program.
+        /// Path of the program.
         path: PathBuf,
     },
 }

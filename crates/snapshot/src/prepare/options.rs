@@ -92,7 +92,7 @@ impl Form {
         match self {
             Self::Number => word(value) && value.bytes().all(|byte| byte.is_ascii_digit()),
             Self::Word => word(value),
-            // What is behind the first 511 bytes of a line is a line of its own to the program.
+            // The program reads what follows the first 511 bytes of a line as another line.
             Self::DataFiles if value.len() > 4 * LONGEST => false,
             Self::DataFiles => value.split(';').all(|file| match file.split_once(':') {
                 // A dot may stand within a name.

@@ -10,7 +10,7 @@ use std::{
 
 use files::{LOST_AND_FOUND, PendingFile, WriteOptions};
 use glob::Pattern;
-use innodb::server_file::TEMPORARY;
+use innodb::server_file::{BUFFER_POOL_DUMP, DDL_RECOVERY, TEMPORARY, TRANSACTION_COORDINATOR};
 
 use super::{
     DATA, FileLocation, Layout,
@@ -20,7 +20,7 @@ use super::{
 use crate::error::SstError;
 
 /// Old files of a joiner that must not be mixed with the new ones and are not sent.
-const OLD: [&str; 5] = ["ib_buffer_pool", "ib_lru_dump", "tc.log", "ddl_recovery.log", "ddl_recovery-backup.log"];
+const OLD: [&str; 5] = [BUFFER_POOL_DUMP, "ib_lru_dump", TRANSACTION_COORDINATOR, DDL_RECOVERY[0], DDL_RECOVERY[1]];
 
 impl Layout {
     /// Replaces the old files with the staged ones. `binlog` is the name of the donor's newest

@@ -41,7 +41,7 @@ const SST_FILES: [&str; 6] = ["tkey", "tcert", "tca", "ssl-key", "ssl-cert", "ss
 /// Parameters of the Galera provider that name directories, and parameters that name files.
 const PROVIDER_DIRECTORIES: [&str; 2] = ["gcache.dir", "base_dir"];
 const PROVIDER_FILES: [&str; 4] = ["gcache.name", "socket.ssl_key", "socket.ssl_cert", "socket.ssl_ca"];
-/// Files that only databases have.
+/// Files that only the directories of databases have.
 const TABLES: [&str; 8] = ["db.opt", "*.frm", "*.ibd", "*.MAI", "*.MAD", "*.MYI", "*.MYD", "*.par"];
 /// Certificates and their keys.
 const CERTIFICATES: [&str; 1] = ["*.pem"];

@@ -11,14 +11,16 @@ use files::{
     regular::{self, Links},
 };
 use glob::Pattern;
-use innodb::server_file::{GALERA_CACHE, GALERA_PAGE, TEMPORARY_DIRECTORY, pattern::TEMPORARY};
+use innodb::server_file::{
+    DDL_RECOVERY, GALERA_CACHE, GALERA_PAGE, TEMPORARY_DIRECTORY, TRANSACTION_COORDINATOR, pattern::TEMPORARY,
+};
 use transfer::plan::{MANIFEST, Plan, STAGING, Selection};
 
 use super::{DATA, Layout, tree::list};
 use crate::error::SstError;
 
 /// Needed by a server after a crash to complete or undo a statement.
-const RECOVERY: [&str; 2] = ["ddl_recovery.log", "tc.log"];
+const RECOVERY: [&str; 2] = [DDL_RECOVERY[0], TRANSACTION_COORDINATOR];
 /// Files and directories next to the directories of databases that are not sent.
 const LEFT_OUT: [&str; 3] = [".*", LOST_AND_FOUND, TEMPORARY_DIRECTORY];
 /// Names in the directories of databases that are not sent.

@@ -215,7 +215,7 @@ impl Listener {
     ) -> Result<AuthenticatedSender, TransferError> {
         let (token, streams) = (token()?, streams.clamp(1, settings.streams.max(1)));
         let data = data_config(&self.identity, &control)?;
-        control.send(&Control::Welcome { proof, token, speeds: speed::here(), streams })?;
+        control.send(&Control::Welcome { proof, token, speeds: speed::suite_rates(), streams })?;
         control.set_timeout(settings.timeout)?;
         Ok(AuthenticatedSender { control, token, streams, data })
     }

@@ -33,13 +33,13 @@ pub enum RekeyFault {
     /// No given keyring has the master key.
     #[error("{}: no keyring was given that opens its key", path.display())]
     NoKeyring {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// The key of a file cannot be had, or must not be.
     #[error("{}: {reason}", path.display())]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The reason.
         reason: String,

@@ -119,7 +119,7 @@ impl<'d> Connector<'d> {
             Destination::Certified { secret, .. } => secret.as_ref(),
         };
         let proof = secret.map(|secret| secret.proof(Side::Sender, &exporter)).unwrap_or_default();
-        let ours = speed::here();
+        let ours = speed::suite_rates();
         control.send(&Control::Hello { version: VERSION, proof, speeds: ours, streams: settings.streams })?;
         let (proof, token, theirs, streams) = match control.expect()? {
             Control::Welcome { proof, token, speeds, streams } => (proof, token, speeds, streams),
@@ -133,7 +133,7 @@ impl<'d> Connector<'d> {
         }
         control.set_timeout(settings.timeout)?;
         let pin = control.peer_pin().ok_or_else(|| TransferError::protocol(&self.peer(), "no certificate"))?;
-        let suite = settings.suite.unwrap_or_else(|| speed::best(ours, theirs));
+        let suite = settings.suite.unwrap_or_else(|| speed::fastest_suite(ours, theirs));
         let streams = streams.clamp(1, settings.streams.max(1));
         Ok(Negotiated { token, pin, suite, speeds: [ours, theirs], streams })
     }

@@ -34,6 +34,9 @@ use crate::{
     wire::message::SUITES,
 };
 
+/// Keepalive interval of a connection while there is nothing to send on it.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
+
 /// Address of the receiver, and how the sides authenticate each other.
 #[derive(Debug)]
 pub enum Destination {

@@ -2,7 +2,7 @@
 //!
 //! All keys are sent before any data, so a missing key is reported at once.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use innodb::{
     crypt::wrapped::Secret,
@@ -14,12 +14,10 @@ use crate::{
     error::TransferError,
     plan::Plan,
     rekey::{KeySink, RekeyFault, unwrap_keys},
+    sender::KEEPALIVE_INTERVAL,
     tls::ControlChannel,
     wire::{Control, SecretBytes},
 };
-
-/// Keepalive interval while files are scanned.
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Sends the unwrapped key of every file that has one; returns the number of files.
 pub(super) fn send_keys(

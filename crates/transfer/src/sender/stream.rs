@@ -18,16 +18,13 @@ use crate::{
     error::TransferError,
     hash::{CHUNK_BYTES, Hash, chunk_bytes},
     progress::Progress,
-    sender::{Source, encoders::Encoding, queue::Part, session::Sending, source::SourceFile},
+    sender::{KEEPALIVE_INTERVAL, Source, encoders::Encoding, queue::Part, session::Sending, source::SourceFile},
     tls::DataChannel,
     wire::{
         Chunk, Codec, Data, Material, Segment,
         message::{MAX_QUERIED_HASHES, SLOTS},
     },
 };
-
-/// Keepalive interval while there is nothing to send.
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// State of one connection; buffers are reused for each chunk.
 pub(super) struct Stream<'s> {

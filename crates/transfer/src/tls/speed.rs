@@ -15,17 +15,17 @@ const BUDGET: Duration = Duration::from_millis(4);
 /// Bytes of a TLS record.
 const RECORD_BYTES: usize = 16 << 10;
 
-/// Starts the measurement in the background, so that [`here`] need not wait for it.
+/// Starts the measurement in the background, so that [`suite_rates`] need not wait for it.
 pub fn prepare() {
-    // Without a thread, [`here`] measures when it is called.
+    // Without a thread, [`suite_rates`] measures when it is called.
     let _ = thread::Builder::new().spawn(|| {
-        let _ = here();
+        let _ = suite_rates();
     });
 }
 
 /// Rates of this host, measured once.
 #[must_use]
-pub fn here() -> [u32; SUITES] {
+pub fn suite_rates() -> [u32; SUITES] {
     static SPEEDS: OnceLock<[u32; SUITES]> = OnceLock::new();
     *SPEEDS.get_or_init(measure)
 }
@@ -53,7 +53,7 @@ fn speed(algorithm: &'static Algorithm) -> Option<u32> {
 /// The suite with which both sides together spend the least time per byte. Suites within a tenth of
 /// each other count as equal; the one with the longer key is preferred.
 #[must_use]
-pub fn best(ours: [u32; SUITES], theirs: [u32; SUITES]) -> usize {
+pub fn fastest_suite(ours: [u32; SUITES], theirs: [u32; SUITES]) -> usize {
     let cost = |suite: usize| {
         let of = |speeds: [u32; SUITES]| 1.0 / f64::from(speeds.get(suite).copied().unwrap_or(1).max(1));
         of(ours) + of(theirs)
@@ -74,9 +74,9 @@ mod tests {
 
     #[test]
     fn the_cheapest_for_both_is_chosen() {
-        assert_eq!(best([5000, 4900, 1500], [5000, 4900, 1500]), 1);
-        assert_eq!(best([9000, 6000, 1500], [9000, 6000, 1500]), 0);
-        assert_eq!(best([100, 90, 400], [5000, 4000, 1500]), 2);
+        assert_eq!(fastest_suite([5000, 4900, 1500], [5000, 4900, 1500]), 1);
+        assert_eq!(fastest_suite([9000, 6000, 1500], [9000, 6000, 1500]), 0);
+        assert_eq!(fastest_suite([100, 90, 400], [5000, 4000, 1500]), 2);
     }
 
     #[test]

@@ -30,16 +30,13 @@ use self::{admission::Admission, password::PasswordKey};
 pub(crate) use self::{login::login_of, secure::secure_of, server_session::ServerSession, watcher::watch_of};
 pub(crate) use self::{secure::Secure, socket::AtSocket};
 use crate::{
-    Credentials, Error, Log, ProxyVersion,
+    Credentials, Error, FIRST_CONNECT_TIMEOUT, Log, ProxyVersion,
     credentials::Reloadable,
     listener::{self, Listener},
     metrics::{self, Counters, count},
     rate_limited_log::RateLimitedLog,
     signals::{self, Signals, notify},
 };
-
-/// Time limit of the first connection at startup; the server may come up later.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Default of `warm_max` if the server counts unused connections: near ends share its
 /// `max_connect_errors`, 100 by default.
@@ -192,7 +189,7 @@ impl Far {
 
     /// Tries once to reach the server; returns the error if that fails.
     pub async fn try_server(&self) -> Option<String> {
-        let tried = tokio::time::timeout(CONNECT_TIMEOUT, session::try_server(&self.shared)).await;
+        let tried = tokio::time::timeout(FIRST_CONNECT_TIMEOUT, session::try_server(&self.shared)).await;
         let failure = tried.unwrap_or_else(|_| Err(format!("{}: does not answer", self.shared.options.server))).err();
         self.shared.handshake_failed.store(failure.is_some(), Relaxed);
         failure

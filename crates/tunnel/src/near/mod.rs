@@ -19,7 +19,7 @@ use tokio::time::{MissedTickBehavior, interval};
 pub(crate) use self::client_session::ClientSession;
 use self::pool::Pool;
 use crate::{
-    Credentials, Error, Listen, Log, SocketAccess,
+    Credentials, Error, FIRST_CONNECT_TIMEOUT, Listen, Log, SocketAccess,
     credentials::Reloadable,
     listener::{self, Listener},
     metrics::{self, Counters},
@@ -89,9 +89,6 @@ pub(crate) struct Shared {
     log: Arc<Log>,
 }
 
-/// Time limit of the first connection at startup; far ends may come up later.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-
 /// Interval of the pool's maintenance.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -120,7 +117,7 @@ impl Near {
     /// Tries all far ends once, simultaneously; returns the result of each.
     pub async fn try_fars(&self) -> Vec<(FarAddress, Result<(), Error>)> {
         let options = &self.pool.shared().options;
-        let limit = options.connect_timeout.min(CONNECT_TIMEOUT);
+        let limit = options.connect_timeout.min(FIRST_CONNECT_TIMEOUT);
         let trying = |number| tokio::spawn(task::try_far(Arc::clone(&self.pool), number, limit));
         let checks: Vec<_> = (0..options.fars.len()).map(trying).collect();
         let mut tried = Vec::new();

@@ -12,7 +12,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::proof::evidence;
 use crate::facts::files::Content;
 use crate::facts::host::Role;
-use crate::facts::proof::{Proof, ProofStore, Unsound};
+use crate::facts::proof::{Proof, ProofStore, UnsoundFile};
 use crate::facts::register::RegisterFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
@@ -94,8 +94,8 @@ fn unusable(copy: &ProofStore) -> Option<Ruling> {
 /// Some file needs a key that the copies lack.
 fn not_enough(proof: &Proof) -> Ruling {
     let copies = proof.store_names();
-    let locked: Vec<&Unsound> = proof.unsound.iter().filter(|file| file.locked).collect();
-    let mut by_key: BTreeMap<String, Vec<&Unsound>> = BTreeMap::new();
+    let locked: Vec<&UnsoundFile> = proof.unsound.iter().filter(|file| file.locked).collect();
+    let mut by_key: BTreeMap<String, Vec<&UnsoundFile>> = BTreeMap::new();
     for file in &locked {
         by_key.entry(file.key_text()).or_default().push(file);
     }
@@ -110,7 +110,7 @@ fn not_enough(proof: &Proof) -> Ruling {
     examples.flat_map(|file| evidence(file).into_iter().take(1)).fold(ruling, Ruling::evidence)
 }
 
-fn missing(key: &str, files: &[&Unsound]) -> String {
+fn missing(key: &str, files: &[&UnsoundFile]) -> String {
     let how = match files.first().map(|file| file.verdict) {
         Some(Proven::WrongKey) => "is another key there",
         _ => "is not in it",
@@ -144,7 +144,7 @@ fn untested(proof: &Proof) -> Option<Unseen> {
 
 /// Encrypted files that the copies opened, with or without damaged pages.
 fn opened(proof: &Proof) -> u64 {
-    let damaged = |file: &&Unsound| {
+    let damaged = |file: &&UnsoundFile| {
         let opens = matches!(file.verdict, Proven::Damaged | Proven::Truncated) && !file.locked;
         opens && file.key.is_some() && file.units.encrypted > 0
     };
@@ -290,7 +290,7 @@ mod tests {
         let found = tried_with(proof(7, Vec::new()));
         assert_eq!(found[0].status, Pass);
         assert!(found[0].message.contains("/keys/keyring alone opens each of 7"), "{}", found[0].message);
-        let damaged = Unsound {
+        let damaged = UnsoundFile {
             units: innodb::verify::Units { encrypted: 6, bad: 1, total: 7, ..Default::default() },
             ..unsound("demo/t.ibd", Proven::Damaged)
         };
@@ -310,7 +310,7 @@ mod tests {
             "{message}"
         );
         assert_eq!(tried_with(proof(0, vec![unsound("demo/t.ibd", Proven::WrongKey)]))[0].status, Fail);
-        let hidden = Unsound { locked: true, ..unsound("demo/t.ibd", Proven::Damaged) };
+        let hidden = UnsoundFile { locked: true, ..unsound("demo/t.ibd", Proven::Damaged) };
         assert_eq!(tried_with(proof(7, vec![hidden]))[0].status, Fail);
     }
 

@@ -13,7 +13,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::proof::evidence;
 use crate::facts::files::{Content, FileFact, FileFacts, KeyProof};
 use crate::facts::host::Role;
-use crate::facts::proof::{Proof, Unsound};
+use crate::facts::proof::{Proof, UnsoundFile};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
@@ -116,8 +116,9 @@ fn opened_despite_damage<'a>(cx: &'a Context<'_>, proof: &'a Proof) -> HashSet<&
 fn refused(proof: &Proof, opened: &HashSet<&str>, verdict: &mut Verdict) {
     let damaged = proof.count(Proven::BadKeyInfo).saturating_sub(u64::try_from(opened.len()).unwrap_or(u64::MAX));
     let all = proof.locked.saturating_add(damaged);
-    let is_refused =
-        |file: &&Unsound| (file.locked || file.verdict == Proven::BadKeyInfo) && !opened.contains(file.path.as_str());
+    let is_refused = |file: &&UnsoundFile| {
+        (file.locked || file.verdict == Proven::BadKeyInfo) && !opened.contains(file.path.as_str())
+    };
     let listed = proof.unsound.iter().filter(is_refused).take(MAX_LISTED);
     let mut reported = 0_u64;
     for file in listed {
@@ -135,7 +136,7 @@ fn refused(proof: &Proof, opened: &HashSet<&str>, verdict: &mut Verdict) {
 }
 
 /// A file that no known key opens.
-fn refusal(proof: &Proof, file: &Unsound) -> Ruling {
+fn refusal(proof: &Proof, file: &UnsoundFile) -> Ruling {
     let (key, stores) = (file.key_text(), proof.store_names());
     let (message, fix) = match file.verdict {
         Proven::BadKeyInfo if file.kind == "tablespace" => (
@@ -162,12 +163,12 @@ fn refusal(proof: &Proof, file: &Unsound) -> Ruling {
 /// them.
 fn unopened(cx: &Context<'_>, proof: &Proof) -> Option<Unseen> {
     let keys = Keys::collect(cx);
-    let tried = |file: &Unsound| {
+    let tried = |file: &UnsoundFile| {
         let tests = keys.proofs.get(file.path.as_str()).map_or(&[][..], Vec::as_slice);
         tests.iter().any(|test| test.opens == Some(true))
     };
-    let open = |file: &&Unsound| file.verdict == Proven::Unverifiable && file.key.is_some() && !tried(file);
-    let open: Vec<&Unsound> = proof.unsound.iter().filter(open).collect();
+    let open = |file: &&UnsoundFile| file.verdict == Proven::Unverifiable && file.key.is_some() && !tried(file);
+    let open: Vec<&UnsoundFile> = proof.unsound.iter().filter(open).collect();
     let first = open.first()?;
     Some(Unseen {
         what: format!("whether the keys open {} and {} more files", first.name, open.len().saturating_sub(1)),
@@ -490,7 +491,7 @@ mod tests {
             assert_eq!((found.len(), found[0].status, found[0].artefact.as_str()), (1, Fail, "demo/t.ibd"));
             assert!(!found[0].evidence.is_empty());
         }
-        let log = Unsound { kind: "binlog".to_owned(), ..unsound("binlog.000002", Proven::MissingKey) };
+        let log = UnsoundFile { kind: "binlog".to_owned(), ..unsound("binlog.000002", Proven::MissingKey) };
         assert_eq!(judged(proof(7, vec![log]))[0].artefact, "binlog.000002");
         assert_eq!(judged(proof(7, vec![unsound("demo/t.ibd", Proven::Unverifiable)]))[0].status, Unknown);
         assert_eq!(judged(proof(7, vec![unsound("demo/t.ibd", Proven::Damaged)]))[0].status, Pass);

@@ -1,5 +1,7 @@
 //! `key-in-backup`.
 
+use innodb::server_file::BACKUP_MARKS;
+
 use super::{holds_keys, is_filled, store_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::files::{Content, FileFact, FileFacts, Root};
@@ -28,15 +30,6 @@ pub(crate) const CHECK: Check = Check {
 
 /// Maximum number of backups that a pass names.
 const MAX_NAMED: usize = 20;
-
-/// Files that backup tools add to a copy.
-const MARKS: &[&str] = &[
-    "xtrabackup_checkpoints",
-    "xtrabackup_info",
-    "mariadb_backup_checkpoints",
-    "mariadb_backup_info",
-    "backup-my.cnf",
-];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let files = cx.facts.files()?;
@@ -89,7 +82,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 /// Directories that are backups by role, or by files of a backup tool.
 fn backups(files: &FileFacts) -> impl Iterator<Item = &Root> {
     files.roots.iter().filter(|root| {
-        let marked = || below(files, root).any(|file| MARKS.contains(&file.name.as_str()));
+        let marked = || below(files, root).any(|file| BACKUP_MARKS.contains(&file.name.as_str()));
         root.error.is_none() && (root.role == Role::Backup || (root.role == Role::Data && marked()))
     })
 }

@@ -1,11 +1,10 @@
 //! `rest-general-log-on`.
 
-use super::with_evidence;
+use super::{disk_layer, disk_only, with_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{group, set_variable, word};
 use crate::checks::setting::{SERVER_GROUPS, option};
 use crate::facts::files::{Content, FileFact};
-use crate::facts::host::DiskLayer;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
@@ -78,7 +77,7 @@ fn written(facts: &Facts, sql: &SqlFacts) -> Ruling {
     let message =
         format!("the general log is on and goes to {output}: every statement is written to {artefact} in clear");
     let ruling = match (file.and_then(|file| disk_layer(facts, file)), raw) {
-        (Some(layer), false) => return covered(&artefact, &layer, sql),
+        (Some(layer), false) => return covered(&artefact, layer, sql),
         (_, true) => Ruling::fail(&artefact, Grade::Declared, format!("{message}, passwords included (log_raw)"))
             .severity(Severity::Critical),
         _ => Ruling::fail(&artefact, Grade::Declared, message),
@@ -106,8 +105,7 @@ fn switch_off(facts: &Facts, sql: &SqlFacts) -> Remedy {
 }
 
 fn covered(artefact: &str, layer: &str, sql: &SqlFacts) -> Ruling {
-    let message =
-        format!("the general log is on, its file in clear and covered by the disk only ({layer}), see PCI DSS 3.5.1.2");
+    let message = format!("the general log is on, its file in clear and {}", disk_only(layer));
     Ruling::pass(artefact, Grade::Declared, message)
         .severity(Severity::Info)
         .evidence(sql.variable_evidence("general_log"))
@@ -144,12 +142,8 @@ fn left_behind(facts: &Facts) -> Vec<&FileFact> {
 
 fn old_file(facts: &Facts, file: &FileFact) -> Ruling {
     let ruling = match disk_layer(facts, file) {
-        Some(layer) => Ruling::pass(
-            &file.name,
-            Grade::Bytes,
-            format!("a general log in clear, covered by the disk only ({layer}), see PCI DSS 3.5.1.2"),
-        )
-        .severity(Severity::Info),
+        Some(layer) => Ruling::pass(&file.name, Grade::Bytes, format!("a general log in clear, {}", disk_only(layer)))
+            .severity(Severity::Info),
         None => Ruling::fail(
             &file.name,
             Grade::Bytes,
@@ -163,13 +157,6 @@ fn old_file(facts: &Facts, file: &FileFact) -> Ruling {
 fn size(file: &FileFact) -> Evidence {
     let meaning = format!("a log in clear text of {} bytes", file.size_bytes);
     Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning }
-}
-
-fn disk_layer(facts: &Facts, file: &FileFact) -> Option<String> {
-    match facts.host.as_ref()?.layer_of(&file.path)? {
-        DiskLayer::Encrypted { by } => Some(by.clone()),
-        _ => None,
-    }
 }
 
 fn pass(sql: &SqlFacts) -> Ruling {

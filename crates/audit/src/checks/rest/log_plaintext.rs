@@ -1,10 +1,10 @@
 //! `rest-log-plaintext`.
 
-use super::with_evidence;
+use super::{clear_file, with_evidence};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::files::{Content, FileFact};
-use crate::facts::host::{DiskLayer, Role};
+use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
@@ -85,16 +85,9 @@ fn holds_statements(content: &Content) -> bool {
 }
 
 fn of_file(facts: &Facts, file: &FileFact) -> Ruling {
-    let layer = facts.host.as_ref().and_then(|host| host.layer_of(&file.path));
-    let ruling = match layer {
-        Some(DiskLayer::Encrypted { by }) => Ruling::pass(
-            &file.name,
-            Grade::Bytes,
-            format!("clear, covered by the disk only ({by}), see PCI DSS 3.5.1.2"),
-        )
-        .severity(Severity::Info),
-        _ => Ruling::fail(&file.name, Grade::Bytes, format!("{} is a log of statements in clear", file.path)),
-    };
+    let ruling = clear_file(facts, file, || {
+        Ruling::fail(&file.name, Grade::Bytes, format!("{} is a log of statements in clear", file.path))
+    });
     let meaning = format!("{} bytes of clear text", file.size_bytes);
     ruling.evidence(Evidence::Bytes { path: file.path.clone(), offset: 0, hex: String::new(), meaning })
 }

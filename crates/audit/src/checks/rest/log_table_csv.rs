@@ -1,10 +1,10 @@
 //! `rest-log-table-csv`.
 
-use super::unwalked;
+use super::{clear_file, unwalked};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::files::{Content, FileFact};
-use crate::facts::host::{DiskLayer, Role};
+use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
@@ -92,17 +92,10 @@ fn holds_schema(facts: &Facts) -> bool {
 }
 
 fn filled(facts: &Facts, table: &str, file: &FileFact) -> Ruling {
-    let layer = facts.host.as_ref().and_then(|host| host.layer_of(&file.path));
-    let ruling = match layer {
-        Some(DiskLayer::Encrypted { by }) => Ruling::pass(
-            &file.name,
-            Grade::Bytes,
-            format!("clear, covered by the disk only ({by}), see PCI DSS 3.5.1.2"),
-        )
-        .severity(Severity::Info),
-        _ => Ruling::fail(&file.name, Grade::Bytes, format!("mysql.{table} holds statements in clear"))
-            .fix(Remedy::statement(format!("TRUNCATE TABLE mysql.{table}"))),
-    };
+    let ruling = clear_file(facts, file, || {
+        Ruling::fail(&file.name, Grade::Bytes, format!("mysql.{table} holds statements in clear"))
+            .fix(Remedy::statement(format!("TRUNCATE TABLE mysql.{table}")))
+    });
     ruling.evidence(size(file))
 }
 

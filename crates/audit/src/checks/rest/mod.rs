@@ -3,9 +3,10 @@
 use crate::artefact::{Artefact, Promise, State};
 use crate::check::{Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
-use crate::facts::files::FileFacts;
+use crate::facts::files::{FileFact, FileFacts};
+use crate::facts::host::DiskLayer;
 use crate::facts::sql::{SqlFacts, is_switched_on};
-use crate::facts::{Seen, Unseen};
+use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::remedy::Remedy;
 
@@ -159,9 +160,32 @@ pub(super) fn covered_by_disk(cx: &Context<'_>, artefacts: &[&Artefact<'_>]) -> 
     let grade = artefacts.iter().filter_map(|a| a.state()).map(|(_, grade)| grade).min()?;
     let layer = first.disk_encryption().unwrap_or("an encrypted disk");
     let names = listed(artefacts.iter().map(|artefact| artefact.name.as_str()));
-    let summary = format!("clear, covered by the disk only ({layer}), see PCI DSS 3.5.1.2: {names}");
+    let summary = format!("clear, {}: {names}", disk_only(layer));
     let artefact = if artefacts.len() == 1 { first.name.as_str() } else { "server" };
     Some(with_evidence(Ruling::pass(artefact, grade, summary).severity(Severity::Info), first.evidence(cx.facts)))
+}
+
+/// What is said of clear text that only an encrypted disk protects.
+fn disk_only(layer: &str) -> String {
+    format!("covered by the disk only ({layer}), see PCI DSS 3.5.1.2")
+}
+
+/// What encrypts the disk of a file.
+fn disk_layer<'f>(facts: &'f Facts, file: &FileFact) -> Option<&'f str> {
+    match facts.host.as_ref()?.layer_of(&file.path)? {
+        DiskLayer::Encrypted { by } => Some(by),
+        _ => None,
+    }
+}
+
+/// A clear file on an encrypted disk does not fail; elsewhere it gets `otherwise`.
+fn clear_file(facts: &Facts, file: &FileFact, otherwise: impl FnOnce() -> Ruling) -> Ruling {
+    match disk_layer(facts, file) {
+        Some(layer) => {
+            Ruling::pass(&file.name, Grade::Bytes, format!("clear, {}", disk_only(layer))).severity(Severity::Info)
+        }
+        None => otherwise(),
+    }
 }
 
 /// An UNKNOWN for each artefact without a state; a common one for many.

@@ -7,7 +7,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::proof::{evidence, unit_name};
 use crate::facts::files::FileFact;
 use crate::facts::host::Role;
-use crate::facts::proof::{Proof, Unsound};
+use crate::facts::proof::{Proof, UnsoundFile};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
@@ -38,7 +38,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let files = cx.facts.files()?;
     let Some(proof) = &files.proof else { return unproven(cx) };
     let mut verdict = Verdict::new();
-    let damaged: Vec<&Unsound> = proof.unsound.iter().filter(|file| is_damage(file.verdict)).collect();
+    let damaged: Vec<&UnsoundFile> = proof.unsound.iter().filter(|file| is_damage(file.verdict)).collect();
     let (named, more) = damaged.split_at(damaged.len().min(MAX_LISTED));
     named.iter().for_each(|file| verdict.push(one(file, files.is_opened(&file.path))));
     rest(proof, more, named.len(), &mut verdict);
@@ -55,7 +55,7 @@ const fn is_damage(verdict: Proven) -> bool {
 }
 
 /// `opened`: a key opens what page 0 holds.
-fn one(file: &Unsound, opened: bool) -> Ruling {
+fn one(file: &UnsoundFile, opened: bool) -> Ruling {
     let unit = unit_name(&file.kind);
     let message = match file.verdict {
         Proven::Truncated => format!("{} is shorter than it must be", file.name),
@@ -82,7 +82,7 @@ fn one(file: &Unsound, opened: bool) -> Ruling {
 }
 
 /// Damaged files that are not reported individually.
-fn rest(proof: &Proof, more: &[&Unsound], reported: usize, verdict: &mut Verdict) {
+fn rest(proof: &Proof, more: &[&UnsoundFile], reported: usize, verdict: &mut Verdict) {
     let damage = [Proven::Damaged, Proven::Truncated, Proven::BadKeyInfo];
     let all = damage.iter().fold(0, |sum: u64, verdict| sum.saturating_add(proof.count(*verdict)));
     let left = all.saturating_sub(u64::try_from(reported).unwrap_or(u64::MAX));
@@ -201,7 +201,7 @@ mod tests {
         made
     }
 
-    fn damaged(name: &str) -> Unsound {
+    fn damaged(name: &str) -> UnsoundFile {
         let mut file = unsound(name, Proven::Damaged);
         file.units.total = 7;
         file.units.bad = 1;

@@ -80,7 +80,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 /// A `mysqld-auto.cnf` that exists but could not be read.
 fn closed_file<'f>(cx: &Context<'f>) -> Option<(&'f FileFact, &'f str)> {
     let files = cx.facts.files.iter().flat_map(|files| &files.files);
-    files.filter(|file| file.base_name() == "mysqld-auto.cnf").find_map(|file| match &file.content {
+    files.filter(|file| file.base_name() == keyring::PERSISTED_VARIABLES).find_map(|file| match &file.content {
         Content::Unreadable { why } => Some((file, why.as_str())),
         _ => None,
     })

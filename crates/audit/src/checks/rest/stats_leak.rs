@@ -1,6 +1,6 @@
 //! `rest-stats-leak`.
 
-use super::{all_seen, hidden_tables, listed, sees_all_tables, unwalked, with_evidence};
+use super::{all_seen, disk_only, hidden_tables, listed, sees_all_tables, unwalked, with_evidence};
 use crate::artefact::{Artefact, Artefacts, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
@@ -48,8 +48,7 @@ fn column_stats(cx: &Context<'_>) -> Seen<Verdict> {
             Ruling::pass("server", grade, "mysql.column_stats holds no values in clear")
         }
         (_, Some(layer)) => {
-            Ruling::pass(&table.name, grade, format!("clear, covered by the disk only ({layer}), see PCI DSS 3.5.1.2"))
-                .severity(Severity::Info)
+            Ruling::pass(&table.name, grade, format!("clear, {}", disk_only(layer))).severity(Severity::Info)
         }
         _ => {
             Ruling::fail(&table.name, grade, "mysql.column_stats holds smallest and largest values of columns in clear")

@@ -4,6 +4,7 @@ use super::certificates::path_of;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
+use crate::facts::wire::ADMIN_PORT;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
@@ -41,9 +42,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let current = enabled.unwrap_or_else(|| path_of(sql, "admin_ssl_cert").is_some());
     let grade = if enabled.is_some() { Grade::Reported } else { Grade::Declared };
     let ruling = if current {
-        Ruling::pass("admin port", grade, "the administrative port has TLS settings of its own")
+        Ruling::pass(ADMIN_PORT, grade, "the administrative port has TLS settings of its own")
     } else {
-        Ruling::fail("admin port", grade, "the administrative port falls back to the main port's TLS settings").fix(
+        Ruling::fail(ADMIN_PORT, grade, "the administrative port falls back to the main port's TLS settings").fix(
             Remedy::statement("SET PERSIST admin_ssl_ca = '…'")
                 .and(Remedy::statement("SET PERSIST admin_ssl_cert = '…'"))
                 .and(Remedy::statement("SET PERSIST admin_ssl_key = '…'"))

@@ -7,6 +7,7 @@ use super::{reload, without_tls};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
+use crate::facts::wire::MAIN_PORT;
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
@@ -79,7 +80,7 @@ fn made_in_memory(cx: &Context<'_>) -> Option<Verdict> {
         sql.mariadb_since(11, 4, 1) && path_of(sql, "ssl_cert").is_none() && sql.variable_on("have_ssl") == Ok(true);
     in_memory.then(|| {
         let message = "ssl_cert is empty and TLS is on: the server generated its certificate in memory";
-        let ruling = Ruling::fail("main port", Grade::Declared, message).fix(fix(Some(sql)));
+        let ruling = Ruling::fail(MAIN_PORT, Grade::Declared, message).fix(fix(Some(sql)));
         Verdict::one(ruling.evidence(sql.variable_evidence("ssl_cert")).evidence(sql.variable_evidence("have_ssl")))
     })
 }

@@ -9,6 +9,7 @@ use super::certificates::{self, Found, Use};
 use super::{reload, without_tls};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
+use crate::facts::wire::MAIN_PORT;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
@@ -82,7 +83,7 @@ fn first_end(found: &[Found<'_>], served: &Certificate) -> Timestamp {
 fn by_status(cx: &Context<'_>, verdict: &mut Verdict) {
     match cx.facts.sql().and_then(|sql| status_ruling(cx, sql)) {
         Ok(ruling) => verdict.push(ruling),
-        Err(unseen) => verdict.unseen("main port", unseen),
+        Err(unseen) => verdict.unseen(MAIN_PORT, unseen),
     }
 }
 
@@ -99,9 +100,9 @@ fn status_ruling(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Ruling> {
     })?;
     let ruling = match trouble(cx, Timestamp::MIN, until) {
         Some((severity, message)) => {
-            Ruling::fail("main port", Grade::Reported, format!("the server's certificate {message}")).severity(severity)
+            Ruling::fail(MAIN_PORT, Grade::Reported, format!("the server's certificate {message}")).severity(severity)
         }
-        None => Ruling::pass("main port", Grade::Reported, format!("the server's certificate is valid until {until}")),
+        None => Ruling::pass(MAIN_PORT, Grade::Reported, format!("the server's certificate is valid until {until}")),
     };
     Ok(ruling.evidence(sql.evidence("status", format!("{name} = {value}"))))
 }

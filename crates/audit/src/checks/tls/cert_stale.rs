@@ -9,7 +9,7 @@ use super::{reload, tls_ports, without_tls};
 use crate::channel::client::seen_at;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
-use crate::facts::wire::Port;
+use crate::facts::wire::{ADMIN_PORT, MAIN_PORT, Port, X_PORT};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
@@ -63,8 +63,8 @@ fn no_file(sql: &SqlFacts) -> Verdict {
 /// The variable of a port's certificate: its own, or that of the main port.
 fn variable_of(sql: &SqlFacts, port: &str) -> &'static str {
     let current = match port {
-        "admin port" => "admin_ssl_cert",
-        "X port" => "mysqlx_ssl_cert",
+        ADMIN_PORT => "admin_ssl_cert",
+        X_PORT => "mysqlx_ssl_cert",
         _ => "ssl_cert",
     };
     if path_of(sql, current).is_some() { current } else { "ssl_cert" }
@@ -93,8 +93,8 @@ fn port_ruling(cx: &Context<'_>, sql: &SqlFacts, port: &Port<'_>) -> Seen<Ruling
 /// The X plug-in reads its certificate at start: `ALTER INSTANCE RELOAD TLS` does not affect it (seen on 9.7.4).
 fn reload_of(sql: &SqlFacts, port: &str, variable: &str) -> Remedy {
     match (port, variable) {
-        ("X port", _) => "restart the server: the X plug-in reads its certificate at start only".into(),
-        ("admin port", "admin_ssl_cert") => Remedy::statement("ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin"),
+        (X_PORT, _) => "restart the server: the X plug-in reads its certificate at start only".into(),
+        (ADMIN_PORT, "admin_ssl_cert") => Remedy::statement("ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin"),
         _ => reload(Some(sql)),
     }
 }
@@ -118,9 +118,9 @@ fn by_dates(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Ruling> {
         remedy: "give a TCP address that reaches the server".to_owned(),
     })?;
     let ruling = if loaded == (on_disk.not_before, on_disk.not_after) {
-        Ruling::pass("main port", Grade::Reported, format!("the certificate in use has the dates of {path}"))
+        Ruling::pass(MAIN_PORT, Grade::Reported, format!("the certificate in use has the dates of {path}"))
     } else {
-        Ruling::fail("main port", Grade::Reported, format!("the certificate in use has other dates than {path}"))
+        Ruling::fail(MAIN_PORT, Grade::Reported, format!("the certificate in use has other dates than {path}"))
             .fix(reload(Some(sql)))
     };
     Ok(ruling

@@ -6,6 +6,7 @@ use super::certificates::{self, Found, Use, of_server};
 use super::{reload, without_tls};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
+use crate::facts::wire::MAIN_PORT;
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::policy::Policy;
@@ -52,7 +53,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         Err(unseen) => match without_tls(cx) {
             Some(none) if verdict.is_empty() => return Ok(none),
             Some(_) => {}
-            None => verdict.unseen("main port", unseen),
+            None => verdict.unseen(MAIN_PORT, unseen),
         },
     }
     Ok(verdict)

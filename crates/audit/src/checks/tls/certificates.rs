@@ -6,6 +6,7 @@ use pki::Certificate;
 
 use crate::facts::files::{Content, FileFact};
 use crate::facts::sql::SqlFacts;
+use crate::facts::wire::MAIN_PORT;
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade};
 
@@ -58,7 +59,7 @@ pub(super) fn all(facts: &Facts) -> Vec<Found<'_>> {
 /// [`Unseen`] if no port was probed and the file could not be read.
 pub(super) fn of_server(facts: &Facts) -> Seen<Vec<Found<'_>>> {
     let mut found: Vec<Found<'_>> = sent(facts).into_iter().filter(|found| found.purpose == Use::Server).collect();
-    if !found.iter().any(|found| found.artefact == "main port")
+    if !found.iter().any(|found| found.artefact == MAIN_PORT)
         && let Some(file) = named_file(facts, "ssl_cert")
         && let Some(first) = in_file(facts, file).into_iter().next()
     {

@@ -6,7 +6,7 @@ use super::certificates::{describe, named_certificates, path_of};
 use super::{reload, tls_ports, without_tls};
 use crate::channel::client::seen_at;
 use crate::check::{Check, Context, Ruling, Verdict};
-use crate::facts::wire::Port;
+use crate::facts::wire::{MAIN_PORT, Port};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
@@ -40,12 +40,12 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     cx.facts.wire()?;
     let port = tls_ports(cx)
         .into_iter()
-        .find(|port| port.name == "main port")
+        .find(|port| port.name == MAIN_PORT)
         .ok_or_else(|| unseen(&ca_file, "the main port's chain was not seen"))?;
     let ruling = match cx.facts.wire.as_ref().and_then(|wire| wire.chain.as_ref()) {
         Some(trust) => match &trust.error {
             Some(why) => fail(cx, &ca_file, why),
-            None => Ruling::pass("main port", Grade::Wire, format!("the chain leads to {}", trust.ca_file)),
+            None => Ruling::pass(MAIN_PORT, Grade::Wire, format!("the chain leads to {}", trust.ca_file)),
         },
         None => by_names(cx, &port, &ca_file)?,
     };
@@ -86,7 +86,7 @@ fn leads_to(certificate: &Certificate, authorities: &[Certificate]) -> bool {
 
 fn fail(cx: &Context<'_>, ca_file: &str, why: &str) -> Ruling {
     let ruling = Ruling::fail(
-        "main port",
+        MAIN_PORT,
         Grade::Wire,
         format!(
             "the certificate chain does not end at {ca_file}: \

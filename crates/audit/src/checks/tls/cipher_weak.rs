@@ -6,12 +6,12 @@ use server::probe::VersionProbe;
 use server::tls::TlsVersion;
 use server::tls::suites::{Strength, strength};
 
-use super::{listed_versions, tls_ports, without_tls};
+use super::{every_port, listed_versions, without_tls};
 use crate::channel::client::seen_at;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
 use crate::facts::sql::SqlFacts;
-use crate::facts::wire::Port;
+use crate::facts::wire::{MAIN_PORT, Port};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
@@ -46,15 +46,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
-    let ports = tls_ports(cx);
-    let mut verdict = Verdict::new();
-    for port in &ports {
-        verdict.push(port_ruling(cx, port));
-    }
-    if !ports.iter().any(|port| port.name == "main port") {
-        verdict.push(declared(cx.facts.sql()?)?);
-    }
-    Ok(verdict)
+    every_port(cx, port_ruling, declared)
 }
 
 fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {
@@ -101,7 +93,7 @@ fn suite_names(probe: &VersionProbe) -> String {
 /// Without a probe: the suites that the server lists for our own session, or the variable.
 fn declared(sql: &SqlFacts) -> Seen<Ruling> {
     if sql.variable("tls_version").is_ok_and(|value| listed_versions(value) == [TlsVersion::Tls13]) {
-        let ruling = Ruling::pass("main port", Grade::Declared, "only TLS 1.3, which has no weak suites");
+        let ruling = Ruling::pass(MAIN_PORT, Grade::Declared, "only TLS 1.3, which has no weak suites");
         return Ok(ruling.evidence(sql.variable_evidence("tls_version")));
     }
     let listed = sql.status("Ssl_cipher_list").ok().filter(|list| !list.is_empty());
@@ -122,9 +114,9 @@ fn by_list(list: &str, grade: Grade, evidence: Evidence, sql: &SqlFacts) -> Opti
     let is_suite = |token: &&str| !token.contains('+') && (token.contains('-') || token.starts_with("TLS_"));
     let weak: Vec<&str> = tokens.iter().copied().filter(|token| is_suite(token) && is_weak_openssl(token)).collect();
     let ruling = if !weak.is_empty() {
-        Ruling::fail("main port", grade, format!("weak suites are allowed: {}", weak.join(", "))).fix(fix(Some(sql)))
+        Ruling::fail(MAIN_PORT, grade, format!("weak suites are allowed: {}", weak.join(", "))).fix(fix(Some(sql)))
     } else if !tokens.is_empty() && tokens.iter().all(is_suite) {
-        Ruling::pass("main port", grade, "every suite listed has forward secrecy and authenticated encryption")
+        Ruling::pass(MAIN_PORT, grade, "every suite listed has forward secrecy and authenticated encryption")
     } else {
         return None;
     };

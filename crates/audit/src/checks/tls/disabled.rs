@@ -3,6 +3,7 @@
 use crate::channel::client::{networking_off, offers_tls, seen_at};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
+use crate::facts::wire::{ADMIN_PORT, MAIN_PORT};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
@@ -33,9 +34,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let said = said?;
     let ruling = if said.value {
-        Ruling::pass("main port", said.grade, "the server offers TLS")
+        Ruling::pass(MAIN_PORT, said.grade, "the server offers TLS")
     } else {
-        Ruling::fail("main port", said.grade, "the server offers no TLS: everything is sent in clear").fix(fix(cx))
+        Ruling::fail(MAIN_PORT, said.grade, "the server offers no TLS: everything is sent in clear").fix(fix(cx))
     };
     let mut verdict = Verdict::one(said.evidence.into_iter().fold(ruling, Ruling::evidence));
     admin_port(cx, &mut verdict);
@@ -45,7 +46,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 /// The administrative port has its own variables.
 fn admin_port(cx: &Context<'_>, verdict: &mut Verdict) {
     let ports = cx.facts.wire.as_ref().map(|wire| wire.ports()).unwrap_or_default();
-    for port in ports.iter().filter(|port| port.name == "admin port" && port.offers_tls == Some(false)) {
+    for port in ports.iter().filter(|port| port.name == ADMIN_PORT && port.offers_tls == Some(false)) {
         let ruling = Ruling::fail(port.name, Grade::Wire, "the administrative port offers no TLS").fix(fix(cx));
         verdict.push(ruling.evidence(seen_at(port, "the greeting offers no TLS (CLIENT_SSL is not set)")));
     }

@@ -8,9 +8,10 @@ use server::tls::TlsVersion;
 use server::{Capability, Flavor};
 
 use crate::channel::client::offers_tls;
-use crate::check::{Context, Verdict};
+use crate::check::{Context, Ruling, Verdict};
+use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
-use crate::facts::wire::Port;
+use crate::facts::wire::{ADMIN_PORT, MAIN_PORT, Port, X_PORT};
 use crate::remedy::Remedy;
 
 checks! {
@@ -51,8 +52,8 @@ pub(super) fn reload(sql: Option<&SqlFacts>) -> Remedy {
 fn set_and_reload(port: &str, name: &str, value: &str) -> Remedy {
     let set = Remedy::statement(format!("SET PERSIST {name} = '{value}'"));
     match port {
-        "X port" => set.then_restart(),
-        "admin port" => set.and(Remedy::statement("ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin")),
+        X_PORT => set.then_restart(),
+        ADMIN_PORT => set.and(Remedy::statement("ALTER INSTANCE RELOAD TLS FOR CHANNEL mysql_admin")),
         _ => set.and(Remedy::statement(reload_tls(Flavor::MySql))),
     }
 }
@@ -76,6 +77,23 @@ fn without_tls(cx: &Context<'_>) -> Option<Verdict> {
 fn tls_ports<'a>(cx: &Context<'a>) -> Vec<Port<'a>> {
     let ports = cx.facts.wire.as_ref().map(|wire| wire.ports()).unwrap_or_default();
     ports.into_iter().filter(|port| port.tls.is_some()).collect()
+}
+
+/// Judges every port whose TLS was probed, and the main port by what the server declares if that one was not.
+fn every_port(
+    cx: &Context<'_>,
+    probed: impl Fn(&Context<'_>, &Port<'_>) -> Ruling,
+    declared: impl Fn(&SqlFacts) -> Seen<Ruling>,
+) -> Seen<Verdict> {
+    let ports = tls_ports(cx);
+    let mut verdict = Verdict::new();
+    for port in &ports {
+        verdict.push(probed(cx, port));
+    }
+    if !ports.iter().any(|port| port.name == MAIN_PORT) {
+        verdict.push(declared(cx.facts.sql()?)?);
+    }
+    Ok(verdict)
 }
 
 /// Whether a port accepts a version, according to the probe; `None` if unknown.
@@ -102,7 +120,7 @@ fn versions_seen(versions: &[VersionProbe]) -> String {
 
 /// The variable that restricts a port's versions.
 fn version_variable(port: &str) -> &'static str {
-    if port == "admin port" { "admin_tls_version" } else { "tls_version" }
+    if port == ADMIN_PORT { "admin_tls_version" } else { "tls_version" }
 }
 
 /// The versions in a `tls_version` variable.

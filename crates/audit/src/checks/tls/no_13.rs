@@ -3,11 +3,11 @@
 use server::Capability;
 use server::tls::TlsVersion;
 
-use super::{accepts, listed_versions, set_and_reload, tls_ports, version_variable, versions_seen, without_tls};
+use super::{accepts, every_port, listed_versions, set_and_reload, version_variable, versions_seen, without_tls};
 use crate::channel::client::seen_at;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
-use crate::facts::wire::Port;
+use crate::facts::wire::{MAIN_PORT, Port};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
@@ -33,15 +33,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
-    let ports = tls_ports(cx);
-    let mut verdict = Verdict::new();
-    for port in &ports {
-        verdict.push(port_ruling(cx, port));
-    }
-    if !ports.iter().any(|port| port.name == "main port") {
-        verdict.push(by_variable(cx.facts.sql()?, "main port")?);
-    }
-    Ok(verdict)
+    every_port(cx, port_ruling, |sql| by_variable(sql, MAIN_PORT))
 }
 
 fn port_ruling(cx: &Context<'_>, port: &Port<'_>) -> Ruling {

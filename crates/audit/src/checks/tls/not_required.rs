@@ -5,6 +5,7 @@ use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
+use crate::facts::wire::MAIN_PORT;
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
@@ -36,9 +37,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let said = takes_plain_text(cx.facts)?;
     let ruling = if said.value {
-        Ruling::fail("main port", said.grade, describe(cx)).fix(fix(cx.facts.sql.as_ref()))
+        Ruling::fail(MAIN_PORT, said.grade, describe(cx)).fix(fix(cx.facts.sql.as_ref()))
     } else {
-        Ruling::pass("main port", said.grade, "connections in clear are refused")
+        Ruling::pass(MAIN_PORT, said.grade, "connections in clear are refused")
     };
     Ok(Verdict::one(said.evidence.into_iter().fold(ruling, Ruling::evidence)))
 }

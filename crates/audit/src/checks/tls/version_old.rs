@@ -3,13 +3,13 @@
 use server::Capability;
 use server::tls::TlsVersion;
 
-use super::{accepts, listed_versions, set_and_reload, tls_ports, version_variable, versions_seen, without_tls};
+use super::{accepts, every_port, listed_versions, set_and_reload, version_variable, versions_seen, without_tls};
 use crate::channel::client::seen_at;
 use crate::channel::group::group;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
 use crate::facts::sql::SqlFacts;
-use crate::facts::wire::Port;
+use crate::facts::wire::{MAIN_PORT, Port};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
@@ -44,14 +44,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if let Some(none) = without_tls(cx) {
         return Ok(none);
     }
-    let ports = tls_ports(cx);
-    let mut verdict = Verdict::new();
-    for port in &ports {
-        verdict.push(port_ruling(cx, port));
-    }
-    if !ports.iter().any(|port| port.name == "main port") {
-        verdict.push(by_variable(cx.facts.sql()?, "main port")?);
-    }
+    let mut verdict = every_port(cx, port_ruling, |sql| by_variable(sql, MAIN_PORT))?;
     recovery(cx, &mut verdict);
     Ok(verdict)
 }

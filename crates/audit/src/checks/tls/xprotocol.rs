@@ -3,6 +3,7 @@
 use crate::channel::client::{networking_off, seen_at};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
+use crate::facts::wire::X_PORT;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
@@ -44,7 +45,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     if sql.status("Mysqlx_port").is_ok_and(|port| port.eq_ignore_ascii_case("UNDEFINED"))
         && listeners(cx, sql).is_none_or(|open| open.is_empty())
     {
-        let pass = Ruling::pass("X port", Grade::Reported, "the X plug-in has no port open");
+        let pass = Ruling::pass(X_PORT, Grade::Reported, "the X plug-in has no port open");
         return Ok(Verdict::one(pass.evidence(sql.evidence("status", "Mysqlx_port = UNDEFINED"))));
     }
     let mut verdict = Verdict::new();
@@ -80,19 +81,19 @@ fn reach(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) {
             Ok(address) => {
                 (address.split(',').any(is_wildcard), Grade::Declared, sql.variable_evidence("mysqlx_bind_address"))
             }
-            Err(unseen) => return verdict.unseen("X port", unseen),
+            Err(unseen) => return verdict.unseen(X_PORT, unseen),
         },
     };
     let narrow = !main.split(',').any(is_wildcard);
     let ruling = if wide && narrow {
-        Ruling::fail("X port", grade, format!("the X port is open on every interface, although bind_address is {main}"))
+        Ruling::fail(X_PORT, grade, format!("the X port is open on every interface, although bind_address is {main}"))
             .fix(fix(main))
     } else if wide {
         // By default, usually unintended.
-        Ruling::fail("X port", grade, "the X port is open on every interface, as the main one is")
+        Ruling::fail(X_PORT, grade, "the X port is open on every interface, as the main one is")
             .fix(fix("the addresses its clients use"))
     } else {
-        Ruling::pass("X port", grade, "the X port is open on named addresses only")
+        Ruling::pass(X_PORT, grade, "the X port is open on named addresses only")
     };
     verdict.push(
         ruling
@@ -103,7 +104,7 @@ fn reach(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) {
 }
 
 fn offer(cx: &Context<'_>, verdict: &mut Verdict) {
-    let port = cx.facts.wire.as_ref().and_then(|wire| wire.ports().into_iter().find(|port| port.name == "X port"));
+    let port = cx.facts.wire.as_ref().and_then(|wire| wire.ports().into_iter().find(|port| port.name == X_PORT));
     let Some(port) = port else { return };
     match port.offers_tls {
         Some(true) => {}

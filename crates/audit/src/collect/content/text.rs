@@ -1,5 +1,7 @@
 //! Text files of a server: logs, states, persisted variables.
 
+use innodb::server_file;
+
 use super::Candidate;
 use crate::facts::files::Content;
 use crate::facts::host::Role;
@@ -12,7 +14,7 @@ const SMALL_BYTES: u64 = 4 << 20;
 ///
 /// Source: MySQL manual, "Persisted System Variables"; `persisted_variable.cc`.
 pub(super) fn persisted_variables(file: &Candidate<'_>) -> Option<Content> {
-    if !file.name.starts_with("mysqld-auto.cnf") {
+    if !file.name.starts_with(keyring::PERSISTED_VARIABLES) {
         return None;
     }
     let bytes = file.whole(SMALL_BYTES)?;
@@ -70,25 +72,20 @@ pub(super) fn replica_state(file: &Candidate<'_>) -> Option<Content> {
 /// Names of files that describe structure and have no rows.
 const STRUCTURE: &[&str] = &[
     server::auto_cnf::NAME,
-    "ib_buffer_pool",
+    server_file::BUFFER_POOL_DUMP,
     "mysql_upgrade_info",
     "mysql_upgrade_history",
     "mariadb_upgrade_info",
-    innodb::server_file::ARIA_CONTROL,
+    server_file::ARIA_CONTROL,
     "multi-master.info",
-    "tc.log",
-    "ddl_recovery.log",
-    "ddl_recovery-backup.log",
-    "grastate.dat",
-    "gvwstate.dat",
+    server_file::TRANSACTION_COORDINATOR,
+    server_file::DDL_RECOVERY[0],
+    server_file::DDL_RECOVERY[1],
+    server_file::GALERA_STATE[0],
+    server_file::GALERA_STATE[1],
     "db.opt",
-    "xtrabackup_checkpoints",
-    "xtrabackup_info",
     "xtrabackup_binlog_info",
     "xtrabackup_tablespaces",
-    "backup-my.cnf",
-    "mariadb_backup_checkpoints",
-    "mariadb_backup_info",
     "mariadb_backup_binlog_info",
     "xtrabackup_slave_info",
     "xtrabackup_galera_info",
@@ -116,7 +113,9 @@ const STRUCTURE_ENDINGS: &[&str] = &[
 ];
 
 pub(super) fn structure(file: &Candidate<'_>) -> Option<Content> {
-    let known = STRUCTURE.contains(&file.name) || STRUCTURE_ENDINGS.iter().any(|ending| file.name.ends_with(ending));
+    let known = STRUCTURE.contains(&file.name)
+        || server_file::BACKUP_MARKS.contains(&file.name)
+        || STRUCTURE_ENDINGS.iter().any(|ending| file.name.ends_with(ending));
     // A name alone could hide any content; such files are text or short.
     let plausible = file.text().is_some() || file.size_bytes <= 1 << 20;
     (known && plausible).then_some(Content::Structure)

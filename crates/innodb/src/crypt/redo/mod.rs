@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 use crate::{
     bytes::Bytes,
     crypt::{
-        aes::{Aes, Block, CipherFault, KeyLength},
+        aes::{self, Aes, Block, CipherFault, KeyLength},
         mariadb::Mode,
     },
     ids::KeyVersion,
@@ -73,9 +73,7 @@ impl LogKey {
     /// # Errors
     /// [`KeyLength`] unless the key has 16, 24 or 32 bytes.
     pub fn derive(key: &[u8], message: &Block) -> Result<Self, KeyLength> {
-        let mut log_key = Zeroizing::new(*message);
-        Aes::new(key)?.ecb_seal(log_key.as_mut_slice()).map_err(|_| KeyLength)?;
-        Ok(Self(log_key))
+        aes::derive(key, message).map(Self)
     }
 
     /// Restores a key from [`Self::expose`].

@@ -112,7 +112,7 @@ impl Chain {
         Ok(Stop::End)
     }
 
-    /// Judges a log that ends where its encryption may have begun: what was cut off cannot be told.
+    /// Judges a log that ends where its encryption may have begun: whether events were cut off is unknown.
     pub(super) fn expect_more<R: ReadAt + ?Sized>(&mut self, log: &Log<'_, R>) -> Result<(), ScanError> {
         self.expect_event(log);
         let units = self.tally.units;

@@ -66,7 +66,7 @@ pub(super) enum Ending {
     BeyondFile,
 }
 
-/// A walk along the log.
+/// State of reading along the log.
 pub(super) struct Chain<'a, R: ?Sized> {
     ring: Ring<'a, R>,
     encrypted: bool,

@@ -1,7 +1,6 @@
 //! `sealant cert check`: checks whether certificates are valid, and for how long.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::{ArgGroup, Args};
 use jiff::Timestamp;
@@ -10,6 +9,7 @@ use pki::{Level, Limits};
 use report::{write_cert_check_json, write_cert_check_monitor, write_cert_check_table, write_cert_check_unknown};
 use server::Endpoint;
 
+use super::HANDSHAKE_TIMEOUT;
 use crate::exit::Exit;
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
@@ -52,9 +52,6 @@ pub(super) struct Check {
     #[command(flatten)]
     render: Render,
 }
-
-/// Time limit for the server's answer.
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Check {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
@@ -105,6 +102,6 @@ impl Check {
 
 /// The chain that a server presents.
 fn chain(endpoint: &Endpoint) -> Result<Vec<Vec<u8>>, Failure> {
-    let served = server::probe::served(endpoint, None, TIMEOUT);
+    let served = server::probe::served(endpoint, None, HANDSHAKE_TIMEOUT);
     served.map_err(|error| Failure { error: error.naming(endpoint), ..Failure::from(error) })
 }

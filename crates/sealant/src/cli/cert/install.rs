@@ -1,13 +1,13 @@
 //! `sealant cert install`: installs a certificate into a running server.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use ::change::tls::{Report, Request, carry_out, plan};
 use clap::Args;
 use report::{write_certificate_json, write_certificate_table};
 use server::Endpoint;
 
+use super::HANDSHAKE_TIMEOUT;
 use crate::cli::change::{Consent, LogFile, Server, confirm, not_logged};
 use crate::exit::Exit;
 use crate::output::message::{Failure, warning};
@@ -55,9 +55,6 @@ pub(super) struct Install {
     render: Render,
 }
 
-/// Time limit of the handshakes from outside.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
-
 impl Install {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let (target, options) = self.server.connection()?;
@@ -91,7 +88,7 @@ impl Install {
             hosts: self.host.clone(),
             outside: self.outside.clone(),
             skip_checks: self.skip_checks,
-            timeout: TIMEOUT,
+            timeout: HANDSHAKE_TIMEOUT,
         }
     }
 

@@ -6,7 +6,7 @@ use ::change::tls::Request;
 use clap::Args;
 use server::Endpoint;
 
-use crate::cli::cert::install::TIMEOUT;
+use crate::cli::cert::HANDSHAKE_TIMEOUT;
 use crate::output::message::Failure;
 
 /// The certificate that `--certificate` installs.
@@ -49,7 +49,7 @@ impl NewCertificate {
             hosts: self.host.clone(),
             outside: self.outside.clone(),
             skip_checks: false,
-            timeout: TIMEOUT,
+            timeout: HANDSHAKE_TIMEOUT,
         })
     }
 }
