@@ -93,19 +93,19 @@ soak-tests: test-build ## Run all tests ten times; fail if one of them fails, or
 	PATH="$(TOOLS)/bin:$$PATH" tests/soak-tests 10
 
 soak: $(TOOLS)/bin/cargo-fuzz ## What takes hours: faults at many random moments, an hour of fuzzing for every parser
-	SEALANT_FAULTS=400 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test transfer_faults
-	SEALANT_FAULTS=500 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test backup_faults
-	SEALANT_FAULTS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test encrypt -- killed
-	SEALANT_FAULTS=51 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test encrypt_steered -- gh_ost
-	SEALANT_ROTATIONS=100 cargo test --package sealant --test rotate -- in_a_row
-	SEALANT_FAULTS=100 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test rotate_faults --test rotate_data -- killed
-	SEALANT_SOAK_SECONDS=1800 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test tunnel_soak -- --nocapture
-	cargo test --package sealant --test luks_reencrypt --test luks_repair --test luks_boot --test luks_bench --test snapshot -- --ignored
-	SEALANT_MUTATIONS=200000 SEALANT_FLIPS=4000 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test transfer_mutation
-	SEALANT_SNAPSHOT_ROUNDS=20 cargo test --package sealant --test snapshot -- mysql_ mariadb_
+	SEALANT_FAULTS=400 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- transfer_faults::
+	SEALANT_FAULTS=500 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- backup_faults::
+	SEALANT_FAULTS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- encrypt::killed_ encrypt::when_the_server_is_killed
+	SEALANT_FAULTS=51 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- encrypt_steered::whatever_kills_gh_ost
+	SEALANT_ROTATIONS=100 cargo test --package sealant --test commands -- rotate::many_rotations_in_a_row
+	SEALANT_FAULTS=100 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- rotate_faults::killed rotate_faults::a_server_that_is_killed rotate_data::killed
+	SEALANT_SOAK_SECONDS=1800 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- tunnel_soak:: --nocapture
+	cargo test --package sealant --test commands -- --ignored
+	SEALANT_MUTATIONS=200000 SEALANT_FLIPS=4000 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- transfer_mutation::
+	SEALANT_SNAPSHOT_ROUNDS=20 cargo test --package sealant --test commands -- snapshot::mysql_ snapshot::mariadb_
 	SEALANT_FOLLOW_ROUNDS=50 cargo test --package sealant-snapshot --test follow
-	SEALANT_SST_KILLS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test sst_faults -- killed_while
-	SEALANT_SST_ROUNDS=10 SEALANT_SST_MIB=512 cargo test --package sealant --test sst -- join_under_load takes_no_lock
+	SEALANT_SST_KILLS=50 SEALANT_FAULT_SEED=$$(date +%s) cargo test --package sealant --test commands -- sst_faults::a_joiner_that_is_killed sst_faults::a_donor_whose_program_is_killed
+	SEALANT_SST_ROUNDS=10 SEALANT_SST_MIB=512 cargo test --package sealant --test commands -- sst::nodes_ sst::a_donor_on_
 	cargo test --package sealant-harness --test vm -- --ignored
 	PATH="$(TOOLS)/bin:$$PATH" CARGO_PROFILE_RELEASE_OPT_LEVEL=3 tests/fuzz-smoke 3600
 

@@ -1,8 +1,6 @@
 //! Data at rest, with servers, settings and damaged files beyond the trap suite: plaintext must fail, encrypted data
 //! must not, and what cannot be determined must not pass.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! `sealant backup` and `sealant restore` with the files of real servers.
 
-mod support;
-
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

@@ -3,8 +3,6 @@
 //!
 //! `SEALANT_FAULTS` is the number of random moments for each test (8), `SEALANT_FAULT_SEED` chooses them.
 
-mod support;
-
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! Typical mistakes: each gives one clear line and the documented exit code, and none panics.
 
-mod support;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

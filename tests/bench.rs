@@ -1,7 +1,5 @@
 //! `sealant bench`: its measurements, and its reports on other programs.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

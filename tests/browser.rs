@@ -2,8 +2,6 @@
 
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

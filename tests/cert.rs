@@ -1,8 +1,6 @@
 //! `sealant cert`: an authority that OpenSSL accepts; certificates are installed in running servers completely or not
 //! at all.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! `sealant encrypt` on real servers: afterwards no file holds plaintext and no row has changed, and an interrupted run
 //! can be completed by running it again.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,5 @@
 //! Controls `sealant encrypt` from outside: pause, cancel, waiting, and tools that copy tables while clients write.
 
-mod support;
-
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};

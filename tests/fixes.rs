@@ -2,8 +2,6 @@
 //! option file, commands in a shell, a restart where one is required. Afterwards the server runs, the finding is gone
 //! and there is no new one.
 
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;

@@ -1,8 +1,6 @@
 //! `sealant encrypt` and `sealant rotate` on a disk that is or becomes full: one sentence says so, nothing is lost, and
 //! the same command completes the work when there is space.
 
-mod support;
-
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};

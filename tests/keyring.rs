@@ -1,7 +1,5 @@
 //! `sealant keyring init` and `check` on real servers: from no keyring to one that is used and proven.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;

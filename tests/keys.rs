@@ -1,7 +1,5 @@
 //! `sealant keys` on real servers: every required key, where it is, and what still needs it.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! Keys, accounts, transport and evidence beyond the trap suite: damaged, hidden or half-configured settings of a real
 //! server must get the verdict that bytes and wire prove.
 
-mod support;
-
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -155,7 +153,7 @@ fn a_copy_of_the_keyring_is_proven_until_the_keys_rotate() {
         offline.passes(id);
     }
     for args in [["--keyring-copy", "/nonexistent"], ["--key-file-copy", copy]] {
-        let output = support::run(["audit", "--offline", datadir].iter().chain(&args));
+        let output = crate::support::run(["audit", "--offline", datadir].iter().chain(&args));
         assert_eq!(output.status.code(), Some(1), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }

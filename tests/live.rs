@@ -1,7 +1,5 @@
 //! Audits of whole servers: a healthy one, saved facts, drift, fleets, and secrets that must never leak.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

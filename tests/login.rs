@@ -1,7 +1,5 @@
 //! Which servers `sealant` sends a password to, and what option files require.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;

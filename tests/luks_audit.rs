@@ -1,8 +1,6 @@
 //! `sealant luks audit` as scripts use it: on the headers in testdata/luks, on headers that the real cryptsetup writes
 //! here, and on files without a header.
 
-mod support;
-
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! `sealant bench disk`: in memory everywhere, on a disk in a virtual machine. Tests its output, never its speed.
 
-mod support;
-
 use std::path::Path;
 use std::process::Output;
 

@@ -1,8 +1,6 @@
 //! `sealant luks boot` and `key serve`: tables and units in a directory, and real boots in a virtual machine: three of a
 //! MariaDB on a volume, and four of a MySQL whose key is on a stick.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 

@@ -1,8 +1,6 @@
 //! `sealant luks header`: backups are tied to their volume, and a restore proves the key before and after, on volumes
 //! made by the real cryptsetup.
 
-mod support;
-
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;

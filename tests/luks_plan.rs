@@ -1,7 +1,5 @@
 //! `sealant luks plan`: the paths of real servers, and a disk that stays unchanged to the last byte.
 
-mod support;
-
 use std::fs::{self, File};
 use std::process::Output;
 

@@ -1,8 +1,6 @@
 //! `sealant luks reencrypt`: a new volume key for images, and in a virtual machine under a mounted file system, through
 //! power cuts halfway and in the last commit.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -2,8 +2,6 @@
 //! refuses every other state. The state is composed of two real ones of one re-encryption, and cryptsetup must refuse
 //! it first.
 
-mod support;
-
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! `sealant luks key`: whenever a rotation is killed, a stored key opens the volume, and the same command completes the
 //! rotation; on volumes made by the real cryptsetup.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

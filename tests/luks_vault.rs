@@ -1,7 +1,5 @@
 //! `sealant luks key serve` with Vault: the test's own server implements TLS and the API of the KV engine, version 2.
 
-mod support;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;

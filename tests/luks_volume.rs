@@ -1,8 +1,6 @@
 //! `sealant luks format|open|mount|close`: on images as far as device-mapper is not needed, the rest in a virtual
 //! machine.
 
-mod support;
-
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! MySQL 5.7 and 8.0: every verb on a running server, as far as the server supports it.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

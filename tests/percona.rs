@@ -1,8 +1,6 @@
 //! Directories of Percona Server 5.7 and 8.0, composed of the sample files: healthy files are proven, plaintext is
 //! reported as such, and every leak and every damage is found in its place.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

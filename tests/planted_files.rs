@@ -1,8 +1,6 @@
 //! What another user may have put under the names that `sealant` opens: pipes, which block an open; devices and links
 //! to devices, which never end; sockets; and links to files that this user cannot read.
 
-mod support;
-
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,7 +1,5 @@
 //! `sealant provision`: copies of running servers become replicas and group members.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,7 +1,5 @@
 //! `sealant receive --rekey`: donor and joiner share no master key.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -270,7 +268,7 @@ fn a_transfer_that_was_cut_off_goes_on_with_new_keys_in_every_file() {
     for rekey in [vec![], vec!["--rekey", text(&target_keyring)]] {
         let receiving = Receiving::begin(&into, &rekey);
         let before = journal_bytes(&into);
-        let mut sender = support::sealant();
+        let mut sender = crate::support::sealant();
         sender.arg("send").arg(donor.datadir()).arg(&receiving.code);
         sender.args(["--bwlimit", "8MiB", "--compress", "none", "--keyring", text(&keyring)]);
         let mut sender = sender.stderr(Stdio::null()).spawn().expect("it starts");

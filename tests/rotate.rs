@@ -1,7 +1,5 @@
 //! `sealant rotate` on real servers: new keys everywhere, backups that open everything, and refusals.
 
-mod support;
-
 use std::fs;
 
 use harness::{KeyringLocation, Kind, Server, require};

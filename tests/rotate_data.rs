@@ -3,8 +3,6 @@
 //!
 //! `SEALANT_FAULTS` is the number of random moments (8), `SEALANT_FAULT_SEED` chooses them.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,6 @@
 //!
 //! `SEALANT_FAULTS` is the number of random moments (4), `SEALANT_FAULT_SEED` chooses them.
 
-mod support;
-
 use std::fs;
 use std::process::Stdio;
 use std::thread::sleep;

@@ -1,7 +1,5 @@
 //! `sealant snapshot`: copies of real servers' data directories under load, and failures.
 
-mod support;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

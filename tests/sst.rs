@@ -3,8 +3,6 @@
 //! `SEALANT_SST_ROUNDS` is the number of joins under load (1), `SEALANT_SST_MIB` the amount of data to send (48).
 #![allow(clippy::print_stdout, reason = "what was measured")]
 
-mod support;
-
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, chown};

@@ -4,10 +4,6 @@
 //! `SEALANT_SST_KILLS` is the number of additional kills of a program while it replaces data or the donor is frozen for
 //! a copy.
 
-#[path = "peer/relay.rs"]
-mod relay;
-mod support;
-
 use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::process::Command;
@@ -17,7 +13,7 @@ use harness::galera::wait_until_synced;
 use harness::{Kind, Server, limit, require};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::relay::{Break, Relay};
+use crate::peer::relay::{Break, Relay};
 use crate::support::chance::{Random, number};
 use crate::support::sst::{
     ENOUGH_WRITE_SETS, Image, Load, Programs, Setup, empty, fails, fill, join, mebibytes, program, same_rows, says,

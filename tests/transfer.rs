@@ -1,7 +1,5 @@
 //! `sealant send` and `sealant receive`: whole directories, real servers' data, and what goes wrong.
 
-mod support;
-
 use std::fs::{self, File, Permissions};
 use std::io::{BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -93,7 +91,7 @@ fn a_transfer_that_was_cut_off_goes_on() {
     }
     let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let receiving = Receiving::begin(target.path(), &[]);
-    let mut sender = support::sealant();
+    let mut sender = crate::support::sealant();
     sender.arg("send").arg(source.path()).arg(&receiving.code).args(["--bwlimit", "20MiB", "--compress", "none"]);
     let mut sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
     let journal = target.path().join(".sealant-staging/journal");
@@ -118,7 +116,7 @@ fn a_source_that_changes_is_named_and_not_committed() {
     fs::write(&changing, noise(1, 20 * MIB)).expect("written");
     let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let receiving = Receiving::begin(target.path(), &[]);
-    let mut sender = support::sealant();
+    let mut sender = crate::support::sealant();
     sender.arg("send").arg(source.path()).arg(&receiving.code).args(["--bwlimit", "20MiB", "--compress", "none"]);
     let sender = sender.stderr(Stdio::piped()).spawn().expect("it starts");
     wait_until("the journal", limit(60), || target.path().join(".sealant-staging/journal").exists());
@@ -464,7 +462,7 @@ fn broken_off_and_resumed(source: &Path, into: &Path, keys: &Path, password: &Pa
     let options = ["--mariadb-key-file", text(keys), "--mariadb-key-file-password-file", text(password)];
     let options = [&["--compress", "zstd:3", "--send-mariadb-key"][..], &options].concat();
     let receiving = Receiving::begin(into, &[]);
-    let mut sender = support::sealant();
+    let mut sender = crate::support::sealant();
     sender.arg("send").arg(source).arg(&receiving.code).args(&options).args(["--bwlimit", "2MiB"]);
     let mut sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
     let journal = into.join(".sealant-staging/journal");
@@ -546,7 +544,7 @@ fn no_combination_of_options_takes_much_memory() {
     for compress in ["zstd:19", "zstd:9", "lz4"] {
         let into = directory.path().join(compress);
         let receiving = Receiving::begin(&into, &["--streams", "64"]);
-        let mut sender = support::sealant();
+        let mut sender = crate::support::sealant();
         sender.arg("send").arg(&source).arg(&receiving.code).args(["--compress", compress, "--streams", "64"]);
         let peaks = peaks(sender.stderr(Stdio::null()).spawn().expect("it starts"), &receiving);
         assert_eq!(receiving.end().0, 0);
@@ -582,7 +580,7 @@ fn a_large_transfer_that_goes_on_takes_little_memory() {
     journal.into_inner().expect("written");
     let claims = fs::metadata(staging.join("journal")).expect("there").len();
     let receiving = Receiving::begin(&into, &[]);
-    let mut sender = support::sealant();
+    let mut sender = crate::support::sealant();
     sender.arg("send").arg(&source).arg(&receiving.code).stderr(Stdio::null());
     let mut sender = sender.spawn().expect("it starts");
     // By then the receiver has read the journal, and checks it.
@@ -611,7 +609,7 @@ fn neither_side_takes_much_memory_or_the_page_cache() {
     }
     ::bench::warm(std::slice::from_ref(&hot)).expect("read");
     let receiving = Receiving::begin(&into, &[]);
-    let mut sender = support::sealant();
+    let mut sender = crate::support::sealant();
     sender.arg("send").arg(&source).arg(&receiving.code).args(["--compress", "zstd:1", "--streams", "8"]);
     let sender = sender.stderr(Stdio::null()).spawn().expect("it starts");
     let peaks = peaks(sender, &receiving);

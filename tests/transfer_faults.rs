@@ -3,9 +3,6 @@
 //!
 //! `SEALANT_FAULTS` is the number of random moments (20), `SEALANT_FAULT_SEED` chooses them.
 
-mod peer;
-mod support;
-
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -901,7 +898,7 @@ fn data_that_breaks_the_protocol() {
         let material = [&[1][..], &16384_u32.to_be_bytes(), &[7; 64]].concat();
         say_data(data, &Data::Key { slot: 7, material: Material(&material) }, &[]);
         say_data(data, &Data::End, &[]);
-        peer::hear(data);
+        crate::peer::hear(data);
         let (mut chunk, payload) = chunk(0, 2);
         chunk.codec = Codec::PagesZstd;
         let described = [&[0, 7, 0, 0][..], &payload].concat();
@@ -927,7 +924,7 @@ fn a_finish_that_is_not_true() {
         let mut data = offer(rogue);
         send_all(&mut data);
         say_data(&mut data, &Data::End, &[]);
-        peer::hear(&mut data);
+        crate::peer::hear(&mut data);
         rogue.say(&Control::Finish { tree: Hash([5; 32]) });
     });
 }
@@ -935,7 +932,7 @@ fn a_finish_that_is_not_true() {
 /// Waits until everything sent on a connection has been handled, while it is not drained.
 fn wait_until_heard(data: &mut Tls) {
     say_data(data, &Data::HashQuery { file: 0, first: 0, count: 1 }, &[]);
-    let (kind, body) = peer::hear(data).expect("an answer");
+    let (kind, body) = crate::peer::hear(data).expect("an answer");
     assert_eq!(Data::decode(kind, &body), Ok(Data::Hashes { hashes: &chunk(0, 0).0.hash.0 }));
 }
 
@@ -1013,7 +1010,7 @@ fn a_sender_that_makes_use_of_all_memory_there_is() {
                 );
             }
             say_data(&mut data, &Data::End, &[]);
-            assert_eq!(peer::hear(&mut data).map(|(kind, _)| kind), Some(37), "{}", receiver.said());
+            assert_eq!(crate::peer::hear(&mut data).map(|(kind, _)| kind), Some(37), "{}", receiver.said());
             data
         })
         .collect();
@@ -1033,7 +1030,7 @@ fn a_finish_that_comes_twice_changes_nothing() {
     let mut data = offer(&mut rogue);
     send_all(&mut data);
     say_data(&mut data, &Data::End, &[]);
-    peer::hear(&mut data);
+    crate::peer::hear(&mut data);
     (0..2).for_each(|_| rogue.say(&Control::Finish { tree: tree_hash() }));
     assert_eq!(receiver.code(), Some(0), "{}", receiver.said());
     for (entry, bytes) in files() {

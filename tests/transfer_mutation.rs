@@ -5,9 +5,6 @@
 //! `SEALANT_MUTATIONS` is the number of changed frames (5,000) and `SEALANT_FLIPS` that of flipped bits;
 //! `SEALANT_FAULT_SEED` chooses them.
 
-mod peer;
-mod support;
-
 use std::ffi::OsString;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -2,8 +2,6 @@
 //!
 //! Each test makes one of them on a real server and demands the verdict that bytes and wire prove.
 
-mod support;
-
 use std::fs;
 
 use harness::certs::{Authority, Profile};

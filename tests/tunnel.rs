@@ -1,9 +1,6 @@
 //! `sealant tunnel` between real clients and real servers: everything works as without a tunnel, and failures are
 //! reported.
 
-mod compressed;
-mod support;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -24,7 +21,7 @@ const KINDS: [Kind; 4] = [Kind::MySql97, Kind::MySql80, Kind::MySql57, Kind::Mar
 struct Site {
     server: Server,
     near: Near,
-    far: support::tunnel::End,
+    far: crate::support::tunnel::End,
     far_port: u16,
     setup: Setup,
 }
@@ -174,7 +171,7 @@ fn a_reader_that_is_slow_gets_everything_and_takes_no_memory() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     let site = Site::on(Kind::MariaDb1011, &[], &[]);
     let memory = || {
-        let of = |end: &support::tunnel::End| {
+        let of = |end: &crate::support::tunnel::End| {
             let status = fs::read_to_string(format!("/proc/{}/status", end.pid())).expect("it runs");
             let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("a line");
             line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("a number")
@@ -630,7 +627,7 @@ fn an_audit_by_its_port_knows_that_it_is_not_the_servers() {
         let Some(_) = require(kind) else { continue };
         let site = Site::on(kind, &[], &[]);
         let seen = |port: u16| {
-            let mut audit = support::sealant();
+            let mut audit = crate::support::sealant();
             let output = output(audit.args(["audit", "--tls", "off", "--insecure-plaintext-tcp"]).args([
                 "--format",
                 "json",
@@ -646,10 +643,17 @@ fn an_audit_by_its_port_knows_that_it_is_not_the_servers() {
         for (name, remote) in [("app1", true), ("$(hostname)", false)] {
             let script = format!("hostname \"{name}\" && exec \"$@\"");
             let mut audit = Command::new("unshare");
-            audit.args(["--uts", "sh", "-c", &script, "sh", support::sealant().get_program().to_str().expect("ASCII")]);
+            audit.args([
+                "--uts",
+                "sh",
+                "-c",
+                &script,
+                "sh",
+                crate::support::sealant().get_program().to_str().expect("ASCII"),
+            ]);
             audit.args(["audit", "--user", "root", "--format", "json", "--socket"]).arg(&site.near.socket);
             if !rustix::process::geteuid().is_root() {
-                support::leave_out("only root may give a process a host name of its own");
+                crate::support::leave_out("only root may give a process a host name of its own");
                 return;
             }
             let text = String::from_utf8_lossy(&output(&mut audit).stdout).into_owned();
@@ -850,7 +854,7 @@ fn memory_of(pid: i32) -> Vec<u8> {
 fn keys_are_not_left_in_memory_as_files_have_them() {
     let Some(_) = require(Kind::MariaDb1011) else { return };
     if !rustix::process::geteuid().is_root() {
-        return support::leave_out("only root may read the memory of a process that forbids dumps");
+        return crate::support::leave_out("only root may read the memory of a process that forbids dumps");
     }
     let site = Site::on(Kind::MariaDb1011, &[], &[]);
     for (name, end) in [("far", &site.far), ("app", &site.near.end)] {

@@ -1,8 +1,6 @@
 //! `sealant tunnel` with wrong certificates, names, addresses and permissions: one line states the error, one the next
 //! step.
 
-mod support;
-
 use std::fs::{self, Permissions};
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -221,10 +219,10 @@ fn unreadable_and_unwritable_files_are_reported() {
     );
     let far = setup.command("far", "far-locked", &["--listen", "127.0.0.1:0", "--server", "/x/s"]);
     says(&far, "far-locked.key: cannot be read: Permission denied", "must be able to read it");
-    let mut init = support::sealant();
+    let mut init = crate::support::sealant();
     init.args(["cert", "init", "--dir"]).arg(closed.join("ca"));
     says(&init, "closed/ca: cannot be written: Permission denied", "name a directory that this user may write");
-    let mut issue = support::sealant();
+    let mut issue = crate::support::sealant();
     issue.args(["cert", "issue", "--name", "x", "--dir", setup.dir()]);
     allow(&setup.path("ca.key"), 0o000);
     says(&issue, "ca.key: cannot be read: Permission denied", "as the file's owner or as root");

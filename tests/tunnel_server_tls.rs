@@ -1,7 +1,5 @@
 //! `sealant tunnel far --server-tls-ca`: servers are reached over TLS of their own, or not at all.
 
-mod support;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -7,8 +7,6 @@
 
 #![allow(clippy::print_stdout, reason = "the figures of a long run")]
 
-mod support;
-
 use std::fs;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,8 +1,6 @@
 //! `sealant verify` on files of real servers: sound files are proven, even while the server writes them; damage is
 //! found in its place, and the server finds it, too.
 
-mod support;
-
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};

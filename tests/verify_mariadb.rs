@@ -1,8 +1,6 @@
 //! `sealant verify` on files of MariaDB in states that are easily mistaken for damage, and on damage that is easily
 //! overlooked.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

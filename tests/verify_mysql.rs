@@ -1,8 +1,6 @@
 //! `sealant verify` on files of MySQL in states that are easily mistaken for damage, and on damage that is easily
 //! overlooked.
 
-mod support;
-
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};

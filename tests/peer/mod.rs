@@ -1,8 +1,6 @@
 //! Misbehaving peers of `sealant send` and `sealant receive`: a network that breaks, and a sender that pairs correctly
 //! and then sends arbitrary data.
 
-#![allow(dead_code, reason = "each test file uses its own part of this")]
-
 pub(crate) mod flip;
 pub(crate) mod relay;
 

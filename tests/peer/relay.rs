@@ -41,7 +41,6 @@ impl Relay {
     }
 
     /// Breaks it now, regardless of how much has passed.
-    #[allow(dead_code, reason = "most tests choose the number of bytes")]
     pub(crate) fn break_now(&self) {
         self.shared.left.store(0, Ordering::Relaxed);
     }

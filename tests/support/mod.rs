@@ -1,7 +1,5 @@
 //! Runs the `sealant` binary as users do, and reads its output.
 
-#![allow(dead_code, reason = "each test file uses its own part of this")]
-
 pub(crate) mod backup;
 pub(crate) mod chance;
 pub(crate) mod disk;
@@ -128,13 +126,6 @@ impl Audit {
     #[track_caller]
     pub(crate) fn unknown(&self, id: &str) {
         assert_eq!(self.statuses(id), ["UNKNOWN"], "{id}: {}", pretty(&self.findings(id)));
-    }
-
-    /// Ids of all checks that failed with at least `high`.
-    pub(crate) fn serious(&self) -> Vec<String> {
-        let all = self.json["findings"].as_array().expect("findings are a list");
-        let serious = |f: &&Value| f["status"] == "FAIL" && (f["severity"] == "high" || f["severity"] == "critical");
-        all.iter().filter(serious).map(|f| format!("{} {}: {}", f["id"], f["artefact"], f["message"])).collect()
     }
 }
 
