@@ -151,6 +151,7 @@ fn a_power_cut_in_the_middle_is_resumed() {
 }
 
 #[test]
+#[ignore = "minutes in an emulated machine; `make soak` runs it, and `luks_repair` such headers more often"]
 fn a_power_cut_in_the_last_commit_is_repaired() {
     power_cut("stuck");
 }

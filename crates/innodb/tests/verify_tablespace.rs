@@ -371,9 +371,9 @@ fn a_damaged_flag_or_space_id_damages_page_0_alone() {
             }
             let report = verify(&bytes, &keys_of(&name));
             let expected = if whole.verdict == Verdict::Clear { Verdict::Damaged } else { Verdict::BadKeyInfo };
-            let place = format!("{name} byte {at} bit {bit}: {report:#?}");
-            assert_eq!(report.verdict, expected, "{place}");
-            assert_eq!((report.units.encrypted, report.units.bad), (whole.units.encrypted, 1), "{place}");
+            let place = || format!("{name} byte {at} bit {bit}: {report:#?}");
+            assert_eq!(report.verdict, expected, "{}", place());
+            assert_eq!((report.units.encrypted, report.units.bad), (whole.units.encrypted, 1), "{}", place());
         }
     }
 }
@@ -392,10 +392,10 @@ fn no_bit_of_a_type_or_key_version_makes_a_page_encrypted_or_clear() {
             for (at, bit) in [3, 24, 25, 29].into_iter().flat_map(|at| (0..8).map(move |bit| (at, bit))) {
                 part[page * page_bytes + at] ^= 1 << bit;
                 for report in [verify_page(&part, page, &keys), verify_page(&part, page, &NoKeys)] {
-                    let place = format!("{name} page {page} byte {at} bit {bit}: {report:#?}");
+                    let place = || format!("{name} page {page} byte {at} bit {bit}: {report:#?}");
                     let wrong = |check| matches!(check, Check::ClearUnit | Check::EncryptedUnit);
-                    assert!(!report.findings.iter().any(|finding| wrong(finding.check)), "{place}");
-                    assert_ne!(report.verdict, Verdict::BadKeyInfo, "{place}");
+                    assert!(!report.findings.iter().any(|finding| wrong(finding.check)), "{}", place());
+                    assert_ne!(report.verdict, Verdict::BadKeyInfo, "{}", place());
                 }
                 part[page * page_bytes + at] ^= 1 << bit;
             }
