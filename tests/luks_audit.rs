@@ -266,7 +266,8 @@ fn what_each_kind_of_reencryption_leaves_when_it_is_killed_at_work() {
                 };
                 let _ = running.kill();
                 running.wait().expect("a child");
-                caught
+                // Of a header that was being written when the run was killed, the older copy counts.
+                caught && segments(&Judged::run(&header, &[]).json).count() >= parts
             });
             assert!(caught, "{}: never seen with {parts} parts", kind.arguments);
             let json = kind.is_read(&desk, &format!("with {parts} parts"));

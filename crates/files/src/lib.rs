@@ -12,6 +12,7 @@ pub mod mounts;
 mod read_at;
 pub mod regular;
 pub mod runtime;
+mod zero;
 
 pub use atomic::{PendingFile, SavedFile, WriteOptions, check_writable, parent, sync_parent, write_atomic};
 pub use cached::{Buffer, Reader};
@@ -19,3 +20,4 @@ pub use checksum::sha256_hex;
 pub use directory::{LOST_AND_FOUND, STAGING, create_directory, open_directory_without_links};
 pub use fill::fill;
 pub use read_at::{ReadAt, ReadError, read_bytes, read_up_to};
+pub use zero::is_zero;

@@ -11,6 +11,10 @@ pub(crate) fn is_secret(key: &str, value: &str) -> bool {
     if key.ends_with("filekey") {
         return !value.is_empty() && !value.starts_with("FILE:");
     }
+    // `USER:PASSWORD`, in which the password may be empty.
+    if key.ends_with("sst_auth") && value.split_once(':').is_some_and(|(_, password)| password.is_empty()) {
+        return false;
+    }
     // Names such as `password_history` or `validate_password.policy` are rules, not secrets.
     let rule = key.starts_with("validate_password")
         || ["password_", "default_password", "disconnect_on"].iter().any(|p| key.starts_with(p));
@@ -78,6 +82,7 @@ mod tests {
     fn passwords_are_left_out() {
         assert_eq!(clean(&["mysql", "-uroot", "-phunter2"]), ("mysql -uroot -p…".to_owned(), true));
         assert_eq!(clean(&["mysql", "--password=hunter2"]), ("mysql --password=…".to_owned(), true));
+        assert_eq!(clean(&["mysqld", "--wsrep-sst-auth=u:hunter2"]), ("mysqld --wsrep-sst-auth=…".to_owned(), true));
         assert_eq!(clean(&["mysqld", "--wsrep-sst-auth", "u:hunter2"]), ("mysqld --wsrep-sst-auth …".to_owned(), true));
         assert_eq!(
             clean(&["mysqld", "--loose-file-key-management-filekey=abc"]).0,
@@ -87,8 +92,13 @@ mod tests {
 
     #[test]
     fn what_is_no_secret_stays() {
-        let kept =
-            ["mysqld", "--ssl-key=/k.pem", "--file-key-management-filekey=FILE:/x", "--validate-password.policy=1"];
+        let kept = [
+            "mysqld",
+            "--ssl-key=/k.pem",
+            "--file-key-management-filekey=FILE:/x",
+            "--validate-password.policy=1",
+            "--wsrep-sst-auth=root:",
+        ];
         assert_eq!(clean(&kept), (kept.join(" "), false));
         assert_eq!(clean(&["mysql", "--password", "-p"]), ("mysql --password -p".to_owned(), false));
     }

@@ -9,8 +9,8 @@ use std::{
 
 use archive::Run as FileRun;
 use codec::hash::{CHUNK_BYTES, Hash, chunks_of};
-use files::{Buffer, read_up_to};
-use transfer::{codec::is_zero, plan::Plan, sender::SourceFile};
+use files::{Buffer, is_zero, read_up_to};
+use transfer::{plan::Plan, sender::SourceFile};
 use verify::{Judged, Tablespace};
 
 use super::{

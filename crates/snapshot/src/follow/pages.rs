@@ -1,5 +1,6 @@
 //! Whether a page was read as a whole, while its server may have been writing it.
 
+use files::is_zero;
 use innodb::{
     KeyVersion, SpaceId,
     crypt::{
@@ -63,7 +64,7 @@ impl PageFormat {
 
     /// Judges a page; `image` is memory that is used again.
     pub(super) fn judge(&self, page: &[u8], image: &mut Vec<u8>) -> Page {
-        if is_blank(page) {
+        if is_zero(page) {
             return Page::Whole;
         }
         match self {
@@ -98,10 +99,6 @@ pub(super) fn lsn_of(page: &[u8]) -> u64 {
     page.get(LSN..).and_then(|rest| rest.first_chunk()).copied().map_or(0, u64::from_be_bytes)
 }
 
-fn is_blank(page: &[u8]) -> bool {
-    page.iter().all(|byte| *byte == 0)
-}
-
 fn judge_mariadb(page: &[u8], layout: Layout, space: SpaceId, image: &mut Vec<u8>) -> Page {
     let checked_as_stored = matches!(layout, Layout::FullCrc32 { .. }) || key_version(page, layout) != KeyVersion(0);
     if checked_as_stored && ciphertext_holds(page, layout) {
@@ -126,7 +123,7 @@ fn judge_mysql(page: &[u8], row_compressed: bool, cipher: Option<&PageCipher>, i
     image.clear();
     image.extend_from_slice(page);
     match cipher.open(image) {
-        Ok(_) if is_blank(image) => Page::Whole,
+        Ok(_) if is_zero(image) => Page::Whole,
         Ok(_) => judge_clear(image, row_compressed),
         Err(_) => Page::Torn,
     }
@@ -141,7 +138,7 @@ fn judge_clear(page: &[u8], row_compressed: bool) -> Page {
     }
     let mut rebuilt = vec![0; page.len()];
     match rebuild_mysql(page, &mut rebuilt) {
-        Ok(()) if is_blank(&rebuilt) => Page::Whole,
+        Ok(()) if is_zero(&rebuilt) => Page::Whole,
         Ok(()) => judge_plain(&rebuilt, row_compressed),
         Err(_) => Page::Torn,
     }

@@ -3,6 +3,7 @@
 pub mod effort;
 
 pub use ::codec::{Undecodable, page};
+use files::is_zero;
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 use zeroize::Zeroizing;
 use zstd::{
@@ -124,12 +125,6 @@ fn compressor(level: i32) -> Option<Compressor<'static>> {
 
 fn pays(encoded_bytes: usize, bytes: usize) -> bool {
     encoded_bytes < bytes - bytes / 16
-}
-
-/// Whether all bytes are zero; returns early if not.
-#[must_use]
-pub fn is_zero(data: &[u8]) -> bool {
-    data.chunks(4096).all(|part| part.iter().fold(0, |all, byte| all | byte) == 0)
 }
 
 /// Decompresses chunks.

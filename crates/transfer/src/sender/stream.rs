@@ -7,12 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use files::Buffer;
+use files::{Buffer, is_zero};
 use innodb::KeyVersion;
 
 use crate::{
     codec::{
-        Effort, holes_are_zero, is_zero,
+        Effort, holes_are_zero,
         page::{HEAD_BYTES, KeyFileKeys, SpaceCipher, SpaceKeys},
     },
     error::TransferError,
