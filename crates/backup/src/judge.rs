@@ -48,7 +48,7 @@ fn is_zero(path: &Path) -> io::Result<bool> {
     loop {
         let read = file.read(&mut room)?;
         let bytes = room.get(..read).unwrap_or_default();
-        if read == 0 || !files::is_zero(bytes) {
+        if read == 0 || !files::all_zero(bytes) {
             return Ok(read == 0);
         }
     }

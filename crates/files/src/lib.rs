@@ -20,4 +20,4 @@ pub use checksum::sha256_hex;
 pub use directory::{LOST_AND_FOUND, STAGING, create_directory, open_directory_without_links};
 pub use fill::fill;
 pub use read_at::{ReadAt, ReadError, read_bytes, read_up_to};
-pub use zero::is_zero;
+pub use zero::all_zero;

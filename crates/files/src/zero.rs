@@ -1,8 +1,10 @@
+//! Bytes that are all zero.
+
 /// Whether every byte is zero; true for no bytes. Returns early if not.
 ///
 /// Comparing slices calls `memcmp`, which is fast in builds without optimisation, too; a loop over bytes is not.
 #[must_use]
-pub fn is_zero(bytes: &[u8]) -> bool {
+pub fn all_zero(bytes: &[u8]) -> bool {
     const ZEROS: [u8; 4096] = [0; 4096];
     bytes.chunks(ZEROS.len()).all(|part| ZEROS.get(..part.len()) == Some(part))
 }
@@ -15,10 +17,10 @@ mod tests {
     fn one_bit_anywhere_is_found() {
         for len in [0, 1, 15, 4095, 4096, 4097, 8192, 10_000] {
             let mut bytes = vec![0; len];
-            assert!(is_zero(&bytes), "{len}");
+            assert!(all_zero(&bytes), "{len}");
             for at in [0, 1, 4095, 4096, len.saturating_sub(1)].into_iter().filter(|at| *at < len) {
                 bytes[at] = 0x80;
-                assert!(!is_zero(&bytes), "{len} {at}");
+                assert!(!all_zero(&bytes), "{len} {at}");
                 bytes[at] = 0;
             }
         }

@@ -1,5 +1,7 @@
 //! Reads integers from untrusted bytes without indexing.
 
+pub(crate) use files::all_zero;
+
 /// Integers at an offset; `None` if they do not fit.
 pub(crate) trait Bytes {
     /// `N` bytes from `at`.
@@ -32,12 +34,6 @@ impl Bytes for [u8] {
     fn range(&self, at: usize, end: usize) -> &[u8] {
         self.get(at..end.min(self.len())).unwrap_or_default()
     }
-}
-
-/// Whether every byte is zero; true for no bytes.
-pub(crate) fn all_zero(bytes: &[u8]) -> bool {
-    let (words, tail) = bytes.as_chunks::<16>();
-    words.iter().all(|word| *word == [0; 16]) && tail.iter().all(|byte| *byte == 0)
 }
 
 /// Text up to the first NUL, only printable ASCII kept; `None` if nothing is left.

@@ -9,7 +9,7 @@ use std::{
 
 use archive::Run as FileRun;
 use codec::hash::{CHUNK_BYTES, Hash, chunks_of};
-use files::{Buffer, is_zero, read_up_to};
+use files::{Buffer, all_zero, read_up_to};
 use transfer::{plan::Plan, sender::SourceFile};
 use verify::{Judged, Tablespace};
 
@@ -175,7 +175,7 @@ impl<'r, 'j> Worker<'r, 'j> {
 
     /// Hash of a unit. Only units of zeros, which are not stored, have 0.
     fn hash(&mut self, unit: &[u8]) -> u64 {
-        if is_zero(unit) {
+        if all_zero(unit) {
             return 0;
         }
         self.hasher.reset();

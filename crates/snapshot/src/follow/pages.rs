@@ -1,6 +1,6 @@
 //! Whether a page was read as a whole, while its server may have been writing it.
 
-use files::is_zero;
+use files::all_zero;
 use innodb::{
     KeyVersion, SpaceId,
     crypt::{
@@ -64,7 +64,7 @@ impl PageFormat {
 
     /// Judges a page; `image` is memory that is used again.
     pub(super) fn judge(&self, page: &[u8], image: &mut Vec<u8>) -> Page {
-        if is_zero(page) {
+        if all_zero(page) {
             return Page::Whole;
         }
         match self {
@@ -123,7 +123,7 @@ fn judge_mysql(page: &[u8], row_compressed: bool, cipher: Option<&PageCipher>, i
     image.clear();
     image.extend_from_slice(page);
     match cipher.open(image) {
-        Ok(_) if is_zero(image) => Page::Whole,
+        Ok(_) if all_zero(image) => Page::Whole,
         Ok(_) => judge_clear(image, row_compressed),
         Err(_) => Page::Torn,
     }
@@ -138,7 +138,7 @@ fn judge_clear(page: &[u8], row_compressed: bool) -> Page {
     }
     let mut rebuilt = vec![0; page.len()];
     match rebuild_mysql(page, &mut rebuilt) {
-        Ok(()) if is_zero(&rebuilt) => Page::Whole,
+        Ok(()) if all_zero(&rebuilt) => Page::Whole,
         Ok(()) => judge_plain(&rebuilt, row_compressed),
         Err(_) => Page::Torn,
     }

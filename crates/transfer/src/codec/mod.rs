@@ -3,7 +3,7 @@
 pub mod effort;
 
 pub use ::codec::{Undecodable, page};
-use files::is_zero;
+use files::all_zero;
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 use zeroize::Zeroizing;
 use zstd::{
@@ -40,7 +40,7 @@ impl Encoder {
     /// Compresses `data` if that makes it at least a sixteenth smaller, else returns `None`.
     /// `opened`: the data is a description of pages and the decrypted pages.
     pub(crate) fn smaller(&mut self, data: &[u8], effort: Effort, opened: bool) -> Option<(Codec, &[u8])> {
-        if !opened && is_zero(data) {
+        if !opened && all_zero(data) {
             return Some((Codec::Zeros, &[]));
         }
         if effort == Effort::None || data.len() < 64 {
@@ -179,7 +179,7 @@ impl Decoder {
 /// Whether all bytes outside of the segments are zero, and the segments do not exceed the chunk.
 pub(crate) fn holes_are_zero(segments: &[Segment], bytes: &[u8]) -> bool {
     let mut end = 0;
-    let zero = |from: usize, to: usize| bytes.get(from..to).is_some_and(is_zero);
+    let zero = |from: usize, to: usize| bytes.get(from..to).is_some_and(all_zero);
     segments.iter().all(|segment| {
         let hole = zero(end, segment.from as usize);
         end = segment.from as usize + segment.bytes as usize;

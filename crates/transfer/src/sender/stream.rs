@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use files::{Buffer, is_zero};
+use files::{Buffer, all_zero};
 use innodb::KeyVersion;
 
 use crate::{
@@ -211,7 +211,7 @@ impl<'s> Stream<'s> {
         let data = bytes.get(..kept).unwrap_or_default();
         let smaller = match &mut guard {
             Some(guard) => guard.encoder.smaller(data, effort, false),
-            None => is_zero(data).then_some((Codec::Zeros, &[][..])),
+            None => all_zero(data).then_some((Codec::Zeros, &[][..])),
         };
         let Some((codec, encoded)) = smaller else { return Ok(kept) };
         if let Some(room) = bytes.get_mut(..encoded.len()) {

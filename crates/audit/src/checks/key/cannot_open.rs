@@ -107,9 +107,13 @@ fn by_proof(cx: &Context<'_>, proof: &Proof) -> Seen<Verdict> {
 
 /// Files whose page 0 is damaged, but not where it holds the key: `rest-page-damaged` reports them.
 fn opened_despite_damage<'a>(cx: &'a Context<'_>, proof: &'a Proof) -> HashSet<&'a str> {
-    let opened = |path: &str| cx.facts.files.as_ref().is_some_and(|files| files.is_opened(path));
     let damaged = proof.unsound.iter().filter(|file| file.verdict == Proven::BadKeyInfo && !file.locked);
-    damaged.map(|file| file.path.as_str()).filter(|path| opened(path)).collect()
+    damaged.map(|file| file.path.as_str()).filter(|path| is_opened(cx, path)).collect()
+}
+
+/// Whether a key was tried on page 0 of a tablespace, and opens it.
+fn is_opened(cx: &Context<'_>, path: &str) -> bool {
+    cx.facts.files.as_ref().is_some_and(|files| files.is_opened(path))
 }
 
 /// Files that no known key opens.
@@ -162,12 +166,8 @@ fn refusal(proof: &Proof, file: &UnsoundFile) -> Ruling {
 /// Encrypted files that could not be proven, and whose key could not be tested on page 0: a running server changes
 /// them.
 fn unopened(cx: &Context<'_>, proof: &Proof) -> Option<Unseen> {
-    let keys = Keys::collect(cx);
-    let tried = |file: &UnsoundFile| {
-        let tests = keys.proofs.get(file.path.as_str()).map_or(&[][..], Vec::as_slice);
-        tests.iter().any(|test| test.opens == Some(true))
-    };
-    let open = |file: &&UnsoundFile| file.verdict == Proven::Unverifiable && file.key.is_some() && !tried(file);
+    let open =
+        |file: &&UnsoundFile| file.verdict == Proven::Unverifiable && file.key.is_some() && !is_opened(cx, &file.path);
     let open: Vec<&UnsoundFile> = proof.unsound.iter().filter(open).collect();
     let first = open.first()?;
     Some(Unseen {

@@ -155,7 +155,7 @@ pub(super) fn tar_members(
     let mut header = [0; 512];
     let mut long_name = None;
     while stream.read_exact(&mut header).is_ok() {
-        if header.iter().all(|byte| *byte == 0) {
+        if files::all_zero(&header) {
             return Ok(());
         }
         let Some(size_bytes) = tar_number(header.get(124..136).unwrap_or_default()) else { return Ok(()) };
