@@ -13,8 +13,8 @@ use crate::support::moving::tree;
 use crate::support::proof::Proof;
 use crate::support::rotation::encrypting;
 use crate::support::schema::has_its_schema;
-use crate::support::sealant;
 use crate::support::unchanged::{Load, Volume, assert_whole, options, prepare};
+use crate::support::{Audit, sealant};
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("the harness uses ASCII paths")
@@ -502,13 +502,39 @@ fn a_test_of_a_backup_leaves_nothing_behind() {
     command.args(["restore", "latest", "--quiet", "--repository"]).arg(backups.path("repository"));
     command.arg("--identity").arg(backups.path("identity")).arg("--allowed-signers").arg(backups.path("signers"));
     command.arg("--scratch").arg(&scratch).arg("--keyring").arg(&keyring).arg("--prove").arg("--mysqld").arg(mysqld);
-    let record = backups.path("restores");
+    let records = backups.path("records");
+    fs::create_dir(&records).expect("a directory");
+    let record = records.join("restores.jsonl");
     let output = command.arg("--record").arg(&record).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{said}");
     assert!(said.contains("recovered"), "{said}");
     assert_eq!(fs::read_dir(&scratch).expect("listed").count(), 0);
     the_report_has_the_restore(&backups, &record);
+    an_audit_judges_the_backups(server.datadir(), &backups, &records);
+}
+
+/// The repository has one backup, whose recipient nobody has proven, and one proven restore of it.
+fn an_audit_judges_the_backups(datadir: &Path, backups: &Backups, records: &Path) {
+    let repository = backups.path("repository");
+    let of_repository = ["--offline", text(datadir), "--backup", text(&repository)];
+    let audit = Audit::run(of_repository);
+    audit.passes("bak-set-plaintext");
+    audit.passes("bak-too-old");
+    audit.fails("bak-unproven", "backups of db1");
+    assert_eq!(audit.statuses("bak-never-restored"), ["UNKNOWN"]);
+    Audit::run([&of_repository[..], &["--backup", text(records)]].concat()).passes("bak-never-restored");
+
+    let policy = backups.path("policy.toml");
+    fs::write(&policy, "backup_max_age_hours = 0\n").expect("written");
+    Audit::run([&of_repository[..], &["--policy", text(&policy)]].concat()).fails("bak-too-old", "backups of db1");
+    let receipt =
+        backups.objects().into_iter().find(|path| text(path).ends_with("/receipts/000001.json")).expect("one");
+    let whole = fs::read(&receipt).expect("readable");
+    fs::write(&receipt, &whole[..whole.len() / 2]).expect("written");
+    let cut = Audit::run(of_repository);
+    assert_eq!(cut.statuses("bak-too-old"), ["UNKNOWN"]);
+    fs::write(&receipt, whole).expect("written");
 }
 
 /// The report of a backup and of a proven restore of it, in each form.

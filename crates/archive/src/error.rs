@@ -9,9 +9,15 @@ pub enum ArchiveError {
     /// Reading or writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// A malformed description of a repository.
+    #[error("{0}")]
+    Repository(&'static str),
     /// A malformed receipt.
     #[error("it is not a receipt of a backup: {0}")]
     Receipt(String),
+    /// A malformed record of restores.
+    #[error("not a record of restores: {0}")]
+    RestoreRecord(String),
     /// A malformed manifest.
     #[error("line {line} is not valid in a manifest: {reason}")]
     Manifest {

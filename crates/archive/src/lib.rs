@@ -22,6 +22,8 @@ pub mod manifest;
 pub mod names;
 pub mod pack;
 pub mod receipt;
+pub mod repository;
+pub mod restores;
 pub mod sshsig;
 
 pub use crate::digest::{Digest, HashingStream};
@@ -29,3 +31,5 @@ pub use crate::error::ArchiveError;
 pub use crate::manifest::{Head, Manifest, Run};
 pub use crate::pack::{Description, Frame, PackReader, PackWriter};
 pub use crate::receipt::Receipt;
+pub use crate::repository::RepositoryDescription;
+pub use crate::restores::RestoreRecord;

@@ -8,7 +8,8 @@ pub const REPOSITORY: &str = "sealant-repo.json";
 const MAX_HOST_BYTES: usize = 64;
 const AGE: &str = ".age";
 const RECEIPT: &str = ".json";
-const SIGNATURE: &str = ".json.sig";
+/// Ending of the name of a receipt's signature.
+pub const SIGNATURE: &str = ".json.sig";
 
 /// Number of a backup: counted from 1 for each host.
 pub type Number = u64;
@@ -87,6 +88,12 @@ pub fn receipt_number(host: &str, name: &str) -> Option<(Number, bool)> {
     Some((self::digits(digits)?, is_receipt))
 }
 
+/// Whether a name is that of a receipt of any host.
+#[must_use]
+pub fn is_receipt(name: &str) -> bool {
+    host(name).and_then(|host| receipt_number(host, name)).is_some_and(|(_, is_receipt)| is_receipt)
+}
+
 /// Parses a number in a name.
 fn digits(text: &str) -> Option<Number> {
     text.parse().ok().filter(|_| text.len() >= 6 && text.bytes().all(|byte| byte.is_ascii_digit()))
@@ -112,6 +119,7 @@ mod tests {
         assert_eq!(signature("db1", 1_234_567), "hosts/db1/receipts/1234567.json.sig");
         assert_eq!(receipt_number("db1", &receipt("db1", 7)), Some((7, true)));
         assert_eq!(receipt_number("db1", &signature("db1", 7)), Some((7, false)));
+        assert!(is_receipt(&receipt("db1", 7)) && !is_receipt(&signature("db1", 7)) && !is_receipt("000007.json"));
         assert_eq!(manifest_number("db1", &manifest("db1", 7)), Some(7));
         assert_eq!(host(&pack("db1", &digest)), Some("db1"));
         for bad in ["hosts/db1/receipts/7.json", "hosts/db1/receipts/+00007.json", "hosts/db2/receipts/000007.json"] {

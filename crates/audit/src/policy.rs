@@ -20,6 +20,11 @@ pub struct Policy {
     pub rsa_min_bits: u32,
     /// Minimum size of elliptic curves in bits.
     pub ec_min_bits: u32,
+    /// Maximum age of the newest good backup in hours: a day, and two hours for the run.
+    pub backup_max_age_hours: i64,
+    /// Maximum age of the newest proven restore in days: a quarter of a year. NIST SP 800-53 CP-9(1) requires a defined
+    /// period.
+    pub restore_max_age_days: i64,
 }
 
 impl Default for Policy {
@@ -30,6 +35,8 @@ impl Default for Policy {
             certificate_warn_days: 90,
             rsa_min_bits: 2048,
             ec_min_bits: 256,
+            backup_max_age_hours: 26,
+            restore_max_age_days: 92,
         }
     }
 }
@@ -52,6 +59,8 @@ impl Policy {
             ("master_key_max_age_days", self.master_key_max_age_days),
             ("certificate_fail_days", self.certificate_fail_days),
             ("certificate_warn_days", self.certificate_warn_days),
+            ("backup_max_age_hours", self.backup_max_age_hours),
+            ("restore_max_age_days", self.restore_max_age_days),
         ];
         if let Some((name, value)) = positive.iter().find(|(_, value)| *value < 0) {
             return Some(format!("{name} = {value} is negative"));

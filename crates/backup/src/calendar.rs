@@ -1,19 +1,19 @@
 //! The backups of a host over time, their state, and the restores that proved them.
 
-use std::{collections::BTreeSet, fs, path::Path, time::Duration};
+use std::{collections::BTreeSet, fs, io, path::Path, time::Duration};
 
 use archive::{
-    Digest,
+    RestoreRecord,
     chain::Link,
     receipt::{Finding, Pages},
 };
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::{
     BackupError,
     check::{BadObject, Checked},
-    report::{Listed, RESTORE_SCHEMA},
+    report::Listed,
 };
 
 /// The calendar of a host, schema `sealant.backup-report/1`.
@@ -58,72 +58,13 @@ pub struct Entry {
     pub restores: Vec<RestoreRecord>,
 }
 
-/// A restore, as `sealant restore --record` has recorded it.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct RestoreRecord {
-    #[serde(skip_serializing)]
-    schema: String,
-    #[serde(skip_serializing)]
-    receipt: Digest,
-    /// When it ended.
-    pub ended: Timestamp,
-    /// Duration without the proof by a server, in seconds.
-    pub seconds: f64,
-    /// Seconds until a server had recovered the restored files, if one was started.
-    #[serde(default)]
-    pub rto_s: Option<f64>,
-    #[serde(skip_serializing)]
-    pages: RestoredPages,
-    #[serde(skip_serializing, default)]
-    proof: Option<ServerFindings>,
-    /// Whether every page was proven and a server found nothing wrong.
-    #[serde(skip_deserializing)]
-    pub proven: bool,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct RestoredPages {
-    bad: u64,
-    unproven: u64,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-struct ServerFindings {
-    bad: Vec<String>,
-    bad_pages: u64,
-    #[serde(default)]
-    reached: Option<ReachedPosition>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct ReachedPosition {
-    is_whole: bool,
-}
-
-impl RestoreRecord {
-    /// Reads a file of records: a line of JSON for each restore. A last line that was cut off is left out.
-    ///
-    /// # Errors
-    /// [`BackupError::Io`] if the file cannot be read, or a line of it is no record.
-    pub fn read_all(path: &Path) -> Result<Vec<Self>, BackupError> {
-        let text = fs::read_to_string(path).map_err(BackupError::io(path, "cannot be read"))?;
-        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-        let lines = whole.lines().filter(|line| !line.trim().is_empty());
-        lines.map(|line| Self::parse(line).map_err(BackupError::io(path, "not a record of restores"))).collect()
-    }
-
-    fn parse(line: &str) -> std::io::Result<Self> {
-        let mut record: Self = serde_json::from_str(line)?;
-        if record.schema != RESTORE_SCHEMA {
-            return Err(std::io::Error::other(format!("a line is not of schema {RESTORE_SCHEMA}")));
-        }
-        let is_sound = |found: &ServerFindings| {
-            found.bad.is_empty() && found.bad_pages == 0 && found.reached.is_none_or(|reached| reached.is_whole)
-        };
-        let all_pages = record.pages.bad == 0 && record.pages.unproven == 0;
-        record.proven = all_pages && record.proof.as_ref().is_some_and(is_sound);
-        Ok(record)
-    }
+/// Reads a file of records of restores.
+///
+/// # Errors
+/// [`BackupError::Io`] if the file cannot be read, or a line of it is no record.
+pub fn read_restores(path: &Path) -> Result<Vec<RestoreRecord>, BackupError> {
+    let text = fs::read_to_string(path).map_err(BackupError::io(path, "cannot be read"))?;
+    RestoreRecord::parse_all(&text).map_err(io::Error::other).map_err(BackupError::io(path, "cannot be used"))
 }
 
 impl Calendar {
@@ -188,48 +129,5 @@ impl Entry {
             unproven_recipients: receipt.unproven_recipients.len(),
             restores: restores.iter().filter(|restore| restore.receipt == link.sha256).cloned().collect(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const RECORD: &str = concat!(
-        r#"{"schema":"sealant.restore/1","receipt":"0000000000000000000000000000000000000000000000000000000000000000","#,
-        r#""ended":"2026-11-24T10:00:00Z","seconds":2.5,"rto_s":4.0,"pages":{"proven":7,"bad":0,"unproven":0},"#,
-        r#""proof":{"bad":[],"bad_pages":0,"reached":{"is_whole":true}}}"#
-    );
-
-    #[test]
-    fn a_restore_is_proven_by_its_pages_and_by_a_server() {
-        assert!(RestoreRecord::parse(RECORD).unwrap().proven);
-        for (from, to) in [
-            (r#""bad":0"#, r#""bad":1"#),
-            (r#""unproven":0"#, r#""unproven":1"#),
-            (r#""bad":[]"#, r#""bad":["shop.t"]"#),
-            (r#""bad_pages":0"#, r#""bad_pages":1"#),
-            ("true", "false"),
-            (r#""proof""#, r#""other""#),
-        ] {
-            let changed = RECORD.replacen(from, to, 1);
-            assert_ne!(changed, RECORD);
-            assert!(!RestoreRecord::parse(&changed).unwrap().proven, "{changed}");
-        }
-        assert!(RestoreRecord::parse(&RECORD.replace("restore/1", "restore/2")).is_err());
-    }
-
-    #[test]
-    fn a_line_that_was_cut_off_is_left_out_and_a_wrong_one_is_an_error() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("restores");
-        let read = |text: &str| {
-            fs::write(&path, text).unwrap();
-            RestoreRecord::read_all(&path)
-        };
-        assert_eq!(read("").unwrap().len(), 0);
-        assert_eq!(read(&format!("{RECORD}\n{}", &RECORD[..40])).unwrap().len(), 1);
-        let error = read("{}\n").unwrap_err().to_string();
-        assert!(error.contains("not a record of restores"), "{error}");
     }
 }

@@ -193,9 +193,6 @@ impl<'r> CheckReport<'r> {
     }
 }
 
-/// Schema of the report of a restore.
-pub(crate) const RESTORE_SCHEMA: &str = "sealant.restore/1";
-
 /// A restore, schema `sealant.restore/1`.
 #[derive(Debug, Serialize)]
 pub struct RestoreReport<'r> {
@@ -266,7 +263,7 @@ impl<'r> RestoreReport<'r> {
     pub fn new(opened: &'r Opened, restored: &Restored, progress: &restore::Progress, seconds: f64) -> Self {
         let restore::Pages { proven, bad, unproven } = restored.pages;
         Self {
-            schema: RESTORE_SCHEMA,
+            schema: archive::restores::SCHEMA,
             host: &opened.receipt().host,
             number: restored.number,
             receipt: opened.sha256().to_string(),

@@ -6,25 +6,17 @@ use std::{
 };
 
 use archive::{
-    ArchiveError, Digest, HashingStream, Receipt,
+    ArchiveError, Digest, HashingStream, Receipt, RepositoryDescription,
     chain::Link,
     names::{self, Number},
     receipt::{self, NAMESPACE, Object},
+    repository,
     sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, Signature},
 };
-use data_encoding::HEXLOWER;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use store::{Name, Store};
 
 use crate::BackupError;
-
-/// Schema that this version writes.
-const SCHEMA: &str = "sealant.repository/1";
-/// Length of an id in random bytes.
-const ID_BYTES: usize = 16;
-/// Maximum length of a description.
-const MAX_BYTES: u64 = 64 << 10;
 
 /// An opened repository.
 #[derive(Debug)]
@@ -34,14 +26,6 @@ pub struct Repository {
     pub id: String,
 }
 
-/// The object [`archive::names::REPOSITORY`]. It never changes.
-#[derive(Serialize, Deserialize)]
-struct Description {
-    schema: String,
-    id: String,
-    created: Timestamp,
-}
-
 impl Repository {
     /// Opens a repository.
     ///
@@ -49,18 +33,11 @@ impl Repository {
     /// [`BackupError::NoRepository`], [`BackupError::Repository`], [`BackupError::Store`].
     pub fn open(store: Box<dyn Store>) -> Result<Self, BackupError> {
         let location = store.location();
-        let Some(bytes) = read(&*store, names::REPOSITORY, MAX_BYTES)? else {
+        let Some(bytes) = read(&*store, names::REPOSITORY, repository::MAX_BYTES)? else {
             return Err(BackupError::NoRepository { location });
         };
-        let unusable = |reason: &str| BackupError::Repository { location: location.clone(), reason: reason.to_owned() };
-        let description: Description = serde_json::from_slice(&bytes).map_err(|_| unusable("it is malformed"))?;
-        if description.schema != SCHEMA {
-            return Err(unusable(&format!("it is {}, this release supports {SCHEMA}", description.schema)));
-        }
-        let is_id = description.id.len() == 2 * ID_BYTES && description.id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !is_id {
-            return Err(unusable("its id is not valid"));
-        }
+        let description = RepositoryDescription::parse(&bytes)
+            .map_err(|error| BackupError::Repository { location, reason: error.to_string() })?;
         Ok(Self { store, id: description.id })
     }
 
@@ -69,12 +46,9 @@ impl Repository {
     /// # Errors
     /// Those of [`open`](Self::open), and [`BackupError::Randomness`].
     pub fn init(store: Box<dyn Store>) -> Result<(Self, bool), BackupError> {
-        let mut id = [0; ID_BYTES];
+        let mut id = [0; repository::ID_BYTES];
         aws_lc_rs::rand::fill(&mut id).map_err(|_| BackupError::Randomness)?;
-        let description =
-            Description { schema: SCHEMA.to_owned(), id: HEXLOWER.encode(&id), created: Timestamp::now() };
-        let mut bytes = serde_json::to_vec(&description).map_err(io::Error::from).map_err(ArchiveError::Io)?;
-        bytes.push(b'\n');
+        let bytes = RepositoryDescription::new(id, Timestamp::now()).encode()?;
         let put = store.put_new(&name(names::REPOSITORY)?, &mut bytes.as_slice(), bytes.len() as u64)?;
         Ok((Self::open(store)?, put == store::Put::New))
     }

@@ -298,7 +298,7 @@ mod tests {
     use archive::chain::Link;
     use archive::receipt::{Bytes, Kind, Object, Pages};
     use archive::{Digest, Receipt};
-    use backup::calendar::RestoreRecord;
+    use backup::calendar::read_restores;
     use backup::check::Checked;
 
     use super::*;
@@ -348,7 +348,7 @@ mod tests {
             links[0].sha256
         );
         std::fs::write(&path, format!("{}\n", record.replace('\n', ""))).unwrap();
-        let restores = RestoreRecord::read_all(&path).unwrap();
+        let restores = read_restores(&path).unwrap();
         let at = "2026-11-24T02:00:00Z".parse().unwrap();
         Calendar::new("db<1>", (&Checked::default(), &links), &restores, at, Some(Duration::from_secs(max_age)))
     }

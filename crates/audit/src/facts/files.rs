@@ -12,6 +12,7 @@ use keyring::StoreSummary;
 use pki::Certificate;
 use serde::{Deserialize, Serialize};
 
+use super::backup::{BackupReceipt, RecordedRestore};
 use super::host::Role;
 use super::proof::Proof;
 
@@ -203,6 +204,16 @@ pub enum Content {
     Backup {
         /// Its kind, and whether it is readable.
         backup: BackupFile,
+    },
+    /// The receipt of a backup, in a repository of `sealant backup`.
+    BackupReceipt {
+        /// What it says of the backup.
+        receipt: Box<BackupReceipt>,
+    },
+    /// Records of restores, as `sealant restore --record` writes them.
+    RestoreRecords {
+        /// The restores, oldest first.
+        restores: Vec<RecordedRestore>,
     },
     /// An ELF core dump.
     CoreDump,

@@ -3,6 +3,7 @@
 //! Facts are collected once by [`crate::collect`] and can be judged repeatedly. They contain no secrets: no password,
 //! no key, no row value.
 
+pub mod backup;
 pub mod files;
 pub mod host;
 pub mod proof;

@@ -14,7 +14,12 @@ checks! {
     CHECKS:
     set_plaintext,
     redo_in_clear,
+    too_old,
+    unproven,
+    never_restored,
 }
+
+mod history;
 
 /// Kind of a file in a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

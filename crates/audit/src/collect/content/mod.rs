@@ -5,6 +5,7 @@
 
 pub(super) mod backup;
 mod keys;
+mod repository;
 mod server_file;
 mod text;
 mod unpack;
@@ -57,6 +58,9 @@ const RECOGNISERS: &[Recogniser] = &[
     server_file::empty,
     server_file::by_content,
     keys::store,
+    repository::receipt,
+    repository::restores,
+    repository::other,
     keys::pem,
     text::persisted_variables,
     text::replica_state,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::backup::calendar::{Calendar, RestoreRecord};
+use ::backup::calendar::{Calendar, read_restores};
 use ::backup::check::{Depth, Selection, check};
 use ::backup::config::allowed_signers;
 use ::report::{calendar_messages, write_calendar_html, write_calendar_metrics, write_calendar_table};
@@ -66,7 +66,7 @@ impl Report {
         self.html.iter().chain(&self.prometheus).try_for_each(|path| file::check_writable(path))?;
         let (repository, host) = self.whose.open()?;
         let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
-        let restores = self.restores.as_deref().map(RestoreRecord::read_all).transpose()?.unwrap_or_default();
+        let restores = self.restores.as_deref().map(read_restores).transpose()?.unwrap_or_default();
         let (checked, links) = check(&repository, &host, Selection::All, &Depth::Names, signers.as_ref())?;
         let calendar = Calendar::new(&host, (&checked, &links), &restores, Timestamp::now(), self.max_age);
         self.write(&calendar)?;

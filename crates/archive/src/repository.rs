@@ -1,0 +1,72 @@
+//! The description of a repository: the object [`names::REPOSITORY`](crate::names::REPOSITORY), which never changes.
+
+use data_encoding::HEXLOWER;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::ArchiveError;
+
+/// Schema that this version writes.
+const SCHEMA: &str = "sealant.repository/1";
+/// Length of an id in random bytes.
+pub const ID_BYTES: usize = 16;
+/// Maximum length of a description.
+pub const MAX_BYTES: u64 = 64 << 10;
+
+/// Describes a repository.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RepositoryDescription {
+    schema: String,
+    /// Random id of the repository, in hexadecimal.
+    pub id: String,
+    created: Timestamp,
+}
+
+impl RepositoryDescription {
+    /// The description of a new repository.
+    #[must_use]
+    pub fn new(id: [u8; ID_BYTES], created: Timestamp) -> Self {
+        Self { schema: SCHEMA.to_owned(), id: HEXLOWER.encode(&id), created }
+    }
+
+    /// The bytes to store.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Repository`] if serialization fails.
+    pub fn encode(&self) -> Result<Vec<u8>, ArchiveError> {
+        let mut bytes = serde_json::to_vec(self).map_err(|_| ArchiveError::Repository("it cannot be written"))?;
+        bytes.push(b'\n');
+        Ok(bytes)
+    }
+
+    /// Parses a description.
+    ///
+    /// # Errors
+    /// [`ArchiveError::Repository`], [`ArchiveError::Version`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, ArchiveError> {
+        let description: Self =
+            serde_json::from_slice(bytes).map_err(|_| ArchiveError::Repository("it is malformed"))?;
+        if description.schema != SCHEMA {
+            return Err(ArchiveError::Version { found: description.schema, known: SCHEMA });
+        }
+        let is_id = description.id.len() == 2 * ID_BYTES && description.id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if is_id { Ok(description) } else { Err(ArchiveError::Repository("its id is not valid")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_reads_back_and_others_are_refused() {
+        let bytes = RepositoryDescription::new([7; ID_BYTES], Timestamp::UNIX_EPOCH).encode().unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        assert_eq!(RepositoryDescription::parse(text.as_bytes()).unwrap().id, "07".repeat(ID_BYTES));
+        let changed =
+            |from: &str, to: &str| RepositoryDescription::parse(text.replacen(from, to, 1).as_bytes()).unwrap_err();
+        assert!(matches!(changed("repository/1", "repository/2"), ArchiveError::Version { .. }));
+        assert!(matches!(changed("07", "x7"), ArchiveError::Repository("its id is not valid")));
+        assert!(matches!(changed("{", ""), ArchiveError::Repository("it is malformed")));
+    }
+}
