@@ -523,7 +523,13 @@ fn an_audit_judges_the_backups(datadir: &Path, backups: &Backups, records: &Path
     audit.passes("bak-too-old");
     audit.fails("bak-unproven", "backups of db1");
     assert_eq!(audit.statuses("bak-never-restored"), ["UNKNOWN"]);
+    audit.passes("bak-identity-in-reach");
     Audit::run([&of_repository[..], &["--backup", text(records)]].concat()).passes("bak-never-restored");
+    let identity = records.join("identity");
+    fs::copy(backups.path("identity"), &identity).expect("copied");
+    let in_reach = Audit::run([&of_repository[..], &["--backup", text(records)]].concat());
+    in_reach.fails("bak-identity-in-reach", text(&identity));
+    in_reach.passes("bak-set-plaintext");
 
     let policy = backups.path("policy.toml");
     fs::write(&policy, "backup_max_age_hours = 0\n").expect("written");
@@ -782,6 +788,54 @@ fn without_its_manifest_a_backup_is_salvaged_from_its_packs() {
     let mut packs = backups.objects().into_iter().filter(|path| path.to_string_lossy().contains("/packs/"));
     fs::remove_file(packs.next_back().expect("a pack")).expect("removed");
     backups.restore("2", &backups.path("less"), &salvage).is(3).says("lost: ").says("/packs/");
+}
+
+#[test]
+fn without_its_receipt_a_backup_is_restored_by_its_manifest() {
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0);
+    for receipt in backups.objects().into_iter().filter(|path| text(path).contains("/receipts/")) {
+        fs::remove_file(receipt).expect("it was there");
+    }
+    let restore = |manifest: &Path, into: &Path| {
+        let mut command = sealant();
+        command.args(["restore", "--quiet", "--repository"]).arg(backups.path("repository"));
+        command.arg("--identity").arg(backups.path("identity")).arg("--into").arg(into);
+        command.arg("--keyring").arg(&keyring).arg("--manifest").arg(manifest);
+        let output = command.arg("--json").output().expect("it starts");
+        (output.status.code(), output.stdout, String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let into = backups.path("into");
+    let manifest = backups.object("hosts/db1/manifests/000001.age");
+    let (code, json, said) = restore(&manifest, &into);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(said.contains("nothing shows who wrote the backup"), "{said}");
+    let json: Value = serde_json::from_slice(&json).expect("JSON");
+    has_its_schema(&json, "restore-1");
+    assert_eq!(
+        (&json["receipt"], &json["signed"], &json["newest_known"]),
+        (&Value::Null, &false.into(), &false.into())
+    );
+    is_same(&into, &files(server.datadir()));
+    Proof::mysql(&[&into], Some(&keyring)).is_complete();
+
+    let other = backups.path("other");
+    let pack = backups.objects().into_iter().find(|path| text(path).contains("/packs/")).expect("a pack");
+    let (code, _, said) = restore(&pack, &other);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("manifest"), "{said}");
+    let cut = backups.path("cut");
+    let whole = fs::read(&manifest).expect("readable");
+    fs::write(&cut, &whole[..whole.len() - 20]).expect("written");
+    assert_eq!(restore(&cut, &other).0, Some(1));
+    let foreign = Backups::new(server.datadir(), &format!("keyring = {keyring:?}"));
+    let description = "sealant-repo.json";
+    fs::copy(foreign.object(description), backups.object(description)).expect("copied");
+    let (code, _, said) = restore(&manifest, &other);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("another repository"), "{said}");
+    assert!(!other.exists(), "{other:?}");
 }
 
 #[test]

@@ -424,6 +424,7 @@ const NEEDS_MORE: &[&str] = &[
     "auth-weak-plugin",
     "auth-wildcard-host",
     "auth-key-admins",
+    "bak-identity-in-reach",
     "bak-never-restored",
     "bak-set-plaintext",
     "bak-too-old",

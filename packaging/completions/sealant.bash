@@ -5684,7 +5684,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__restore)
-            opts="-q -h --repository --host --into --identity --allowed-signers --receipt --base --salvage --dry-run --prove --scratch --mysqld --check-tables --prove-option --prove-limit --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rekey --key-identity --owner --streams --record --json --quiet --help"
+            opts="-q -h --repository --host --into --identity --allowed-signers --receipt --base --salvage --manifest --dry-run --prove --scratch --mysqld --check-tables --prove-option --prove-limit --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rekey --key-identity --owner --streams --record --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -5715,6 +5715,10 @@ _sealant() {
                     return 0
                     ;;
                 --base)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --manifest)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -776,6 +776,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand restore" -l identity -d 
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l allowed-signers -d 'File of the accepted signers, as printed by `sealant backup init` and read by `ssh-keygen -Y verify -f`; without it, the signature is not judged' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l receipt -d 'SHA-256 of the receipt, as the run printed it: restores exactly this backup' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l base -d 'A directory that already has much of the backup, of a stopped server or an older restore: equal data is copied from there (without using space, if the file system can), and only the rest is fetched. It is not changed' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l manifest -d 'The receipt is lost: restore what this manifest lists, hosts/NAME/manifests/NUMBER.age in the repository or a copy of it. Nothing shows who wrote it, or whether it is the newest' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l scratch -d 'Restore into a new directory below this one, and remove it after the proof: a test of the backup' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l mysqld -d 'Program of the server, of the version of the backup or newer; it runs as the owner of the files' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l check-tables -d 'Check only this many tables, the largest first [default: all]' -r

@@ -3,6 +3,7 @@
 //! Writing the receipt commits the backup. It names every object by its SHA-256, so that each can be verified, and
 //! unreferenced ones found, without any key.
 
+use agefile::Recipient;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -131,6 +132,13 @@ pub struct Finding {
     pub id: String,
     /// Description, for people.
     pub text: String,
+}
+
+/// A recipient's name in receipts: the first 16 digits of the SHA-256 of its text.
+#[must_use]
+pub fn fingerprint(recipient: &Recipient) -> String {
+    let digits = Digest::compute(recipient.to_string().as_bytes()).to_string();
+    digits.get(..16).unwrap_or_default().to_owned()
 }
 
 impl Receipt {

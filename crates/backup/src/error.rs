@@ -205,7 +205,9 @@ impl BackupError {
             Self::OtherMachine { .. } => "give each machine its own name under [host]".to_owned(),
             Self::Answer => "give what `age -d` printed for the challenge that `sealant backup init` shows".to_owned(),
             Self::NoServer { .. } => "send the directory itself: sealant send DIR CODE".to_owned(),
-            Self::NoBackup { .. } => "list the backups with `sealant backup list`".to_owned(),
+            Self::NoBackup { .. } => {
+                "list the backups with `sealant backup list`; one whose receipt is lost is restored with --manifest".to_owned()
+            }
             Self::Sealing { .. } => {
                 "give the keyring of the server with --keyring, or its key file with --mariadb-key-file".to_owned()
             }

@@ -14,13 +14,13 @@ use std::{
 };
 
 use agefile::{Encryptor, Recipient};
-use archive::Digest;
+use archive::{Digest, receipt::fingerprint};
 use data_encoding::{BASE64, HEXLOWER};
 use files::{WriteOptions, write_atomic};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{BackupError, run::fingerprint};
+use crate::BackupError;
 
 /// Random bytes of an answer: nobody guesses it.
 const ANSWER_BYTES: usize = 10;

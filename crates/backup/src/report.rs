@@ -199,7 +199,8 @@ pub struct RestoreReport<'r> {
     schema: &'static str,
     host: &'r str,
     number: Number,
-    receipt: String,
+    /// `None` if it is lost.
+    receipt: Option<String>,
     ended: Timestamp,
     tree: String,
     packs: u64,
@@ -264,9 +265,9 @@ impl<'r> RestoreReport<'r> {
         let restore::Pages { proven, bad, unproven } = restored.pages;
         Self {
             schema: archive::restores::SCHEMA,
-            host: &opened.receipt().host,
+            host: opened.host(),
             number: restored.number,
-            receipt: opened.sha256().to_string(),
+            receipt: opened.receipt().map(|judged| judged.sha256.to_string()),
             ended: Timestamp::now(),
             tree: restored.tree.to_string(),
             packs: restored.packs,
@@ -277,8 +278,8 @@ impl<'r> RestoreReport<'r> {
                 from_base: load(&progress.base_bytes),
             },
             pages: RestorePages { proven, bad, unproven },
-            signed: opened.signed,
-            newest_known: opened.newest_known,
+            signed: opened.is_signed(),
+            newest_known: opened.is_newest_known(),
             salvaged: restored.salvaged.is_some(),
             lost: restored.salvaged.clone().unwrap_or_default(),
             rekeyed: restored.rekeyed.as_ref().map(|rekeyed| RekeyedReport {

@@ -14,7 +14,7 @@ use backup::{
     prove::Proof,
     recipients::Challenge,
     report::ListReport,
-    restore::{self, Opened, RestorePlan, Restored},
+    restore::{self, JudgedReceipt, Opened, RestorePlan, Restored},
     run::{self, Backup, RunPlan},
 };
 use serde::Serialize;
@@ -156,11 +156,11 @@ pub fn write_backup_list_table(list: &ListReport, out: &mut dyn Write) -> Result
 ///
 /// # Errors
 /// [`Error::Write`].
-pub fn write_receipt_table(opened: &Opened, out: &mut dyn Write) -> Result<(), Error> {
-    let receipt: &Receipt = opened.receipt();
+pub fn write_receipt_table(judged: &JudgedReceipt, out: &mut dyn Write) -> Result<(), Error> {
+    let receipt: &Receipt = &judged.receipt;
     let new = receipt.packs.iter().filter(|pack| pack.new).count();
     let (bytes, pages) = (receipt.bytes, receipt.pages);
-    writeln!(out, "backup {} of {}, receipt {}", receipt.number, receipt.host, opened.sha256())?;
+    writeln!(out, "backup {} of {}, receipt {}", receipt.number, receipt.host, judged.sha256)?;
     writeln!(out, "made        {} to {}, by {}", receipt.began, receipt.ended, visible(&receipt.tool))?;
     writeln!(out, "copy        {}", visible(&receipt.provider))?;
     let kind = if receipt.full { "full" } else { "incremental" };
@@ -225,9 +225,9 @@ pub fn write_key_check_table(check: &KeyCheck, out: &mut dyn Write) -> Result<()
 
 /// How much keys open in a backup.
 #[must_use]
-pub fn key_check_message(opened: &Opened, check: &KeyCheck) -> Message {
+pub fn key_check_message(judged: &JudgedReceipt, check: &KeyCheck) -> Message {
     let opens = check.needed.saturating_sub(check.missing.len() as u64);
-    Message::info(format!("backup {}: the keys open {opens} of {}", opened.receipt().number, check.needed))
+    Message::info(format!("backup {}: the keys open {opens} of {}", judged.receipt.number, check.needed))
 }
 
 /// How far a restore is.
@@ -249,7 +249,7 @@ pub fn restore_messages(into: &Path, opened: &Opened, restored: &Restored, secon
     messages.push(Message::info(format!(
         "restored backup {} of {} into {}: {} in {seconds:.1} s, {} pages proven; tree {}",
         restored.number,
-        opened.receipt().host,
+        opened.host(),
         into.display(),
         size(restored.bytes),
         pages.proven,
@@ -276,14 +276,20 @@ pub fn restore_messages(into: &Path, opened: &Opened, restored: &Restored, secon
             "the files were found in packs alone: owners, permissions, empty files and directories are not those of the backup",
         ));
     }
-    if !opened.signed {
+    let Some(judged) = opened.receipt() else {
+        messages.push(Message::warning(
+            "without its receipt nothing shows who wrote the backup, and whether it is the newest",
+        ));
+        return messages;
+    };
+    if !judged.signed {
         messages.push(Message::warning("the signature was not verified: give --allowed-signers"));
     }
-    if !opened.newest_known {
+    if !judged.newest_known {
         messages.push(Message::warning(
             "whoever controls the repository could hide a newer backup: it is not proven that this one is the newest",
         ));
-        messages.push(Message::hint(format!("with --receipt {} it would be", opened.sha256())));
+        messages.push(Message::hint(format!("with --receipt {} it would be", judged.sha256)));
     }
     messages
 }
@@ -291,13 +297,12 @@ pub fn restore_messages(into: &Path, opened: &Opened, restored: &Restored, secon
 /// What a restore would do.
 #[must_use]
 pub fn restore_plan_messages(into: &Path, opened: &Opened, plan: &RestorePlan) -> Vec<Message> {
-    let receipt = opened.receipt();
     let mut messages = vec![
         Message::info(format!(
             "backup {} of {}, complete at {:.0}: {} files and directories, {}, {} of it on disk",
-            receipt.number,
-            receipt.host,
-            receipt.ended,
+            opened.number(),
+            opened.host(),
+            opened.time(),
             plan.entries,
             size(plan.bytes),
             size(plan.stored_bytes)

@@ -21,8 +21,8 @@ pub struct BackupReceipt {
     pub damaged_pages: u64,
     /// Number of pages that no key opened.
     pub unproven_pages: u64,
-    /// Number of its recipients, of data and of keys.
-    pub recipients: usize,
+    /// Fingerprints of its recipients, of data and of keys.
+    pub recipients: Vec<String>,
     /// How many of them have never been proven to have an identity.
     pub unproven_recipients: usize,
 }
@@ -50,7 +50,7 @@ impl BackupReceipt {
             ended: receipt.ended,
             damaged_pages: receipt.pages.damaged,
             unproven_pages: receipt.pages.unproven,
-            recipients: receipt.recipients.len().saturating_add(receipt.key_recipients.len()),
+            recipients: receipt.recipients.iter().chain(&receipt.key_recipients).cloned().collect(),
             unproven_recipients: receipt.unproven_recipients.len(),
         }
     }

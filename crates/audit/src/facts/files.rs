@@ -180,6 +180,11 @@ pub enum Content {
         /// Whether it is protected by a passphrase.
         encrypted: bool,
     },
+    /// Identities that decrypt age files.
+    AgeIdentity {
+        /// Fingerprints of their recipients, as receipts of backups name them.
+        recipients: Vec<String>,
+    },
     /// PEM certificates.
     Certificates {
         /// The certificates.
@@ -336,6 +341,7 @@ impl Content {
                     | Self::Special
                     | Self::Structure
                     | Self::PrivateKey { .. }
+                    | Self::AgeIdentity { .. }
                     | Self::Certificates { .. }
                     | Self::CoreDump
                     | Self::TextLog { .. }

@@ -55,7 +55,7 @@ impl<'f> Fetch<'f> {
         progress: &'f Progress,
     ) -> Result<Self, BackupError> {
         let spaces = spaces(manifest, options.keys)?;
-        Ok(Self { repository, host: &opened.receipt.host, manifest, options, staging, progress, spaces })
+        Ok(Self { repository, host: opened.host(), manifest, options, staging, progress, spaces })
     }
 
     /// Fetches everything that is missing; returns the number of packs read.

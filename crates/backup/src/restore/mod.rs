@@ -16,7 +16,11 @@ use std::{
 };
 
 use agefile::Identity;
-use archive::{Digest, Manifest, Receipt, manifest::Position, names::Number};
+use archive::{
+    Manifest,
+    manifest::Position,
+    names::{self, Number},
+};
 use codec::entry::Entry;
 use innodb::server_file::ARIA_CONTROL;
 use keyring::WritableKeyring;
@@ -29,7 +33,7 @@ use transfer::{
 use verify::Keys;
 
 pub use self::{
-    open::{BackupSelector, Opened, open},
+    open::{BackupSelector, JudgedReceipt, Opened, open},
     plan::RestorePlan,
     request::{Found, Request},
 };
@@ -130,8 +134,8 @@ impl Restored {
     }
 
     /// Whether everything was proven.
-    pub(crate) const fn is_complete(&self, opened: &Opened) -> bool {
-        opened.signed && opened.newest_known && self.pages.unproven == 0 && self.salvaged.is_none()
+    pub(crate) fn is_complete(&self, opened: &Opened) -> bool {
+        opened.is_signed() && opened.is_newest_known() && self.pages.unproven == 0 && self.salvaged.is_none()
     }
 }
 
@@ -156,12 +160,13 @@ fn restore(
     options: &Options<'_>,
     progress: &Progress,
 ) -> Result<Restored, BackupError> {
-    let (mut manifest, salvaged) = if options.salvage {
-        let Salvaged { manifest, lost } = salvage::find(repository, opened, options)?;
-        (manifest, Some(lost))
-    } else {
-        (opened.manifest(repository, options.identities)?, None)
-    };
+    let (mut manifest, salvaged) =
+        if let (true, Some(JudgedReceipt { receipt, .. })) = (options.salvage, opened.receipt()) {
+            let Salvaged { manifest, lost } = salvage::find(repository, receipt, options)?;
+            (manifest, Some(lost))
+        } else {
+            (opened.manifest(repository, options.identities)?, None)
+        };
     if let Some(keyring) = options.rekey {
         check_location(keyring, &options.into)?;
         check_rekey(&manifest)?;
@@ -195,7 +200,7 @@ fn restore(
     let master_keys = proven.rekeyed.as_ref().map(|rekeyed| rekeyed.master_keys.clone());
     staging.commit(&list, &CommitMarker { root, owner: options.owner, master_keys, ..CommitMarker::default() })?;
     Ok(Restored {
-        number: opened.receipt.number,
+        number: opened.number(),
         tree: list.tree(),
         entries: list.entries.len() as u64,
         bytes: list.bytes(),
@@ -310,7 +315,7 @@ fn entries(manifest: &Manifest, opened: &Opened) -> Result<Vec<Entry>, BackupErr
     let entries: Vec<Entry> = manifest.files.iter().map(|file| file.entry.clone()).collect();
     if let Some(entry) = transfer::plan::first_invalid(&entries).and_then(|first| entries.get(first)) {
         let reason = format!("its list of files has {}, which cannot be created", entry.path);
-        return Err(BackupError::Untrusted { object: opened.receipt.manifest_name(), reason });
+        return Err(BackupError::Untrusted { object: names::manifest(opened.host(), opened.number()), reason });
     }
     Ok(entries)
 }
@@ -319,18 +324,4 @@ fn entries(manifest: &Manifest, opened: &Opened) -> Result<Vec<Entry>, BackupErr
 fn stored_bytes(manifest: &Manifest) -> u64 {
     let runs = manifest.files.iter().flat_map(|file| &file.runs);
     runs.fold(0, |sum, run| sum.saturating_add(run.bytes))
-}
-
-impl Opened {
-    /// The receipt. Its hash was given, or its signature verified, only if the fields of [`Opened`] say so.
-    #[must_use]
-    pub const fn receipt(&self) -> &Receipt {
-        &self.receipt
-    }
-
-    /// SHA-256 of the receipt.
-    #[must_use]
-    pub const fn sha256(&self) -> Digest {
-        self.sha256
-    }
 }

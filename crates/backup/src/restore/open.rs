@@ -1,9 +1,15 @@
 //! Selects a backup: reads and judges its receipt, and reads its manifest.
 
-use std::{io::BufReader, str::FromStr};
+use std::{
+    fs::File,
+    io::{BufReader, Read},
+    path::Path,
+    str::FromStr,
+};
 
 use agefile::{Decryptor, Identity};
 use archive::{ArchiveError, Digest, Manifest, Receipt, names::Number, sshsig::AllowedSigners};
+use jiff::Timestamp;
 use verify::Keys;
 
 use crate::{
@@ -35,9 +41,11 @@ impl FromStr for BackupSelector {
 
 /// A receipt, and how far it is trusted.
 #[derive(Clone, Debug)]
-pub struct Opened {
-    pub(super) receipt: Receipt,
-    pub(super) sha256: Digest,
+pub struct JudgedReceipt {
+    /// The receipt. Its hash was given, or its signature verified, only if the other fields say so.
+    pub receipt: Receipt,
+    /// SHA-256 of the receipt.
+    pub sha256: Digest,
     /// Whether an allowed signer has signed it.
     pub signed: bool,
     /// Whether an older receipt cannot have replaced the newest: its hash or number was given.
@@ -54,7 +62,7 @@ pub fn open(
     selector: BackupSelector,
     signers: Option<&AllowedSigners>,
     expected: Option<Digest>,
-) -> Result<Opened, BackupError> {
+) -> Result<JudgedReceipt, BackupError> {
     let none = |wanted: &str| BackupError::NoBackup {
         location: repository.store().location(),
         host: host.to_owned(),
@@ -74,10 +82,120 @@ pub fn open(
         repository.judge(host, number, &bytes, signers)?;
     }
     let newest_known = expected.is_some() || selector != BackupSelector::Latest;
-    Ok(Opened { receipt: link.receipt, sha256: link.sha256, signed: signers.is_some(), newest_known })
+    Ok(JudgedReceipt { receipt: link.receipt, sha256: link.sha256, signed: signers.is_some(), newest_known })
+}
+
+impl JudgedReceipt {
+    /// Reads the manifest, and checks that it belongs to the receipt.
+    ///
+    /// # Errors
+    /// [`BackupError::Object`], [`BackupError::Store`].
+    pub fn manifest(&self, repository: &Repository, identities: &[Identity]) -> Result<Manifest, BackupError> {
+        let object = self.receipt.manifest_name();
+        // Verify the hash first, so that only signed data is parsed.
+        check_sum(&object, repository.object(&object)?, self.receipt.manifest)?;
+        let wrong = |source: ArchiveError| BackupError::Object { object: object.clone(), source };
+        let manifest = read_manifest(repository.object(&object)?, identities).map_err(&wrong)?;
+        let head = &manifest.head;
+        let is_of =
+            (&head.repo, &head.host, head.number) == (&self.receipt.repo, &self.receipt.host, self.receipt.number);
+        let packs = manifest.packs.iter().map(|pack| (pack.sha256, pack.bytes));
+        let has_packs = packs.eq(self.receipt.packs.iter().map(|pack| (pack.sha256, pack.bytes)));
+        if is_of && has_packs {
+            return Ok(manifest);
+        }
+        Err(wrong(ArchiveError::Manifest { line: 1, reason: "it belongs to another backup than the receipt" }))
+    }
+}
+
+fn read_manifest(input: impl Read, identities: &[Identity]) -> Result<Manifest, ArchiveError> {
+    let zstd = zstd::Decoder::with_buffer(Decryptor::new(input, identities)?)?;
+    Manifest::read(&mut BufReader::new(zstd))
+}
+
+/// A backup that was found by its receipt, or by a manifest whose receipt is lost.
+#[derive(Clone, Debug)]
+pub enum Opened {
+    /// The receipt names the manifest and the packs.
+    Receipt(Box<JudgedReceipt>),
+    /// The manifest names the packs. Nothing shows who wrote it, or whether it is the newest.
+    Manifest(Box<Manifest>),
 }
 
 impl Opened {
+    /// Reads a manifest from a file: that of a backup of this repository, whose receipt is lost.
+    ///
+    /// # Errors
+    /// [`BackupError::Io`] if the file cannot be read, decrypted or parsed; [`BackupError::Untrusted`] if it belongs to
+    /// another repository.
+    pub fn from_manifest(repository: &Repository, path: &Path, identities: &[Identity]) -> Result<Self, BackupError> {
+        let file = File::open(path).map_err(BackupError::io(path, "cannot be read"))?;
+        let manifest = read_manifest(BufReader::new(file), identities)
+            .map_err(|source| BackupError::Object { object: path.display().to_string(), source })?;
+        if manifest.head.repo != repository.id {
+            let reason = "it was written for another repository".to_owned();
+            return Err(BackupError::Untrusted { object: path.display().to_string(), reason });
+        }
+        Ok(Self::Manifest(Box::new(manifest)))
+    }
+
+    /// The receipt, unless it is lost.
+    #[must_use]
+    pub fn receipt(&self) -> Option<&JudgedReceipt> {
+        match self {
+            Self::Receipt(receipt) => Some(receipt),
+            Self::Manifest(_) => None,
+        }
+    }
+
+    /// Name of the host.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        match self {
+            Self::Receipt(judged) => &judged.receipt.host,
+            Self::Manifest(manifest) => &manifest.head.host,
+        }
+    }
+
+    /// Number of the backup.
+    #[must_use]
+    pub fn number(&self) -> Number {
+        match self {
+            Self::Receipt(judged) => judged.receipt.number,
+            Self::Manifest(manifest) => manifest.head.number,
+        }
+    }
+
+    /// `server_uuid`, of a MySQL server.
+    #[must_use]
+    pub fn server_uuid(&self) -> Option<&str> {
+        match self {
+            Self::Receipt(judged) => judged.receipt.server_uuid.as_deref(),
+            Self::Manifest(manifest) => manifest.head.server_uuid.as_deref(),
+        }
+    }
+
+    /// When the data is from: the end of the run, or the instant of the copy.
+    #[must_use]
+    pub fn time(&self) -> Timestamp {
+        match self {
+            Self::Receipt(judged) => judged.receipt.ended,
+            Self::Manifest(manifest) => manifest.head.instant,
+        }
+    }
+
+    /// Whether an allowed signer has signed the receipt.
+    #[must_use]
+    pub fn is_signed(&self) -> bool {
+        self.receipt().is_some_and(|judged| judged.signed)
+    }
+
+    /// Whether an older receipt cannot have replaced the newest.
+    #[must_use]
+    pub fn is_newest_known(&self) -> bool {
+        self.receipt().is_some_and(|judged| judged.newest_known)
+    }
+
     /// Adds the keys of the backup's files, which it has for these identities if it was made with `[keys]`.
     ///
     /// # Errors
@@ -88,35 +206,25 @@ impl Opened {
         identities: &[Identity],
         keys: &mut Keys,
     ) -> Result<(), BackupError> {
-        let (host, number) = (&self.receipt.host, self.receipt.number);
-        let expected = self.receipt.keys.ok_or(BackupError::NoFileKeys { number })?;
+        let (host, number) = (self.host(), self.number());
         let object = archive::names::keys(host, number);
-        check_sum(&object, repository.object(&object)?, expected)?;
-        let head = Head::new(&self.receipt.repo, host, number);
+        if let Some(judged) = self.receipt() {
+            let expected = judged.receipt.keys.ok_or(BackupError::NoFileKeys { number })?;
+            check_sum(&object, repository.object(&object)?, expected)?;
+        }
+        let head = Head::new(&repository.id, host, number);
         let read = FileKeys::decrypt(repository.object(&object)?, &head, identities, keys);
         read.map_err(|source| BackupError::Object { object, source })
     }
 
-    /// Reads the manifest, and checks that it belongs to the receipt.
+    /// The manifest.
     ///
     /// # Errors
     /// [`BackupError::Object`], [`BackupError::Store`].
-    pub fn manifest(&self, repository: &Repository, identities: &[Identity]) -> Result<Manifest, BackupError> {
-        let object = self.receipt.manifest_name();
-        // Verify the hash first, so that only signed data is parsed.
-        check_sum(&object, repository.object(&object)?, self.receipt.manifest)?;
-        let wrong = |source: ArchiveError| BackupError::Object { object: object.clone(), source };
-        let age = Decryptor::new(repository.object(&object)?, identities).map_err(|error| wrong(error.into()))?;
-        let zstd = zstd::Decoder::with_buffer(age).map_err(|error| wrong(error.into()))?;
-        let manifest = Manifest::read(&mut BufReader::new(zstd)).map_err(&wrong)?;
-        let head = &manifest.head;
-        let is_of =
-            (&head.repo, &head.host, head.number) == (&self.receipt.repo, &self.receipt.host, self.receipt.number);
-        let packs = manifest.packs.iter().map(|pack| (pack.sha256, pack.bytes));
-        let has_packs = packs.eq(self.receipt.packs.iter().map(|pack| (pack.sha256, pack.bytes)));
-        if is_of && has_packs {
-            return Ok(manifest);
+    pub(super) fn manifest(&self, repository: &Repository, identities: &[Identity]) -> Result<Manifest, BackupError> {
+        match self {
+            Self::Receipt(judged) => judged.manifest(repository, identities),
+            Self::Manifest(manifest) => Ok(Manifest::clone(manifest)),
         }
-        Err(wrong(ArchiveError::Manifest { line: 1, reason: "it belongs to another backup than the receipt" }))
     }
 }

@@ -28,6 +28,8 @@ pub struct Request<'r> {
     pub allowed_signers: Option<&'r Path>,
     /// The hash of the receipt, if it is known.
     pub receipt: Option<Digest>,
+    /// The manifest of the backup, if its receipt is lost. Host, backup, signers and receipt are not used then.
+    pub manifest: Option<&'r Path>,
 }
 
 /// A backup that was found.
@@ -36,22 +38,26 @@ pub struct Found {
     repository: Repository,
     /// The identities of the file that was named.
     pub identities: Vec<Identity>,
-    /// Its receipt, and how far it is trusted.
+    /// Its receipt, and how far it is trusted; or its manifest.
     pub opened: Opened,
 }
 
 impl Request<'_> {
-    /// Opens the repository and reads the receipt.
+    /// Opens the repository and reads the receipt, or the manifest.
     ///
     /// # Errors
-    /// As [`open()`], and those of the files that are named.
+    /// As [`open()`] and [`Opened::from_manifest`], and those of the files that are named.
     pub fn find(&self) -> Result<Found, BackupError> {
         let repository = open_directory(self.repository)?;
-        let host = repository.host(self.host)?;
         let identities = identities(self.identity)?;
+        if let Some(path) = self.manifest {
+            let opened = Opened::from_manifest(&repository, path, &identities)?;
+            return Ok(Found { repository, identities, opened });
+        }
+        let host = repository.host(self.host)?;
         let signers = self.allowed_signers.map(allowed_signers).transpose()?;
         let opened = open(&repository, &host, self.backup, signers.as_ref(), self.receipt)?;
-        Ok(Found { repository, identities, opened })
+        Ok(Found { repository, identities, opened: Opened::Receipt(Box::new(opened)) })
     }
 }
 

@@ -24,7 +24,7 @@ use codec::{
 use innodb::tablespace::Page0;
 use transfer::receiver::Staging;
 
-use super::{Opened, Options, in_parallel};
+use super::{Options, in_parallel};
 use crate::{BackupError, Repository, repository::check_sum};
 
 /// Permissions of salvaged files and directories: the server's group may need them.
@@ -49,8 +49,8 @@ struct Found {
 
 /// Reads the descriptions of all packs that the receipt names. It has them in the order in which they were made, so that
 /// what a later one has is newer.
-pub(super) fn find(repository: &Repository, opened: &Opened, options: &Options<'_>) -> Result<Salvaged, BackupError> {
-    let (receipt, mut files, mut lost) = (&opened.receipt, BTreeMap::new(), Vec::new());
+pub(super) fn find(repository: &Repository, receipt: &Receipt, options: &Options<'_>) -> Result<Salvaged, BackupError> {
+    let (mut files, mut lost) = (BTreeMap::new(), Vec::new());
     for (number, pack) in (0_u32..).zip(&receipt.packs) {
         let object = Object { sha256: pack.sha256, bytes: pack.bytes };
         let name = names::pack(&receipt.host, &pack.sha256);

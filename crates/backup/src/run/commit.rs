@@ -10,7 +10,7 @@ use archive::{
     Digest, HashingStream, Manifest, Receipt,
     manifest::{self, Head, LeftOut, MariaDbKey, Stored},
     names::{self, Number},
-    receipt::{self, Bytes, Kind, NAMESPACE, Object, Pack},
+    receipt::{self, Bytes, Kind, NAMESPACE, Object, Pack, fingerprint},
     sshsig::{self, SigningKey},
 };
 use aws_lc_rs::hmac;
@@ -24,7 +24,6 @@ use verify::Keys;
 use super::{
     Progress, Source,
     files::Files,
-    fingerprint,
     judgement::Judged,
     packs::{Packs, Parts, StoredPacks},
 };

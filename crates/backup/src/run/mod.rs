@@ -13,12 +13,11 @@ use std::{
     thread,
 };
 
-use agefile::Recipient;
 use archive::{
     Digest,
     manifest::{LeftOut, Position},
     names::Number,
-    receipt::Receipt,
+    receipt::{Receipt, fingerprint},
     sshsig::SigningKey,
 };
 use jiff::Timestamp;
@@ -314,13 +313,6 @@ pub(crate) fn first_error(ended: Vec<Result<(), BackupError>>) -> Result<(), Bac
         Some(error) => Err(error),
         None => Ok(()),
     }
-}
-
-/// A recipient's name in receipts: the first 16 digits of the SHA-256 of its text.
-#[must_use]
-pub fn fingerprint(recipient: &Recipient) -> String {
-    let digits = Digest::compute(recipient.to_string().as_bytes()).to_string();
-    digits.get(..16).unwrap_or_default().to_owned()
 }
 
 impl config::Pages {

@@ -60,6 +60,10 @@ pub(crate) struct Restore {
     /// and directories are not in packs, and files that were dropped since an earlier backup may come back
     #[arg(long, conflicts_with_all = ["base", "dry_run"])]
     salvage: bool,
+    /// The receipt is lost: restore what this manifest lists, hosts/NAME/manifests/NUMBER.age in the repository or a copy of
+    /// it. Nothing shows who wrote it, or whether it is the newest
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["backup", "host", "receipt", "allowed_signers", "salvage", "prove", "record"])]
+    manifest: Option<PathBuf>,
     /// Show what would be fetched and written, and whether the keys fit; restore nothing
     #[arg(long)]
     dry_run: bool,
@@ -131,7 +135,7 @@ const EXITS: exit::Codes = &[
     ),
     (
         Exit::Incomplete,
-        "restored, but something could not be judged: the signature (no --allowed-signers), pages (no key), whether the backup is the newest (latest without --receipt), or the list of files (--salvage)",
+        "restored, but something could not be judged: the signature (no --allowed-signers), pages (no key), whether the backup is the newest (latest without --receipt), the list of files (--salvage), or who wrote the backup (--manifest)",
     ),
 ];
 
@@ -172,6 +176,7 @@ impl Restore {
             identity: &self.identity,
             allowed_signers: self.allowed_signers.as_deref(),
             receipt: self.receipt,
+            manifest: self.manifest.as_deref(),
         }
     }
 
@@ -221,7 +226,7 @@ impl Restore {
             keys: restored.new_keys.as_ref().unwrap_or(keys),
             report: restored.report.as_ref(),
             position: restored.position.clone(),
-            server_uuid: opened.receipt().server_uuid.clone(),
+            server_uuid: opened.server_uuid().map(str::to_owned),
             check_tables: self.check_tables,
             options: self.prove_option.clone(),
             limit: self.prove_limit,

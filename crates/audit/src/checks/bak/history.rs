@@ -68,14 +68,20 @@ pub(super) fn for_each_host<'a>(
 
 fn hosts(files: &FileFacts) -> impl Iterator<Item = HostBackups<'_>> {
     let mut by_host: BTreeMap<(&str, &str), Vec<Received<'_>>> = BTreeMap::new();
-    for file in &files.files {
-        if let Content::BackupReceipt { receipt } = &file.content {
-            by_host.entry((&receipt.host, &receipt.repository)).or_default().push((file, receipt));
-        }
+    for (file, receipt) in receipts(files) {
+        by_host.entry((&receipt.host, &receipt.repository)).or_default().push((file, receipt));
     }
     by_host.into_iter().filter_map(|((host, _), mut all)| {
         all.sort_by_key(|(_, receipt)| receipt.number);
         Some(HostBackups { host, newest: *all.last()?, all })
+    })
+}
+
+/// All receipts.
+pub(super) fn receipts(files: &FileFacts) -> impl Iterator<Item = Received<'_>> {
+    files.files.iter().filter_map(|file| match &file.content {
+        Content::BackupReceipt { receipt } => Some((file, &**receipt)),
+        _ => None,
     })
 }
 
@@ -107,7 +113,7 @@ pub(super) fn receipt_evidence((file, receipt): Received<'_>) -> Evidence {
         receipt.damaged_pages,
         receipt.unproven_pages,
         receipt.unproven_recipients,
-        receipt.recipients
+        receipt.recipients.len()
     );
     Evidence::Host { source: file.path.clone(), observation }
 }
@@ -135,7 +141,7 @@ pub(super) mod testing {
             ended,
             damaged_pages: 0,
             unproven_pages: 0,
-            recipients: 2,
+            recipients: vec!["0011223344556677".to_owned(), "8899aabbccddeeff".to_owned()],
             unproven_recipients: 0,
         }
     }

@@ -17,6 +17,7 @@ checks! {
     too_old,
     unproven,
     never_restored,
+    identity_in_reach,
 }
 
 mod history;

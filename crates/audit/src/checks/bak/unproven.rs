@@ -46,7 +46,7 @@ fn judge_host(host: &HostBackups<'_>) -> Ruling {
 fn flaws(receipt: &BackupReceipt) -> Vec<String> {
     let pages = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
     let recipients = (receipt.unproven_recipients > 0).then(|| {
-        format!("{} of {} recipients that were never proven", receipt.unproven_recipients, receipt.recipients)
+        format!("{} of {} recipients that were never proven", receipt.unproven_recipients, receipt.recipients.len())
     });
     let damaged = pages(receipt.damaged_pages, "damaged pages");
     let unproven = pages(receipt.unproven_pages, "pages that no key opened");

@@ -98,6 +98,7 @@ fn holds_data(file: &FileFact) -> bool {
             | Content::KeyStore { .. }
             | Content::ExportKey
             | Content::PrivateKey { .. }
+            | Content::AgeIdentity { .. }
             | Content::Certificates { .. }
             | Content::Empty
             | Content::Link { .. }

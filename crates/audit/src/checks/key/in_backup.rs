@@ -96,7 +96,11 @@ fn keys_beside_data(files: &FileFacts, root: &Root, verdict: &mut Verdict) -> bo
     let is_data = |file: &FileFact| {
         matches!(
             file.content,
-            Content::Tablespace { .. } | Content::Backup { .. } | Content::Redo { .. } | Content::BinaryLog { .. }
+            Content::Tablespace { .. }
+                | Content::Backup { .. }
+                | Content::BackupReceipt { .. }
+                | Content::Redo { .. }
+                | Content::BinaryLog { .. }
         )
     };
     if !below(files, root).any(is_data) {

@@ -1,7 +1,10 @@
 //! Key stores, private keys, certificates.
 
+use agefile::Identity;
+use archive::receipt;
 use keyring::StoreKind;
 use pki::Certificate;
+use zeroize::Zeroizing;
 
 use super::Candidate;
 use crate::facts::files::Content;
@@ -9,6 +12,8 @@ use crate::facts::host::Role;
 
 /// Maximum size of a PEM file that is read: system CA bundles have a quarter of it.
 const PEM_BYTES: u64 = 1 << 20;
+/// What the text of an age identity begins with.
+const AGE_IDENTITY: &str = "AGE-SECRET-KEY-";
 /// Maximum size of a key file of MariaDB that begins with `Salted__`; a larger file is a backup.
 const SALTED_KEYS_BYTES: u64 = 64 << 10;
 
@@ -70,6 +75,22 @@ pub(super) fn pem(file: &Candidate<'_>) -> Option<Content> {
     labels.iter().any(|label| harmless.contains(label)).then_some(Content::Structure)
 }
 
+/// A file of identities as `age-keygen` writes it. Identities on hardware (`AGE-PLUGIN-`) are none: they open nothing
+/// without it. Of kinds that `agefile` does not support, such as `AGE-SECRET-KEY-PQ-`, the recipients are not known.
+pub(super) fn age_identity(file: &Candidate<'_>) -> Option<Content> {
+    if !contains(file.head, AGE_IDENTITY.as_bytes()) {
+        return None;
+    }
+    let bytes = Zeroizing::new(file.whole(PEM_BYTES)?);
+    let lines = std::str::from_utf8(&bytes).ok()?.lines().map(str::trim);
+    let secrets: Vec<&str> = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    if secrets.is_empty() || !secrets.iter().all(|line| line.starts_with(AGE_IDENTITY)) {
+        return None;
+    }
+    let known = secrets.iter().filter_map(|line| line.parse().ok());
+    Some(Content::AgeIdentity { recipients: known.map(|of: Identity| receipt::fingerprint(&of.recipient())).collect() })
+}
+
 pub(super) fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
     bytes.windows(wanted.len()).any(|window| window == wanted)
 }
@@ -90,6 +111,18 @@ mod tests {
         assert_eq!(key("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n"), Some(true));
         assert_eq!(key("Bag\n-----BEGIN CERTIFICATE-----\nA\n-----BEGIN PRIVATE KEY-----\n"), Some(false));
         assert_eq!(key("-----BEGIN PUBLIC KEY-----\nMII=\n"), None);
+    }
+
+    #[test]
+    fn an_age_identity_tells_whose_it_is_and_not_what_it_is() {
+        let identity = Identity::generate().unwrap();
+        let text = format!("# created: today\n{}\n", *identity.to_secret_text());
+        let content = recognised("key.txt", Role::Backup, text.as_bytes());
+        assert!(!serde_json::to_string(&content).unwrap().contains("SECRET"), "{content:?}");
+        let Content::AgeIdentity { recipients } = content else { panic!("{content:?}") };
+        assert_eq!(recipients, [receipt::fingerprint(&identity.recipient())]);
+        let with_rows = text + "1,Ada,4711\n";
+        assert!(matches!(recognised("key.txt", Role::Backup, with_rows.as_bytes()), Content::Backup { .. }));
     }
 
     #[test]

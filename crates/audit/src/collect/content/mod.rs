@@ -62,6 +62,7 @@ const RECOGNISERS: &[Recogniser] = &[
     repository::restores,
     repository::other,
     keys::pem,
+    keys::age_identity,
     text::persisted_variables,
     text::replica_state,
     server_file::core_dump,

@@ -88,7 +88,7 @@ mod tests {
             (receipt.host.as_str(), receipt.number, receipt.sha256),
             ("db1", 7, Digest::compute(text.as_bytes()))
         );
-        assert_eq!((receipt.recipients, receipt.unproven_recipients, receipt.is_good()), (2, 1, false));
+        assert_eq!((receipt.recipients.len(), receipt.unproven_recipients, receipt.is_good()), (2, 1, false));
         let damaged = recognised("000007.json", Role::Backup, &text.as_bytes()[..200]);
         assert!(matches!(damaged, Content::Unreadable { why } if why.contains("not a receipt")));
     }

@@ -67,11 +67,11 @@ impl Check {
         }
         let (config, repository) = self.config.open()?;
         let identities = ::backup::config::identities(&self.identity)?;
-        let opened = ::backup::restore::open(&repository, &config.host, self.backup, None, None)?;
-        let manifest = opened.manifest(&repository, &identities)?;
+        let judged = ::backup::restore::open(&repository, &config.host, self.backup, None, None)?;
+        let manifest = judged.manifest(&repository, &identities)?;
         let check = ::backup::keys::check(&manifest, &self.keys.read(None)?);
         to_stdout(&|out| write_key_check_table(&check, out).map_err(std::io::Error::from))?;
-        say(&[key_check_message(&opened, &check)]);
+        say(&[key_check_message(&judged, &check)]);
         Ok(if check.missing.is_empty() { Exit::Clean } else { Exit::Findings })
     }
 }

@@ -36,9 +36,9 @@ const EXITS: exit::Codes = &[
 impl Show {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let (repository, host) = self.whose.open()?;
-        let opened = open(&repository, &host, self.backup, None, None)?;
-        if !self.script.write(opened.receipt())? {
-            to_stdout(&|out| write_receipt_table(&opened, out).map_err(std::io::Error::from))?;
+        let judged = open(&repository, &host, self.backup, None, None)?;
+        if !self.script.write(&judged.receipt)? {
+            to_stdout(&|out| write_receipt_table(&judged, out).map_err(std::io::Error::from))?;
         }
         Ok(Exit::Clean)
     }
