@@ -1,8 +1,9 @@
-//! Backups and restores that are killed at any moment, and on disks that are full: never a receipt that does not restore,
+//! Backups and restores that are killed at any moment, and that find no room at any write: never a receipt that does not restore,
 //! and the same command finishes.
 //!
 //! `SEALANT_FAULTS` is the number of random moments for each test (8), `SEALANT_FAULT_SEED` chooses them.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -212,5 +213,116 @@ fn a_restore_on_a_disk_that_becomes_full_goes_on_when_there_is_room() {
         }
         is_same(&into, &expected);
         fs::remove_dir_all(&into).expect("it was there");
+    }
+}
+
+/// System calls that need room on a disk. Those that the program does not use are never traced.
+const WRITES: &str = "write,pwrite64,copy_file_range,fallocate,ftruncate,mkdir,mkdirat,link,linkat,rename,renameat,renameat2,\
+                      fsync,fdatasync,syncfs";
+
+fn strace(command: &Command, output: &Path, options: &[&str]) -> Command {
+    let mut traced = Command::new("strace");
+    traced.args(["-f", "-qq", "--seccomp-bpf", "-o"]).arg(output).args(options);
+    traced.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
+    traced
+}
+
+fn strace_is_there() -> bool {
+    let there = Command::new("strace").arg("--version").output().is_ok();
+    assert!(there || std::env::var_os("CI").is_none(), "strace is not installed");
+    there
+}
+
+/// The calls of a command that need room: for each name, how many a thread makes at most.
+fn writes(command: &Command, log: &Path) -> Vec<(String, u64)> {
+    let output = strace(command, log, &["-e", &format!("trace={WRITES}")]).output().expect("strace starts");
+    assert!(output.status.success(), "{output:?}");
+    let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    let text = fs::read_to_string(log).expect("a log");
+    for (thread, call) in text.lines().filter_map(|line| line.split_once(' ')) {
+        let name = call.trim_start().split('(').next().unwrap_or_default();
+        if WRITES.split(',').any(|write| write == name) {
+            *counts.entry((name, thread)).or_default() += 1;
+        }
+    }
+    let mut most: BTreeMap<&str, u64> = BTreeMap::new();
+    for ((name, _), count) in counts {
+        let of_name = most.entry(name).or_default();
+        *of_name = count.max(*of_name);
+    }
+    most.into_iter().map(|(name, count)| (name.to_owned(), count)).collect()
+}
+
+/// So many of these calls, of each name about the same number; all of them if there are not more.
+fn some_of(writes: &[(String, u64)], random: &mut Random) -> Vec<(String, u64)> {
+    let all = writes.iter().map(|(_, count)| count).sum();
+    if rounds() >= all {
+        return writes.iter().flat_map(|(name, count)| (1..=*count).map(|nth| (name.clone(), nth))).collect();
+    }
+    let names = writes.iter().cycle().take(usize::try_from(rounds()).expect("a number"));
+    names.map(|(name, count)| (name.clone(), 1 + random.below(*count))).collect()
+}
+
+/// Runs a command in which one call finds no room, of each thread that makes so many: it says so, or does without.
+/// The call may have been that which writes the message.
+fn without_room(command: &Command, (call, nth): &(String, u64)) -> (i32, String) {
+    let inject = format!("inject={call}:error=ENOSPC:when={nth}");
+    let output = strace(command, Path::new("/dev/null"), &["-e", &format!("trace={call}"), "-e", &inject]).output();
+    let output = output.expect("strace starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let code = output.status.code().filter(|code| [0, 1].contains(code));
+    let code = code.unwrap_or_else(|| panic!("{call} {nth}: {:?}, {said}", output.status));
+    if code == 1 && !said.is_empty() {
+        says_full(&said);
+    }
+    (code, said)
+}
+
+#[test]
+fn a_run_without_room_for_any_write_leaves_no_receipt_that_does_not_restore() {
+    let Some(lab) = Lab::new().filter(|_| strace_is_there()) else { return };
+    let mut random = Random::new(0xbac4);
+    let full = |backups: &Backups| backups.command(&["run", "--full", "--quiet"]);
+    let first = with_keyring(&lab.server, &lab.keyring);
+    let writes = writes(&full(&first), &first.path("log"));
+    for some in some_of(&writes, &mut random).chunks(ROUNDS as usize) {
+        let backups = with_keyring(&lab.server, &lab.keyring);
+        backups.backup(&["run"]).is(0);
+        for (round, write) in some.iter().enumerate() {
+            let before = numbers(&backups);
+            let (code, said) = without_room(&full(&backups), write);
+            is_sound(&backups);
+            let after = numbers(&backups);
+            assert!(code == 1 || after.len() == before.len() + 1, "{write:?}: {before:?}, {after:?}, {said}");
+            let done = backups.backup(&["run"]).is(0).number("/number");
+            if round % 4 == 0 {
+                after.last().into_iter().for_each(|number| lab.restores(&backups, *number));
+                lab.restores(&backups, done);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_restore_without_room_for_any_write_is_finished_by_the_same_command() {
+    let Some(lab) = Lab::new().filter(|_| strace_is_there()) else { return };
+    let mut random = Random::new(0xbac5);
+    let backups = with_keyring(&lab.server, &lab.keyring);
+    backups.backup(&["run"]).is(0);
+    let expected = files(lab.server.datadir());
+    let into = backups.path("into");
+    let with_report = backups.restore_command("1", &into, &lab.keys());
+    let mut command = Command::new(with_report.get_program());
+    // A report that cannot be written is an error of its own, after everything is restored.
+    command.args(with_report.get_args().filter(|argument| *argument != "--json")).arg("--quiet");
+    let writes = writes(&command, &backups.path("log"));
+    fs::remove_dir_all(&into).expect("it was restored");
+    for write in some_of(&writes, &mut random) {
+        if without_room(&command, &write).0 == 1 {
+            eprintln!("{write:?}");
+            backups.restore("1", &into, &lab.keys()).is(0);
+        }
+        is_same(&into, &expected);
+        fs::remove_dir_all(&into).expect("it was restored");
     }
 }

@@ -504,9 +504,12 @@ impl Staging {
         }
         let removed = unlinkat(&self.staging, FILES, AtFlags::REMOVEDIR)
             .and_then(|()| self.forget(&[JOURNAL, SCRATCH, COMMIT_PART, COMMIT]))
-            .and_then(|()| unlinkat(&self.target, STAGING, AtFlags::REMOVEDIR))
-            .and_then(|()| fsync(&self.target));
-        removed.map_err(|error| self.failed("the staging directory cannot be removed")(error.into()))
+            .and_then(|()| unlinkat(&self.target, STAGING, AtFlags::REMOVEDIR));
+        removed.map_err(|error| self.failed("the staging directory cannot be removed")(error.into()))?;
+        // Everything else is on disk: if this removal is lost in a power cut, the next receiver only repeats it. So it is
+        // no failure, and there would be nothing left to resume.
+        let _ = fsync(&self.target);
+        Ok(())
     }
 
     fn install(&self, manifest: &Manifest, mark: &CommitMarker) -> Result<(), TransferError> {
