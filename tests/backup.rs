@@ -670,6 +670,102 @@ fn a_check_without_any_key_finds_every_changed_object() {
     assert!(hidden.json.to_string().contains("an earlier check saw it"), "{}", hidden.json);
 }
 
+/// The packs of the repository, in the order of their names.
+fn packs(backups: &Backups) -> Vec<PathBuf> {
+    backups.objects().into_iter().filter(|path| text(path).contains("/packs/")).collect()
+}
+
+#[test]
+fn what_damaged_packs_had_is_stored_again_while_the_server_has_it() {
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0);
+    let all = packs(&backups);
+    flip(&all[0], 5000);
+    fs::remove_file(&all[1]).expect("it was there");
+    let report = backups.path("report.json");
+    let found = backups.backup(&["check", "all", "--objects"]).is(3);
+    fs::write(&report, found.json.to_string()).expect("written");
+    let again = backups.backup(&["run", "--again", text(&report)]).is(0);
+    assert_eq!((again.number("/base"), &again.json["full"]), (1, &Value::Null), "{}", again.json);
+    let (stored, data) = (again.number("/bytes/changed"), again.number("/bytes/data"));
+    assert!(stored > 0 && stored < data / 2 || all.len() < 4, "{stored} of {data}");
+    backups.backup(&["check", "2", "--objects"]).is(0);
+    let into = backups.path("into");
+    backups.restore("2", &into, &["--keyring", text(&keyring)]).is(0);
+    is_same(&into, &files(server.datadir()));
+    // The next one needs no list.
+    assert!(backups.backup(&["run"]).is(0).number("/bytes/changed") < stored);
+
+    let refused = |text_of: &str| {
+        fs::write(&report, text_of).expect("written");
+        backups.backup(&["run", "--again", text(&report)]).is(1)
+    };
+    refused("{}").says("not the report of a check");
+    refused(&found.json.to_string().replace("\"db1\"", "\"db2\"")).says("backups of db2, not of db1");
+    refused(&found.json.to_string().replace("check/1", "check/2")).says("sealant.backup-check/1");
+    backups.backup(&["run", "--again", text(&backups.path("gone"))]).is(1).says("cannot be read");
+    backups.backup(&["run", "--provider", "no-such"]).is(2);
+    backups.backup(&["run", "--provider", "mariabackup"]).is(2);
+    assert_eq!(backups.backup(&["run", "--provider", "stopped"]).is(0).json["provider"], "stopped");
+}
+
+#[test]
+fn checks_that_read_a_part_have_read_everything_in_the_end() {
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0);
+    backups.backup(&["run", "--full"]).is(0);
+    let (identity, state) = (backups.path("identity"), backups.path("check.json"));
+    let check = |percent: &str, more: &[&str]| {
+        backups.backup(&[&["check", "--read-data", percent, "--identity", text(&identity)], more].concat())
+    };
+    let state = ["--state", text(&state)];
+    let all = packs(&backups);
+    flip(&all[all.len() - 1], 5000);
+    let reads = |ran: &Ran| (ran.number("/objects/read"), ran.json["objects"]["bad"].as_array().expect("a list").len());
+    let each = all.len().div_ceil(4);
+    let checks: Vec<Ran> = (0..4).map(|_| check("25%", &state)).collect();
+    assert_eq!(checks[0].number("/percent_done"), 25, "{}", checks[0].json);
+    let found: usize = checks.iter().map(|ran| reads(ran).1).sum();
+    assert!(found >= 1, "the damaged pack is in none of the parts");
+    let others = checks[0].number("/objects/named") - all.len() as u64;
+    for ran in &checks {
+        let (read, bad) = reads(ran);
+        assert_eq!(read + bad as u64, others + each as u64, "{}", ran.json);
+    }
+    assert_eq!(check("100", &[]).is(3).number("/percent_done"), 100);
+    check("25%", &[]).is(2).says("--state");
+    check("0%", &state).is(2);
+    check("101%", &state).is(2);
+}
+
+#[test]
+fn a_manifest_is_listed_for_who_has_an_identity() {
+    let Some((server, keyring)) = stopped_mysql() else { return };
+    let backups = with_keyring(&server, &keyring);
+    backups.backup(&["run"]).is(0);
+    let identity = backups.path("identity");
+    let list = |what: &str| {
+        let output = backups.command(&["show", "1", what, "--identity", text(&identity)]).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let bytes = fs::metadata(server.datadir().join("demo/enc.ibd")).expect("it is there").len();
+    assert!(list("--files").lines().any(|line| line.trim_start() == format!("{bytes}  demo/enc.ibd")));
+    assert!(list("--keys").lines().any(|line| line.starts_with("demo/enc.ibd (INNODBKey-")), "{}", list("--keys"));
+    let map = list("--map");
+    let runs = map.lines().filter_map(|line| line.strip_prefix("demo/enc.ibd  "));
+    let packs: Vec<&str> = runs.filter_map(|line| line.rsplit_once("  ").map(|(_, pack)| pack)).collect();
+    assert!(!packs.is_empty(), "{map}");
+    for pack in packs {
+        assert!(backups.object(&format!("hosts/db1/packs/{}/{pack}.age", &pack[..2])).exists(), "{pack}");
+    }
+    backups.backup(&["show", "1", "--files"]).is(2);
+    backups.backup(&["show", "1", "--identity", text(&identity)]).is(2);
+    backups.backup(&["show", "1", "--map", "--identity", text(&backups.path("signing.key"))]).is(1);
+}
+
 #[test]
 fn a_copy_of_the_keyring_is_judged_by_the_manifest_alone() {
     let Some((mut server, keyring)) = stopped_mysql() else { return };

@@ -1086,6 +1086,10 @@ _sealant() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --read-data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --identity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1430,13 +1434,21 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup__subcmd__run)
-            opts="-q -h --config --full --require-complete --dry-run --json --quiet --help"
+            opts="-q -h --config --full --again --provider --require-complete --dry-run --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --again)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --provider)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1448,7 +1460,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__backup__subcmd__show)
-            opts="-h --config --host --json --help"
+            opts="-h --config --host --files --keys --map --identity --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1459,6 +1471,10 @@ _sealant() {
                     return 0
                     ;;
                 --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --identity)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

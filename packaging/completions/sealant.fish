@@ -114,7 +114,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_s
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "run" -d 'Make a backup'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "list" -d 'List the backups'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "report" -d 'Report how old the newest good backup is, what each one holds, and which were restored'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "show" -d 'Show the receipt of a backup'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "show" -d 'Show the receipt of a backup, or what its manifest lists'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "check" -d 'Check that everything the receipts name is present and unchanged'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "keyring" -d 'Keyrings for backups, which a backup never contains'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and not __fish_seen_subcommand_from init run list report show check keyring help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -124,6 +124,8 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -l unproven-recipient -d 'End with 0 though nobody has shown to have the identity of a recipient'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l config -d 'The configuration' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l again -d 'Store again what the last backup has in packs that this report of a check (`sealant backup check --json`) lists as missing or damaged, as far as the server still has it' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l provider -d 'How to take the copy of a running server, instead of as the configuration says' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l full -d 'Store all pages again, even if an earlier backup has them'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l require-complete -d 'End with 4 if pages could not be proven because their key is not available'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from run" -l dry-run -d 'Show what would be backed up, what not, and how the copy would be taken; store nothing'
@@ -145,15 +147,19 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l host -d 'Backups of this host [default: the host in the configuration]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l identity -d 'File of age identities that opens the manifest, which has these lists' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l files -d 'List the files, with their lengths, instead'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l keys -d 'List what its files need keys for, instead'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l map -d 'List in which pack each part of each file is, instead'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -l json -d 'For scripts: write JSON to standard output; its schema is in docs/schema'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l config -d 'The configuration' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l host -d 'Backups of this host [default: the host in the configuration]' -r
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l read-data -d 'Also decrypt and decompress everything, or so many percent of the packs: with --state, each check goes on where the one before ended' -r
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l identity -d 'File of age identities, for --read-data' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l allowed-signers -d 'File of the accepted signers; without it, signatures are not judged' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l state -d 'File that remembers the newest receipt between checks' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l state -d 'File that remembers between checks the newest receipt, and which packs were read' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l objects -d 'Compute SHA-256 of every object'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l read-data -d 'Also decrypt and decompress everything'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l require-complete -d 'End with 4 if signatures were not judged, or if a newer receipt may have been hidden'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -l json -d 'For scripts: write JSON to standard output; its schema is in docs/schema'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -164,7 +170,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "run" -d 'Make a backup'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the backups'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "report" -d 'Report how old the newest good backup is, what each one holds, and which were restored'
-complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show the receipt of a backup'
+complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show the receipt of a backup, or what its manifest lists'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check that everything the receipts name is present and unchanged'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "keyring" -d 'Keyrings for backups, which a backup never contains'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -1068,7 +1074,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "run" -d 'Make a backup'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "list" -d 'List the backups'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "report" -d 'Report how old the newest good backup is, what each one holds, and which were restored'
-complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "show" -d 'Show the receipt of a backup'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "show" -d 'Show the receipt of a backup, or what its manifest lists'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "check" -d 'Check that everything the receipts name is present and unchanged'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "keyring" -d 'Keyrings for backups, which a backup never contains'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "backup" -d 'Measure what a backup and a restore cost, against what people use today'

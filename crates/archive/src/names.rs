@@ -27,6 +27,13 @@ pub fn packs(host: &str) -> String {
     format!("hosts/{host}/packs/")
 }
 
+/// The pack of the host that has this name.
+#[must_use]
+pub fn pack_digest(host: &str, name: &str) -> Option<Digest> {
+    let (_, digits) = name.strip_prefix(&packs(host))?.strip_suffix(AGE)?.split_once('/')?;
+    digits.parse().ok().filter(|digest| pack(host, digest) == name)
+}
+
 /// Name of a pack.
 #[must_use]
 pub fn pack(host: &str, digest: &Digest) -> String {
@@ -114,6 +121,8 @@ mod tests {
     fn names_are_as_documented() {
         let digest = Digest::compute(b"");
         assert_eq!(pack("db1", &digest), format!("hosts/db1/packs/e3/{digest}.age"));
+        assert_eq!(pack_digest("db1", &pack("db1", &digest)), Some(digest));
+        assert_eq!(pack_digest("db2", &pack("db1", &digest)), None);
         assert_eq!(manifest("db1", 123), "hosts/db1/manifests/000123.age");
         assert_eq!(receipt("db1", 123), "hosts/db1/receipts/000123.json");
         assert_eq!(signature("db1", 1_234_567), "hosts/db1/receipts/1234567.json.sig");

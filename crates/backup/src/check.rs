@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs, io,
-    path::Path,
+    path::{Path, PathBuf},
     str::FromStr,
 };
 
@@ -31,8 +31,15 @@ pub enum Depth<'i> {
     Names,
     /// Also the SHA-256 of every object.
     Objects,
-    /// Also decrypts and unpacks every pack.
-    Data(&'i [Identity]),
+    /// Also decrypts and unpacks packs.
+    Data {
+        /// One of these opens them.
+        identities: &'i [Identity],
+        /// Percentage of the packs that is read, 1 to 100.
+        percent: u8,
+        /// Name of the last pack that an earlier check read; the check goes on behind it.
+        after: Option<String>,
+    },
 }
 
 /// Result of a check.
@@ -54,6 +61,10 @@ pub struct Checked {
     pub signed: bool,
     /// Whether it is certain that no newer receipt is hidden.
     pub newest_known: bool,
+    /// Percentage of the packs that was read.
+    pub percent_done: u8,
+    /// Name of the last pack that was read, if only a part of them was.
+    pub read_until: Option<String>,
     /// Objects that no receipt names.
     pub unnamed: Vec<String>,
 }
@@ -67,13 +78,22 @@ pub struct BadObject {
     pub what: String,
 }
 
-/// The newest receipt seen, for each host.
-type Seen = BTreeMap<String, Newest>;
+/// What checks remember of each host: the file of `--state`.
+#[derive(Debug)]
+pub struct Memory {
+    path: PathBuf,
+    hosts: BTreeMap<String, Remembered>,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Newest {
+struct Remembered {
+    /// Number of the newest receipt.
     number: Number,
+    /// Its SHA-256.
     sha256: Digest,
+    /// Name of the last pack that was read, if a check read only a part of them.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    read_until: Option<String>,
 }
 
 /// The backups to check.
@@ -121,6 +141,7 @@ pub fn check(
         return Err(BackupError::NoBackup { location, host, wanted: only.to_string() });
     }
     let objects: BTreeMap<String, Object> = chosen.iter().flat_map(|link| link.receipt.objects()).collect();
+    let read = checked.packs_to_read(&objects, depth);
     for (object, expected) in &objects {
         checked.named = checked.named.saturating_add(1);
         match repository.store().head(&name(object)?)? {
@@ -129,7 +150,8 @@ pub fn check(
             None => checked.bad(object, "it is missing".to_owned()),
         }
         let is_wrong = checked.bad.last().is_some_and(|bad| bad.object == *object);
-        if !is_wrong && !matches!(depth, Depth::Names) {
+        let is_read = read.as_ref().is_none_or(|read| !is_pack(object) || read.contains(object.as_str()));
+        if !is_wrong && is_read && !matches!(depth, Depth::Names) {
             checked.object(repository, object, *expected, depth);
         }
     }
@@ -179,7 +201,7 @@ impl Checked {
     fn object(&mut self, repository: &Repository, object: &str, expected: Object, depth: &Depth<'_>) {
         let checked = repository.object(object).and_then(|read| check_sum(object, read, expected));
         let read = checked.and_then(|()| match depth {
-            Depth::Data(identities) if object.contains("/packs/") => read_pack(repository, object, identities),
+            Depth::Data { identities, .. } if is_pack(object) => read_pack(repository, object, identities),
             _ => Ok(()),
         });
         match read {
@@ -211,34 +233,75 @@ impl Checked {
         Ok(())
     }
 
-    /// Compares with the newest receipt that an earlier check saw, and records the newest one now. A receipt that
-    /// existed before and does not now was hidden or removed.
+    /// The packs that are to be read, if not all are. They are taken in the order of their names, which is that of hashes.
+    fn packs_to_read<'o>(
+        &mut self,
+        objects: &'o BTreeMap<String, Object>,
+        depth: &Depth<'_>,
+    ) -> Option<BTreeSet<&'o str>> {
+        self.percent_done = if matches!(depth, Depth::Names) { 0 } else { 100 };
+        let Depth::Data { percent: percent @ ..100, after, .. } = depth else { return None };
+        self.percent_done = *percent;
+        let packs: Vec<&str> = objects.keys().map(String::as_str).filter(|object| is_pack(object)).collect();
+        let count = (packs.len() * usize::from(*percent)).div_ceil(100);
+        let first = packs.partition_point(|pack| after.as_deref().is_some_and(|after| *pack <= after));
+        let (before, behind) = packs.split_at(first);
+        let part: Vec<&str> = behind.iter().chain(before).take(count).copied().collect();
+        self.read_until = part.last().map(|last| (*last).to_owned());
+        Some(part.into_iter().collect())
+    }
+}
+
+fn is_pack(object: &str) -> bool {
+    object.contains("/packs/")
+}
+
+impl Memory {
+    /// Reads the file; without one, nothing is remembered.
     ///
     /// # Errors
-    /// [`BackupError::Io`] if the file cannot be read or written.
-    pub fn compare_and_record(&mut self, path: &Path, host: &str, links: &[Link]) -> Result<(), BackupError> {
-        let mut seen: Seen = match fs::read(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Seen::new(),
+    /// [`BackupError::Io`] if it cannot be read.
+    pub fn read(path: &Path) -> Result<Self, BackupError> {
+        let hosts = match fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),
             read => {
                 let bytes = read.map_err(BackupError::io(path, "cannot be read"))?;
                 let read = serde_json::from_slice(&bytes).map_err(io::Error::from);
                 read.map_err(BackupError::io(path, "it was not written by a check"))?
             }
         };
-        if let Some(newest) = seen.get(host) {
-            self.newest_known = links.iter().any(|link| link.sha256 == newest.sha256);
-            if !self.newest_known {
+        Ok(Self { path: path.to_owned(), hosts })
+    }
+
+    /// Name of the last pack that an earlier check read, if it read only a part of them.
+    #[must_use]
+    pub fn read_until(&self, host: &str) -> Option<&str> {
+        self.hosts.get(host)?.read_until.as_deref()
+    }
+
+    /// Compares a check with the newest receipt that an earlier one saw, and records the newest one now. A receipt that
+    /// existed before and does not now was hidden or removed.
+    ///
+    /// # Errors
+    /// [`BackupError::Io`] if the file cannot be written.
+    pub fn compare_and_record(mut self, checked: &mut Checked, host: &str, links: &[Link]) -> Result<(), BackupError> {
+        let before = self.hosts.get(host);
+        if let Some(newest) = before {
+            checked.newest_known = links.iter().any(|link| link.sha256 == newest.sha256);
+            if !checked.newest_known {
                 let what = "an earlier check saw it, now it is hidden, replaced or removed";
-                self.bad(&names::receipt(host, newest.number), what.to_owned());
+                checked.bad(&names::receipt(host, newest.number), what.to_owned());
                 return Ok(());
             }
         }
         let Some(last) = links.last() else { return Ok(()) };
-        seen.insert(host.to_owned(), Newest { number: last.receipt.number, sha256: last.sha256 });
-        let bytes = serde_json::to_vec(&seen).map_err(io::Error::from);
-        let bytes = bytes.map_err(BackupError::io(path, "cannot be written"))?;
-        write_atomic(path, &bytes, WriteOptions::SECRET.replacing(true))
-            .map_err(BackupError::io(path, "cannot be written"))
+        let read_until = checked.read_until.clone().or_else(|| before?.read_until.clone());
+        let newest = Remembered { number: last.receipt.number, sha256: last.sha256, read_until };
+        self.hosts.insert(host.to_owned(), newest);
+        let bytes = serde_json::to_vec(&self.hosts).map_err(io::Error::from);
+        let bytes = bytes.map_err(BackupError::io(&self.path, "cannot be written"))?;
+        write_atomic(&self.path, &bytes, WriteOptions::SECRET.replacing(true))
+            .map_err(BackupError::io(&self.path, "cannot be written"))
     }
 }
 

@@ -153,11 +153,8 @@ impl Config {
         let recipients = recipients(&raw.data.recipients)?;
         let key_recipients = raw.keys.map_or_else(Vec::new, |keys| keys.recipients);
         let key_recipients = key_recipients_of(&key_recipients, &recipients, &raw.server)?;
-        let provider = raw.data.provider.as_deref().unwrap_or("auto");
-        let provider: Choice = provider.parse().map_err(|error| format!("data.provider: {error}"))?;
-        if matches!(provider, Choice::Stream(_)) {
-            return Err("data.provider: the stream of another program is not a consistent snapshot".to_owned());
-        }
+        let provider = provider(raw.data.provider.as_deref().unwrap_or("auto"))
+            .map_err(|error| format!("data.provider: {error}"))?;
         Ok(Self {
             repository: directory(&raw.repository.url)?,
             host: raw.host.name,
@@ -189,6 +186,17 @@ impl Config {
         let text = fs::read_to_string(path).map(Zeroizing::new);
         let text = text.map_err(BackupError::io(path, "the signing key cannot be read"))?;
         SigningKey::parse(&text).map_err(|source| BackupError::Key { path: path.clone(), source })
+    }
+}
+
+/// Parses the name of a snapshot provider that a backup can use.
+///
+/// # Errors
+/// Why it cannot use it.
+pub fn provider(text: &str) -> Result<Choice, String> {
+    match text.parse()? {
+        Choice::Stream(_) => Err("the stream of another program is not a consistent snapshot".to_owned()),
+        provider => Ok(provider),
     }
 }
 

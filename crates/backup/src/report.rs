@@ -5,6 +5,7 @@ use std::{
     io::Write,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
 };
 
 use archive::{
@@ -44,7 +45,17 @@ pub struct RunReport<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<&'r Position>,
     findings: &'r [Finding],
+    stood_still_ms: f64,
+    phases: RunPhases,
     seconds: f64,
+}
+
+/// Durations in milliseconds.
+#[derive(Debug, Serialize)]
+struct RunPhases {
+    copy: f64,
+    store: f64,
+    commit: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -86,6 +97,12 @@ impl<'r> RunReport<'r> {
             left_out: &made.left_out,
             position: made.position.as_ref(),
             findings: &receipt.findings,
+            stood_still_ms: milliseconds(made.stood_still),
+            phases: RunPhases {
+                copy: milliseconds(made.phases.copy),
+                store: milliseconds(made.phases.store),
+                commit: milliseconds(made.phases.commit),
+            },
             seconds,
         }
     }
@@ -154,6 +171,9 @@ impl ListReport {
     }
 }
 
+/// Schema of the report of a check.
+pub(crate) const CHECK_SCHEMA: &str = "sealant.backup-check/1";
+
 /// A check of a repository, schema `sealant.backup-check/1`.
 #[derive(Debug, Serialize)]
 pub struct CheckReport<'r> {
@@ -164,6 +184,7 @@ pub struct CheckReport<'r> {
     chain: Vec<String>,
     signed: bool,
     newest_known: bool,
+    percent_done: u8,
     unnamed: &'r [String],
 }
 
@@ -181,13 +202,14 @@ impl<'r> CheckReport<'r> {
     pub fn new(host: &'r str, checked: &'r Checked) -> Self {
         let Checked { named, present, read, .. } = *checked;
         Self {
-            schema: "sealant.backup-check/1",
+            schema: CHECK_SCHEMA,
             host,
             receipts: checked.receipts,
             objects: Objects { named, present, read, bad: &checked.bad },
             chain: checked.breaks.iter().map(ToString::to_string).collect(),
             signed: checked.signed,
             newest_known: checked.newest_known,
+            percent_done: checked.percent_done,
             unnamed: &checked.unnamed,
         }
     }
@@ -325,6 +347,10 @@ impl<'r> RestoreReport<'r> {
         });
         self
     }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
 }
 
 fn load(counter: &AtomicU64) -> u64 {

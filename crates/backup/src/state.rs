@@ -21,7 +21,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use archive::{Digest, Manifest, Receipt, names::Number};
+use archive::{Digest, Manifest, Receipt, Run, names::Number};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -158,6 +158,17 @@ impl SavedState {
             serde_json::from_reader(BufReader::new(File::open(self.directory.join(FILES)).ok()?)).ok()?;
         let pages = File::open(self.directory.join(PAGES)).ok()?;
         (files.len() == manifest.files.len()).then_some(Base { manifest, files, pages })
+    }
+}
+
+impl Base {
+    /// Without what lies in packs that are not to be used: it counts as changed.
+    pub(crate) fn only_with(mut self, uses: impl Fn(&Digest) -> bool) -> Self {
+        let Manifest { files, packs, .. } = &mut self.manifest;
+        let uses: Vec<bool> = packs.iter().map(|pack| uses(&pack.sha256)).collect();
+        let is_used = |run: &Run| usize::try_from(run.pack).ok().and_then(|pack| uses.get(pack)) == Some(&true);
+        files.iter_mut().for_each(|file| file.runs.retain(is_used));
+        self
     }
 }
 

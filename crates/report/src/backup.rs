@@ -4,7 +4,10 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use archive::{Receipt, manifest::LeftOut};
+use archive::{
+    Manifest, Receipt,
+    manifest::{LeftOut, Stored},
+};
 use backup::{
     Config,
     check::Checked,
@@ -17,6 +20,8 @@ use backup::{
     restore::{self, JudgedReceipt, Opened, RestorePlan, Restored},
     run::{self, Backup, RunPlan},
 };
+use codec::entry::{Entry, Kind};
+use innodb::keys::NoKeys;
 use serde::Serialize;
 
 use crate::{Error, Message, size, visible};
@@ -200,6 +205,12 @@ pub fn backup_check_messages(host: &str, checked: &Checked) -> Vec<Message> {
     let mut messages = vec![Message::info(format!(
         "{host}: {receipts} receipts; of {named} objects {present} are there, {read} were read, {bad} are bad"
     ))];
+    if checked.read_until.is_some() {
+        messages.push(Message::info(format!(
+            "{} % of the packs were read; the next check goes on behind them",
+            checked.percent_done
+        )));
+    }
     if !checked.signed {
         messages.push(Message::warning("signatures were not verified: give --allowed-signers"));
     }
@@ -219,6 +230,57 @@ pub fn backup_check_messages(host: &str, checked: &Checked) -> Vec<Message> {
 pub fn write_key_check_table(check: &KeyCheck, out: &mut dyn Write) -> Result<(), Error> {
     for missing in &check.missing {
         writeln!(out, "not opened: {}", visible(missing))?;
+    }
+    Ok(())
+}
+
+/// What to list of a manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ManifestList {
+    /// Files, directories and links.
+    Files,
+    /// What needs a key.
+    Keys,
+    /// Packs of each part of each file.
+    Map,
+}
+
+/// Lists what a manifest has, a line for each.
+///
+/// # Errors
+/// [`Error::Write`].
+pub fn write_manifest_table(manifest: &Manifest, list: ManifestList, out: &mut dyn Write) -> Result<(), Error> {
+    match list {
+        ManifestList::Files => manifest.files.iter().try_for_each(|file| write_file(&file.entry, out)),
+        ManifestList::Keys => {
+            // No key opens nothing, so everything is named that needs one.
+            let needed = backup::keys::check(manifest, &NoKeys).missing;
+            Ok(needed.iter().try_for_each(|key| writeln!(out, "{}", visible(key)))?)
+        }
+        ManifestList::Map => manifest.files.iter().try_for_each(|file| write_runs(manifest, file, out)),
+    }
+}
+
+fn write_file(entry: &Entry, out: &mut dyn Write) -> Result<(), Error> {
+    let path = entry.path.to_string();
+    let path = visible(&path);
+    match &entry.kind {
+        Kind::File { bytes } => writeln!(out, "{bytes:>16}  {path}")?,
+        Kind::Directory => writeln!(out, "{:>16}  {path}/", "")?,
+        Kind::Link { target } => {
+            writeln!(out, "{:>16}  {path} -> {}", "", visible(&String::from_utf8_lossy(target)))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_runs(manifest: &Manifest, file: &Stored, out: &mut dyn Write) -> Result<(), Error> {
+    let path = file.entry.path.to_string();
+    let path = visible(&path);
+    for run in &file.runs {
+        let pack = usize::try_from(run.pack).ok().and_then(|pack| manifest.packs.get(pack));
+        let pack = pack.map(|pack| pack.sha256.to_string()).unwrap_or_default();
+        writeln!(out, "{path}  {} {}  {pack}", run.at, run.bytes)?;
     }
     Ok(())
 }

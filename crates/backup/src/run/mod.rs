@@ -6,11 +6,13 @@ mod frames;
 mod judgement;
 mod packs;
 mod plan;
+mod scope;
 mod worker;
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     thread,
+    time::{Duration, Instant},
 };
 
 use archive::{
@@ -26,6 +28,7 @@ use verify::{Judge, Keys};
 
 pub(crate) use self::commit::key_check;
 pub use self::plan::{RunPlan, plan};
+pub use self::scope::Scope;
 use self::{
     commit::Commit,
     files::Files,
@@ -103,6 +106,21 @@ pub struct Backup {
     pub files: u64,
     /// An interrupted run that was completed first.
     pub finished: Option<Number>,
+    /// How long the server was stopped for the copy, or its writes waited.
+    pub stood_still: Duration,
+    /// Duration of the parts of the run.
+    pub phases: Phases,
+}
+
+/// Duration of the parts of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Phases {
+    /// Taking the copy.
+    pub copy: Duration,
+    /// Reading all files, storing what changed.
+    pub store: Duration,
+    /// Manifest, signature and receipt.
+    pub commit: Duration,
 }
 
 /// The copy that a backup reads, and the key that signs it.
@@ -111,6 +129,7 @@ pub struct Taken {
     /// The copy.
     pub copy: SnapshotCopy,
     signing_key: SigningKey,
+    duration: Duration,
 }
 
 /// Takes the copy that a backup reads, or finds that no server runs on the directory.
@@ -118,9 +137,9 @@ pub struct Taken {
 /// # Errors
 /// [`BackupError::Snapshot`]; [`BackupError::Key`] before a server is frozen.
 pub fn take(config: &Config) -> Result<Taken, BackupError> {
-    let signing_key = config.signing_key()?;
+    let (signing_key, began) = (config.signing_key()?, Instant::now());
     let copy = snapshot::take(&config.server.datadir()?, &options(config)?)?;
-    Ok(Taken { copy, signing_key })
+    Ok(Taken { copy, signing_key, duration: began.elapsed() })
 }
 
 /// The position of the binary log that a copy has, if its provider reads it.
@@ -150,16 +169,17 @@ pub fn run(
     repository: &Repository,
     taken: Taken,
     hold: impl FnOnce(SnapshotCopy) -> Held,
-    full: bool,
+    scope: &Scope,
     progress: &Progress,
 ) -> Result<Backup, BackupError> {
-    let Taken { copy, signing_key } = taken;
+    let Taken { copy, signing_key, duration } = taken;
+    let (mut phases, stood_still) = (Phases { copy: duration, ..Phases::default() }, copy.frozen());
     let (provider, position) = (copy.provider().to_string(), position(&copy));
     let source = &Source { held: hold(copy), provider, instant: Timestamp::now(), position };
-    let began = Timestamp::now();
+    let (began, clock) = (Timestamp::now(), Instant::now());
     let state = State::open(&config.state, &repository.id, &config.host)?;
     let finished = commit::finish_earlier(repository, &config.host, &state)?;
-    let predecessor = Predecessor::find(repository, &config.host, &state, full)?;
+    let predecessor = Predecessor::find(repository, &config.host, &state, scope)?;
     let keys = config.server.keys()?;
     let (plan, left_out) = selection::plan(source.held.root(), &config.server.key_files())?;
     progress.total_bytes.store(plan.bytes, Ordering::Relaxed);
@@ -188,6 +208,7 @@ pub fn run(
     drop(judgement);
     let judged = judgement::conclude(&judge.finish(), &plan, &opened_from);
     source.held.prove().map_err(|error| BackupError::Void(error.to_string()))?;
+    phases.store = clock.elapsed();
     let (previous, number) = (predecessor.previous, predecessor.number);
     let commit = Commit {
         repository,
@@ -204,6 +225,7 @@ pub fn run(
     let unproven_recipients = recipients.unproven(&config.all_recipients()).into_iter().map(fingerprint).collect();
     let summary = commit::Summary { judged, left_out: left_out.clone(), unproven_recipients, progress };
     let (receipt, sha256) = commit.commit(&state, draft, &files, packs, &plan, summary)?;
+    phases.commit = clock.elapsed().saturating_sub(phases.store);
     let base = predecessor.base.as_ref().map(|base| base.manifest.head.number);
     Ok(Backup {
         receipt,
@@ -214,6 +236,8 @@ pub fn run(
         position: source.position.clone(),
         files: files.count(),
         finished,
+        stood_still,
+        phases,
     })
 }
 
@@ -226,7 +250,7 @@ struct Predecessor {
 }
 
 impl Predecessor {
-    fn find(repository: &Repository, host: &str, state: &State, full: bool) -> Result<Self, BackupError> {
+    fn find(repository: &Repository, host: &str, state: &State, scope: &Scope) -> Result<Self, BackupError> {
         let (numbers, highest) = repository.numbers(host)?;
         let newest = match numbers.last() {
             Some(number) => repository.receipt(host, *number)?.map(|(link, _)| link),
@@ -236,22 +260,22 @@ impl Predecessor {
         let remembered = state.newest()?;
         let (base, full) = match (previous, remembered) {
             (None, _) => (None, Some(Full::First)),
-            _ if full => (None, Some(Full::Asked)),
+            _ if *scope == Scope::All => (None, Some(Full::Asked)),
             (Some(_), None) => (None, Some(Full::NoState)),
             (Some(previous), Some(remembered)) if remembered.sha256 != previous => (None, Some(Full::OtherState)),
             (Some(_), Some(remembered)) => match remembered.base() {
                 None => (None, Some(Full::NoState)),
-                Some(_) if !has_packs(repository, &remembered.receipt)? => (None, Some(Full::LostPacks)),
-                Some(base) => (Some(base), None),
+                Some(_) if !has_packs(repository, &remembered.receipt, scope)? => (None, Some(Full::LostPacks)),
+                Some(base) => (Some(base.only_with(|pack| scope.uses(pack))), None),
             },
         };
         Ok(Self { number: highest.saturating_add(1), previous, base, full })
     }
 }
 
-/// Whether all packs of a backup exist with the right length.
-fn has_packs(repository: &Repository, receipt: &Receipt) -> Result<bool, BackupError> {
-    for pack in &receipt.packs {
+/// Whether all packs of a backup that are to be used exist with the right length.
+fn has_packs(repository: &Repository, receipt: &Receipt, scope: &Scope) -> Result<bool, BackupError> {
+    for pack in receipt.packs.iter().filter(|pack| scope.uses(&pack.sha256)) {
         let name = archive::names::pack(&receipt.host, &pack.sha256);
         if repository.store().head(&crate::repository::name(&name)?)? != Some(pack.bytes) {
             return Ok(false);

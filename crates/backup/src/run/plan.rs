@@ -3,7 +3,7 @@
 use archive::{manifest::LeftOut, names::Number};
 use snapshot::{DataDir, Estimate};
 
-use super::{Full, Predecessor, options};
+use super::{Full, Predecessor, Scope, options};
 use crate::{BackupError, Config, Repository, selection, state::State};
 
 /// What a run would back up, and how.
@@ -29,13 +29,13 @@ pub struct RunPlan {
 ///
 /// # Errors
 /// [`BackupError`]: what a run would fail with before it reads the data.
-pub fn plan(config: &Config, repository: &Repository, full: bool) -> Result<RunPlan, BackupError> {
+pub fn plan(config: &Config, repository: &Repository, scope: &Scope) -> Result<RunPlan, BackupError> {
     config.signing_key()?;
     config.server.keys()?;
     let datadir = config.server.datadir()?;
     let copy = snapshot::estimate(&datadir, &options(config)?)?;
     let state = State::open(&config.state, &repository.id, &config.host)?;
-    let predecessor = Predecessor::find(repository, &config.host, &state, full)?;
+    let predecessor = Predecessor::find(repository, &config.host, &state, scope)?;
     let (plan, left_out) = selection::plan(datadir.path(), &config.server.key_files())?;
     Ok(RunPlan {
         number: predecessor.number,

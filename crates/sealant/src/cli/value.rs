@@ -42,6 +42,12 @@ pub(crate) fn short_time(text: &str) -> Result<Duration, String> {
     milliseconds.map(Duration::from_millis).ok_or_else(|| "more than 0, and not more than 60s".to_owned())
 }
 
+/// A percentage from 1 to 100, with or without %.
+pub(crate) fn percent(text: &str) -> Result<u8, String> {
+    let percent = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    percent.filter(|percent| (1..=100).contains(percent)).ok_or_else(|| "from 1% to 100%".to_owned())
+}
+
 /// A rate or a size: a number followed by KiB, MiB, GiB or nothing.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let bytes = number(text, &BYTES).ok_or("a number, with KiB, MiB or GiB behind it, and less than 16 EiB")?;

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use ::backup::check::{Depth, Selection, check};
+use ::backup::check::{Depth, Memory, Selection, check};
 use ::backup::config::{allowed_signers, identities};
 use ::backup::report::CheckReport;
 use clap::Args;
 use report::{backup_check_messages, write_backup_check_table};
 
 use super::{Script, Whose};
+use crate::cli::value;
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::{Failure, say};
@@ -31,16 +32,18 @@ pub(crate) struct Check {
     /// Compute SHA-256 of every object
     #[arg(long)]
     objects: bool,
-    /// Also decrypt and decompress everything
-    #[arg(long, requires = "identity", conflicts_with = "objects")]
-    read_data: bool,
+    /// Also decrypt and decompress everything, or so many percent of the packs: with --state, each check goes on where the
+    /// one before ended
+    #[arg(long, value_name = "P%", num_args = 0..=1, default_missing_value = "100%", value_parser = value::percent,
+        requires = "identity", conflicts_with = "objects")]
+    read_data: Option<u8>,
     /// File of age identities, for --read-data
     #[arg(long, value_name = "FILE", requires = "read_data")]
     identity: Option<PathBuf>,
     /// File of the accepted signers; without it, signatures are not judged
     #[arg(long, value_name = "FILE")]
     allowed_signers: Option<PathBuf>,
-    /// File that remembers the newest receipt between checks
+    /// File that remembers between checks the newest receipt, and which packs were read
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// End with 4 if signatures were not judged, or if a newer receipt may have been hidden
@@ -54,7 +57,8 @@ const EXAMPLES: &str = "\
 Examples:
   sealant backup check --allowed-signers signers
   sealant backup check all --objects --allowed-signers signers --state /var/lib/sealant/check.json
-  sealant backup check 123 --read-data --identity key.txt --allowed-signers signers";
+  sealant backup check 123 --read-data --identity key.txt --allowed-signers signers
+  sealant backup check --read-data 10% --identity key.txt --state /var/lib/sealant/check.json";
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "nothing is wrong"),
@@ -72,14 +76,20 @@ impl Check {
         let (repository, host) = self.whose.open()?;
         let signers = self.allowed_signers.as_deref().map(allowed_signers).transpose()?;
         let identities = self.identity.as_deref().map(identities).transpose()?.unwrap_or_default();
+        let memory = self.state.as_deref().map(Memory::read).transpose()?;
+        let after = || memory.as_ref()?.read_until(&host).map(str::to_owned);
         let depth = match (self.read_data, self.objects) {
-            (true, _) => Depth::Data(&identities),
-            (_, true) => Depth::Objects,
-            _ => Depth::Names,
+            (Some(percent @ ..100), _) if memory.is_none() => {
+                let text = format!("--read-data {percent}% needs --state, which says where the next check goes on");
+                return Err(Failure::usage(text));
+            }
+            (Some(percent), _) => Depth::Data { identities: &identities, percent, after: after() },
+            (None, true) => Depth::Objects,
+            (None, false) => Depth::Names,
         };
         let (mut checked, links) = check(&repository, &host, self.backup, &depth, signers.as_ref())?;
-        if let Some(path) = &self.state {
-            checked.compare_and_record(path, &host, &links)?;
+        if let Some(memory) = memory {
+            memory.compare_and_record(&mut checked, &host, &links)?;
         }
         if !self.script.write(&CheckReport::new(&host, &checked))? {
             to_stdout(&|out| write_backup_check_table(&checked, out).map_err(std::io::Error::from))?;

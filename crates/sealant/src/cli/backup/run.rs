@@ -1,9 +1,12 @@
 //! `sealant backup run`.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
+use ::backup::config::provider;
 use ::backup::report::RunReport;
-use ::backup::run::{Progress, plan, run, take};
+use ::backup::run::{Progress, Scope, plan, run, take};
+use ::snapshot::Choice;
 use clap::Args;
 use report::{backup_copy_message, backup_messages, backup_plan_messages, backup_progress};
 
@@ -27,6 +30,13 @@ pub(crate) struct Run {
     /// Store all pages again, even if an earlier backup has them
     #[arg(long)]
     full: bool,
+    /// Store again what the last backup has in packs that this report of a check (`sealant backup check --json`) lists as
+    /// missing or damaged, as far as the server still has it
+    #[arg(long, value_name = "REPORT", conflicts_with = "full")]
+    again: Option<PathBuf>,
+    /// How to take the copy of a running server, instead of as the configuration says
+    #[arg(long, value_name = "NAME", value_parser = provider)]
+    provider: Option<Choice>,
     /// End with 4 if pages could not be proven because their key is not available
     #[arg(long)]
     require_complete: bool,
@@ -40,7 +50,8 @@ pub(crate) struct Run {
 const EXAMPLES: &str = "\
 Examples:
   sealant backup run
-  sealant backup run --config /etc/sealant/backup.toml --full";
+  sealant backup run --config /etc/sealant/backup.toml --full
+  sealant backup check all --objects --json > report.json; sealant backup run --again report.json";
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "there is a new backup, and every page of it is sound"),
@@ -53,16 +64,18 @@ const EXITS: exit::Codes = &[
 impl Run {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         forbid_dumps();
-        let (config, repository) = self.config.open()?;
+        let (mut config, repository) = self.config.open()?;
+        config.provider = self.provider.unwrap_or(config.provider);
+        let scope = self.scope(&config.host)?;
         if self.dry_run {
-            say(&backup_plan_messages(&plan(&config, &repository, self.full)?));
+            say(&backup_plan_messages(&plan(&config, &repository, &scope)?));
             return Ok(Exit::Clean);
         }
         let (began, stop) = (Instant::now(), ended_by_signals()?);
         let taken = take(&config)?;
         info(&backup_copy_message(&taken.copy));
         let progress = Progress::default();
-        let work = || run(&config, &repository, taken, |copy| held(copy, stop), self.full, &progress);
+        let work = || run(&config, &repository, taken, |copy| held(copy, stop), &scope, &progress);
         let made = self.reporting.status().watch(|| backup_progress(&progress), work)?;
         let seconds = began.elapsed().as_secs_f64();
         say(&backup_messages(&made, seconds));
@@ -72,6 +85,14 @@ impl Run {
             (1.., _) => Exit::Findings,
             (_, 1..) if self.require_complete => Exit::Incomplete,
             _ => Exit::Clean,
+        })
+    }
+
+    fn scope(&self, host: &str) -> Result<Scope, Failure> {
+        Ok(match &self.again {
+            Some(report) => Scope::again(report, host)?,
+            None if self.full => Scope::All,
+            None => Scope::Changes,
         })
     }
 }

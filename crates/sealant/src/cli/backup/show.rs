@@ -1,15 +1,18 @@
 //! `sealant backup show`.
 
+use std::path::PathBuf;
+
+use ::backup::config::identities;
 use ::backup::restore::{BackupSelector, open};
 use clap::Args;
-use report::write_receipt_table;
+use report::{ManifestList, write_manifest_table, write_receipt_table};
 
 use super::{Script, Whose};
 use crate::exit::{self, Exit};
 use crate::output::file::to_stdout;
 use crate::output::message::Failure;
 
-/// Show the receipt of a backup
+/// Show the receipt of a backup, or what its manifest lists
 #[derive(Debug, Args)]
 #[command(after_help = exit::help(EXAMPLES, EXITS))]
 pub(crate) struct Show {
@@ -18,6 +21,18 @@ pub(crate) struct Show {
     backup: BackupSelector,
     #[command(flatten)]
     whose: Whose,
+    /// List the files, with their lengths, instead
+    #[arg(long, group = "contents", requires = "identity")]
+    files: bool,
+    /// List what its files need keys for, instead
+    #[arg(long, group = "contents", requires = "identity")]
+    keys: bool,
+    /// List in which pack each part of each file is, instead
+    #[arg(long, group = "contents", requires = "identity")]
+    map: bool,
+    /// File of age identities that opens the manifest, which has these lists
+    #[arg(long, value_name = "FILE", requires = "contents")]
+    identity: Option<PathBuf>,
     #[command(flatten)]
     script: Script,
 }
@@ -25,7 +40,8 @@ pub(crate) struct Show {
 const EXAMPLES: &str = "\
 Examples:
   sealant backup show
-  sealant backup show 123 --json";
+  sealant backup show 123 --json
+  sealant backup show 123 --files --identity key.txt";
 
 const EXITS: exit::Codes = &[
     (Exit::Clean, "shown"),
@@ -37,6 +53,16 @@ impl Show {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {
         let (repository, host) = self.whose.open()?;
         let judged = open(&repository, &host, self.backup, None, None)?;
+        if let Some(identity) = &self.identity {
+            let manifest = judged.manifest(&repository, &identities(identity)?)?;
+            let list = match (self.files, self.keys) {
+                (true, _) => ManifestList::Files,
+                (_, true) => ManifestList::Keys,
+                _ => ManifestList::Map,
+            };
+            to_stdout(&|out| write_manifest_table(&manifest, list, out).map_err(std::io::Error::from))?;
+            return Ok(Exit::Clean);
+        }
         if !self.script.write(&judged.receipt)? {
             to_stdout(&|out| write_receipt_table(&judged, out).map_err(std::io::Error::from))?;
         }
