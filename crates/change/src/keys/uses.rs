@@ -106,6 +106,7 @@ impl KeyNeeds {
         // A file that the server dropped meanwhile does not count.
         needs.unread = report.errors.into_iter().filter(|unread| unread.path.symlink_metadata().is_ok()).collect();
         needs.damaged = report.files.iter().filter_map(damaged_record).collect();
+        needs.damaged.extend(report.files.iter().filter_map(empty));
         for file in &report.files {
             for name in key_names(file) {
                 let shut = holding.readable && (is_shut(file) || !holding.holds(&name));
@@ -191,6 +192,13 @@ fn damaged_record(file: &FileResult) -> Option<Unread> {
     Some(Unread { path: file.path.clone(), reason: reason.detail.clone() })
 }
 
+/// A tablespace or log without a byte names no key. A server that creates one has written its first page by now.
+fn empty(file: &FileResult) -> Option<Unread> {
+    let still = file.path.metadata().is_ok_and(|metadata| metadata.len() == 0);
+    (file.bytes == 0 && file.verdict == Verdict::Unidentified && still)
+        .then(|| Unread { path: file.path.clone(), reason: "the file is empty, and names no key".to_owned() })
+}
+
 /// Other damage to a file is not the key's fault.
 fn is_shut(file: &FileResult) -> bool {
     let by_key = |check| matches!(check, Check::Key | Check::KeyOpens);
@@ -238,5 +246,16 @@ mod tests {
             KeyNeeds::by_backup(directory.path(), &Holding::none()).expect("read").damaged.len()
         };
         assert_eq!([table.len(), 16384, 8192, 1].map(damaged), [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn an_empty_table_may_need_any_key() {
+        let directory = tempfile::tempdir().expect("made");
+        let damaged = || KeyNeeds::by_backup(directory.path(), &Holding::none()).expect("read").damaged;
+        for (name, named) in [("t.ibd", 1), ("t.frm", 1), ("binlog.000001", 2)] {
+            std::fs::write(directory.path().join(name), b"").expect("written");
+            assert_eq!(damaged().len(), named, "{name}");
+        }
+        assert!(damaged().iter().any(|file| file.path.ends_with("t.ibd") && file.reason.contains("empty")));
     }
 }
