@@ -9,7 +9,7 @@ use harness::{Kind, Server, require};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::proof::{Proof, flip};
+use crate::support::proof::{Proof, flip, write};
 use crate::support::sealant;
 
 /// Files of a killed server: path in the data directory, and the sample.
@@ -251,6 +251,37 @@ fn exchanged_files_are_named_both() {
         assert_eq!((found.verdict(one), found.verdict(other)), ("damaged", "damaged"), "{one}: {:#}", found.json);
         assert_eq!(unsound(&found).len(), 2, "{one}: {:#}", found.json);
     }
+}
+
+#[test]
+fn a_table_in_place_of_a_log_is_named_and_a_log_in_place_of_a_table() {
+    let directory = data_directory(&FILES_57);
+    exchange(directory.path(), "binlog.000003", "demo/enc.ibd");
+    let found = proof(directory.path(), "percona57-plugin-file");
+    let path = |file: &str| (directory.path().join(file).to_string_lossy().into_owned(), "damaged".to_owned());
+    assert_eq!(unsound(&found), [path("binlog.000003"), path("demo/enc.ibd")], "{:#}", found.json);
+}
+
+#[test]
+fn a_damaged_beginning_hides_no_leak() {
+    let directory = data_directory(&FILES_57);
+    let log = fs::read(directory.path().join("binlog.000003")).expect("read");
+    for damage in [&log[..512], b"\xfdbin"] {
+        write(&directory.path().join("xb_doublewrite"), 0, damage);
+        let found = audited(directory.path(), "percona57-plugin-file");
+        is(&found, "rest-doublewrite-plaintext", &[("xb_doublewrite", "FAIL")]);
+        is(&found, "rest-page-damaged", &[("xb_doublewrite", "FAIL")]);
+    }
+}
+
+#[test]
+fn the_header_of_another_redo_log_is_damage_and_no_plaintext() {
+    let directory = data_directory(&FILES_80);
+    let other = fs::read(directory.path().join("ib_logfile0")).expect("read");
+    write(&directory.path().join("ib_logfile1"), 0, &other[..512]);
+    let found = audited(directory.path(), "percona80-plugin-file");
+    is(&found, "rest-page-damaged", &[("ib_logfile1", "FAIL")]);
+    assert!(!found.iter().any(|(check, _, status)| check == "rest-redo-plaintext" && status == "FAIL"), "{found:?}");
 }
 
 #[test]

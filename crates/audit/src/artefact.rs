@@ -8,6 +8,8 @@ mod bytes;
 mod join;
 pub(crate) mod system;
 
+use std::cmp::Ordering;
+
 use innodb::SpaceId;
 use innodb::file_name::decoded;
 use innodb::tablespace::{DoublewriteCopies, Family, TablespaceScan};
@@ -125,17 +127,26 @@ impl<'a> Artefacts<'a> {
         self.all.iter()
     }
 
-    /// Whether MariaDB wrote the files; `None` if they do not show it.
+    /// Whether MariaDB wrote the files, by most of the tablespaces: one may have been copied from another server. `None` if
+    /// they do not show it.
     #[must_use]
     pub fn written_by_mariadb(&self) -> Option<bool> {
         let families = self.all.iter().filter_map(|artefact| Some(artefact.scan()?.page0.family));
-        let known = families.filter_map(|family| match family {
-            Family::MySql => Some(false),
-            Family::MariaDbFullCrc32 | Family::MariaDbLegacy => Some(true),
-            Family::Undetermined => None,
-        });
-        let aria = || self.all.iter().any(|artefact| artefact.kind == Kind::AriaLog).then_some(true);
-        known.into_iter().next().or_else(aria)
+        let (mut mysql, mut mariadb) = (0_u64, 0_u64);
+        for family in families {
+            match family {
+                Family::MySql => mysql += 1,
+                Family::MariaDbFullCrc32 | Family::MariaDbLegacy => mariadb += 1,
+                Family::Undetermined => {}
+            }
+        }
+        let aria = || self.all.iter().any(|artefact| artefact.kind == Kind::AriaLog);
+        match mysql.cmp(&mariadb) {
+            Ordering::Less => Some(true),
+            Ordering::Greater => Some(false),
+            Ordering::Equal if aria() => Some(true),
+            Ordering::Equal => (mysql > 0).then_some(false),
+        }
     }
 
     /// Artefacts of a kind.

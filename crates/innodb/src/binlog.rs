@@ -156,7 +156,9 @@ pub fn recognise<R: ReadAt + ?Sized>(source: &R) -> Result<BinlogHead, ScanError
     let mut buf = vec![0; HEAD_BYTES];
     let head = fill(source, 0, &mut buf)?;
     if head.starts_with(MAGIC_ENCRYPTED) {
-        let clear = looks_random(head.range(MYSQL_HEADER_BYTES, head.len())) == Some(false);
+        // Zeros behind a short log are no text, although they are not random.
+        let end = head.iter().rposition(|byte| *byte != 0).map_or(0, |last| last.saturating_add(1));
+        let clear = looks_random(head.range(MYSQL_HEADER_BYTES, end)) == Some(false);
         let encryption = if clear { BinlogEncryption::Mislabelled } else { mysql_header(head) };
         return Ok(BinlogHead { encryption, server_version: None, created: None, file_bytes });
     }

@@ -58,16 +58,16 @@ impl FileKind {
 /// Bytes of a `.cfp` file.
 const EXPORT_KEY_BYTES: u64 = 100;
 
-/// Recognises a file; `None` if neither content nor name tell. `head` is the start of the file (64
+/// Recognises a file; `None` if neither content nor name tell. Content is stronger than the name, except for the names of
+/// doublewrite files, which begin with a page of any tablespace, of redo logs, and of data files of Aria, which have no
+/// header: no server gives them to other files, and with a damaged beginning they can look like others. `head` is the start of the file (64
 /// KiB suffice for everything, 4 KiB for everything but tablespaces with large pages), `name` the
 /// last part of its path, `file_bytes` its length.
 #[must_use]
 pub fn recognise(head: &[u8], name: &str, file_bytes: u64) -> Option<FileKind> {
-    let kind = by_content(head, file_bytes).or_else(|| by_name(name));
-    // The first slot of a doublewrite file can hold the first page of a tablespace.
-    match kind {
-        Some(FileKind::Tablespace) if by_name(name) == Some(FileKind::Doublewrite) => Some(FileKind::Doublewrite),
-        kind => kind,
+    match by_name(name) {
+        named @ Some(FileKind::Doublewrite | FileKind::Redo | FileKind::AriaData) => named,
+        named => by_content(head, file_bytes).or(named),
     }
 }
 
@@ -116,7 +116,8 @@ fn looks_like_redo(head: &[u8]) -> bool {
 }
 
 /// Recognises files without a magic by the names servers give them.
-fn by_name(name: &str) -> Option<FileKind> {
+#[must_use]
+pub fn by_name(name: &str) -> Option<FileKind> {
     let endings = [
         (".MYD", FileKind::MyisamData),
         (".MYI", FileKind::MyisamIndex),
@@ -168,6 +169,19 @@ mod tests {
         key.resize(100, 1);
         assert_eq!(recognise(&key, "old.bak", 100), Some(FileKind::ExportKey));
         assert_eq!(recognise(b"\xfdbin\x01", "t.MYD", 5), Some(FileKind::BinlogEncrypted));
+    }
+
+    #[test]
+    fn a_damaged_beginning_does_not_make_another_file_of_a_log_or_a_doublewrite_file() {
+        for head in [&b"\xfdbin\x01"[..], b"\xfe\xfe\x07", b"TYPE=VIEW\n"] {
+            for name in ["#ib_16384_0.dblwr", "xb_doublewrite"] {
+                assert_eq!(recognise(head, name, 1 << 20), Some(FileKind::Doublewrite), "{name}");
+            }
+            for name in ["ib_logfile1", "#ib_redo10"] {
+                assert_eq!(recognise(head, name, 1 << 20), Some(FileKind::Redo), "{name}");
+            }
+            assert_eq!(recognise(head, "t.MAD", 1 << 20), Some(FileKind::AriaData));
+        }
     }
 
     #[test]

@@ -296,6 +296,11 @@ impl RedoScan {
     fn state(&self, block: &[u8]) -> BlockState {
         let random = |body: &[u8]| looks_random(body) != Some(false);
         match (self.format, self.declared_encrypted) {
+            // A log of this kind that begins with the header of another can be encrypted all the same.
+            (RedoFormat::MariaDbBlocks, Some(false)) if random(block.range(4, 504)) && !legacy::holds(block) => {
+                BlockState::Unrecognised
+            }
+            (_, Some(false)) if random(block) => BlockState::Unrecognised,
             (_, Some(false)) => BlockState::Clear,
             (RedoFormat::MariaDbBlocks, Some(true)) if !random(block.range(4, 504)) => BlockState::Mislabelled,
             // The other formats have no block structure, and clear bytes between the encrypted ones.

@@ -4,7 +4,8 @@ mod common;
 
 use common::{sample, samples};
 use innodb::{
-    PageFault, PageNo, ScanError, SpaceId, aria, binlog,
+    PageFault, PageNo, ScanError, SpaceId, aria,
+    binlog::{self, BinlogEncryption},
     page::checksum::Checksum,
     redo::{self, RedoFormat},
     tablespace::{
@@ -374,6 +375,17 @@ fn a_redo_log_whose_header_is_lost_is_neither_encrypted_nor_clear() {
     clear.extend(b"a row of a table, in clear, ".repeat(400));
     let blocks = redo::scan(&clear, u64::MAX).unwrap().blocks;
     assert_eq!((blocks.clear, blocks.encrypted, blocks.unrecognised), (blocks.total, 0, 0));
+}
+
+#[test]
+fn zeros_behind_a_short_encrypted_binary_log_do_not_make_it_clear() {
+    let whole = sample("binlog/mysql97-encrypted-7-events");
+    let encryption = |appended: &[u8]| {
+        let log = [&whole[..700], appended].concat();
+        binlog::recognise(log.as_slice()).unwrap().encryption
+    };
+    assert!(matches!(encryption(&[0; 16384]), BinlogEncryption::MySql { key_id: Some(_), .. }));
+    assert_eq!(encryption(&b"text of a row ".repeat(200)), BinlogEncryption::Mislabelled);
 }
 
 #[test]

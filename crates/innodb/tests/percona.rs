@@ -79,6 +79,49 @@ mod redo {
     }
 
     #[test]
+    fn the_header_of_another_file_is_damage() {
+        let keys = keys_of("percona80-redo");
+        let log = sample("redo/percona80-write-ahead");
+        // That of the other file, and those of an older and of a younger log.
+        let other = sample("redo/percona80-header");
+        let at = |lsn: u64| {
+            let mut block = log[..BLOCK].to_vec();
+            block[8..16].copy_from_slice(&lsn.to_be_bytes());
+            let sum = crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, &block[..508]);
+            block[508..].copy_from_slice(&sum.to_be_bytes()[4..]);
+            block
+        };
+        let start = u64::from_be_bytes(*log[8..].first_chunk().expect("a header"));
+        for (header, expected) in [
+            (other[..BLOCK].to_vec(), Verdict::Damaged),
+            (at(8704), Verdict::Damaged),
+            (at(start + 512), Verdict::Damaged),
+            // The server writes it before the first block of a new pass.
+            (at(start + 2 * 828 * 512), Verdict::Ok),
+            (at(start), Verdict::Ok),
+        ] {
+            let log = [&header, &log[BLOCK..]].concat();
+            let report = proof(&log, &keys).file;
+            assert_eq!(report.verdict, expected, "{report:#?}");
+            assert_eq!((report.units.encrypted, report.units.clear), (822, 0));
+            let scan = innodb::redo::scan(&log, u64::MAX).expect("read").blocks;
+            assert_eq!((scan.clear, scan.encrypted), (0, 828));
+        }
+    }
+
+    #[test]
+    fn behind_a_clear_header_of_mariadb_nothing_is_clear() {
+        let log = sample("redo/percona80-write-ahead");
+        let clear_blocks = [&[0x50][..], &sample("redo/mariadb10.5.23-encrypted")[1..BLOCK]].concat();
+        let clear_phys = [b"Phys", &sample("redo/mariadb11.8.6-encrypted")[4..48], &[0; 464]].concat();
+        for header in [clear_blocks, clear_phys] {
+            let found = innodb::redo::scan([&header, &log[BLOCK..]].concat().as_slice(), u64::MAX).expect("read");
+            assert_eq!(found.declared_encrypted, Some(false));
+            assert_eq!((found.blocks.clear, found.blocks.encrypted), (0, 0), "{:?}", found.blocks);
+        }
+    }
+
+    #[test]
     fn zeros_written_ahead_hold_no_wrapped_key() {
         let header = sample("redo/percona80-header");
         let log = sample("redo/percona80-write-ahead");
@@ -290,6 +333,38 @@ mod parallel_doublewrite {
         bytes[slot * PAGE + 4000] ^= 1;
         let report = verify_doublewrite(&bytes, None, &NoOwners).expect("read");
         assert_eq!(checks(&report), [(Some(slot as u64), Check::Checksum)]);
+    }
+
+    /// With `innodb_parallel_dblwr_encrypt` slots hold the bytes of the tablespace.
+    #[test]
+    fn a_damaged_copy_of_an_encrypted_page_is_not_clear() {
+        const SLOT: usize = 130;
+        let table = sample("tablespace/percona57-16k-encrypted.ibd");
+        let keys = keys_of("percona57-16k-encrypted.ibd");
+        let options = Options::new(&keys);
+        let verifier = TablespaceVerifier::begin(table.as_slice(), &options).expect("a tablespace");
+        let mut part = Part::default();
+        verifier.verify(table.as_slice(), 0, &mut table.clone(), &mut Scratch::default(), &mut part);
+        let owner = OfTable(verifier.page0().space_id, verifier.owner());
+        let mut bytes = sample("doublewrite/percona57-parallel");
+        bytes[SLOT * PAGE..(SLOT + 1) * PAGE].copy_from_slice(&table[4 * PAGE..5 * PAGE]);
+        let sound = verify_doublewrite(&bytes, None, &owner).expect("read");
+        assert_eq!((sound.verdict, sound.units.encrypted, sound.units.bad), (Verdict::Ok, 1, 0), "{sound:#?}");
+        // All but what no checksum covers: bytes 26 to 33, and the tablespace's number.
+        for at in (0..26).chain((38..PAGE).step_by(97)).chain(PAGE - 8..PAGE) {
+            let mut damaged = bytes.clone();
+            damaged[SLOT * PAGE + at] ^= 1;
+            let report = verify_doublewrite(&damaged, None, &owner).expect("read");
+            assert_eq!((report.verdict, report.units.bad), (Verdict::Damaged, 1), "{at}: {report:#?}");
+        }
+    }
+
+    struct OfTable(SpaceId, Owner);
+
+    impl Owners for OfTable {
+        fn owner(&self, space: SpaceId) -> Option<Owner> {
+            (space == self.0).then(|| self.1.clone())
+        }
     }
 }
 

@@ -515,9 +515,12 @@ fn copies_in_a_doublewrite_file_are_opened_with_their_owners_keys() {
     assert_eq!(verify(&slots[..slots.len() - 5], &owners).verdict, Verdict::Truncated);
 
     let older = OneOwner(Owner { opened_from: Lsn(u64::MAX), ..verifier.owner() });
+    let mut of_another_key = slots.clone();
+    (38..PAGE).step_by(16).for_each(|at| of_another_key[at] ^= 1);
+    assert_eq!(checks(&verify(&of_another_key, &older)), [(Some(0), Check::Stale)]);
     let mut damaged = slots;
     damaged[9000] ^= 1;
-    assert_eq!(checks(&verify(&damaged, &older)), [(Some(0), Check::Stale)]);
+    assert_eq!(checks(&verify(&damaged, &older)), [(Some(0), Check::OpenedChecksum)], "its key opens the rest");
 }
 
 #[test]

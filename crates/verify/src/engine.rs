@@ -116,6 +116,7 @@ impl fmt::Display for Progress {
 const CHUNK_BYTES: usize = 1 << 20;
 /// Additional threads, which wait for the disk while others compute.
 const WAITING: usize = 2;
+const EMPTY: &str = "the file is empty";
 /// Number of pages that [`Depth::FirstPages`] reads; the root of the first index, page 3 or 4, is among them.
 const FIRST_PAGES: u64 = 8;
 
@@ -280,6 +281,7 @@ impl<'a> Run<'a> {
             Subject::Unidentified => {
                 let why = match server_file::is_incremental(name(&file.path)) {
                     true => "pages of an incremental backup, which can be verified after they are applied",
+                    false if file.bytes == 0 => EMPTY,
                     false => "an unknown kind of file",
                 };
                 self.finish(file, "unknown", None, Ok(FileReport::unidentified(why)));
@@ -287,8 +289,11 @@ impl<'a> Run<'a> {
             Subject::Known(kind) => {
                 let live = self.open_files.has(reader.file());
                 let permit = self.permits.take();
-                let report = logs::verify(kind, file, &reader, self.keys, &self.logs, &self.spaces, live);
+                let mut report = logs::verify(kind, file, &reader, self.keys, &self.logs, &self.spaces, live);
                 drop(permit);
+                if let (Ok(report), Some(detail)) = (&mut report, misplaced::other(kind, &file.path)) {
+                    report.misplace(detail);
+                }
                 self.finish(file, logs::name(kind), None, report);
             }
         }
@@ -474,7 +479,7 @@ impl<'a> Run<'a> {
                 tally.find(None, Some(offset), Check::Read, reason(&source));
                 tally.finish(None)
             }
-            Err(ScanError::EmptyFile) => FileReport::unidentified("the file is empty"),
+            Err(ScanError::EmptyFile) => FileReport::unidentified(EMPTY),
             Err(error) => FileReport::unidentified(error.to_string()),
         };
         if kind != "tablespace" || report.verdict == Verdict::Unidentified {

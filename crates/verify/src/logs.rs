@@ -10,6 +10,7 @@ use innodb::{
     Lsn, ScanError, doublewrite,
     file_kind::FileKind,
     keys::NoKeys,
+    randomness::looks_random,
     redo::RedoFormat,
     server_file::{is_redo_with_header, older_redo_number, redo_name, redo_number},
     tablespace::Page0,
@@ -333,17 +334,36 @@ fn aria_file(kind: FileKind, file: &PlannedFile, reader: &Reader, keys: &Keys) -
                     let other = verify(!of_index, &other, &header)?;
                     verify(of_index, reader, &header.with_other_file(&other))
                 }
+                Ok(index) if !of_index && report.verdict == Verdict::Clear && looks_encrypted(reader) => {
+                    let damaged = verify(true, &index, &header)?.verdict == Verdict::Damaged;
+                    Ok(if damaged { unread_aria(&other_path, "damaged") } else { report })
+                }
                 _ => Ok(report),
             }
         }
         Err(error) if of_index => Err(error),
-        Err(error) => {
-            let mut tally = Tally::default();
-            let detail = format!("{}, whose header is needed to read it: {error}", file_name(&other_path));
-            tally.find(None, Some(0), Check::Unknown, detail);
-            Ok(tally.finish(None))
-        }
+        Err(error) => Ok(unread_aria(&other_path, &error.to_string())),
     }
+}
+
+fn unread_aria(index: &Path, why: &str) -> FileReport {
+    let mut tally = Tally::default();
+    tally.find(
+        None,
+        Some(0),
+        Check::Unknown,
+        format!("{}, whose header is needed to read it: {why}", file_name(index)),
+    );
+    tally.finish(None)
+}
+
+/// Whether the first page of rows, behind that of the bitmap, looks like ciphertext.
+fn looks_encrypted(reader: &Reader) -> bool {
+    const ROWS: u64 = 8192 + 64;
+    let mut bytes = vec![0; 4096];
+    let read = reader.read_at(ROWS, &mut bytes).unwrap_or(0);
+    bytes.truncate(read);
+    looks_random(&bytes) == Some(true)
 }
 
 /// Reports a file that changed during each attempt as changing, not as damaged.
@@ -404,6 +424,26 @@ mod tests {
         assert_eq!(verdict(5000, 6000), Verdict::Truncated);
         assert_eq!(verdict(0, 6000), Verdict::Truncated);
         assert_eq!(empty_log(None).verdict, Verdict::Unverifiable);
+    }
+
+    #[test]
+    fn an_encrypted_table_of_aria_is_not_clear_because_its_index_file_is_damaged() {
+        let sample = |name: &str| {
+            fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/aria").join(name)).expect("a sample")
+        };
+        let directory = tempfile::tempdir().expect("made");
+        let path = |ending: &str| directory.path().join("t").with_extension(ending);
+        let header = sample("dynamic-clear.MAI");
+        let index = [&header[..8192], &sample("encrypted.MAI")[8192..]].concat();
+        fs::write(path("MAI"), index).expect("written");
+        let verdict = |rows: &str| {
+            fs::write(path("MAD"), sample(rows)).expect("written");
+            let file = PlannedFile { path: path("MAD"), subject: Subject::Known(FileKind::AriaData), bytes: 1 };
+            let reader = Reader::open(&file.path).expect("there");
+            aria_file(FileKind::AriaData, &file, &reader, &Keys::default()).expect("read").verdict
+        };
+        assert_eq!(verdict("encrypted.MAD"), Verdict::Unverifiable);
+        assert_eq!(verdict("dynamic-clear.MAD"), Verdict::Clear);
     }
 
     #[test]

@@ -1,22 +1,30 @@
 //! Tablespaces that are sound, and are not what their name says: two files were exchanged.
 //!
-//! The system tablespace and the data dictionary have fixed numbers. Exchanged tables are not found: which number a
-//! table has is in the server's dictionary alone.
+//! The system tablespace and the data dictionary have fixed numbers, and no tablespace has the name of a log. Exchanged
+//! tables are not found: which number a table has is in the server's dictionary alone.
 
 use std::path::Path;
 
 use innodb::{
     SpaceId,
+    file_kind::{FileKind, by_name},
+    server_file::log_base,
     tablespace::{Family, Page0, TablespaceKind},
 };
 
-use crate::plan::{Group, Plan, name};
+use crate::plan::{Group, Plan, Subject, name};
 
 /// Why the file cannot be in its place; `None` where nothing speaks against it, and for a damaged page 0, whose number
 /// may be wrong.
 pub(crate) fn why(plan: &Plan, index: usize, path: &Path, page0: &Page0) -> Option<String> {
     if !page0.checksum.is_ok() {
         return None;
+    }
+    if is_among_logs(plan, path) {
+        return Some("is a tablespace, in place of a log".to_owned());
+    }
+    if matches!(by_name(name(path)), Some(FileKind::AriaIndex | FileKind::AriaData | FileKind::AriaLog)) {
+        return Some("is a tablespace, in place of a file of Aria".to_owned());
     }
     let data_directory = |directory: &Path| plan.groups.get(directory).filter(|group| !group.system.is_empty());
     let directory = path.parent()?;
@@ -31,6 +39,26 @@ pub(crate) fn why(plan: &Plan, index: usize, path: &Path, page0: &Page0) -> Opti
         _ if dictionary => Some("is the data dictionary, in place of a table".to_owned()),
         _ => None,
     }
+}
+
+/// The same for files that are no tablespaces, but have the name of one.
+pub(crate) fn other(kind: FileKind, path: &Path) -> Option<String> {
+    let what = match kind {
+        FileKind::Binlog | FileKind::BinlogEncrypted => "a binary log",
+        FileKind::AriaIndex | FileKind::AriaLog => "a file of Aria",
+        _ => return None,
+    };
+    (by_name(name(path)) == Some(FileKind::Tablespace)).then(|| format!("is {what}, in place of a tablespace"))
+}
+
+/// Whether the name continues those of binary logs beside it: `binlog.000002`. Backups end in a number, too.
+fn is_among_logs(plan: &Plan, path: &Path) -> bool {
+    let Some(base) = log_base(name(path)) else { return false };
+    plan.files.iter().any(|file| {
+        matches!(file.subject, Subject::Known(FileKind::Binlog | FileKind::BinlogEncrypted))
+            && file.path.parent() == path.parent()
+            && log_base(name(&file.path)) == Some(base)
+    })
 }
 
 /// For a file beside the system tablespace. `other` says that it is of MySQL, and not the data dictionary.

@@ -141,6 +141,8 @@ pub(super) fn undecided(scan: &TablespaceScan) -> &'static str {
 fn state_of_redo(scan: &RedoScan) -> Option<State> {
     match scan.declared_encrypted {
         Some(true) => Some(State::Encrypted),
+        // The header may be that of another log.
+        Some(false) if scan.blocks.clear == 0 && scan.blocks.unrecognised > 0 => None,
         Some(false) => Some(State::Clear),
         None => {
             let (encrypted, clear) = (scan.blocks.encrypted, scan.blocks.clear + scan.blocks.mislabelled);

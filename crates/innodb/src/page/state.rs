@@ -296,6 +296,8 @@ mod tests {
             page[own..own + 4].fill(1);
             page[16..24].fill(1);
             assert_eq!(state(true, &page), PageState::Clear(ClearClass::Structural), "{page_type}");
+            page[behind + 20] = 1;
+            assert_eq!(state(true, &page), PageState::Clear(ClearClass::Structural), "a damaged byte");
             page[behind..behind + 8].copy_from_slice(b"some row");
             assert_eq!(state(true, &page), PageState::Clear(ClearClass::Data), "{page_type}");
             assert_eq!(state(false, &page), PageState::Clear(ClearClass::Structural), "{page_type}");

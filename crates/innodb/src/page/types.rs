@@ -176,6 +176,7 @@ pub(crate) fn holds_remains(page: &[u8], page_type: PageType) -> bool {
     const BITMAP: usize = 94;
     const HEAP_TOP: usize = 40;
     const DIRECTORY_SLOTS: usize = 38;
+    const ROW_BYTES: usize = 2;
     let bytes = page.len();
     let end = bytes.saturating_sub(8);
     let field = |at: usize| usize::from(page.be16(at).unwrap_or_default());
@@ -187,7 +188,9 @@ pub(crate) fn holds_remains(page: &[u8], page_type: PageType) -> bool {
         17854 | 17855 => field(HEAP_TOP)..end.saturating_sub(field(DIRECTORY_SLOTS).saturating_mul(2)),
         _ => return false,
     };
-    !all_zero(page.range(unused.start, unused.end))
+    let unused = page.range(unused.start, unused.end);
+    // One damaged byte is no remains of a row.
+    !all_zero(unused) && unused.iter().filter(|byte| **byte != 0).nth(ROW_BYTES).is_some()
 }
 
 /// Whether this is an index page of the change buffer: secondary index entries of any table,

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::facts::files::Content;
     use crate::finding::Status::{Fail, NotApplicable, Pass, Unknown};
-    use crate::testing::{Made, mariadb, mysql};
+    use crate::testing::{Made, mariadb, mysql, tablespace};
     use innodb::aria::{AriaCounts, AriaScan};
 
     fn aria(encrypted: u64, clear: u64) -> Content {
@@ -168,6 +168,16 @@ mod tests {
         assert_eq!(made.statuses(&CHECK), [Fail, Fail]);
         assert_eq!(found[0].remediation.as_deref(), Some("ALTER TABLE `demo`.`old_aria` ENGINE=Aria ROW_FORMAT=PAGE"));
         assert_eq!((found[1].artefact.as_str(), found[1].severity), ("mysql/column_stats.MAD", Severity::Medium));
+    }
+
+    #[test]
+    fn one_table_of_mysql_does_not_hide_what_mariadb_wrote() {
+        let made = Made::nothing()
+            .file("demo/copied.ibd", tablespace("plain", 0, 3))
+            .file("demo/own.ibd", tablespace("mariadb-plain", 0, 3))
+            .file("demo/second.ibd", tablespace("mariadb-plain", 0, 3))
+            .file("demo/a.MAD", aria(0, 3));
+        assert_eq!(made.statuses(&CHECK), [Fail]);
     }
 
     #[test]

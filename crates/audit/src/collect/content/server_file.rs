@@ -36,9 +36,17 @@ pub(super) fn by_content(file: &Candidate<'_>) -> Option<Content> {
         let count = if may_be { fill(file.source, 0, &mut page)? } else { 0 };
         file_kind::recognise(page.get(..count)?, "", file.size_bytes)
     })?;
-    // The first slot of a doublewrite file may contain the first page of a tablespace.
-    let slots = kind == FileKind::Tablespace && is_doublewrite(file);
-    as_kind(file, if slots { FileKind::Doublewrite } else { kind })
+    as_kind(file, stronger_than_content(file).unwrap_or(kind))
+}
+
+/// The first slot of a doublewrite file may contain the first page of a tablespace, and other files with a damaged beginning
+/// may look like another kind.
+fn stronger_than_content(file: &Candidate<'_>) -> Option<FileKind> {
+    if is_doublewrite(file) {
+        return Some(FileKind::Doublewrite);
+    }
+    let named = file_kind::by_name(file.name);
+    named.filter(|kind| matches!(kind, FileKind::Redo | FileKind::AriaData))
 }
 
 pub(super) fn by_name(file: &Candidate<'_>) -> Option<Content> {

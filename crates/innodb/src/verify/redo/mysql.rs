@@ -9,7 +9,7 @@ use super::{
     order::BlockState,
 };
 use crate::{
-    bytes::{Bytes, all_zero, as_u64},
+    bytes::{Bytes, all_zero, as_u64, as_usize},
     crypt::{
         mysql::{UnwrapFault, WrappedKey},
         redo::mysql::{BlockCipher, is_encrypted},
@@ -22,7 +22,7 @@ use crate::{
         INFO, RedoFormat,
         blocks::{
             BLOCK_BYTES, BLOCK_HEADER_BYTES, BLOCKS_BEGIN, CHECKSUM, FLAGS, FORMAT_8_0_30, FULL, HEADER_BLOCKS,
-            HEADER_BYTES, LSN, block_holds, number_at,
+            HEADER_BYTES, LSN, NUMBERS, block_holds, number, number_at,
         },
         has_lengths, is_percona,
     },
@@ -98,6 +98,7 @@ pub(super) fn verify<R: ReadAt + ?Sized>(
     let keys = LogKeys::find(info(head), checkpoint_lsn, sibling, job.keys);
     let mut judge = Judge { ciphers: keys.ciphers(), all_tried: keys.all_open(), closed: 0 };
     let first = head.start_lsn().and_then(number_at);
+    check_start(head, &mut job.tally);
     let last = Blocks::new(job.source, head.file_bytes, first).walk(&mut judge, &mut job.tally)?;
     if let (Some(start), Some(checkpoint)) = (head.start_lsn(), checkpoint_lsn) {
         check_checkpoint(head, start, checkpoint, last, &mut job.tally);
@@ -105,6 +106,33 @@ pub(super) fn verify<R: ReadAt + ?Sized>(
     keys.note(judge.closed > 0, &mut job.tally);
     judge.finish(&mut job.tally);
     Ok(Outcome { key: keys.asked, checkpoint_lsn, end_lsn: None })
+}
+
+/// Checks, in a log whose files are written in turn, that the header is that of the blocks behind it: the newest pass begins
+/// where the header says, and what it has not overwritten yet is older by a whole number of files. A header from another
+/// file names another pass. The first blocks tell, since a pass begins with them; one alone may be damaged.
+///
+/// Source: `log0log.cc` of 5.7 (`log_group_write_buf` writes the header before the first block of a file).
+fn check_start(head: &Head<'_>, tally: &mut Tally) {
+    let Some(start) = head.start_lsn().filter(|_| head.format_id != FORMAT_8_0_30) else { return };
+    let Some(first) = number_at(start) else { return };
+    let file_blocks = head.file_bytes.checked_div(as_u64(BLOCK_BYTES)).unwrap_or(0).saturating_sub(HEADER_BLOCKS);
+    let behind = |(index, block): (u32, &[u8; BLOCK_BYTES])| {
+        let number = number(block).filter(|number| *number != 0 && has_lengths(block))?;
+        Some(first.wrapping_add(index).wrapping_sub(number) & NUMBERS)
+    };
+    let blocks = head.bytes.get(as_usize(BLOCKS_BEGIN)..).unwrap_or_default().as_chunks::<BLOCK_BYTES>().0;
+    let passes: Vec<Option<u32>> = (0..).zip(blocks).map(behind).collect();
+    let foreign = passes.iter().zip(passes.iter().skip(1)).any(|(pass, next)| {
+        let older = |blocks: u32| blocks <= NUMBERS / 2 && u64::from(blocks).is_multiple_of(file_blocks.max(1));
+        pass == next && pass.is_some_and(|blocks| !older(blocks))
+    });
+    if foreign {
+        let detail = format!(
+            "the header is that of another file: it begins at LSN {start}, and the blocks do not follow from there"
+        );
+        tally.find(None, Some(as_u64(LSN)), Check::Header, detail);
+    }
 }
 
 /// Checks that the block with the file's own checkpoint exists: recovery starts with it.
