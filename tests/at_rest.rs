@@ -8,6 +8,7 @@ use std::path::Path;
 use harness::{KeyringLocation, Kind, Server, limit, require, wait_until};
 use serde_json::Value;
 
+use crate::support::proof::Proof;
 use crate::support::{Audit, sealant};
 
 /// Throw-away keys of MariaDB's `file_key_management`.
@@ -522,6 +523,69 @@ fn a_mariadb_that_encrypts_everything_leaves_only_what_it_cannot() {
         let decrypted = |f: &&Value| f["status"] == "FAIL" && f["artefact"] == "demo/t.ibd";
         Audit::live(&server).findings("rest-table-plaintext").iter().any(decrypted)
     });
+}
+
+/// Switches encryption off and on again, with another key id, and back; files and server are judged each time.
+#[test]
+fn a_mariadb_whose_encryption_is_switched_over_time_is_judged_as_its_files_are() {
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    let keys = format!("{MARIADB_KEYS}2;0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\n");
+    let mut server = Server::builder(Kind::MariaDb1011)
+        .mariadb_keys(&keys)
+        .options(["--innodb-encryption-threads=4", "--innodb-encrypt-tables=ON"])
+        .options(["--innodb-max-dirty-pages-pct=0", "--innodb-max-dirty-pages-pct-lwm=0"])
+        .start()
+        .expect("MariaDB 10.11 starts");
+    let table = |name: &str, options: &str| {
+        let rows = "SELECT seq, CONCAT('clear row ', seq) FROM seq_1_to_500";
+        format!(
+            "USE demo; CREATE TABLE demo.{name} (id INT PRIMARY KEY, v VARCHAR(100)) {options}; INSERT INTO demo.{name} {rows};"
+        )
+    };
+    server
+        .sql(
+            &[
+                "CREATE DATABASE demo;".to_owned(),
+                table("auto", ""),
+                table("never", "ENCRYPTED=NO"),
+                table("always", "ENCRYPTED=YES"),
+            ]
+            .concat(),
+        )
+        .expect("filled");
+    let key_file = server.dir().join("keys.txt");
+    fs::write(&key_file, &keys).expect("written");
+    for (switch, is_encrypted) in [("ON", true), ("OFF", false), ("ON", true), ("OFF", false)] {
+        server.sql(&format!("SET GLOBAL innodb_encrypt_tables = {switch}")).expect("switched");
+        if is_encrypted {
+            server.sql("SET GLOBAL innodb_default_encryption_key_id = 2").expect("set");
+            let tables = server.value("SELECT COUNT(*) FROM information_schema.TABLES").expect("a number");
+            server.sql(&table(&format!("later_{tables}"), "")).expect("filled");
+        }
+        let state = "SELECT COUNT(*) FROM information_schema.INNODB_TABLESPACES_ENCRYPTION \
+                     WHERE NAME = 'demo/auto' AND IF(MIN_KEY_VERSION = 0, 'OFF', 'ON') =";
+        until(&server, &format!("{state} '{switch}' AND ROTATING_OR_FLUSHING = 0"), "1");
+        let fails = |audit: &Audit, name: &str| {
+            let failed =
+                |finding: &&Value| finding["status"] == "FAIL" && finding["artefact"] == format!("demo/{name}.ibd");
+            audit.findings("rest-table-plaintext").iter().any(failed)
+        };
+        let live = Audit::live(&server);
+        let judged = ["auto", "never", "always"].map(|name| fails(&live, name));
+        assert_eq!(judged, [!is_encrypted, true, false], "{switch}: {:#?}", live.findings("rest-table-plaintext"));
+        server.stop().expect("it stops");
+        let offline = Audit::offline(server.datadir());
+        let judged = ["auto", "never", "always"].map(|name| fails(&offline, name));
+        assert_eq!(judged, [!is_encrypted, true, false], "{switch}: {:#?}", offline.findings("rest-table-plaintext"));
+        let proof = Proof::mariadb(&[server.datadir()], Some(&key_file));
+        proof.is_sound();
+        let verdict = if is_encrypted { "ok" } else { "clear" };
+        assert_eq!(proof.verdict("demo/auto.ibd"), verdict, "{switch}");
+        assert_eq!((proof.verdict("demo/never.ibd"), proof.verdict("demo/always.ibd")), ("clear", "ok"), "{switch}");
+        server.start().expect("it starts");
+    }
 }
 
 #[test]

@@ -60,6 +60,12 @@ pub fn manifest_number(host: &str, name: &str) -> Option<Number> {
     digits(name.strip_prefix(&manifests(host))?.strip_suffix(AGE)?)
 }
 
+/// Whether a name is that of a manifest of any host.
+#[must_use]
+pub fn is_manifest(name: &str) -> bool {
+    host(name).and_then(|host| manifest_number(host, name)).is_some()
+}
+
 /// Name of the keys of a backup's files.
 #[must_use]
 pub fn keys(host: &str, number: Number) -> String {
@@ -128,6 +134,7 @@ mod tests {
         assert_eq!(signature("db1", 1_234_567), "hosts/db1/receipts/1234567.json.sig");
         assert_eq!(receipt_number("db1", &receipt("db1", 7)), Some((7, true)));
         assert_eq!(receipt_number("db1", &signature("db1", 7)), Some((7, false)));
+        assert!(is_manifest(&manifest("db1", 7)) && !is_manifest(&receipt("db1", 7)));
         assert!(is_receipt(&receipt("db1", 7)) && !is_receipt(&signature("db1", 7)) && !is_receipt("000007.json"));
         assert_eq!(manifest_number("db1", &manifest("db1", 7)), Some(7));
         assert_eq!(host(&pack("db1", &digest)), Some("db1"));

@@ -61,13 +61,6 @@ pub enum Kind {
     Backup,
 }
 
-/// Variables that enable encryption of temporary tablespaces: MariaDB's, Percona's.
-pub(crate) const TEMPORARY_SWITCHES: [&str; 2] = ["innodb_encrypt_temporary_tables", "innodb_temp_tablespace_encrypt"];
-/// Variables that enable encryption of temporary files: of MariaDB and Percona, of MariaDB's temporary tables on disk,
-/// of the files in which Percona's InnoDB sorts and logs table changes. A server has some of them, or none.
-pub(crate) const TEMPORARY_FILE_SWITCHES: [&str; 3] =
-    ["encrypt_tmp_files", "encrypt_tmp_disk_tables", "innodb_encrypt_online_alter_logs"];
-
 /// Encryption of an artefact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::artefact::{Artefact, Artefacts, Kind, State, TEMPORARY_FILE_SWITCHES, TEMPORARY_SWITCHES, system};
+use crate::artefact::{Artefact, Artefacts, Kind, State, system};
 use crate::facts::Facts;
 use crate::facts::host::{DiskLayer, Role};
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::Grade;
+use server::dialect::encryption::{Encrypts, switches};
 
 mod in_flight;
 
@@ -165,8 +166,9 @@ fn is_protected_by_disk(artefact: &Artefact<'_>) -> bool {
 }
 
 /// Whether all of these variables that the server has are on; `None` if it has none.
-fn switched_on(sql: &SqlFacts, names: &[&str]) -> Option<bool> {
-    let known: Vec<bool> = names.iter().filter_map(|name| sql.variable_or_none(name)).map(is_switched_on).collect();
+fn switched_on(sql: &SqlFacts, what: Encrypts) -> Option<bool> {
+    let known: Vec<bool> =
+        switches(what).into_iter().filter_map(|name| sql.variable_or_none(name)).map(is_switched_on).collect();
     (!known.is_empty()).then(|| known.into_iter().all(|on| on))
 }
 
@@ -227,7 +229,7 @@ impl Tally {
         else {
             return;
         };
-        let on = switched_on(sql, &TEMPORARY_FILE_SWITCHES);
+        let on = switched_on(sql, Encrypts::TemporaryFiles);
         let paths = facts.host.iter().flat_map(|host| &host.paths).filter(|path| path.role == Role::Temporary);
         let layers: Vec<&DiskLayer> = paths.map(|path| &path.layer).collect();
         let below = |layer: &&DiskLayer| matches!(layer, DiskLayer::Encrypted { .. } | DiskLayer::Memory);
@@ -246,7 +248,7 @@ impl Tally {
         let nothing = self.tde + self.disk + self.clear + self.partly + self.unknown == 0;
         let Some(sql) = facts.sql.as_ref().filter(|_| nothing && self.empty > 0) else { return };
         self.grade = Some(Grade::Declared);
-        match switched_on(sql, &TEMPORARY_SWITCHES) {
+        match switched_on(sql, Encrypts::TemporaryTablespaces) {
             Some(true) => self.tde += 1,
             _ if covered => self.disk += 1,
             // MySQL cannot encrypt them (error 3833).

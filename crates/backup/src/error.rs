@@ -2,7 +2,11 @@
 
 use std::{borrow::Cow, io, path::PathBuf};
 
-use archive::{ArchiveError, names::Number, sshsig::SshFault};
+use archive::{
+    ArchiveError,
+    names::{self, Number},
+    sshsig::SshFault,
+};
 use store::StoreError;
 use transfer::{TransferError, rekey::RekeyFault};
 
@@ -220,8 +224,8 @@ impl BackupError {
             Self::NoFileKeys { .. } => "give the keyring of the server that was backed up with --keyring".to_owned(),
             Self::RekeyMariaDb { .. } => "restore without --rekey, and give the server a copy of its key file".to_owned(),
             Self::Rekey(_) => "restore without --rekey, with the old keyring".to_owned(),
-            Self::Object { object, .. } if object.contains("/manifests/") => SALVAGE.to_owned(),
-            Self::Store(StoreError::Missing { name, .. }) if name.as_str().contains("/manifests/") => SALVAGE.to_owned(),
+            Self::Object { object, .. } if names::is_manifest(object) => SALVAGE.to_owned(),
+            Self::Store(StoreError::Missing { name, .. }) if names::is_manifest(name.as_str()) => SALVAGE.to_owned(),
             Self::Object { source, .. } | Self::Archive(source) => return source.hint().map(str::to_owned),
             Self::Identity { source, .. } => return source.hint().map(str::to_owned),
             Self::Store(error) => return error.hint().map(str::to_owned),

@@ -114,7 +114,7 @@ impl Recipients {
         self.write()
     }
 
-    /// A challenge for each of these recipients: the same as before, as long as it was not answered.
+    /// Returns each recipient's open challenge, or creates one.
     pub(crate) fn challenges(&mut self, unproven: &[&Recipient]) -> Result<Vec<Challenge>, BackupError> {
         let mut challenges = Vec::new();
         for recipient in unproven {

@@ -330,7 +330,7 @@ impl<'r> RestoreReport<'r> {
         append().map_err(BackupError::io(path, "cannot be written"))
     }
 
-    /// With what a server found.
+    /// Adds the result of the proof by a server.
     #[must_use]
     pub fn proven(mut self, proof: &Proof) -> Self {
         self.ended = Timestamp::now();

@@ -91,7 +91,7 @@ impl Streamed {
     }
 }
 
-/// By which program what was received has to be prepared; `None` if it need not be.
+/// The program that must prepare the received backup; `None` if it need not be prepared.
 #[must_use]
 pub fn unprepared_by(notes: &[String]) -> Option<Program> {
     notes.iter().find_map(|note| note.strip_prefix(UNPREPARED)?.parse().ok())

@@ -43,7 +43,7 @@ impl Serialize for Severity {
 }
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $text:literal, $severity:ident;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $severity:ident $(, $damage:ident)?;)*) => {
         /// Kinds of findings.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code { $($(#[$doc])* $name,)* }
@@ -63,8 +63,16 @@ macro_rules! codes {
             pub const fn severity(self) -> Severity {
                 match self { $(Self::$name => Severity::$severity,)* }
             }
+
+            /// Whether the volume is damaged, unfinished, or may soon not open, rather than weak.
+            #[must_use]
+            pub const fn is_damage(self) -> bool {
+                match self { $(Self::$name => codes!(@is_damage $($damage)?),)* }
+            }
         }
     };
+    (@is_damage) => { false };
+    (@is_damage Damage) => { true };
 }
 
 codes! {
@@ -86,7 +94,7 @@ codes! {
     Iv32BitWrap = "iv-32bit-wrap", High;
     /// 32-bit IVs: the data must not grow beyond 2 TiB.
     Iv32Bit = "iv-32bit", Low;
-    /// Another algorithm than AES, or more than AES.
+    /// A cipher other than AES, or a cascade with AES.
     CipherUnusual = "cipher-unusual", Info;
     /// 128-bit key.
     Key128 = "key-128", Info;
@@ -105,7 +113,7 @@ codes! {
     /// 512-byte encryption sectors on 4096-byte blocks.
     Sector512 = "sector-512", Low;
     /// No key slot opens the data.
-    NoSlot = "no-slot", Critical;
+    NoSlot = "no-slot", Critical, Damage;
     /// Only one key slot opens the data.
     OneSlot = "one-slot", Info;
     /// All slots of a LUKS1 header are taken.
@@ -123,27 +131,27 @@ codes! {
     /// Detached header: the data segment starts at 0.
     DetachedHeader = "detached-header", Info;
     /// A re-encryption is unfinished and can be resumed.
-    ReencryptUnfinished = "reencrypt-unfinished", High;
+    ReencryptUnfinished = "reencrypt-unfinished", High, Damage;
     /// A re-encryption is unfinished and cannot be resumed.
-    ReencryptStuck = "reencrypt-stuck", Critical;
+    ReencryptStuck = "reencrypt-stuck", Critical, Damage;
     /// An unknown mandatory requirement.
-    RequirementUnknown = "requirement-unknown", High;
+    RequirementUnknown = "requirement-unknown", High, Damage;
     /// The primary header copy is damaged.
-    HeaderPrimaryBad = "header-primary-bad", High;
+    HeaderPrimaryBad = "header-primary-bad", High, Damage;
     /// The secondary header copy is damaged or missing.
-    HeaderSecondaryBad = "header-secondary-bad", High;
+    HeaderSecondaryBad = "header-secondary-bad", High, Damage;
     /// The primary header copy was overwritten.
-    HeaderPrimaryMissing = "header-primary-missing", Critical;
+    HeaderPrimaryMissing = "header-primary-missing", Critical, Damage;
     /// Both copies are damaged.
-    HeaderBothBad = "header-both-bad", Critical;
+    HeaderBothBad = "header-both-bad", Critical, Damage;
     /// Both copies are valid and differ.
-    HeaderDiffers = "header-differs", High;
+    HeaderDiffers = "header-differs", High, Damage;
     /// Fields have impossible values.
-    HeaderInvalid = "header-invalid", Critical;
+    HeaderInvalid = "header-invalid", Critical, Damage;
     /// The version is neither LUKS1 nor LUKS2.
-    HeaderUnknownVersion = "header-unknown-version", Critical;
+    HeaderUnknownVersion = "header-unknown-version", Critical, Damage;
     /// Key material that does not look random.
-    KeyslotAreaDamaged = "keyslot-area-damaged", Critical;
+    KeyslotAreaDamaged = "keyslot-area-damaged", Critical, Damage;
     /// Not a LUKS header.
     NotLuks = "not-luks", None;
     /// The backup belongs to another volume.

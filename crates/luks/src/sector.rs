@@ -30,7 +30,7 @@ const TOGETHER: usize = 256;
 pub enum SectorFault {
     /// An algorithm other than AES, a mode other than XTS, CBC and ECB, or an IV that is not one of dm-crypt's common
     /// ones.
-    #[error("{0} is not among what this program encrypts itself: AES in XTS, CBC and ECB")]
+    #[error("{0} is not supported here; AES in XTS, CBC and ECB is")]
     Unknown(String),
     /// XTS splits its key in two halves, and this half is no valid AES key length.
     #[error("XTS takes two keys, and half of {0} bits is no AES key")]

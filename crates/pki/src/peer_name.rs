@@ -5,7 +5,7 @@ use x509_parser::extensions::GeneralName;
 
 use crate::certificate::{ip_address, parse};
 
-/// Whether the first certificate of a chain has one of these names, or none is required.
+/// Checks that the first certificate of a chain has one of these names; any certificate passes if none is required.
 ///
 /// # Errors
 /// The certificate's actual names, as text.

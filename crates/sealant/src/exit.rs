@@ -38,14 +38,15 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Meaning of a verb's exit codes, in the order of their numbers.
+/// Meaning of a verb's exit codes, in the order of their numbers. That of [`Exit::Usage`] is [`USAGE`] if it is not given.
 pub(crate) type Codes = &'static [(Exit, &'static str)];
+
+const USAGE: &str = "wrong usage";
 
 /// General meaning of the exit codes.
 pub(crate) const ALL: Codes = &[
     (Exit::Clean, "done, and nothing is wrong"),
     (Exit::Failed, "not done, or not to the end"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "something is wrong: a finding that counts, damage, a proof that fails"),
     (Exit::Incomplete, "something could not be judged or proven"),
     (Exit::BadWaiver, "a waiver is expired, unknown or malformed (audit)"),
@@ -54,8 +55,12 @@ pub(crate) const ALL: Codes = &[
 /// The end of a help text: the verb's own text, and its exit codes.
 pub(crate) fn help(text: &str, codes: Codes) -> String {
     let gap = if text.is_empty() { "" } else { "\n\n" };
-    let codes: Vec<_> = codes.iter().map(|(exit, meaning)| line(*exit, meaning)).collect();
-    format!("{text}{gap}Exit codes:\n{}", codes.join("\n"))
+    let has_usage = codes.iter().any(|(exit, _)| *exit == Exit::Usage);
+    let usage = (!has_usage).then_some((Exit::Usage, USAGE));
+    let mut codes: Vec<_> = codes.iter().copied().chain(usage).collect();
+    codes.sort_by_key(|(exit, _)| exit.code());
+    let lines: Vec<_> = codes.into_iter().map(|(exit, meaning)| line(exit, meaning)).collect();
+    format!("{text}{gap}Exit codes:\n{}", lines.join("\n"))
 }
 
 /// One exit code, wrapped to the width of help texts with a hanging indent.
@@ -85,6 +90,6 @@ mod tests {
         let expected = format!("  4  {}\n     word", "word ".repeat(19).trim_end());
         assert_eq!(lines, expected);
         let help = help("Example:\n  sealant", &[(Exit::Clean, "done")]);
-        assert_eq!(help, "Example:\n  sealant\n\nExit codes:\n  0  done");
+        assert_eq!(help, "Example:\n  sealant\n\nExit codes:\n  0  done\n  2  wrong usage");
     }
 }

@@ -24,6 +24,14 @@ pub enum Endpoint {
     Socket(PathBuf),
 }
 
+/// Whether an address, as `bind_address` or a socket has it, means all interfaces. MariaDB shows an unset address as
+/// empty; a network namespace may follow the address after a slash.
+#[must_use]
+pub fn is_any_address(address: &str) -> bool {
+    let address = address.trim().split('/').next().unwrap_or_default();
+    ["", "*", "0.0.0.0", "::", "[::]", "::ffff:0.0.0.0"].contains(&address)
+}
+
 impl Endpoint {
     /// A TCP endpoint.
     pub fn tcp(host: impl Into<String>, port: u16) -> Self {

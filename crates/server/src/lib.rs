@@ -35,7 +35,7 @@ mod version;
 
 pub use connect::{Connection, Options, Rows, TlsMode, TlsOptions};
 pub use dialect::capability::Capability;
-pub use endpoint::{DEFAULT_PORT, Endpoint, Target};
+pub use endpoint::{DEFAULT_PORT, Endpoint, Target, is_any_address};
 pub use error::{Error, OtherService, Phase, UnverifiedPeer};
 pub use identity::{Identity, describe};
 pub use privileges::Grants;

@@ -19,17 +19,23 @@ pub struct Installation {
     pub plugins: Option<PathBuf>,
 }
 
+/// Plug-in directories below the base directory: on Debian, on Red Hat, and in archives.
+pub const PLUGIN_DIRECTORIES: [&str; 6] = [
+    "lib/mysql/plugin",
+    "lib64/mysql/plugin",
+    "lib/x86_64-linux-gnu/mysql/plugin",
+    "lib/aarch64-linux-gnu/mysql/plugin",
+    "lib/plugin",
+    "lib64/plugin",
+];
+
 impl Installation {
     /// The installation of a program in its `bin` or `sbin`.
     #[must_use]
     pub fn around(program: &Path) -> Self {
         let base = program.ancestors().nth(2).unwrap_or_else(|| Path::new("/usr")).to_path_buf();
-        let first = |places: [&str; 3]| places.map(|place| base.join(place)).into_iter().find(|place| place.is_dir());
-        Self {
-            messages: first(["share/mariadb", "share/mysql", "share"]),
-            plugins: first(["lib/mysql/plugin", "lib64/mysql/plugin", "lib/plugin"]),
-            base,
-        }
+        let first = |names: &[&str]| names.iter().map(|name| base.join(name)).find(|directory| directory.is_dir());
+        Self { messages: first(&["share/mariadb", "share/mysql", "share"]), plugins: first(&PLUGIN_DIRECTORIES), base }
     }
 
     /// Options of the server that name these directories.

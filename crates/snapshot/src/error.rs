@@ -342,7 +342,7 @@ pub enum Error {
         /// Name of the copy.
         name: String,
     },
-    /// The server has to be asked, and nobody said how.
+    /// An account on the server is needed, and none was given.
     #[error("the server has to be asked for its backup locks and its position, and no account was given")]
     NoAccount,
     /// There is nothing to follow.
@@ -357,7 +357,7 @@ pub enum Error {
         /// The server's version.
         version: String,
         /// What is missing.
-        reason: &'static str,
+        reason: String,
     },
     /// Another server answers than the one that has the data directory open.
     #[error("the server that answers has its data in {}, not in {}", found.display(), expected.display())]

@@ -8,7 +8,7 @@ use std::{
 use files::{ReadAt, Reader};
 use innodb::{
     Lsn, ScanError, doublewrite,
-    file_kind::FileKind,
+    file_kind::{self, FileKind},
     keys::NoKeys,
     randomness::looks_random,
     redo::RedoFormat,
@@ -78,7 +78,9 @@ impl Logs {
         let mut head = vec![0; redo::HEAD_BYTES];
         let Ok(read) = reader.read_at(0, &mut head) else { return };
         head.truncate(read);
-        if let Some(number) = older_redo_number(file_name(&file.path)) {
+        if let Some(number) =
+            older_redo_number(file_name(&file.path)).filter(|_| !is_of_another_kind(&reader, file.bytes))
+        {
             let checkpoint = redo::checkpoint_lsn(&head).is_some();
             self.rings.entry(directory.to_path_buf()).or_default().add(number, file.bytes, checkpoint);
         }
@@ -346,6 +348,14 @@ fn aria_file(kind: FileKind, file: &PlannedFile, reader: &Reader, keys: &Keys) -
     }
 }
 
+/// Whether a file begins as one of another kind: its length says nothing about that of a log.
+fn is_of_another_kind(reader: &Reader, file_bytes: u64) -> bool {
+    let mut head = vec![0; 64 << 10];
+    let read = reader.read_at(0, &mut head).unwrap_or(0);
+    head.truncate(read);
+    file_kind::recognise(&head, "", file_bytes).is_some_and(|kind| kind != FileKind::Redo)
+}
+
 fn unread_aria(index: &Path, why: &str) -> FileReport {
     let mut tally = Tally::default();
     tally.find(
@@ -424,6 +434,22 @@ mod tests {
         assert_eq!(verdict(5000, 6000), Verdict::Truncated);
         assert_eq!(verdict(0, 6000), Verdict::Truncated);
         assert_eq!(empty_log(None).verdict, Verdict::Unverifiable);
+    }
+
+    #[test]
+    fn a_tablespace_in_place_of_a_log_does_not_make_the_other_log_too_short() {
+        let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
+        let tablespace = fs::read(sample.join("tablespace/mysql97-16k-encrypted-kbs8.ibd")).expect("a sample");
+        let directory = tempfile::tempdir().expect("made");
+        let log = |number: u32| directory.path().join(format!("ib_logfile{number}"));
+        fs::write(log(0), &tablespace).expect("written");
+        fs::write(log(1), vec![0; tablespace.len() / 2]).expect("written");
+        let logs = Logs::read(&Plan::scan(&[directory.path().to_owned()]));
+        let (ring, number) = logs.ring(&log(1)).expect("a log");
+        assert!(ring.is_one_file() && number == 1);
+        fs::write(log(0), vec![0; tablespace.len()]).expect("written");
+        let logs = Logs::read(&Plan::scan(&[directory.path().to_owned()]));
+        assert!(!logs.ring(&log(1)).expect("a log").0.is_one_file());
     }
 
     #[test]

@@ -10,15 +10,13 @@ use innodb::server_file;
 use innodb::tablespace::{TablespaceKind, TablespaceScan};
 
 use super::bytes::{damage, is_misread, state_of_temporary, state_of_temporary_file, undecided};
-use super::{Artefact, Kind, State, TEMPORARY_SWITCHES, state_of};
+use super::{Artefact, Kind, State, state_of};
 use crate::facts::Facts;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::sql::{SqlFacts, Tablespace, is_on, is_switched_on};
 use crate::path::normal;
-
-/// Variables that enable encryption of the redo log: of MySQL and Percona, of MariaDB.
-const REDO_SWITCHES: [&str; 2] = ["innodb_redo_log_encrypt", "innodb_encrypt_log"];
+use server::dialect::encryption::{Encrypts, switches};
 
 /// State of the join: artefacts so far, and files that are taken.
 pub(super) struct Join<'a> {
@@ -93,7 +91,7 @@ impl<'a> Join<'a> {
             let kind = kind_of_space(&space);
             let reported = match kind {
                 // MariaDB lists this one as clear whatever it does.
-                Kind::TemporaryTablespace if sql.is_mariadb() => switched(sql, &TEMPORARY_SWITCHES),
+                Kind::TemporaryTablespace if sql.is_mariadb() => switched(sql, Encrypts::TemporaryTablespaces),
                 _ => Reported { state: reported_state(&space), by: "tablespaces", switch: None },
             };
             self.add(kind, space.name.to_owned(), file, reported);
@@ -209,11 +207,11 @@ impl<'a> Join<'a> {
     fn reported_of(&self, kind: Kind, file: &FileFact) -> Reported {
         let Some(sql) = &self.facts.sql else { return Reported::default() };
         match kind {
-            Kind::Redo => switched(sql, &REDO_SWITCHES),
+            Kind::Redo => switched(sql, Encrypts::Redo),
             Kind::BinaryLog => {
                 Reported { state: reported_binary_log(sql, file.base_name()), by: "binary_logs", switch: None }
             }
-            Kind::TemporaryTablespace => switched(sql, &TEMPORARY_SWITCHES),
+            Kind::TemporaryTablespace => switched(sql, Encrypts::TemporaryTablespaces),
             _ => Reported::default(),
         }
     }
@@ -232,7 +230,7 @@ impl<'a> Join<'a> {
     }
 
     fn redo_without_file(&mut self, sql: &'a SqlFacts) {
-        let reported = switched(sql, &REDO_SWITCHES);
+        let reported = switched(sql, Encrypts::Redo);
         if reported.state.is_some() && !self.artefacts.iter().any(|a| a.kind == Kind::Redo) {
             self.add(Kind::Redo, "redo log".to_owned(), None, reported);
         }
@@ -338,8 +336,8 @@ const fn is_tablespace(kind: Kind) -> bool {
     matches!(kind, Table | GeneralTablespace | MysqlTablespace | SystemTablespace | Undo)
 }
 
-fn switched(sql: &SqlFacts, names: &[&'static str]) -> Reported {
-    let set = names.iter().find_map(|name| Some((*name, sql.variable_or_none(name)?)));
+fn switched(sql: &SqlFacts, what: Encrypts) -> Reported {
+    let set = switches(what).into_iter().find_map(|name| Some((name, sql.variable_or_none(name)?)));
     let state = set.map(|(_, value)| if is_switched_on(value) { State::Encrypted } else { State::Clear });
     Reported { state, by: "variables", switch: set.map(|(name, _)| name) }
 }

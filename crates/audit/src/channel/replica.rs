@@ -1,5 +1,7 @@
 //! Replication channels of this server as a replica.
 
+use server::Capability;
+
 use crate::facts::sql::{Answer, Outcome, Row, SqlFacts, is_on};
 use crate::facts::{Seen, Unseen};
 
@@ -48,7 +50,7 @@ impl<'a> Channel<'a> {
     /// `MYSQL_OPT_SSL_ENFORCE`; seen on 9.7.4).
     #[must_use]
     pub fn enforces_tls(&self, sql: &SqlFacts) -> bool {
-        self.tls && (self.verified || sql.mysql_since(5, 7, 3))
+        self.tls && (self.verified || sql.can(Capability::ReplicaEnforcesTls))
     }
 
     /// Name in findings.

@@ -5,6 +5,7 @@ use super::tls;
 use crate::channel::client::offers_tls;
 use crate::facts::Facts;
 use crate::remedy::Remedy;
+use server::dialect::encryption::all_switches;
 
 /// Adds to the remedy the check whose remedy must come first.
 pub(crate) fn in_order(facts: &Facts, id: &str, remedy: Remedy) -> Remedy {
@@ -19,7 +20,8 @@ pub(crate) fn in_order(facts: &Facts, id: &str, remedy: Remedy) -> Remedy {
 /// Without keys, MariaDB does not start with an encryption variable in its option file, nor MySQL with that of the
 /// binary log; statements fail. Seen on MariaDB 10.11 and MySQL 9.7.
 fn needs_keys(facts: &Facts, remedy: &Remedy) -> bool {
-    let asks = remedy.asks_for(&["ENCRYPTION='Y'", "ENCRYPTED=YES"]) || remedy.asks_for(not_loaded::REQUESTS);
+    let asks =
+        remedy.asks_for(&["ENCRYPTION='Y'", "ENCRYPTED=YES"]) || remedy.asks_for(&all_switches().collect::<Vec<_>>());
     asks && facts.sql.as_ref().is_some_and(not_loaded::is_missing)
 }
 

@@ -262,7 +262,7 @@ fn crypttab_entry(line: &str, view: &View, disks: &Disks) -> Option<CrypttabEntr
     })
 }
 
-/// Where what the server runs by name is looked for first: its `PATH`, as far as its environment can be read.
+/// The server's `PATH`, if its environment can be read: programs that it starts by name are searched there first.
 fn search_path(host: &Host, pid: Option<i32>) -> Vec<PathBuf> {
     let environment = pid.and_then(|pid| fs::read(host.of_process(pid, "environ")).ok()).unwrap_or_default();
     let path = environment.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(b"PATH="));

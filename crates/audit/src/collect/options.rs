@@ -6,6 +6,7 @@ use server::option_file::{Entries, OptionFileArguments, Value, Warning};
 
 use super::view::View;
 use crate::facts::host::{OptionEntry, SecretLocation};
+use server::option_file::HOST_FILES;
 
 /// Content of the option files.
 #[derive(Debug, Default)]
@@ -44,15 +45,11 @@ pub(super) fn read(view: &View, command_line: &[String], named: &[PathBuf], data
 }
 
 /// In the server's reading order; the files of clients come last.
-///
-/// Source: MySQL manual, "Using Option Files"; MariaDB documentation, the same.
 fn sources(command_line: &[String], datadir: &Path, homes: &[PathBuf]) -> Vec<Source> {
     let OptionFileArguments { none, only, extra, .. } = OptionFileArguments::parse(command_line);
-    let usual =
-        ["/etc/my.cnf", "/etc/mysql/my.cnf", "/usr/etc/my.cnf", "/usr/local/etc/my.cnf", "/usr/local/mysql/etc/my.cnf"];
     let default = only.is_none() && !none;
     let mut sources: Vec<Source> =
-        usual.iter().map(|path| Source { path: PathBuf::from(path), by_server: default }).collect();
+        HOST_FILES.iter().map(|path| Source { path: PathBuf::from(path), by_server: default }).collect();
     // Up to MySQL 5.5, `my.cnf` in the data directory was the server's own.
     sources.push(Source { path: datadir.join("my.cnf"), by_server: false });
     sources.extend(only.map(|path| Source { path, by_server: !none }));

@@ -158,18 +158,6 @@ impl SqlFacts {
         self.identity.version.mysql_can(capability)
     }
 
-    /// Whether the server is MySQL or Percona Server, of at least this version.
-    #[must_use]
-    pub fn mysql_since(&self, major: u16, minor: u16, patch: u16) -> bool {
-        !self.is_mariadb() && self.identity.version.at_least(major, minor, patch)
-    }
-
-    /// Whether the server is MariaDB, of at least this version.
-    #[must_use]
-    pub fn mariadb_since(&self, major: u16, minor: u16, patch: u16) -> bool {
-        self.is_mariadb() && self.identity.version.at_least(major, minor, patch)
-    }
-
     /// Whether the server returned a result, possibly empty.
     #[must_use]
     pub fn answered(&self, name: &str) -> bool {

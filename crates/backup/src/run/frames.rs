@@ -19,6 +19,9 @@ use crate::BackupError;
 /// Plain text of a pack, so that a pack has at most 32 MiB.
 const PACK_BYTES: u64 = (32 << 20) - MAX_FRAME_BYTES as u64 - (128 << 10);
 
+/// Room for a pack: its header and the tags of its chunks are small.
+const PACK_ROOM: usize = 33 << 20;
+
 /// Location of parts of a file in the current pack.
 #[derive(Clone, Debug)]
 pub(super) struct PackedPart {
@@ -38,6 +41,8 @@ pub(super) struct FrameBuilder<'r, 'j> {
     marks: Vec<u8>,
     packer: Packer,
     pack: Option<PackWriter<Vec<u8>>>,
+    /// Memory of the last pack, for the next one.
+    room: Vec<u8>,
     parts: Vec<PackedPart>,
 }
 
@@ -53,6 +58,7 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
             marks: Vec::new(),
             packer: Packer::new(run.config.level)?,
             pack: None,
+            room: Vec::with_capacity(PACK_ROOM),
             parts: Vec::new(),
         })
     }
@@ -96,7 +102,10 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
         let data = if description.opened.is_some() { self.memory.opened() } else { self.bytes.as_slice() };
         let pack = match &mut self.pack {
             Some(pack) => pack,
-            none => none.insert(PackWriter::new(Vec::new(), &self.run.config.recipients)?),
+            none => {
+                let room = std::mem::take(&mut self.room);
+                none.insert(PackWriter::new(room, &self.run.config.recipients)?)
+            }
         };
         let frame = pack.add(&mut self.packer, &description, data)?;
         let is_full = pack.bytes() >= PACK_BYTES;
@@ -137,8 +146,10 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
     /// Completes the pack and stores it.
     fn put(&mut self) -> Result<(), BackupError> {
         let Some(pack) = self.pack.take() else { return Ok(()) };
-        let bytes = pack.finish()?;
-        self.run.packs.put(&bytes, std::mem::take(&mut self.parts), self.run.progress)
+        self.room = pack.finish()?;
+        self.run.packs.put(&self.room, std::mem::take(&mut self.parts), self.run.progress)?;
+        self.room.clear();
+        Ok(())
     }
 
     /// Stores the last pack.

@@ -4,6 +4,8 @@
 
 use std::{thread::sleep, time::Instant};
 
+use server::dialect::capability::Capability;
+
 use super::scratch::{POLL_INTERVAL, Scratch, TIMEOUT};
 use crate::{Error, Outcome, Session};
 
@@ -35,7 +37,7 @@ pub(super) fn cannot_resize() -> Outcome {
 
 /// Writes the whole log once while it is small.
 pub(super) fn pass(scratch: &mut Scratch<'_, '_>, capacity: u64) -> Result<Outcome, Error> {
-    let since_84 = scratch.session().identity().version.at_least(8, 4, 0);
+    let since_84 = scratch.session().identity().version.can(Capability::WithoutMasterStatements);
     let small = if since_84 { SMALL_BYTES } else { SMALL_BYTES_OF_80 };
     // If the log already has that size, use another one.
     let small = if capacity == small { small * 2 } else { small };

@@ -78,7 +78,7 @@ impl Error {
             Self::OtherKeyring { .. } => "leave --keyring out",
             Self::NoSuchKey { .. } => "add a line for it, and restart the server, which reads the file only at startup",
             Self::KeyringChanges { .. } => "another program is creating keys; run it again when that has ended",
-            Self::NoNewKey { .. } => "is this the file that the server writes? look at its error log",
+            Self::NoNewKey { .. } => "check that the server writes this file, and look at its error log",
             Self::Unread { .. } => "run as the server's user or as root",
             Self::BinaryLogsInClear { .. } => "leave --binlog-key out, or SET PERSIST binlog_encryption = ON first",
             Self::RedoInClear { .. } => "leave --redo out, or encrypt it first: sealant encrypt run --policy logs",

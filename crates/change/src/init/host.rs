@@ -18,16 +18,8 @@ use zeroize::Zeroizing;
 
 use super::{Error, Request};
 use crate::{KeyManagement, KeyringStatus, LockWait, Session, StatementLog, rotate::data_files};
+use server::program::PLUGIN_DIRECTORIES;
 
-/// Plug-in directories on Debian, on Red Hat, and in archives.
-const PLUGINS: [&str; 6] = [
-    "lib/mysql/plugin",
-    "lib64/mysql/plugin",
-    "lib/x86_64-linux-gnu/mysql/plugin",
-    "lib/aarch64-linux-gnu/mysql/plugin",
-    "lib/plugin",
-    "lib64/plugin",
-];
 const DAEMONS: [&str; 4] = ["sbin/mysqld", "bin/mysqld", "libexec/mysqld", "sbin/mariadbd"];
 
 /// Facts about a server's host.
@@ -162,5 +154,5 @@ fn daemon(basedir: Option<&Path>) -> Option<PathBuf> {
 
 fn plugins(basedir: Option<&Path>) -> Option<PathBuf> {
     let basedir = basedir.unwrap_or_else(|| Path::new("/usr"));
-    PLUGINS.iter().map(|plugins| basedir.join(plugins)).find(|plugins| plugins.is_dir())
+    PLUGIN_DIRECTORIES.iter().map(|plugins| basedir.join(plugins)).find(|plugins| plugins.is_dir())
 }

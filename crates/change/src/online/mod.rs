@@ -18,6 +18,7 @@ pub(crate) use self::{
     tool::{Installed, Tool},
 };
 use crate::{Error, Outcome, Session, control::Requests, quote::text, throttle::Throttle};
+use server::is_any_address;
 
 /// A table to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,8 +101,8 @@ fn tcp_of(session: &mut Session<'_>, job: &Job<'_>) -> Result<Endpoint, Error> {
 
 /// Whether a server with this `bind_address` listens on 127.0.0.1.
 fn is_bound_here(bind_address: &str) -> bool {
-    let here = ["", "*", "0.0.0.0", "::", "127.0.0.1", "localhost"];
-    bind_address.split(',').any(|address| here.contains(&address.trim()))
+    let is_here = |address: &str| is_any_address(address) || ["127.0.0.1", "localhost"].contains(&address.trim());
+    bind_address.split(',').any(is_here)
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::{path::Path, time::Duration};
 
+use server::dialect::capability::Capability;
+
 use server::ServerVersion;
 
 /// A program that changes tables online.
@@ -51,10 +53,12 @@ impl Tool {
         let installed = Installed { tool: self, version: parse(&text) };
         let (major, minor, patch) = self.oldest_for_8_4();
         match installed.version {
-            Some(version) if server.at_least(8, 4, 0) && version < (major, minor, patch) => Err(format!(
-                "{program} {}.{}.{} does not support {server}; {major}.{minor}.{patch} and later do",
-                version.0, version.1, version.2
-            )),
+            Some(version) if server.can(Capability::WithoutMasterStatements) && version < (major, minor, patch) => {
+                Err(format!(
+                    "{program} {}.{}.{} does not support {server}; {major}.{minor}.{patch} and later do",
+                    version.0, version.1, version.2
+                ))
+            }
             _ => Ok(installed),
         }
     }

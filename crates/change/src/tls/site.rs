@@ -13,6 +13,7 @@ use server::{
 
 use super::{Error, Request, origin};
 use crate::Session;
+use server::is_any_address;
 
 /// A server whose certificate may be replaced.
 #[derive(Clone, Debug)]
@@ -118,7 +119,7 @@ fn outside(session: &mut Session<'_>, target: &Target, request: &Request) -> Res
     let first = value("bind_address").and_then(|list| list.split(',').next()).unwrap_or_default();
     Ok(match (value("skip_networking"), port) {
         (Some("ON" | "1"), _) | (_, None) => target.endpoint.clone(),
-        (_, Some(port)) if matches!(first, "" | "*" | "0.0.0.0" | "::") => Endpoint::tcp("127.0.0.1", port),
+        (_, Some(port)) if is_any_address(first) => Endpoint::tcp("127.0.0.1", port),
         (_, Some(port)) => Endpoint::tcp(first, port),
     })
 }

@@ -65,7 +65,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "clean at the chosen threshold (and complete, with --require-complete)"),
     (Exit::Failed, "the audit could not be done: server gone, file unreadable"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "a failure reaches --fail-on"),
     (Exit::Incomplete, "evidence is incomplete and --require-complete was given"),
     (Exit::BadWaiver, "a waiver is expired, unknown or malformed"),
@@ -94,7 +93,6 @@ struct Diff {
 const DIFF_EXITS: exit::Codes = &[
     (Exit::Clean, "nothing of the chosen severity is new or worse"),
     (Exit::Failed, "a file is unreadable, or holds no facts"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "a new or worse failure reaches --fail-on"),
 ];
 

@@ -85,7 +85,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "measured"),
     (Exit::Failed, "a key store or a file could not be read, or a program could not be run"),
-    (Exit::Usage, "wrong usage"),
 ];
 
 impl Bench {

@@ -52,7 +52,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "done; with check: everything is in order"),
     (Exit::Failed, "it failed, or was refused; nothing is changed unless the error says so"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "check: something is wrong, or expires soon"),
 ];
 

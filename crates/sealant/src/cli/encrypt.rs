@@ -162,7 +162,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "every page was read, and all that the server can encrypt is encrypted"),
     (Exit::Failed, "it could not be done: server gone, keyring not proven, a privilege is missing"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "something is in clear text that the server could encrypt; the report says what"),
 ];
 

@@ -55,7 +55,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "every key that a file asks for is held, and opens it"),
     (Exit::Failed, "it could not be done: server gone, another server's data directory"),
-    (Exit::Usage, "wrong usage"),
     (
         Exit::Findings,
         "a key is missing, does not open a file, or a file could not be read or is damaged where its key is; the report says which",

@@ -84,7 +84,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "done, or the statements were written"),
     (Exit::Failed, "not done: no position, or the server did not catch up"),
-    (Exit::Usage, "wrong usage"),
 ];
 
 impl Role {

@@ -85,7 +85,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "everything is in place, verified and on disk"),
     (Exit::Failed, "nothing was committed; what arrived is kept for another try"),
-    (Exit::Usage, "wrong usage"),
     (
         Exit::Findings,
         "everything is in place, but it is a backup that has to be prepared before a server may start on it (--no-prepare)",

@@ -128,7 +128,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "restored, signed, and every page proven"),
     (Exit::Failed, "not restored; the same command resumes"),
-    (Exit::Usage, "wrong usage"),
     (
         Exit::Findings,
         "restored as it was backed up, with damaged pages, without packs that are lost (--salvage), or the server of --prove found errors",

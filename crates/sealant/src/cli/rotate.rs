@@ -158,7 +158,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "the keys are new, and every proof holds"),
     (Exit::Failed, "it was refused, or could not be finished; run the same command again"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "a file still carries an older key; the report says which"),
 ];
 

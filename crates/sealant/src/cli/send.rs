@@ -117,7 +117,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "the receiver has committed everything"),
     (Exit::Failed, "nothing was committed; what arrived is kept for another try"),
-    (Exit::Usage, "wrong usage"),
 ];
 
 impl Send {

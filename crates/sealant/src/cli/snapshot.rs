@@ -39,11 +39,8 @@ Examples:
   sealant snapshot list --datadir /var/lib/mysql
   sealant snapshot drop --datadir /var/lib/mysql mysql-20261122T103000Z-4711-0";
 
-const EXITS: exit::Codes = &[
-    (Exit::Clean, "done"),
-    (Exit::Failed, "not done; the server runs on, and nothing is left behind"),
-    (Exit::Usage, "wrong usage"),
-];
+const EXITS: exit::Codes =
+    &[(Exit::Clean, "done"), (Exit::Failed, "not done; the server runs on, and nothing is left behind")];
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -179,7 +176,7 @@ impl Watchdog {
         let ended = ::snapshot::watchdog::run(self.pid, Duration::from_millis(self.limit_ms));
         match ended {
             Ok(true) => Ok(Exit::Clean),
-            // Must equal `watchdog::TIME_WAS_UP`.
+            // Must equal `watchdog::TIMED_OUT`.
             Ok(false) => Ok(Exit::Findings),
             Err(error) => Err(Failure::new(format!("process {}: {error}", self.pid))),
         }

@@ -80,7 +80,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "every file is sound, and was opened with the keys given or needs none"),
     (Exit::Failed, "a key store or a file could not be read"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "a file is damaged, truncated, or cannot be opened with the keys given"),
     (
         Exit::Incomplete,

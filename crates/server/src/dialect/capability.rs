@@ -46,6 +46,58 @@ pub enum Capability {
     ShowReplica,
     /// `CHANGE REPLICATION SOURCE TO`, instead of `CHANGE MASTER TO`.
     ChangeReplicationSource,
+    /// `ALTER USER` with passwords and required TLS.
+    AlterUser,
+    /// Privileges that components define, such as `ENCRYPTION_KEY_ADMIN`.
+    DynamicPrivileges,
+    /// The privilege `BINLOG MONITOR`, instead of `REPLICATION CLIENT`.
+    BinlogMonitor,
+    /// `caching_sha2_password`.
+    CachingSha2,
+    /// `auth_parsec`.
+    Parsec,
+    /// `unix_socket` without installing a plug-in.
+    UnixSocketBuiltIn,
+    /// Components, such as the newer audit logs.
+    Components,
+    /// Percona's audit log as a component.
+    AuditLogFilterComponent,
+    /// The clone plug-in.
+    Clone,
+    /// X Protocol.
+    XProtocol,
+    /// TLS settings of the administrative port.
+    AdminTls,
+    /// TLS 1.2 and its cipher suites.
+    Tls12,
+    /// A variable that restricts TLS versions.
+    SetTlsVersions,
+    /// TLS 1.2 and 1.3 alone by default.
+    OnlyTls12And13,
+    /// A certificate that is generated in memory, if no file is named.
+    CertificateInMemory,
+    /// Replicas that refuse an unencrypted source even if its certificate is not verified.
+    ReplicaEnforcesTls,
+    /// Clients for which `ssl` in an option file is more than a preference.
+    ClientEnforcesTls,
+    /// The variable `block_encryption_mode`.
+    BlockEncryptionMode,
+    /// Histograms of column values in the dictionary.
+    Histograms,
+    /// All auxiliary tables of full-text indexes in the list of tablespaces.
+    ListFullTextTables,
+    /// Persisted variables that are treated as sensitive.
+    SensitiveVariables,
+    /// `CREATE UNDO TABLESPACE`.
+    CreateUndo,
+    /// A redo log in the format that a backup follows.
+    FollowRedo,
+    /// Core dumps without the buffer pool.
+    CoreWithoutBufferPool,
+    /// `secure_file_priv = NULL`, which disables reading and writing files.
+    SecureFilePrivNull,
+    /// Statements named after masters and slaves are gone.
+    WithoutMasterStatements,
 }
 
 /// A version: its three numbers.
@@ -75,7 +127,7 @@ const fn row(capability: Capability, title: &'static str, mysql: Option<Since>, 
 }
 
 /// Every capability.
-pub const CAPABILITIES: [Row; 18] = [
+pub const CAPABILITIES: [Row; 44] = [
     row(Capability::EncryptTables, "encrypts tables", Some((5, 7, 11)), Some((10, 1, 3))),
     row(Capability::EncryptFullText, "encrypts tables of full-text indexes", Some((8, 0, 0)), Some((10, 1, 3))),
     row(Capability::EncryptByDefault, "encrypts new tables by default", Some((8, 0, 16)), Some((10, 1, 3))),
@@ -94,6 +146,32 @@ pub const CAPABILITIES: [Row; 18] = [
     row(Capability::ReloadTls, "reloads certificates without a restart", Some((8, 0, 16)), Some((10, 4, 1))),
     row(Capability::ShowReplica, "`SHOW REPLICA STATUS`", Some((8, 0, 22)), Some((10, 5, 1))),
     row(Capability::ChangeReplicationSource, "`CHANGE REPLICATION SOURCE TO`", Some((8, 0, 23)), None),
+    row(Capability::AlterUser, "`ALTER USER … REQUIRE`", Some((5, 7, 6)), Some((10, 2, 0))),
+    row(Capability::DynamicPrivileges, "dynamic privileges", Some((8, 0, 0)), None),
+    row(Capability::BinlogMonitor, "the privilege `BINLOG MONITOR`", None, Some((10, 5, 2))),
+    row(Capability::CachingSha2, "`caching_sha2_password`", Some((8, 0, 3)), None),
+    row(Capability::Parsec, "`auth_parsec`", None, Some((11, 6, 0))),
+    row(Capability::UnixSocketBuiltIn, "`unix_socket` built in", None, Some((10, 4, 3))),
+    row(Capability::Components, "components", Some((8, 0, 0)), None),
+    row(Capability::AuditLogFilterComponent, "`component_audit_log_filter` (Percona Server)", Some((8, 4, 0)), None),
+    row(Capability::Clone, "the clone plug-in", Some((8, 0, 17)), None),
+    row(Capability::XProtocol, "X Protocol", Some((5, 7, 12)), None),
+    row(Capability::AdminTls, "TLS settings of the administrative port", Some((8, 0, 21)), None),
+    row(Capability::Tls12, "TLS 1.2", Some((5, 7, 0)), Some((10, 0, 0))),
+    row(Capability::SetTlsVersions, "`tls_version`", Some((5, 7, 10)), Some((10, 4, 6))),
+    row(Capability::OnlyTls12And13, "only TLS 1.2 and 1.3 by default", Some((8, 0, 28)), Some((10, 6, 0))),
+    row(Capability::CertificateInMemory, "generates a certificate in memory", None, Some((11, 4, 1))),
+    row(Capability::ReplicaEnforcesTls, "replicas enforce TLS", Some((5, 7, 3)), None),
+    row(Capability::ClientEnforcesTls, "clients enforce `ssl`", Some((5, 7, 3)), Some((11, 4, 0))),
+    row(Capability::BlockEncryptionMode, "`block_encryption_mode`", Some((5, 6, 17)), Some((11, 2, 0))),
+    row(Capability::Histograms, "histograms", Some((8, 0, 3)), None),
+    row(Capability::ListFullTextTables, "lists all tables of full-text indexes", Some((5, 7, 0)), Some((10, 0, 0))),
+    row(Capability::SensitiveVariables, "sensitive variables", Some((8, 0, 29)), None),
+    row(Capability::CreateUndo, "`CREATE UNDO TABLESPACE`", Some((8, 0, 14)), None),
+    row(Capability::FollowRedo, "redo log that a backup follows", Some((8, 0, 30)), Some((10, 8, 0))),
+    row(Capability::CoreWithoutBufferPool, "core dumps without the buffer pool", Some((8, 0, 14)), None),
+    row(Capability::SecureFilePrivNull, "`secure_file_priv = NULL`", Some((5, 7, 6)), None),
+    row(Capability::WithoutMasterStatements, "without `SHOW MASTER STATUS`", Some((8, 4, 0)), None),
 ];
 
 impl Capability {

@@ -13,6 +13,7 @@ use crate::{
 };
 
 pub mod capability;
+pub mod encryption;
 pub mod innodb;
 mod mariadb;
 mod mysql;

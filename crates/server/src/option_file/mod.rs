@@ -187,9 +187,15 @@ impl OptionFileArguments {
     }
 }
 
-/// `/etc/my.cnf`, `/etc/mysql/my.cnf` and `~/.my.cnf`, in reading order.
+/// The option files of a host, in reading order. The last three are those of builds with another prefix.
+///
+/// Source: MySQL manual, "Using Option Files"; MariaDB documentation, the same.
+pub const HOST_FILES: [&str; 5] =
+    ["/etc/my.cnf", "/etc/mysql/my.cnf", "/usr/etc/my.cnf", "/usr/local/etc/my.cnf", "/usr/local/mysql/etc/my.cnf"];
+
+/// [`HOST_FILES`] and `~/.my.cnf`, in reading order.
 pub fn usual_files() -> Vec<PathBuf> {
-    let mut files = vec![PathBuf::from("/etc/my.cnf"), PathBuf::from("/etc/mysql/my.cnf")];
+    let mut files = HOST_FILES.map(PathBuf::from).to_vec();
     if let Some(home) = std::env::var_os("HOME").filter(|home| !home.is_empty()) {
         files.push(Path::new(&home).join(".my.cnf"));
     }

@@ -198,11 +198,12 @@ impl Source<'_> {
     }
 }
 
-/// What the server has to do for a copy, and what it can be set to that forbids one.
+/// Refuses settings that make a copy impossible.
 fn check_settings(server: &mut Source<'_>) -> Result<(), Error> {
     check_redo_enabled(&mut server.session)?;
-    let unsupported = |server: &Source<'_>, reason| {
-        Err(Error::Unsupported { version: server.session.identity.version.text.clone(), reason })
+    let unsupported = |server: &Source<'_>, reason: &str| {
+        let version = server.session.identity.version.text.clone();
+        Err(Error::Unsupported { version, reason: reason.to_owned() })
     };
     if !is_on(&mut server.session, "innodb_log_checksums")? {
         return unsupported(server, "its redo log has no checksums (innodb_log_checksums)");

@@ -3,10 +3,12 @@
 use std::{io, path::Path, time::Duration};
 
 use server::{
-    Connection, Flavor, Identity, Options, Target, describe,
+    Connection, Identity, Options, Target, describe,
     login::{Login, PasswordSource, Prompt},
 };
 use zeroize::Zeroizing;
+
+use server::dialect::capability::{Capability, since_text};
 
 use crate::Error;
 use crate::provider::{Choice, Provider};
@@ -99,23 +101,17 @@ impl Session {
         Ok(session)
     }
 
-    /// MariaDB has the log format that is copied since 10.8; the stages of a backup are older. MySQL has its since 8.0.30; what
-    /// the copy asks for otherwise is older.
+    /// What the copy needs besides the format of the redo log is older.
     pub(super) fn check_supported(&self) -> Result<(), Error> {
         let version = &self.identity.version;
-        let unsupported = |reason| Err(Error::Unsupported { version: version.text.clone(), reason });
-        match (version.flavor, (version.major, version.minor)) {
-            (Flavor::MariaDb, (major, minor)) if (major, minor) >= (10, 8) => Ok(()),
-            (Flavor::MariaDb, _) => {
-                unsupported("its redo log has a format that is not followed, that of 10.8 and newer is")
-            }
-            (Flavor::MySql | Flavor::Percona, _) if (version.major, version.minor, version.patch) >= (8, 0, 30) => {
-                Ok(())
-            }
-            (Flavor::MySql | Flavor::Percona, _) => {
-                unsupported("its redo log has files that are not followed, those of 8.0.30 and newer are")
-            }
+        if version.can(Capability::FollowRedo) {
+            return Ok(());
         }
+        let since = Capability::FollowRedo.since(version.flavor).map(since_text).unwrap_or_default();
+        Err(Error::Unsupported {
+            version: version.text.clone(),
+            reason: format!("its redo log has a format that is not followed, that of {since} and newer is"),
+        })
     }
 
     pub(super) fn run(&mut self, statement: &str) -> Result<(), Error> {

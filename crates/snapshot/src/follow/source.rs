@@ -195,7 +195,7 @@ fn is_doublewrite(name: &OsStr) -> bool {
     name.to_str().is_some_and(server_file::is_doublewrite)
 }
 
-/// Bytes that positions in a binary log do not count: MySQL's encrypted ones have a header before what they are of.
+/// Bytes at the start of a binary log that positions do not count: the header of MySQL's encrypted logs.
 fn header_bytes(binary_log: &File) -> io::Result<u64> {
     let mut found = [0; MAGIC_ENCRYPTED.len()];
     binary_log.read_exact_at(&mut found, 0)?;

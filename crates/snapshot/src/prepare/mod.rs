@@ -120,7 +120,7 @@ impl Preparation<'_> {
     #[must_use]
     pub fn warning(&self) -> String {
         let by_hand = ByHand(self.program, self.directory);
-        format!("not ready: {by_hand}; {OPTIONS} in it is the sender's word, which the program obeys")
+        format!("not ready: {by_hand}; {OPTIONS} in it was written by the sender, and the program obeys it")
     }
 
     /// Whether anything in it leads out of it; `links` are those that came.

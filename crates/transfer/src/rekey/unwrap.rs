@@ -127,7 +127,7 @@ impl Unopened {
             let names: Vec<String> = others.iter().take(NAMED).map(|path| path.display().to_string()).collect();
             let rest = if others.len() > NAMED { ", …" } else { "" };
             let more = others.len();
-            reason.push_str(&format!("; nor are the keys of {more} more files had: {}{rest}", names.join(", ")));
+            reason.push_str(&format!("; the keys of {more} more files are missing, too: {}{rest}", names.join(", ")));
         }
         Err(RekeyFault::File { path: first.clone(), reason, is_optional: false })
     }

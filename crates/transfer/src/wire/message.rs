@@ -247,6 +247,15 @@ pub enum Codec {
 impl Codec {
     const ALL: [Self; 6] = [Self::Raw, Self::Zeros, Self::Lz4, Self::Zstd, Self::PagesLz4, Self::PagesZstd];
 
+    /// Whether the payload is decrypted pages, which must be encrypted again.
+    #[must_use]
+    pub const fn has_opened_pages(self) -> bool {
+        match self {
+            Self::Raw | Self::Zeros | Self::Lz4 | Self::Zstd => false,
+            Self::PagesLz4 | Self::PagesZstd => true,
+        }
+    }
+
     fn number(self) -> u8 {
         let location = Self::ALL.iter().position(|codec| *codec == self);
         location.and_then(|location| u8::try_from(location).ok()).unwrap_or_default()

@@ -83,7 +83,7 @@ struct FarState {
     /// Failures since its last answer.
     failures: u32,
     probing: bool,
-    /// Maximum number of server connections kept ready there, once it has sent it.
+    /// Maximum number of server connections that the far end keeps ready; `None` until it has reported it.
     most_ahead: Option<usize>,
 }
 

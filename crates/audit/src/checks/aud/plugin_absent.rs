@@ -1,5 +1,7 @@
 //! `aud-plugin-absent`.
 
+use server::Capability;
+
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::{Plugin, SqlFacts};
 use crate::facts::{Seen, Unseen};
@@ -117,7 +119,7 @@ fn silenced<'a>(sql: &'a SqlFacts, auditor: &Auditor<'_>) -> Option<(&'static st
 
 fn none_loaded(sql: &SqlFacts, plugins: &[Plugin<'_>]) -> Seen<Verdict> {
     // The newer audit logs are components: without the list of components nothing is proven.
-    if sql.mysql_since(8, 0, 0) {
+    if sql.can(Capability::Components) {
         sql.rows("components")?;
     }
     let names = plugins.iter().filter(|plugin| plugin.kind.eq_ignore_ascii_case("AUDIT")).map(|plugin| plugin.name);
@@ -142,7 +144,7 @@ fn fix(sql: &SqlFacts) -> Remedy {
                 ["plugin_load_add = server_audit", "server_audit = FORCE_PLUS_PERMANENT", "server_audit_logging = ON"];
             Remedy::option_file("mariadb", lines).then_restart()
         }
-        Percona if sql.mysql_since(8, 4, 0) => {
+        Percona if sql.can(Capability::AuditLogFilterComponent) => {
             "run audit_log_filter_linux_install.sql of the server's share directory, which installs \
              component_audit_log_filter, then define a filter with audit_log_filter_set_filter()".into()
         }

@@ -1,5 +1,7 @@
 //! `auth-empty-or-anonymous`.
 
+use server::Capability;
+
 use super::{account_evidence, by_password, logins};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
@@ -63,10 +65,10 @@ fn open_account(sql: &SqlFacts, account: &Account<'_>) -> Option<Ruling> {
 fn password(sql: &SqlFacts, account: &Account<'_>) -> String {
     let name = account.quoted();
     // Built in since then; a TCP connection never passes it.
-    if sql.mariadb_since(10, 4, 3) && account.user == "root" && account.host == "localhost" {
+    if sql.can(Capability::UnixSocketBuiltIn) && account.user == "root" && account.host == "localhost" {
         return format!("ALTER USER {name} IDENTIFIED VIA unix_socket");
     }
-    if sql.is_mariadb() || sql.mysql_since(5, 7, 6) {
+    if sql.can(Capability::AlterUser) {
         format!("ALTER USER {name} IDENTIFIED BY 'a password'")
     } else {
         format!("SET PASSWORD FOR {name} = PASSWORD('a password')")

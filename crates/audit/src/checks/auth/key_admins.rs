@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use server::Capability;
+
 use super::{Key, account_evidence, administrators, all_accounts, from_here_only, key_of, logins, spread};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
@@ -85,7 +87,7 @@ fn privileges_of<'a>(sql: &'a SqlFacts, accounts: &[Account<'_>]) -> Seen<Powers
     for account in accounts.iter().filter(|account| account.file) {
         powers.entry(key_of(account.user, account.host)).or_default().insert("FILE");
     }
-    if sql.mysql_since(8, 0, 0) {
+    if sql.can(Capability::DynamicPrivileges) {
         for row in sql.rows("dynamic_grants")? {
             if let Some(name) = DYNAMIC.iter().find(|name| row.text("privilege").eq_ignore_ascii_case(name)) {
                 powers.entry(key_of(row.text("user"), row.text("host"))).or_default().insert(name);

@@ -105,7 +105,7 @@ fn administrators(sql: &SqlFacts, accounts: &[Account<'_>]) -> HashSet<Key> {
     holders(sql, accounts, |account| account.administrator)
 }
 
-/// Accounts for which `own` holds by their own grants or through roles.
+/// Accounts that satisfy `own`, by direct grants or through roles.
 ///
 /// Without roles, or if they are unknown, only own grants count.
 pub(super) fn holders(

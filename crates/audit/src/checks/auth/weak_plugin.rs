@@ -1,5 +1,7 @@
 //! `auth-weak-plugin`.
 
+use server::Capability;
+
 use super::{account_evidence, has_plugin, logins};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::{Account, SqlFacts};
@@ -35,7 +37,7 @@ fn weakness(sql: &SqlFacts, account: &Account<'_>) -> Option<(&'static str, Seve
         return Some(("unsalted SHA-1", Severity::Medium));
     }
     // Before 8.0 MySQL has nothing better.
-    if has_plugin(account, &["sha256_password"]) && sql.mysql_since(8, 0, 0) {
+    if has_plugin(account, &["sha256_password"]) && sql.can(Capability::CachingSha2) {
         return Some(("sha256_password, which is deprecated", Severity::Low));
     }
     None
@@ -82,13 +84,13 @@ fn unseen(name: &str) -> Unseen {
 
 fn fix(sql: &SqlFacts, name: &str) -> Remedy {
     let alter = |how: &str| Remedy::statement(format!("ALTER USER {name} IDENTIFIED {how}"));
-    if sql.mariadb_since(11, 6, 0) {
+    if sql.can(Capability::Parsec) {
         Remedy::statement("INSTALL SONAME 'auth_parsec'").and(alter("VIA parsec USING PASSWORD('a new password')"))
     } else if sql.is_mariadb() {
         Remedy::statement("INSTALL SONAME 'auth_ed25519'").and(alter("VIA ed25519 USING PASSWORD('a new password')"))
-    } else if sql.mysql_since(8, 0, 3) {
+    } else if sql.can(Capability::CachingSha2) {
         alter("WITH caching_sha2_password BY 'a new password'")
-    } else if sql.mysql_since(5, 7, 0) {
+    } else if sql.mysql_can(Capability::AlterUser) {
         alter("WITH sha256_password BY 'a new password' REQUIRE SSL").and("then upgrade the server")
     } else {
         format!("upgrade the server: {} has no ALTER USER … IDENTIFIED WITH for {name}", sql.identity.version).into()

@@ -1,5 +1,7 @@
 //! `clone-unverified`.
 
+use server::Capability;
+
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice;
 use crate::facts::Seen;
@@ -24,7 +26,7 @@ pub(crate) const CHECK: Check = Check {
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql()?;
-    if !sql.mysql_since(8, 0, 17) {
+    if !sql.can(Capability::Clone) {
         return Ok(Verdict::not_applicable(format!("{} has no clone plug-in", sql.identity.version)));
     }
     let active = match sql.active_plugins() {

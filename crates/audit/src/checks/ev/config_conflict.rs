@@ -1,6 +1,6 @@
 //! `ev-config-conflict`.
 
-use super::WATCHED;
+use super::watched;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::setting::{SERVER_GROUPS, Set, on_command_line, option, same_value};
 use crate::facts::host::HostFacts;
@@ -32,7 +32,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     sql.rows("variables")?;
     let mut verdict = Verdict::new();
     let mut compared = 0_usize;
-    for (name, _) in WATCHED {
+    for (name, _) in watched() {
         let Some(value) = sql.variable_or_none(name) else { continue };
         let Some(set) =
             option(host, SERVER_GROUPS, name).filter(|_| !overridden(host, name) && !is_persisted(sql, name, value))

@@ -1,11 +1,12 @@
 //! `ev-mismatch`.
 
-use crate::artefact::{Artefact, Kind, State, TEMPORARY_FILE_SWITCHES};
+use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
+use server::dialect::encryption::{Encrypts, switches};
 
 mod transport;
 
@@ -39,7 +40,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             verdict.push(contradicted(cx, artefact));
         }
     }
-    compared = compared.saturating_add(switches(cx, sql, &mut verdict));
+    compared = compared.saturating_add(compare_switches(cx, sql, &mut verdict));
     let pairs = transport::compare(cx, sql, &mut verdict);
     compared = compared.saturating_add(pairs);
     if compared == 0 {
@@ -69,18 +70,20 @@ fn contradicted(cx: &Context<'_>, artefact: &Artefact<'_>) -> Ruling {
     artefact.evidence(cx.facts).into_iter().fold(ruling, Ruling::evidence)
 }
 
-/// Variables for files whose state the server does not report individually.
-const SWITCHES: &[(&str, &[Kind], &str)] = &[
-    ("binlog_encryption", &[Kind::BinaryLog, Kind::RelayLog], "binary and relay logs"),
-    ("encrypt_binlog", &[Kind::BinaryLog, Kind::RelayLog], "binary and relay logs"),
-    ("aria_encrypt_tables", &[Kind::AriaTable], "Aria tables"),
-    ("innodb_undo_log_encrypt", &[Kind::Undo], "undo tablespaces"),
+/// Files whose state the server does not report individually.
+const UNREPORTED: &[(Encrypts, &[Kind], &str)] = &[
+    (Encrypts::BinaryLogs, &[Kind::BinaryLog, Kind::RelayLog], "binary and relay logs"),
+    (Encrypts::AriaTables, &[Kind::AriaTable], "Aria tables"),
+    (Encrypts::Undo, &[Kind::Undo], "undo tablespaces"),
 ];
 
 /// Compares each enabled variable with its files; returns the number of files compared.
-fn switches(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
+fn compare_switches(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
     let mut compared = 0_usize;
-    for (name, kinds, text) in SWITCHES {
+    let named = UNREPORTED
+        .iter()
+        .flat_map(|(what, kinds, text)| switches(*what).into_iter().map(move |name| (name, *kinds, *text)));
+    for (name, kinds, text) in named {
         if !sql.variable_or_none(name).is_some_and(is_on) {
             continue;
         }
@@ -95,7 +98,7 @@ fn switches(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
                 seen().count(),
                 first.name
             );
-            let ruling = Ruling::fail(*name, Grade::Bytes, message).evidence(sql.variable_evidence(name));
+            let ruling = Ruling::fail(name, Grade::Bytes, message).evidence(sql.variable_evidence(name));
             verdict.push(first.evidence(cx.facts).into_iter().fold(ruling, Ruling::evidence));
         }
     }
@@ -104,7 +107,8 @@ fn switches(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
 
 fn temporary_files(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) -> usize {
     // It is unknown which variable applies to a file without a name, so the variables count only together.
-    let all_on = TEMPORARY_FILE_SWITCHES.iter().filter_map(|name| sql.variable_or_none(name)).all(is_on);
+    let all_on =
+        switches(Encrypts::TemporaryFiles).into_iter().filter_map(|name| sql.variable_or_none(name)).all(is_on);
     let promised = all_on && sql.variable_or_none("encrypt_tmp_files").is_some();
     let Some(files) = cx.facts.files.as_ref().filter(|_| promised) else { return 0 };
     let known: Vec<_> = files.unlinked.iter().filter(|file| file.looks_random.is_some()).collect();

@@ -1,5 +1,7 @@
 //! Whether the evidence is reliable: contradictions, gaps, drift, and settings that the next start changes.
 
+use server::dialect::encryption::all_switches;
+
 checks! {
     CHECKS:
     mismatch,
@@ -14,25 +16,9 @@ checks! {
     waiver_expired,
 }
 
-/// Variables that determine encryption at rest, TLS, and what is written in clear text.
-///
-/// `true`: the variable protects when it is on and is off by default, so that a value that is not persisted is lost at
-/// the next start. `false`: there is no such default.
-const WATCHED: &[(&str, bool)] = &[
-    ("innodb_redo_log_encrypt", true),
-    ("innodb_undo_log_encrypt", true),
-    ("innodb_sys_tablespace_encrypt", true),
-    ("innodb_temp_tablespace_encrypt", true),
-    ("innodb_encrypt_tables", true),
-    ("innodb_encrypt_log", true),
-    ("innodb_encrypt_temporary_tables", true),
+/// Other variables than [`all_switches`] that determine encryption at rest, TLS, and what is written in clear text.
+const ALSO_WATCHED: &[(&str, bool)] = &[
     ("innodb_encryption_threads", true),
-    ("aria_encrypt_tables", true),
-    ("encrypt_binlog", true),
-    ("encrypt_tmp_files", true),
-    ("encrypt_tmp_disk_tables", true),
-    ("binlog_encryption", true),
-    ("default_table_encryption", true),
     ("table_encryption_privilege_check", true),
     ("require_secure_transport", true),
     ("tls_version", false),
@@ -46,6 +32,14 @@ const WATCHED: &[(&str, bool)] = &[
     ("group_replication_recovery_use_ssl", false),
     ("block_encryption_mode", false),
 ];
+
+/// Variables that must keep their values.
+///
+/// `true`: the variable protects when it is on and is off by default, so that a value that is not persisted is lost at
+/// the next start. `false`: there is no such default.
+fn watched() -> impl Iterator<Item = (&'static str, bool)> {
+    all_switches().map(|name| (name, true)).chain(ALSO_WATCHED.iter().copied())
+}
 
 /// Whether a value enables protection: the words of switches, or a number of threads.
 fn protects(value: &str) -> bool {

@@ -1,6 +1,6 @@
 //! `ev-not-persistent`.
 
-use super::{WATCHED, protects};
+use super::{protects, watched};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{self, set_variable};
 use crate::checks::setting::{SERVER_GROUPS, on_command_line, option, same_value, start_is_known};
@@ -53,10 +53,10 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     sql.rows("variables")?;
     let mut verdict = Verdict::new();
     let mut kept = 0_usize;
-    for (name, default_off) in WATCHED {
+    for (name, default_off) in watched() {
         let Some(value) = sql.variable_or_none(name) else { continue };
         // Losing a value weaker than the default does no harm.
-        if *default_off && !protects(value) || is_default(sql, name, value) {
+        if default_off && !protects(value) || is_default(sql, name, value) {
             continue;
         }
         match origin(sql, name) {
@@ -66,7 +66,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             Origin::Runtime | Origin::Unknown => match next_start(cx, sql, name, value) {
                 Next::Keeps => kept = kept.saturating_add(1),
                 Next::Loses => verdict.push(lost(sql, name, value)),
-                Next::Unknown(unseen) => verdict.unseen(*name, unseen),
+                Next::Unknown(unseen) => verdict.unseen(name, unseen),
             },
         }
     }
@@ -87,7 +87,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 ///
 /// Source: MySQL manual, "tls_version"; seen on MySQL 9.7, MariaDB 10.11 and 11.8.
 fn is_default(sql: &SqlFacts, name: &str, value: &str) -> bool {
-    let known = sql.mysql_since(8, 0, 28) || sql.mariadb_since(10, 6, 0);
+    let known = sql.can(Capability::OnlyTls12And13);
     known && name == "tls_version" && same_value(value, "TLSv1.2,TLSv1.3")
 }
 

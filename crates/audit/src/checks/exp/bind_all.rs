@@ -11,6 +11,7 @@ use crate::facts::sql::{SqlFacts, is_on};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::is_any_address;
 
 pub(crate) const CHECK: Check = Check {
     id: "exp-bind-all",
@@ -83,7 +84,7 @@ fn by_listeners(process: &Process, sql: Option<&SqlFacts>) -> Verdict {
 fn is_wildcard_socket(listener: &str) -> bool {
     match listener.parse::<SocketAddr>() {
         Ok(address) => address.ip().is_unspecified(),
-        Err(_) => listener.rsplit_once(':').is_some_and(|(address, _)| is_wildcard(address)),
+        Err(_) => listener.rsplit_once(':').is_some_and(|(address, _)| is_any_address(address)),
     }
 }
 
@@ -123,7 +124,7 @@ fn by_variables(sql: &SqlFacts) -> Seen<Verdict> {
         if closed {
             continue;
         }
-        if value.split(',').any(is_wildcard) {
+        if value.split(',').any(is_any_address) {
             verdict.push(
                 Ruling::fail(
                     *name,
@@ -148,13 +149,6 @@ fn by_variables(sql: &SqlFacts) -> Seen<Verdict> {
 fn x_protocol_is_off(sql: &SqlFacts) -> bool {
     let active = sql.active_plugins().unwrap_or_default();
     !active.is_empty() && !active.iter().any(|plugin| plugin.name.eq_ignore_ascii_case("mysqlx"))
-}
-
-/// Whether an address means all interfaces. MariaDB shows an unset address as empty; a network namespace may follow the
-/// address after a slash.
-fn is_wildcard(address: &str) -> bool {
-    let address = address.trim().split('/').next().unwrap_or_default();
-    ["", "*", "0.0.0.0", "::", "[::]"].contains(&address)
 }
 
 fn fix(sql: &SqlFacts, variable: &str) -> Remedy {

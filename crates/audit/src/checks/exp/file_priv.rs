@@ -1,5 +1,7 @@
 //! `exp-file-priv`.
 
+use server::Capability;
+
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{beside_datadir, server_user, set_at_start};
 use crate::checks::auth::{holders, key_of, logins};
@@ -80,7 +82,7 @@ fn limited(sql: &SqlFacts, value: Option<&str>) -> Option<String> {
 /// A server does not start if the directory is missing. NULL is supported since MySQL 5.7.6, and by late releases of
 /// 5.6.
 fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
-    if sql.mysql_since(5, 7, 6) {
+    if sql.can(Capability::SecureFilePrivNull) {
         return set_at_start(sql, "secure_file_priv", "NULL");
     }
     let directory = beside_datadir(sql, "mysql-files");

@@ -1,5 +1,7 @@
 //! `host-coredump`.
 
+use server::Capability;
+
 use super::observed;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{set_variable, word};
@@ -135,7 +137,7 @@ fn unknown(facts: &Facts) -> Unseen {
 
 fn fix(sql: &SqlFacts, pool_left_out: bool) -> Remedy {
     let stop = "remove core-file from the option file, set LimitCORE=0 in the service unit, restart";
-    if sql.mysql_since(8, 0, 14) && !pool_left_out {
+    if sql.can(Capability::CoreWithoutBufferPool) && !pool_left_out {
         return Remedy::advice(format!("{stop}; meanwhile")).and(set_variable(
             sql,
             "innodb_buffer_pool_in_core_file",

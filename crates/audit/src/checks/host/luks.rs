@@ -1,23 +1,12 @@
 //! Common parts of the two checks of LUKS headers: relevant volumes, and the findings that belong to each check.
 
+use luks::Code;
+
 use super::{observed, servers_host};
 use crate::check::{Context, Ruling, Verdict};
 use crate::facts::host::{DiskLayer, HostFacts, LuksDisk, LuksFinding};
 use crate::facts::{Seen, Unseen};
 use crate::finding::Grade;
-
-/// Findings of `sealant luks audit` about volumes that are damaged, or may soon not open.
-const DAMAGE: [&str; 9] = [
-    "no-slot",
-    "keyslot-area-damaged",
-    "header-primary-bad",
-    "header-secondary-bad",
-    "header-primary-missing",
-    "header-both-bad",
-    "header-differs",
-    "header-invalid",
-    "header-unknown-version",
-];
 
 /// What a check looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,8 +19,8 @@ pub(super) enum Kind {
 
 impl Kind {
     fn from_code(code: &str) -> Self {
-        let damage = DAMAGE.contains(&code) || code.starts_with("reencrypt-") || code == "requirement-unknown";
-        if damage { Self::Damaged } else { Self::Weak }
+        let code = Code::ALL.iter().find(|known| known.as_str() == code);
+        if code.is_some_and(|code| code.is_damage()) { Self::Damaged } else { Self::Weak }
     }
 
     const fn label(self) -> &'static str {

@@ -10,6 +10,7 @@ use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::Capability;
+use server::dialect::encryption::all_switches;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-not-loaded",
@@ -29,23 +30,6 @@ pub(crate) const CHECK: Check = Check {
     cut_off: None,
     judge,
 };
-
-/// Variables of both forks that request encryption at rest.
-pub(crate) const REQUESTS: &[&str] = &[
-    "innodb_redo_log_encrypt",
-    "innodb_undo_log_encrypt",
-    "innodb_sys_tablespace_encrypt",
-    "innodb_temp_tablespace_encrypt",
-    "binlog_encryption",
-    "default_table_encryption",
-    "innodb_encrypt_tables",
-    "innodb_encrypt_log",
-    "innodb_encrypt_temporary_tables",
-    "encrypt_binlog",
-    "encrypt_tmp_files",
-    "encrypt_tmp_disk_tables",
-    "aria_encrypt_tables",
-];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql()?;
@@ -100,7 +84,7 @@ fn absence(sql: &SqlFacts) -> Evidence {
 /// What is requested, or encrypted already.
 fn wanted(cx: &Context<'_>, sql: &SqlFacts) -> (Vec<String>, Vec<Evidence>) {
     let (mut description, mut evidence) = (Vec::new(), Vec::new());
-    for name in REQUESTS {
+    for name in all_switches() {
         let value = sql.variable_or_none(name).unwrap_or("");
         let asks =
             is_on(value) || value.eq_ignore_ascii_case("FORCE") || value.eq_ignore_ascii_case("ONLINE_TO_KEYRING");

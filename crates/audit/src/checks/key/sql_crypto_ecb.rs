@@ -1,5 +1,7 @@
 //! `key-sql-crypto-ecb`.
 
+use server::Capability;
+
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
 use crate::facts::Seen;
@@ -25,7 +27,7 @@ pub(crate) const CHECK: Check = Check {
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql()?;
-    if !sql.mysql_since(5, 6, 17) && !sql.mariadb_since(11, 2, 0) {
+    if !sql.can(Capability::BlockEncryptionMode) {
         let why = format!("{} has no block_encryption_mode: AES_ENCRYPT() knows only ECB there", sql.identity.version);
         return Ok(Verdict::not_applicable(why));
     }

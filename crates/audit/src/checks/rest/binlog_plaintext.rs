@@ -11,6 +11,7 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::Capability;
+use server::dialect::encryption::Encrypts;
 
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
@@ -29,9 +30,6 @@ pub const CHECK: Check = Check {
     cut_off: None,
     judge,
 };
-
-/// MySQL's variable, then that of MariaDB and Percona 5.7.
-pub(super) const SWITCHES: [&str; 2] = ["binlog_encryption", "encrypt_binlog"];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let fix = || cx.facts.sql.as_ref().map_or_else(|| CHECK.fix.into(), |sql| fix(cx, sql));
@@ -60,7 +58,7 @@ fn without_server(cx: &Context<'_>, verdict: Verdict) -> Seen<Verdict> {
 
 /// What the variable proves about logs that were not read and are in no list.
 pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> Ruling {
-    match first_variable(sql, &SWITCHES) {
+    match first_variable(sql, Encrypts::BinaryLogs) {
         Some((name, value)) if !is_switched_on(value) => {
             Ruling::fail(logs, Grade::Declared, format!("{name} is OFF: {logs} are written in clear"))
                 .evidence(sql.variable_evidence(name))
@@ -73,7 +71,7 @@ pub(super) fn by_switch(sql: &SqlFacts, logs: &str) -> Ruling {
                 why: format!("{name} is ON, but logs from before it was set stay clear"),
                 remedy: format!(
                     "{}; or run on the server's host as a user who can read the logs",
-                    sql.grant(if sql.mariadb_since(10, 5, 2) {
+                    sql.grant(if sql.can(Capability::BinlogMonitor) {
                         "BINLOG MONITOR ON *.*"
                     } else {
                         "REPLICATION CLIENT ON *.*"
@@ -98,7 +96,7 @@ fn switch_unseen(sql: &SqlFacts) -> Unseen {
 }
 
 fn fix(cx: &Context<'_>, sql: &SqlFacts) -> Remedy {
-    let on = match first_variable(sql, &SWITCHES) {
+    let on = match first_variable(sql, Encrypts::BinaryLogs) {
         Some((_, value)) if is_switched_on(value) => None,
         Some(_) => Some(switch_on(sql)),
         None => return switch_on(sql),
@@ -119,7 +117,7 @@ fn for_members(sql: &SqlFacts, purge: Remedy) -> Remedy {
     if group(sql).is_none() {
         return purge;
     }
-    if !sql.mysql_since(8, 0, 17) {
+    if !sql.can(Capability::Clone) {
         return purge.note("a member that joins later needs a copy of the data: no log contains the purged changes");
     }
     let clone = "INSTALL PLUGIN clone SONAME 'mysql_clone.so'";
@@ -160,7 +158,7 @@ pub(super) fn switch_on(sql: &SqlFacts) -> Remedy {
     if sql.mysql_can(Capability::EncryptBinaryLogs) {
         return set_variable(sql, "binlog_encryption", "ON");
     }
-    if first_variable(sql, &SWITCHES).is_some() {
+    if first_variable(sql, Encrypts::BinaryLogs).is_some() {
         return set_at_start(sql, "encrypt_binlog", "ON");
     }
     format!("{} cannot: upgrade, or keep the logs on an encrypted disk", sql.identity.version).into()

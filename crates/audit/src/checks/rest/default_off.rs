@@ -10,6 +10,7 @@ use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::Capability;
+use server::dialect::encryption::Encrypts;
 
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
@@ -34,13 +35,11 @@ const FORCE: &str = "'FORCE'";
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql()?;
-    let names: &[&'static str] = if sql.is_mariadb() {
-        &["innodb_encrypt_tables"]
-    } else {
-        &["default_table_encryption", "innodb_encrypt_tables"]
-    };
     sql.rows("variables")?;
-    let Some((name, value)) = first_variable(sql, names) else { return none(sql) };
+    let new_tables = first_variable(sql, Encrypts::NewTables).filter(|_| !sql.is_mariadb());
+    let Some((name, value)) = new_tables.or_else(|| first_variable(sql, Encrypts::Tablespaces)) else {
+        return none(sql);
+    };
     let ruling = match value.to_ascii_uppercase().as_str() {
         "FORCE" => Ruling::pass("server", Grade::Declared, format!("{name} is FORCE")),
         _ if !is_switched_on(value) => {

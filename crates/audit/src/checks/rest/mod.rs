@@ -9,6 +9,7 @@ use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::remedy::Remedy;
+use server::dialect::encryption::{Encrypts, switches};
 
 checks! {
     CHECKS:
@@ -325,9 +326,9 @@ fn convert_in_background(sql: &SqlFacts) -> Remedy {
     set_variable(sql, "innodb_encrypt_tables", "FORCE").and(threads)
 }
 
-/// The first variable of `names` that this server has, and its value.
-pub(super) fn first_variable<'s>(sql: &'s SqlFacts, names: &[&'static str]) -> Option<(&'static str, &'s str)> {
-    names.iter().find_map(|name| Some((*name, sql.variable_or_none(name)?)))
+/// The first variable that encrypts this and that the server has, with its value.
+pub(super) fn first_variable(sql: &SqlFacts, what: Encrypts) -> Option<(&'static str, &str)> {
+    switches(what).into_iter().find_map(|name| Some((name, sql.variable_or_none(name)?)))
 }
 
 /// Whether the account sees every table in `information_schema`, which hides tables without privileges; otherwise an

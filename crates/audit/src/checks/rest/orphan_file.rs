@@ -1,5 +1,7 @@
 //! `rest-orphan-file`.
 
+use server::Capability;
+
 use super::fts_plaintext::is_auxiliary;
 use super::{all_seen, unwalked, with_evidence};
 use crate::artefact::{Artefact, Kind, State};
@@ -42,7 +44,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     let mut verdict = Verdict::new();
     // Before 5.7 the list lacks some auxiliary tables of full-text indexes.
-    let unlisted = |space: &&Artefact<'_>| !sql.is_mariadb() && !sql.mysql_since(5, 7, 0) && is_auxiliary(space);
+    let unlisted = |space: &&Artefact<'_>| !sql.can(Capability::ListFullTextTables) && is_auxiliary(space);
     let clear = unknown.into_iter().filter(|space| matches!(space.bytes, Some(State::Clear | State::Partly)));
     let clear = clear.filter(|space| !unlisted(space));
     clear.filter(|space| space.disk_encryption().is_none()).for_each(|space| verdict.push(failure(cx, space)));

@@ -12,6 +12,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::dialect::encryption::{Encrypts, switches};
 
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
@@ -32,8 +33,6 @@ pub const CHECK: Check = Check {
     cut_off: None,
     judge,
 };
-
-const SWITCHES: [&str; 2] = ["innodb_redo_log_encrypt", "innodb_encrypt_log"];
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     // On MySQL the variable proves nothing about a file whose blocks were not read.
@@ -59,14 +58,14 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 /// Encrypted files do not help if the next block will be clear.
 fn switched_off(cx: &Context<'_>, sql: &SqlFacts) -> Option<Ruling> {
-    let (name, value) = first_variable(sql, &SWITCHES)?;
+    let (name, value) = first_variable(sql, Encrypts::Redo)?;
     let on_encrypted_disk = cx.artefacts.of_kind(Kind::Redo).any(|log| log.disk_encryption().is_some());
     (!is_switched_on(value) && !on_encrypted_disk).then(|| off(sql, name))
 }
 
 /// What the variable alone proves, if no file was read.
 fn by_switch(sql: &SqlFacts) -> Ruling {
-    match first_variable(sql, &SWITCHES) {
+    match first_variable(sql, Encrypts::Redo) {
         Some((name, value)) if !is_switched_on(value) => off(sql, name),
         Some((name, _)) if sql.is_mariadb() => {
             // MariaDB rewrites the whole log when it starts with the variable changed.
@@ -84,8 +83,9 @@ fn by_switch(sql: &SqlFacts) -> Ruling {
         None if sql.can(Capability::EncryptRedo) => Ruling::unseen("redo log", no_file()),
         None => {
             let message = format!("{} cannot encrypt its redo log", sql.identity.version);
-            Ruling::fail("redo log", Grade::Declared, message)
-                .evidence(sql.variable_evidence(SWITCHES[usize::from(sql.is_mariadb())]))
+            let absent = switches(Encrypts::Redo).into_iter().map(|name| sql.variable_evidence(name));
+            absent
+                .fold(Ruling::fail("redo log", Grade::Declared, message), Ruling::evidence)
                 .fix("upgrade, or move the redo log onto an encrypted disk (innodb_log_group_home_dir)")
         }
     }
@@ -134,14 +134,15 @@ fn rewrite(sql: &SqlFacts) -> Remedy {
 /// Whether the variable comes from SET PERSIST, which is too late at each start.
 fn is_persisted(sql: &SqlFacts) -> bool {
     let rows = sql.rows("variable_sources").unwrap_or_default();
-    let source =
-        |row: &Row<'_>| row.text("name").eq_ignore_ascii_case(SWITCHES[0]) && row.text("source") == "PERSISTED";
+    let names = switches(Encrypts::Redo);
+    let is_switch = |row: &Row<'_>| names.iter().any(|name| row.text("name").eq_ignore_ascii_case(name));
+    let source = |row: &Row<'_>| is_switch(row) && row.text("source") == "PERSISTED";
     rows.iter().any(source)
 }
 
 fn fix(cx: &Context<'_>) -> Remedy {
     let Some(sql) = &cx.facts.sql else { return CHECK.fix.into() };
-    match first_variable(sql, &SWITCHES) {
+    match first_variable(sql, Encrypts::Redo) {
         None => {
             format!("{} cannot encrypt its redo log: upgrade, or move it onto an encrypted disk", sql.identity.version)
                 .into()

@@ -1,6 +1,6 @@
 //! `rest-relaylog-plaintext`.
 
-use super::binlog_plaintext::{SWITCHES, by_switch, switch_on};
+use super::binlog_plaintext::{by_switch, switch_on};
 use super::{Terms, data_seen, first_variable, judge_all};
 use crate::artefact::Kind;
 use crate::channel::replica::channels;
@@ -15,6 +15,7 @@ use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::Capability;
+use server::dialect::encryption::Encrypts;
 
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {
@@ -75,7 +76,9 @@ const ALL_APPLIED: &str =
     "gtid_executed holds all of RECEIVED_TRANSACTION_SET in performance_schema.replication_connection_status";
 
 fn fix(sql: &SqlFacts, name: &str) -> Remedy {
-    if (sql.is_mariadb() || !sql.can(Capability::EncryptBinaryLogs)) && first_variable(sql, &SWITCHES).is_none() {
+    if (sql.is_mariadb() || !sql.can(Capability::EncryptBinaryLogs))
+        && first_variable(sql, Encrypts::BinaryLogs).is_none()
+    {
         return switch_on(sql);
     }
     if let Some(channel) = GROUPS_CHANNELS.iter().find(|channel| name.contains(*channel)) {

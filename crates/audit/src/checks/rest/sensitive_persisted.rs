@@ -1,5 +1,7 @@
 //! `rest-sensitive-persisted`.
 
+use server::Capability;
+
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::DiskLayer;
@@ -26,7 +28,9 @@ pub(crate) const CHECK: Check = Check {
 const NAME: &str = "persist_sensitive_variables_in_plaintext";
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
-    if super::mariadb(cx) == Some(true) || cx.facts.sql.as_ref().is_some_and(|sql| !sql.mysql_since(8, 0, 29)) {
+    if super::mariadb(cx) == Some(true)
+        || cx.facts.sql.as_ref().is_some_and(|sql| !sql.can(Capability::SensitiveVariables))
+    {
         return Ok(Verdict::not_applicable("only MySQL 8.0.29 and newer treat variables as sensitive"));
     }
     let files = cx.facts.files.iter().flat_map(|files| &files.files);

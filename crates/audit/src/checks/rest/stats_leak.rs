@@ -1,5 +1,7 @@
 //! `rest-stats-leak`.
 
+use server::Capability;
+
 use super::{all_seen, disk_only, hidden_tables, listed, sees_all_tables, unwalked, with_evidence};
 use crate::artefact::{Artefact, Artefacts, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -71,7 +73,7 @@ fn unseen(table: &Artefact<'_>) -> Unseen {
 }
 
 fn histograms(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Verdict> {
-    if !sql.mysql_since(8, 0, 3) {
+    if !sql.can(Capability::Histograms) {
         return Ok(Verdict::not_applicable("histograms exist in MySQL 8.0.3 and newer"));
     }
     let rows = sql.rows("histograms")?;

@@ -1,7 +1,7 @@
 //! `rest-temp-plaintext`.
 
 use super::{Terms, data_seen, first_variable, judge_all};
-use crate::artefact::{Artefact, Kind, State, TEMPORARY_SWITCHES};
+use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
 use crate::facts::Seen;
@@ -10,6 +10,7 @@ use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::dialect::encryption::Encrypts;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-temp-plaintext",
@@ -88,7 +89,7 @@ fn protected(cx: &Context<'_>) -> bool {
 
 /// What the variable says about temporary tables created from now on.
 fn by_switch(sql: &SqlFacts) -> Option<Ruling> {
-    let ruling = match first_variable(sql, &TEMPORARY_SWITCHES) {
+    let ruling = match first_variable(sql, Encrypts::TemporaryTablespaces) {
         Some((name, value)) if is_switched_on(value) => {
             Ruling::pass("server", Grade::Declared, format!("{name} is {value}")).evidence(sql.variable_evidence(name))
         }
@@ -114,7 +115,7 @@ fn by_switch(sql: &SqlFacts) -> Option<Ruling> {
 
 fn fix(sql: Option<&SqlFacts>) -> Remedy {
     let Some(sql) = sql else { return CHECK.fix.into() };
-    match first_variable(sql, &TEMPORARY_SWITCHES) {
+    match first_variable(sql, Encrypts::TemporaryTablespaces) {
         Some((name, _)) => set_at_start(sql, name, "ON"),
         None => {
             "move them onto an encrypted disk: innodb_temp_data_file_path = /ENCRYPTED/ibtmp1:12M:autoextend and, from \

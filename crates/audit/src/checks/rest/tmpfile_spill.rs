@@ -1,7 +1,7 @@
 //! `rest-tmpfile-spill`.
 
 use super::{listed, with_evidence};
-use crate::artefact::{Artefact, Kind, State, TEMPORARY_FILE_SWITCHES};
+use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_at_start;
 use crate::facts::files::{FileFacts, UnlinkedFile};
@@ -11,6 +11,7 @@ use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::dialect::encryption::{Encrypts, switches};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-tmpfile-spill",
@@ -119,7 +120,8 @@ fn failure(facts: &Facts, file: &UnlinkedFile) -> Ruling {
 
 /// The variables that this server has, and whether they are on.
 fn known_switches(sql: &SqlFacts) -> impl Iterator<Item = (&'static str, bool)> {
-    TEMPORARY_FILE_SWITCHES.into_iter().filter_map(|name| Some((name, is_switched_on(sql.variable_or_none(name)?))))
+    let known = switches(Encrypts::TemporaryFiles).into_iter();
+    known.filter_map(|name| Some((name, is_switched_on(sql.variable_or_none(name)?))))
 }
 
 fn off_switches(sql: &SqlFacts) -> Vec<&'static str> {

@@ -93,7 +93,7 @@ fn fix(cx: &Context<'_>, space: &Artefact<'_>) -> Remedy {
         .into();
     }
     let on = set_variable(sql, "innodb_undo_log_encrypt", "ON");
-    match (sql.variable_on("innodb_undo_log_encrypt"), sql.mysql_since(8, 0, 14)) {
+    match (sql.variable_on("innodb_undo_log_encrypt"), sql.can(Capability::CreateUndo)) {
         (Ok(true), true) => rewrite(space),
         (_, true) => on.and(rewrite(space)),
         (_, false) => on,

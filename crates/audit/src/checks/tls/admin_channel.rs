@@ -1,5 +1,7 @@
 //! `tls-admin-channel`.
 
+use server::Capability;
+
 use super::certificates::path_of;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
@@ -29,7 +31,7 @@ pub(crate) const CHECK: Check = Check {
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql()?;
-    if !sql.mysql_since(8, 0, 21) {
+    if !sql.can(Capability::AdminTls) {
         return Ok(Verdict::not_applicable(format!(
             "{} has no administrative port with TLS settings",
             sql.identity.version

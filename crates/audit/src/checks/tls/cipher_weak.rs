@@ -136,7 +136,7 @@ fn fix(sql: Option<&SqlFacts>) -> Remedy {
             Remedy::statement(format!("SET PERSIST ssl_cipher = '{GOOD_LIST}'"))
                 .and(Remedy::statement(reload_tls(sql.flavor())))
         }
-        Some(sql) if sql.is_mariadb() || sql.mysql_since(5, 7, 0) => advice::set_at_start(sql, "ssl_cipher", GOOD_LIST),
+        Some(sql) if sql.can(Capability::Tls12) => advice::set_at_start(sql, "ssl_cipher", GOOD_LIST),
         Some(sql) => format!("{} has no better suites: upgrade", sql.identity.version).into(),
         None => CHECK.fix.into(),
     }

@@ -1,5 +1,7 @@
 //! `tls-client-config-weak`.
 
+use server::Capability;
+
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::host::OptionEntry;
 use crate::facts::sql::SqlFacts;
@@ -163,7 +165,7 @@ fn fault(
 fn advisory(sql: Option<&SqlFacts>, group: &str) -> bool {
     let Some(sql) = sql else { return false };
     let mariadb_only = group.contains("mariadb");
-    if sql.is_mariadb() { !sql.mariadb_since(11, 4, 0) } else { !mariadb_only && !sql.mysql_since(5, 7, 3) }
+    !sql.can(Capability::ClientEnforcesTls) && (sql.is_mariadb() || !mariadb_only)
 }
 
 /// Whether the same programs are configured to verify, which enforces TLS.

@@ -60,7 +60,7 @@ fn set_and_reload(port: &str, name: &str, value: &str) -> Remedy {
 
 /// Requires TLS (`SSL`) or a client certificate (`X509`) of an account.
 pub(super) fn require(sql: &SqlFacts, account: &str, what: &str) -> Remedy {
-    if sql.mysql_since(5, 7, 6) || sql.mariadb_since(10, 2, 0) {
+    if sql.can(Capability::AlterUser) {
         Remedy::statement(format!("ALTER USER {account} REQUIRE {what}"))
     } else {
         Remedy::statement(format!("GRANT USAGE ON *.* TO {account} REQUIRE {what}"))

@@ -69,7 +69,9 @@ fn fix(sql: Option<&SqlFacts>, port: &str) -> Remedy {
     let name = version_variable(port);
     match sql {
         Some(sql) if sql.mysql_can(Capability::ReloadTls) => set_and_reload(port, name, "TLSv1.2,TLSv1.3"),
-        Some(sql) if sql.mariadb_since(10, 4, 6) => crate::checks::advice::set_at_start(sql, name, "TLSv1.2,TLSv1.3"),
+        Some(sql) if sql.is_mariadb() && sql.can(Capability::SetTlsVersions) => {
+            crate::checks::advice::set_at_start(sql, name, "TLSv1.2,TLSv1.3")
+        }
         Some(sql) if sql.is_mariadb() => {
             format!("{} has no tls_version: upgrade to 10.4.6 or later", sql.identity.version).into()
         }

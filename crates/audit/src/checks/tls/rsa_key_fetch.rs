@@ -1,5 +1,7 @@
 //! `tls-rsa-key-fetch`.
 
+use server::Capability;
+
 use crate::channel::replica::channels;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::Seen;
@@ -27,7 +29,7 @@ pub(crate) const CHECK: Check = Check {
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql()?;
-    if !sql.mysql_since(8, 0, 4) {
+    if !sql.can(Capability::CachingSha2) {
         return Ok(Verdict::not_applicable(format!("{} does not fetch password keys", sql.identity.version)));
     }
     let mut verdict = Verdict::new();

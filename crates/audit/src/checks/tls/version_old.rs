@@ -113,9 +113,9 @@ fn fix_variable(sql: &SqlFacts, port: &str) -> Remedy {
     let name = version_variable(port);
     if sql.mysql_can(Capability::ReloadTls) {
         set_and_reload(port, name, "TLSv1.2,TLSv1.3")
-    } else if sql.mysql_since(5, 7, 10) {
+    } else if sql.mysql_can(Capability::SetTlsVersions) {
         advice::set_at_start(sql, name, "TLSv1.2")
-    } else if sql.mariadb_since(10, 4, 6) {
+    } else if sql.can(Capability::SetTlsVersions) {
         advice::set_at_start(sql, name, "TLSv1.2,TLSv1.3")
     } else {
         format!("{} cannot restrict versions: upgrade", sql.identity.version).into()

@@ -1,5 +1,7 @@
 //! `tls-xprotocol`.
 
+use server::Capability;
+
 use crate::channel::client::{networking_off, seen_at};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::SqlFacts;
@@ -8,6 +10,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::is_any_address;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-xprotocol",
@@ -33,7 +36,7 @@ const DEFAULT_PORT: &str = "33060";
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql()?;
-    if sql.is_mariadb() || !sql.mysql_since(5, 7, 12) {
+    if !sql.can(Capability::XProtocol) {
         return Ok(Verdict::not_applicable(format!("{} has no X Protocol", sql.identity.version)));
     }
     if !active(sql)? {
@@ -72,19 +75,19 @@ fn reach(cx: &Context<'_>, sql: &SqlFacts, verdict: &mut Verdict) {
                 if open.is_empty() { "nothing".to_owned() } else { open.join(", ") }
             );
             (
-                open.iter().any(|address| is_wildcard(host_of(address))),
+                open.iter().any(|address| is_any_address(host_of(address))),
                 Grade::Wire,
                 Evidence::Host { source: "listening sockets".to_owned(), observation },
             )
         }
         None => match sql.variable("mysqlx_bind_address") {
             Ok(address) => {
-                (address.split(',').any(is_wildcard), Grade::Declared, sql.variable_evidence("mysqlx_bind_address"))
+                (address.split(',').any(is_any_address), Grade::Declared, sql.variable_evidence("mysqlx_bind_address"))
             }
             Err(unseen) => return verdict.unseen(X_PORT, unseen),
         },
     };
-    let narrow = !main.split(',').any(is_wildcard);
+    let narrow = !main.split(',').any(is_any_address);
     let ruling = if wide && narrow {
         Ruling::fail(X_PORT, grade, format!("the X port is open on every interface, although bind_address is {main}"))
             .fix(fix(main))
@@ -145,11 +148,6 @@ fn listeners<'a>(cx: &'a Context<'_>, sql: &SqlFacts) -> Option<Vec<&'a str>> {
 
 fn host_of(address: &str) -> &str {
     address.rsplit_once(':').map_or(address, |(host, _)| host)
-}
-
-/// All interfaces, in the notation of variables and sockets.
-fn is_wildcard(address: &str) -> bool {
-    ["*", "0.0.0.0", "::", "[::]", "::ffff:0.0.0.0", ""].contains(&address.trim())
 }
 
 fn fix(main: &str) -> Remedy {

@@ -31,7 +31,7 @@ pub struct LogKeyInfo {
     pub key_id: u32,
     /// Version of the key; blocks of 10.4 to 10.7 name their log_key.
     pub key_version: KeyVersion,
-    /// Encrypting this block with the key gives the log's log_key key.
+    /// Encrypting this block with the key gives the key of the log.
     pub message: Block,
     /// Part of each block's initialisation vector; not used for mini-transactions.
     pub nonce: [u8; 4],

@@ -63,7 +63,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "nothing is wrong"),
     (Exit::Failed, "the repository cannot be read"),
-    (Exit::Usage, "wrong usage"),
     (
         Exit::Findings,
         "an object is missing or differs from its receipt, a signature is invalid, or the chain is broken",

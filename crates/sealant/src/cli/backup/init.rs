@@ -65,7 +65,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "repository and key are there, and every recipient is proven"),
     (Exit::Failed, "not done, or an answer is wrong"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Incomplete, "repository and key are there, and a recipient is not proven yet"),
 ];
 

@@ -48,7 +48,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "it opens everything that is encrypted in the backup"),
     (Exit::Failed, "the manifest or the copy cannot be read"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "something does not open; the report lists it"),
 ];
 

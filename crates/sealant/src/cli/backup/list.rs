@@ -24,11 +24,8 @@ Examples:
   sealant backup list
   sealant backup list --json";
 
-const EXITS: exit::Codes = &[
-    (Exit::Clean, "listed"),
-    (Exit::Failed, "the repository or a receipt in it cannot be read"),
-    (Exit::Usage, "wrong usage"),
-];
+const EXITS: exit::Codes =
+    &[(Exit::Clean, "listed"), (Exit::Failed, "the repository or a receipt in it cannot be read")];
 
 impl List {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {

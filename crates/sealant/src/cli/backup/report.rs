@@ -54,7 +54,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "the repository is whole, and the newest good backup young enough"),
     (Exit::Failed, "the repository or the file of restores cannot be read"),
-    (Exit::Usage, "wrong usage"),
     (
         Exit::Findings,
         "the newest good backup is older than --max-age, an object is missing, a signature is invalid, or the chain is broken",

@@ -56,7 +56,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "there is a new backup, and every page of it is sound"),
     (Exit::Failed, "no backup was made; the same command tries again"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "there is a new backup with damaged pages"),
     (Exit::Incomplete, "there is a new backup with pages that could not be proven (only with --require-complete)"),
 ];

@@ -43,11 +43,7 @@ Examples:
   sealant backup show 123 --json
   sealant backup show 123 --files --identity key.txt";
 
-const EXITS: exit::Codes = &[
-    (Exit::Clean, "shown"),
-    (Exit::Failed, "there is no such backup, or it cannot be read"),
-    (Exit::Usage, "wrong usage"),
-];
+const EXITS: exit::Codes = &[(Exit::Clean, "shown"), (Exit::Failed, "there is no such backup, or it cannot be read")];
 
 impl Show {
     pub(crate) fn run(&self) -> Result<Exit, Failure> {

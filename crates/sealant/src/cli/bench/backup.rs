@@ -61,7 +61,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "measured"),
     (Exit::Failed, "a program could not be run, a restored tablespace differs, or there is no room"),
-    (Exit::Usage, "wrong usage"),
 ];
 
 impl BenchBackup {

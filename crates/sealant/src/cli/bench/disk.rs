@@ -80,7 +80,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "measured; what this machine cannot measure is named"),
     (Exit::Failed, "the disk is not free, or a program could not be run"),
-    (Exit::Usage, "wrong usage"),
 ];
 
 /// One value of `--sets`.

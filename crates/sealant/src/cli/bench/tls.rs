@@ -65,7 +65,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "measured"),
     (Exit::Failed, "the server or a connection to it could not be started, or an answer was wrong"),
-    (Exit::Usage, "wrong usage"),
 ];
 
 impl BenchTls {

@@ -88,7 +88,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "measured"),
     (Exit::Failed, "a program could not be run, a copy differed from its source, or there is no room"),
-    (Exit::Usage, "wrong usage"),
 ];
 
 impl BenchTransfer {

@@ -49,7 +49,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "no finding reaches --fail-on"),
     (Exit::Failed, "FILE could not be read, or the volume of --backup-of has no readable header"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "a finding reaches --fail-on, or there is no LUKS header"),
 ];
 

@@ -200,7 +200,6 @@ Example:
 const CHECK_EXITS: exit::Codes = &[
     (Exit::Clean, "a reboot brings the server back"),
     (Exit::Failed, "there is nothing to check"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "something is wrong"),
 ];
 
@@ -230,11 +229,8 @@ const REMOVE_END: &str = "\
 Example:
   sealant luks boot remove --name mysqldata";
 
-const REMOVE_EXITS: exit::Codes = &[
-    (Exit::Clean, "removed, or --dry-run"),
-    (Exit::Failed, "there was nothing to remove, or it failed"),
-    (Exit::Usage, "wrong usage"),
-];
+const REMOVE_EXITS: exit::Codes =
+    &[(Exit::Clean, "removed, or --dry-run"), (Exit::Failed, "there was nothing to remove, or it failed")];
 
 impl Remove {
     fn run(&self) -> Result<Exit, Failure> {

@@ -79,7 +79,6 @@ Example:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "made and proven, or --dry-run"),
     (Exit::Failed, "refused, and nothing was changed; or a step failed, which the message names"),
-    (Exit::Usage, "wrong usage"),
 ];
 
 fn sector(text: &str) -> Result<u32, String> {

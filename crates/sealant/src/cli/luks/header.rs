@@ -88,12 +88,8 @@ struct Diff {
     other: PathBuf,
 }
 
-const DIFF_EXITS: exit::Codes = &[
-    (Exit::Clean, "they say the same"),
-    (Exit::Failed, "one cannot be read"),
-    (Exit::Usage, "wrong usage"),
-    (Exit::Findings, "they differ"),
-];
+const DIFF_EXITS: exit::Codes =
+    &[(Exit::Clean, "they say the same"), (Exit::Failed, "one cannot be read"), (Exit::Findings, "they differ")];
 
 impl Diff {
     fn run(&self) -> Result<Exit, Failure> {

@@ -57,7 +57,6 @@ struct List {
 const LIST_EXITS: exit::Codes = &[
     (Exit::Clean, "every key that was given opens a slot"),
     (Exit::Failed, "the header cannot be read"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "a key opens nothing"),
 ];
 
@@ -102,7 +101,6 @@ Example:
 const ADD_EXITS: exit::Codes = &[
     (Exit::Clean, "the key opens the volume"),
     (Exit::Failed, "refused or failed; the earlier key still opens the volume"),
-    (Exit::Usage, "wrong usage"),
 ];
 
 impl Add {

@@ -49,11 +49,8 @@ const OPEN_END: &str = "\
 Example:
   sealant luks open /dev/nvme1n1 --name mysqldata --key-file /etc/sealant/mysqldata.key --no-queues";
 
-const OPEN_EXITS: exit::Codes = &[
-    (Exit::Clean, "open and proven"),
-    (Exit::Failed, "refused or failed; nothing new is open"),
-    (Exit::Usage, "wrong usage"),
-];
+const OPEN_EXITS: exit::Codes =
+    &[(Exit::Clean, "open and proven"), (Exit::Failed, "refused or failed; nothing new is open")];
 
 impl Open {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
@@ -102,7 +99,6 @@ Example:
 const MOUNT_EXITS: exit::Codes = &[
     (Exit::Clean, "mounted and proven"),
     (Exit::Failed, "refused or failed"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "it was mounted already, and files lie in plaintext below it"),
 ];
 

@@ -63,7 +63,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "every path and swap area is encrypted or in memory only"),
     (Exit::Failed, "the server or its files cannot be looked at"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "something is or may be in plaintext: the plan says what to do"),
 ];
 

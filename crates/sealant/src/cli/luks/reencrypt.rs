@@ -63,7 +63,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "all data has the new key, which is proven; or --dry-run"),
     (Exit::Failed, "refused, and nothing was changed; or it stopped, and --resume continues it"),
-    (Exit::Usage, "wrong usage"),
 ];
 
 impl Reencrypt {

@@ -7,9 +7,10 @@ use std::sync::atomic::AtomicBool;
 use ::backup::stream::Streamed;
 use ::snapshot::backup::Settings;
 use ::snapshot::follow::Keys;
-use ::snapshot::{Choice, EXCLUDED, Error, Excluded, Held, Keep, Listener, Options, Provider, SnapshotCopy, take};
+use ::snapshot::{Choice, EXCLUDED, Error, Excluded, Held, Keep, Listener, Options, SnapshotCopy, take};
 use clap::Args;
 use glob::Pattern;
+use report::backup_copy_message;
 
 use super::source::{Freezing, Named, Source};
 use crate::cli::encrypt::ended_by_signals;
@@ -67,12 +68,7 @@ impl Live {
         let stop = ended_by_signals()?;
         let options = Options { keys, ..self.freezing.options(&source, Keep::WhileInUse)? };
         let copy = take(&source.datadir()?, &options)?;
-        match copy.provider() {
-            Provider::Stopped => info("no server runs on it, so the data directory itself is sent"),
-            provider => {
-                info(&format!("copy taken by {provider}; {}", copy.effect()));
-            }
-        }
+        info(&backup_copy_message(&copy));
         Ok(held(copy, stop))
     }
 

@@ -92,7 +92,7 @@ impl Far {
     pub(super) fn run(self) -> Result<Exit, Failure> {
         if self.server_tls_ca.is_some() && matches!(self.server, ServerAddress::Socket(_)) {
             let failure = Failure::usage("--server-tls-ca goes with a server on HOST:PORT");
-            return Err(failure.hint("what goes by a socket does not leave the host"));
+            return Err(failure.hint("a socket does not leave the host, so it needs no TLS"));
         }
         let options = self.options();
         self.running.run(async {

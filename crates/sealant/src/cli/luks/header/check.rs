@@ -38,7 +38,6 @@ Example:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "current, and what its manifest says if it has one"),
     (Exit::Failed, "the backup or the volume cannot be read"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "anything else"),
 ];
 

@@ -43,7 +43,6 @@ Example:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "repaired and proven, or --dry-run"),
     (Exit::Failed, "refused or failed; the message says whether anything was changed"),
-    (Exit::Usage, "wrong usage"),
 ];
 
 impl Repair {

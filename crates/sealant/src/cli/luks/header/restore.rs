@@ -47,7 +47,6 @@ Examples:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "restored and proven, or --dry-run"),
     (Exit::Failed, "refused or failed; the message says whether anything was changed"),
-    (Exit::Usage, "wrong usage"),
 ];
 
 impl Restore {

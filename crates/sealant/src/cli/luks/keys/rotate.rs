@@ -49,7 +49,6 @@ Example:
 const EXITS: exit::Codes = &[
     (Exit::Clean, "rotated, or --dry-run"),
     (Exit::Failed, "refused or failed; a stored key opens the volume, and the same command resumes"),
-    (Exit::Usage, "wrong usage"),
     (Exit::Findings, "rotated, and header backups remain that still open with the old key"),
 ];
 
