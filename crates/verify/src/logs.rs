@@ -321,6 +321,12 @@ fn is_spare(path: &Path) -> bool {
 /// open, the index file may be that of another table.
 fn aria_file(kind: FileKind, file: &PlannedFile, reader: &Reader, keys: &Keys) -> Result<FileReport, ScanError> {
     let of_index = kind == FileKind::AriaIndex;
+    // A data file has no header.
+    if !of_index && AriaHeader::read(reader).is_ok() {
+        let mut report = FileReport::without_units();
+        report.misplace("is an index file of Aria, in place of a data file");
+        return Ok(report);
+    }
     let other_path = file.path.with_extension(if of_index { "MAD" } else { "MAI" });
     let other = || Reader::open(&other_path).map_err(|source| ScanError::Io { offset: 0, source });
     let header = if of_index { AriaHeader::read(reader) } else { other().and_then(|index| AriaHeader::read(&index)) };
@@ -470,6 +476,7 @@ mod tests {
         };
         assert_eq!(verdict("encrypted.MAD"), Verdict::Unverifiable);
         assert_eq!(verdict("dynamic-clear.MAD"), Verdict::Clear);
+        assert_eq!(verdict("encrypted.MAI"), Verdict::Damaged);
     }
 
     #[test]

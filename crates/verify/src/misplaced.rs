@@ -45,6 +45,7 @@ pub(crate) fn why(plan: &Plan, index: usize, path: &Path, page0: &Page0) -> Opti
 pub(crate) fn other(kind: FileKind, path: &Path) -> Option<String> {
     let what = match kind {
         FileKind::Binlog | FileKind::BinlogEncrypted => "a binary log",
+        FileKind::Redo => "a redo log",
         FileKind::AriaIndex | FileKind::AriaLog => "a file of Aria",
         _ => return None,
     };
@@ -67,4 +68,21 @@ fn in_data_directory(group: &Group, index: usize, path: &Path, space: SpaceId, o
         return Some(format!("is tablespace {space}, and the system tablespace is number 0"));
     }
     (name(path) == "mysql.ibd" && other).then(|| format!("is tablespace {space}, and not the data dictionary"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_tablespace_may_have_the_name_of_one() {
+        let kinds =
+            [FileKind::Redo, FileKind::Binlog, FileKind::BinlogEncrypted, FileKind::AriaIndex, FileKind::AriaLog];
+        for kind in kinds {
+            assert!(other(kind, Path::new("demo/t.ibd")).is_some(), "{kind:?}");
+            assert!(other(kind, Path::new("ibdata1")).is_some(), "{kind:?}");
+            assert_eq!(other(kind, Path::new("backup-of-a-log")), None);
+        }
+        assert_eq!(other(FileKind::Tablespace, Path::new("demo/t.ibd")), None);
+    }
 }
