@@ -1,13 +1,13 @@
 //! The coverage map: which data at rest and in flight is encrypted.
 
 use serde::{Deserialize, Serialize};
+use server::dialect::encryption::{Encrypts, switches};
 
 use crate::artefact::{Artefact, Artefacts, Kind, State, system};
 use crate::facts::Facts;
 use crate::facts::host::{DiskLayer, Role};
 use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::Grade;
-use server::dialect::encryption::{Encrypts, switches};
 
 mod in_flight;
 

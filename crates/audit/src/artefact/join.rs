@@ -8,6 +8,7 @@ use innodb::page::checksum::Checksum;
 use innodb::redo::{RedoFormat, RedoScan};
 use innodb::server_file;
 use innodb::tablespace::{TablespaceKind, TablespaceScan};
+use server::dialect::encryption::{Encrypts, switches};
 
 use super::bytes::{damage, is_misread, state_of_temporary, state_of_temporary_file, undecided};
 use super::{Artefact, Kind, State, state_of};
@@ -16,7 +17,6 @@ use crate::facts::files::{Content, FileFact};
 use crate::facts::host::Role;
 use crate::facts::sql::{SqlFacts, Tablespace, is_on, is_switched_on};
 use crate::path::normal;
-use server::dialect::encryption::{Encrypts, switches};
 
 /// State of the join: artefacts so far, and files that are taken.
 pub(super) struct Join<'a> {

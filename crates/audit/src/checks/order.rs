@@ -1,11 +1,12 @@
 //! Remedies that would stop a server or lock clients out unless another remedy comes first.
 
+use server::dialect::encryption::all_switches;
+
 use super::key::not_loaded;
 use super::tls;
 use crate::channel::client::offers_tls;
 use crate::facts::Facts;
 use crate::remedy::Remedy;
-use server::dialect::encryption::all_switches;
 
 /// Adds to the remedy the check whose remedy must come first.
 pub(crate) fn in_order(facts: &Facts, id: &str, remedy: Remedy) -> Remedy {

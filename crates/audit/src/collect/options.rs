@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use server::option_file::HOST_FILES;
 use server::option_file::{Entries, OptionFileArguments, Value, Warning};
 
 use super::view::View;
 use crate::facts::host::{OptionEntry, SecretLocation};
-use server::option_file::HOST_FILES;
 
 /// Content of the option files.
 #[derive(Debug, Default)]

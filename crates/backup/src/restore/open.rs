@@ -126,8 +126,8 @@ impl Opened {
     /// Reads a manifest from a file: that of a backup of this repository, whose receipt is lost.
     ///
     /// # Errors
-    /// [`BackupError::Io`] if the file cannot be read, decrypted or parsed; [`BackupError::Untrusted`] if it belongs to
-    /// another repository.
+    /// [`BackupError::Io`] if the file cannot be opened; [`BackupError::Object`] if it cannot be decrypted or parsed;
+    /// [`BackupError::Untrusted`] if it belongs to another repository.
     pub fn from_manifest(repository: &Repository, path: &Path, identities: &[Identity]) -> Result<Self, BackupError> {
         let file = File::open(path).map_err(BackupError::io(path, "cannot be read"))?;
         let manifest = read_manifest(BufReader::new(file), identities)

@@ -9,6 +9,7 @@ use std::{
 };
 
 use files::regular::{self, Links};
+use server::program::PLUGIN_DIRECTORIES;
 use server::{
     Flavor, Identity, Options, Target,
     option_file::{Entries, OptionFileArguments},
@@ -18,7 +19,6 @@ use zeroize::Zeroizing;
 
 use super::{Error, Request};
 use crate::{KeyManagement, KeyringStatus, LockWait, Session, StatementLog, rotate::data_files};
-use server::program::PLUGIN_DIRECTORIES;
 
 const DAEMONS: [&str; 4] = ["sbin/mysqld", "bin/mysqld", "libexec/mysqld", "sbin/mariadbd"];
 

@@ -17,8 +17,9 @@ pub(crate) use self::{
     support::unsupported_reason,
     tool::{Installed, Tool},
 };
-use crate::{Error, Outcome, Session, control::Requests, quote::text, throttle::Throttle};
 use server::is_any_address;
+
+use crate::{Error, Outcome, Session, control::Requests, quote::text, throttle::Throttle};
 
 /// A table to change.
 #[derive(Clone, Debug, PartialEq, Eq)]

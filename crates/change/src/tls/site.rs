@@ -11,9 +11,10 @@ use server::{
     dialect::{capability::since_text, setting::reload_tls},
 };
 
+use server::is_any_address;
+
 use super::{Error, Request, origin};
 use crate::Session;
-use server::is_any_address;
 
 /// A server whose certificate may be replaced.
 #[derive(Clone, Debug)]

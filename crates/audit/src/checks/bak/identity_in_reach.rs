@@ -1,12 +1,13 @@
 //! `bak-identity-in-reach`.
 
 use super::history::receipts;
+use super::unseen_root;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
+use crate::facts::Seen;
 use crate::facts::backup::BackupReceipt;
 use crate::facts::files::{Content, FileFact, FileFacts};
 use crate::facts::host::Role;
-use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
@@ -46,14 +47,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         ));
     }
     for root in files.unseen_roots().filter(|root| root.role == Role::Backup) {
-        verdict.unseen(
-            &root.path,
-            Unseen {
-                what: format!("age identities in {}", root.path),
-                why: root.error.clone().unwrap_or_default(),
-                remedy: format!("run as a user who can read {}", root.path),
-            },
-        );
+        verdict.unseen(&root.path, unseen_root(root));
     }
     let text =
         format!("no age identity beside {encrypted} encrypted files and receipts, or in the other directories read");

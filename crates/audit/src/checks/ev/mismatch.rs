@@ -1,12 +1,13 @@
 //! `ev-mismatch`.
 
+use server::dialect::encryption::{Encrypts, switches};
+
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::facts::sql::{SqlFacts, is_on};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
-use server::dialect::encryption::{Encrypts, switches};
 
 mod transport;
 

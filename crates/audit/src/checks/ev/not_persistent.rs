@@ -1,5 +1,7 @@
 //! `ev-not-persistent`.
 
+use server::Capability;
+
 use super::{protects, watched};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{self, set_variable};
@@ -10,7 +12,6 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
-use server::Capability;
 
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {

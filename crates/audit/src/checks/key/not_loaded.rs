@@ -1,5 +1,7 @@
 //! `key-not-loaded`.
 
+use server::Capability;
+
 use super::{can_encrypt, keyring};
 use crate::artefact::State;
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -9,7 +11,6 @@ use crate::facts::sql::{SqlFacts, is_on};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
-use server::Capability;
 use server::dialect::encryption::all_switches;
 
 pub(crate) const CHECK: Check = Check {

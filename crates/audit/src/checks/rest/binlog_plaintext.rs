@@ -1,5 +1,7 @@
 //! `rest-binlog-plaintext`.
 
+use server::Capability;
+
 use super::{Terms, data_seen, first_variable, judge_all};
 use crate::artefact::{Kind, State};
 use crate::channel::group::group;
@@ -10,7 +12,6 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
-use server::Capability;
 use server::dialect::encryption::Encrypts;
 
 /// Named, because `sealant encrypt` refers to this check.

@@ -1,5 +1,7 @@
 //! `rest-default-off`.
 
+use server::Capability;
+
 use super::first_variable;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
@@ -9,7 +11,6 @@ use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
-use server::Capability;
 use server::dialect::encryption::Encrypts;
 
 /// Named, because `sealant encrypt` refers to this check.

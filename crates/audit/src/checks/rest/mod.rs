@@ -1,5 +1,7 @@
 //! Data at rest: InnoDB and the server's other files.
 
+use server::dialect::encryption::{Encrypts, switches};
+
 use crate::artefact::{Artefact, Promise, State};
 use crate::check::{Context, Ruling, Verdict};
 use crate::checks::advice::set_variable;
@@ -9,7 +11,6 @@ use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::remedy::Remedy;
-use server::dialect::encryption::{Encrypts, switches};
 
 checks! {
     CHECKS:

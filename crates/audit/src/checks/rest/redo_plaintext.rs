@@ -1,6 +1,7 @@
 //! `rest-redo-plaintext`.
 
 use server::Capability;
+use server::dialect::encryption::{Encrypts, switches};
 use server::dialect::setting::setting;
 
 use super::{Terms, data_seen, first_variable, judge_all, unread};
@@ -12,7 +13,6 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
-use server::dialect::encryption::{Encrypts, switches};
 
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {

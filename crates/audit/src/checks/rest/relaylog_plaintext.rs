@@ -1,5 +1,7 @@
 //! `rest-relaylog-plaintext`.
 
+use server::Capability;
+
 use super::binlog_plaintext::{by_switch, switch_on};
 use super::{Terms, data_seen, first_variable, judge_all};
 use crate::artefact::Kind;
@@ -14,7 +16,6 @@ use crate::facts::sql::SqlFacts;
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
-use server::Capability;
 use server::dialect::encryption::Encrypts;
 
 /// Named, because `sealant encrypt` refers to this check.

@@ -1,5 +1,7 @@
 //! `rest-temp-plaintext`.
 
+use server::dialect::encryption::Encrypts;
+
 use super::{Terms, data_seen, first_variable, judge_all};
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -10,7 +12,6 @@ use crate::facts::sql::{SqlFacts, is_switched_on};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
-use server::dialect::encryption::Encrypts;
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-temp-plaintext",

@@ -1,5 +1,7 @@
 //! `rest-tmpfile-spill`.
 
+use server::dialect::encryption::{Encrypts, switches};
+
 use super::{listed, with_evidence};
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -11,7 +13,6 @@ use crate::facts::{Facts, Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
-use server::dialect::encryption::{Encrypts, switches};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-tmpfile-spill",

@@ -4,6 +4,8 @@ use super::{
     Terms, convert_in_background, judge_all, listed, mariadb, not_listed, or_none_of_it, unless_hidden,
     written_by_mysql_8,
 };
+use server::Capability;
+
 use crate::artefact::{Artefact, Kind, State};
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::{identifier, set_variable};
@@ -12,7 +14,6 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
-use server::Capability;
 
 /// Named, because `sealant encrypt` refers to this check.
 pub const CHECK: Check = Check {

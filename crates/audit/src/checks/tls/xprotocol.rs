@@ -1,6 +1,7 @@
 //! `tls-xprotocol`.
 
 use server::Capability;
+use server::is_any_address;
 
 use crate::channel::client::{networking_off, seen_at};
 use crate::check::{Check, Context, Ruling, Verdict};
@@ -10,7 +11,6 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
-use server::is_any_address;
 
 pub(crate) const CHECK: Check = Check {
     id: "tls-xprotocol",
