@@ -16,7 +16,8 @@ pub(crate) const CHECK: Check = Check {
         the records that `sealant restore --prove --record FILE` writes, in a given directory. The limit is \
         restore_max_age_days, 92 by default.",
     applies: "repositories of `sealant backup`",
-    fix: "sealant restore latest --into DIR --identity FILE --prove --record FILE",
+    fix: "sealant restore latest --repository DIR --scratch DIR --identity FILE --allowed-signers FILE --keyring FILE \
+        --prove --mysqld FILE --record FILE",
     cost: "space for the data on another machine, and the time to restore it",
     standards: &["NIST SP 800-53r5 CP-9(1)", "NIST SP 800-53r5 CP-4", "GDPR 32(1)(d)"],
     exposes: Exposes::Nothing,
