@@ -81,7 +81,7 @@ fn arrows_point_down() {
     }
 }
 
-/// Public enums of errors in the library of a crate.
+/// Public types of errors in the library of a crate.
 fn errors_in(sources: &Path) -> Vec<String> {
     let entries = fs::read_dir(sources).expect("a directory").map(|entry| entry.expect("an entry").path());
     entries
@@ -89,8 +89,11 @@ fn errors_in(sources: &Path) -> Vec<String> {
             _ if path.is_dir() => errors_in(&path),
             Some(extension) if extension == "rs" => {
                 let text = fs::read_to_string(&path).expect("text");
-                let enums = text.lines().filter_map(|line| line.strip_prefix("pub enum ")?.split([' ', '<']).next());
-                enums.filter(|name| name.ends_with("Error")).map(str::to_owned).collect()
+                let names = text.lines().filter_map(|line| {
+                    let rest = line.strip_prefix("pub enum ").or_else(|| line.strip_prefix("pub struct "))?;
+                    rest.split([' ', '<', '(', ';']).next()
+                });
+                names.filter(|name| name.ends_with("Error")).map(str::to_owned).collect()
             }
             _ => Vec::new(),
         })

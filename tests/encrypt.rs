@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::support::chance::{Random, number};
 use crate::support::encryption::{
     Ended, SUMS, arguments, clear_mysql, comes_to, files_with_marker, holds_marker, log, mysql_to_be_killed,
-    mysql_with_tables, pause_between_statements, start,
+    mysql_with_tables, pause_between_statements, sealed_keys, start,
 };
 use crate::support::proof::Statements;
 use crate::support::{Audit, run};
@@ -334,9 +334,19 @@ const MARIADB_TABLES: &str = "CREATE DATABASE shop; USE shop;
     CREATE TABLE parts (id INT) PARTITION BY HASH(id) PARTITIONS 2; FLUSH TABLES";
 const MARIADB_SUMS: &str = "CHECKSUM TABLE shop.t, shop.zip, shop.optout, shop.a, shop.parts";
 
-/// A MariaDB server with keys and unencrypted tables.
+/// A MariaDB server with keys and unencrypted tables. Its key file and password are named relative to the data
+/// directory.
 fn mariadb_with_tables(kind: Kind) -> Server {
-    let server = Server::builder(kind).mariadb_keys(MARIADB_KEYS).option("--log-bin=mbin").start().expect("starts");
+    let directory = tempfile::tempdir().expect("a directory");
+    let password = directory.path().join("password");
+    fs::write(&password, "of the key file").expect("written");
+    let server = Server::builder(kind)
+        .file("keys.enc", sealed_keys(MARIADB_KEYS, &password))
+        .file("password", "of the key file")
+        .options(["--plugin-load-add=file_key_management", "--file-key-management-filename=../keys.enc"])
+        .options(["--file-key-management-filekey=FILE:../password", "--log-bin=mbin"])
+        .start()
+        .expect("starts");
     server.sql(MARIADB_TABLES).expect("tables are made");
     server
 }

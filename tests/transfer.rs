@@ -12,6 +12,7 @@ use harness::certs::{Authority, Profile};
 use harness::{KeyringLocation, Kind, Server, limit, require, wait_until};
 use transfer::hash::Hash;
 
+use crate::support::encryption::sealed_keys;
 use crate::support::moving::{Receiving, assert_same, moves, noise, send};
 use crate::support::proof::Proof;
 use crate::support::schema::has_its_schema;
@@ -355,18 +356,6 @@ fn encrypted_mariadb_tablespaces_compress_and_arrive_as_they_were() {
         logs_compress(server.dir(), "binlog.0", &key_file, &with_key);
         logs_compress(server.datadir(), "ib_logfile0", &[], &key_file);
     }
-}
-
-/// A key file encrypted for MariaDB by `openssl enc`.
-fn sealed_keys(lines: &str, password: &Path) -> Vec<u8> {
-    let mut openssl = Command::new("openssl");
-    openssl.args(["enc", "-aes-256-cbc", "-md", "sha1", "-pass", &format!("file:{}", text(password))]);
-    let mut child =
-        openssl.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("openssl starts");
-    child.stdin.take().expect("a pipe").write_all(lines.as_bytes()).expect("written");
-    let output = child.wait_with_output().expect("it ends");
-    assert!(output.status.success());
-    output.stdout
 }
 
 /// Transactions of one statement each, thousands of rows, and events longer than 1 MiB.

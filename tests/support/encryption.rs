@@ -1,8 +1,9 @@
 //! Servers with unencrypted tables of all kinds, and runs of `sealant encrypt` on them.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -128,6 +129,18 @@ impl Ended {
         let of_kind = leftovers.filter(|leftover| leftover["closable"] == closable);
         of_kind.filter_map(|leftover| leftover["artefact"].as_str()).collect()
     }
+}
+
+/// A key file encrypted for MariaDB by `openssl enc`.
+pub(crate) fn sealed_keys(lines: &str, password: &Path) -> Vec<u8> {
+    let mut openssl = Command::new("openssl");
+    openssl.args(["enc", "-aes-256-cbc", "-md", "sha1", "-pass", &format!("file:{}", password.display())]);
+    let mut child =
+        openssl.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("openssl starts");
+    child.stdin.take().expect("a pipe").write_all(lines.as_bytes()).expect("written");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    output.stdout
 }
 
 pub(crate) fn log(server: &Server) -> PathBuf {

@@ -26,9 +26,11 @@ pub(crate) const MAX_LINE_BYTES: usize = 4096;
 /// Maximum length of the header: [`MAX_RECIPIENTS`] with 1 KiB each.
 pub(crate) const MAX_HEADER_BYTES: usize = 1 << 20;
 
-const FORMAT: &[u8] = b"age-encryption.org/";
+/// What every age file begins with, unless it is armored.
+pub const FORMAT: &[u8] = b"age-encryption.org/";
 const VERSION: &[u8] = b"age-encryption.org/v1\n";
-const ARMOR: &[u8] = b"-----BEGIN AGE ENCRYPTED FILE-----";
+/// What an age file in text form begins with.
+pub const ARMOR: &[u8] = b"-----BEGIN AGE ENCRYPTED FILE-----";
 const STANZA: &[u8] = b"-> ";
 const MAC: &[u8] = b"---";
 /// Type of a passphrase recipient.

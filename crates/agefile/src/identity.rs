@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Prefix of the text.
-pub(crate) const PREFIX: &str = "AGE-SECRET-KEY-";
+pub const PREFIX: &str = "AGE-SECRET-KEY-";
 
 /// An X25519 secret key.
 pub struct Identity {

@@ -52,7 +52,7 @@ pub enum Error {
     },
     /// A given copy of a key store cannot be used.
     #[error(transparent)]
-    KeyStore(#[from] ::verify::KeysError),
+    KeyStore(#[from] ::verify::Error),
     /// A fleet file is not valid.
     #[error("{}: {why}", path.display())]
     BadFleet {

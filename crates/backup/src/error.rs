@@ -170,7 +170,7 @@ pub enum BackupError {
     },
     /// Keys cannot be loaded.
     #[error(transparent)]
-    Keys(#[from] verify::KeysError),
+    Keys(#[from] verify::Error),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -8,6 +8,7 @@ use std::{
 
 use archive::manifest::LeftOut;
 use glob::Pattern;
+use innodb::server_file;
 use transfer::{
     plan::{Plan, Selection},
     sender::{SourceFile, key_files::key_files},
@@ -55,8 +56,9 @@ pub(crate) fn plan(root: &Path, extra_key_files: &[PathBuf]) -> Result<(Plan, Ve
 /// Whether a small file contains a private key in PEM (RFC 7468).
 fn is_private_key(plan: &Plan, number: usize) -> Result<bool, BackupError> {
     let Some(planned) = plan.entries.get(number) else { return Ok(false) };
-    let ending = planned.entry.path.as_path().extension().unwrap_or_default();
-    if ["ibd", "ibu", "ibt", "frm", "sdi"].iter().any(|data| ending == *data) {
+    let name = planned.entry.path.as_path().file_name().unwrap_or_default().to_string_lossy();
+    // A value in a row is no key of the server.
+    if server_file::is_engine_file(&name) || server_file::log_base(&name).is_some() {
         return Ok(false);
     }
     let head = SourceFile::open(plan, number)?.head(usize::try_from(MAX_KEY_BYTES).unwrap_or_default())?;
@@ -93,16 +95,18 @@ mod tests {
             ("auto.cnf", &format!("[auto]\nserver-uuid={uuid}\n")),
             ("keyring", "Keyring file version:2.0\0"),
             ("mysql.sock.lock", "1"),
+            ("mysql/rows.MYD", pem),
+            ("binlog.000001", pem),
             ("given", "anything"),
         ] {
             fs::write(root.join(name), content).unwrap();
         }
         let (plan, left_out) = plan(root, &[root.join("given")]).unwrap();
         let goes: Vec<String> = plan.entries.iter().map(|planned| planned.entry.path.to_string()).collect();
-        assert_eq!(goes, ["mysql", "mysql/db.opt"]);
+        assert_eq!(goes, ["binlog.000001", "mysql", "mysql/db.opt", "mysql/rows.MYD"]);
         let named: Vec<&str> = left_out.iter().map(|left_out| left_out.path.as_str()).collect();
         assert_eq!(named, ["auto.cnf", "ca-key.pem", "given", "keyring", "mysql/other", "public_key.pem"]);
-        assert_eq!(plan.bytes, 1);
+        assert_eq!(plan.bytes, 1 + 2 * pem.len() as u64);
         assert_eq!(server_uuid(root).as_deref(), Some(uuid));
     }
 }

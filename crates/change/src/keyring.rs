@@ -38,13 +38,15 @@ pub(crate) const LOST: &str = "do not stop the server: it still has its keys in 
                                (docs/rotate.md, \"When a keyring is lost\")";
 
 /// Names of the keys that a running MySQL has in memory, truncated to 64 bytes. They prove nothing about the file: a
-/// server notices only at its next start that the file is gone.
+/// server notices only at its next start that the file is gone. `None` before 8.0.16, which does not list them.
 ///
 /// # Errors
-/// [`Error::Server`], also before 8.0.16, which has no such table.
-pub(crate) fn in_memory(session: &mut Session<'_>) -> Result<BTreeSet<String>, Error> {
-    let rows = session.query("SELECT KEY_ID FROM performance_schema.keyring_keys WHERE KEY_OWNER = ''")?;
-    Ok(rows.rows.iter().filter_map(|row| row.first()?.clone()).collect())
+/// [`Error::Server`].
+pub(crate) fn in_memory(session: &mut Session<'_>) -> Result<Option<BTreeSet<String>>, Error> {
+    let Some(rows) = session.logical("keyring_keys")? else { return Ok(None) };
+    let of_server = |row: &usize| rows.value(*row, "key_owner").unwrap_or_default().is_empty();
+    let names = (0..rows.rows.len()).filter(of_server).filter_map(|row| rows.value(row, "key_id"));
+    Ok(Some(names.map(str::to_owned).collect()))
 }
 
 /// Whether a name from [`in_memory`] may be truncated.
@@ -59,95 +61,6 @@ pub(crate) fn lacking<'m>(in_memory: &'m BTreeSet<String>, held: &BTreeSet<Strin
     in_memory.iter().find(|name| !held.contains(&shown(name))).map(String::as_str)
 }
 
-/// Status of MySQL's keyring.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct KeyringStatus {
-    /// Component or plug-in.
-    pub name: String,
-    /// Its file, if the server names one.
-    pub file: Option<PathBuf>,
-    /// Whether it accepts no new keys.
-    pub read_only: bool,
-}
-
-impl KeyringStatus {
-    /// Asks the server; `None` if no keyring is active.
-    ///
-    /// # Errors
-    /// [`Error::Server`].
-    pub fn query(session: &mut Session<'_>) -> Result<Option<Self>, Error> {
-        let component =
-            session.query("SELECT STATUS_KEY, STATUS_VALUE FROM performance_schema.keyring_component_status");
-        // The table exists since 8.0.24; older servers have only plug-ins.
-        let pairs: Vec<(String, String)> = component.map_or_else(
-            |_| Vec::new(),
-            |rows| {
-                let pair = |row: &Vec<Option<String>>| match row.as_slice() {
-                    [Some(key), Some(value)] => Some((key.clone(), value.clone())),
-                    _ => None,
-                };
-                rows.rows.iter().filter_map(pair).collect()
-            },
-        );
-        let value = |key: &str| pairs.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
-        if value("Component_status") == Some("Active") {
-            return Ok(Some(Self {
-                name: value("Component_name").unwrap_or("a keyring component").to_owned(),
-                file: value("Data_file").filter(|path| path.starts_with('/')).map(PathBuf::from),
-                read_only: value("Read_only").is_some_and(|value| value.eq_ignore_ascii_case("yes")),
-            }));
-        }
-        Self::query_plugin(session)
-    }
-
-    fn query_plugin(session: &mut Session<'_>) -> Result<Option<Self>, Error> {
-        let name = session.value(
-            "SELECT PLUGIN_NAME FROM information_schema.PLUGINS \
-             WHERE PLUGIN_NAME LIKE 'keyring%' AND PLUGIN_STATUS = 'ACTIVE' AND PLUGIN_NAME <> 'keyring_udf'",
-        )?;
-        let Some(name) = name else { return Ok(None) };
-        let file = session.query("SHOW GLOBAL VARIABLES LIKE 'keyring_file_data'")?;
-        let file = file.value(0, "Value").filter(|path| path.starts_with('/')).map(PathBuf::from);
-        Ok(Some(Self { name, file, read_only: false }))
-    }
-}
-
-/// Status of MariaDB's key management.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct KeyManagement {
-    /// Plug-in.
-    pub name: String,
-    /// Its key file, if it has one.
-    pub file: Option<PathBuf>,
-    /// Password file of the key file. Other passwords exist only in the server.
-    pub password: Option<PathBuf>,
-}
-
-impl KeyManagement {
-    /// Asks the server; `None` if no plug-in is active.
-    ///
-    /// # Errors
-    /// [`Error::Server`].
-    pub fn query(session: &mut Session<'_>) -> Result<Option<Self>, Error> {
-        let name = session.value(
-            "SELECT PLUGIN_NAME FROM information_schema.PLUGINS \
-             WHERE PLUGIN_TYPE = 'ENCRYPTION' AND PLUGIN_STATUS = 'ACTIVE'",
-        )?;
-        let Some(name) = name else { return Ok(None) };
-        let variables = session.query("SHOW GLOBAL VARIABLES LIKE 'file\\_key\\_management\\_file%'")?;
-        let home = session.identity().datadir.clone();
-        let value = |name: &str| {
-            let row = variables.rows.iter().find(|row| row.first().and_then(Option::as_deref) == Some(name))?;
-            row.get(1)?.clone().filter(|value| !value.is_empty())
-        };
-        // Relative paths refer to the data directory, the server's working directory.
-        let file = value("file_key_management_filename").map(|file| home.join(file));
-        let password = value("file_key_management_filekey");
-        let password = password.as_deref().and_then(|key| key.strip_prefix("FILE:")).map(|file| home.join(file));
-        Ok(Some(Self { name, file, password }))
-    }
-}
-
 /// Whether a server without a key file, or with an empty one, has no keys yet: it has none in memory, and no file needs
 /// one.
 ///
@@ -160,8 +73,8 @@ pub(crate) fn awaits_first_key(session: &mut Session<'_>, datadir: &Path, store:
         Err(error) if error.kind() != ErrorKind::NotFound => return Ok(false),
         _ => {}
     }
-    // Before 8.0.16 the table does not exist, and only the files count.
-    let remembered = in_memory(session).unwrap_or_default().len() as u64;
+    // If they are not listed, only the files count.
+    let remembered = in_memory(session).ok().flatten().unwrap_or_default().len() as u64;
     let report = look(datadir, &Keys::default());
     let encrypted_files = report.files.iter().filter(|file| file.key.is_some()).count() as u64;
     if remembered == 0 && encrypted_files == 0 {

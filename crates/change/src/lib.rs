@@ -29,7 +29,7 @@ pub use crate::{
     control::{Activity, Control, Request, RunState, Runs},
     ended::Ended,
     error::Error,
-    keyring::{KeyManagement, KeyStore, KeyringStatus, Opened, prove},
+    keyring::{KeyStore, Opened, prove},
     log::StatementLog,
     session::{LockWait, Session},
     step::{Blocks, Outcome, Step, StepReport},

@@ -1,16 +1,20 @@
 //! A connection that may change the server.
 
-use server::Capability;
 use std::{
     borrow::Cow,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     thread::{scope, sleep},
     time::{Duration, Instant},
 };
 
 use server::{
-    Connection, Identity, Options, Rows, Target,
-    dialect::innodb::{Dictionary, dictionary},
+    Capability, Connection, Identity, Options, Rows, Target,
+    dialect::{
+        innodb::{Dictionary, dictionary},
+        key_store::{ActiveKeyStore, PLUGIN_QUERY},
+        statement::replica_status,
+    },
 };
 
 use crate::{Error, StatementLog, control::Requests};
@@ -90,6 +94,33 @@ impl<'l> Session<'l> {
         Ok(self.connection.query(sql)?)
     }
 
+    /// The result of a logical query; `None` if this version does not support it.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub(crate) fn logical(&mut self, name: &str) -> Result<Option<Rows>, Error> {
+        let Some(query) = server::dialect::query(&self.identity.version, name) else { return Ok(None) };
+        Ok(Some(query.run(&mut self.connection)?))
+    }
+
+    /// Whether a plug-in is active.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub(crate) fn has_active_plugin(&mut self, name: &str) -> Result<bool, Error> {
+        let plugins = self.logical(PLUGIN_QUERY)?.unwrap_or_default();
+        let is = |row, column, wanted| plugins.value(row, column) == Some(wanted);
+        Ok((0..plugins.rows.len()).any(|row| is(row, "name", name) && is(row, "status", "ACTIVE")))
+    }
+
+    /// The active component or plug-in that holds keys. `datadir` is the data directory's path on this host.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub(crate) fn active_key_store(&mut self, datadir: &Path) -> Result<Option<ActiveKeyStore>, Error> {
+        Ok(ActiveKeyStore::query(&mut self.connection, &self.identity.version, datadir)?)
+    }
+
     /// Names of InnoDB's tables in `information_schema`, for this version.
     pub(crate) fn dictionary(&self) -> &'static Dictionary {
         dictionary(&self.identity.version)
@@ -107,7 +138,7 @@ impl<'l> Session<'l> {
 
     /// The query for replication status.
     pub(crate) fn replica_status(&self) -> &'static str {
-        replication::status::query(&self.identity.version)
+        replica_status(&self.identity.version)
     }
 
     /// The first value of the result's first row.
@@ -116,6 +147,28 @@ impl<'l> Session<'l> {
     /// [`Error::Server`].
     pub fn value(&mut self, sql: &str) -> Result<Option<String>, Error> {
         Ok(self.query(sql)?.scalar().map(str::to_owned))
+    }
+
+    /// A global variable; `None` if the server has none of this name, or it is empty.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub(crate) fn variable(&mut self, name: &str) -> Result<Option<String>, Error> {
+        let rows = self.query(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?;
+        Ok(rows.value(0, "Value").filter(|value| !value.is_empty()).map(str::to_owned))
+    }
+
+    /// Whether a global variable is on.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub(crate) fn is_on(&mut self, name: &str) -> Result<bool, Error> {
+        Ok(self.variable(name)?.is_some_and(|value| value.eq_ignore_ascii_case("ON") || value == "1"))
+    }
+
+    /// The data directory's path on this host: the given one, or the server's.
+    pub(crate) fn datadir(&self, given: Option<&Path>) -> PathBuf {
+        given.unwrap_or(&self.identity.datadir).to_owned()
     }
 
     /// Logs a change that is not a statement, before it is made.

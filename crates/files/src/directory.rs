@@ -16,6 +16,8 @@ use crate::{WriteOptions, parent};
 
 /// Name of the directory, in a target that is being filled, of everything that is not in place yet.
 pub const STAGING: &str = ".sealant-staging";
+/// Name of the list of all files in a target that was filled, with their hashes.
+pub const MANIFEST: &str = "sealant-manifest";
 /// Name of the directory that file systems create in their root directory.
 pub const LOST_AND_FOUND: &str = "lost+found";
 

@@ -17,7 +17,7 @@ mod zero;
 pub use atomic::{PendingFile, SavedFile, WriteOptions, check_writable, parent, sync_parent, write_atomic};
 pub use cached::{Buffer, Reader};
 pub use checksum::sha256_hex;
-pub use directory::{LOST_AND_FOUND, STAGING, create_directory, open_directory_without_links};
+pub use directory::{LOST_AND_FOUND, MANIFEST, STAGING, create_directory, open_directory_without_links};
 pub use fill::fill;
 pub use read_at::{ReadAt, ReadError, read_bytes, read_up_to};
 pub use zero::all_zero;

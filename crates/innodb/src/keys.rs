@@ -1,11 +1,38 @@
 //! Key lookup: this crate asks for keys by name or number and never reads a key store itself.
 
+use std::fmt::Display;
+
 use zeroize::Zeroizing;
 
 use crate::ids::{KeyVersion, MasterKeyId};
 
 /// Bytes of a MySQL master key.
 pub const MASTER_KEY_BYTES: usize = 32;
+
+/// Prefix of the names of MySQL's InnoDB master keys.
+pub const MASTER_KEY_PREFIX: &str = "INNODBKey-";
+/// Prefix of the names of the master keys of MySQL's binary and relay logs.
+pub const BINARY_LOG_KEY_PREFIX: &str = "MySQLReplicationKey_";
+/// Name of the binary log key of Percona Server 5.7, without its version.
+pub(crate) const PERCONA_BINARY_LOG_KEY: &str = "percona_binlog";
+
+/// Name of an InnoDB master key. `owner` is the server's UUID.
+#[must_use]
+pub fn master_key_name(owner: &str, number: impl Display) -> String {
+    format!("{MASTER_KEY_PREFIX}{owner}-{number}")
+}
+
+/// Name of a master key of binary logs. `owner` is the server's UUID.
+#[must_use]
+pub fn binary_log_key_name(owner: &str, number: impl Display) -> String {
+    format!("{BINARY_LOG_KEY_PREFIX}{owner}_{number}")
+}
+
+/// Name of a version of the binary log key of Percona Server 5.7.
+#[must_use]
+pub fn percona_binary_log_key_name(version: impl Display) -> String {
+    format!("{PERCONA_BINARY_LOG_KEY}:{version}")
+}
 
 /// Access to the available keys. Implemented by the code that reads key stores.
 pub trait KeySource: Sync {

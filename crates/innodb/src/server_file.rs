@@ -23,13 +23,19 @@ pub const FIRST_OLDER_REDO: &str = "ib_logfile0";
 /// Beginnings of the names of redo logs, of their directory since MySQL 8.0.30, and of its archived logs.
 pub const REDO_BEGINNINGS: [&str; 4] = [OLDER_REDO, REDO_DIRECTORY, REDO, "ib_redo"];
 
+/// Name of the data dictionary's tablespace since MySQL 8.0.
+pub const DICTIONARY: &str = "mysql.ibd";
+
 /// Beginning of the names that servers give to undo tablespaces.
 pub const UNDO: &str = "undo";
+/// Name of the first undo tablespace since MySQL 8.0.
+pub const FIRST_UNDO: &str = "undo_001";
 
 /// Beginning of the names of doublewrite files since MySQL 8.0.20.
 pub const DOUBLEWRITE: &str = "#ib_";
 /// Ends of their names; the second is of files for the pages of batches.
-pub(crate) const DOUBLEWRITE_ENDINGS: [&str; 2] = [".dblwr", ".bdblwr"];
+pub(crate) const DOUBLEWRITE_ENDINGS: [&str; 2] = [".dblwr", BATCH_DOUBLEWRITE_ENDING];
+const BATCH_DOUBLEWRITE_ENDING: &str = ".bdblwr";
 /// Percona Server 5.7 to 8.0.19, unless `innodb_parallel_doublewrite_path` sets another name.
 pub(crate) const PARALLEL_DOUBLEWRITE: &str = "xb_doublewrite";
 
@@ -54,9 +60,28 @@ pub const GALERA_CACHE: &str = "galera.cache";
 /// Beginning of the names of the further files of that cache.
 pub const GALERA_PAGE: &str = "gcache.page.";
 
-/// Files that backup programs add to a copy.
+/// Where a backup program records its progress, in the file that it writes last; the second name since MariaDB 11.
+pub const BACKUP_CHECKPOINTS: [&str; 2] = ["xtrabackup_checkpoints", "mariadb_backup_checkpoints"];
+/// The option file that a backup program adds to a copy, and reads again to prepare it.
+pub const BACKUP_OPTIONS: &str = "backup-my.cnf";
+/// Files that backup programs add to a copy, and that show that it is one.
 pub const BACKUP_MARKS: [&str; 5] =
-    ["xtrabackup_checkpoints", "xtrabackup_info", "mariadb_backup_checkpoints", "mariadb_backup_info", "backup-my.cnf"];
+    [BACKUP_CHECKPOINTS[0], "xtrabackup_info", BACKUP_CHECKPOINTS[1], "mariadb_backup_info", BACKUP_OPTIONS];
+/// Other files that backup programs add to a copy.
+pub const BACKUP_DETAILS: [&str; 5] = [
+    "xtrabackup_binlog_info",
+    "xtrabackup_tablespaces",
+    "mariadb_backup_binlog_info",
+    "xtrabackup_slave_info",
+    "xtrabackup_galera_info",
+];
+
+/// Suffixes of files with rows of a table, of the engines that place them by `DATA DIRECTORY` or a link.
+const ROW_SUFFIXES: [&str; 4] = ["ibd", "ibu", "MYD", "MAD"];
+/// Suffixes of the index files of such engines.
+const INDEX_SUFFIXES: [&str; 2] = ["MYI", "MAI"];
+/// Suffixes of the other files that only storage engines and the dictionary write.
+const OTHER_ENGINE_SUFFIXES: [&str; 6] = ["ibt", "frm", "sdi", "CSV", "CSM", "ARZ"];
 
 /// Names of the files in a value of `innodb_data_file_path` or `innodb_temp_data_file_path`: `NAME:SIZE[:…];NAME:…`.
 pub fn listed_data_files(value: &str) -> impl Iterator<Item = &str> {
@@ -140,6 +165,34 @@ pub fn is_doublewrite(name: &str) -> bool {
     name.starts_with(DOUBLEWRITE) && DOUBLEWRITE_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
+/// Whether it is a doublewrite file for the pages of batches, which has no copies of pages of its own.
+#[must_use]
+pub fn is_batch_doublewrite(name: &str) -> bool {
+    name.starts_with(DOUBLEWRITE) && name.ends_with(BATCH_DOUBLEWRITE_ENDING)
+}
+
+/// Whether it holds rows of a table that may be outside the data directory.
+#[must_use]
+pub fn has_rows(name: &str) -> bool {
+    has_suffix(name, &ROW_SUFFIXES)
+}
+
+/// Whether it holds rows or indexes of a table that may be outside the data directory.
+#[must_use]
+pub fn is_table_file(name: &str) -> bool {
+    has_rows(name) || has_suffix(name, &INDEX_SUFFIXES)
+}
+
+/// Whether only storage engines write files with such a name. What looks like a key in it is a value in a row.
+#[must_use]
+pub fn is_engine_file(name: &str) -> bool {
+    is_table_file(name) || has_suffix(name, &OTHER_ENGINE_SUFFIXES)
+}
+
+fn has_suffix(name: &str, suffixes: &[&str]) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, suffix)| suffixes.contains(&suffix))
+}
+
 /// The name of a binary or relay log without its number, which has six digits or more: `mysql-bin` of `mysql-bin.000123`.
 #[must_use]
 pub fn log_base(name: &str) -> Option<&str> {
@@ -170,7 +223,13 @@ pub fn is_mariadb_undo(name: &str) -> bool {
 /// hold the changed pages in no particular order.
 #[must_use]
 pub fn is_incremental(name: &str) -> bool {
-    name.ends_with(".delta") || name.ends_with(".meta")
+    is_changed_pages(name) || name.ends_with(".meta")
+}
+
+/// `t.ibd.delta`: the changed pages of an incremental backup.
+#[must_use]
+pub fn is_changed_pages(name: &str) -> bool {
+    name.ends_with(".delta")
 }
 
 fn is_undo_number(text: &str) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use innodb::keys::{BINARY_LOG_KEY_PREFIX, MASTER_KEY_PREFIX};
 use serde::{Deserialize, Serialize};
 
 /// The parts of a key's name.
@@ -48,12 +49,12 @@ impl KeyName {
     }
 
     fn innodb(id: &str) -> Option<Self> {
-        let (owner, number) = id.strip_prefix("INNODBKey-")?.rsplit_once('-')?;
+        let (owner, number) = id.strip_prefix(MASTER_KEY_PREFIX)?.rsplit_once('-')?;
         Some(Self::InnodbMaster { owner: owner.to_owned(), number: number.parse().ok()? })
     }
 
     fn replication(id: &str) -> Option<Self> {
-        let rest = id.strip_prefix("MySQLReplicationKey_")?;
+        let rest = id.strip_prefix(BINARY_LOG_KEY_PREFIX)?;
         let numbered = rest.split_once('_').and_then(|(owner, number)| {
             Some(Self::Replication { owner: owner.to_owned(), number: number.parse().ok()? })
         });

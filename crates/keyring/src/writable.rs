@@ -10,6 +10,7 @@ use std::{
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use files::WriteOptions;
+use innodb::keys::{binary_log_key_name, master_key_name};
 use rustix::fs::{Access, AtFlags, CWD, FlockOperation, accessat, flock};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -135,8 +136,8 @@ impl WritableKeyring {
         let number = number.checked_add(1).ok_or(KeyringError::Cipher)?;
         let server_uuid = new_uuid()?;
         let name = match purpose {
-            Purpose::Innodb => format!("INNODBKey-{server_uuid}-{number}"),
-            Purpose::Replication => format!("MySQLReplicationKey_{server_uuid}_{number}"),
+            Purpose::Innodb => master_key_name(&server_uuid, number),
+            Purpose::Replication => binary_log_key_name(&server_uuid, number),
         };
         replace(&self.path, &with_key(&self.bytes()?, &name, loaded_by)?).map_err(KeyringError::CannotWrite)?;
         directory.sync_all().map_err(KeyringError::CannotWrite)?;

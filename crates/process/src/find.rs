@@ -8,6 +8,8 @@ use std::{
     process::Command,
 };
 
+/// Directories of programs for everybody.
+pub const USER_DIRECTORIES: [&str; 3] = ["/usr/bin", "/usr/local/bin", "/bin"];
 /// Directories of administrators' programs, which are not on every user's `PATH`.
 pub const ADMIN_DIRECTORIES: [&str; 3] = ["/usr/sbin", "/sbin", "/usr/local/sbin"];
 

@@ -7,6 +7,6 @@ mod log;
 mod run;
 
 pub use child::{kill_group, signal, wait};
-pub use find::{ADMIN_DIRECTORIES, find, find_admin, killed_with_parent};
+pub use find::{ADMIN_DIRECTORIES, USER_DIRECTORIES, find, find_admin, killed_with_parent};
 pub use log::last_words;
 pub use run::{Ended, run, run_with_lines, version_text};

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::gtid::{mariadb::GtidPosition, mysql::GtidSet};
 use crate::statements::{self, Source, Statements};
 use crate::{Error, Peers, status};
+use server::dialect::statement::replica_status;
 
 /// Role of the new server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +146,7 @@ impl Provision {
             return Ok(Statements::new());
         }
         let version = peers.new.identity().version.clone();
-        let status = peers.new.rows(status::query(&version))?;
+        let status = peers.new.rows(replica_status(&version))?;
         Ok(statements::end_channels(&version, &status::channels(&version, &status)))
     }
 
@@ -250,7 +251,7 @@ fn wait_until_caught_up(peers: &mut Peers, wait: Duration) -> Result<(), Error> 
         (logged.to_string(), "MASTER_GTID_WAIT")
     };
     let until = Instant::now().checked_add(wait);
-    let status = status::query(&peers.new.identity().version);
+    let status = replica_status(&peers.new.identity().version);
     while peers.new.value(&format!("SELECT {function}('{newest}', {WAIT_STEP_SECONDS})"))? != "0" {
         if let Some(reason) = status::last_error(&peers.new.rows(status)?) {
             return Err(Error::Stopped { server: peers.new.name().to_owned(), reason });

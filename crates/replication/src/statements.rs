@@ -3,12 +3,13 @@
 //! Sources: "CHANGE REPLICATION SOURCE TO" of the MySQL manual (from 8.0.23; `CHANGE MASTER TO` and `START
 //! SLAVE` are gone in 8.4), "CHANGE MASTER TO" of the MariaDB documentation; both run on real servers.
 
-use server::Capability;
 use std::path::PathBuf;
 
+use server::{
+    Capability, Endpoint, Password, ServerVersion, Target,
+    dialect::statement::{START_GROUP_REPLICATION, STOP_GROUP_REPLICATION, replication_terms},
+};
 use zeroize::Zeroizing;
-
-use server::{Endpoint, Password, ServerVersion, Target};
 
 use crate::Error;
 
@@ -49,17 +50,17 @@ pub type Statements = Vec<Zeroizing<String>>;
 /// `position` is MariaDB's `gtid_binlog_pos` of the copy; MySQL reads its own from the copied binary log.
 #[must_use]
 pub fn replica(version: &ServerVersion, source: &Source, position: &str) -> Statements {
+    let terms = replication_terms(version);
     if version.flavor.is_mysql_like() {
-        let terms = Terms::by_version(version);
         let mut clauses = link(terms.prefix, source);
         clauses.push_str(&format!(", {}_AUTO_POSITION=1", terms.prefix));
-        return statements([format!("{} {}", terms.change, *clauses), format!("START {}", terms.replica)]);
+        return statements([format!("{} TO {}", terms.change, *clauses), format!("START {}", terms.replica)]);
     }
-    let clauses = link("MASTER", source);
+    let clauses = link(terms.prefix, source);
     statements([
         format!("SET GLOBAL gtid_slave_pos = {}", text(position)),
-        format!("CHANGE MASTER TO {}, MASTER_USE_GTID=slave_pos", *clauses),
-        "START SLAVE".to_owned(),
+        format!("{} TO {}, {}_USE_GTID=slave_pos", terms.change, *clauses, terms.prefix),
+        format!("START {}", terms.replica),
     ])
 }
 
@@ -70,19 +71,18 @@ pub fn end_channels(version: &ServerVersion, channels: &[String]) -> Statements 
 }
 
 fn end_channel(version: &ServerVersion, channel: &str) -> [String; 2] {
-    let channel = text(channel);
+    let (channel, replica) = (text(channel), replication_terms(version).replica);
     if version.flavor.is_mysql_like() {
-        let replica = Terms::by_version(version).replica;
         return [format!("STOP {replica} FOR CHANNEL {channel}"), format!("RESET {replica} ALL FOR CHANNEL {channel}")];
     }
-    [format!("STOP SLAVE {channel}"), format!("RESET SLAVE {channel} ALL")]
+    [format!("STOP {replica} {channel}"), format!("RESET {replica} {channel} ALL")]
 }
 
 /// Makes a copy of a group member join the group; MySQL only. `failed`: the server tried before and was expelled, so it
 /// must leave the group first.
 #[must_use]
 pub fn group_member(version: &ServerVersion, source: &Source, failed: bool) -> Statements {
-    let terms = Terms::by_version(version);
+    let terms = replication_terms(version);
     let password = shown(source);
     let (change, prefix) = (terms.change, terms.prefix);
     // Later recoveries verify as well.
@@ -95,31 +95,14 @@ pub fn group_member(version: &ServerVersion, source: &Source, failed: bool) -> S
     });
     let join = [
         format!(
-            "{change} {prefix}_USER={}, {prefix}_PASSWORD={} FOR CHANNEL 'group_replication_recovery'",
+            "{change} TO {prefix}_USER={}, {prefix}_PASSWORD={} FOR CHANNEL 'group_replication_recovery'",
             text(&source.user),
             *password
         ),
-        "START GROUP_REPLICATION".to_owned(),
+        START_GROUP_REPLICATION.to_owned(),
     ];
-    let left = failed.then(|| "STOP GROUP_REPLICATION".to_owned());
+    let left = failed.then(|| STOP_GROUP_REPLICATION.to_owned());
     statements(left.into_iter().chain(verified).chain(join))
-}
-
-/// The words that a version uses.
-struct Terms {
-    change: &'static str,
-    replica: &'static str,
-    prefix: &'static str,
-}
-
-impl Terms {
-    fn by_version(version: &ServerVersion) -> Self {
-        if version.can(Capability::ChangeReplicationSource) {
-            Self { change: "CHANGE REPLICATION SOURCE TO", replica: "REPLICA", prefix: "SOURCE" }
-        } else {
-            Self { change: "CHANGE MASTER TO", replica: "SLAVE", prefix: "MASTER" }
-        }
-    }
 }
 
 /// Host, account and TLS. Every link uses TLS.

@@ -1,22 +1,10 @@
 //! The channels of a replica and what stopped them.
 //!
-//! Sources: "SHOW REPLICA STATUS" of the MySQL manual (`SHOW SLAVE STATUS` before 8.0.22, gone in 8.4), "SHOW ALL SLAVES
-//! STATUS" of the MariaDB documentation.
+//! Sources: "SHOW REPLICA STATUS" of the MySQL manual, "SHOW ALL SLAVES STATUS" of the MariaDB documentation.
 
-use server::Capability;
 use server::{Rows, ServerVersion};
 
-/// The statement that lists the channels of a replica, one row each.
-#[must_use]
-pub fn query(version: &ServerVersion) -> &'static str {
-    match version.flavor.is_mysql_like() {
-        true if version.can(Capability::ShowReplica) => "SHOW REPLICA STATUS",
-        true => "SHOW SLAVE STATUS",
-        false => "SHOW ALL SLAVES STATUS",
-    }
-}
-
-/// Names of the replica's channels, from the result of [`query`]. The channels of group replication are omitted: the
+/// Names of the replica's channels, from the result of [`replica_status`](server::dialect::statement::replica_status). The channels of group replication are omitted: the
 /// group manages them.
 #[must_use]
 pub fn channels(version: &ServerVersion, status: &Rows) -> Vec<String> {
@@ -25,7 +13,7 @@ pub fn channels(version: &ServerVersion, status: &Rows) -> Vec<String> {
     names.filter(|name| !name.starts_with("group_replication_")).collect()
 }
 
-/// The first error that stopped a channel, from the result of [`query`].
+/// The first error that stopped a channel, from the result of [`replica_status`](server::dialect::statement::replica_status).
 #[must_use]
 pub fn last_error(status: &Rows) -> Option<String> {
     let text = |column: &str| status.value(0, column).filter(|text| !text.is_empty()).map(str::to_owned);
@@ -45,13 +33,6 @@ mod tests {
     fn answer(columns: &[&str], rows: &[&[&str]]) -> Rows {
         let row = |row: &&[&str]| row.iter().map(|text| Some((*text).to_owned())).collect();
         Rows { columns: columns.iter().map(|name| (*name).to_owned()).collect(), rows: rows.iter().map(row).collect() }
-    }
-
-    #[test]
-    fn each_version_is_asked_in_its_own_words() {
-        assert_eq!(query(&version("9.7.4")), "SHOW REPLICA STATUS");
-        assert_eq!(query(&version("8.0.21")), "SHOW SLAVE STATUS");
-        assert_eq!(query(&version("10.11.19-MariaDB")), "SHOW ALL SLAVES STATUS");
     }
 
     #[test]

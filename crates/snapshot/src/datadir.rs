@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use innodb::server_file::{ARIA_CONTROL, FIRST_SYSTEM};
+use innodb::server_file::{ARIA_CONTROL, DICTIONARY, FIRST_SYSTEM};
 use rustix::process::Pid;
 
 use crate::{error::Error, process};
@@ -40,7 +40,7 @@ impl DataDir {
             return Err(unreadable(std::io::ErrorKind::NotADirectory.into()));
         }
         // Every data directory since MySQL 5.0 has one of these, wherever InnoDB's files are.
-        let known = [FIRST_SYSTEM, "mysql", "mysql.ibd", ARIA_CONTROL];
+        let known = [FIRST_SYSTEM, "mysql", DICTIONARY, ARIA_CONTROL];
         if !known.iter().any(|name| resolved.join(name).exists()) {
             return Err(Error::NotADataDir { path: resolved });
         }

@@ -10,7 +10,12 @@ use std::{
 use innodb::{log_copy::LogCopyFault, redo_copy::RedoCopyFault};
 use rustix::process::Pid;
 
-use crate::{backup::Program, estimate::Estimate, prepare::PrepareFault, provider::Provider};
+use crate::{
+    backup::Program,
+    estimate::Estimate,
+    prepare::{PrepareFault, by_hand},
+    provider::Provider,
+};
 
 /// Why no copy was made. The server keeps running in any case.
 #[derive(Debug, thiserror::Error)]
@@ -485,7 +490,10 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
-            Self::Unprepared { directory, program, fault } => Some(fault.hint(*program, directory)),
+            Self::Unprepared { fault: PrepareFault::LeadsOut(_), .. } => {
+                Some("do not run the program on it: it would write where that leads; ask who sent this".into())
+            }
+            Self::Unprepared { directory, program, .. } => Some(by_hand(*program, directory).into()),
             Self::NoProvider { refused, .. } => {
                 let worth_saying = refused.iter().rev().find_map(|(_, error)| error.hint());
                 worth_saying.or_else(|| Some("stop the server and use its directory as it is".into()))

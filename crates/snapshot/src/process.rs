@@ -13,7 +13,7 @@ use std::{
 };
 
 use files::regular::{self, Links};
-use innodb::server_file::{ARIA_CONTROL, FIRST_OLDER_REDO, FIRST_SYSTEM, REDO_DIRECTORY};
+use innodb::server_file::{ARIA_CONTROL, DICTIONARY, FIRST_OLDER_REDO, FIRST_SYSTEM, FIRST_UNDO, REDO_DIRECTORY};
 use rustix::{
     net::sockopt::socket_peercred,
     process::{Flock, FlockType, Pid, fcntl_getlk},
@@ -22,7 +22,7 @@ use rustix::{
 use crate::{datadir::ServerProcess, error::Error};
 
 /// Files that a running server keeps locked. Source: `os_file_lock` of InnoDB, `my_lock` of Aria.
-const LOCKED: [&str; 5] = [FIRST_SYSTEM, "mysql.ibd", "undo_001", ARIA_CONTROL, FIRST_OLDER_REDO];
+const LOCKED: [&str; 5] = [FIRST_SYSTEM, DICTIONARY, FIRST_UNDO, ARIA_CONTROL, FIRST_OLDER_REDO];
 
 /// Finds the server that has `datadir` open.
 pub(crate) fn find(

@@ -21,10 +21,9 @@ use crate::{
 /// Message for a path that now leads to another file.
 pub(crate) const OTHER_FILE: &str = "another file took its place";
 
-/// Name of manifests. Files of this name in the source are not transferred.
-pub const MANIFEST: &str = "sealant-manifest";
 pub(crate) use files::LOST_AND_FOUND;
-pub use files::STAGING;
+// Files of the name of manifests are not transferred from a source.
+pub use files::{MANIFEST, STAGING};
 
 /// Which files are transferred.
 #[derive(Clone, Debug, Default)]

@@ -7,8 +7,10 @@ use std::{
 };
 
 use innodb::{KeyVersion, MasterKeyId, keys::KeySource};
-use keyring::{Damage, KeyName, KeyringError, MariaDbKeys, MysqlKeyring};
+use keyring::{Damage, KeyName, MariaDbKeys, MysqlKeyring};
 use zeroize::Zeroizing;
+
+use crate::Error;
 
 /// Keys in memory. `Debug` shows no key bytes.
 #[derive(Debug, Default)]
@@ -26,16 +28,6 @@ impl fmt::Debug for UnwrappedKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} keys", self.0.len())
     }
-}
-
-/// A key store that cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {source}", path.display())]
-pub struct KeysError {
-    /// Path of the store.
-    pub path: PathBuf,
-    /// The error.
-    pub source: KeyringError,
 }
 
 /// Where keys are.
@@ -78,10 +70,10 @@ impl KeyStores {
     ///
     /// # Errors
     /// The configuration cannot be read, or leaves it to a data directory.
-    pub fn keyring_file(&self) -> Result<Option<PathBuf>, KeysError> {
+    pub fn keyring_file(&self) -> Result<Option<PathBuf>, Error> {
         match (self.keyrings.first(), &self.keyring_config) {
             (Some(keyring), _) => Ok(Some(keyring.clone())),
-            (None, Some(config)) => keyring::keyring_path(config, None).map(Some).map_err(named(config)),
+            (None, Some(config)) => keyring::keyring_path(config, None).map(Some).map_err(Error::key_store(config)),
             (None, None) => Ok(None),
         }
     }
@@ -91,7 +83,7 @@ impl KeyStores {
     ///
     /// # Errors
     /// As [`Keys::add_keyring`].
-    pub fn read(&self, datadir: Option<&Path>) -> Result<(Keys, Vec<DamagedStore>), KeysError> {
+    pub fn read(&self, datadir: Option<&Path>) -> Result<(Keys, Vec<DamagedStore>), Error> {
         let (mut keys, mut damaged) = (Keys::default(), Vec::new());
         let mut note = |path: &Path, damage: Vec<Damage>| {
             if !damage.is_empty() {
@@ -115,9 +107,9 @@ impl Keys {
     /// Loads a MySQL keyring file of any kind that contains the keys themselves. Returns the damage to single keys.
     ///
     /// # Errors
-    /// [`KeysError`] names the file and the reason.
-    pub fn add_keyring(&mut self, path: &Path) -> Result<Vec<Damage>, KeysError> {
-        let bytes = keyring::read_file(path).map_err(named(path))?;
+    /// [`Error`] names the file and the reason.
+    pub fn add_keyring(&mut self, path: &Path) -> Result<Vec<Damage>, Error> {
+        let bytes = keyring::read_file(path).map_err(Error::key_store(path))?;
         self.add_keyring_bytes(&bytes, path)
     }
 
@@ -126,8 +118,8 @@ impl Keys {
     ///
     /// # Errors
     /// As [`add_keyring`](Self::add_keyring).
-    pub fn add_keyring_bytes(&mut self, bytes: &[u8], path: &Path) -> Result<Vec<Damage>, KeysError> {
-        let keyring = MysqlKeyring::load(bytes).map_err(named(path))?;
+    pub fn add_keyring_bytes(&mut self, bytes: &[u8], path: &Path) -> Result<Vec<Damage>, Error> {
+        let keyring = MysqlKeyring::load(bytes).map_err(Error::key_store(path))?;
         let damage = keyring.damage().to_vec();
         self.mysql.push(keyring);
         Ok(damage)
@@ -138,8 +130,8 @@ impl Keys {
     ///
     /// # Errors
     /// As [`add_keyring`](Self::add_keyring).
-    pub fn add_keyring_config(&mut self, path: &Path, datadir: Option<&Path>) -> Result<Vec<Damage>, KeysError> {
-        let keyring = keyring::keyring_path(path, datadir).map_err(named(path))?;
+    pub fn add_keyring_config(&mut self, path: &Path, datadir: Option<&Path>) -> Result<Vec<Damage>, Error> {
+        let keyring = keyring::keyring_path(path, datadir).map_err(Error::key_store(path))?;
         self.add_keyring(&keyring)
     }
 
@@ -147,12 +139,12 @@ impl Keys {
     ///
     /// # Errors
     /// As [`add_keyring`](Self::add_keyring).
-    pub fn add_key_file(&mut self, path: &Path, password_file: Option<&Path>) -> Result<Vec<Damage>, KeysError> {
+    pub fn add_key_file(&mut self, path: &Path, password_file: Option<&Path>) -> Result<Vec<Damage>, Error> {
         let password = match password_file {
-            Some(path) => Some(keyring::read_file(path).map_err(named(path))?),
+            Some(path) => Some(keyring::read_file(path).map_err(Error::key_store(path))?),
             None => None,
         };
-        let bytes = keyring::read_file(path).map_err(named(path))?;
+        let bytes = keyring::read_file(path).map_err(Error::key_store(path))?;
         self.add_key_file_bytes(&bytes, password.as_ref().map(|password| password.as_slice()), path)
     }
 
@@ -166,8 +158,8 @@ impl Keys {
         bytes: &[u8],
         password: Option<&[u8]>,
         path: &Path,
-    ) -> Result<Vec<Damage>, KeysError> {
-        let keys = MariaDbKeys::load(bytes, password).map_err(named(path))?;
+    ) -> Result<Vec<Damage>, Error> {
+        let keys = MariaDbKeys::load(bytes, password).map_err(Error::key_store(path))?;
         let damage = keys.damage().to_vec();
         self.mariadb.push(keys);
         Ok(damage)
@@ -184,10 +176,6 @@ impl Keys {
         let any = !self.mysql.is_empty() || !self.mariadb.is_empty();
         any.then(|| self.mysql.iter().all(MysqlKeyring::locked) && self.mariadb.iter().all(MariaDbKeys::locked))
     }
-}
-
-fn named(path: &Path) -> impl Fn(KeyringError) -> KeysError + '_ {
-    |source| KeysError { path: path.to_path_buf(), source }
 }
 
 impl KeySource for Keys {

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod engine;
+mod error;
 mod judge;
 mod keys;
 mod live;
@@ -22,8 +23,9 @@ mod size;
 mod spaces;
 
 pub use engine::{Depth, Progress, Settings, run};
+pub use error::Error;
 pub use judge::{Judge, Judged, Tablespace};
-pub use keys::{DamagedStore, KeyStores, Keys, KeysError};
-pub use plan::{Group, PathError, Plan, PlannedFile, Subject, check_paths};
+pub use keys::{DamagedStore, KeyStores, Keys};
+pub use plan::{Group, Plan, PlannedFile, Subject, check_paths};
 pub use report::{Conclusion, FileResult, Report, SCHEMA, Summary, Unread};
 pub use size::size;

@@ -12,7 +12,7 @@ use innodb::{
     keys::NoKeys,
     randomness::looks_random,
     redo::RedoFormat,
-    server_file::{is_redo_with_header, older_redo_number, redo_name, redo_number},
+    server_file::{is_batch_doublewrite, is_redo_with_header, older_redo_number, redo_name, redo_number},
     tablespace::Page0,
     verify::{
         self, Check, FileReport, Tally, Verdict,
@@ -196,7 +196,7 @@ fn once(
     match kind {
         FileKind::Redo => redo(file, reader, keys, logs),
         FileKind::Binlog | FileKind::BinlogEncrypted => verify::binlog::verify(reader, keys),
-        FileKind::Doublewrite if file_name(&file.path).ends_with(".bdblwr") => Ok(FileReport::without_units()),
+        FileKind::Doublewrite if is_batch_doublewrite(file_name(&file.path)) => Ok(FileReport::without_units()),
         FileKind::Doublewrite => {
             let page_bytes = doublewrite::page_bytes_of_name(file_name(&file.path));
             verify::doublewrite::verify(reader, page_bytes, owners)

@@ -8,7 +8,7 @@ use std::path::Path;
 use innodb::{
     SpaceId,
     file_kind::{FileKind, by_name},
-    server_file::log_base,
+    server_file::{DICTIONARY, log_base},
     tablespace::{Family, Page0, TablespaceKind},
 };
 
@@ -67,7 +67,7 @@ fn in_data_directory(group: &Group, index: usize, path: &Path, space: SpaceId, o
     if group.system.first() == Some(&index) && space != SpaceId(0) {
         return Some(format!("is tablespace {space}, and the system tablespace is number 0"));
     }
-    (name(path) == "mysql.ibd" && other).then(|| format!("is tablespace {space}, and not the data dictionary"))
+    (name(path) == DICTIONARY && other).then(|| format!("is tablespace {space}, and not the data dictionary"))
 }
 
 #[cfg(test)]

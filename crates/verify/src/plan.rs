@@ -12,6 +12,8 @@ use files::regular::{self, Links};
 use innodb::file_kind::{self, FileKind};
 use innodb::server_file;
 
+use crate::{Error, error};
+
 /// A file to verify.
 #[derive(Clone, Debug)]
 pub struct PlannedFile {
@@ -269,13 +271,10 @@ fn system_number(path: &Path) -> Option<u32> {
     server_file::system_number(name(path))
 }
 
-/// The message for a system error.
+/// The message for a file that could not be read, with the next step.
 pub(crate) fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied; run as the server's user or as root".to_owned(),
-        _ => error.to_string(),
-    }
+    let reason = error::reason(error);
+    error::next_step(error).map_or_else(|| reason.clone(), |step| format!("{reason}; {step}"))
 }
 
 /// The last part of a path, as text.
@@ -301,35 +300,20 @@ fn classify(head: &[u8], name: &str, named: bool, bytes: u64) -> Option<Subject>
         // Tablespaces, also `.ibu` ones, are recognised by name above; a key file has no data.
         Some(FileKind::ExportKey) if !named => None,
         Some(kind) => Some(Subject::Known(kind)),
-        None if named || server_file::log_base(name).is_some() || name.ends_with(".delta") => {
+        None if named || server_file::log_base(name).is_some() || server_file::is_changed_pages(name) => {
             Some(Subject::Unidentified)
         }
         None => None,
     }
 }
 
-/// A path that leads nowhere.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {reason}", path.display())]
-pub struct PathError {
-    /// Path of the file or directory.
-    pub path: PathBuf,
-    /// Why, for people.
-    pub reason: String,
-}
-
 /// Whether every path leads somewhere.
 ///
 /// # Errors
-/// [`PathError`] names the first that does not.
-pub fn check_paths(paths: &[PathBuf]) -> Result<(), PathError> {
-    let reason = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied; run as the server's user or as root".to_owned(),
-        _ => error.to_string(),
-    };
+/// [`Error::Path`] names the first that does not.
+pub fn check_paths(paths: &[PathBuf]) -> Result<(), Error> {
     for path in paths {
-        fs::metadata(path).map_err(|error| PathError { path: path.clone(), reason: reason(error) })?;
+        fs::metadata(path).map_err(|source| Error::Path { path: path.clone(), source })?;
     }
     Ok(())
 }

@@ -194,7 +194,7 @@ impl<'a> Join<'a> {
     fn leads_away(&self, file: &FileFact, target: &str) -> bool {
         let listed = self.facts.sql.as_ref().is_some_and(|sql| sql.answered("tablespaces"));
         let name = file.base_name();
-        let table = [".ibd", ".MYD", ".MAD", ".ibu"].iter().any(|end| name.ends_with(end));
+        let table = server_file::has_rows(name);
         let schema = file.name == name && !name.contains('.');
         let base = Path::new(&file.path).parent().unwrap_or_else(|| Path::new("/"));
         let target = normal(&base.join(target));
@@ -408,7 +408,7 @@ fn kind_by_name(file: &FileFact) -> Option<Kind> {
 
 fn kind_of_tablespace_name(name: &str) -> Kind {
     match name {
-        "mysql.ibd" => Kind::MysqlTablespace,
+        server_file::DICTIONARY => Kind::MysqlTablespace,
         _ if server_file::is_system(name) => Kind::SystemTablespace,
         _ if server_file::is_temporary(name) => Kind::TemporaryTablespace,
         _ if server_file::is_undo(name) => Kind::Undo,

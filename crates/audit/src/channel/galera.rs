@@ -72,6 +72,11 @@ fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.split(';').filter_map(|part| part.split_once('=')).map(|(key, value)| (key.trim(), value.trim()))
 }
 
+/// One of the provider's options; it may be empty.
+pub(crate) fn provider_option<'o>(options: &'o str, key: &str) -> Option<&'o str> {
+    pairs(options).find(|(set, _)| set.eq_ignore_ascii_case(key)).map(|(_, value)| value)
+}
+
 /// Provider options with some of them changed, or removed if they have no new value. The others stay unchanged and in
 /// order.
 #[must_use]

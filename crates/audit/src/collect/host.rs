@@ -271,8 +271,8 @@ fn search_path(host: &Host, pid: Option<i32>) -> Vec<PathBuf> {
 }
 
 fn is_installed(view: &View, path: &[PathBuf], program: &str) -> bool {
-    let usual = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/bin"];
-    let directories = path.iter().map(PathBuf::as_path).chain(usual.iter().map(Path::new));
+    let usual = ::process::USER_DIRECTORIES.iter().chain(&::process::ADMIN_DIRECTORIES).map(Path::new);
+    let directories = path.iter().map(PathBuf::as_path).chain(usual);
     directories.into_iter().any(|directory| view.stat(&directory.join(program)).is_ok())
 }
 

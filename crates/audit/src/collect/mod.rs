@@ -33,6 +33,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use innodb::server_file::is_table_file;
 use jiff::Timestamp;
 use server::probe::ProbeLimits;
 use server::{Endpoint, Target};
@@ -440,7 +441,7 @@ fn read_files(
     files::settle(&walk, &mut found, Timestamp::now().as_second(), options.limits.settle_time);
     found.files.sort_by(|a, b| a.path.cmp(&b.path));
     let key_file = page_proofs::KeyFileSettings::by(sql, &seen.view, &seen.datadir);
-    let live_stores = live_stores(sql, &seen.datadir);
+    let live_stores = roots::keyring_files(sql, &seen.datadir);
     let key_proofs = key_proofs(&seen.view, &found.files, &live_stores, &key_file);
     let file_proofs = FileProofRun {
         view: &seen.view,
@@ -490,28 +491,18 @@ fn keys_held(sql: &SqlFacts, read: Option<(&Seen, &FileFacts)>) -> crate::facts:
         remedy: "run on the server's host as root or as the server's user".to_owned(),
     })?;
     let key_file = page_proofs::KeyFileSettings::by(sql, &seen.view, &seen.datadir);
-    register::held(&seen.view, &facts.files, &live_stores(sql, &seen.datadir), &key_file)
-}
-
-/// The key files that the server reports.
-fn live_stores(sql: &SqlFacts, datadir: &Path) -> Vec<PathBuf> {
-    let plugin = sql.variable_or_none("keyring_file_data").filter(|value| !value.is_empty());
-    let plugin = plugin.map(|value| roots::normal(&datadir.join(value)));
-    roots::key_store_files(sql, datadir).into_iter().chain(plugin).collect()
+    register::held(&seen.view, &facts.files, &roots::keyring_files(sql, &seen.datadir), &key_file)
 }
 
 /// Data files outside the roots: those that the server lists, and the targets of links and `.isl`/`.link` files in the
 /// data directory.
 fn external_files(sql: &SqlFacts, seen: &Seen, files: &[FileFact]) -> Vec<(PathBuf, String)> {
-    const TABLE_FILES: [&str; 6] = [".ibd", ".MYD", ".MYI", ".MAD", ".MAI", ".ibu"];
     let known: std::collections::BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let mut wanted = roots::datafiles(sql, &seen.datadir);
     for file in files.iter().filter(|file| file.role == Role::Data) {
         let base = Path::new(&file.path).parent().unwrap_or(&seen.datadir);
         match &file.content {
-            Content::Link { target } if TABLE_FILES.iter().any(|end| file.name.ends_with(end)) => {
-                wanted.push(roots::normal(&base.join(target)))
-            }
+            Content::Link { target } if is_table_file(&file.name) => wanted.push(roots::normal(&base.join(target))),
             Content::Structure if file.name.ends_with(".isl") || file.name.ends_with(".link") => {
                 let text = seen.view.read(Path::new(&file.path), 4096).unwrap_or_default();
                 let path = String::from_utf8_lossy(&text).trim().to_owned();

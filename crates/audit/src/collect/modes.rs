@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, lgetxattr_query};
+use server::dialect::key_store::{KEY_FILE_VARIABLES, KeyFile, named_file};
 
 use super::host::HostSources;
 use super::roots::{self, key_store_files, normal};
@@ -10,15 +11,6 @@ use super::view::View;
 use crate::facts::files::{Content, FileFact};
 use crate::facts::host::{FileMode, Role};
 use crate::facts::sql::SqlFacts;
-
-/// Variables that name a private file, and its kind.
-const VARIABLES: &[(&str, &str)] = &[
-    ("keyring_file_data", "keyring"),
-    ("keyring_encrypted_file_data", "keyring"),
-    ("keyring_vault_config", "keyring configuration"),
-    ("file_key_management_filename", "key file"),
-    ("file_key_management_filekey", "key file password"),
-];
 
 /// Permissions of key stores, private keys, certificates and option files, and of the directories with the server's
 /// files: an inaccessible one protects what is below it.
@@ -49,11 +41,9 @@ pub(super) fn collect(sources: &HostSources<'_>, option_files: &[PathBuf]) -> Ve
 
 fn of_variables(view: &View, sql: &SqlFacts, datadir: &Path, wanted: &mut Vec<(PathBuf, &'static str, String)>) {
     let value = |name: &str| sql.variable_or_none(name).filter(|value| !value.is_empty());
-    for (name, what) in VARIABLES {
-        let path = value(name)
-            .and_then(|value| if name.ends_with("filekey") { value.strip_prefix("FILE:") } else { Some(value) });
-        if let Some(path) = path {
-            wanted.push((normal(&datadir.join(path)), what, (*name).to_owned()));
+    for (name, holds) in KEY_FILE_VARIABLES {
+        if let Some(path) = value(name).and_then(|value| named_file(name, value)) {
+            wanted.push((normal(&datadir.join(path)), kind_of(holds), name.to_owned()));
         }
     }
     for path in key_store_files(sql, datadir).into_iter().filter(|path| path.extension().is_none_or(|end| end != "cnf"))
@@ -75,6 +65,15 @@ fn of_variables(view: &View, sql: &SqlFacts, datadir: &Path, wanted: &mut Vec<(P
                 wanted.extend(ca_key_beside(view, &view.resolve(&ca)));
             }
         }
+    }
+}
+
+const fn kind_of(file: KeyFile) -> &'static str {
+    match file {
+        KeyFile::Keyring => "keyring",
+        KeyFile::Configuration => "keyring configuration",
+        KeyFile::MariaDbKeys => "key file",
+        KeyFile::MariaDbPassword => "key file password",
     }
 }
 

@@ -4,9 +4,12 @@
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
+use innodb::crypt::mariadb::CryptData;
 use innodb::tablespace::{Encryption, Family, Page0};
 use keyring::{Derivation, Digest, KeyringError, MariaDbKeys, PageSample, StoreKind};
 use zeroize::Zeroizing;
+
+use server::dialect::key_store::{MARIADB_KEYS, MARIADB_PASSWORD, named_file};
 
 use super::roots::normal;
 use super::view::View;
@@ -19,9 +22,6 @@ const FIRST_PAGES: usize = 4;
 const MORE_PAGES: usize = 12;
 /// Maximum length that MariaDB reads of a password file, including a line end.
 const PASSWORD_BYTES: usize = 256 + 2;
-/// Magic of the encryption information on page 0, and offsets of its parts.
-const MAGIC: &[u8] = b"s\x0e\x0cREt";
-const IV_AT: usize = 8;
 
 /// The key file that the running server names, and its password.
 #[derive(Default)]
@@ -35,9 +35,8 @@ pub(super) struct KeyFileSettings {
 impl KeyFileSettings {
     pub(super) fn by(sql: &SqlFacts, view: &View, datadir: &Path) -> Self {
         let value = |name: &str| sql.variable_or_none(name).filter(|value| !value.is_empty());
-        let path = value("file_key_management_filename").map(|path| normal(&datadir.join(path)));
-        let file = value("file_key_management_filekey").and_then(|value| value.strip_prefix("FILE:"));
-        let password_file = file.map(|file| normal(&datadir.join(file)));
+        let file = |name| Some(normal(&datadir.join(named_file(name, value(name)?)?)));
+        let (path, password_file) = (file(MARIADB_KEYS), file(MARIADB_PASSWORD));
         let read = |file: &PathBuf| view.read(file, PASSWORD_BYTES).ok().map(Zeroizing::new);
         // Only newer servers have these two; others use these defaults.
         let digest = value("file_key_management_digest").map_or_else(|| Some(Digest::default()), Digest::by_name);
@@ -118,19 +117,15 @@ fn samples(view: &View, file: &FileFact, page0: &Page0) -> Vec<PageSample> {
     let Ok(page_bytes) = usize::try_from(page0.physical_page_bytes) else { return Vec::new() };
     for pages in [FIRST_PAGES, MORE_PAGES] {
         let Ok(bytes) = view.read(Path::new(&file.path), page_bytes.saturating_mul(pages)) else { continue };
-        let Some(space_iv) = space_iv(bytes.get(..page_bytes).unwrap_or_default()) else { continue };
+        let Some(record) = CryptData::from_page0(bytes.get(..page_bytes).unwrap_or_default(), page0) else { continue };
         let sampled = bytes.chunks_exact(page_bytes).enumerate().skip(1);
-        let found: Vec<PageSample> = sampled.filter_map(|(_, page)| sample(page, space_iv, page0.space_id.0)).collect();
+        let found: Vec<PageSample> =
+            sampled.filter_map(|(_, page)| sample(page, record.iv, page0.space_id.0)).collect();
         if !found.is_empty() {
             return found;
         }
     }
     Vec::new()
-}
-
-fn space_iv(page0: &[u8]) -> Option<[u8; 16]> {
-    let at = page0.windows(MAGIC.len()).position(|window| window == MAGIC)?;
-    page0.get(at.checked_add(IV_AT)?..)?.first_chunk().copied()
 }
 
 /// A page with key version 1, the only one that key files support, and without page compression.
@@ -160,15 +155,5 @@ mod tests {
         assert_eq!(sample(&page, [5; 16], 7), None);
         assert_eq!(sample(&[0; 64], [5; 16], 7), None);
         assert_eq!(sample(&[0; 8], [5; 16], 7), None);
-    }
-
-    #[test]
-    fn the_vector_is_found_behind_its_magic() {
-        let mut page = vec![0_u8; 10428];
-        page.extend(b"s\x0e\x0cREt\x01\x10");
-        page.extend([6; 16]);
-        page.resize(16384, 0);
-        assert_eq!(space_iv(&page), Some([6; 16]));
-        assert_eq!(space_iv(&page[..10440]), None);
     }
 }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use innodb::keys::master_key_name;
 use innodb::tablespace::Encryption;
 use keyring::{KeyringError, MysqlKeyring, StoreKind, WRAPPED_BYTES};
 
@@ -40,7 +41,7 @@ pub(super) fn collect(view: &View, files: &[FileFact], live_stores: &[PathBuf]) 
     let names: Vec<&str> = stores.iter().map(|store| store.path.as_str()).collect();
     proofs.extend(todo.into_iter().map(|(file, number, uuid)| KeyProof {
         path: file.path.clone(),
-        key: key_name(uuid, number),
+        key: master_key_name(uuid, number),
         store: names.join(", "),
         opens: None,
         why: Some(match &unreadable {
@@ -74,10 +75,6 @@ fn wanted(file: &FileFact) -> Option<(&FileFact, u32, &str)> {
     }
 }
 
-fn key_name(uuid: &str, number: u32) -> String {
-    format!("INNODBKey-{uuid}-{number}")
-}
-
 pub(super) fn read_store(view: &View, store: &FileFact) -> Result<MysqlKeyring, KeyringError> {
     let mut file = std::fs::File::from(view.open_file(Path::new(&store.path))?);
     MysqlKeyring::load(&keyring::read(&mut file, store.size_bytes)?)
@@ -92,7 +89,7 @@ fn tried(
     store: &FileFact,
     keys: &MysqlKeyring,
 ) -> Option<KeyProof> {
-    let key = key_name(uuid, number);
+    let key = master_key_name(uuid, number);
     let master = keys.get(&key)?;
     let page = view.read(Path::new(&file.path), PAGE_BYTES).ok()?;
     let (wrapped, checksum) = wrapped_key(&page, number, uuid)?;

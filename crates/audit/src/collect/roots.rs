@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use innodb::server_file;
 
+use crate::channel::galera::provider_option;
 use crate::facts::host::Role;
 use crate::facts::sql::SqlFacts;
 pub(super) use crate::path::normal;
 use keyring::{COMPONENT_MANIFEST, FILE_COMPONENT};
+use server::dialect::key_store::{Component, KEY_FILE_VARIABLES, KEYRING_PLUGIN_FILE, named_file};
 
 /// Which files of a directory belong to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,7 +101,9 @@ pub(super) fn of_variables<'v>(
         let prefix = format!("{}.", file.to_string_lossy());
         roots.push(ScanRoot::new(parent.to_owned(), *role, name, Extent::Prefixes(vec![prefix])));
     }
-    if let Some(cache) = variable("wsrep_provider_options").and_then(|options| provider_option(options, "gcache.dir")) {
+    if let Some(cache) = variable("wsrep_provider_options").and_then(|options| provider_option(options, "gcache.dir"))
+        && !cache.is_empty()
+    {
         let prefixes = [server_file::GALERA_CACHE, server_file::GALERA_PAGE].map(str::to_owned).into();
         roots.push(ScanRoot::new(absolute(cache), Role::Data, "gcache.dir", Extent::Prefixes(prefixes)));
     }
@@ -122,9 +126,13 @@ pub(super) fn of_variables<'v>(
             }
         }
     }
-    for (role, name) in KEY_FILES.iter().map(|n| (Role::Key, n)).chain(TLS_FILES.iter().map(|n| (Role::Tls, n))) {
-        let Some(value) = variable(name).map(|value| value.trim_start_matches("FILE:")) else { continue };
-        roots.push(ScanRoot::new(absolute(value), role, name, Extent::File));
+    for (name, _) in KEY_FILE_VARIABLES {
+        let Some(path) = variable(name).and_then(|value| named_file(name, value)) else { continue };
+        roots.push(ScanRoot::new(absolute(path), Role::Key, name, Extent::File));
+    }
+    for name in TLS_FILES {
+        let Some(path) = variable(name) else { continue };
+        roots.push(ScanRoot::new(absolute(path), Role::Tls, name, Extent::File));
     }
     for path in key_stores {
         roots.push(ScanRoot::new(path.clone(), Role::Key, "keyring component's Data_file", Extent::File));
@@ -134,15 +142,6 @@ pub(super) fn of_variables<'v>(
     }
     roots.extend(of_backups(backup_dirs));
     without_repeats(roots)
-}
-
-/// A value of Galera's provider that is not empty.
-fn provider_option<'v>(options: &'v str, key: &str) -> Option<&'v str> {
-    let pairs = options.split(';').filter_map(|pair| pair.split_once('='));
-    pairs
-        .map(|(name, value)| (name.trim(), value.trim()))
-        .find(|(name, value)| *name == key && !value.is_empty())
-        .map(|(_, value)| value)
 }
 
 /// Files next to the program and the plug-ins that name the location of keys, and the copy of a key file that the
@@ -160,8 +159,7 @@ pub(super) fn key_configurations(sql: &SqlFacts, datadir: &Path, program: Option
             COMPONENTS.iter().map(|name| file(normal(&datadir.join(dir).join(format!("{name}.cnf"))), "plugin_dir")),
         );
     }
-    let plugin = sql.variable_or_none("keyring_file_data").filter(|keys| !keys.is_empty());
-    let stores = key_store_files(sql, datadir).into_iter().chain(plugin.map(|keys| normal(&datadir.join(keys))));
+    let stores = keyring_files(sql, datadir).into_iter();
     roots.extend(stores.map(|keys| file(PathBuf::from(format!("{}.backup", keys.display())), "beside the key file")));
     roots
 }
@@ -218,15 +216,6 @@ const LOGS: &[(&str, &str)] = &[
     ("log_slow_query_file", "slow"),
 ];
 
-/// Files with keys, and their password file.
-const KEY_FILES: &[&str] = &[
-    "file_key_management_filename",
-    "file_key_management_filekey",
-    "keyring_file_data",
-    "keyring_encrypted_file_data",
-    "keyring_vault_config",
-];
-
 /// Certificates and private keys of the listeners.
 pub(super) const TLS_FILES: &[&str] = &[
     "ssl_ca",
@@ -246,14 +235,19 @@ pub(super) const TLS_FILES: &[&str] = &[
     "clone_ssl_key",
 ];
 
-/// Files of keyring components, from `performance_schema.keyring_component_status`.
+/// Files of the keyring component: its keys, its configuration.
 pub(super) fn key_store_files(sql: &SqlFacts, datadir: &Path) -> Vec<PathBuf> {
-    let rows = sql.rows("keyring_status").unwrap_or_default();
-    let file = |row: &crate::facts::sql::Row<'_>| ["Data_file", "Config_file"].contains(&row.text("key"));
-    let path = |row: &crate::facts::sql::Row<'_>| {
-        row.get("value").filter(|v| !v.is_empty() && !v.starts_with('<')).map(|v| normal(&datadir.join(v)))
-    };
-    rows.iter().filter(|row| file(row)).filter_map(path).collect()
+    let status = sql.component_status();
+    let component = Component::from_pairs(&status);
+    let files = component.iter().flat_map(|component| [component.data_file, component.config_file]);
+    files.flatten().map(|path| normal(&datadir.join(path))).collect()
+}
+
+/// Key files of MySQL that the server names, by its component or its plug-in.
+pub(super) fn keyring_files(sql: &SqlFacts, datadir: &Path) -> Vec<PathBuf> {
+    let plugin = sql.variable_or_none(KEYRING_PLUGIN_FILE).and_then(|value| named_file(KEYRING_PLUGIN_FILE, value));
+    let plugin = plugin.map(|value| normal(&datadir.join(value)));
+    key_store_files(sql, datadir).into_iter().chain(plugin).collect()
 }
 
 /// Absolute paths of the data files that a server names.

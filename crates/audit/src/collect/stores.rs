@@ -3,7 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use ::verify::{Keys, KeysError};
+use ::verify::Keys;
 use keyring::{Damage, KeyringError};
 
 use super::page_proofs::{self, KeyFileSettings};
@@ -71,7 +71,7 @@ impl KeyCopies {
         let mut opened = LoadedStores::default();
         for copy in keyrings.chain(key_files) {
             match opened.read(&copy) {
-                Err(error) if is_mistake(&error.source) => return Err(error.into()),
+                Err(error) if error.key_store_fault().is_some_and(is_mistake) => return Err(error.into()),
                 result => opened.note(&copy, result),
             }
         }
@@ -145,17 +145,17 @@ impl LoadedStores {
         self.stores.iter().any(|store| store.why.is_none())
     }
 
-    fn read(&mut self, store: &Store) -> Result<Vec<Damage>, KeysError> {
+    fn read(&mut self, store: &Store) -> Result<Vec<Damage>, ::verify::Error> {
         match &store.family {
             StoreFamily::MySql => self.keys.add_keyring(&store.path),
             StoreFamily::MariaDb { password_file } => self.keys.add_key_file(&store.path, password_file.as_deref()),
         }
     }
 
-    fn note(&mut self, store: &Store, result: Result<Vec<Damage>, KeysError>) {
+    fn note(&mut self, store: &Store, result: Result<Vec<Damage>, ::verify::Error>) {
         let (why, damaged) = match result {
             Ok(damage) => (None, damage.len()),
-            Err(error) => (Some(error.source.to_string()), 0),
+            Err(error) => (Some(error.key_store_fault().map_or_else(|| error.to_string(), ToString::to_string)), 0),
         };
         self.stores.push(ProofStore {
             path: store.name.clone(),

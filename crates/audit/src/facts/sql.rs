@@ -7,6 +7,7 @@ use server::Capability;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use server::dialect::key_store::{COMPONENT_QUERY, PLUGIN_QUERY};
 use server::{Flavor, ServerVersion};
 
 use super::{Seen, Unseen};
@@ -250,12 +251,19 @@ impl SqlFacts {
         Evidence::Query { sql: format!("SHOW GLOBAL VARIABLES LIKE '{name}'"), answer }
     }
 
+    /// Keys and values of the keyring component's status; empty if there is none, or the query was refused.
+    #[must_use]
+    pub fn component_status(&self) -> Vec<(&str, &str)> {
+        let rows = self.rows(COMPONENT_QUERY).unwrap_or_default();
+        rows.iter().filter_map(|row| Some((row.get("key")?, row.get("value")?))).collect()
+    }
+
     /// Active plug-ins.
     ///
     /// # Errors
     /// Those of [`SqlFacts::rows`].
     pub fn active_plugins(&self) -> Seen<Vec<Plugin<'_>>> {
-        let rows = self.rows("plugins")?;
+        let rows = self.rows(PLUGIN_QUERY)?;
         Ok(rows.iter().filter(|row| row.text("status").eq_ignore_ascii_case("ACTIVE")).map(Plugin::from_row).collect())
     }
 

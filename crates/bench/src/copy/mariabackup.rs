@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use innodb::server_file::{BACKUP_CHECKPOINTS, BACKUP_OPTIONS};
+
 use super::{
     Site, Tree, name_in_path,
     process::Pipeline,
@@ -29,8 +31,6 @@ pub struct RunningServer {
 
 /// Maximum relative difference of tablespace sizes, 1/50: those of a snapshot are a little older.
 const TOLERANCE: u64 = 50;
-/// The file that is written last; the second name is of MariaDB 11.
-const CHECKPOINTS: [&str; 2] = ["xtrabackup_checkpoints", "mariadb_backup_checkpoints"];
 
 impl RunningServer {
     /// Why times of this server are not comparable with those of `directory`: tablespaces that only one of them has, or
@@ -62,10 +62,10 @@ impl RunningServer {
             return Some(format!("{} is missing or shorter in the backup", name.display()));
         }
         let has = |name: &str| backup.root().join(name).is_file();
-        if has("backup-my.cnf") && CHECKPOINTS.into_iter().any(has) {
+        if has(BACKUP_OPTIONS) && BACKUP_CHECKPOINTS.into_iter().any(has) {
             return None;
         }
-        Some(format!("the backup has no backup-my.cnf or no {}", CHECKPOINTS[0]))
+        Some(format!("the backup has no {BACKUP_OPTIONS} or no {}", BACKUP_CHECKPOINTS[0]))
     }
 
     /// Options for a backup to standard output, with small files of its own in `directory`.

@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use files::MANIFEST;
+
 use crate::Error;
 
 /// A directory with its files, directories and links.
@@ -22,9 +24,6 @@ enum Entry {
     Directory,
     Link(PathBuf),
 }
-
-/// A file that Sealant adds to the copy.
-const MANIFEST: &str = "sealant-manifest";
 
 impl Tree {
     /// Lists everything below `root`.

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The server's programs, in the order they are looked for.
-const SERVERS: [&str; 4] = ["mariadbd", "mysqld", "/usr/sbin/mariadbd", "/usr/sbin/mysqld"];
+const SERVERS: [&str; 2] = ["mariadbd", "mysqld"];
 const KEYS: [(&str, KeyType); 3] =
     [("ECDSA", KeyType::EcdsaP256), ("RSA-2048", KeyType::Rsa2048), ("RSA-4096", KeyType::Rsa4096)];
 const PUBLISHED: &str = "published in 2013, on another machine, one client, connections per second: plain 1,000, \
@@ -69,7 +69,7 @@ impl Suite<'_> {
 
     fn server(&self) -> Result<PathBuf, Error> {
         let Some(program) = self.server else {
-            let found = SERVERS.iter().find_map(process::find);
+            let found = SERVERS.iter().find_map(process::find).or_else(|| SERVERS.iter().find_map(process::find_admin));
             return found.ok_or(Error::NoServer);
         };
         let found = process::find(program.as_os_str());

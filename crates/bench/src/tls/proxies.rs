@@ -162,7 +162,7 @@ pub fn stunnel_pair(
 pub fn ssh_forward(directory: &Path, server: SocketAddr, round_trip: Duration) -> Result<Proxy, Error> {
     let found = |name: &str| process::find(name).ok_or_else(|| absent(name));
     let (ssh, keygen) = (found("ssh")?, found("ssh-keygen")?);
-    let sshd = found("sshd").or_else(|_| found("/usr/sbin/sshd"))?;
+    let sshd = process::find_admin("sshd").ok_or_else(|| absent("sshd"))?;
     let location = |name: &str| directory.join(name);
     for name in ["ssh-host", "ssh-user"] {
         if !location(name).exists() {

@@ -18,18 +18,18 @@ struct Log {
 
 impl BinaryLogs {
     fn list(session: &mut Session<'_>) -> Result<Self, Error> {
-        let rows = match session.query("SHOW BINARY LOGS") {
-            Ok(rows) => rows,
+        let rows = match session.logical("binary_logs") {
+            Ok(rows) => rows.unwrap_or_default(),
             // ER_NO_BINARY_LOGGING
             Err(Error::Server(server::Error::Server { code: 1381, .. })) => return Ok(Self(Vec::new())),
             Err(error) => return Err(error),
         };
         let mut logs = Vec::new();
         for row in 0..rows.rows.len() {
-            let name = rows.value(row, "Log_name").unwrap_or_default().to_owned();
+            let name = rows.value(row, "name").unwrap_or_default().to_owned();
             let encrypted = match session.identity().version.flavor {
                 Flavor::MariaDb => starts_encrypted(session, &name)?,
-                _ => rows.value(row, "Encrypted").is_some_and(|value| value == "Yes"),
+                _ => rows.value(row, "encrypted").is_some_and(|value| value == "Yes"),
             };
             logs.push(Log { name, encrypted });
         }
@@ -68,17 +68,14 @@ pub(super) fn renewal(session: &mut Session<'_>) -> Result<Option<Step<Action>>,
     Ok(BinaryLogs::list(session)?.newest_is_clear().then(step))
 }
 
-/// Whether the server is a member of a group, in which others recover from its binary logs.
-const MEMBERS: &str = "SELECT COUNT(*) FROM information_schema.PLUGINS \
-    WHERE PLUGIN_NAME = 'group_replication' AND PLUGIN_STATUS = 'ACTIVE'";
-
 /// The step that purges logs in clear text, if there are any.
 pub(super) fn purge_step(session: &mut Session<'_>) -> Result<Option<Step<Action>>, Error> {
     if !BinaryLogs::list(session)?.any_clear() {
         return Ok(None);
     }
     let mut what = "remove the binary logs that were written in clear text".to_owned();
-    if session.value(MEMBERS)?.is_some_and(|count| count != "0") {
+    // Others of its group recover from its binary logs.
+    if session.has_active_plugin("group_replication")? {
         what.push_str("; members that join the group later get the data only by the clone plug-in");
     }
     Ok(Some(Step::quiet("purge binary logs", &what, Action::PurgeBinaryLogs)))

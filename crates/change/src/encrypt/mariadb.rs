@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use server::dialect::statement::CHECKPOINT;
+
 use super::{
     Action, How, KeyStores, Leftover, Method, Options, Policy, Progress, Scan, TableChange, binlogs, clear, method,
     scratch::Scratch,
@@ -88,7 +90,7 @@ pub(super) fn steps(session: &mut Session<'_>, options: &Options, scan: &Scan) -
 
 /// Whether new binary logs are encrypted; changing that needs a restart.
 pub(super) fn encrypts_binary_logs(session: &mut Session<'_>) -> Result<bool, Error> {
-    Ok(variable(session, "encrypt_binlog")?.is_some_and(|value| value.eq_ignore_ascii_case("on")))
+    session.is_on("encrypt_binlog")
 }
 
 /// FORCE is a keyword, and a number must not be quoted.
@@ -108,13 +110,12 @@ fn wanted(options: &Options) -> impl Iterator<Item = &'static Setting> {
 
 /// A variable that this server does not have counts as on.
 fn is_off(session: &mut Session<'_>, setting: &Setting) -> Result<bool, Error> {
-    let rows = session.query(&format!("SHOW GLOBAL VARIABLES LIKE '{}'", setting.name))?;
     let is_off = |value: &str| {
         // ON still permits clear-text tables with ENCRYPTED=NO.
         let lax = setting.wanted == "FORCE" && !value.eq_ignore_ascii_case("FORCE");
         lax || value.eq_ignore_ascii_case("OFF") || value == "0"
     };
-    Ok(rows.value(0, "Value").is_some_and(is_off))
+    Ok(session.variable(setting.name)?.as_deref().is_some_and(is_off))
 }
 
 /// The settings that are missing in the given option file.
@@ -261,27 +262,13 @@ fn copy(schema: &str, table: &str, bytes: u64, how: &str) -> Step<Action> {
 
 /// The key file and its copies, if the active plug-in has one.
 pub(super) fn key_stores(session: &mut Session<'_>, server: &str, options: &Options) -> Result<KeyStores, Error> {
-    let plugin = session.value(
-        "SELECT PLUGIN_NAME FROM information_schema.PLUGINS \
-         WHERE PLUGIN_TYPE = 'ENCRYPTION' AND PLUGIN_STATUS = 'ACTIVE'",
-    )?;
-    if plugin.is_none() {
-        return Err(Error::NoKeyManagement { server: server.to_owned() });
-    }
     let datadir = options.datadir_of(session);
-    let file = variable(session, "file_key_management_filename")?.map(PathBuf::from);
-    // Other passwords exist only in the server.
-    let password = variable(session, "file_key_management_filekey")?;
-    let password = password.as_deref().and_then(|key| key.strip_prefix("FILE:")).map(PathBuf::from);
-    let store = |file: PathBuf| KeyStore::MariaDb { file, password: password.clone() };
-    let current = file.into_iter().map(|file| (store(file), false));
+    let plugin = session.active_key_store(&datadir)?;
+    let plugin = plugin.ok_or_else(|| Error::NoKeyManagement { server: server.to_owned() })?;
+    let store = |file: PathBuf| KeyStore::MariaDb { file, password: plugin.password.clone() };
+    let current = plugin.file.clone().into_iter().map(|file| (store(file), false));
     let copies = options.keyring_copies.iter().map(|file| (store(file.clone()), true));
     Ok((current.chain(copies).collect(), datadir))
-}
-
-fn variable(session: &mut Session<'_>, name: &str) -> Result<Option<String>, Error> {
-    let rows = session.query(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?;
-    Ok(rows.value(0, "Value").filter(|value| !value.is_empty()).map(str::to_owned))
 }
 
 /// Tablespaces that the threads have not finished. Those not started have no row.
@@ -402,9 +389,8 @@ fn write_pages(
     executed: &mut Vec<String>,
 ) -> Result<Outcome, Error> {
     progress("writing what was encrypted");
-    let sql = "SET GLOBAL innodb_log_checkpoint_now = ON";
-    executed.push(sql.to_owned());
-    match session.change(sql) {
+    executed.push(CHECKPOINT.to_owned());
+    match session.change(CHECKPOINT) {
         Err(error) if error.is_unknown_variable() => {
             let reason = "the rest is written over time: run it again later".to_owned();
             Ok(Outcome::Skipped { reason })

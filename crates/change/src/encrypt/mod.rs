@@ -24,7 +24,7 @@ use std::{
 };
 
 use serde::Serialize;
-use server::{Capability, Flavor, Target};
+use server::{Capability, Flavor, Target, dialect::statement::NOT_ON_REPLICAS};
 
 pub use self::job::{Records, User, carry_out, preview};
 pub use self::leftovers::Leftover;
@@ -96,7 +96,7 @@ pub struct Options {
 impl Options {
     /// Path of the data directory on this host.
     fn datadir_of(&self, session: &Session<'_>) -> PathBuf {
-        self.datadir.clone().unwrap_or_else(|| session.identity().datadir.clone())
+        session.datadir(self.datadir.as_deref())
     }
 }
 
@@ -337,7 +337,7 @@ impl Plan {
     ) -> Result<Report, Error> {
         let mut session = Session::open(&access.target, &access.connect, log, options.lock_wait)?;
         // A replica without a keyring would stop at these statements.
-        session.query("SET SESSION sql_log_bin = OFF")?;
+        session.query(NOT_ON_REPLICAS)?;
         let within = |text: &str| {
             progress(text);
             control.set_progress(text);

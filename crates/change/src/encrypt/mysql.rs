@@ -9,7 +9,7 @@ use super::{
     method::{Chooser, is_rebuildable},
     read_only, redo, scratch, undo, wanted,
 };
-use crate::{Blocks, Error, KeyStore, KeyringStatus, Session, Step, online::Table, quote};
+use crate::{Blocks, Error, KeyStore, Session, Step, online::Table, quote};
 
 pub(super) fn steps(
     session: &mut Session<'_>,
@@ -257,11 +257,12 @@ fn table_steps(
 
 /// The keyring, which must be active and accept new keys, and its copies.
 pub(super) fn key_stores(session: &mut Session<'_>, server: &str, options: &Options) -> Result<KeyStores, Error> {
-    let status = KeyringStatus::query(session)?.ok_or_else(|| Error::NoKeyring { server: server.to_owned() })?;
+    let datadir = options.datadir_of(session);
+    let status = session.active_key_store(&datadir)?;
+    let status = status.ok_or_else(|| Error::NoKeyring { server: server.to_owned() })?;
     if status.read_only {
         return Err(Error::ReadOnlyKeyring { server: server.to_owned(), keyring: status.name });
     }
-    let datadir = options.datadir_of(session);
     let current = status.file.into_iter().map(|path| (KeyStore::MySql(path), false));
     let copies = options.keyring_copies.iter().map(|path| (KeyStore::MySql(path.clone()), true));
     Ok((current.chain(copies).collect(), datadir))

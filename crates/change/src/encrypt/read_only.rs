@@ -9,8 +9,7 @@ pub(super) const LIFT: &str = "SET GLOBAL super_read_only = OFF";
 
 /// Whether `super_read_only` is on. Releases without it let administrators write.
 pub(super) fn is_super(session: &mut Session<'_>) -> Result<bool, Error> {
-    let rows = session.query("SHOW GLOBAL VARIABLES LIKE 'super_read_only'")?;
-    Ok(rows.value(0, "Value") == Some("ON"))
+    session.is_on("super_read_only")
 }
 
 pub(super) fn step() -> Step<Action> {

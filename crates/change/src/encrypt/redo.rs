@@ -27,8 +27,7 @@ pub(super) fn renew(session: &mut Session<'_>, executed: &mut Vec<String>) -> Re
 
 /// `None` before 8.0.30, when redo files had a fixed size.
 pub(super) fn capacity(session: &mut Session<'_>) -> Result<Option<u64>, Error> {
-    let rows = session.query(&format!("SHOW GLOBAL VARIABLES LIKE '{CAPACITY}'"))?;
-    Ok(rows.value(0, "Value").and_then(|text| text.parse().ok()))
+    Ok(session.variable(CAPACITY)?.and_then(|text| text.parse().ok()))
 }
 
 pub(super) fn cannot_resize() -> Outcome {

@@ -119,7 +119,7 @@ pub enum Error {
     },
     /// The key store cannot be used.
     #[error("{0}")]
-    Keyring(#[from] verify::KeysError),
+    Keyring(#[from] verify::Error),
     /// The keyring on disk does not open all encrypted files.
     #[error("{}: opens only {opened} of {encrypted} encrypted files; {}", keyring.display(), unopened(files))]
     KeyringOpensNotAll {

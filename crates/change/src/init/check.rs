@@ -10,11 +10,11 @@ use std::{
 use audit::{finding::Severity, key_access::KeyAccess};
 use rustix::fs::lgetxattr_query;
 use serde::Serialize;
-use server::{Flavor, Options, Target};
+use server::{Flavor, Options, Target, dialect::statement::NOT_ON_REPLICAS};
 
 use super::Error;
 use crate::{
-    KeyManagement, KeyStore, KeyringStatus, LockWait, Session, StatementLog,
+    KeyStore, LockWait, Session, StatementLog,
     keyring::{LOST, awaits_first_key, in_memory, lacking, prove_and_list},
     rotate::{copy::KeyringCopy, data_files},
 };
@@ -142,21 +142,16 @@ impl Checker<'_, '_> {
     /// `None` if no keyring is active; else the key store, if it is a file.
     fn active(&mut self) -> Result<Option<Option<KeyStore>>, Error> {
         let given = self.request.keyring.clone();
-        let found = if self.session.identity().flavor() == Flavor::MariaDb {
-            KeyManagement::query(&mut self.session)?.map(|plugin| {
-                let password = plugin.password;
-                let store = given.or(plugin.file).map(|file| KeyStore::MariaDb { file, password });
-                (plugin.name, store, false)
-            })
-        } else {
-            KeyringStatus::query(&mut self.session)?
-                .map(|status| (status.name, given.or(status.file).map(KeyStore::MySql), status.read_only))
-        };
-        let Some((name, store, read_only)) = found else {
+        let Some(active) = self.session.active_key_store(&self.datadir)? else {
             let remedy = "`sealant keyring init`, then restart the server; if that is done, its error log says why not";
             self.add("active", CheckState::Failed, "no keyring or key management is active", remedy);
             return Ok(None);
         };
+        let (name, read_only, password) = (active.name, active.read_only, active.password);
+        let of_mariadb = self.session.identity().flavor() == Flavor::MariaDb;
+        let store = given
+            .or(active.file)
+            .map(|file| if of_mariadb { KeyStore::MariaDb { file, password } } else { KeyStore::MySql(file) });
         let state = if read_only { CheckState::Failed } else { CheckState::Ok };
         let detail = if read_only { format!("{name} is active, but read-only") } else { format!("{name} is active") };
         self.add("active", state, &detail, "set \"read_only\": false in its configuration and restart the server");
@@ -167,7 +162,7 @@ impl Checker<'_, '_> {
     fn write(&mut self) {
         let encrypted =
             if self.session.identity().flavor() == Flavor::MariaDb { "ENCRYPTED = YES" } else { "ENCRYPTION = 'Y'" };
-        let _ = self.session.query("SET SESSION sql_log_bin = 0");
+        let _ = self.session.query(NOT_ON_REPLICAS);
         let statements = [
             format!("CREATE SCHEMA IF NOT EXISTS {SCRATCH}"),
             format!("CREATE TABLE IF NOT EXISTS {SCRATCH}.t (id INT PRIMARY KEY) ENGINE = InnoDB {encrypted}"),
@@ -218,7 +213,7 @@ impl Checker<'_, '_> {
 
     /// A key that exists only in the running server's memory is lost when it stops, even if no file needs it yet.
     fn is_whole(&mut self, store: &KeyStore) -> Result<(), Error> {
-        let Ok(memory) = in_memory(&mut self.session) else { return Ok(()) };
+        let Ok(Some(memory)) = in_memory(&mut self.session) else { return Ok(()) };
         let copy = KeyringCopy::read(store)?;
         match lacking(&memory, &copy.names()) {
             Some(key) => Err(behind(store, key)),

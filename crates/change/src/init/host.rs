@@ -18,7 +18,7 @@ use server::{
 use zeroize::Zeroizing;
 
 use super::{Error, Request};
-use crate::{KeyManagement, KeyringStatus, LockWait, Session, StatementLog, rotate::data_files};
+use crate::{LockWait, Session, StatementLog, rotate::data_files};
 
 const DAEMONS: [&str; 4] = ["sbin/mysqld", "bin/mysqld", "libexec/mysqld", "sbin/mariadbd"];
 
@@ -42,12 +42,8 @@ impl Host {
         let log = StatementLog::open(Path::new("/dev/null"), &server, &target.user)?;
         let mut session = Session::open(target, options, &log, LockWait::default())?;
         let identity = session.identity().clone();
-        let active = match identity.flavor() {
-            Flavor::MariaDb => KeyManagement::query(&mut session)?.map(|plugin| plugin.name),
-            _ => KeyringStatus::query(&mut session)?.map(|status| status.name),
-        };
-        if let Some(keyring) = active {
-            return Err(Error::Active { server, keyring });
+        if let Some(active) = session.active_key_store(&identity.datadir)? {
+            return Err(Error::Active { server, keyring: active.name });
         }
         if identity.flavor() != Flavor::MariaDb && !identity.version.can(Capability::KeyringComponents) {
             let reason = "has no keyring components; 8.0.24 and newer have them".to_owned();
@@ -106,7 +102,7 @@ fn not_found(server: &str, reason: &str) -> Error {
 fn flavor(datadir: &Path) -> Result<Flavor, Error> {
     let refuse = |reason: String| Error::NoDatadir { path: datadir.to_owned(), reason };
     fs::read_dir(datadir).map_err(|error| refuse(error.to_string()))?;
-    if datadir.join("mysql.ibd").exists() {
+    if datadir.join(innodb::server_file::DICTIONARY).exists() {
         return Ok(Flavor::MySql);
     }
     if datadir.join(innodb::server_file::ARIA_CONTROL).exists() && datadir.join("mysql").is_dir() {

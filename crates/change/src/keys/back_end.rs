@@ -12,7 +12,7 @@ use server::Flavor;
 use verify::Keys;
 
 use crate::{
-    Error, KeyManagement, KeyStore, KeyringStatus, Session,
+    Error, KeyStore, Session,
     keyring::{in_memory, is_cut_off, lacking},
     rotate::copy::KeyringCopy,
 };
@@ -67,27 +67,21 @@ pub(super) struct Holding {
 
 impl Holding {
     /// Asks the server, and reads its key file.
-    pub(super) fn query(session: &mut Session<'_>, given: Option<&Path>) -> Result<Self, Error> {
+    pub(super) fn query(session: &mut Session<'_>, given: Option<&Path>, datadir: &Path) -> Result<Self, Error> {
+        let Some(active) = session.active_key_store(datadir)? else { return Ok(Self::none()) };
+        let file = given.map(Path::to_owned).or(active.file);
         if session.identity().flavor() == Flavor::MariaDb {
-            return Self::query_mariadb(session, given);
+            let store = file.map(|file| KeyStore::MariaDb { file, password: active.password });
+            // The file plug-in never writes its file.
+            return Self::read(active.name, store.is_some(), store, None);
         }
-        let Some(status) = KeyringStatus::query(session)? else { return Ok(Self::none()) };
-        let store = given.map(Path::to_owned).or(status.file).map(KeyStore::MySql);
-        let before = in_memory(session).ok().map(without_markers);
-        let mut holding = Self::read(status.name, status.read_only, store, before)?;
+        let mut listed = || in_memory(session).ok().flatten().map(without_markers);
+        let mut holding = Self::read(active.name, active.read_only, file.map(KeyStore::MySql), listed())?;
         if holding.has_lost_keys() {
             // The server may have removed binary log keys since.
-            holding.in_memory = in_memory(session).ok().map(without_markers);
+            holding.in_memory = listed();
         }
         Ok(holding)
-    }
-
-    fn query_mariadb(session: &mut Session<'_>, given: Option<&Path>) -> Result<Self, Error> {
-        let Some(plugin) = KeyManagement::query(session)? else { return Ok(Self::none()) };
-        let file = given.map(Path::to_owned).or(plugin.file);
-        let store = file.map(|file| KeyStore::MariaDb { file, password: plugin.password });
-        // The file plug-in never writes its file.
-        Self::read(plugin.name, store.is_some(), store, None)
     }
 
     pub(super) fn none() -> Self {

@@ -103,7 +103,8 @@ pub fn inspect(
     let directories = data_files::directories(&mut session, request.datadir.as_deref())?;
     let identity = session.identity().clone();
     let known = register::server_name(&identity);
-    let holding = Holding::query(&mut session, request.keyring.as_deref())?;
+    let datadir = directories.first().cloned().unwrap_or_default();
+    let holding = Holding::query(&mut session, request.keyring.as_deref(), &datadir)?;
     show("reading the headers of the server's files");
     let needs = KeyNeeds::by_server(&mut session, &directories, &holding)?;
     let mut register = Ledger::read_unlocked(&request.state_dir, &known)?.unwrap_or_else(|| Register::new(&known));
@@ -130,7 +131,7 @@ pub fn inspect(
         server,
         version: identity.version.to_string(),
         server_uuid: identity.server_uuid,
-        datadir: directories.first().cloned().unwrap_or_default(),
+        datadir,
         back_end: holding.back_end,
         register: register::path(&request.state_dir, &known),
         last_rotated: register.last_rotated,

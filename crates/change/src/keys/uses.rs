@@ -80,8 +80,8 @@ impl KeyNeeds {
         locations: &[PathBuf],
         holding: &Holding,
     ) -> Result<Self, Error> {
-        let relay = session.query("SHOW GLOBAL VARIABLES LIKE 'relay_log_basename'")?;
-        let relay = relay.value(0, "Value").and_then(|base| Path::new(base).file_name()?.to_str().map(str::to_owned));
+        let relay = session.variable("relay_log_basename")?;
+        let relay = relay.and_then(|base| Path::new(&base).file_name()?.to_str().map(str::to_owned));
         Ok(Self::by_files(&Plan::scan_server(locations), holding, relay.as_deref()))
     }
 

@@ -120,7 +120,7 @@ impl KeyringCopy {
                 keys.add_key_file_bytes(&self.bytes, password, &self.path)
             }
         };
-        added.map_err(|error| Error::KeyringFile { path: error.path, source: error.source })?;
+        added?;
         Ok(keys)
     }
 

@@ -1,7 +1,10 @@
 //! The steps of a rotation.
 
 use register::Ledger;
-use server::{Options, Target};
+use server::{
+    Options, Target,
+    dialect::statement::{CHECKPOINT, NOT_ON_REPLICAS, ROTATE_BINLOG_KEY, ROTATE_MASTER_KEY},
+};
 
 use super::{
     Copies, Error, Report, Request, backup,
@@ -32,7 +35,6 @@ impl Action {
     pub(super) fn statements(&self) -> Vec<String> {
         let statements: &[&str] = match self {
             Self::RotateMasterKey => &[NOT_ON_REPLICAS, ROTATE_MASTER_KEY],
-            // The server itself keeps this one out of the binary log.
             Self::RotateBinlogKey => &[ROTATE_BINLOG_KEY],
             Self::Rebuild(_, statement) => &[NOT_ON_REPLICAS, statement],
             Self::Flush => &[CHECKPOINT],
@@ -41,14 +43,6 @@ impl Action {
         statements.iter().map(|statement| (*statement).to_owned()).collect()
     }
 }
-
-/// Otherwise the server would log its rotation, and replicas would rotate without proof and without backup; each server
-/// needs its own run.
-const NOT_ON_REPLICAS: &str = "SET SESSION sql_log_bin = 0";
-const ROTATE_MASTER_KEY: &str = "ALTER INSTANCE ROTATE INNODB MASTER KEY";
-/// MariaDB's changes are only in memory and redo log until it writes them.
-const CHECKPOINT: &str = "SET GLOBAL innodb_log_checkpoint_now = ON";
-const ROTATE_BINLOG_KEY: &str = "ALTER INSTANCE ROTATE BINLOG MASTER KEY";
 
 /// Asks the server whether its keys can be rotated, and returns the steps. Changes nothing; no backup needs to be
 /// named.

@@ -6,11 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use server::{Capability, Flavor};
+use server::{Capability, Flavor, dialect::key_store::ActiveKeyStore};
 
 use super::{Error, Request, copy::KeyringCopy, data_files};
 use crate::{
-    KeyManagement, KeyStore, KeyringStatus, Session,
+    KeyStore, Session,
     keyring::{has_room, in_memory, lacking},
 };
 
@@ -37,15 +37,16 @@ impl Site {
         if session.identity().flavor() == Flavor::MariaDb {
             return Self::query_mariadb(session, server, request);
         }
-        let status = KeyringStatus::query(session)?;
+        let datadir = session.datadir(request.datadir.as_deref());
+        let status = session.active_key_store(&datadir)?;
         let status = status.ok_or_else(|| Error::NoKeyring { server: server.to_owned() })?;
         if status.read_only {
             return Err(Error::ReadOnlyKeyring { server: server.to_owned(), keyring: status.name });
         }
-        if request.binlog_key && !is_on(session, "binlog_encryption")? {
+        if request.binlog_key && !session.is_on("binlog_encryption")? {
             return Err(Error::BinaryLogsInClear { server: server.to_owned() });
         }
-        if request.redo && !is_on(session, "innodb_redo_log_encrypt")? {
+        if request.redo && !session.is_on("innodb_redo_log_encrypt")? {
             return Err(Error::RedoInClear { server: server.to_owned() });
         }
         let server_uuid = register::server_name(session.identity());
@@ -62,7 +63,8 @@ impl Site {
     }
 
     fn query_mariadb(session: &mut Session<'_>, server: &str, request: &Request) -> Result<Self, Error> {
-        let plugin = KeyManagement::query(session)?;
+        let datadir = session.datadir(request.datadir.as_deref());
+        let plugin = session.active_key_store(&datadir)?;
         let plugin = plugin.ok_or_else(|| Error::NoKeyManagement { server: server.to_owned() })?;
         let server_uuid = register::server_name(session.identity());
         let directories = data_files::directories(session, request.datadir.as_deref())?;
@@ -132,12 +134,7 @@ fn privileges(session: &mut Session<'_>, request: &Request) -> Result<(), Error>
     Err(Error::Privileges { account: crate::grants::account(session)?, missing })
 }
 
-fn is_on(session: &mut Session<'_>, variable: &str) -> Result<bool, Error> {
-    let on = session.query(&format!("SHOW GLOBAL VARIABLES LIKE '{variable}'"))?;
-    Ok(on.value(0, "Value").is_some_and(|value| value == "ON" || value == "1"))
-}
-
-fn keyring_file(status: &KeyringStatus, request: &Request) -> Result<PathBuf, Error> {
+fn keyring_file(status: &ActiveKeyStore, request: &Request) -> Result<PathBuf, Error> {
     match (&request.keyring, &status.file) {
         (Some(given), Some(used)) if is_other(given, used) => {
             Err(Error::OtherKeyring { given: given.clone(), used: used.clone() })
@@ -159,11 +156,8 @@ fn is_other(given: &Path, used: &Path) -> bool {
 
 /// Checks that the file has every key of the running server.
 pub(super) fn is_current(session: &mut Session<'_>, copy: &KeyringCopy) -> Result<(), Error> {
-    let identity = session.identity();
-    if !identity.version.can(Capability::ListKeyringKeys) {
-        return Ok(());
-    }
-    match lacking(&in_memory(session)?, &copy.names()) {
+    let Some(in_memory) = in_memory(session)? else { return Ok(()) };
+    match lacking(&in_memory, &copy.names()) {
         Some(key) => Err(Error::KeyringBehind { path: copy.path().to_owned(), key: key.to_owned() }),
         None => Ok(()),
     }

@@ -34,8 +34,7 @@ const MAX_LINKS: usize = 40;
 
 /// The file that a variable has named since the server's start; `None` if it names none.
 pub(super) fn file(session: &mut Session<'_>, server: &str, variable: &'static str) -> Result<Option<PathBuf>, Error> {
-    let rows = session.query(&format!("SHOW GLOBAL VARIABLES LIKE '{variable}'"))?;
-    let Some(value) = rows.value(0, "Value").filter(|value| !value.is_empty()) else { return Ok(None) };
+    let Some(value) = session.variable(variable)? else { return Ok(None) };
     // Relative names are relative to the data directory.
     let path = session.identity().datadir.join(value);
     let origin = origin(session, server, variable)?;

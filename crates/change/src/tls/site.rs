@@ -66,8 +66,7 @@ fn reload(session: &mut Session<'_>, server: &str) -> Result<&'static str, Error
     }
     let since = Capability::ReloadTls.since(version.flavor).map(since_text).unwrap_or_default();
     let since = format!("{} {since}", version.flavor);
-    let versions = session.query("SHOW GLOBAL VARIABLES LIKE 'tls_version'")?;
-    let tls_version = versions.value(0, "Value").filter(|versions| !allows_new_tls(versions)).map(str::to_owned);
+    let tls_version = session.variable("tls_version")?.filter(|versions| !allows_new_tls(versions));
     Err(Error::ReadsAtStart { server: server.to_owned(), statement, since, tls_version })
 }
 

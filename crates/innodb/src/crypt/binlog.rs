@@ -24,15 +24,13 @@ use crate::{
     binlog::{EVENT_HEADER_BYTES, MYSQL_HEADER_BYTES},
     bytes::{Bytes, all_zero, as_u64, as_usize, put},
     crypt::aes::{Aes, BLOCK, Block, CipherFault, KeyLength},
-    keys::MASTER_KEY_BYTES,
+    keys::{BINARY_LOG_KEY_PREFIX, MASTER_KEY_BYTES},
 };
 
 /// Bytes of the password in the header of MySQL's logs.
 const PASSWORD_BYTES: usize = 32;
 /// Bytes of the nonce in MariaDB's start-encryption event.
 pub const NONCE_BYTES: usize = 12;
-/// Prefix of the name of every master key for MySQL's binary logs.
-const KEY_NAME_PREFIX: &str = "MySQLReplicationKey_";
 
 /// The header of an encrypted MySQL log, with the password still wrapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +62,7 @@ pub enum HeaderFault {
     #[error("the {0} is missing, cut off or duplicated")]
     Missing(&'static str),
     /// The key name does not have the form of a binary log key.
-    #[error("the key has no name of the form {KEY_NAME_PREFIX}<server uuid>_<number>")]
+    #[error("the key has no name of the form {BINARY_LOG_KEY_PREFIX}<server uuid>_<number>")]
     KeyName,
 }
 
@@ -163,13 +161,14 @@ fn short_text(head: &[u8], at: usize) -> Option<&[u8]> {
 /// The name if it has the right form, else `None`.
 fn key_name(text: &[u8]) -> Option<String> {
     let name = str::from_utf8(text).unwrap_or_default();
-    let well_formed =
-        name.strip_prefix(KEY_NAME_PREFIX).and_then(|rest| rest.rsplit_once('_')).is_some_and(|(uuid, number)| {
+    let well_formed = name.strip_prefix(BINARY_LOG_KEY_PREFIX).and_then(|rest| rest.rsplit_once('_')).is_some_and(
+        |(uuid, number)| {
             uuid.len() == 36
                 && uuid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
                 && !number.is_empty()
                 && number.bytes().all(|byte| byte.is_ascii_digit())
-        });
+        },
+    );
     Some(if well_formed { name.to_owned() } else { String::new() })
 }
 
@@ -457,9 +456,11 @@ mod tests {
     #[test]
     fn key_names() {
         let uuid = "95b2f013-e4cd-11f1-8c02-02fc00000001";
-        let name = format!("{KEY_NAME_PREFIX}{uuid}_12");
+        let name = format!("{BINARY_LOG_KEY_PREFIX}{uuid}_12");
         assert_eq!(key_name(name.as_bytes()).as_deref(), Some(name.as_str()));
-        for wrong in [format!("{KEY_NAME_PREFIX}{uuid}_"), format!("{KEY_NAME_PREFIX}{uuid}"), format!("x{name}")] {
+        for wrong in
+            [format!("{BINARY_LOG_KEY_PREFIX}{uuid}_"), format!("{BINARY_LOG_KEY_PREFIX}{uuid}"), format!("x{name}")]
+        {
             assert_eq!(key_name(wrong.as_bytes()).as_deref(), Some(""), "{wrong}");
         }
     }

@@ -29,7 +29,7 @@ use crate::{
         header::HEADER_BYTES,
         types::PageType,
     },
-    tablespace::{Family, MariaDbMode, Page0},
+    tablespace::{Family, MARIADB_MAGIC, MariaDbMode, Page0},
 };
 
 /// MariaDB's crypt data on page 0 of a tablespace.
@@ -53,9 +53,8 @@ impl CryptData {
     #[must_use]
     pub fn parse(page0: &[u8], info_offset: usize) -> Option<Self> {
         const BEHIND_MYSQL: usize = 38;
-        const MAGIC: &[u8] = b"s\x0e\x0cREt";
         let record = page0.get(info_offset.checked_add(BEHIND_MYSQL)?..)?;
-        let [scheme, iv_bytes] = record.strip_prefix(MAGIC)?.array_at(0)?;
+        let [scheme, iv_bytes] = record.strip_prefix(MARIADB_MAGIC)?.array_at(0)?;
         let [mode] = record.array_at(32)?;
         (usize::from(iv_bytes) == BLOCK).then_some(Self {
             scheme,

@@ -20,7 +20,7 @@ use crate::{
         wrapped::MasterKey,
     },
     ids::MasterKeyId,
-    keys::{KeySource, MASTER_KEY_BYTES},
+    keys::{KeySource, MASTER_KEY_BYTES, master_key_name},
     page::{
         checksum::crc32c,
         compressed::{self, compressed_bytes},
@@ -115,9 +115,9 @@ impl WrappedKey {
     pub fn master_key_name(&self) -> String {
         match (self.is_bootstrap(), self.magic, &self.server_uuid) {
             (true, ..) => String::new(),
-            (_, MySqlMagic::V1, _) => format!("INNODBKey-*-{}", self.master_key_id),
-            (_, _, Some(uuid)) => format!("INNODBKey-{uuid}-{}", self.master_key_id),
-            (_, _, None) => format!("INNODBKey-?-{}", self.master_key_id),
+            (_, MySqlMagic::V1, _) => master_key_name("*", self.master_key_id),
+            (_, _, Some(uuid)) => master_key_name(uuid, self.master_key_id),
+            (_, _, None) => master_key_name("?", self.master_key_id),
         }
     }
 

@@ -18,7 +18,7 @@ use crate::{
         binlog::{MySqlHeader, StreamKey},
         mysql::{TablespaceKey, UnwrapFault, WrappedKey},
     },
-    keys::{KeySource, MASTER_KEY_BYTES},
+    keys::{KeySource, MASTER_KEY_BYTES, binary_log_key_name},
     page::checksum::{Checksum, update_checksum},
     redo::{INFO, RedoFormat, recognise},
     tablespace::{Encryption, MySqlMagic, Page0, is_uuid},
@@ -161,7 +161,7 @@ pub fn rewrap(head: &mut [u8], secret: &Secret, master: &MasterKey, iv: Block) -
             if !opens(password, head)? {
                 return Err(RewrapFault::OtherKey);
             }
-            let name = format!("MySQLReplicationKey_{}_{}", master.server_uuid, master.number);
+            let name = binary_log_key_name(&master.server_uuid, master.number);
             let header = MySqlHeader::wrap(name, password, iv, &master.key)?;
             head.iter_mut().zip(header.encode()).for_each(|(to, from)| *to = from);
             Ok(())

@@ -94,7 +94,8 @@ pub enum Disagreement {
     SchemeAgainstMode,
 }
 
-const MARIADB_MAGIC: &[u8] = b"s\x0e\x0cREt";
+/// Beginning of MariaDB's encryption information on page 0.
+pub(crate) const MARIADB_MAGIC: &[u8] = b"s\x0e\x0cREt";
 
 /// Scheme of records that were saved before this field existed: encrypting.
 const fn encrypting() -> u8 {
@@ -198,11 +199,17 @@ impl Encryption {
 
 impl MySqlMagic {
     fn parse(info: &[u8]) -> Option<Self> {
-        match info.get(..3)? {
-            b"lCA" => Some(Self::V1),
-            b"lCB" => Some(Self::V2),
-            b"lCC" => Some(Self::V3),
-            _ => None,
+        let magic = info.get(..3)?;
+        [Self::V1, Self::V2, Self::V3].into_iter().find(|known| known.as_bytes() == magic)
+    }
+
+    /// The bytes at the beginning of the information.
+    #[must_use]
+    pub const fn as_bytes(self) -> &'static [u8; 3] {
+        match self {
+            Self::V1 => b"lCA",
+            Self::V2 => b"lCB",
+            Self::V3 => b"lCC",
         }
     }
 }

@@ -8,8 +8,8 @@ mod scan;
 
 pub(crate) use copies::CopyCounter;
 pub use copies::{DoublewriteCopies, SpacePages};
-pub(crate) use encryption::is_uuid;
 pub use encryption::{Disagreement, Encryption, MariaDbMode, MySqlMagic};
+pub(crate) use encryption::{MARIADB_MAGIC, is_uuid};
 pub use found::{ClearPage, ForeignPage, KeyVersionPages, PageCounts, TablespaceScan, Truncation};
 pub use page0::{Family, Page0, TablespaceKind};
 pub(crate) use page0::{MAX_PAGE_BYTES, XDES_ARRAY};

@@ -30,7 +30,7 @@ use crate::{
     },
     error::ScanError,
     ids::KeyVersion,
-    keys::KeySource,
+    keys::{KeySource, PERCONA_BINARY_LOG_KEY, percona_binary_log_key_name},
     randomness::looks_random,
     read::{fill, length},
     verify::{
@@ -249,10 +249,9 @@ impl LogKey {
     /// Source: `binlog_crypt_data.cc` of Percona Server 5.7; the name with a version confirmed on 5.7.22.
     fn find(percona: bool, version: KeyVersion, keys: &dyn KeySource) -> Self {
         const KEY_ID: u32 = 1;
-        const UNVERSIONED: &str = "percona_binlog";
         if percona {
-            let name = format!("{UNVERSIONED}:{version}");
-            let key = keys.mysql_of_any_length(&name).or_else(|| keys.mysql_of_any_length(UNVERSIONED));
+            let name = percona_binary_log_key_name(version);
+            let key = keys.mysql_of_any_length(&name).or_else(|| keys.mysql_of_any_length(PERCONA_BINARY_LOG_KEY));
             let asked = RequiredKey::MysqlBinlog { name: name.clone() };
             return Self { name: format!("key {name}"), asked, key, store_given: keys.has_mysql() };
         }

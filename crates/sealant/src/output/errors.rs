@@ -27,22 +27,7 @@ with_hints! {
     ::snapshot::Error,
     ::transfer::TransferError,
     ::tunnel::Error,
-}
-
-/// For errors whose message is sufficient.
-macro_rules! without_hints {
-    ($($error:ty),* $(,)?) => {$(
-        impl From<$error> for Failure {
-            fn from(error: $error) -> Self {
-                Self::new(one_line(&error.to_string()))
-            }
-        }
-    )*};
-}
-
-without_hints! {
-    ::verify::KeysError,
-    ::verify::PathError,
+    ::verify::Error,
 }
 
 /// For errors that can mean wrong usage of the command line.

@@ -6,6 +6,7 @@ use super::{
         ACCOUNT_HOST, BINARY_LOG_COLUMNS, CONNECTIONS, ENCRYPTION_REQUESTED, OTHER_ENGINES, PLUGINS, REPLICA_COLUMNS,
         SESSION, SESSION_TLS, STATUS, VARIABLE_COLUMNS, channel_columns,
     },
+    statement::{SHOW_ALL_SLAVES_STATUS, SHOW_BINARY_LOGS},
 };
 
 /// `ENCRYPTION_SCHEME` 1: a key is set. `MIN_KEY_VERSION` 0: some pages are not encrypted with it yet.
@@ -115,7 +116,7 @@ pub(super) const QUERIES: &[Entry] = &[
     // Error 1381 if the binary log is off. No version has a column about encryption.
     Entry {
         name: "binary_logs",
-        sql: "SHOW BINARY LOGS",
+        sql: SHOW_BINARY_LOGS,
         needs: "BINLOG MONITOR ON *.*",
         optional: true,
         columns: BINARY_LOG_COLUMNS,
@@ -124,7 +125,7 @@ pub(super) const QUERIES: &[Entry] = &[
     },
     Entry {
         name: "binary_logs",
-        sql: "SHOW BINARY LOGS",
+        sql: SHOW_BINARY_LOGS,
         needs: "REPLICATION CLIENT ON *.*",
         optional: true,
         columns: BINARY_LOG_COLUMNS,
@@ -212,7 +213,7 @@ pub(super) const QUERIES: &[Entry] = &[
     },
     Entry {
         name: "replica_channels",
-        sql: "SHOW ALL SLAVES STATUS",
+        sql: SHOW_ALL_SLAVES_STATUS,
         needs: "SLAVE MONITOR ON *.*",
         columns: CHANNEL_COLUMNS,
         since: (10, 5, 9),
@@ -220,7 +221,7 @@ pub(super) const QUERIES: &[Entry] = &[
     },
     Entry {
         name: "replica_channels",
-        sql: "SHOW ALL SLAVES STATUS",
+        sql: SHOW_ALL_SLAVES_STATUS,
         needs: "REPLICATION CLIENT ON *.*",
         columns: CHANNEL_COLUMNS,
         before: (10, 5, 9),

@@ -15,10 +15,12 @@ use crate::{
 pub mod capability;
 pub mod encryption;
 pub mod innodb;
+pub mod key_store;
 mod mariadb;
 mod mysql;
 mod percona;
 pub mod setting;
+pub mod statement;
 
 /// A logical query for one server.
 #[derive(Clone, Debug)]

@@ -1,6 +1,9 @@
 //! Statements of MySQL 5.6 to 26.x; Percona Server shares them.
 
-use super::{ENTRY, Entry};
+use super::{
+    ENTRY, Entry,
+    statement::{SHOW_BINARY_LOGS, SHOW_SLAVE_STATUS},
+};
 
 /// The columns of an accounts query that are the same since 5.6.
 macro_rules! privilege_columns {
@@ -263,7 +266,7 @@ pub(super) const QUERIES: &[Entry] = &[
     // Error 1381 if the binary log is off.
     Entry {
         name: "binary_logs",
-        sql: "SHOW BINARY LOGS",
+        sql: SHOW_BINARY_LOGS,
         needs: "REPLICATION CLIENT ON *.*",
         optional: true,
         columns: BINARY_LOG_COLUMNS,
@@ -340,7 +343,7 @@ pub(super) const QUERIES: &[Entry] = &[
     },
     Entry {
         name: "replica_channels",
-        sql: "SHOW SLAVE STATUS",
+        sql: SHOW_SLAVE_STATUS,
         needs: "REPLICATION CLIENT ON *.*",
         columns: CHANNEL_COLUMNS,
         before: (5, 7, 6),

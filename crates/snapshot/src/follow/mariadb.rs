@@ -24,7 +24,7 @@ use super::{
     copy::{Copier, Counts, Item, PagesOf},
     ddl_log::{self, ChangedTables},
     log::{self, End},
-    session::Session,
+    session::{FLUSH_LOGS, Privilege, Session},
     source::{Copied, Source, THREADS, remove_gone},
 };
 use crate::{error::Error, external::is_tablespace};
@@ -32,7 +32,7 @@ use crate::{error::Error, external::is_tablespace};
 /// Copies a server's data directory.
 pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Error> {
     let root = job.root;
-    server.session.run("BACKUP STAGE START")?;
+    server.session.run_with(Privilege::Reload, "BACKUP STAGE START")?;
     let items = server.items()?;
     let log_path = log_of(&items)?;
     let log = regular::open(&log_path, Links::Followed).map_err(Error::copying(&log_path))?;
@@ -62,7 +62,7 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
     })?;
     // The log is read up to the position that commits waited at.
     let ended = Instant::now();
-    server.session.run("BACKUP STAGE END")?;
+    server.session.run_with(Privilege::Reload, "BACKUP STAGE END")?;
     if let Checkpoint::Newest = job.recover_from {
         log_copy.recover_from_newest(&log).map_err(Error::from)?;
     }
@@ -106,21 +106,21 @@ impl Source<'_> {
         let copied = self.copy_first(copier, items)?;
         recover_from.wait(&mut self.session, "Innodb_lsn_current", "Innodb_lsn_last_checkpoint")?;
 
-        self.session.run("BACKUP STAGE FLUSH")?;
+        self.session.run_with(Privilege::Reload, "BACKUP STAGE FLUSH")?;
         let ddl_from = Instant::now();
-        self.session.run("BACKUP STAGE BLOCK_DDL")?;
+        self.session.run_with(Privilege::Reload, "BACKUP STAGE BLOCK_DDL")?;
         let items = self.items()?;
         let copied_again = self.copy_changed_tablespaces(copier, &items, &copied)?;
         let others: Vec<Item> = items.iter().filter(|item| self.is_other(item)).cloned().collect();
         remove_gone(copier, &items, &copied)?;
 
         let commits_from = Instant::now();
-        self.session.run("BACKUP STAGE BLOCK_COMMIT")?;
+        self.session.run_with(Privilege::Reload, "BACKUP STAGE BLOCK_COMMIT")?;
         let position = self.position()?;
         let changed: Vec<Item> = others.into_iter().filter(|item| !copied.is_unchanged(item)).collect();
         copier.copy_all(&changed, false, THREADS)?;
         self.copy_binary_log(copier, &position, None)?;
-        self.session.run("FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS")?;
+        self.session.run_with(Privilege::Reload, FLUSH_LOGS)?;
         end.set(self.session.status(log::WRITTEN)?);
         Ok(Waits { ddl_from, commits_from, copied_again, position })
     }
@@ -150,7 +150,7 @@ impl Source<'_> {
         if self.binary_log.is_none() {
             return Ok(Position::default());
         }
-        let rows = self.session.rows("SHOW MASTER STATUS")?;
+        let rows = self.session.rows("SHOW MASTER STATUS", Privilege::BinlogMonitor)?;
         let file = rows.value(0, "File").ok_or(Error::NoAnswer("binary log"))?.to_owned();
         let offset = rows.value(0, "Position").and_then(|offset| offset.parse().ok());
         let offset = offset.ok_or(Error::NoAnswer("position in the binary log"))?;

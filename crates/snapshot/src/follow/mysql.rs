@@ -26,14 +26,14 @@ use super::{
     copy::{Copier, Counts, Item, PagesOf},
     log::End,
     redo_files::RedoFiles,
-    session::Session,
+    session::{FLUSH_LOGS, Privilege, Session},
     source::{Copied, CopiedLog, Source, THREADS, remove_gone},
 };
 use crate::error::Error;
 
 /// How often the position is taken again because the server started another binary log in between.
 const CUTS: u32 = 5;
-const FLUSH_LOGS: &str = "FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS";
+
 const LSN: &str = "Innodb_redo_log_current_lsn";
 const CHECKPOINT: &str = "Innodb_redo_log_checkpoint_lsn";
 
@@ -44,7 +44,7 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
     let mut consumer = Session::open(job.account)?;
     register(&mut consumer)?;
     check_privileges(&mut server.session)?;
-    server.session.run("LOCK INSTANCE FOR BACKUP")?;
+    server.session.run_with(Privilege::Backup, "LOCK INSTANCE FOR BACKUP")?;
     let ddl_from = Instant::now();
     let items = server.items()?;
     let (counts, stop, end) = (Counts::default(), AtomicBool::new(false), End::default());
@@ -80,7 +80,7 @@ pub(super) fn copy(mut server: Source<'_>, job: &Job<'_>) -> Result<Followed, Er
     // That both answer says that nothing was given up while files were copied.
     unregister(&mut consumer)?;
     check_redo_enabled(&mut server.session)?;
-    server.session.run("UNLOCK INSTANCE")?;
+    server.session.run_with(Privilege::Backup, "UNLOCK INSTANCE")?;
     Ok(Followed {
         start_lsn: redo.checkpoint().0,
         end_lsn: cut.end,
@@ -128,14 +128,15 @@ impl Source<'_> {
         let tables = tables_of_other_engines(items);
         let locked_from = Instant::now();
         if !tables.is_empty() {
-            self.session.run(&format!("FLUSH TABLES {} WITH READ LOCK", tables.join(", ")))?;
+            self.session
+                .run_with(Privilege::LockTables, &format!("FLUSH TABLES {} WITH READ LOCK", tables.join(", ")))?;
         }
         let status = self.cut(copier, &copied, binary_log)?;
         if !tables.is_empty() {
             self.session.run("UNLOCK TABLES")?;
         }
         let others_waited = if tables.is_empty() { Duration::ZERO } else { locked_from.elapsed() };
-        self.session.run(FLUSH_LOGS)?;
+        self.session.run_with(Privilege::Reload, FLUSH_LOGS)?;
         let newest = match recover_from {
             Checkpoint::First => None,
             Checkpoint::Newest => Some(Lsn(self.session.status(CHECKPOINT)?.min(status.lsn))),
@@ -178,7 +179,7 @@ impl Source<'_> {
     fn log_status(&mut self) -> Result<LogStatus, Error> {
         let asked = Instant::now();
         let query = "SELECT local AS local, storage_engines AS engines FROM performance_schema.log_status";
-        let rows = self.session.rows(query)?;
+        let rows = self.session.rows(query, Privilege::LogStatus)?;
         let waited = asked.elapsed();
         let parsed = |column: &str| -> Option<Value> { serde_json::from_str(rows.value(0, column)?).ok() };
         let (local, engines) = (parsed("local"), parsed("engines"));
@@ -216,8 +217,8 @@ fn check_settings(server: &mut Source<'_>) -> Result<(), Error> {
 
 /// Asks for what is needed when all is copied, so that a missing privilege is found before.
 fn check_privileges(session: &mut Session) -> Result<(), Error> {
-    session.run("SELECT local FROM performance_schema.log_status WHERE FALSE")?;
-    session.run(FLUSH_LOGS)
+    session.run_with(Privilege::LogStatus, "SELECT local FROM performance_schema.log_status WHERE FALSE")?;
+    session.run_with(Privilege::Reload, FLUSH_LOGS)
 }
 
 fn check_redo_enabled(session: &mut Session) -> Result<(), Error> {
@@ -231,12 +232,14 @@ fn is_on(session: &mut Session, variable: &'static str) -> Result<bool, Error> {
 
 /// Makes the server keep its redo log until it was read. It has one such consumer at a time.
 fn register(session: &mut Session) -> Result<(), Error> {
-    let answer = session.value("SELECT innodb_redo_log_consumer_register() AS failed", "failed")?;
+    let answer =
+        session.value_with(Privilege::Backup, "SELECT innodb_redo_log_consumer_register() AS failed", "failed")?;
     if answer.as_deref() == Some("0") { Ok(()) } else { Err(Error::OtherConsumer) }
 }
 
 fn unregister(session: &mut Session) -> Result<(), Error> {
-    let answer = session.value("SELECT innodb_redo_log_consumer_unregister() AS failed", "failed")?;
+    let answer =
+        session.value_with(Privilege::Backup, "SELECT innodb_redo_log_consumer_unregister() AS failed", "failed")?;
     if answer.as_deref() == Some("0") { Ok(()) } else { Err(Error::NotConsumer) }
 }
 

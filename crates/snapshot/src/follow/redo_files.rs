@@ -22,7 +22,7 @@ use rustix::fs::{Advice, fadvise};
 use super::{
     copy::{Copier, Item},
     log::{End, POLL, TAIL_TIMEOUT},
-    session::Session,
+    session::{Privilege, Session},
 };
 use crate::Error;
 
@@ -99,7 +99,10 @@ impl<'a> RedoFiles<'a> {
             }
             if copied {
                 // The answer is 1 if it was there before.
-                session.run(&format!("SELECT innodb_redo_log_consumer_advance({})", self.position))?;
+                session.run_with(
+                    Privilege::Backup,
+                    &format!("SELECT innodb_redo_log_consumer_advance({})", self.position),
+                )?;
             } else {
                 check_stopped(stop)?;
                 thread::sleep(POLL);

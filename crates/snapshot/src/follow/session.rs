@@ -77,6 +77,9 @@ const LOCK_WAIT: Duration = Duration::from_secs(60);
 /// The server says what it was asked for within this time, the wait for a lock included.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(300);
 
+/// Writes the redo log to disk; not on replicas.
+pub(super) const FLUSH_LOGS: &str = "FLUSH NO_WRITE_TO_BINLOG ENGINE LOGS";
+
 pub(super) struct Session {
     connection: Connection,
     pub(super) identity: Identity,
@@ -114,21 +117,36 @@ impl Session {
         })
     }
 
+    /// Runs a statement that every account may run.
     pub(super) fn run(&mut self, statement: &str) -> Result<(), Error> {
-        self.rows(statement).map(drop)
+        self.rows(statement, Privilege::Unknown).map(drop)
+    }
+
+    /// Runs a statement for which the account needs a privilege.
+    pub(super) fn run_with(&mut self, privilege: Privilege, statement: &str) -> Result<(), Error> {
+        self.rows(statement, privilege).map(drop)
     }
 
     /// A column of the first row of an answer; `None` for NULL and if there is no row.
     pub(super) fn value(&mut self, query: &str, column: &str) -> Result<Option<String>, Error> {
-        Ok(self.rows(query)?.value(0, column).map(str::to_owned))
+        self.value_with(Privilege::Unknown, query, column)
     }
 
-    pub(super) fn rows(&mut self, statement: &str) -> Result<server::Rows, Error> {
-        let is_mysql = self.identity.version.flavor.is_mysql_like();
+    /// Like [`Self::value`], of a query for which the account needs a privilege.
+    pub(super) fn value_with(
+        &mut self,
+        privilege: Privilege,
+        query: &str,
+        column: &str,
+    ) -> Result<Option<String>, Error> {
+        Ok(self.rows(query, privilege)?.value(0, column).map(str::to_owned))
+    }
+
+    pub(super) fn rows(&mut self, statement: &str, privilege: Privilege) -> Result<server::Rows, Error> {
         self.connection.query(statement).map_err(|source| {
             let (doing, source) = (statement.to_owned(), Box::new(source));
             match source.is_privilege() {
-                true => Error::Privilege { doing, source, grant: grant(statement, is_mysql) },
+                true => Error::Privilege { doing, source, grant: privilege.grant() },
                 false => Error::Server { doing, source },
             }
         })
@@ -141,22 +159,32 @@ impl Session {
     }
 }
 
-/// What grants a statement to the account.
-fn grant(statement: &str, is_mysql: bool) -> &'static str {
-    let rules: &[(&str, &str)] = match is_mysql {
-        true => &[
-            ("innodb_redo_log_consumer", "GRANT BACKUP_ADMIN ON *.* TO the account"),
-            ("LOCK INSTANCE", "GRANT BACKUP_ADMIN ON *.* TO the account"),
-            ("log_status", "GRANT SELECT ON performance_schema.log_status TO the account"),
-            ("FLUSH TABLES", "GRANT SELECT, LOCK TABLES ON the tables that are not of InnoDB TO the account"),
-            ("FLUSH", "GRANT RELOAD ON *.* TO the account"),
-        ],
-        false => &[
-            ("SHOW MASTER STATUS", "GRANT BINLOG MONITOR ON *.* TO the account"),
-            ("BACKUP STAGE", "GRANT RELOAD ON *.* TO the account"),
-            ("FLUSH", "GRANT RELOAD ON *.* TO the account"),
-        ],
-    };
-    let found = rules.iter().find(|(part, _)| statement.contains(part));
-    found.map_or("GRANT the account what the server asks for", |(_, grant)| grant)
+/// What a statement needs besides an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Privilege {
+    /// MySQL's backup lock, and keeping its redo log.
+    Backup,
+    /// Reading MySQL's position.
+    LogStatus,
+    /// Locking MySQL's tables of other engines.
+    LockTables,
+    /// Flushing logs, and MariaDB's backup stages.
+    Reload,
+    /// Reading MariaDB's position.
+    BinlogMonitor,
+    /// Nothing that is known of.
+    Unknown,
+}
+
+impl Privilege {
+    const fn grant(self) -> &'static str {
+        match self {
+            Self::Backup => "GRANT BACKUP_ADMIN ON *.* TO the account",
+            Self::LogStatus => "GRANT SELECT ON performance_schema.log_status TO the account",
+            Self::LockTables => "GRANT SELECT, LOCK TABLES ON the tables that are not of InnoDB TO the account",
+            Self::Reload => "GRANT RELOAD ON *.* TO the account",
+            Self::BinlogMonitor => "GRANT BINLOG MONITOR ON *.* TO the account",
+            Self::Unknown => "GRANT the account what the server asks for",
+        }
+    }
 }

@@ -3,8 +3,7 @@
 mod options;
 
 use std::{
-    borrow::Cow,
-    fmt, fs,
+    fs,
     io::{self, BufReader},
     os::unix::process::CommandExt,
     path::{Path, PathBuf, absolute},
@@ -12,13 +11,10 @@ use std::{
 };
 
 use files::regular::{self, Links};
+use innodb::server_file::{BACKUP_CHECKPOINTS, BACKUP_OPTIONS};
 
-pub use self::options::OPTIONS;
 use self::options::replace;
 use crate::{Error, backup::Program};
-
-/// Where such a program writes down how far a backup is; `mariadb_backup_` since MariaDB 11.
-const STATES: [&str; 2] = ["xtrabackup_checkpoints", "mariadb_backup_checkpoints"];
 
 /// A user and a group, by number.
 pub type User = (u32, u32);
@@ -84,43 +80,28 @@ pub enum PrepareFault {
 }
 
 impl PrepareFault {
-    /// What to do with the backup of `program` in `directory`.
-    pub(crate) fn hint(&self, program: Program, directory: &Path) -> Cow<'static, str> {
-        match self {
-            Self::LeadsOut(_) => {
-                "do not run the program on it: it would write where that leads; ask who sent this".into()
-            }
-            _ => ByHand(program, directory).to_string().into(),
-        }
-    }
-
     fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
     }
 }
 
-/// How it is prepared without this program.
-struct ByHand<'a>(Program, &'a Path);
-
-impl fmt::Display for ByHand<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "no server may start on it before `{} --prepare --target-dir={}` has succeeded, run as the server's user and \
-             never as root",
-            self.0.file(),
-            self.1.display()
-        )
-    }
+/// How the backup of `program` in `directory` is prepared without this program.
+pub(crate) fn by_hand(program: Program, directory: &Path) -> String {
+    format!(
+        "no server may start on it before `{} --prepare --target-dir={}` has succeeded, run as the server's user and never \
+         as root",
+        program.file(),
+        directory.display()
+    )
 }
 
 impl Preparation<'_> {
     /// Warning for a user who does not want the backup prepared.
     #[must_use]
     pub fn warning(&self) -> String {
-        let by_hand = ByHand(self.program, self.directory);
-        format!("not ready: {by_hand}; {OPTIONS} in it was written by the sender, and the program obeys it")
+        let by_hand = by_hand(self.program, self.directory);
+        format!("not ready: {by_hand}; {BACKUP_OPTIONS} in it was written by the sender, and the program obeys it")
     }
 
     /// Whether anything in it leads out of it; `links` are those that came.
@@ -166,7 +147,7 @@ impl Preparation<'_> {
             let said = if said.is_empty() { status.to_string() } else { said };
             return Err(PrepareFault::Failed { path, said });
         }
-        if !STATES.iter().any(|name| is_prepared(&directory.join(name))) {
+        if !BACKUP_CHECKPOINTS.iter().any(|name| is_prepared(&directory.join(name))) {
             return Err(PrepareFault::NotPrepared { path });
         }
         fs::remove_file(directory.join(self.list)).map_err(PrepareFault::io(Path::new(self.list)))
@@ -232,7 +213,7 @@ mod tests {
     fn a_program_that_fails_or_prepares_nothing_is_reported() {
         let directory = tempfile::tempdir().unwrap();
         let program = directory.path().join("program");
-        fs::write(directory.path().join(OPTIONS), "innodb_page_size=4096\n").unwrap();
+        fs::write(directory.path().join(BACKUP_OPTIONS), "innodb_page_size=4096\n").unwrap();
         fs::write(directory.path().join("list"), "").unwrap();
         let run = |script: &str| {
             harness::script(&program, script).unwrap();

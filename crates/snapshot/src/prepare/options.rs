@@ -10,11 +10,10 @@ use std::path::Path;
 
 use files::WriteOptions;
 use files::regular::{self, Links};
+use innodb::server_file::BACKUP_OPTIONS;
 
 use super::PrepareFault;
 
-/// The option file that such a program puts into a backup, and reads again.
-pub const OPTIONS: &str = "backup-my.cnf";
 /// More than any program writes, and than anybody needs to say where keys are.
 const MAX_BYTES: u64 = 64 << 10;
 
@@ -53,7 +52,7 @@ const KNOWN: [(&str, Form); 19] = [
 
 /// Rewrites the option file of a backup; appends the options of `current`, a file of this host.
 pub(super) fn replace(backup: &Path, current: Option<&Path>, owner: Option<(u32, u32)>) -> Result<(), PrepareFault> {
-    let path = backup.join(OPTIONS);
+    let path = backup.join(BACKUP_OPTIONS);
     let text = regular::read(&path, Links::Refused, MAX_BYTES).map_err(PrepareFault::io(&path))?;
     let mut rewritten = rewritten(&text).map_err(|option| PrepareFault::Option { path: path.clone(), option })?;
     if let Some(current) = current {
@@ -173,7 +172,7 @@ mod tests {
     #[test]
     fn the_file_is_replaced_and_a_link_is_not_followed() {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join(OPTIONS);
+        let path = directory.path().join(BACKUP_OPTIONS);
         let current = directory.path().join("own.cnf");
         std::fs::write(&current, "plugin_load=file_key_management\n").unwrap();
         std::fs::write(&path, "plugin_load=x\ninnodb_page_size=4096\n").unwrap();

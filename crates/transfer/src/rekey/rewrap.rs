@@ -6,7 +6,10 @@ use std::{
 };
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
-use innodb::crypt::wrapped::{MasterKey, Secret, rewrap};
+use innodb::{
+    crypt::wrapped::{MasterKey, Secret, rewrap},
+    server_file::DICTIONARY,
+};
 use keyring::{AddedKey, KeyringError, LoadedBy, Purpose, WritableKeyring};
 use zeroize::Zeroizing;
 
@@ -144,7 +147,7 @@ pub(crate) fn check_names(
 
 /// MySQL 5.7 stores each table's definition in a file next to it, newer versions in `mysql.ibd`.
 fn loaded_by(entries: &[Entry]) -> LoadedBy {
-    let has_dictionary = entries.iter().any(|entry| entry.path.as_bytes() == b"mysql.ibd");
+    let has_dictionary = entries.iter().any(|entry| entry.path.as_bytes() == DICTIONARY.as_bytes());
     let has_definitions = || entries.iter().any(|entry| entry.path.as_path().extension().is_some_and(|of| of == "frm"));
     if !has_dictionary && has_definitions() { LoadedBy::Plugin } else { LoadedBy::Component }
 }

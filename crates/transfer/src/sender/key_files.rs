@@ -3,6 +3,10 @@
 use std::path::PathBuf;
 
 use glob::Pattern;
+use innodb::{
+    keys::{BINARY_LOG_KEY_PREFIX, MASTER_KEY_PREFIX},
+    server_file,
+};
 use keyring::StoreKind;
 use zeroize::Zeroizing;
 
@@ -13,8 +17,6 @@ use crate::{error::TransferError, path::RelativePath, plan::Plan};
 const HEAD_BYTES: usize = 4096;
 /// Maximum length of a keyring.
 const MAX_KEYRING_BYTES: usize = 16 << 20;
-/// Suffixes of files that only storage engines write; these are not opened for the check.
-const DATA: [&str; 12] = ["ibd", "ibu", "ibt", "frm", "sdi", "MYD", "MYI", "MAD", "MAI", "CSV", "CSM", "ARZ"];
 
 /// A file that holds keys, or credentials for keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +61,8 @@ pub fn key_files(plan: &Plan, given: &[PathBuf]) -> Result<Vec<KeyFile>, Transfe
 
 fn recognised(plan: &Plan, number: usize) -> Result<Option<&'static str>, TransferError> {
     let Some(path) = plan.entries.get(number).map(|planned| &planned.entry.path) else { return Ok(None) };
-    if path.as_path().extension().is_some_and(|ending| DATA.iter().any(|data| ending == *data)) {
+    let name = path.as_path().file_name().unwrap_or_default().to_string_lossy();
+    if server_file::is_engine_file(&name) {
         return Ok(None);
     }
     let source = SourceFile::open_in_use(plan, number)?;
@@ -88,8 +91,8 @@ pub(crate) fn store_kind(
         // Other JSON can look like a component's keyring, but names no master key.
         let bytes = usize::try_from(source.bytes()).unwrap_or(usize::MAX).min(MAX_KEYRING_BYTES);
         let whole = Zeroizing::new(source.head(bytes)?);
-        let names = |name: &[u8]| whole.windows(name.len()).any(|found| found == name);
-        return Ok(kind.filter(|_| names(b"INNODBKey-") || names(b"MySQLReplicationKey_")));
+        let names = |name: &str| whole.windows(name.len()).any(|found| found == name.as_bytes());
+        return Ok(kind.filter(|_| names(MASTER_KEY_PREFIX) || names(BINARY_LOG_KEY_PREFIX)));
     }
     Ok(kind)
 }

@@ -5,6 +5,7 @@ use crate::check::{Context, Verdict};
 use crate::facts::Seen;
 use crate::facts::sql::SqlFacts;
 use crate::remedy::Remedy;
+use server::dialect::statement::{START_GROUP_REPLICATION, STOP_GROUP_REPLICATION};
 
 checks! {
     CHECKS:
@@ -43,22 +44,22 @@ pub(super) fn while_out(sql: &SqlFacts, set: Remedy) -> Remedy {
         _ if group(sql).is_none() => set,
         Ok(None) => set,
         Ok(Some(1)) => restarted(set),
-        Ok(Some(_)) | Err(_) => Remedy::statement("STOP GROUP_REPLICATION")
+        Ok(Some(_)) | Err(_) => Remedy::statement(STOP_GROUP_REPLICATION)
             .and(set)
-            .and(Remedy::statement("START GROUP_REPLICATION"))
+            .and(Remedy::statement(START_GROUP_REPLICATION))
             .note("on one member after the other"),
     }
 }
 
 /// Leaves the group, and bootstraps it again if it has no members.
 fn restarted(set: Remedy) -> Remedy {
-    Remedy::statement("STOP GROUP_REPLICATION")
+    Remedy::statement(STOP_GROUP_REPLICATION)
         .and(set)
         .and(
             Remedy::statement("SET GLOBAL group_replication_bootstrap_group = ON")
                 .once("every member has reached this step; on the last primary only"),
         )
-        .and(Remedy::statement("START GROUP_REPLICATION"))
+        .and(Remedy::statement(START_GROUP_REPLICATION))
         .and(Remedy::statement("SET GLOBAL group_replication_bootstrap_group = OFF"))
 }
 

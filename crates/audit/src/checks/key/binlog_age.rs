@@ -12,6 +12,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::dialect::statement::ROTATE_BINLOG_KEY;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-binlog-age",
@@ -21,7 +22,7 @@ pub(crate) const CHECK: Check = Check {
         INNODB MASTER KEY does not rotate. Its number is in its name, MySQLReplicationKey_UUID_N, in the keyring and \
         in the header of each encrypted log: N = 1 is the first.",
     applies: "MySQL 8.0.14 and newer with binlog_encryption",
-    fix: "ALTER INSTANCE ROTATE BINLOG MASTER KEY",
+    fix: ROTATE_BINLOG_KEY,
     cost: "seconds; rewrites the headers of the encrypted logs; back up the keyring before and after",
     standards: &["PCI DSS 4.0.1 3.7.4"],
     exposes: Exposes::Nothing,

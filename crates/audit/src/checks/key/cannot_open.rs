@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use innodb::binlog::BinlogEncryption;
+use innodb::keys::percona_binary_log_key_name;
 use innodb::verify::Verdict as Proven;
 use keyring::{StoreKind, StoreSummary};
 
@@ -276,7 +277,7 @@ fn logs_without_key(cx: &Context<'_>, keys: &Keys<'_>, verdict: &mut Verdict) {
         let Content::BinaryLog { log, .. } = &file.content else { continue };
         let key = match &log.encryption {
             BinlogEncryption::MySql { key_id: Some(key), .. } => key.clone(),
-            BinlogEncryption::Percona { key_version, .. } => format!("percona_binlog:{key_version}"),
+            BinlogEncryption::Percona { key_version, .. } => percona_binary_log_key_name(key_version),
             _ => continue,
         };
         if !keys.stores.is_empty() && !known(&key) {

@@ -14,6 +14,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes, KeyFlaw};
 use crate::remedy::Remedy;
+use server::dialect::key_store::MARIADB_PASSWORD;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-file-clear",
@@ -72,7 +73,7 @@ fn by_metadata(sql: &SqlFacts) -> Seen<Verdict> {
     })?;
     let protected = if sql.is_mariadb() {
         // The value may be the password itself: only test whether it is empty.
-        nullable(sql, "file_key_management_filekey")?.is_some_and(|value| !value.is_empty())
+        nullable(sql, MARIADB_PASSWORD)?.is_some_and(|value| !value.is_empty())
     } else {
         keyring.is_password_protected()
     };

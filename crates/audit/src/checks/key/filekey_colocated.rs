@@ -10,6 +10,7 @@ use crate::facts::sql::SqlFacts;
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
+use server::dialect::key_store::{MARIADB_KEYS, MARIADB_PASSWORD, named_file};
 
 pub(crate) const CHECK: Check = Check {
     id: "key-filekey-colocated",
@@ -29,14 +30,14 @@ pub(crate) const CHECK: Check = Check {
     judge,
 };
 
-const VARIABLE: &str = "file_key_management_filekey";
+const VARIABLE: &str = MARIADB_PASSWORD;
 
 fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let sql = cx.facts.sql()?;
     if !sql.is_mariadb() {
         return Ok(Verdict::not_applicable("MySQL has no file_key_management"));
     }
-    if sql.variable_or_none("file_key_management_filename").is_none_or(str::is_empty) {
+    if sql.variable_or_none(MARIADB_KEYS).is_none_or(str::is_empty) {
         sql.rows("variables")?;
         return Ok(Verdict::not_applicable("file_key_management is not loaded"));
     }
@@ -45,7 +46,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     }
     match nullable(sql, VARIABLE)? {
         None | Some("") => Ok(Verdict::not_applicable("the key file has no password; see key-file-clear")),
-        Some(value) => match value.strip_prefix("FILE:") {
+        Some(value) => match named_file(VARIABLE, value) {
             Some(path) => beside(cx, sql, path).map(Verdict::one),
             None => Ok(Verdict::one(
                 Ruling::fail(
@@ -61,7 +62,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
 
 /// The password itself, in an option file or on the command line.
 fn inline(host: &HostFacts) -> Option<Ruling> {
-    let is_file = |value: &str| value.starts_with("FILE:");
+    let is_file = |value: &str| named_file(VARIABLE, value).is_some();
     if let Some(set) = option(host, SERVER_GROUPS, VARIABLE).filter(|set| !is_file(set.value())) {
         let message = format!("the password of the key file is in {}", set.entry.file);
         let seen = Evidence::Option {

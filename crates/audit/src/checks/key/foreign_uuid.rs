@@ -6,6 +6,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::dialect::statement::ROTATE_MASTER_KEY;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-foreign-uuid",
@@ -38,7 +39,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
             Ruling::fail(space.name, Grade::Bytes, message)
                 .evidence(space.evidence())
                 .evidence(evidence.clone())
-                .fix(Remedy::statement("ALTER INSTANCE ROTATE INNODB MASTER KEY").note("on this server")),
+                .fix(Remedy::statement(ROTATE_MASTER_KEY).note("on this server")),
         );
     }
     let text = format!("{} tablespaces and logs are wrapped by this server's own keys", spaces.len());

@@ -15,6 +15,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::dialect::statement::ROTATE_MASTER_KEY;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-master-age",
@@ -27,7 +28,7 @@ pub(crate) const CHECK: Check = Check {
         register of keys has the dates of rotations by `sealant rotate`, and of when each key was first seen. Without \
         any of these the result is UNKNOWN. The limit is master_key_max_age_days, 365 by default.",
     applies: "MySQL 5.7.11 and newer",
-    fix: "ALTER INSTANCE ROTATE INNODB MASTER KEY",
+    fix: ROTATE_MASTER_KEY,
     cost: "seconds; blocks DDL on tablespaces meanwhile; back up the keyring before and after",
     standards: &["PCI DSS 4.0.1 3.7.4", "NIST SP 800-53r5 SC-12", "NIST SP 800-57pt1r5"],
     exposes: Exposes::Nothing,
@@ -89,9 +90,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     Err(Unseen {
         what: "age of the InnoDB master key".to_owned(),
         why: format!("no readable binary log holds a rotation, the server records no date, and {}", no_date(cx)),
-        remedy: "rotate with ALTER INSTANCE ROTATE INNODB MASTER KEY and record the day in a waiver for key-master-age that \
-            expires with the key"
-            .to_owned(),
+        remedy: format!(
+            "rotate with {ROTATE_MASTER_KEY} and record the day in a waiver for key-master-age that expires with the key"
+        ),
     })
 }
 
@@ -216,7 +217,7 @@ fn rotated(log: &FileFact, rotation: &Statement) -> Evidence {
         path: log.path.clone(),
         offset: rotation.offset,
         hex: String::new(),
-        meaning: format!("ALTER INSTANCE ROTATE INNODB MASTER KEY at {}", moment(i64::from(rotation.timestamp))),
+        meaning: format!("{ROTATE_MASTER_KEY} at {}", moment(i64::from(rotation.timestamp))),
     }
 }
 

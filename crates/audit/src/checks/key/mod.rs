@@ -1,10 +1,14 @@
 //! Keys: whether they exist, where they are, who can read them, how old they are.
 
 use server::Capability;
+use server::dialect::key_store::{
+    COMPONENT_QUERY, Component as LoadedComponent, KEY_FILE_VARIABLES, PLUGIN_QUERY, named_file, plugin_type,
+};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use innodb::Lsn;
+use innodb::keys::master_key_name;
 use innodb::redo::RedoKey;
 use innodb::tablespace::{Encryption, MySqlMagic, TablespaceKind};
 use keyring::{KeyName, StoreKind, StoreSummary};
@@ -79,16 +83,14 @@ impl Keyring<'_> {
 /// # Errors
 /// [`Unseen`] if the queries that would name one were refused.
 fn keyring(sql: &SqlFacts) -> Seen<Option<Keyring<'_>>> {
-    if !sql.is_mariadb()
-        && let Some(component) = component(sql)
-    {
-        return Ok(Some(component));
+    if let Some(component) = component(sql) {
+        let (name, status) = (component.name, component.status);
+        return Ok(Some(Keyring { name, active: component.is_active(), status, source: COMPONENT_QUERY }));
     }
-    let kind = if sql.is_mariadb() { "ENCRYPTION" } else { "KEYRING" };
+    let kind = plugin_type(sql.identity.version.flavor);
     let plugins = sql.active_plugins()?;
-    // By type and not by name: `keyring_udf` and `daemon_keyring_proxy_plugin` have no keys.
     if let Some(plugin) = plugins.iter().find(|plugin| plugin.kind.eq_ignore_ascii_case(kind)) {
-        return Ok(Some(Keyring { name: plugin.name, active: true, status: "ACTIVE", source: "plugins" }));
+        return Ok(Some(Keyring { name: plugin.name, active: true, status: "ACTIVE", source: PLUGIN_QUERY }));
     }
     if plugins.is_empty() {
         return Err(Unseen {
@@ -99,21 +101,14 @@ fn keyring(sql: &SqlFacts) -> Seen<Option<Keyring<'_>>> {
     }
     // Components exist since 8.0.24; then the plug-ins alone prove nothing.
     if sql.can(Capability::KeyringComponents) {
-        sql.rows("keyring_status")?;
+        sql.rows(COMPONENT_QUERY)?;
     }
     Ok(None)
 }
 
-fn component(sql: &SqlFacts) -> Option<Keyring<'_>> {
-    let name = component_property(sql, "Component_name")?;
-    let status = component_property(sql, "Component_status").unwrap_or("");
-    Some(Keyring { name, active: status.eq_ignore_ascii_case("Active"), status, source: "keyring_status" })
-}
-
-/// A property of the keyring component, such as `Data_file`.
-fn component_property<'a>(sql: &'a SqlFacts, key: &str) -> Option<&'a str> {
-    let rows = sql.rows("keyring_status").ok()?;
-    rows.iter().find(|row| row.text("key").eq_ignore_ascii_case(key)).and_then(|row| row.get("value"))
+/// The keyring component that is loaded.
+fn component(sql: &SqlFacts) -> Option<LoadedComponent<'_>> {
+    LoadedComponent::from_pairs(&sql.component_status())
 }
 
 /// Whether this version supports encryption.
@@ -123,19 +118,14 @@ pub(super) fn can_encrypt(sql: &SqlFacts) -> bool {
 
 /// Absolute path of the key file according to the server, and the source.
 fn key_path(sql: &SqlFacts) -> Option<(String, &'static str)> {
-    const VARIABLES: &[&str] = &["file_key_management_filename", "keyring_file_data", "keyring_encrypted_file_data"];
-    if let Some(path) = component_property(sql, "Data_file").filter(|path| looks_like_path(path)) {
-        return Some((absolute(sql, path), "keyring_status"));
+    if let Some(path) = component(sql).and_then(|component| component.data_file) {
+        return Some((absolute(sql, path), COMPONENT_QUERY));
     }
-    VARIABLES.iter().find_map(|name| {
-        let path = sql.variable_or_none(name).filter(|path| looks_like_path(path))?;
-        Some((absolute(sql, path), *name))
+    let with_keys = KEY_FILE_VARIABLES.iter().filter(|(_, holds)| holds.has_keys());
+    with_keys.map(|(name, _)| *name).find_map(|name| {
+        let path = named_file(name, sql.variable_or_none(name)?)?;
+        Some((absolute(sql, path), name))
     })
-}
-
-/// Components without a file show `<NONE>` or similar.
-fn looks_like_path(text: &str) -> bool {
-    !text.is_empty() && !text.starts_with('<')
 }
 
 /// Without `.` and `..`, like the paths of files: `../keys` is not in the data directory.
@@ -155,7 +145,7 @@ fn absolute(sql: &SqlFacts, path: &str) -> String {
 
 /// Evidence for [`key_path`].
 fn path_evidence(sql: &SqlFacts, path: &str, source: &'static str) -> Evidence {
-    if source == "keyring_status" {
+    if source == COMPONENT_QUERY {
         sql.evidence(source, format!("Data_file = {path}"))
     } else {
         sql.variable_evidence(source)
@@ -238,7 +228,7 @@ struct Wrapped<'a> {
 impl Wrapped<'_> {
     /// Name of its master key in a keyring.
     fn key_name(&self) -> String {
-        format!("INNODBKey-{}-{}", self.uuid.unwrap_or("SERVER_ID"), self.id)
+        master_key_name(self.uuid.unwrap_or("SERVER_ID"), self.id)
     }
 
     /// The bytes that name the key, as evidence.
@@ -268,12 +258,10 @@ fn info_offset(logical_page_bytes: u32, physical_page_bytes: u32) -> u64 {
 /// Offset of the same information in a redo log's header.
 const REDO_INFO_OFFSET: u64 = 1024 + 48;
 
-const fn magic_hex(magic: MySqlMagic) -> &'static str {
-    match magic {
-        MySqlMagic::V1 => "6c4341",
-        MySqlMagic::V2 => "6c4342",
-        MySqlMagic::V3 => "6c4343",
-    }
+/// The first seven bytes of the encryption information: magic and number.
+fn info_hex(magic: MySqlMagic, number: u32) -> String {
+    let [first, second, third] = magic.as_bytes();
+    format!("{first:02x}{second:02x}{third:02x}{number:08x}")
 }
 
 /// Files with wrapped keys: the server's own (`live`), or those of its backups.
@@ -341,7 +329,7 @@ fn wrapped_file(file: &FileFact) -> Option<Wrapped<'_>> {
         },
         _ => (redo_key(file)?, REDO_INFO_OFFSET, false),
     };
-    let hex = format!("{}{id:08x}", magic_hex(magic));
+    let hex = info_hex(magic, id);
     Some(Wrapped { name: &file.name, path: &file.path, id, uuid, offset, hex, temporary })
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use innodb::keys::master_key_name;
 use keyring::KeyName;
 
 use super::{is_mariadb, known_keys, wrapped};
@@ -45,7 +46,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
     let needed = needed_by_backups(cx);
     let mut verdict = Verdict::new();
     for (key, backup) in needed.iter().filter(|(key, _)| !keys.contains(*key)) {
-        let message = format!("{backup} needs INNODBKey-{}-{}, which the keyring no longer holds", key.0, key.1);
+        let message = format!("{backup} needs {}, which the keyring no longer holds", master_key_name(&key.0, key.1));
         verdict.push(
             Ruling::fail(backup, Grade::Bytes, message)
                 .severity(Severity::High)
@@ -56,7 +57,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         let backup = needed.get(key);
         let use_of_it =
             backup.map_or_else(|| "no backup that was read needs it".to_owned(), |b| format!("{b} needs it"));
-        let name = format!("INNODBKey-{}-{}", key.0, key.1);
+        let name = master_key_name(&key.0, key.1);
         let (grade, seen) = listed(cx);
         let message = format!("{name} is retired and still kept; {use_of_it}");
         verdict.push(Ruling::fail(&name, grade, message).evidence(seen));

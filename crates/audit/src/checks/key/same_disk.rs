@@ -9,6 +9,7 @@ use crate::facts::host::{DiskLayer, HostFacts, PathOnDisk, Role};
 use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{ClosedBy, Exposes, KeyFlaw};
+use server::dialect::key_store::MARIADB_PASSWORD;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-same-disk",
@@ -53,7 +54,7 @@ fn key_paths(cx: &Context<'_>) -> Vec<String> {
     let host = cx.facts.host.iter().flat_map(|host| &host.paths);
     // The password of an encrypted key file is not a key; see key-filekey-colocated.
     let is_key = |path: &&PathOnDisk| {
-        path.role == Role::Key && path.via != "file_key_management_filekey" && !is_configuration(cx, &path.path)
+        path.role == Role::Key && path.via != MARIADB_PASSWORD && !is_configuration(cx, &path.path)
     };
     let keys = host.filter(is_key);
     let mut paths: Vec<String> = keys.map(|path| path.path.clone()).collect();

@@ -12,6 +12,7 @@ use crate::facts::{Seen, Unseen};
 use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use server::dialect::key_store::VAULT_CONFIGURATION;
 
 pub(crate) const CHECK: Check = Check {
     id: "key-vault-weak",
@@ -124,7 +125,7 @@ fn nothing_seen(cx: &Context<'_>) -> Seen<Verdict> {
     let Some(keyring) = vault else {
         return Ok(Verdict::not_applicable("no key store in a Vault is loaded"));
     };
-    let path = sql.variable_or_none("keyring_vault_config").filter(|path| !path.is_empty());
+    let path = sql.variable_or_none(VAULT_CONFIGURATION).filter(|path| !path.is_empty());
     Err(Unseen {
         what: format!("configuration of {}", keyring.name),
         why: "its file was not read".to_owned(),

@@ -2,7 +2,7 @@
 
 use crate::facts::sql::SqlFacts;
 use crate::remedy::Remedy;
-use server::Capability;
+use server::dialect::statement::{ReplicationTerms, replication_terms};
 
 checks! {
     CHECKS:
@@ -14,20 +14,17 @@ checks! {
 
 /// Changes a channel; assignments are written without `SOURCE_` or `MASTER_`.
 ///
-/// `STOP REPLICA` exists since MySQL 8.0.22, `CHANGE REPLICATION SOURCE` since 8.0.23; MariaDB names a connection where
-/// MySQL has `FOR CHANNEL`.
+/// MariaDB names a connection where MySQL has `FOR CHANNEL`.
 pub(super) fn change(sql: &SqlFacts, channel: &str, assignments: &[&str]) -> Remedy {
-    let role = if sql.can(Capability::ChangeReplicationSource) { "SOURCE" } else { "MASTER" };
-    let replica = replica(sql);
-    let what = if role == "SOURCE" { "REPLICATION SOURCE" } else { "MASTER" };
+    let ReplicationTerms { change, prefix, replica } = replication_terms(&sql.identity.version);
     let assigned = |assignment: &&str| match assignment.strip_prefix("GET_") {
-        Some(rest) => format!("GET_{role}_{rest}"),
-        None => format!("{role}_{assignment}"),
+        Some(rest) => format!("GET_{prefix}_{rest}"),
+        None => format!("{prefix}_{assignment}"),
     };
     let assigned = assignments.iter().map(assigned).collect::<Vec<_>>().join(", ");
     let (connection, for_channel) = named(sql, channel);
     Remedy::statement(format!("STOP {replica}{connection}{for_channel}"))
-        .and(Remedy::statement(format!("CHANGE {what}{connection} TO {assigned}{for_channel}")))
+        .and(Remedy::statement(format!("{change}{connection} TO {assigned}{for_channel}")))
         .and(Remedy::statement(format!("START {replica}{connection}{for_channel}")))
 }
 
@@ -41,7 +38,7 @@ pub(super) fn restart_applier(sql: &SqlFacts, channel: &str) -> Remedy {
 
 /// The word for it in statements.
 pub(super) fn replica(sql: &SqlFacts) -> &'static str {
-    if sql.mysql_can(Capability::ShowReplica) { "REPLICA" } else { "SLAVE" }
+    replication_terms(&sql.identity.version).replica
 }
 
 /// How a statement names the channel behind `SLAVE`, and at its end.

@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use innodb::server_file::GALERA_CACHE;
+
 use super::{Terms, data_seen, judge_all};
 use crate::artefact::{Artefact, Kind};
+use crate::channel::galera::provider_option;
 use crate::check::{Check, Context, Ruling, Verdict};
 use crate::checks::advice::word;
 use crate::checks::galera::set_provider_options;
@@ -62,23 +65,17 @@ fn has_provider(sql: &SqlFacts) -> Seen<bool> {
     Ok(!provider.is_empty() && !provider.eq_ignore_ascii_case("none"))
 }
 
-/// Options are `key = value` pairs: a substring search would misread `gcache.encryption = no`.
-fn option<'s>(options: &'s str, key: &str) -> Option<&'s str> {
-    let pairs = options.split(';').filter_map(|pair| pair.split_once('='));
-    pairs.map(|(k, v)| (k.trim(), v.trim())).find(|(k, _)| *k == key).map(|(_, v)| v)
-}
-
 fn by_options(facts: &Facts, sql: &SqlFacts) -> Seen<Ruling> {
     let options = sql.variable("wsrep_provider_options")?;
-    let value = option(options, "gcache.encryption");
-    let dir = option(options, "gcache.dir").filter(|dir| !dir.is_empty()).unwrap_or(&sql.identity.datadir);
+    let value = provider_option(options, "gcache.encryption");
+    let dir = provider_option(options, "gcache.dir").filter(|dir| !dir.is_empty()).unwrap_or(&sql.identity.datadir);
     let quoted = format!("gcache.encryption = {}", value.unwrap_or("(no such option)"));
     let evidence = sql.evidence("variables", format!("wsrep_provider_options: {quoted}"));
     let ruling = if value.is_some_and(is_on) {
-        Ruling::pass("galera.cache", Grade::Declared, quoted)
+        Ruling::pass(GALERA_CACHE, Grade::Declared, quoted)
     } else {
         let why = if value.is_some() { "is not switched on" } else { "is an option that this provider does not know" };
-        Ruling::fail("galera.cache", Grade::Declared, format!("encryption of the write-set cache in {dir} {why}"))
+        Ruling::fail(GALERA_CACHE, Grade::Declared, format!("encryption of the write-set cache in {dir} {why}"))
             .fix(fix(facts, sql, &in_datadir(sql)))
     };
     Ok(ruling.evidence(evidence))
@@ -90,14 +87,14 @@ fn in_memory(cache: &Artefact<'_>) -> bool {
 
 /// Where the cache is unless `gcache.dir` says otherwise.
 fn in_datadir(sql: &SqlFacts) -> String {
-    Path::new(&sql.identity.datadir).join("galera.cache").to_string_lossy().into_owned()
+    Path::new(&sql.identity.datadir).join(GALERA_CACHE).to_string_lossy().into_owned()
 }
 
 /// A node that begins a new cache elsewhere leaves the old one where it was.
 fn fix(facts: &Facts, sql: &SqlFacts, cache: &str) -> Remedy {
     let knows = sql
         .variable_or_none("wsrep_provider_options")
-        .is_some_and(|options| option(options, "gcache.encryption").is_some());
+        .is_some_and(|options| provider_option(options, "gcache.encryption").is_some());
     if knows {
         return set_provider_options(facts, sql, &[("gcache.encryption", Some("yes"))]);
     }

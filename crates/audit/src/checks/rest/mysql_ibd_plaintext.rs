@@ -7,6 +7,7 @@ use crate::facts::Seen;
 use crate::finding::Severity;
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
+use innodb::server_file::DICTIONARY;
 use server::Capability;
 
 /// Named, because `sealant encrypt` refers to this check.
@@ -41,7 +42,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         Some(sql) => format!("{} cannot encrypt mysql.ibd: upgrade to 8.0.16 or newer", sql.identity.version).into(),
         None => Remedy::statement(CHECK.fix),
     };
-    let terms = Terms { noun: "mysql.ibd", severity: &|_| None, fix: &|_| fix() };
+    let terms = Terms { noun: DICTIONARY, severity: &|_| None, fix: &|_| fix() };
     let verdict = judge_all(cx, cx.artefacts.of_kind(Kind::MysqlTablespace), &terms);
     if verdict.is_empty() && sql.is_some() {
         // Every server of that version has one: if it is neither listed nor found, it is unknown.
@@ -49,9 +50,9 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         return Ok(verdict);
     }
     if verdict.is_empty() && written_by_mysql_8(cx) {
-        return Err(not_listed("mysql.ibd"));
+        return Err(not_listed(DICTIONARY));
     }
-    or_none_of_it(cx, verdict, "mysql.ibd")
+    or_none_of_it(cx, verdict, DICTIONARY)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::finding::{Evidence, Grade, Severity};
 use crate::meaning::{Attacker, ClosedBy, Exposes};
 use crate::remedy::Remedy;
 use server::Capability;
+use server::dialect::statement::{ReplicationTerms, replication_terms};
 
 pub(crate) const CHECK: Check = Check {
     id: "rest-repl-credential-clear",
@@ -225,13 +226,8 @@ fn by_files(cx: &Context<'_>, files: &[(&FileFact, bool)], verdict: &mut Verdict
 fn fix(cx: &Context<'_>) -> Remedy {
     let Some(sql) = &cx.facts.sql else { return CHECK.fix.into() };
     if sql.can(Capability::EncryptDictionary) {
-        let change = if sql.can(Capability::ChangeReplicationSource) {
-            "STOP REPLICA; CHANGE REPLICATION SOURCE TO SOURCE_PASSWORD=''; START REPLICA USER='repl' PASSWORD='…'"
-        } else {
-            "STOP SLAVE; CHANGE MASTER TO MASTER_PASSWORD=''; START SLAVE USER='repl' PASSWORD='…'"
-        };
         return Remedy::statement("ALTER TABLESPACE mysql ENCRYPTION='Y'")
-            .note(format!("or do not store it: {change}; change the password afterwards"));
+            .note(format!("or do not store it: {}; change the password afterwards", without_password(sql).join("; ")));
     }
     if sql.is_mariadb() {
         return "an account that authenticates with a certificate (REQUIRE X509) with CHANGE MASTER TO \
@@ -239,10 +235,18 @@ fn fix(cx: &Context<'_>) -> Remedy {
             an encrypted disk"
             .into();
     }
-    Remedy::statement("STOP SLAVE")
-        .and(Remedy::statement("CHANGE MASTER TO MASTER_PASSWORD=''"))
-        .and(Remedy::statement("START SLAVE USER='repl' PASSWORD='…'"))
-        .and("change the password afterwards")
+    let [stop, change, start] = without_password(sql).map(Remedy::statement);
+    stop.and(change).and(start).and("change the password afterwards")
+}
+
+/// Gives the password at the start of a channel, so that it is not stored.
+fn without_password(sql: &SqlFacts) -> [String; 3] {
+    let ReplicationTerms { change, prefix, replica } = replication_terms(&sql.identity.version);
+    [
+        format!("STOP {replica}"),
+        format!("{change} TO {prefix}_PASSWORD=''"),
+        format!("START {replica} USER='repl' PASSWORD='…'"),
+    ]
 }
 
 #[cfg(test)]

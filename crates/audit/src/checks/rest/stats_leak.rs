@@ -1,5 +1,6 @@
 //! `rest-stats-leak`.
 
+use innodb::server_file::DICTIONARY;
 use server::Capability;
 
 use super::{all_seen, disk_only, hidden_tables, listed, sees_all_tables, unwalked, with_evidence};
@@ -98,7 +99,7 @@ fn histograms(cx: &Context<'_>, sql: &SqlFacts) -> Seen<Verdict> {
         Ruling::pass("server", grade, format!("{} histograms lie in an encrypted mysql.ibd", columns.len()))
     } else {
         let (schema_table, column) = columns.first().and_then(|name| name.rsplit_once('.')).unwrap_or_default();
-        Ruling::fail("mysql.ibd", grade, format!("histograms keep values of columns in clear: {names}")).fix(
+        Ruling::fail(DICTIONARY, grade, format!("histograms keep values of columns in clear: {names}")).fix(
             Remedy::statement("ALTER TABLESPACE mysql ENCRYPTION='Y'")
                 .note(format!("or for each sensitive column: ANALYZE TABLE {schema_table} DROP HISTOGRAM ON {column}")),
         )

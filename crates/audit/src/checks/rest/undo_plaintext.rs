@@ -4,6 +4,7 @@ use super::{
     Terms, convert_in_background, judge_all, listed, mariadb, not_listed, or_none_of_it, unless_hidden,
     written_by_mysql_8,
 };
+use innodb::server_file::FIRST_UNDO;
 use server::Capability;
 
 use crate::artefact::{Artefact, Kind, State};
@@ -47,7 +48,7 @@ fn judge(cx: &Context<'_>) -> Seen<Verdict> {
         verdict.push(new_pages_are_clear(sql));
     }
     if verdict.is_empty() && cx.facts.sql.is_none() && written_by_mysql_8(cx) {
-        return Err(not_listed("undo_001"));
+        return Err(not_listed(FIRST_UNDO));
     }
     or_none_of_it(cx, verdict, "undo tablespace of its own; undo in ibdata1 is judged by rest-ibdata1-exposed")
 }

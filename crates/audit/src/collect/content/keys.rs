@@ -1,6 +1,6 @@
 //! Key stores, private keys, certificates.
 
-use agefile::Identity;
+use agefile::{IDENTITY_PREFIX, Identity};
 use archive::receipt;
 use keyring::StoreKind;
 use pki::Certificate;
@@ -12,8 +12,6 @@ use crate::facts::host::Role;
 
 /// Maximum size of a PEM file that is read: system CA bundles have a quarter of it.
 const PEM_BYTES: u64 = 1 << 20;
-/// What the text of an age identity begins with.
-const AGE_IDENTITY: &str = "AGE-SECRET-KEY-";
 /// Maximum size of a key file of MariaDB that begins with `Salted__`; a larger file is a backup.
 const SALTED_KEYS_BYTES: u64 = 64 << 10;
 
@@ -78,13 +76,13 @@ pub(super) fn pem(file: &Candidate<'_>) -> Option<Content> {
 /// A file of identities as `age-keygen` writes it. Identities on hardware (`AGE-PLUGIN-`) are none: they open nothing
 /// without it. Of kinds that `agefile` does not support, such as `AGE-SECRET-KEY-PQ-`, the recipients are not known.
 pub(super) fn age_identity(file: &Candidate<'_>) -> Option<Content> {
-    if !contains(file.head, AGE_IDENTITY.as_bytes()) {
+    if !contains(file.head, IDENTITY_PREFIX.as_bytes()) {
         return None;
     }
     let bytes = Zeroizing::new(file.whole(PEM_BYTES)?);
     let lines = std::str::from_utf8(&bytes).ok()?.lines().map(str::trim);
     let secrets: Vec<&str> = lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
-    if secrets.is_empty() || !secrets.iter().all(|line| line.starts_with(AGE_IDENTITY)) {
+    if secrets.is_empty() || !secrets.iter().all(|line| line.starts_with(IDENTITY_PREFIX)) {
         return None;
     }
     let known = secrets.iter().filter_map(|line| line.parse().ok());

@@ -84,11 +84,11 @@ const STRUCTURE: &[&str] = &[
     server_file::GALERA_STATE[0],
     server_file::GALERA_STATE[1],
     "db.opt",
-    "xtrabackup_binlog_info",
-    "xtrabackup_tablespaces",
-    "mariadb_backup_binlog_info",
-    "xtrabackup_slave_info",
-    "xtrabackup_galera_info",
+    server_file::BACKUP_DETAILS[0],
+    server_file::BACKUP_DETAILS[1],
+    server_file::BACKUP_DETAILS[2],
+    server_file::BACKUP_DETAILS[3],
+    server_file::BACKUP_DETAILS[4],
     "metadata",
 ];
 

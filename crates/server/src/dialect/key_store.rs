@@ -1,0 +1,243 @@
+//! The component or plug-in that holds a server's keys, and the variables that name its files.
+//!
+//! MySQL loads keyrings as components since 8.0.24 and lists their status in a table; before, a keyring is a plug-in.
+//! MariaDB's key management is a plug-in. Sources: MySQL manual, "The MySQL Keyring"; MariaDB documentation,
+//! "Encryption Key Management".
+
+use std::path::{Path, PathBuf};
+
+use super::query;
+use crate::{
+    connect::{Connection, Rows},
+    error::Error,
+    version::{Flavor, ServerVersion},
+};
+
+/// Logical query for the status of the keyring component.
+pub const COMPONENT_QUERY: &str = "keyring_status";
+/// Logical query for plug-ins.
+pub const PLUGIN_QUERY: &str = "plugins";
+
+/// MariaDB's key file.
+pub const MARIADB_KEYS: &str = "file_key_management_filename";
+/// The password of MariaDB's key file, or after [`PASSWORD_FILE`] the path of a file with it.
+pub const MARIADB_PASSWORD: &str = "file_key_management_filekey";
+/// The keyring of MySQL's plug-in `keyring_file`.
+pub const KEYRING_PLUGIN_FILE: &str = "keyring_file_data";
+/// The configuration of MySQL's plug-in `keyring_vault`.
+pub const VAULT_CONFIGURATION: &str = "keyring_vault_config";
+
+/// Prefix of a value of [`MARIADB_PASSWORD`] that is a path.
+const PASSWORD_FILE: &str = "FILE:";
+
+/// What is in a file that a variable names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyFile {
+    /// Keys of MariaDB.
+    MariaDbKeys,
+    /// The password of MariaDB's key file.
+    MariaDbPassword,
+    /// Keys of MySQL.
+    Keyring,
+    /// The location of keys and the credentials for it.
+    Configuration,
+}
+
+impl KeyFile {
+    /// Whether the file holds keys.
+    #[must_use]
+    pub const fn has_keys(self) -> bool {
+        matches!(self, Self::MariaDbKeys | Self::Keyring)
+    }
+}
+
+/// Every variable of a plug-in that names a file, and what the file holds.
+pub const KEY_FILE_VARIABLES: [(&str, KeyFile); 5] = [
+    (MARIADB_KEYS, KeyFile::MariaDbKeys),
+    (MARIADB_PASSWORD, KeyFile::MariaDbPassword),
+    (KEYRING_PLUGIN_FILE, KeyFile::Keyring),
+    ("keyring_encrypted_file_data", KeyFile::Keyring),
+    (VAULT_CONFIGURATION, KeyFile::Configuration),
+];
+
+/// The file that a variable of [`KEY_FILE_VARIABLES`] names; `None` if it is empty, `<NONE>` or a password. A relative
+/// path is relative to the data directory, the server's working directory.
+#[must_use]
+pub fn named_file<'v>(variable: &str, value: &'v str) -> Option<&'v str> {
+    let path = if variable == MARIADB_PASSWORD { value.strip_prefix(PASSWORD_FILE)? } else { value };
+    is_path(path).then_some(path)
+}
+
+/// A component without a file has `<NONE>` or similar instead of a path.
+fn is_path(text: &str) -> bool {
+    !text.is_empty() && !text.starts_with('<')
+}
+
+/// Status of a keyring component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Component<'a> {
+    /// `component_keyring_file` and others.
+    pub name: &'a str,
+    /// `Active` or `Disabled`.
+    pub status: &'a str,
+    /// Path of its keys, if it has a file.
+    pub data_file: Option<&'a str>,
+    /// Path of its configuration.
+    pub config_file: Option<&'a str>,
+    /// Whether it accepts no new keys.
+    pub read_only: bool,
+}
+
+impl<'a> Component<'a> {
+    /// The component in the rows `key`, `value` of [`COMPONENT_QUERY`]; `None` if none is loaded.
+    #[must_use]
+    pub fn from_pairs(pairs: &[(&str, &'a str)]) -> Option<Self> {
+        let value =
+            |wanted: &str| pairs.iter().find(|(key, _)| key.eq_ignore_ascii_case(wanted)).map(|(_, value)| *value);
+        Some(Self {
+            name: value("Component_name")?,
+            status: value("Component_status").unwrap_or_default(),
+            data_file: value("Data_file").filter(|path| is_path(path)),
+            config_file: value("Config_file").filter(|path| is_path(path)),
+            read_only: value("Read_only").is_some_and(|value| value.eq_ignore_ascii_case("yes")),
+        })
+    }
+
+    /// Whether it serves keys. A component that failed to initialize is loaded, but disabled.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.status.eq_ignore_ascii_case("Active")
+    }
+}
+
+/// Type of the plug-ins that hold keys. Some plug-ins named after a keyring have no keys: `keyring_udf` and
+/// `daemon_keyring_proxy_plugin` are of type `DAEMON`.
+#[must_use]
+pub fn plugin_type(flavor: Flavor) -> &'static str {
+    if flavor.is_mysql_like() { "KEYRING" } else { "ENCRYPTION" }
+}
+
+/// The active component or plug-in, and its files as this host's paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActiveKeyStore {
+    /// `component_keyring_file`, `keyring_file`, `file_key_management` and others.
+    pub name: String,
+    /// The file with its keys, if it has one.
+    pub file: Option<PathBuf>,
+    /// The file with the password of MariaDB's key file. A password that is not in a file exists only in the server.
+    pub password: Option<PathBuf>,
+    /// Whether it accepts no new keys.
+    pub read_only: bool,
+}
+
+impl ActiveKeyStore {
+    /// Asks a server; `None` if nothing that holds keys is active. `datadir` is the data directory's path on this host.
+    ///
+    /// # Errors
+    /// Those of [`Connection::query`]. If the status of components is refused, only plug-ins count.
+    pub fn query(connection: &mut Connection, version: &ServerVersion, datadir: &Path) -> Result<Option<Self>, Error> {
+        let status = query(version, COMPONENT_QUERY).and_then(|query| query.run(connection).ok()).unwrap_or_default();
+        if let Some(active) = Self::from_component(&status, datadir) {
+            return Ok(Some(active));
+        }
+        let Some(plugins) = query(version, PLUGIN_QUERY) else { return Ok(None) };
+        let plugins = plugins.run(connection)?;
+        let Some(name) = active_plugin(&plugins, version.flavor) else { return Ok(None) };
+        let names: Vec<String> = KEY_FILE_VARIABLES.iter().map(|(name, _)| format!("'{name}'")).collect();
+        let variables = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", names.join(", "));
+        Ok(Some(Self::from_plugin(name, &connection.query(&variables)?, datadir)))
+    }
+
+    fn from_component(status: &Rows, datadir: &Path) -> Option<Self> {
+        let component = Component::from_pairs(&pairs(status)).filter(Component::is_active)?;
+        let file = component.data_file.map(|path| datadir.join(path));
+        Some(Self { name: component.name.to_owned(), file, password: None, read_only: component.read_only })
+    }
+
+    fn from_plugin(name: &str, variables: &Rows, datadir: &Path) -> Self {
+        let variables = pairs(variables);
+        let file = |wanted: fn(KeyFile) -> bool| {
+            KEY_FILE_VARIABLES.iter().filter(|(_, holds)| wanted(*holds)).find_map(|(name, _)| {
+                let (_, value) = variables.iter().find(|(variable, _)| variable == name)?;
+                named_file(name, value).map(|path| datadir.join(path))
+            })
+        };
+        let password = file(|holds| holds == KeyFile::MariaDbPassword);
+        Self { name: name.to_owned(), file: file(KeyFile::has_keys), password, read_only: false }
+    }
+}
+
+fn active_plugin(plugins: &Rows, flavor: Flavor) -> Option<&str> {
+    let is = |row, column, wanted: &str| {
+        plugins.value(row, column).is_some_and(|value: &str| value.eq_ignore_ascii_case(wanted))
+    };
+    let active = |row: &usize| is(*row, "status", "ACTIVE") && is(*row, "type", plugin_type(flavor));
+    (0..plugins.rows.len()).find(active).and_then(|row| plugins.value(row, "name"))
+}
+
+/// The rows with two values.
+fn pairs(rows: &Rows) -> Vec<(&str, &str)> {
+    let mut pairs = Vec::new();
+    for row in &rows.rows {
+        if let [Some(key), Some(value)] = row.as_slice() {
+            pairs.push((key.as_str(), value.as_str()));
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(columns: &[&str], rows: &[&[&str]]) -> Rows {
+        let row = |row: &&[&str]| row.iter().map(|text| Some((*text).to_owned())).collect();
+        Rows { columns: columns.iter().map(|name| (*name).to_owned()).collect(), rows: rows.iter().map(row).collect() }
+    }
+
+    fn component(values: &[&[&str]]) -> Option<ActiveKeyStore> {
+        ActiveKeyStore::from_component(&rows(&["key", "value"], values), Path::new("/data"))
+    }
+
+    #[test]
+    fn a_component_that_is_not_active_holds_no_keys() {
+        let named = ["Component_name", "component_keyring_file"];
+        assert_eq!(component(&[&named, &["Component_status", "Disabled"]]), None);
+        let active = component(&[&named, &["Component_status", "Active"], &["Data_file", "/k"], &["Read_only", "Yes"]]);
+        let active = active.unwrap();
+        assert_eq!((active.file.as_deref(), active.read_only), (Some(Path::new("/k")), true));
+        let external = component(&[&named, &["Component_status", "Active"], &["Data_file", "<NONE>"]]).unwrap();
+        assert_eq!((external.file, external.read_only), (None, false));
+    }
+
+    #[test]
+    fn plugins_count_by_their_type() {
+        let plugins = rows(
+            &["name", "status", "type", "library"],
+            &[
+                &["keyring_udf", "ACTIVE", "DAEMON", "keyring_udf.so"],
+                &["keyring_okv", "DISABLED", "KEYRING", "keyring_okv.so"],
+                &["keyring_file", "ACTIVE", "KEYRING", "keyring_file.so"],
+                &["file_key_management", "ACTIVE", "ENCRYPTION", "file_key_management.so"],
+            ],
+        );
+        assert_eq!(active_plugin(&plugins, Flavor::Percona), Some("keyring_file"));
+        assert_eq!(active_plugin(&plugins, Flavor::MariaDb), Some("file_key_management"));
+    }
+
+    #[test]
+    fn relative_files_are_in_the_data_directory() {
+        let of = |variables: &[&[&str]]| {
+            let variables = rows(&["Variable_name", "Value"], variables);
+            ActiveKeyStore::from_plugin("p", &variables, Path::new("/data"))
+        };
+        let mariadb = of(&[&[MARIADB_KEYS, "keys/k.enc"], &[MARIADB_PASSWORD, "FILE:keys/password"]]);
+        assert_eq!(mariadb.file.as_deref(), Some(Path::new("/data/keys/k.enc")));
+        assert_eq!(mariadb.password.as_deref(), Some(Path::new("/data/keys/password")));
+        let inline = of(&[&[MARIADB_KEYS, "/etc/k"], &[MARIADB_PASSWORD, "geheim"]]);
+        assert_eq!((inline.file.as_deref(), inline.password), (Some(Path::new("/etc/k")), None));
+        let mysql = of(&[&[KEYRING_PLUGIN_FILE, "keyring"], &[VAULT_CONFIGURATION, "/etc/vault"]]);
+        assert_eq!(mysql.file.as_deref(), Some(Path::new("/data/keyring")));
+        assert_eq!(of(&[&[KEYRING_PLUGIN_FILE, ""]]).file, None);
+    }
+}

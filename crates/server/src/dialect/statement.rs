@@ -1,0 +1,86 @@
+//! Statements that administer a server, and the words of those on replication, which differ between versions.
+//!
+//! Sources: MySQL manual, "ALTER INSTANCE Statement", "SHOW REPLICA STATUS", "CHANGE REPLICATION SOURCE TO" (`SLAVE` and
+//! `MASTER` are gone in 8.4); MariaDB documentation, "SHOW REPLICA STATUS", "CHANGE MASTER TO".
+
+use super::capability::Capability;
+use crate::version::ServerVersion;
+
+/// Wraps the keys of all tablespaces with a new master key; MySQL only.
+pub const ROTATE_MASTER_KEY: &str = "ALTER INSTANCE ROTATE INNODB MASTER KEY";
+/// Starts binary and relay logs with a new key; MySQL only. The server keeps it out of its binary log.
+pub const ROTATE_BINLOG_KEY: &str = "ALTER INSTANCE ROTATE BINLOG MASTER KEY";
+/// Writes every changed page. On MySQL, only debug builds have this variable.
+pub const CHECKPOINT: &str = "SET GLOBAL innodb_log_checkpoint_now = ON";
+/// Keeps the session's statements off the replicas.
+pub const NOT_ON_REPLICAS: &str = "SET SESSION sql_log_bin = 0";
+/// Makes a member join its group.
+pub const START_GROUP_REPLICATION: &str = "START GROUP_REPLICATION";
+/// Makes a member leave its group.
+pub const STOP_GROUP_REPLICATION: &str = "STOP GROUP_REPLICATION";
+
+pub(super) const SHOW_BINARY_LOGS: &str = "SHOW BINARY LOGS";
+pub(super) const SHOW_REPLICA_STATUS: &str = "SHOW REPLICA STATUS";
+pub(super) const SHOW_SLAVE_STATUS: &str = "SHOW SLAVE STATUS";
+pub(super) const SHOW_ALL_SLAVES_STATUS: &str = "SHOW ALL SLAVES STATUS";
+
+/// Lists the channels of a replica with all their columns, one row each.
+#[must_use]
+pub fn replica_status(version: &ServerVersion) -> &'static str {
+    match version.flavor.is_mysql_like() {
+        true if version.can(Capability::ShowReplica) => SHOW_REPLICA_STATUS,
+        true => SHOW_SLAVE_STATUS,
+        false => SHOW_ALL_SLAVES_STATUS,
+    }
+}
+
+/// Words that a version uses in statements on replication.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplicationTerms {
+    /// How the statement that changes a channel begins.
+    pub change: &'static str,
+    /// The prefix of its options, without `_`.
+    pub prefix: &'static str,
+    /// The word for a replica after `START`, `STOP` and `RESET`.
+    pub replica: &'static str,
+}
+
+/// The words of a version.
+#[must_use]
+pub fn replication_terms(version: &ServerVersion) -> ReplicationTerms {
+    let replica = if version.mysql_can(Capability::ShowReplica) { "REPLICA" } else { "SLAVE" };
+    if version.can(Capability::ChangeReplicationSource) {
+        ReplicationTerms { change: "CHANGE REPLICATION SOURCE", prefix: "SOURCE", replica }
+    } else {
+        ReplicationTerms { change: "CHANGE MASTER", prefix: "MASTER", replica }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::version::VersionHints;
+
+    fn version(text: &str) -> ServerVersion {
+        ServerVersion::parse(text, VersionHints::default()).unwrap()
+    }
+
+    #[test]
+    fn each_version_is_asked_in_its_own_words() {
+        assert_eq!(replica_status(&version("9.7.4")), "SHOW REPLICA STATUS");
+        assert_eq!(replica_status(&version("8.0.21")), "SHOW SLAVE STATUS");
+        assert_eq!(replica_status(&version("10.11.19-MariaDB")), "SHOW ALL SLAVES STATUS");
+    }
+
+    #[test]
+    fn replicas_and_sources_were_renamed_in_two_versions() {
+        let words = |text| {
+            let terms = replication_terms(&version(text));
+            (terms.change, terms.replica)
+        };
+        assert_eq!(words("8.0.21"), ("CHANGE MASTER", "SLAVE"));
+        assert_eq!(words("8.0.22"), ("CHANGE MASTER", "REPLICA"));
+        assert_eq!(words("8.0.23"), ("CHANGE REPLICATION SOURCE", "REPLICA"));
+        assert_eq!(words("11.8.6-MariaDB"), ("CHANGE MASTER", "SLAVE"));
+    }
+}

@@ -1,0 +1,68 @@
+//! Why nothing can be verified.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use keyring::KeyringError;
+
+/// Why nothing can be verified. What is wrong with single files is in the report.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A key store cannot be used.
+    #[error("{}: {source}", path.display())]
+    KeyStore {
+        /// Path of the store.
+        path: PathBuf,
+        /// The error.
+        source: KeyringError,
+    },
+    /// A path leads nowhere.
+    #[error("{}: {}", path.display(), reason(source))]
+    Path {
+        /// Path of the file or directory.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+}
+
+/// What a system error is called.
+pub(crate) fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// What to do about a system error.
+pub(crate) fn next_step(error: &io::Error) -> Option<&'static str> {
+    (error.kind() == io::ErrorKind::PermissionDenied).then_some("run as the server's user or as root")
+}
+
+impl Error {
+    /// The next step, if there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Path { source, .. } => next_step(source),
+            Self::KeyStore { .. } => None,
+        }
+    }
+
+    /// What is wrong with a key store.
+    #[must_use]
+    pub fn key_store_fault(&self) -> Option<&KeyringError> {
+        match self {
+            Self::KeyStore { source, .. } => Some(source),
+            Self::Path { .. } => None,
+        }
+    }
+
+    pub(crate) fn key_store(path: &Path) -> impl Fn(KeyringError) -> Self + '_ {
+        |source| Self::KeyStore { path: path.to_path_buf(), source }
+    }
+}
