@@ -30,7 +30,42 @@ struct Interval {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GtidSet(BTreeMap<Origin, Vec<Interval>>);
 
+/// The transactions of one origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ranges {
+    /// The server's UUID, in lower case.
+    pub uuid: String,
+    /// Tag, empty without.
+    pub tag: String,
+    /// Numbers from the first to the last, inclusive.
+    pub numbers: Vec<(u64, u64)>,
+}
+
 impl GtidSet {
+    /// Adds one transaction. `uuid` is in lower case.
+    pub fn insert(&mut self, uuid: &str, tag: &str, number: u64) {
+        let origin = Origin { uuid: uuid.to_owned(), tag: tag.to_owned() };
+        let intervals = self.0.entry(origin).or_default();
+        match intervals.last_mut() {
+            // Nearly always: the transaction after the newest.
+            Some(last) if number == last.last.saturating_add(1) => last.last = number,
+            Some(last) if (last.first..=last.last).contains(&number) => {}
+            _ => {
+                intervals.push(Interval { first: number, last: number });
+                merge(intervals);
+            }
+        }
+    }
+
+    /// The transactions of each origin, in the order of their names.
+    pub fn ranges(&self) -> impl Iterator<Item = Ranges> {
+        self.0.iter().map(|(origin, intervals)| Ranges {
+            uuid: origin.uuid.clone(),
+            tag: origin.tag.clone(),
+            numbers: intervals.iter().map(|it| (it.first, it.last)).collect(),
+        })
+    }
+
     /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -72,19 +107,36 @@ impl GtidSet {
 
     fn normalise(&mut self) {
         self.0.retain(|_, intervals| !intervals.is_empty());
-        for intervals in self.0.values_mut() {
-            intervals.sort_unstable();
-            let mut merged: Vec<Interval> = Vec::with_capacity(intervals.len());
-            for interval in intervals.drain(..) {
-                match merged.last_mut() {
-                    Some(before) if interval.first <= before.last.saturating_add(1) => {
-                        before.last = before.last.max(interval.last);
-                    }
-                    _ => merged.push(interval),
-                }
+        self.0.values_mut().for_each(merge);
+    }
+}
+
+/// Sorts intervals and joins those that touch.
+fn merge(intervals: &mut Vec<Interval>) {
+    intervals.sort_unstable();
+    let mut merged: Vec<Interval> = Vec::with_capacity(intervals.len());
+    for interval in intervals.drain(..) {
+        match merged.last_mut() {
+            Some(before) if interval.first <= before.last.saturating_add(1) => {
+                before.last = before.last.max(interval.last);
             }
-            *intervals = merged;
+            _ => merged.push(interval),
         }
+    }
+    *intervals = merged;
+}
+
+/// Ranges may overlap and repeat origins; empty ones are left out.
+impl FromIterator<Ranges> for GtidSet {
+    fn from_iter<I: IntoIterator<Item = Ranges>>(all: I) -> Self {
+        let mut set = Self::default();
+        for Ranges { uuid, tag, numbers } in all {
+            let intervals = numbers.into_iter().filter(|(first, last)| first <= last);
+            let intervals = intervals.map(|(first, last)| Interval { first, last });
+            set.0.entry(Origin { uuid, tag }).or_default().extend(intervals);
+        }
+        set.normalise();
+        set
     }
 }
 
@@ -206,6 +258,17 @@ mod tests {
     fn missing_transactions_are_listed() {
         assert_eq!(set("A:1-9,B:1").without(&set("A:3-4:8")), set("A:1-2:5-7:9,B:1"));
         assert!(set("A:3").without(&set("A:1-9")).is_empty());
+    }
+
+    #[test]
+    fn transactions_are_added_one_by_one() {
+        let mut found = set("A:1-3:9,B:1");
+        for number in [4, 4, 2, 7, 6, 5, 8] {
+            found.insert(A, "", number);
+        }
+        found.insert(A, "t", 1);
+        assert_eq!(found, set("A:1-9:t:1,B:1"));
+        assert_eq!(found.ranges().collect::<GtidSet>(), found);
     }
 
     #[test]

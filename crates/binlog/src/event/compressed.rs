@@ -1,0 +1,42 @@
+//! Events that MariaDB compresses (`log_bin_compress`).
+//!
+//! Source: `binlog_buf_compress` of MariaDB's `log_event.cc`: a byte with the algorithm in bits 4 to 6 and the width of
+//! the length in bits 0 to 2, the length big-endian, zlib's stream.
+
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
+
+use crate::{
+    Fault,
+    bytes::{Bytes, as_u64},
+};
+
+/// Decompresses to the length that the bytes announce. Memory grows with what comes out.
+pub(crate) fn decompress(compressed: &[u8], what: &'static str, limit: u64) -> Result<Vec<u8>, Fault> {
+    const ZLIB: u8 = 0;
+    let mut bytes = Bytes::new(compressed, what);
+    let head = bytes.u8()?;
+    let (algorithm, width) = ((head >> 4) & 7, head & 7);
+    if head & 0x80 == 0 || !(1..=4).contains(&width) {
+        return Err(bytes.malformed());
+    }
+    if algorithm != ZLIB {
+        return Err(Fault::Algorithm { what, algorithm: u64::from(algorithm) });
+    }
+    let length = bytes.big(usize::from(width))?;
+    if length > limit {
+        return Err(Fault::TooLarge { what, bytes: length, limit });
+    }
+    inflate(bytes.rest(), length, what)
+}
+
+fn inflate(compressed: &[u8], length: u64, what: &'static str) -> Result<Vec<u8>, Fault> {
+    let mut out = Vec::new();
+    // One byte more shows a stream that is longer than announced.
+    let read = ZlibDecoder::new(compressed).take(length.saturating_add(1)).read_to_end(&mut out);
+    if read.is_err() || as_u64(out.len()) != length {
+        return Err(Fault::Compression { what });
+    }
+    Ok(out)
+}

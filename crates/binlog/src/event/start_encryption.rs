@@ -1,0 +1,25 @@
+//! Start of encryption in MariaDB and Percona Server 5.7.
+
+use crate::{Fault, bytes::Bytes};
+
+/// Bytes of the nonce.
+const NONCE_BYTES: usize = 12;
+
+/// Says how the events that follow in the file are encrypted.
+///
+/// Source: formats, "Binary / relay log".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartEncryption {
+    /// Scheme, 1.
+    pub scheme: u8,
+    /// Version of the key.
+    pub key_version: u32,
+    /// First part of each event's initialisation vector.
+    pub nonce: [u8; NONCE_BYTES],
+}
+
+impl StartEncryption {
+    pub(crate) fn parse(mut bytes: Bytes<'_>) -> Result<Self, Fault> {
+        Ok(Self { scheme: bytes.u8()?, key_version: bytes.u32()?, nonce: bytes.array()? })
+    }
+}

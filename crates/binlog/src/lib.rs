@@ -1,0 +1,40 @@
+//! Binary logs of MySQL and MariaDB, decoded into events and row changes.
+//!
+//! - [`Decoder`]: the bytes of one event become an [`Event`], its checksum is compared; no input or output;
+//! - [`event`]: what an event says, one type for each kind;
+//! - [`value`]: the values of rows, bit for bit, and their types;
+//! - [`LogFile`]: the events of a log file, encrypted or not.
+//!
+//! All input is untrusted: nothing here panics, and memory is at most a constant multiple of an event's length, within
+//! [`Limits`].
+
+#![forbid(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::cast_possible_truncation)]
+#![warn(clippy::arithmetic_side_effects)]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::cast_possible_truncation,
+        reason = "tests build their own bytes"
+    )
+)]
+
+mod bytes;
+mod checksum;
+mod decoder;
+pub mod event;
+mod fault;
+mod header;
+mod log_file;
+mod tables;
+pub mod value;
+
+pub use checksum::Checksum;
+pub use decoder::{Decoder, Limits};
+pub use event::{Body, Event};
+pub use fault::Fault;
+pub use header::{EventHeader, EventType, HEADER_BYTES};
+pub use log_file::{FileError, LogFile};
+pub use value::{Column, ColumnType, Value};

@@ -1,0 +1,70 @@
+//! Columns that MariaDB compresses.
+//!
+//! Source: `Field_longstr::compress` and `zlib_uncompress` of MariaDB: a byte with the method in its high half; the length
+//! big-endian in as many bytes as its low three bits say; the stream, raw if bit 3 is set, else with zlib's header.
+
+use std::io::Read;
+
+use flate2::read::{DeflateDecoder, ZlibDecoder};
+
+use crate::{
+    Fault,
+    bytes::{Bytes, as_u64},
+};
+
+const WHAT: &str = "compressed column";
+
+/// A value of a column with `COMPRESSED`, as it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompressedColumn<'r> {
+    stored: &'r [u8],
+}
+
+impl<'r> CompressedColumn<'r> {
+    pub(crate) const fn new(stored: &'r [u8]) -> Self {
+        Self { stored }
+    }
+
+    /// The bytes as they are stored.
+    #[must_use]
+    pub const fn stored(&self) -> &'r [u8] {
+        self.stored
+    }
+
+    /// The value, of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// [`Fault`] if the bytes do not decompress to the length that they give.
+    pub fn decompress(&self, limit: u64) -> Result<Vec<u8>, Fault> {
+        const NONE: u8 = 0;
+        const ZLIB: u8 = 8;
+        let mut bytes = Bytes::new(self.stored, WHAT);
+        // The empty value has no byte at all.
+        if bytes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let head = bytes.u8()?;
+        match head >> 4 {
+            NONE => Ok(bytes.rest().to_vec()),
+            ZLIB => {
+                let length = bytes.big(usize::from(head & 7))?;
+                if length > limit {
+                    return Err(Fault::TooLarge { what: WHAT, bytes: length, limit });
+                }
+                inflate(bytes.rest(), length, head & 8 == 0)
+            }
+            algorithm => Err(Fault::Algorithm { what: WHAT, algorithm: u64::from(algorithm) }),
+        }
+    }
+}
+
+fn inflate(compressed: &[u8], length: u64, wrapped: bool) -> Result<Vec<u8>, Fault> {
+    let mut out = Vec::new();
+    let most = length.saturating_add(1);
+    let read = if wrapped {
+        ZlibDecoder::new(compressed).take(most).read_to_end(&mut out)
+    } else {
+        DeflateDecoder::new(compressed).take(most).read_to_end(&mut out)
+    };
+    if read.is_err() || as_u64(out.len()) != length { Err(Fault::Compression { what: WHAT }) } else { Ok(out) }
+}

@@ -1,0 +1,72 @@
+//! Doubles as MySQL prints them.
+//!
+//! Source: `my_gcvt` in `dtoa.cc` of MySQL, with the width that JSON uses: the shortest digits that give the same double;
+//! an exponent below 10⁻¹⁵ and from 10¹⁵ on, unless there are digits behind the point.
+
+/// Digits before the point up to which no exponent is used, and zeros behind it.
+const MAX_PLAIN: i32 = 15;
+
+/// The text of a double. One without a fraction gets `.0`.
+pub(super) fn text(number: f64) -> String {
+    let scientific = format!("{:e}", number.abs());
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let sign = if number.is_sign_negative() { "-" } else { "" };
+    // The point stands before the digit of this number.
+    let point = exponent.saturating_add(1);
+    let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
+    let plain = point > -MAX_PLAIN && (point <= MAX_PLAIN || count > point);
+    let body = if plain { plainly(&digits, point) } else { with_exponent(&digits, exponent) };
+    let fraction = if body.contains(['.', 'e']) { "" } else { ".0" };
+    format!("{sign}{body}{fraction}")
+}
+
+fn plainly(digits: &str, point: i32) -> String {
+    let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
+    if point <= 0 {
+        return format!("0.{}{digits}", zeros(point.saturating_neg()));
+    }
+    let place = usize::try_from(point).unwrap_or(0);
+    match digits.split_at_checked(place) {
+        Some((whole, "")) => whole.to_owned(),
+        Some((whole, fraction)) => format!("{whole}.{fraction}"),
+        None => {
+            let missing = place.saturating_sub(digits.len());
+            format!("{digits}{}", "0".repeat(missing))
+        }
+    }
+}
+
+fn with_exponent(digits: &str, exponent: i32) -> String {
+    match digits.split_at_checked(1) {
+        Some((first, rest)) if !rest.is_empty() => format!("{first}.{rest}e{exponent}"),
+        _ => format!("{digits}e{exponent}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doubles_are_printed_as_by_the_server() {
+        for (number, expected) in [
+            (0.0, "0.0"),
+            (-0.0, "-0.0"),
+            (1.0, "1.0"),
+            (-12.5, "-12.5"),
+            (0.1, "0.1"),
+            (1e15, "1e15"),
+            (123_456_789_012_345.0, "123456789012345.0"),
+            (1e14, "100000000000000.0"),
+            (1e-14, "0.00000000000001"),
+            (1e-15, "0.000000000000001"),
+            (1e-16, "1e-16"),
+            (1.7976931348623157e308, "1.7976931348623157e308"),
+            (5e-324, "5e-324"),
+        ] {
+            assert_eq!(text(number), expected);
+        }
+    }
+}
