@@ -64,6 +64,9 @@ const COUNT_BYTES: usize = 4;
 /// Maximum length of a description, reached with the smallest pages.
 pub const MAX_DESCRIPTION_BYTES: usize = COUNT_BYTES + Form::Pages.bytes(CHUNK_BYTES / MIN_PAGE_BYTES);
 
+/// Maximum length of a key's encoding, that of MySQL's pages. A buffer that grows leaves an unwiped copy behind.
+const MAX_KEY_BYTES: usize = 1 + 4 + 32 + 32;
+
 /// Decryption and encryption of one kind of file.
 trait Scheme: fmt::Debug + Send + Sync {
     /// Number of the kind in a key message.
@@ -145,10 +148,10 @@ impl SpaceCipher {
     /// ```
     #[must_use]
     pub fn encode(&self) -> Zeroizing<Vec<u8>> {
-        // Capacity for the longest encoding, so that no unwiped copy is left behind.
-        let mut out = Zeroizing::new(Vec::with_capacity(80));
+        let mut out = Zeroizing::new(Vec::with_capacity(MAX_KEY_BYTES));
         out.push(self.scheme.kind());
         self.scheme.encode(&mut out);
+        debug_assert!(out.len() <= MAX_KEY_BYTES, "an unwiped copy of a key is left behind");
         out
     }
 
