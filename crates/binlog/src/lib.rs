@@ -3,7 +3,8 @@
 //! - [`Decoder`]: the bytes of one event become an [`Event`], its checksum is compared; no input or output;
 //! - [`event`]: what an event says, one type for each kind;
 //! - [`value`]: the values of rows, bit for bit, and their types;
-//! - [`LogFile`]: the events of a log file, encrypted or not.
+//! - [`LogFile`]: the events of a log file, encrypted or not;
+//! - [`replica`]: the events that a server sends to a replica.
 //!
 //! All input is untrusted: nothing here panics, and memory is at most a constant multiple of an event's length, within
 //! [`Limits`].
@@ -24,17 +25,20 @@
 mod bytes;
 mod checksum;
 mod decoder;
+mod error;
 pub mod event;
 mod fault;
 mod header;
 mod log_file;
+pub mod replica;
 mod tables;
 pub mod value;
 
 pub use checksum::Checksum;
 pub use decoder::{Decoder, Limits};
+pub use error::Error;
 pub use event::{Body, Event};
 pub use fault::Fault;
 pub use header::{EventHeader, EventType, HEADER_BYTES};
-pub use log_file::{FileError, LogFile};
+pub use log_file::LogFile;
 pub use value::{Column, ColumnType, Value};

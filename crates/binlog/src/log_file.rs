@@ -1,7 +1,5 @@
 //! The events of a log file, decrypted if it is encrypted.
 
-use std::io;
-
 use files::{ReadAt, read_up_to};
 use innodb::{
     KeyVersion,
@@ -14,6 +12,7 @@ use crate::{
     Checksum, Event, EventHeader, EventType, Fault, HEADER_BYTES, Limits,
     bytes::{as_u64, as_usize},
     decoder::Decoder,
+    error::Error,
     event::{Body, StartEncryption},
 };
 
@@ -25,40 +24,6 @@ const HEAD_BYTES: usize = MYSQL_HEADER_BYTES + 4;
 const LENGTH_AT: u64 = 9;
 /// Bytes that are read at a time.
 const BLOCK_BYTES: usize = 1 << 16;
-
-/// Why the events of a file cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FileError {
-    /// The file does not begin as a log does.
-    #[error("not a binary log")]
-    NotALog,
-    /// The log is encrypted, and its key was not given or is another.
-    #[error("no key opens the log: {key}")]
-    Key {
-        /// Name of the key.
-        key: String,
-    },
-    /// The head of an encrypted log is damaged.
-    #[error("the head of the encrypted log is damaged")]
-    Head,
-    /// The system cannot read the file.
-    #[error("cannot read at offset {offset}: {source}")]
-    Read {
-        /// Offset in the file.
-        offset: u64,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// An event is damaged.
-    #[error("event at {position}: {fault}")]
-    Event {
-        /// Position of the event in the log.
-        position: u64,
-        /// What is wrong with it.
-        fault: Fault,
-    },
-}
 
 #[derive(Debug)]
 enum Cipher {
@@ -99,9 +64,9 @@ impl<'k, R: ReadAt> LogFile<'k, R> {
     /// Opens a log at its first event. What is appended later is not read.
     ///
     /// # Errors
-    /// [`FileError`].
-    pub fn open<K: KeySource>(source: R, keys: &'k K, limits: Limits) -> Result<Self, FileError> {
-        let end = source.len().map_err(|source| FileError::Read { offset: 0, source })?;
+    /// [`Error`].
+    pub fn open<K: KeySource>(source: R, keys: &'k K, limits: Limits) -> Result<Self, Error> {
+        let end = source.len().map_err(|source| Error::Read { offset: 0, source })?;
         let mut head = vec![0; HEAD_BYTES];
         let found = fill(&source, 0, &mut head)?;
         head.truncate(found);
@@ -110,7 +75,7 @@ impl<'k, R: ReadAt> LogFile<'k, R> {
         } else if head.starts_with(MAGIC_ENCRYPTED) {
             (as_u64(MYSQL_HEADER_BYTES), Cipher::MySql(stream(&head, keys)?))
         } else {
-            return Err(FileError::NotALog);
+            return Err(Error::NotALog);
         };
         let end = end.saturating_sub(base);
         let decoder = Decoder::new(limits);
@@ -132,10 +97,10 @@ impl<'k, R: ReadAt> LogFile<'k, R> {
     /// The next event with its position; `None` at the end.
     ///
     /// # Errors
-    /// [`FileError`]. The next call continues behind a damaged event, if its length is known.
-    pub fn next_event(&mut self) -> Result<Option<(u64, Event<'_>)>, FileError> {
+    /// [`Error`]. The next call continues behind a damaged event, if its length is known.
+    pub fn next_event(&mut self) -> Result<Option<(u64, Event<'_>)>, Error> {
         let Some(position) = self.read()? else { return Ok(None) };
-        let at = |fault| FileError::Event { position, fault };
+        let at = |fault| Error::Event { position, fault };
         let event = self.decoder.decode(&self.event).map_err(at)?;
         if let Body::StartEncryption(start) = &event.body {
             let percona = event.header.kind == EventType::START_ENCRYPTION_PERCONA;
@@ -147,12 +112,12 @@ impl<'k, R: ReadAt> LogFile<'k, R> {
     }
 
     /// Reads the next event into `event` and goes behind it; returns where it was.
-    fn read(&mut self) -> Result<Option<u64>, FileError> {
+    fn read(&mut self) -> Result<Option<u64>, Error> {
         let position = self.position;
         if position >= self.end {
             return Ok(None);
         }
-        let at = |fault| FileError::Event { position, fault };
+        let at = |fault| Error::Event { position, fault };
         let short = || at(Fault::Short { what: "event" });
         let bytes = self.length(position)?.ok_or_else(short)?;
         let limit = self.decoder.limits().event_bytes;
@@ -170,12 +135,12 @@ impl<'k, R: ReadAt> LogFile<'k, R> {
     }
 
     /// Length of the event at `position`.
-    fn length(&self, position: u64) -> Result<Option<u64>, FileError> {
+    fn length(&self, position: u64) -> Result<Option<u64>, Error> {
         let mut bytes = [0; 4];
         let at = position.saturating_add(LENGTH_AT);
         let found = fill(&self.source, self.base.saturating_add(at), &mut bytes)?;
         if let Cipher::MySql(stream) = &self.cipher {
-            stream.apply(at, &mut bytes).map_err(|_| FileError::Head)?;
+            stream.apply(at, &mut bytes).map_err(|_| Error::Head)?;
         }
         Ok((found == bytes.len()).then(|| u64::from(u32::from_le_bytes(bytes))))
     }
@@ -193,12 +158,12 @@ impl Cipher {
     }
 }
 
-fn fill<R: ReadAt + ?Sized>(source: &R, offset: u64, buffer: &mut [u8]) -> Result<usize, FileError> {
-    read_up_to(source, offset, buffer).map_err(|error| FileError::Read { offset: error.offset, source: error.source })
+fn fill<R: ReadAt + ?Sized>(source: &R, offset: u64, buffer: &mut [u8]) -> Result<usize, Error> {
+    read_up_to(source, offset, buffer).map_err(|error| Error::Read { offset: error.offset, source: error.source })
 }
 
 /// Reads `bytes` into `event`. Its memory grows with what the file has.
-fn load<R: ReadAt>(source: &R, offset: u64, bytes: u64, event: &mut Vec<u8>) -> Result<(), FileError> {
+fn load<R: ReadAt>(source: &R, offset: u64, bytes: u64, event: &mut Vec<u8>) -> Result<(), Error> {
     event.clear();
     let wanted = as_usize(bytes);
     while event.len() < wanted {
@@ -208,17 +173,17 @@ fn load<R: ReadAt>(source: &R, offset: u64, bytes: u64, event: &mut Vec<u8>) -> 
         let found = fill(source, offset.saturating_add(as_u64(from)), part)?;
         if found < part.len() {
             let fault = Fault::Short { what: "event" };
-            return Err(FileError::Event { position: offset, fault });
+            return Err(Error::Event { position: offset, fault });
         }
     }
     Ok(())
 }
 
-fn stream<K: KeySource>(head: &[u8], keys: &K) -> Result<MySqlStream, FileError> {
-    let header = MySqlHeader::parse(head).map_err(|_| FileError::Head)?;
-    let missing = || FileError::Key { key: header.key_name.clone() };
+fn stream<K: KeySource>(head: &[u8], keys: &K) -> Result<MySqlStream, Error> {
+    let header = MySqlHeader::parse(head).map_err(|_| Error::Head)?;
+    let missing = || Error::Key { key: header.key_name.clone() };
     let key = StreamKey::from_log(head, keys).ok_or_else(missing)?;
-    key.stream().map_err(|_| FileError::Head)
+    key.stream().map_err(|_| Error::Head)
 }
 
 /// Finds out how MariaDB, or Percona Server 5.7, encrypted the events behind a start encryption event.
@@ -231,7 +196,7 @@ struct Opener<'s, R> {
 
 impl<R: ReadAt> Opener<'_, R> {
     /// Source: formats, "Binary / relay log" and "Percona Server 5.7".
-    fn open(&self, start: &StartEncryption, percona: bool, keys: &dyn Keys) -> Result<Cipher, FileError> {
+    fn open(&self, start: &StartEncryption, percona: bool, keys: &dyn Keys) -> Result<Cipher, Error> {
         const SCHEME: u8 = 1;
         const KEY_ID: u32 = 1;
         let version = start.key_version;
@@ -243,7 +208,7 @@ impl<R: ReadAt> Opener<'_, R> {
             let key = keys.mariadb(KEY_ID, KeyVersion(version));
             (format!("{KEY_ID}, version {version}"), key, &[EventMode::Cbc, EventMode::Ctr])
         };
-        let missing = || FileError::Key { key: name.clone() };
+        let missing = || Error::Key { key: name.clone() };
         let key = key.filter(|_| start.scheme == SCHEME).ok_or_else(missing)?;
         for mode in modes {
             let Ok(events) = MariaDbEvents::new(&key, start.nonce, *mode) else { break };
@@ -256,7 +221,7 @@ impl<R: ReadAt> Opener<'_, R> {
 
     /// Whether the next event opens: its checksum is right, or without one it has a known type and names its own
     /// position. At the end of the log any key is right.
-    fn opens(&self, events: &MariaDbEvents) -> Result<bool, FileError> {
+    fn opens(&self, events: &MariaDbEvents) -> Result<bool, Error> {
         /// Longer first events are not looked at whole.
         const MAX_BYTES: u64 = 1 << 24;
         let mut header = [0; HEADER_BYTES];

@@ -10,12 +10,12 @@ use std::{
     path::Path,
 };
 
-use binlog::{Body, ColumnType, EventType, FileError, Limits, LogFile, Value};
+use binlog::{Body, ColumnType, Error, EventType, Limits, LogFile, Value};
 use harness::{KeyringLocation, Kind, Server, require};
 use innodb::keys::{KeySource, NoKeys};
 use support::{
     logs, tool,
-    verbose::{self, Family, Printed},
+    verbose::{self, Family, Printer},
     workload,
 };
 use verify::Keys;
@@ -41,7 +41,7 @@ fn assert_same(log: &Path, found: &[Vec<u8>], expected: &[Vec<u8>]) {
     assert_eq!(found.len(), expected.len(), "{}", log.display());
 }
 
-fn print(kind: Kind, log: &Path, keys: &impl KeySource) -> Printed {
+fn print(kind: Kind, log: &Path, keys: &impl KeySource) -> Printer {
     let mut file = LogFile::open(fs::File::open(log).unwrap(), keys, Limits::default()).unwrap();
     verbose::print(&mut file, family(kind))
 }
@@ -275,7 +275,7 @@ fn encrypted(server: &Server, keys: &Keys, workload: &str) {
             while log.next_event()?.is_some() {}
             Ok(())
         });
-        assert!(matches!(fault, Err(FileError::Key { .. })), "{fault:?}");
+        assert!(matches!(fault, Err(Error::Key { .. })), "{fault:?}");
     }
     assert!(lines > 1000, "{lines} lines");
 }

@@ -22,6 +22,8 @@ pub enum Phase {
     Login,
     /// A statement and its result.
     Statement,
+    /// The events of a binary log.
+    BinaryLog,
 }
 
 impl fmt::Display for Phase {
@@ -33,6 +35,7 @@ impl fmt::Display for Phase {
             Self::Tls => "the TLS handshake",
             Self::Login => "logging in",
             Self::Statement => "a statement",
+            Self::BinaryLog => "reading the binary log",
         })
     }
 }

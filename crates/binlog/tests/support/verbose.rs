@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use binlog::{
-    Body, EventType, Limits, LogFile, Value,
+    Body, Decoder, Event, EventType, Limits, LogFile, Value,
     event::{Change, Row, Rows},
     value::{Integer, JsonChanges, JsonOperation},
 };
@@ -18,58 +18,61 @@ pub(crate) enum Family {
     MariaDb,
 }
 
-/// What a log says.
-#[derive(Default)]
-pub(crate) struct Printed {
+/// Prints the rows of events.
+pub(crate) struct Printer {
+    family: Family,
     /// The rows.
     pub(crate) lines: Vec<Vec<u8>>,
-    /// Types of its events, also of those inside of compressed transactions.
+    /// Types of the events, also of those inside of compressed transactions.
     pub(crate) kinds: BTreeSet<EventType>,
 }
 
 /// Prints the rows of a log.
-pub(crate) fn print<R: ReadAt>(log: &mut LogFile<'_, R>, family: Family) -> Printed {
-    let mut printer = Printer { family, lines: Vec::new() };
-    let mut kinds = BTreeSet::new();
+pub(crate) fn print<R: ReadAt>(log: &mut LogFile<'_, R>, family: Family) -> Printer {
+    let mut printer = Printer::new(family);
     loop {
-        let mut inside = Vec::new();
-        match log.next_event().unwrap() {
-            None => return Printed { lines: printer.lines, kinds },
-            Some((_, event)) => {
-                kinds.insert(event.header.kind);
-                match event.body {
-                    Body::Rows(rows) => printer.rows(&rows),
-                    Body::Payload(payload) => {
-                        let mut events = payload.events(&Limits::default()).unwrap();
-                        while let Some(event) = events.next_event().unwrap() {
-                            inside.push(event.to_vec());
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        for event in inside {
-            let event = log.decoder().decode_inside(&event).unwrap();
-            kinds.insert(event.header.kind);
-            if let Body::Rows(rows) = event.body {
-                printer.rows(&rows);
-            }
-        }
+        let inside = match log.next_event().unwrap() {
+            None => return printer,
+            Some((_, event)) => printer.event(&event),
+        };
+        printer.inside(log.decoder(), &inside);
     }
 }
 
-struct Printer {
-    family: Family,
-    lines: Vec<Vec<u8>>,
-}
-
 impl Printer {
+    pub(crate) fn new(family: Family) -> Self {
+        Self { family, lines: Vec::new(), kinds: BTreeSet::new() }
+    }
+
+    /// Prints an event; returns the events inside of a compressed transaction.
+    pub(crate) fn event(&mut self, event: &Event<'_>) -> Vec<Vec<u8>> {
+        let mut inside = Vec::new();
+        self.kinds.insert(event.header.kind);
+        match &event.body {
+            Body::Rows(rows) => self.rows(rows),
+            Body::Payload(payload) => {
+                let mut events = payload.events(&Limits::default()).unwrap();
+                while let Some(event) = events.next_event().unwrap() {
+                    inside.push(event.to_vec());
+                }
+            }
+            _ => {}
+        }
+        inside
+    }
+
+    pub(crate) fn inside(&mut self, decoder: &mut Decoder, events: &[Vec<u8>]) {
+        for event in events {
+            let event = decoder.decode_inside(event).unwrap();
+            self.event(&event);
+        }
+    }
+
     fn line(&mut self, text: impl Into<Vec<u8>>) {
         self.lines.push(text.into());
     }
 
-    pub(crate) fn rows(&mut self, rows: &Rows<'_>) {
+    fn rows(&mut self, rows: &Rows<'_>) {
         let Some(table) = rows.table.clone() else { return };
         if let [1, partition @ ..] = rows.extra {
             let part = |at: usize| u16::from_le_bytes([partition[at], partition[at + 1]]);

@@ -56,6 +56,11 @@ impl GtidPosition {
         self.0.is_empty()
     }
 
+    /// Makes `gtid` the last transaction of its domain.
+    pub fn advance(&mut self, gtid: Gtid) {
+        self.0.insert(gtid.domain, gtid);
+    }
+
     /// Whether `gtid` is at or before this position.
     #[must_use]
     pub fn includes(&self, gtid: Gtid) -> bool {

@@ -3,6 +3,7 @@
 //! An audit needs what other clients hide: the certificate, the cipher suite, the duration of each step, and trust in
 //! the given CA only.
 
+mod dump;
 mod login;
 mod proof;
 mod rows;
@@ -16,6 +17,11 @@ use std::{
 
 use pki::Fingerprint;
 
+pub use self::{
+    dump::{DumpFrom, EventPackets},
+    rows::Rows,
+    tls::{TlsFacts, TlsMode, TlsOptions, client_config, server_name, tls_failure},
+};
 use self::{
     login::our_capabilities,
     rows::{column_name, is_end, text_row},
@@ -24,10 +30,6 @@ use self::{
 pub(crate) use self::{
     login::{login_request, request_head},
     tls::{handshake, unverified_builder},
-};
-pub use self::{
-    rows::Rows,
-    tls::{TlsFacts, TlsMode, TlsOptions, client_config, server_name, tls_failure},
 };
 use crate::{
     auth::{self, Login, Privacy},

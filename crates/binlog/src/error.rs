@@ -1,0 +1,83 @@
+//! Why the events of a log cannot be read.
+
+use std::{borrow::Cow, io};
+
+use crate::Fault;
+
+/// Why the events of a file or of a server cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file does not begin as a log does.
+    #[error("not a binary log")]
+    NotALog,
+    /// The log is encrypted, and its key was not given or is another.
+    #[error("no key opens the log: {key}")]
+    Key {
+        /// Name of the key.
+        key: String,
+    },
+    /// The head of an encrypted log is damaged.
+    #[error("the head of the encrypted log is damaged")]
+    Head,
+    /// The system cannot read the file.
+    #[error("cannot read at offset {offset}: {source}")]
+    Read {
+        /// Offset in the file.
+        offset: u64,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// An event of a file is damaged.
+    #[error("event at {position}: {fault}")]
+    Event {
+        /// Position of the event in the log.
+        position: u64,
+        /// What is wrong with it.
+        fault: Fault,
+    },
+    /// An event that a server sent is damaged.
+    #[error("event behind {file}:{position}: {fault}")]
+    Stream {
+        /// Name of the log.
+        file: String,
+        /// End of the event before it.
+        position: u64,
+        /// What is wrong with the event.
+        fault: Fault,
+    },
+    /// The position cannot be asked for: the command has 32 bits for it.
+    #[error("position {0} is beyond 4 GiB, which can be reached by GTID only")]
+    Position(u64),
+    /// The server cannot send its log from there on.
+    #[error("the server cannot send its binary log: {message}")]
+    Unavailable {
+        /// The server's message.
+        message: String,
+    },
+    /// The account may log in, but not read the log.
+    #[error("the account may not read the binary log: {message}")]
+    Privilege {
+        /// The server's message.
+        message: String,
+    },
+    /// The connection to the server.
+    #[error(transparent)]
+    Server(#[from] server::Error),
+}
+
+impl Error {
+    /// The next step, if there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        match self {
+            Self::Key { .. } => Some("give the key store that was in use when the log was written".into()),
+            Self::Unavailable { .. } => {
+                Some("if the server has purged the log, start from a newer copy and keep logs for longer".into())
+            }
+            Self::Privilege { .. } => Some("GRANT REPLICATION SLAVE ON *.* TO this account".into()),
+            Self::Server(error) => error.hint(),
+            _ => None,
+        }
+    }
+}

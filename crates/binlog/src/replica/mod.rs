@@ -1,0 +1,183 @@
+//! The events that a server sends to a replica.
+//!
+//! The server sees a replica: it decrypts its log, sends heartbeats while nothing happens, and keeps the logs that it
+//! would keep for any replica. Nothing is acknowledged (no semi-synchronous replication).
+
+mod gtid_set;
+mod progress;
+
+use std::time::Duration;
+
+use replication::gtid::{mariadb::GtidPosition, mysql::GtidSet};
+use server::{Connection, DumpFrom, EventPackets, Target};
+
+pub use self::progress::{LogPosition, Progress};
+use crate::{Body, Checksum, Decoder, Error, Event, EventHeader, EventType, Limits, bytes::as_usize};
+
+/// Heartbeats that may be missing before the connection counts as lost.
+const MISSED_HEARTBEATS: u32 = 4;
+
+/// Where a stream begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At the start of an event of a log.
+    Position(LogPosition),
+    /// MySQL: behind these transactions.
+    MySql(GtidSet),
+    /// MariaDB: behind the last transaction of each domain.
+    MariaDb(GtidPosition),
+}
+
+/// How to follow a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// `server_id` of this replica: not 0, and no other replica or server may have it.
+    pub server_id: u32,
+    /// Time between heartbeats while the server has nothing to send; at least a millisecond.
+    pub heartbeat: Duration,
+    /// Limits of events.
+    pub limits: Limits,
+}
+
+/// A server's log as a stream of events.
+#[derive(Debug)]
+pub struct Replica {
+    packets: EventPackets,
+    decoder: Decoder,
+    progress: Progress,
+    event: Vec<u8>,
+    /// Whether no event has come yet.
+    fresh: bool,
+}
+
+impl Replica {
+    /// Connects, registers and asks for the log. TLS is as in `options`, which should verify the server: whoever can read
+    /// the connection reads all rows, also those of encrypted logs.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn connect(
+        target: &Target,
+        options: &server::Options,
+        start: &Start,
+        settings: &Settings,
+    ) -> Result<Self, Error> {
+        let mut connection = Connection::open(target, options)?;
+        prepare(&mut connection, start, settings)?;
+        connection.register_replica(settings.server_id).map_err(forbidden)?;
+        let patience = settings.heartbeat.saturating_mul(MISSED_HEARTBEATS).saturating_add(Duration::from_secs(5));
+        let packets = dump(connection, start, settings.server_id, patience)?;
+        let decoder = Decoder::new(settings.limits);
+        Ok(Self { packets, decoder, progress: Progress::new(start), event: Vec::new(), fresh: true })
+    }
+
+    /// The next event; waits for it. `None` if the server ends the stream, as it does when it is stopped.
+    ///
+    /// # Errors
+    /// [`Error`]: the stream has ended. [`Self::progress`] says where to go on.
+    pub fn next_event(&mut self) -> Result<Option<Event<'_>>, Error> {
+        let limit = as_usize(self.decoder.limits().event_bytes);
+        let Some(event) = self.packets.next_event(limit).map_err(unavailable)? else { return Ok(None) };
+        self.event = event;
+        if self.fresh {
+            self.decoder.expect_checksum(first_checksum(&self.event));
+            self.fresh = false;
+        }
+        let event = self.decoder.decode(&self.event).map_err(|fault| {
+            let LogPosition { file, position } = self.progress.position.clone();
+            Error::Stream { file, position, fault }
+        })?;
+        self.progress.note(&event);
+        Ok(Some(event))
+    }
+
+    /// The decoder, for the events of a [`crate::event::Payload`].
+    pub const fn decoder(&mut self) -> &mut Decoder {
+        &mut self.decoder
+    }
+
+    /// What has come so far.
+    #[must_use]
+    pub const fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// The connection's observations.
+    #[must_use]
+    pub const fn connection(&self) -> &Connection {
+        self.packets.connection()
+    }
+}
+
+/// Sets the variables by which a server knows what a replica can do.
+fn prepare(connection: &mut Connection, start: &Start, settings: &Settings) -> Result<(), Error> {
+    let period = settings.heartbeat.as_nanos().max(1_000_000);
+    let heartbeat = format!("SET @master_heartbeat_period = {period}, @source_heartbeat_period = {period}");
+    // Without it a server leaves out checksums.
+    let checksum = "SET @master_binlog_checksum = 'CRC32', @source_binlog_checksum = 'CRC32'".to_owned();
+    let mut statements = vec![heartbeat, checksum];
+    if connection.greeting().is_mariadb() {
+        // 4: GTIDs. Without it MariaDB replaces its own events by older ones.
+        statements.push("SET @mariadb_slave_capability = 4".to_owned());
+    }
+    if let Start::MariaDb(position) = start {
+        statements.push(format!("SET @slave_connect_state = '{position}'"));
+        statements.push("SET @slave_gtid_strict_mode = 0, @slave_gtid_ignore_duplicates = 0".to_owned());
+    }
+    for statement in statements {
+        connection.query(&statement)?;
+    }
+    Ok(())
+}
+
+fn dump(connection: Connection, start: &Start, server_id: u32, patience: Duration) -> Result<EventPackets, Error> {
+    const FIRST_EVENT: u32 = 4;
+    let packets = match start {
+        Start::Position(LogPosition { file, position }) => {
+            let position = u32::try_from(*position).map_err(|_| Error::Position(*position))?;
+            connection.dump(server_id, DumpFrom::Position { file, position }, patience)
+        }
+        Start::MySql(set) => connection.dump(server_id, DumpFrom::Gtids { set: &gtid_set::encode(set) }, patience),
+        Start::MariaDb(_) => {
+            connection.dump(server_id, DumpFrom::Position { file: "", position: FIRST_EVENT }, patience)
+        }
+    };
+    Ok(packets?)
+}
+
+/// The checksum algorithm of the first event, a rotate event of the server's own: no event before it names it.
+fn first_checksum(event: &[u8]) -> Checksum {
+    let kind = EventHeader::parse(event).map_or(EventType::ROTATE, |header| header.kind);
+    if Checksum::Crc32.strip(event, kind).is_ok() { Checksum::Crc32 } else { Checksum::None }
+}
+
+/// MySQL refuses a replica without the privilege as it refuses a wrong password.
+fn forbidden(error: server::Error) -> Error {
+    match error {
+        server::Error::AccessDenied { message, .. } => Error::Privilege { message },
+        error if error.is_privilege() => Error::Privilege { message: error.to_string() },
+        other => Error::Server(other),
+    }
+}
+
+fn unavailable(error: server::Error) -> Error {
+    /// ER_MASTER_FATAL_ERROR_READING_BINLOG.
+    const FATAL: u16 = 1236;
+    match error {
+        server::Error::Server { code: FATAL, message, .. } => Error::Unavailable { message },
+        other => Error::Server(other),
+    }
+}
+
+/// Whether an event is the whole transaction, or its end.
+fn ends_transaction(body: &Body<'_>, inside: bool) -> bool {
+    match body {
+        Body::Xid(_) | Body::XaPrepare(_) | Body::Payload(_) => true,
+        Body::Query(query) => match query.statement.trim_ascii() {
+            b"COMMIT" | b"ROLLBACK" => true,
+            // A definition, or a statement of MariaDB that stands alone.
+            _ => !inside,
+        },
+        _ => false,
+    }
+}

@@ -1,0 +1,126 @@
+//! How far a stream has come.
+
+use replication::gtid::{
+    mariadb::{Gtid as MariaDbGtid, GtidPosition},
+    mysql::GtidSet,
+};
+
+use super::{Start, ends_transaction};
+use crate::{
+    Body, Event,
+    event::{Gtid, MariaDbGtid as MariaDbGtidEvent},
+};
+
+/// A position in a server's log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogPosition {
+    /// Name of the log, without its directory.
+    pub file: String,
+    /// Offset of an event.
+    pub position: u64,
+}
+
+/// What a stream has delivered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Behind the last event whose end is known: MariaDB 11.4 and newer tell it at the end of a transaction only.
+    pub position: LogPosition,
+    /// Behind the last whole transaction, or the start of the log: a stream can begin here.
+    pub boundary: LogPosition,
+    /// MySQL: transactions that came whole, with those that the stream began behind.
+    pub mysql: GtidSet,
+    /// MariaDB: the last transaction of each domain that came whole, with those that the stream began behind.
+    pub mariadb: GtidPosition,
+    /// The transaction that is coming.
+    pending: Option<Pending>,
+    /// Whether statements belong to a transaction.
+    inside: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Pending {
+    MySql(Gtid),
+    MariaDb(MariaDbGtid),
+}
+
+impl Progress {
+    pub(super) fn new(start: &Start) -> Self {
+        let mut progress = Self::default();
+        match start {
+            Start::Position(position) => {
+                progress.position = position.clone();
+                progress.boundary = position.clone();
+            }
+            Start::MySql(set) => progress.mysql = set.clone(),
+            Start::MariaDb(position) => progress.mariadb = position.clone(),
+        }
+        progress
+    }
+
+    pub(super) fn note(&mut self, event: &Event<'_>) {
+        if let Body::Rotate(rotate) = &event.body {
+            let file = String::from_utf8_lossy(rotate.file).into_owned();
+            self.position = LogPosition { file, position: rotate.position };
+            if self.pending.is_none() {
+                self.boundary = self.position.clone();
+            }
+            return;
+        }
+        if !event.header.is_artificial() && event.header.end_position != 0 && !matches!(event.body, Body::Heartbeat(_))
+        {
+            self.position.position = unwrapped(self.position.position, event.header.end_position);
+        }
+        self.transaction(&event.body);
+    }
+
+    fn transaction(&mut self, body: &Body<'_>) {
+        match body {
+            Body::Gtid(event) => self.begin(event.gtid.clone().map(Pending::MySql), false),
+            Body::MariaDbGtid(event) => {
+                self.begin(Some(Pending::MariaDb(event.gtid)), !MariaDbGtidEvent::is_standalone(event));
+            }
+            Body::Query(query) if begins_transaction(&query.statement) => self.inside = true,
+            body if ends_transaction(body, self.inside) => self.end(),
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, pending: Option<Pending>, inside: bool) {
+        self.pending = pending;
+        self.inside = inside;
+    }
+
+    fn end(&mut self) {
+        match self.pending.take() {
+            Some(Pending::MySql(gtid)) => self.mysql.insert(&gtid.uuid.to_string(), &gtid.tag, gtid.number),
+            Some(Pending::MariaDb(gtid)) => self.mariadb.advance(gtid),
+            None => {}
+        }
+        self.inside = false;
+        self.boundary = self.position.clone();
+    }
+}
+
+fn begins_transaction(statement: &[u8]) -> bool {
+    let statement = statement.trim_ascii();
+    statement == b"BEGIN" || statement.starts_with(b"XA START")
+}
+
+/// The position whose low 32 bits are `low`, the first from `before` on.
+fn unwrapped(before: u64, low: u32) -> u64 {
+    const WRAP: u64 = 1 << 32;
+    let candidate = (before & !(WRAP.wrapping_sub(1))) | u64::from(low);
+    if candidate < before { candidate.saturating_add(WRAP) } else { candidate }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_beyond_4_gib_are_counted_on() {
+        assert_eq!(unwrapped(4, 300), 300);
+        assert_eq!(unwrapped(u64::from(u32::MAX), 100), (1 << 32) + 100);
+        assert_eq!(unwrapped((1 << 32) + 100, 200), (1 << 32) + 200);
+    }
+}

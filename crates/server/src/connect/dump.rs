@@ -1,0 +1,142 @@
+//! Commands of a replica: a server sends its binary log over the connection.
+//!
+//! Source: MySQL's "COM_REGISTER_SLAVE", "COM_BINLOG_DUMP", "COM_BINLOG_DUMP_GTID".
+
+use std::time::Duration;
+
+use super::Connection;
+use crate::{
+    error::{Error, Phase},
+    packet::{self, PacketError},
+};
+
+const COM_BINLOG_DUMP: u8 = 0x12;
+const COM_REGISTER_SLAVE: u8 = 0x15;
+const COM_BINLOG_DUMP_GTID: u8 = 0x1e;
+
+/// Where a server starts to send its log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DumpFrom<'a> {
+    /// At a position. An empty name is the oldest log, or, on MariaDB, where `@slave_connect_state` says.
+    Position {
+        /// Name of the log.
+        file: &'a str,
+        /// Position in it.
+        position: u32,
+    },
+    /// Behind these transactions; MySQL only.
+    Gtids {
+        /// The set, encoded as in the previous-GTIDs event.
+        set: &'a [u8],
+    },
+}
+
+impl Connection {
+    /// Registers as a replica, so that the server lists it.
+    ///
+    /// # Errors
+    /// [`Error`]; without the privilege REPLICATION SLAVE [`Error::AccessDenied`] or [`Error::is_privilege`].
+    pub fn register_replica(&mut self, server_id: u32) -> Result<(), Error> {
+        let mut command = vec![COM_REGISTER_SLAVE];
+        command.extend(server_id.to_le_bytes());
+        // Host, user and password of the replica, its port, its rank, and the id of its source, which the server sets.
+        command.extend([0; 3 + 2 + 4 + 4]);
+        self.start(&command)?;
+        let result = self.read_result();
+        self.broken = result.is_err();
+        result.map(drop)
+    }
+
+    /// Asks for the log and turns the connection into the stream of its events.
+    ///
+    /// # Errors
+    /// [`Error`] if the command cannot be sent. Whether the server has the log shows with the first event.
+    pub fn dump(mut self, server_id: u32, from: DumpFrom<'_>, patience: Duration) -> Result<EventPackets, Error> {
+        let command = dump_command(server_id, from);
+        self.start(&command)?;
+        Ok(EventPackets { connection: self, patience })
+    }
+
+    /// Sends a command whose answer is not read yet.
+    fn start(&mut self, command: &[u8]) -> Result<(), Error> {
+        if self.broken {
+            return Err(Error::Lost { phase: Phase::Statement });
+        }
+        self.allow(self.statement_timeout.saturating_add(Duration::from_secs(2)));
+        self.broken = true;
+        let mut sequence = 0;
+        self.send(&mut sequence, command, Phase::Statement)
+    }
+}
+
+fn dump_command(server_id: u32, from: DumpFrom<'_>) -> Vec<u8> {
+    const FLAGS: u16 = 0;
+    const FIRST_EVENT: u64 = 4;
+    match from {
+        DumpFrom::Position { file, position } => {
+            let mut command = vec![COM_BINLOG_DUMP];
+            command.extend(position.to_le_bytes());
+            command.extend(FLAGS.to_le_bytes());
+            command.extend(server_id.to_le_bytes());
+            command.extend(file.as_bytes());
+            command
+        }
+        DumpFrom::Gtids { set } => {
+            let mut command = vec![COM_BINLOG_DUMP_GTID];
+            command.extend(FLAGS.to_le_bytes());
+            command.extend(server_id.to_le_bytes());
+            // No name of a log.
+            command.extend(0_u32.to_le_bytes());
+            command.extend(FIRST_EVENT.to_le_bytes());
+            command.extend(u32::try_from(set.len()).unwrap_or(u32::MAX).to_le_bytes());
+            command.extend(set);
+            command
+        }
+    }
+}
+
+/// The events of a server's log, as it sends them.
+#[derive(Debug)]
+pub struct EventPackets {
+    connection: Connection,
+    /// Longest wait for an event. A server that was asked for heartbeats is never silent for longer than their period.
+    patience: Duration,
+}
+
+impl EventPackets {
+    /// The bytes of the next event, of at most `limit_bytes`; `None` if the server ends the stream, as it does when it
+    /// is stopped.
+    ///
+    /// # Errors
+    /// [`Error::Server`] if the server cannot send its log, [`Error::Timeout`], [`Error::Lost`],
+    /// [`Error::ResultTooLarge`], [`Error::Malformed`]: the stream has ended.
+    pub fn next_event(&mut self, limit_bytes: usize) -> Result<Option<Vec<u8>>, Error> {
+        const PHASE: Phase = Phase::BinaryLog;
+        self.connection.allow(self.patience);
+        let mut sequence = 0;
+        // One byte before each event says what the packet is.
+        let limit = limit_bytes.saturating_add(1);
+        let packet =
+            packet::read(&mut self.connection.transport, &mut sequence, limit).map_err(|error| match error {
+                PacketError::Io(error) => self.connection.failure(PHASE, error),
+                PacketError::TooLarge => {
+                    Error::ResultTooLarge { limit_bytes: u64::try_from(limit_bytes).unwrap_or(u64::MAX) }
+                }
+            })?;
+        match packet.first() {
+            Some(0) => {
+                let mut event = packet;
+                event.remove(0);
+                Ok(Some(event))
+            }
+            Some(0xfe) if packet.len() < 9 => Ok(None),
+            Some(0xff) => Err(packet::server_error(&packet).unwrap_or(Error::Malformed { what: "error packet" })),
+            _ => Err(Error::Malformed { what: "packet of the binary log" }),
+        }
+    }
+
+    /// The connection's observations: TLS, greeting.
+    pub const fn connection(&self) -> &Connection {
+        &self.connection
+    }
+}
