@@ -20,6 +20,8 @@ const MAGIC: u32 = 0x184D_2A5E;
 const HEADER_BYTES: usize = 8;
 /// Maximum length of a description.
 pub const MAX_DESCRIPTION_BYTES: usize = 64 << 10;
+/// Maximum length of a pack.
+pub const MAX_PACK_BYTES: u64 = 32 << 20;
 /// Maximum length of a frame's data.
 pub const MAX_FRAME_BYTES: usize = CHUNK_BYTES;
 /// Maximum length of a packed frame that does not compress: `ZSTD_compressBound` of [`MAX_FRAME_BYTES`], rounded up.

@@ -36,6 +36,9 @@ pub struct Receipt {
     pub began: Timestamp,
     /// When everything except the receipt was stored.
     pub ended: Timestamp,
+    /// Durations of the parts of the run; absent in receipts of older releases.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub phases: Option<Phases>,
     /// Whether the backup uses no page of an earlier one.
     pub full: bool,
     /// `server_uuid`, of a MySQL server.
@@ -67,6 +70,15 @@ pub struct Receipt {
     pub findings: Vec<Finding>,
     /// Program and version that wrote it.
     pub tool: String,
+}
+
+/// Durations of the parts of a run, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phases {
+    /// Taking the copy.
+    pub copy_ms: u64,
+    /// Reading all files, and storing what changed.
+    pub store_ms: u64,
 }
 
 /// What a receipt is for.
@@ -210,6 +222,7 @@ pub(crate) mod tests {
             previous,
             began: "2026-11-23T01:00:00Z".parse().unwrap(),
             ended: "2026-11-23T01:02:03Z".parse().unwrap(),
+            phases: Some(Phases { copy_ms: 1200, store_ms: 120_000 }),
             full: previous.is_none(),
             server_uuid: None,
             provider: "stopped".to_owned(),

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, io, path::Path, time::Duration};
 use archive::{
     RestoreRecord,
     chain::Link,
-    receipt::{Finding, Pages},
+    receipt::{Finding, Pages, Phases},
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -48,6 +48,9 @@ pub struct Entry {
     pub listed: Listed,
     /// When its run began.
     pub began: Timestamp,
+    /// Durations of the parts of its run, if its receipt has them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phases: Option<Phases>,
     /// Results of verification when it was made.
     pub pages: Pages,
     /// Problems that the run found.
@@ -124,6 +127,7 @@ impl Entry {
         Self {
             listed,
             began: receipt.began,
+            phases: receipt.phases,
             pages: receipt.pages,
             findings: receipt.findings.clone(),
             unproven_recipients: receipt.unproven_recipients.len(),

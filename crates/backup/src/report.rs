@@ -46,6 +46,9 @@ pub struct RunReport<'r> {
     position: Option<&'r Position>,
     findings: &'r [Finding],
     stood_still_ms: f64,
+    lock_ms: Option<f64>,
+    ddl_waited_ms: Option<f64>,
+    limited_by: run::Limit,
     phases: RunPhases,
     seconds: f64,
 }
@@ -97,7 +100,10 @@ impl<'r> RunReport<'r> {
             left_out: &made.left_out,
             position: made.position.as_ref(),
             findings: &receipt.findings,
-            stood_still_ms: milliseconds(made.stood_still),
+            stood_still_ms: milliseconds(made.waited.stood_still),
+            lock_ms: made.waited.locks.map(milliseconds),
+            ddl_waited_ms: made.waited.definitions.map(milliseconds),
+            limited_by: made.limited_by,
             phases: RunPhases {
                 copy: milliseconds(made.phases.copy),
                 store: milliseconds(made.phases.store),

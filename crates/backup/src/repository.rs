@@ -9,6 +9,7 @@ use archive::{
     ArchiveError, Digest, HashingStream, Receipt, RepositoryDescription,
     chain::Link,
     names::{self, Number},
+    pack::MAX_PACK_BYTES,
     receipt::{self, NAMESPACE, Object},
     repository,
     sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, Signature},
@@ -150,7 +151,26 @@ impl Repository {
     }
 }
 
-/// Compares an object that was read completely with its receipt.
+/// Reads a pack into `bytes`, and compares it with its receipt. It is read once: a store may be far away.
+pub(crate) fn read_pack(
+    repository: &Repository,
+    object: &str,
+    expected: Object,
+    bytes: &mut Vec<u8>,
+) -> Result<(), BackupError> {
+    let wrong = |source: ArchiveError| BackupError::Object { object: object.to_owned(), source };
+    if expected.bytes > MAX_PACK_BYTES {
+        return Err(wrong(ArchiveError::Pack("it is longer than any pack")));
+    }
+    bytes.clear();
+    bytes.reserve(usize::try_from(expected.bytes).unwrap_or(usize::MAX));
+    let mut read = repository.object(object)?;
+    let filled = read.by_ref().take(expected.bytes).read_to_end(bytes);
+    filled.map_err(|source| wrong(source.into()))?;
+    check_sum(object, read, expected)
+}
+
+/// Compares an object with its receipt, after reading its rest.
 pub(crate) fn check_sum(
     object: &str,
     read: HashingStream<Box<dyn Read + Send>>,

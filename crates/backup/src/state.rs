@@ -8,7 +8,7 @@
 //!                              receipt.json  receipt.json.sig
 //!                              manifest.zst  JSON lines, as in the repository, but for this host alone
 //!                              files.json    for each entry: bytes of a page, what its key is made of, where its hashes begin
-//!                              pages         the hashes
+//!                              hashes        of the pages: 8 bytes of a keyed hash of the page's subtree in BLAKE3 of the file
 //! ```
 //!
 //! A directory is complete before the receipt is stored, so that the next run can finish one that was interrupted in
@@ -35,7 +35,7 @@ const RECEIPT: &str = "receipt.json";
 const SIGNATURE: &str = "receipt.json.sig";
 const MANIFEST: &str = "manifest.zst";
 const FILES: &str = "files.json";
-const PAGES: &str = "pages";
+const PAGES: &str = "hashes";
 /// Suffix of a directory that is being written.
 const PART: &str = ".part";
 /// Length of a page's hash.

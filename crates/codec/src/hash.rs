@@ -105,6 +105,81 @@ impl ChunkHasher {
     }
 }
 
+/// Computes in one pass the hash of a chunk and a hash of each of its units, such as pages.
+///
+/// A unit is a subtree of the chunk: its hash depends on its bytes and on its offset in the file.
+#[derive(Debug)]
+pub struct UnitHasher {
+    /// Offset of the current unit in the file.
+    offset: u64,
+    unit_bytes: usize,
+    whole_file: bool,
+    hasher: Hasher,
+    /// Bytes of the current unit so far.
+    filled: usize,
+    units: Vec<Hash>,
+}
+
+impl UnitHasher {
+    /// For chunk number `chunk` of a file of `file_bytes`. `unit_bytes` is a power of two of at least 1024, and at most
+    /// [`CHUNK_BYTES`].
+    #[must_use]
+    pub fn new(file_bytes: u64, chunk: u64, unit_bytes: usize) -> Self {
+        let offset = chunk.saturating_mul(CHUNK_BYTES as u64);
+        let units = Vec::with_capacity(CHUNK_BYTES / unit_bytes.max(1));
+        Self { offset, unit_bytes, whole_file: chunks_of(file_bytes) == 1, hasher: unit(offset), filled: 0, units }
+    }
+
+    /// Adds the next bytes.
+    pub fn update(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            // The last unit of a file of one unit is the root of the tree, so no unit ends before the next byte.
+            if self.filled == self.unit_bytes {
+                self.units.push(Hash(self.hasher.finalize_non_root()));
+                self.offset += self.unit_bytes as u64;
+                (self.hasher, self.filled) = (unit(self.offset), 0);
+            }
+            let room = self.unit_bytes - self.filled;
+            let (taken, rest) = bytes.split_at_checked(room).unwrap_or((bytes, &[]));
+            self.hasher.update(taken);
+            self.filled += taken.len();
+            bytes = rest;
+        }
+    }
+
+    /// The hash of the chunk, as of [`ChunkHasher`], and of each of its units.
+    #[must_use]
+    pub fn finish(mut self) -> (Hash, Vec<Hash>) {
+        if self.units.is_empty() && self.whole_file {
+            let hash = Hash(*self.hasher.finalize().as_bytes());
+            return (hash, if self.filled == 0 { Vec::new() } else { vec![hash] });
+        }
+        self.units.push(Hash(self.hasher.finalize_non_root()));
+        (joined(&self.units, self.whole_file), self.units)
+    }
+}
+
+fn unit(offset: u64) -> Hasher {
+    let mut hasher = Hasher::new();
+    hasher.set_input_offset(offset);
+    hasher
+}
+
+/// Hash of the tree over subtrees of equal length, of which the last may be shorter: the left half is the largest power
+/// of two below their number.
+fn joined(subtrees: &[Hash], is_root: bool) -> Hash {
+    if let [] | [_] = subtrees {
+        return subtrees.first().copied().unwrap_or(Hash([0; HASH_BYTES]));
+    }
+    let (left, right) = subtrees.split_at(subtrees.len().div_ceil(2).next_power_of_two());
+    let [left, right] = [left, right].map(|half| joined(half, false).0);
+    Hash(if is_root {
+        *merge_subtrees_root(&left, &right, Mode::Hash).as_bytes()
+    } else {
+        merge_subtrees_non_root(&left, &right, Mode::Hash)
+    })
+}
+
 /// Hash of chunk number `chunk` of a file of `file_bytes`.
 #[must_use]
 pub fn chunk_hash(file_bytes: u64, chunk: u64, bytes: &[u8]) -> Hash {
@@ -236,6 +311,39 @@ mod tests {
     }
 
     #[test]
+    fn one_pass_gives_the_hashes_of_a_chunk_and_of_its_units() {
+        let lengths =
+            [0, 1, 1024, 16384, 16385, 50_000, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES];
+        for (length, unit_bytes) in
+            lengths.into_iter().flat_map(|length| [1024, 16384, 65536].map(|unit| (length, unit)))
+        {
+            let bytes: Vec<u8> = (0..length).map(|at| (at * 7 % 251) as u8).collect();
+            for (chunk, part) in (0..chunks_of(length as u64)).zip(bytes.chunks(CHUNK_BYTES).chain([&[][..]])) {
+                let mut hasher = UnitHasher::new(length as u64, chunk, unit_bytes);
+                part.chunks(10_007).for_each(|piece| hasher.update(piece));
+                let (hash, units) = hasher.finish();
+                assert_eq!(hash, chunk_hash(length as u64, chunk, part), "{length} {unit_bytes} {chunk}");
+                assert_eq!(units.len(), part.len().div_ceil(unit_bytes));
+            }
+        }
+    }
+
+    #[test]
+    fn the_hash_of_a_unit_shows_its_bytes_and_its_offset() {
+        let units = |bytes: &[u8]| {
+            let mut hasher = UnitHasher::new(10 << 20, 3, 4096);
+            hasher.update(bytes);
+            hasher.finish().1
+        };
+        let (same, mut changed) = (vec![7; 5 * 4096], vec![7; 5 * 4096]);
+        changed[4 * 4096 - 1] = 8;
+        let (before, after) = (units(&same), units(&changed));
+        let differs: Vec<bool> = before.iter().zip(&after).map(|(before, after)| before != after).collect();
+        assert_eq!(differs, [false, false, false, true, false]);
+        assert!(before.windows(2).all(|two| two[0] != two[1]));
+    }
+
+    #[test]
     fn chunks_are_reused_at_the_same_position_of_the_tree() {
         let one = CHUNK_BYTES as u64;
         for (before, now, chunk, same) in [
@@ -254,26 +362,12 @@ mod tests {
         }
     }
 
-    /// The tree by its definition: the left subtree is the largest power of two below the number of
-    /// chunks.
-    fn by_definition(chunks: &[Hash], root: bool) -> Hash {
-        let [only] = chunks else {
-            let (left, right) = chunks.split_at(chunks.len().div_ceil(2).next_power_of_two());
-            let [left, right] = [left, right].map(|half| by_definition(half, false).0);
-            return match root {
-                true => Hash(*merge_subtrees_root(&left, &right, Mode::Hash).as_bytes()),
-                false => Hash(merge_subtrees_non_root(&left, &right, Mode::Hash)),
-            };
-        };
-        *only
-    }
-
     #[test]
     fn a_tree_of_any_shape_grows_in_any_order() {
         let hashes: Vec<Hash> = (0..200_u64).map(|chunk| Hash::compute(&chunk.to_be_bytes())).collect();
         for all in 1..hashes.len() {
             let hashes = &hashes[..all];
-            let expected = Some(by_definition(hashes, true));
+            let expected = Some(joined(hashes, true));
             assert_eq!(file_hash(hashes), expected, "{all}");
             let mut tree = Tree::default();
             for at in 0..all {
@@ -291,7 +385,7 @@ mod tests {
             let all = (chunk as u64 + 1).next_multiple_of(7).max(2);
             grows.add(all, chunk as u64, *hash);
         }
-        assert_eq!(grows.hash(200), Some(by_definition(&hashes, true)));
+        assert_eq!(grows.hash(200), Some(joined(&hashes, true)));
     }
 
     #[test]

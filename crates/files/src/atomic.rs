@@ -11,15 +11,14 @@ use std::{
     ffi::OsString,
     fs::{self, File, Metadata, OpenOptions, Permissions},
     hash::{BuildHasher, Hasher},
-    io::{self, BufWriter, ErrorKind, Read, Write},
+    io::{self, ErrorKind, Read, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
     path::{Path, PathBuf},
 };
 
 use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with};
 
-/// Length of the writes of a copy.
-const COPY_BYTES: usize = 256 << 10;
+use crate::direct_copy;
 
 /// Permissions and owner of a new file or directory, and whether it may replace an existing one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,18 +77,12 @@ impl PendingFile {
         Self::write_with(path, options, |file| file.write_all(bytes)).map(|(pending, ())| pending)
     }
 
-    /// Copies all of `input`. Also returns the number of bytes.
+    /// Copies all of `input`, without filling the page cache. Also returns the number of bytes.
     ///
     /// # Errors
     /// Errors of the system and of `input`.
     pub fn copy(path: &Path, input: &mut dyn Read, options: WriteOptions) -> io::Result<(Self, u64)> {
-        Self::write_with(path, options, |file| {
-            // `io::copy` fills this buffer; its own has 8 KiB, and a file system takes larger writes more cheaply.
-            let mut file = BufWriter::with_capacity(COPY_BYTES, file);
-            let copied = io::copy(input, &mut file)?;
-            file.flush()?;
-            Ok(copied)
-        })
+        Self::write_with(path, options, |file| direct_copy::copy(input, file))
     }
 
     /// Writes with `fill`. Also returns its result.

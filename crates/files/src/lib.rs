@@ -6,6 +6,7 @@ pub mod accounts;
 mod atomic;
 mod cached;
 mod checksum;
+mod direct_copy;
 mod directory;
 mod fill;
 pub mod mounts;

@@ -119,12 +119,16 @@ pub fn write_calendar_metrics(calendar: &Calendar, out: &mut dyn Write) -> Resul
         let help = "When the newest good backup was complete, Unix time.";
         gauge("last_good_timestamp_seconds", help, &[(None, ended)])?;
     }
-    if let Some(Entry { listed, began, pages, unproven_recipients, .. }) = calendar.backups.last() {
+    if let Some(Entry { listed, began, phases, pages, unproven_recipients, .. }) = calendar.backups.last() {
         let seconds = listed.ended.duration_since(*began).as_secs_f64();
         gauge("number", "Number of the newest backup.", &[(None, listed.number as f64)])?;
         let bytes = [("data", listed.bytes), ("stored", listed.stored)];
         gauge("bytes", "Size of the newest backup.", &bytes.map(|(what, bytes)| (Some(("what", what)), bytes as f64)))?;
-        gauge("seconds", "Duration of the newest backup.", &[(Some(("phase", "all")), seconds)])?;
+        let of_phase = |phase, milliseconds| (Some(("phase", phase)), milliseconds as f64 / 1000.0);
+        let phases = phases.map(|phases| [of_phase("copy", phases.copy_ms), of_phase("store", phases.store_ms)]);
+        let seconds: Vec<_> =
+            [(Some(("phase", "all")), seconds)].into_iter().chain(phases.into_iter().flatten()).collect();
+        gauge("seconds", "Duration of the newest backup; `all` does not include the copy.", &seconds)?;
         let pages = [
             ("seen", pages.seen),
             ("changed", pages.changed),
@@ -296,7 +300,7 @@ fn sentence(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use archive::chain::Link;
-    use archive::receipt::{Bytes, Kind, Object, Pages};
+    use archive::receipt::{Bytes, Kind, Object, Pages, Phases};
     use archive::{Digest, Receipt};
     use backup::calendar::read_restores;
     use backup::check::Checked;
@@ -316,6 +320,7 @@ mod tests {
             previous: None,
             began: ended,
             ended,
+            phases: (number == 3).then_some(Phases { copy_ms: 1500, store_ms: 20_000 }),
             full: number == 1,
             server_uuid: None,
             provider: "stopped".to_owned(),
@@ -393,6 +398,8 @@ mod tests {
             "sealant_backup_last_good_timestamp_seconds{host=\"db<1>\"} 1795395600\n",
             "sealant_backup_number{host=\"db<1>\"} 3\n",
             "sealant_backup_pages{host=\"db<1>\",what=\"damaged\"} 1\n",
+            "sealant_backup_seconds{host=\"db<1>\",phase=\"copy\"} 1.5\n",
+            "sealant_backup_seconds{host=\"db<1>\",phase=\"store\"} 20\n",
             "sealant_backup_restore_test_seconds{host=\"db<1>\"} 130\n",
         ] {
             assert!(metrics.contains(wanted), "{wanted:?} is not in\n{metrics}");

@@ -16,8 +16,9 @@ use codec::{
     page::{SpaceCipher, SpaceKeys},
     path::RelativePath,
 };
+use files::Buffer;
 use innodb::KeyVersion;
-use transfer::receiver::{ParentCache, Staging};
+use transfer::receiver::{ParentCache, Staging, TargetFile};
 use verify::Keys;
 
 use super::{
@@ -25,7 +26,7 @@ use super::{
     base::{BaseFile, Range},
     in_parallel,
 };
-use crate::{BackupError, Repository, heads::Logs, repository::check_sum};
+use crate::{BackupError, Repository, heads::Logs, repository::read_pack};
 
 /// State that all threads share.
 pub(super) struct Fetch<'f> {
@@ -163,9 +164,9 @@ impl<'f> Fetch<'f> {
         let name = names::pack(self.host, &object.sha256);
         let wrong = |source: ArchiveError| BackupError::Object { object: name.clone(), source };
         // Verify the hash first, so that only signed data is decrypted.
-        check_sum(&name, self.repository.object(&name)?, object)?;
-        let input = self.repository.object(&name)?;
-        let mut reader = PackReader::decrypt(input, self.options.identities).map_err(wrong)?;
+        let mut bytes = std::mem::take(&mut writer.pack);
+        read_pack(self.repository, &name, object, &mut bytes)?;
+        let mut reader = PackReader::decrypt(bytes.as_slice(), self.options.identities).map_err(wrong)?;
         let mut left = pack_parts.frames.len();
         while left > 0 {
             let Some(mut frame) = reader.next_frame().map_err(wrong)? else {
@@ -175,6 +176,7 @@ impl<'f> Fetch<'f> {
             left = left.saturating_sub(1);
             self.frame(&mut frame, parts, writer, &wrong)?;
         }
+        writer.pack = bytes;
         self.progress.fetched_bytes.fetch_add(object.bytes, Ordering::Relaxed);
         Ok(())
     }
@@ -221,13 +223,24 @@ pub(super) fn spaces(manifest: &Manifest, keys: &Keys) -> Result<Vec<Option<Spac
 struct Writer<'w> {
     fetch: &'w Fetch<'w>,
     parents: ParentCache<'w>,
-    open: Option<(usize, File)>,
+    open: Option<(usize, TargetFile)>,
+    /// Memory for the current pack.
+    pack: Vec<u8>,
+    /// Memory for writes to the disk.
+    aligned: Buffer,
     ciphers: HashMap<(usize, u32, bool), SpaceCipher>,
 }
 
 impl<'w> Writer<'w> {
     fn new(fetch: &'w Fetch<'w>) -> Self {
-        Self { fetch, parents: fetch.staging.parents(), open: None, ciphers: HashMap::new() }
+        Self {
+            fetch,
+            parents: fetch.staging.parents(),
+            open: None,
+            pack: Vec::new(),
+            aligned: Buffer::new(CHUNK_BYTES),
+            ciphers: HashMap::new(),
+        }
     }
 
     /// Encrypts the units of a frame to their original bytes.
@@ -255,14 +268,15 @@ impl<'w> Writer<'w> {
         let fetch = self.fetch;
         let Some(stored) = fetch.manifest.files.get(number) else { return Ok(()) };
         if self.open.as_ref().is_none_or(|(open, _)| *open != number) {
-            self.open = Some((number, fetch.staging.open_file(&mut self.parents, &stored.entry.path)?));
+            let file = TargetFile::open(fetch.staging, &mut self.parents, &stored.entry, stored.file_bytes())?;
+            self.open = Some((number, file));
         }
         let Some((_, file)) = &self.open else { return Ok(()) };
         let from = usize::try_from(run.offset).unwrap_or(usize::MAX);
         let end = usize::try_from(run.bytes).map_or(usize::MAX, |bytes| from.saturating_add(bytes));
         let bytes =
             data.get(from..end).ok_or(BackupError::Archive(ArchiveError::Pack("a frame is shorter than its parts")))?;
-        let written = file.write_all_at(bytes, run.at);
+        let written = file.write_at(run.at, bytes, &mut self.aligned);
         written.map_err(BackupError::io(&fetch.staging.path_of(&stored.entry.path), "cannot be written"))?;
         fetch.progress.written_bytes.fetch_add(run.bytes, Ordering::Relaxed);
         Ok(())

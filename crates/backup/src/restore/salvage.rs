@@ -25,7 +25,7 @@ use innodb::tablespace::Page0;
 use transfer::receiver::Staging;
 
 use super::{Options, in_parallel};
-use crate::{BackupError, Repository, repository::check_sum};
+use crate::{BackupError, Repository, repository::read_pack};
 
 /// Permissions of salvaged files and directories: the server's group may need them.
 const FILE_MODE: u32 = 0o640;
@@ -82,8 +82,9 @@ fn read(
     files: &mut BTreeMap<RelativePath, Found>,
 ) -> Result<(), BackupError> {
     let wrong = |source: ArchiveError| BackupError::Object { object: name.to_owned(), source };
-    check_sum(name, repository.object(name)?, object)?;
-    let mut reader = PackReader::decrypt(repository.object(name)?, options.identities).map_err(wrong)?;
+    let mut pack = Vec::new();
+    read_pack(repository, name, object, &mut pack)?;
+    let mut reader = PackReader::decrypt(pack.as_slice(), options.identities).map_err(wrong)?;
     while let Some(Frame { at, description, data }) = reader.next_frame().map_err(wrong)? {
         files.entry(description.path.clone()).or_default().add(number, at, &description, data);
     }

@@ -22,7 +22,7 @@ use transfer::plan::Plan;
 use verify::Keys;
 
 use super::{
-    Progress, Source,
+    Phases, Progress, Source,
     files::Files,
     judgement::Judged,
     packs::{Packs, Parts, StoredPacks},
@@ -51,6 +51,7 @@ pub(super) struct Commit<'c> {
     pub(super) number: Number,
     pub(super) previous: Option<Digest>,
     pub(super) full: bool,
+    pub(super) phases: Phases,
 }
 
 /// Results of the run.
@@ -176,6 +177,7 @@ impl Commit<'_> {
             previous: self.previous,
             began: self.began,
             ended: Timestamp::now(),
+            phases: Some(self.phases.into()),
             full: self.full,
             server_uuid: manifest.head.server_uuid.clone(),
             provider: self.source.provider.clone(),

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use archive::{
     Description, PackWriter,
-    pack::{Extent, FrameAt, MAX_FRAME_BYTES, MAX_RUNS, Opened, Packer},
+    pack::{Extent, FrameAt, MAX_FRAME_BYTES, MAX_PACK_BYTES, MAX_RUNS, Opened, Packer},
 };
 use codec::{
     hash::Hash,
@@ -16,11 +16,8 @@ use zeroize::Zeroizing;
 use super::{Run, files::FilePlan};
 use crate::BackupError;
 
-/// Plain text of a pack, so that a pack has at most 32 MiB.
-const PACK_BYTES: u64 = (32 << 20) - MAX_FRAME_BYTES as u64 - (128 << 10);
-
-/// Room for a pack: its header and the tags of its chunks are small.
-const PACK_ROOM: usize = 33 << 20;
+/// Plain text of a pack that takes no further frame.
+const PACK_BYTES: u64 = MAX_PACK_BYTES - MAX_FRAME_BYTES as u64 - (128 << 10);
 
 /// Location of parts of a file in the current pack.
 #[derive(Clone, Debug)]
@@ -41,8 +38,6 @@ pub(super) struct FrameBuilder<'r, 'j> {
     marks: Vec<u8>,
     packer: Packer,
     pack: Option<PackWriter<Vec<u8>>>,
-    /// Memory of the last pack, for the next one.
-    room: Vec<u8>,
     parts: Vec<PackedPart>,
 }
 
@@ -58,7 +53,6 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
             marks: Vec::new(),
             packer: Packer::new(run.config.level)?,
             pack: None,
-            room: Vec::with_capacity(PACK_ROOM),
             parts: Vec::new(),
         })
     }
@@ -67,6 +61,12 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
     pub(super) fn begin(&mut self, number: usize, file: &'r FilePlan) {
         self.current = Some((number, file));
         self.cipher = None;
+    }
+
+    /// Adds consecutive units of the file that fill a frame: they are not copied.
+    pub(super) fn add_frame(&mut self, at: u64, units: &[u8]) -> Result<(), BackupError> {
+        self.flush()?;
+        self.write(vec![Extent { at, bytes: units.len() as u64 }], units)
     }
 
     /// Adds a unit of the file.
@@ -93,49 +93,56 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
 
     /// Writes the collected units as a frame.
     pub(super) fn flush(&mut self) -> Result<(), BackupError> {
-        let (Some((number, file)), false) = (self.current, self.bytes.is_empty()) else { return Ok(()) };
+        if self.bytes.is_empty() {
+            return Ok(());
+        }
+        let (extents, mut bytes) = (std::mem::take(&mut self.extents), std::mem::take(&mut self.bytes));
+        let written = self.write(extents, &bytes);
+        bytes.clear();
+        self.bytes = bytes;
+        written
+    }
+
+    /// Writes a frame.
+    fn write(&mut self, extents: Vec<Extent>, bytes: &[u8]) -> Result<(), BackupError> {
+        let Some((number, file)) = self.current else { return Ok(()) };
         let Some(planned) = self.run.plan.entries.get(number) else { return Ok(()) };
-        let extents = std::mem::take(&mut self.extents);
-        let (hash, path) = (Hash::compute(&self.bytes), planned.entry.path.clone());
-        let opened = self.open(file, extents.first().map_or(0, |first| first.at));
+        let (hash, path) = (Hash::compute(bytes), planned.entry.path.clone());
+        let opened = self.open(file, extents.first().map_or(0, |first| first.at), bytes);
         let description = Description { path, extents, hash, opened };
-        let data = if description.opened.is_some() { self.memory.opened() } else { self.bytes.as_slice() };
+        let data = if description.opened.is_some() { self.memory.opened() } else { bytes };
         let pack = match &mut self.pack {
             Some(pack) => pack,
-            none => {
-                let room = std::mem::take(&mut self.room);
-                none.insert(PackWriter::new(room, &self.run.config.recipients)?)
-            }
+            none => none.insert(PackWriter::new(self.run.uploads.buffer()?, &self.run.config.recipients)?),
         };
         let frame = pack.add(&mut self.packer, &description, data)?;
         let is_full = pack.bytes() >= PACK_BYTES;
         let progress = self.run.progress;
-        let bytes = self.bytes.len() as u64;
+        let bytes = bytes.len() as u64;
         progress.changed_bytes.fetch_add(bytes, Ordering::Relaxed);
         if description.opened.is_some() {
             progress.opened_bytes.fetch_add(bytes, Ordering::Relaxed);
         }
         self.parts.push(PackedPart { file: number, extents: description.extents, frame });
-        self.bytes.clear();
         if is_full { self.put() } else { Ok(()) }
     }
 
-    /// Decrypts the collected units if a given key fits; `None` if they stay as they are.
-    fn open(&mut self, file: &FilePlan, offset: u64) -> Option<Opened> {
+    /// Decrypts units if a given key fits; `None` if they stay as they are.
+    fn open(&mut self, file: &FilePlan, offset: u64, bytes: &[u8]) -> Option<Opened> {
         let space = file.space.as_ref()?;
-        let version = space.version_of(&self.bytes);
+        let version = space.version_of(bytes);
         if self.cipher.as_ref().is_none_or(|(known, _)| *known != version) {
-            let cipher = space.cipher(version, offset, &self.bytes, self.run.keys)?;
+            let cipher = space.cipher(version, offset, bytes, self.run.keys)?;
             if let Some(id) = space.mariadb_key_id() {
                 self.run.packs.needs(id, version.0);
             }
             self.cipher = Some((version, cipher));
         }
         let (_, cipher) = self.cipher.as_ref()?;
-        let units = cipher.open_marked(offset, &self.bytes, &mut self.memory, &mut self.marks);
+        let units = cipher.open_marked(offset, bytes, &mut self.memory, &mut self.marks);
         (units > 0).then(|| Opened {
             form: cipher.form(),
-            unit_bytes: u32::try_from(cipher.unit_bytes(self.bytes.len())).unwrap_or(u32::MAX),
+            unit_bytes: u32::try_from(cipher.unit_bytes(bytes.len())).unwrap_or(u32::MAX),
             marks: self.marks.clone(),
             kind: cipher.kind(),
             key_version: version.0,
@@ -146,9 +153,7 @@ impl<'r, 'j> FrameBuilder<'r, 'j> {
     /// Completes the pack and stores it.
     fn put(&mut self) -> Result<(), BackupError> {
         let Some(pack) = self.pack.take() else { return Ok(()) };
-        self.room = pack.finish()?;
-        self.run.packs.put(&self.room, std::mem::take(&mut self.parts), self.run.progress)?;
-        self.room.clear();
+        self.run.uploads.put(pack.finish()?, std::mem::take(&mut self.parts));
         Ok(())
     }
 

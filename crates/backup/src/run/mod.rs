@@ -7,6 +7,7 @@ mod judgement;
 mod packs;
 mod plan;
 mod scope;
+mod uploads;
 mod worker;
 
 use std::{
@@ -19,10 +20,11 @@ use archive::{
     Digest,
     manifest::{LeftOut, Position},
     names::Number,
-    receipt::{Receipt, fingerprint},
+    receipt::{self, Receipt, fingerprint},
     sshsig::SigningKey,
 };
 use jiff::Timestamp;
+use serde::Serialize;
 use snapshot::{Held, Keep, SnapshotCopy, follow};
 use verify::{Judge, Keys};
 
@@ -34,6 +36,7 @@ use self::{
     files::Files,
     judgement::Judgement,
     packs::Packs,
+    uploads::Uploads,
     worker::{Queue, Worker},
 };
 use crate::{
@@ -106,10 +109,56 @@ pub struct Backup {
     pub files: u64,
     /// An interrupted run that was completed first.
     pub finished: Option<Number>,
-    /// How long the server was stopped for the copy, or its writes waited.
-    pub stood_still: Duration,
+    /// How long the server waited for the copy.
+    pub waited: Waited,
+    /// What took most of the time of reading and storing.
+    pub limited_by: Limit,
     /// Duration of the parts of the run.
     pub phases: Phases,
+}
+
+/// How long a server waited while it was copied.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Waited {
+    /// How long it was stopped, or its commits waited.
+    pub stood_still: Duration,
+    /// How long changes of tables that are not InnoDB's waited for a lock; `None` if the provider takes no locks.
+    pub locks: Option<Duration>,
+    /// How long changes of definitions waited; `None` if the provider takes no locks.
+    pub definitions: Option<Duration>,
+}
+
+impl Waited {
+    fn of_copy(copy: &SnapshotCopy) -> Self {
+        let followed = copy.followed();
+        Self {
+            stood_still: copy.frozen(),
+            locks: followed.map(|followed| followed.others_waited),
+            definitions: followed.map(|followed| followed.ddl_waited),
+        }
+    }
+}
+
+/// What a run spent most of its time on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// Reading the files.
+    Reading,
+    /// Decrypting, checking and compressing pages.
+    #[default]
+    Processor,
+    /// Waiting for the store.
+    Storing,
+}
+
+impl Limit {
+    /// `total` is the time of all threads, of which they waited for the files and for the store.
+    fn of(total: Duration, reading: Duration, storing: Duration) -> Self {
+        let computing = total.saturating_sub(reading).saturating_sub(storing);
+        let all = [(computing, Self::Processor), (reading, Self::Reading), (storing, Self::Storing)];
+        all.into_iter().max_by_key(|(time, _)| *time).map_or(Self::Processor, |(_, limit)| limit)
+    }
 }
 
 /// Duration of the parts of a run.
@@ -121,6 +170,13 @@ pub struct Phases {
     pub store: Duration,
     /// Manifest, signature and receipt.
     pub commit: Duration,
+}
+
+impl From<Phases> for receipt::Phases {
+    fn from(phases: Phases) -> Self {
+        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        Self { copy_ms: milliseconds(phases.copy), store_ms: milliseconds(phases.store) }
+    }
 }
 
 /// The copy that a backup reads, and the key that signs it.
@@ -173,7 +229,7 @@ pub fn run(
     progress: &Progress,
 ) -> Result<Backup, BackupError> {
     let Taken { copy, signing_key, duration } = taken;
-    let (mut phases, stood_still) = (Phases { copy: duration, ..Phases::default() }, copy.frozen());
+    let (mut phases, waited) = (Phases { copy: duration, ..Phases::default() }, Waited::of_copy(&copy));
     let (provider, position) = (copy.provider().to_string(), position(&copy));
     let source = &Source { held: hold(copy), provider, instant: Timestamp::now(), position };
     let (began, clock) = (Timestamp::now(), Instant::now());
@@ -197,12 +253,14 @@ pub fn run(
         keys: &keys,
         base: predecessor.base.as_ref(),
         packs: &packs,
+        uploads: &Uploads::new(&packs, config.streams, progress),
         judgement: &judgement,
         progress,
         pages: &draft.pages,
         secret: &state.secret,
+        reading: AtomicU64::new(0),
     };
-    run.store()?;
+    let limited_by = run.store()?;
     plan.check_unchanged()?;
     let opened_from = judgement.lowest_opened();
     drop(judgement);
@@ -220,6 +278,7 @@ pub fn run(
         number,
         previous,
         full: predecessor.full.is_some(),
+        phases,
     };
     let recipients = state.recipients()?;
     let unproven_recipients = recipients.unproven(&config.all_recipients()).into_iter().map(fingerprint).collect();
@@ -236,7 +295,8 @@ pub fn run(
         position: source.position.clone(),
         files: files.count(),
         finished,
-        stood_still,
+        waited,
+        limited_by,
         phases,
     })
 }
@@ -292,16 +352,28 @@ struct Run<'r, 'j> {
     keys: &'r Keys,
     base: Option<&'r Base>,
     packs: &'r Packs<'r>,
+    uploads: &'r Uploads<'r>,
     judgement: &'r Judgement<'j>,
     progress: &'r Progress,
     pages: &'r std::fs::File,
     secret: &'r [u8; 32],
+    /// Nanoseconds that all threads spent on reading.
+    reading: AtomicU64,
 }
 
 impl Run<'_, '_> {
-    /// Reads all files, judges their pages and stores what changed. System tablespaces come last: they have copies of
+    /// Reads all files, judges their pages and stores what changed.
+    fn store(&self) -> Result<Limit, BackupError> {
+        let began = Instant::now();
+        self.uploads.during(|| self.pack())?;
+        let total = began.elapsed().saturating_mul(u32::from(self.config.streams));
+        let reading = Duration::from_nanos(self.reading.load(Ordering::Relaxed));
+        Ok(Limit::of(total, reading, self.uploads.waited()))
+    }
+
+    /// Reads all files, judges their pages and packs what changed. System tablespaces come last: they have copies of
     /// other tablespaces' pages, which can only be judged when these are.
-    fn store(&self) -> Result<(), BackupError> {
+    fn pack(&self) -> Result<(), BackupError> {
         let mut workers: Vec<Worker<'_, '_>> =
             (0..self.config.streams).map(|_| Worker::new(self)).collect::<Result<_, _>>()?;
         for system in [false, true] {

@@ -5,10 +5,11 @@ use std::{
     ops::Range,
     os::unix::fs::FileExt,
     sync::{Mutex, PoisonError, atomic::Ordering},
+    time::Instant,
 };
 
-use archive::Run as FileRun;
-use codec::hash::{CHUNK_BYTES, Hash, chunks_of};
+use archive::{Run as FileRun, pack::MAX_FRAME_BYTES};
+use codec::hash::{CHUNK_BYTES, Hash, UnitHasher, chunks_of};
 use files::{Buffer, all_zero, read_up_to};
 use transfer::{plan::Plan, sender::SourceFile};
 use verify::{Judged, Tablespace};
@@ -59,20 +60,24 @@ impl Queue {
     }
 }
 
+/// A chunk that was read.
+struct Chunk<'c> {
+    bytes: &'c [u8],
+    /// Hash of each of its units.
+    units: &'c [Hash],
+}
+
 /// A thread.
 pub(super) struct Worker<'r, 'j> {
     run: &'r Run<'r, 'j>,
     buffer: Buffer,
     frames: FrameBuilder<'r, 'j>,
-    hasher: blake3::Hasher,
     judged: Judged,
 }
 
 impl<'r, 'j> Worker<'r, 'j> {
     pub(super) fn new(run: &'r Run<'r, 'j>) -> Result<Self, BackupError> {
-        let hasher = blake3::Hasher::new_keyed(run.secret);
-        let (buffer, frames) = (Buffer::new(CHUNK_BYTES), FrameBuilder::new(run)?);
-        Ok(Self { run, buffer, frames, hasher, judged: Judged::default() })
+        Ok(Self { run, buffer: Buffer::new(CHUNK_BYTES), frames: FrameBuilder::new(run)?, judged: Judged::default() })
     }
 
     /// Works until the queue is empty.
@@ -97,10 +102,15 @@ impl<'r, 'j> Worker<'r, 'j> {
         let (mut chunks, mut kept) = (Vec::new(), Vec::new());
         for chunk in part.chunks.clone() {
             let mut buffer = std::mem::replace(&mut self.buffer, Buffer::new(0));
-            let read = source.read(chunk, &mut buffer).map_err(BackupError::from);
-            let done = read.and_then(|(bytes, hash)| {
+            let mut hasher = UnitHasher::new(source.bytes(), chunk, file.unit_bytes);
+            let began = Instant::now();
+            let read = source.read_units(chunk, &mut buffer, &mut hasher).map_err(BackupError::from);
+            let nanoseconds = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            run.reading.fetch_add(nanoseconds, Ordering::Relaxed);
+            let done = read.and_then(|bytes| {
+                let (hash, units) = hasher.finish();
                 chunks.push(hash);
-                self.chunk(file, space, chunk, bytes, &mut kept)
+                self.chunk(file, space, chunk, Chunk { bytes, units: &units }, &mut kept)
             });
             self.buffer = buffer;
             done?;
@@ -114,23 +124,46 @@ impl<'r, 'j> Worker<'r, 'j> {
         Ok(())
     }
 
-    /// Compares the units of a chunk with the last backup; judges and packs those that changed.
+    /// Compares the units of a chunk with the last backup; packs and judges those that changed.
     fn chunk(
         &mut self,
         file: &FilePlan,
         space: Option<&Tablespace<'_>>,
         chunk: u64,
-        bytes: &[u8],
+        read: Chunk<'_>,
         kept: &mut Vec<FileRun>,
     ) -> Result<(), BackupError> {
+        let bytes = read.bytes;
         let at = chunk.saturating_mul(CHUNK_BYTES as u64);
         let first = at.checked_div(file.unit_bytes as u64).unwrap_or(0);
-        let hashes: Vec<u64> = bytes.chunks(file.unit_bytes).map(|unit| self.hash(unit)).collect();
-        let before = self.before(file, first, hashes.len());
-        let runs = self.runs_before(file);
-        let locations = (0_u64..).map(|unit| at.saturating_add(unit.saturating_mul(file.unit_bytes as u64)));
+        let units = bytes.chunks(file.unit_bytes).zip(read.units);
+        let hashes: Vec<u64> = units.map(|(unit, hash)| self.hash(unit, hash)).collect();
+        let unchanged = self.pack(file, first, bytes, &hashes, kept)?;
+        if let Some(space) = space {
+            self.judge(file, space, first, bytes, &unchanged);
+        }
+        self.write(file, first, &hashes)?;
+        self.run.progress.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.frames.end_of_chunk()
+    }
+
+    /// Packs the units of a chunk that changed, from unit `first` of the file on; returns which did not.
+    fn pack(
+        &mut self,
+        file: &FilePlan,
+        first: u64,
+        bytes: &[u8],
+        hashes: &[u64],
+        kept: &mut Vec<FileRun>,
+    ) -> Result<Vec<bool>, BackupError> {
+        let (before, runs) = (self.before(file, first, hashes.len()), self.runs_before(file));
+        let location = |unit: u64| first.saturating_add(unit).saturating_mul(file.unit_bytes as u64);
         let mut unchanged = vec![false; hashes.len()];
-        for (index, (unit, location)) in bytes.chunks(file.unit_bytes).zip(locations).enumerate() {
+        if before.is_empty() && bytes.len() == MAX_FRAME_BYTES && !hashes.contains(&0) {
+            self.frames.add_frame(location(0), bytes)?;
+            return Ok(unchanged);
+        }
+        for (index, (unit, location)) in bytes.chunks(file.unit_bytes).zip((0..).map(location)).enumerate() {
             let hash = hashes.get(index).copied().unwrap_or(0);
             if hash == 0 {
                 continue;
@@ -141,12 +174,7 @@ impl<'r, 'j> Worker<'r, 'j> {
                 None => self.frames.add(location, unit)?,
             }
         }
-        if let Some(space) = space {
-            self.judge(file, space, first, bytes, &unchanged);
-        }
-        self.write(file, first, &hashes)?;
-        self.run.progress.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        self.frames.end_of_chunk()
+        Ok(unchanged)
     }
 
     /// Judges the pages of a chunk. Those that have not changed were judged when they were stored, unless something in
@@ -173,14 +201,9 @@ impl<'r, 'j> Worker<'r, 'j> {
         }
     }
 
-    /// Hash of a unit. Only units of zeros, which are not stored, have 0.
-    fn hash(&mut self, unit: &[u8]) -> u64 {
-        if all_zero(unit) {
-            return 0;
-        }
-        self.hasher.reset();
-        let hash = Hash(*self.hasher.update(unit).finalize().as_bytes());
-        first_eight(&hash).max(1)
+    /// What the state remembers of a unit. Only units of zeros, which are not stored, have 0.
+    fn hash(&self, unit: &[u8], hash: &Hash) -> u64 {
+        if all_zero(unit) { 0 } else { keyed(self.run.secret, &hash.0) }
     }
 
     /// Hashes of units in the last backup.
@@ -229,13 +252,14 @@ fn keep(runs: &[FileRun], at: u64, bytes: u64, kept: &mut Vec<FileRun>) -> bool 
     true
 }
 
-fn first_eight(hash: &Hash) -> u64 {
-    hash.0.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
+/// The first eight bytes of a keyed hash; never 0. Without the key nobody can make two pages that seem the same.
+fn keyed(secret: &[u8; 32], bytes: &[u8]) -> u64 {
+    blake3::keyed_hash(secret, bytes).as_bytes().first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes)).max(1)
 }
 
 impl crate::state::State {
     /// A keyed hash: it distinguishes secrets, and reveals nothing without the state's secret.
     pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
-        first_eight(&Hash(*blake3::keyed_hash(&self.secret, bytes).as_bytes())).max(1)
+        keyed(&self.secret, bytes)
     }
 }

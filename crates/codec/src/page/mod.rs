@@ -196,12 +196,14 @@ impl SpaceCipher {
     /// of decrypted units.
     pub fn open_marked(&self, offset: u64, chunk: &[u8], memory: &mut OpenMemory, marks: &mut Vec<u8>) -> usize {
         let OpenMemory { out, check } = memory;
-        let opened = self.open(0, offset, chunk, out, check);
-        let description_bytes = out.len().saturating_sub(chunk.len());
+        out.clear();
+        out.extend(chunk);
+        let units = self.open_in_place(offset, chunk, out, check);
+        let form = self.scheme.form();
         marks.clear();
-        marks.extend(out.get(COUNT_BYTES..description_bytes).unwrap_or_default());
-        out.drain(..description_bytes);
-        opened
+        marks.resize(form.bytes(units.len()), 0);
+        form.write(&units, marks);
+        count_opened(&units)
     }
 
     /// Encrypts the units of a chunk in place, each as its mark says.
@@ -232,7 +234,18 @@ impl SpaceCipher {
         out.resize(description_bytes, 0);
         out.extend(chunk);
         let (description, opened) = out.split_at_mut(description_bytes);
-        let mut marks = if units == 0 { Vec::new() } else { self.scheme.open(offset, opened) };
+        let marks = self.open_in_place(offset, chunk, opened, check);
+        let (count, described) = description.split_at_mut(COUNT_BYTES);
+        let units = u16::try_from(units).unwrap_or_default();
+        count.copy_from_slice(&((u32::from(slot) << 16) | u32::from(units)).to_be_bytes());
+        form.write(&marks, described);
+        count_opened(&marks)
+    }
+
+    /// Decrypts the units of `opened`, a copy of `chunk`, and restores those that encryption would not give back.
+    fn open_in_place(&self, offset: u64, chunk: &[u8], opened: &mut [u8], check: &mut Vec<u8>) -> Vec<Mark> {
+        let unit_bytes = self.scheme.unit_bytes(chunk.len());
+        let mut marks = if chunk.len() < unit_bytes { Vec::new() } else { self.scheme.open(offset, opened) };
         check.clear();
         check.extend(&*opened);
         self.scheme.seal(offset, &marks, check);
@@ -244,11 +257,7 @@ impl SpaceCipher {
                 unit.copy_from_slice(original);
             }
         }
-        let (count, described) = description.split_at_mut(COUNT_BYTES);
-        let units = u16::try_from(units).unwrap_or_default();
-        count.copy_from_slice(&((u32::from(slot) << 16) | u32::from(units)).to_be_bytes());
-        form.write(&marks, described);
-        marks.iter().filter(|mark| **mark != Mark::AsItIs).count()
+        marks
     }
 }
 
@@ -318,6 +327,10 @@ impl<'p> OpenedChunk<'p> {
         scheme.seal(offset, &marks, chunk);
         Ok(())
     }
+}
+
+fn count_opened(marks: &[Mark]) -> usize {
+    marks.iter().filter(|mark| **mark != Mark::AsItIs).count()
 }
 
 /// Decodes MariaDB's mode of operation.

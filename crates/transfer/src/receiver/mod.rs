@@ -38,6 +38,7 @@ pub use self::{
     parent_cache::ParentCache,
     session::{ReceiverListener, SenderSession},
     staging::{Owner, Staging},
+    target::TargetFile,
 };
 use crate::{
     error::TransferError,

@@ -161,7 +161,13 @@ impl<'r> Stream<'r> {
             false => (bytes, spare),
         };
         if self.open.as_ref().is_none_or(|(open, _)| *open != chunk.file) {
-            let file = TargetFile::open(self.receiving.staging, &mut self.parents, entry, file_bytes, round.resumed)?;
+            let file = TargetFile::open_for_chunks(
+                self.receiving.staging,
+                &mut self.parents,
+                entry,
+                file_bytes,
+                round.resumed,
+            )?;
             self.open = Some((chunk.file, file));
         }
         let Some((_, file)) = &self.open else { return Ok(()) };

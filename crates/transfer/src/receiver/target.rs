@@ -50,7 +50,7 @@ const ROOM_BYTES: u64 = PREALLOCATED_CHUNKS * CHUNK_BYTES as u64;
 
 /// A staged file, open for writing.
 #[derive(Debug)]
-pub(super) struct TargetFile {
+pub struct TargetFile {
     file: File,
     /// The same file, opened for direct writes.
     direct: Option<File>,
@@ -72,29 +72,43 @@ static DIRECT_IO_UNSUPPORTED: AtomicBool = AtomicBool::new(false);
 static DONTCACHE_UNSUPPORTED: AtomicBool = AtomicBool::new(false);
 
 impl TargetFile {
-    /// Opens the file of an entry of this length; creates it if it has only one chunk. `resumed`:
+    /// Opens the file of an entry of `bytes`, parts of which will be written. All else of it is a hole.
+    ///
+    /// # Errors
+    /// [`TransferError`].
+    pub fn open(
+        staging: &Staging,
+        parents: &mut ParentCache<'_>,
+        entry: &Entry,
+        bytes: u64,
+    ) -> Result<Self, TransferError> {
+        let file = staging.open_file(parents, &entry.path)?;
+        let wanted = bytes > SMALL_BYTES && !DIRECT_IO_UNSUPPORTED.load(Ordering::Relaxed);
+        let direct = if wanted { Staging::open_file_directly(parents, &entry.path).ok() } else { None };
+        let [used, kept] = [Cell::new(false), Cell::new(false)];
+        Ok(Self { file, direct, bytes, used, sparse: Cell::new(true), kept, room: Cell::new(None) })
+    }
+
+    /// Opens the file of an entry of this length to write its chunks; creates it if it has only one chunk. `resumed`:
     /// it may hold data of an earlier transfer.
-    pub(super) fn open(
+    pub(super) fn open_for_chunks(
         staging: &Staging,
         parents: &mut ParentCache<'_>,
         entry: &Entry,
         bytes: u64,
         resumed: bool,
     ) -> Result<Self, TransferError> {
-        let file = staging.open_file(parents, &entry.path)?;
-        let comes_whole = chunks_of(bytes) == 1;
-        let wanted = bytes > SMALL_BYTES && !DIRECT_IO_UNSUPPORTED.load(Ordering::Relaxed);
-        let direct = if wanted { Staging::open_file_directly(parents, &entry.path).ok() } else { None };
-        if comes_whole {
-            let sized = file.set_len(bytes);
+        let mut target = Self::open(staging, parents, entry, bytes)?;
+        if chunks_of(bytes) == 1 {
+            let sized = target.file.set_len(bytes);
             sized.map_err(|source| TransferError::Target {
                 path: staging.path_of(&entry.path),
                 doing: "cannot be made",
                 source,
             })?;
         }
-        let used = Cell::new(resumed);
-        Ok(Self { file, direct, bytes, used, sparse: Cell::new(false), kept: Cell::new(false), room: Cell::new(None) })
+        (target.used, target.sparse) = (Cell::new(resumed), Cell::new(false));
+        Ok(target)
     }
 
     /// Writes a chunk. Holes stay holes; allocated zeros are allocated without being written.
@@ -140,7 +154,11 @@ impl TargetFile {
         })
     }
 
-    fn write_at(&self, offset: u64, bytes: &[u8], spare: &mut Buffer) -> io::Result<()> {
+    /// Writes a part of the file. `spare` is a buffer for unaligned data, of at least as many bytes.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn write_at(&self, offset: u64, bytes: &[u8], spare: &mut Buffer) -> io::Result<()> {
         let Some(direct) = &self.direct else { return self.write_cached(bytes, offset) };
         let end = offset + bytes.len() as u64;
         let complete_manifest = bytes.len().is_multiple_of(ALIGNMENT);

@@ -12,7 +12,7 @@ use rustix::{
 
 use crate::{
     error::TransferError,
-    hash::{CHUNK_BYTES, ChunkHasher, Hash, chunk_bytes},
+    hash::{CHUNK_BYTES, ChunkHasher, Hash, UnitHasher, chunk_bytes},
     plan::{OTHER_FILE, Plan, Planned},
     sender::file_stream::Chunks,
     wire::Segment,
@@ -93,7 +93,11 @@ impl<'p> SourceFile<'p> {
         let room = buffer.take(wanted);
         let reader = match &self.from {
             From::Disk(reader) => reader,
-            From::Memory(chunks) => return self.copy(chunks, chunk, room),
+            From::Memory(chunks) => {
+                let bytes = copy(chunks, chunk, room)?;
+                let hash = crate::hash::chunk_hash(self.bytes, chunk, bytes);
+                return Ok((bytes, hash));
+            }
         };
         match reader.file().read_exact_at(room, offset) {
             Ok(()) => {}
@@ -110,23 +114,43 @@ impl<'p> SourceFile<'p> {
 
     /// Reads and hashes a chunk.
     pub fn read<'b>(&self, chunk: u64, buffer: &'b mut Buffer) -> Result<(&'b mut [u8], Hash), TransferError> {
+        let mut hasher = ChunkHasher::new(self.bytes, chunk);
+        let bytes = self.read_pieces(chunk, buffer, |piece| hasher.update(piece))?;
+        Ok((bytes, hasher.finish()))
+    }
+
+    /// Reads a chunk; `hasher` is for this chunk, and gets its bytes.
+    pub fn read_units<'b>(
+        &self,
+        chunk: u64,
+        buffer: &'b mut Buffer,
+        hasher: &mut UnitHasher,
+    ) -> Result<&'b mut [u8], TransferError> {
+        self.read_pieces(chunk, buffer, |piece| hasher.update(piece))
+    }
+
+    /// Reads a chunk. `hash` gets all its bytes, in pieces that are still in the processor's cache.
+    fn read_pieces<'b>(
+        &self,
+        chunk: u64,
+        buffer: &'b mut Buffer,
+        mut hash: impl FnMut(&[u8]),
+    ) -> Result<&'b mut [u8], TransferError> {
         let wanted = chunk_bytes(self.bytes, chunk);
         let reader = match &self.from {
             From::Disk(reader) => reader,
-            From::Memory(chunks) => return self.copy(chunks, chunk, buffer.take(wanted)),
+            From::Memory(chunks) => return copy(chunks, chunk, buffer.take(wanted)).inspect(|bytes| hash(bytes)),
         };
         let offset = chunk.saturating_mul(CHUNK_BYTES as u64);
-        let mut hasher = ChunkHasher::new(self.bytes, chunk);
         // Direct reads take whole blocks; at the end of the file they return less.
         let room = buffer.take(wanted.next_multiple_of(BLOCK_BYTES));
         let mut done = 0;
-        // Cached data is copied and hashed in pieces that fit into the processor's cache.
         while done < wanted {
             // Not beyond the end of the file: nothing there is cached.
             let end = (done + PIECE_BYTES).min(wanted);
             let piece = room.get_mut(done..end).unwrap_or_default();
             let cached = reader.read_cached(offset + done as u64, piece);
-            hasher.update(piece.get(..cached).unwrap_or_default());
+            hash(piece.get(..cached).unwrap_or_default());
             done += cached;
             if done < end {
                 break;
@@ -141,20 +165,9 @@ impl<'p> SourceFile<'p> {
             if from + read < wanted {
                 return Err(self.shorter());
             }
-            hasher.update(room.get(done..wanted).unwrap_or_default());
+            hash(room.get(done..wanted).unwrap_or_default());
         }
-        Ok((room.get_mut(..wanted).unwrap_or_default(), hasher.finish()))
-    }
-
-    /// Copies a chunk of a stream.
-    fn copy<'b>(&self, chunks: &Chunks, chunk: u64, room: &'b mut [u8]) -> Result<(&'b mut [u8], Hash), TransferError> {
-        let came = chunks.get(&chunk).map(Vec::as_slice).unwrap_or_default();
-        if came.len() != room.len() {
-            return Err(TransferError::Stopped);
-        }
-        room.copy_from_slice(came);
-        let hash = crate::hash::chunk_hash(self.bytes, chunk, room);
-        Ok((room, hash))
+        Ok(room.get_mut(..wanted).unwrap_or_default())
     }
 
     /// The first bytes of the file, at most `most`.
@@ -191,6 +204,16 @@ impl<'p> SourceFile<'p> {
         let whole = matches!(segments.as_slice(), [only] if only.from == 0 && u64::from(only.bytes) == end - from);
         Ok((!whole).then_some(segments))
     }
+}
+
+/// Copies a chunk of a stream.
+fn copy<'b>(chunks: &Chunks, chunk: u64, room: &'b mut [u8]) -> Result<&'b mut [u8], TransferError> {
+    let came = chunks.get(&chunk).map(Vec::as_slice).unwrap_or_default();
+    if came.len() != room.len() {
+        return Err(TransferError::Stopped);
+    }
+    room.copy_from_slice(came);
+    Ok(room)
 }
 
 fn segments(file: &File, from: u64, end: u64) -> io::Result<Vec<Segment>> {

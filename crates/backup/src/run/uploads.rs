@@ -1,0 +1,148 @@
+//! Stores packs on threads of their own, while the next packs are made.
+//!
+//! ```text
+//! free buffer -> worker fills it -> full pack -> upload thread stores it -> free buffer
+//! ```
+//!
+//! The number of buffers is fixed, so that workers wait if the store is slower than they are.
+
+use std::{
+    collections::VecDeque,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{Progress, frames::PackedPart, packs::Packs};
+use crate::BackupError;
+
+/// Number of threads that store packs.
+const THREADS: u16 = 2;
+/// Capacity of a buffer: a pack with its header and the tags of its chunks.
+const BUFFER_BYTES: usize = 33 << 20;
+
+/// A complete pack, and the parts of files that it has.
+struct FullPack {
+    bytes: Vec<u8>,
+    parts: Vec<PackedPart>,
+}
+
+/// The buffers that workers and upload threads share.
+pub(super) struct Uploads<'r> {
+    packs: &'r Packs<'r>,
+    workers: u16,
+    progress: &'r Progress,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    free: Vec<Vec<u8>>,
+    /// Buffers that were not needed so far.
+    unused: u16,
+    full: VecDeque<FullPack>,
+    /// No further pack follows.
+    complete: bool,
+    /// A pack could not be stored.
+    failed: bool,
+    /// How long all workers together waited for packs to be stored.
+    waited: Duration,
+}
+
+impl<'r> Uploads<'r> {
+    pub(super) fn new(packs: &'r Packs<'r>, workers: u16, progress: &'r Progress) -> Self {
+        let queue = Queue { unused: workers.saturating_add(THREADS), ..Queue::default() };
+        Self { packs, workers, progress, queue: Mutex::new(queue), changed: Condvar::new() }
+    }
+
+    /// Runs `work`, which makes packs, and the threads that store them.
+    pub(super) fn during(&self, work: impl FnOnce() -> Result<(), BackupError>) -> Result<(), BackupError> {
+        thread::scope(|scope| {
+            let uploads: Vec<_> = (0..THREADS).map(|_| scope.spawn(|| self.upload())).collect();
+            let worked = work();
+            self.lock().complete = true;
+            self.changed.notify_all();
+            let began = Instant::now();
+            let uploaded = uploads.into_iter().map(|thread| thread.join().unwrap_or(Err(BackupError::Stopped)));
+            let ended = std::iter::once(worked).chain(uploaded).collect();
+            // The time of all workers, which have ended.
+            self.lock().waited += began.elapsed().saturating_mul(u32::from(self.workers));
+            super::first_error(ended)
+        })
+    }
+
+    /// An empty buffer; waits for one.
+    ///
+    /// # Errors
+    /// [`BackupError::Stopped`] if a pack could not be stored.
+    pub(super) fn buffer(&self) -> Result<Vec<u8>, BackupError> {
+        let began = Instant::now();
+        let mut queue = self.lock();
+        loop {
+            if queue.failed {
+                return Err(BackupError::Stopped);
+            }
+            if let Some(buffer) = queue.free.pop() {
+                queue.waited = queue.waited.saturating_add(began.elapsed());
+                return Ok(buffer);
+            }
+            if let Some(unused) = queue.unused.checked_sub(1) {
+                queue.unused = unused;
+                return Ok(Vec::with_capacity(BUFFER_BYTES));
+            }
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Stores a pack soon.
+    pub(super) fn put(&self, bytes: Vec<u8>, parts: Vec<PackedPart>) {
+        self.lock().full.push_back(FullPack { bytes, parts });
+        self.changed.notify_all();
+    }
+
+    /// How long all workers together waited for packs to be stored.
+    pub(super) fn waited(&self) -> Duration {
+        self.lock().waited
+    }
+
+    /// Stores packs until no further one follows.
+    fn upload(&self) -> Result<(), BackupError> {
+        let failure = Failure(self);
+        while let Some(FullPack { mut bytes, parts }) = self.next() {
+            self.packs.put(&bytes, parts, self.progress)?;
+            bytes.clear();
+            self.lock().free.push(bytes);
+            self.changed.notify_all();
+        }
+        std::mem::forget(failure);
+        Ok(())
+    }
+
+    fn next(&self) -> Option<FullPack> {
+        let mut queue = self.lock();
+        loop {
+            if queue.failed {
+                return None;
+            }
+            match queue.full.pop_front() {
+                None if !queue.complete => queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner),
+                next => return next,
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells all others, when it is dropped, that an upload thread ended before its work was done.
+struct Failure<'u, 'r>(&'u Uploads<'r>);
+
+impl Drop for Failure<'_, '_> {
+    fn drop(&mut self) {
+        self.0.lock().failed = true;
+        self.0.changed.notify_all();
+    }
+}
