@@ -20,6 +20,7 @@
 pub mod certs;
 pub mod galera;
 pub mod group;
+pub mod s3;
 pub mod vm;
 
 mod builder;
