@@ -5700,13 +5700,29 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__restore)
-            opts="-q -h --repository --host --into --identity --allowed-signers --receipt --base --salvage --manifest --dry-run --prove --scratch --mysqld --check-tables --prove-option --prove-limit --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rekey --key-identity --owner --streams --record --json --quiet --help"
+            opts="-q -h --repository --endpoint --region --ca --credentials --host --into --identity --allowed-signers --receipt --base --salvage --manifest --dry-run --prove --scratch --mysqld --check-tables --prove-option --prove-limit --keyring --keyring-config --mariadb-key-file --mariadb-key-file-password-file --rekey --key-identity --owner --streams --record --json --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --repository)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --region)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ca)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --credentials)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

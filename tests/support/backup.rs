@@ -1,10 +1,12 @@
 //! A repository, keys for backups, and runs of `sealant backup` and `sealant restore`.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use harness::s3::{S3Server, S3User};
 use harness::{Kind, Server, require};
 use serde_json::Value;
 
@@ -19,6 +21,29 @@ const SCHEMAS: [&str; 5] = ["backup-1", "backup-check-1", "backup-list-1", "back
 /// Repository and keys of backups.
 pub(crate) struct Backups {
     directory: tempfile::TempDir,
+    repository: Place,
+}
+
+/// Where a repository is.
+#[derive(Clone)]
+struct Place {
+    /// The directory, or the URL of the bucket.
+    url: PathBuf,
+    /// Further lines of the configuration.
+    lines: String,
+    /// Further options of a restore.
+    options: Vec<OsString>,
+}
+
+impl Place {
+    fn bucket(server: &S3Server, user: &S3User, url: &str) -> Self {
+        let (endpoint, ca) = (server.endpoint(), server.ca());
+        let lines = format!("endpoint = {endpoint:?}\ncredentials = {:?}\ntimeout = \"10s\"\n", user.file);
+        let lines = lines + &ca.as_ref().map(|ca| format!("ca = {ca:?}\n")).unwrap_or_default();
+        let options = [OsString::from("--endpoint"), endpoint.into(), "--credentials".into(), user.file.clone().into()];
+        let of_ca = ca.into_iter().flat_map(|ca| [OsString::from("--ca"), ca.into()]);
+        Self { url: PathBuf::from(url), lines, options: options.into_iter().chain(of_ca).collect() }
+    }
 }
 
 /// Result of a run.
@@ -58,19 +83,31 @@ impl Backups {
     /// Like [`Self::new`], with everything in a directory below `parent`.
     pub(crate) fn within(parent: &Path, datadir: &Path, keys: &str) -> Self {
         let directory = tempfile::tempdir_in(parent).expect("a directory");
+        let repository = Place { url: directory.path().join("repository"), lines: String::new(), options: Vec::new() };
+        Self::at(directory, repository, datadir, keys)
+    }
+
+    /// Like [`Self::new`], in a bucket.
+    pub(crate) fn in_bucket(datadir: &Path, keys: &str, server: &S3Server, user: &S3User, url: &str) -> Self {
+        let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        Self::at(directory, Place::bucket(server, user, url), datadir, keys)
+    }
+
+    fn at(directory: tempfile::TempDir, repository: Place, datadir: &Path, keys: &str) -> Self {
         let identity = agefile::Identity::generate().expect("an identity");
         let at = |name: &str| directory.path().join(name);
         fs::write(at("identity"), format!("{}\n", identity.to_secret_text().as_str())).expect("written");
         let config = format!(
-            "[repository]\nurl = {:?}\n[host]\nname = \"db1\"\nsigning_key = {:?}\n[server]\ndatadir = {datadir:?}\n{keys}\n\
+            "[repository]\nurl = {:?}\n{}[host]\nname = \"db1\"\nsigning_key = {:?}\n[server]\ndatadir = {datadir:?}\n{keys}\n\
              [data]\nrecipients = [\"{}\"]\n[state]\ndirectory = {:?}\n",
-            at("repository"),
+            repository.url,
+            repository.lines,
             at("signing.key"),
             identity.recipient(),
             at("state"),
         );
         fs::write(at("backup.toml"), config).expect("written");
-        let backups = Self { directory };
+        let backups = Self { directory, repository };
         let made = sealant()
             .args(["backup", "init", "--unproven-recipient", "--config"])
             .arg(backups.path("backup.toml"))
@@ -79,6 +116,26 @@ impl Backups {
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         fs::write(backups.path("signers"), made.stdout).expect("written");
         backups
+    }
+
+    /// The configuration of another user of the same bucket, who has no state.
+    pub(crate) fn configure_user(&self, name: &str, server: &S3Server, user: &S3User) -> PathBuf {
+        let other = Place::bucket(server, user, self.repository.url.to_str().expect("a URL"));
+        let text = fs::read_to_string(self.path("backup.toml")).expect("a configuration");
+        let text = text.replace(&self.repository.lines, &other.lines);
+        let text = text.replace(&format!("{:?}", self.path("state")), &format!("{:?}", self.path(name)));
+        let path = self.path(&format!("{name}.toml"));
+        fs::write(&path, text).expect("written");
+        path
+    }
+
+    /// The same backups for another user of the bucket, who restores them.
+    pub(crate) fn restore_as(&self, server: &S3Server, user: &S3User, number: &str, into: &Path, more: &[&str]) -> Ran {
+        let mut command = sealant();
+        let place = Place::bucket(server, user, "");
+        command.args(["restore", number, "--json", "--repository"]).arg(&self.repository.url).args(place.options);
+        command.arg("--identity").arg(self.path("identity")).arg("--allowed-signers").arg(self.path("signers"));
+        ended(command.arg("--into").arg(into).args(more))
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -124,7 +181,8 @@ impl Backups {
     /// A restore command with known signers.
     pub(crate) fn restore_command(&self, number: &str, into: &Path, more: &[&str]) -> Command {
         let mut command = sealant();
-        command.args(["restore", number, "--json", "--repository"]).arg(self.path("repository"));
+        command.args(["restore", number, "--json", "--repository"]).arg(&self.repository.url);
+        command.args(&self.repository.options);
         command.arg("--identity").arg(self.path("identity")).arg("--allowed-signers").arg(self.path("signers"));
         command.arg("--into").arg(into).args(more);
         command
@@ -135,7 +193,7 @@ impl Backups {
     }
 }
 
-fn ended(command: &mut Command) -> Ran {
+pub(crate) fn ended(command: &mut Command) -> Ran {
     let output = command.output().expect("the binary starts");
     let json: Value = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
     if let Some(id) = json["schema"].as_str() {

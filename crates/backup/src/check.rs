@@ -18,11 +18,9 @@ use archive::{
 use codec::hash::Hash;
 use files::{WriteOptions, write_atomic};
 use serde::{Deserialize, Serialize};
+use store::StoreError;
 
-use crate::{
-    BackupError, Repository,
-    repository::{check_sum, name},
-};
+use crate::{BackupError, Repository, repository::check_sum};
 
 /// How much a check reads.
 #[derive(Debug)]
@@ -142,9 +140,10 @@ pub fn check(
     }
     let objects: BTreeMap<String, Object> = chosen.iter().flat_map(|link| link.receipt.objects()).collect();
     let read = checked.packs_to_read(&objects, depth);
+    let lengths = repository.lengths(host)?;
     for (object, expected) in &objects {
         checked.named = checked.named.saturating_add(1);
-        match repository.store().head(&name(object)?)? {
+        match lengths.get(object).copied() {
             Some(bytes) if bytes == expected.bytes => checked.present = checked.present.saturating_add(1),
             Some(bytes) => checked.bad(object, format!("it has {bytes} bytes, its receipt says {}", expected.bytes)),
             None => checked.bad(object, "it is missing".to_owned()),
@@ -152,11 +151,11 @@ pub fn check(
         let is_wrong = checked.bad.last().is_some_and(|bad| bad.object == *object);
         let is_read = read.as_ref().is_none_or(|read| !is_pack(object) || read.contains(object.as_str()));
         if !is_wrong && is_read && !matches!(depth, Depth::Names) {
-            checked.object(repository, object, *expected, depth);
+            checked.object(repository, object, *expected, depth)?;
         }
     }
     if only.is_none() {
-        checked.unnamed(repository, host, &links)?;
+        checked.unnamed(host, &links, lengths.into_keys());
     }
     Ok((checked, links))
 }
@@ -198,7 +197,13 @@ impl Checked {
         self.bad.push(BadObject { object: object.to_owned(), what });
     }
 
-    fn object(&mut self, repository: &Repository, object: &str, expected: Object, depth: &Depth<'_>) {
+    fn object(
+        &mut self,
+        repository: &Repository,
+        object: &str,
+        expected: Object,
+        depth: &Depth<'_>,
+    ) -> Result<(), BackupError> {
         let checked = repository.object(object).and_then(|read| check_sum(object, read, expected));
         let read = checked.and_then(|()| match depth {
             Depth::Data { identities, .. } if is_pack(object) => read_pack(repository, object, identities),
@@ -207,30 +212,28 @@ impl Checked {
         match read {
             Ok(()) => self.read = self.read.saturating_add(1),
             Err(BackupError::Object { source, .. }) => self.bad(object, source.to_string()),
+            // That says nothing about the object.
+            Err(error @ BackupError::Store(StoreError::S3 { .. })) => return Err(error),
             Err(error) => self.bad(object, error.to_string()),
         }
+        Ok(())
     }
 
-    fn unnamed(&mut self, repository: &Repository, host: &str, links: &[Link]) -> Result<(), BackupError> {
+    fn unnamed(&mut self, host: &str, links: &[Link], listed: impl Iterator<Item = String>) {
         let named: BTreeSet<String> =
             links.iter().flat_map(|link| link.receipt.objects().map(|(object, _)| object)).collect();
-        let listed = repository.store().list(&format!("hosts/{host}/"))?;
+        let listed: Vec<String> = listed.collect();
         let of_receipt = |object: &str| names::receipt_number(host, object);
         let receipts: BTreeSet<Number> = listed
             .iter()
-            .filter_map(|of| of_receipt(of.name.as_str()).filter(|(_, is_receipt)| *is_receipt))
+            .filter_map(|object| of_receipt(object).filter(|(_, is_receipt)| *is_receipt))
             .map(|(number, _)| number)
             .collect();
-        for object in listed.iter().map(|of| of.name.as_str()) {
-            let is_expected = match of_receipt(object) {
-                Some((number, _)) => receipts.contains(&number),
-                None => named.contains(object),
-            };
-            if !is_expected {
-                self.unnamed.push(object.to_owned());
-            }
-        }
-        Ok(())
+        let is_expected = |object: &str| match of_receipt(object) {
+            Some((number, _)) => receipts.contains(&number),
+            None => named.contains(object),
+        };
+        self.unnamed.extend(listed.into_iter().filter(|object| !is_expected(object)));
     }
 
     /// The packs that are to be read, if not all are. They are taken in the order of their names, which is that of hashes.

@@ -15,7 +15,10 @@ use transfer::codec::effort::{Compression, Effort};
 use verify::Keys;
 use zeroize::Zeroizing;
 
-use crate::BackupError;
+use crate::{
+    BackupError,
+    location::{Addressing, BucketOptions, Location, Locking},
+};
 
 /// Default directory for the state of hosts.
 const STATE: &str = "/var/lib/sealant/backup";
@@ -26,8 +29,10 @@ const LEVEL: i32 = 1;
 /// The validated configuration.
 #[derive(Debug)]
 pub struct Config {
-    /// Directory of the repository.
-    pub repository: PathBuf,
+    /// The repository.
+    pub repository: Location,
+    /// Its id, for a host that may not read it.
+    pub repository_id: Option<String>,
     /// Name of this host.
     pub host: String,
     /// File with the private key that signs receipts.
@@ -102,6 +107,16 @@ struct Raw {
 #[serde(deny_unknown_fields)]
 struct RawRepository {
     url: String,
+    id: Option<String>,
+    endpoint: Option<String>,
+    region: Option<String>,
+    addressing: Option<Addressing>,
+    ca: Option<PathBuf>,
+    credentials: Option<PathBuf>,
+    lock_days: Option<u16>,
+    lock_mode: Option<Locking>,
+    timeout: Option<String>,
+    give_up: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -156,7 +171,8 @@ impl Config {
         let provider = provider(raw.data.provider.as_deref().unwrap_or("auto"))
             .map_err(|error| format!("data.provider: {error}"))?;
         Ok(Self {
-            repository: directory(&raw.repository.url)?,
+            repository_id: raw.repository.id.clone(),
+            repository: raw.repository.location()?,
             host: raw.host.name,
             signing_key: raw.host.signing_key,
             server: raw.server,
@@ -165,7 +181,7 @@ impl Config {
             pages: raw.data.pages,
             level: level(raw.data.compress.as_deref())?,
             provider,
-            max_freeze: raw.data.max_freeze.as_deref().map_or(Ok(MAX_FREEZE), time)?,
+            max_freeze: raw.data.max_freeze.as_deref().map_or(Ok(MAX_FREEZE), |text| time("data.max_freeze", text))?,
             streams: raw.data.streams.unwrap_or(STREAMS).clamp(1, 64),
             state: raw.state.map_or_else(|| PathBuf::from(STATE), |state| state.directory),
         })
@@ -278,13 +294,25 @@ fn key_recipients_of(texts: &[String], of_data: &[Recipient], server: &Server) -
     Ok(recipients)
 }
 
-/// Parses the repository's URL: an absolute path, or `file://` and one.
-fn directory(url: &str) -> Result<PathBuf, String> {
-    let path = url.strip_prefix("file://").unwrap_or(url);
-    if path.starts_with('/') {
-        Ok(PathBuf::from(path))
-    } else {
-        Err("repository.url must be an absolute path".to_owned())
+impl RawRepository {
+    fn location(self) -> Result<Location, String> {
+        let is_id = |id: &str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if self.id.as_deref().is_some_and(|id| !is_id(id)) {
+            return Err("repository.id must have 32 hexadecimal digits".to_owned());
+        }
+        let limit = |name: &str, text: Option<&str>| text.map(|text| time(name, text)).transpose();
+        let options = BucketOptions {
+            patience: limit("repository.timeout", self.timeout.as_deref())?,
+            give_up: limit("repository.give_up", self.give_up.as_deref())?,
+            endpoint: self.endpoint,
+            region: self.region,
+            addressing: self.addressing,
+            ca: self.ca,
+            credentials: self.credentials,
+            lock_days: self.lock_days,
+            lock_mode: self.lock_mode,
+        };
+        Location::parse(&self.url, options)
     }
 }
 
@@ -298,15 +326,16 @@ fn level(text: Option<&str>) -> Result<i32, String> {
 }
 
 /// Parses a number with the unit ms or s.
-fn time(text: &str) -> Result<Duration, String> {
+fn time(name: &str, text: &str) -> Result<Duration, String> {
     let number = |digits: &str, unit: u64| digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
     let milliseconds = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
         (Some(digits), _) => number(digits, 1),
         (None, Some(digits)) => number(digits, 1000),
         (None, None) => None,
     };
-    let milliseconds = milliseconds.filter(|time| (1..=60_000).contains(time));
-    milliseconds.map(Duration::from_millis).ok_or_else(|| "data.max_freeze must be 1ms to 60s".to_owned())
+    let most = if name == "repository.give_up" { 86_400_000 } else { 60_000 };
+    let milliseconds = milliseconds.filter(|time| (1..=most).contains(time));
+    milliseconds.map(Duration::from_millis).ok_or_else(|| format!("{name} must be 1ms to {}s", most / 1000))
 }
 
 #[cfg(test)]
@@ -329,7 +358,7 @@ recipients = ["age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj"]
     #[test]
     fn what_is_not_said_has_defaults() {
         let config = Config::parse(TEXT).unwrap();
-        assert_eq!(config.repository, Path::new("/backup/repo"));
+        assert!(matches!(&config.repository, Location::Directory(path) if path == Path::new("/backup/repo")));
         assert_eq!((config.pages, config.level, config.streams), (Pages::Open, 1, 4));
         assert_eq!((config.provider, config.max_freeze), (Choice::Auto, MAX_FREEZE));
         assert_eq!(config.state, Path::new(STATE));

@@ -79,6 +79,12 @@ pub enum BackupError {
         /// What is wrong.
         reason: String,
     },
+    /// The repository exists, this host may not read it, and its id is not known here.
+    #[error("{location}: the repository exists already, and this host may not read its id")]
+    UnknownRepository {
+        /// Location of the repository.
+        location: String,
+    },
     /// Another run holds the lock.
     #[error("{path}: another backup of this host is running")]
     Busy {
@@ -206,7 +212,14 @@ impl BackupError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoRepository { .. } => "create it with `sealant backup init`".to_owned(),
-            Self::OtherMachine { .. } => "give each machine its own name under [host]".to_owned(),
+            Self::OtherMachine { .. } => {
+                "give each machine its own name under [host]; a host that lost its state has to be allowed to list and read its \
+                 backups for one `sealant backup init` and one run"
+                    .to_owned()
+            }
+            Self::UnknownRepository { .. } => {
+                "write it as `id` under [repository]: it is in sealant-repo.json, and what `sealant backup init` prints".to_owned()
+            }
             Self::Answer => "give what `age -d` printed for the challenge that `sealant backup init` shows".to_owned(),
             Self::NoServer { .. } => "send the directory itself: sealant send DIR CODE".to_owned(),
             Self::NoBackup { .. } => {
@@ -228,7 +241,7 @@ impl BackupError {
             Self::Store(StoreError::Missing { name, .. }) if names::is_manifest(name.as_str()) => SALVAGE.to_owned(),
             Self::Object { source, .. } | Self::Archive(source) => return source.hint().map(str::to_owned),
             Self::Identity { source, .. } => return source.hint().map(str::to_owned),
-            Self::Store(error) => return error.hint().map(str::to_owned),
+            Self::Store(error) => return error.hint().map(Cow::into_owned),
             Self::Prove { .. } => {
                 "the directory is restored; the server has to be of the backup's version or newer, and --prove-option gives it \
                  options such as --lower-case-table-names=1"

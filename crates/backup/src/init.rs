@@ -1,15 +1,14 @@
 //! Creates a repository and a host's signing key.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use archive::sshsig::SigningKey;
 use files::{WriteOptions, write_atomic};
-use store::Directory;
+use store::{Put, Store, StoreError, s3::S3Fault};
 
-use crate::{BackupError, Config, Repository, recipients::Challenge, state::State};
+use crate::{
+    BackupError, Config, Location, Repository, known::Known, recipients::Challenge, repository::is_denied, state::State,
+};
 
 /// Result of [`init`].
 #[derive(Debug)]
@@ -33,8 +32,7 @@ pub struct Init {
 pub fn init(config: &Config, answers: &[String]) -> Result<Init, BackupError> {
     let made_key = make_key(config)?;
     let key = config.signing_key()?;
-    let store = Directory::make(&config.repository)?;
-    let (repository, made_repository) = Repository::init(Box::new(store))?;
+    let (repository, made_repository) = make_repository(config)?;
     let mut recipients = State::open(&config.state, &repository.id, &config.host)?.recipients()?;
     answers.iter().try_for_each(|answer| recipients.answer(answer))?;
     let challenges = recipients.challenges(&recipients.unproven(&config.all_recipients()))?;
@@ -47,15 +45,53 @@ pub fn init(config: &Config, answers: &[String]) -> Result<Init, BackupError> {
 /// # Errors
 /// [`BackupError`].
 pub fn open(config: &Config) -> Result<Repository, BackupError> {
-    open_directory(&config.repository)
+    let store = config.repository.open()?;
+    let (known, id) = (Known::read(config), config.repository_id.clone());
+    if let Some(known) = known.as_ref().filter(|known| !known.may_read) {
+        return Ok(Repository::unread(store, known.id.clone()));
+    }
+    match (Repository::open(store), known.map(|known| known.id).or(id)) {
+        // It could be read once.
+        (Err(error), Some(id)) if is_denied(&error) => Ok(Repository::unread(config.repository.open()?, id)),
+        (opened, _) => opened,
+    }
 }
 
-/// Opens the repository in a directory.
+/// Opens the repository at a location, to read it.
 ///
 /// # Errors
 /// [`BackupError`].
-pub fn open_directory(path: &Path) -> Result<Repository, BackupError> {
-    Repository::open(Box::new(Directory::open(path)?))
+pub fn open_location(location: &Location) -> Result<Repository, BackupError> {
+    Repository::open(location.open()?)
+}
+
+/// Creates the repository unless it exists, and finds out whether this host may read it.
+fn make_repository(config: &Config) -> Result<(Repository, bool), BackupError> {
+    let (put, id) = Repository::create(&*config.repository.make()?)?;
+    let (repository, may_read) = match Repository::open(config.repository.open()?) {
+        Err(error) if is_denied(&error) => {
+            let known = || Known::read(config).map(|known| known.id);
+            let id = if put == Put::New { Some(id) } else { config.repository_id.clone().or_else(known) };
+            let id = id.ok_or_else(|| BackupError::UnknownRepository { location: config.repository.to_string() })?;
+            (Repository::unread(config.repository.open()?, id), false)
+        }
+        opened => {
+            let repository = opened?;
+            let may_list = may_list(repository.store(), &config.host)?;
+            (repository, may_list)
+        }
+    };
+    if let Location::Bucket(_) = &config.repository {
+        Known::write(config, &repository.id, may_read)?;
+    }
+    Ok((repository, put == Put::New))
+}
+
+fn may_list(store: &dyn Store, host: &str) -> Result<bool, BackupError> {
+    match store.list(&archive::names::receipts(host)) {
+        Err(StoreError::S3 { fault: S3Fault::Denied { .. }, .. }) => Ok(false),
+        listed => Ok(listed.map(|_| true)?),
+    }
 }
 
 fn make_key(config: &Config) -> Result<bool, BackupError> {

@@ -19,6 +19,8 @@ mod heads;
 pub mod init;
 mod judge;
 pub mod keys;
+mod known;
+mod location;
 pub mod prove;
 pub mod recipients;
 pub mod report;
@@ -32,4 +34,5 @@ pub mod stream;
 
 pub use crate::config::Config;
 pub use crate::error::BackupError;
+pub use crate::location::{Addressing, BucketOptions, Location, Locking};
 pub use crate::repository::Repository;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, Read},
+    io::{self, Cursor, Read},
 };
 
 use archive::{
@@ -15,7 +15,7 @@ use archive::{
     sshsig::{AllowedSigners, MAX_SIGNATURE_BYTES, Signature},
 };
 use jiff::Timestamp;
-use store::{Name, Store};
+use store::{Name, Put, Store, StoreError, s3::S3Fault};
 
 use crate::BackupError;
 
@@ -25,6 +25,7 @@ pub struct Repository {
     store: Box<dyn Store>,
     /// Random id of the repository, in hexadecimal.
     pub id: String,
+    may_read: bool,
 }
 
 impl Repository {
@@ -39,25 +40,64 @@ impl Repository {
         };
         let description = RepositoryDescription::parse(&bytes)
             .map_err(|error| BackupError::Repository { location, reason: error.to_string() })?;
-        Ok(Self { store, id: description.id })
+        Ok(Self { store, id: description.id, may_read: true })
     }
 
-    /// Creates a repository, or opens the existing one. Returns whether it was created.
+    /// A repository that this host cannot read, of which it knows the id.
+    pub(crate) fn unread(store: Box<dyn Store>, id: String) -> Self {
+        Self { store, id, may_read: false }
+    }
+
+    /// Creates a repository in a store that has none; returns the id that it has then.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open), and [`BackupError::Randomness`].
-    pub fn init(store: Box<dyn Store>) -> Result<(Self, bool), BackupError> {
+    /// [`BackupError::Store`], [`BackupError::Randomness`].
+    pub(crate) fn create(store: &dyn Store) -> Result<(Put, String), BackupError> {
         let mut id = [0; repository::ID_BYTES];
         aws_lc_rs::rand::fill(&mut id).map_err(|_| BackupError::Randomness)?;
-        let bytes = RepositoryDescription::new(id, Timestamp::now()).encode()?;
-        let put = store.put_new(&name(names::REPOSITORY)?, &mut bytes.as_slice(), bytes.len() as u64)?;
-        Ok((Self::open(store)?, put == store::Put::New))
+        let description = RepositoryDescription::new(id, Timestamp::now());
+        let bytes = description.encode()?;
+        let put = store.put_new(&name(names::REPOSITORY)?, &mut Cursor::new(&bytes), bytes.len() as u64)?;
+        Ok((put, description.id))
+    }
+
+    /// Whether this host may read the repository. A host that may not makes its backups from its own state.
+    #[must_use]
+    pub fn may_read(&self) -> bool {
+        self.may_read
+    }
+
+    /// Lengths of all objects of a host, by name.
+    ///
+    /// # Errors
+    /// [`BackupError::Store`].
+    pub(crate) fn lengths(&self, host: &str) -> Result<BTreeMap<String, u64>, BackupError> {
+        let listed = self.store.list(&format!("hosts/{host}/"))?;
+        Ok(listed.into_iter().map(|of| (of.name.to_string(), of.bytes)).collect())
+    }
+
+    /// Whether an object that exists already is the one that was to be put: the store's answer may have been lost. A host
+    /// that cannot read takes it for its own.
+    pub(crate) fn is_ours(&self, object: &str, expected: Object) -> Result<bool, BackupError> {
+        if !self.may_read {
+            return Ok(true);
+        }
+        match check_sum(object, self.object(object)?, expected) {
+            Err(BackupError::Object { source: ArchiveError::Digest { .. }, .. }) => Ok(false),
+            checked => checked.map(|()| true),
+        }
     }
 
     /// The store with the objects.
     #[must_use]
     pub fn store(&self) -> &dyn Store {
         &*self.store
+    }
+
+    /// What was wrong with the store, though everything was done.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.store.warnings()
     }
 
     /// Names of the hosts that have receipts.
@@ -187,6 +227,11 @@ pub(crate) fn check_sum(
     Err(BackupError::Object { object: object.to_owned(), source })
 }
 
+/// Whether the store forbids to read.
+pub(crate) fn is_denied(error: &BackupError) -> bool {
+    matches!(error, BackupError::Store(StoreError::S3 { fault: S3Fault::Denied { .. }, .. }))
+}
+
 /// Converts a name that this program built.
 pub(crate) fn name(text: &str) -> Result<Name, BackupError> {
     text.parse().map_err(|error: store::InvalidName| BackupError::Archive(ArchiveError::Io(io::Error::other(error))))
@@ -195,7 +240,7 @@ pub(crate) fn name(text: &str) -> Result<Name, BackupError> {
 /// Reads an object of at most `most_bytes` bytes; `None` if it does not exist.
 pub(crate) fn read(store: &dyn Store, object: &str, most_bytes: u64) -> Result<Option<Vec<u8>>, BackupError> {
     let input = match store.get(&name(object)?, None) {
-        Err(store::StoreError::Missing { .. }) => return Ok(None),
+        Err(StoreError::Missing { .. }) => return Ok(None),
         input => input?,
     };
     let mut bytes = Vec::new();

@@ -22,6 +22,7 @@ use std::{
 };
 
 use archive::{Digest, Manifest, Receipt, Run, names::Number};
+use files::WriteOptions;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -38,6 +39,10 @@ const FILES: &str = "files.json";
 const PAGES: &str = "hashes";
 /// Suffix of a directory that is being written.
 const PART: &str = ".part";
+/// The highest number in use.
+const RESERVED: &str = "reserved";
+/// Marks the state of a backup whose receipt is in the repository.
+const COMMITTED: &str = "committed";
 /// Length of a page's hash.
 pub(crate) const PAGE_HASH_BYTES: u64 = 8;
 
@@ -128,6 +133,36 @@ impl State {
         made.map_err(BackupError::io(&directory, "cannot be created"))?;
         let pages = create(&directory.join(PAGES), true)?;
         Ok(Draft { directory, target, pages })
+    }
+
+    /// Remembers a number that a backup uses, before anything of that name exists in the repository.
+    pub(crate) fn reserve(&self, number: Number) -> Result<(), BackupError> {
+        let path = self.directory.join(RESERVED);
+        let written = files::write_atomic(&path, number.to_string().as_bytes(), WriteOptions::SECRET.replacing(true));
+        written.map_err(BackupError::io(&path, "cannot be written"))
+    }
+
+    /// The highest number that was reserved; 0 if none was.
+    pub(crate) fn reserved(&self) -> Result<Number, BackupError> {
+        let path = self.directory.join(RESERVED);
+        match fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
+            read => {
+                let text = read.map_err(BackupError::io(&path, "cannot be read"))?;
+                text.trim().parse().map_err(|_| BackupError::io(&path, "cannot be used")(ErrorKind::InvalidData.into()))
+            }
+        }
+    }
+
+    /// Remembers that a backup's receipt is in the repository.
+    pub(crate) fn mark_committed(&self, number: Number) -> Result<(), BackupError> {
+        let path = self.directory.join(directory_name(number)).join(COMMITTED);
+        let written = files::write_atomic(&path, b"", WriteOptions::SECRET.replacing(true));
+        written.map_err(BackupError::io(&path, "cannot be written"))
+    }
+
+    pub(crate) fn is_committed(&self, number: Number) -> bool {
+        self.directory.join(directory_name(number)).join(COMMITTED).exists()
     }
 
     /// Removes the state of all other backups.
@@ -240,7 +275,7 @@ fn directory_name(number: Number) -> String {
 fn secret(path: &Path) -> Result<Zeroizing<[u8; SECRET_BYTES]>, BackupError> {
     let mut made = Zeroizing::new([0; SECRET_BYTES]);
     aws_lc_rs::rand::fill(made.as_mut()).map_err(|_| BackupError::Randomness)?;
-    match files::write_atomic(path, made.as_slice(), files::WriteOptions::SECRET) {
+    match files::write_atomic(path, made.as_slice(), WriteOptions::SECRET) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         installed => installed.map_err(BackupError::io(path, "cannot be written"))?,
     }

@@ -9,7 +9,7 @@ use archive::{
     manifest::{LeftOut, Stored},
 };
 use backup::{
-    Config,
+    Config, Repository,
     check::Checked,
     config::Pages,
     init::Init,
@@ -46,11 +46,17 @@ pub fn backup_copy_message(copy: &SnapshotCopy) -> String {
     }
 }
 
+/// What was wrong with the store, though everything was done.
+#[must_use]
+pub fn store_messages(repository: &Repository) -> Vec<Message> {
+    repository.warnings().into_iter().map(Message::warning).collect()
+}
+
 /// Messages after a repository and a key were created.
 #[must_use]
 pub fn backup_init_messages(config: &Config, init: &Init) -> Vec<Message> {
     let state = |made| if made { "made" } else { "there already" };
-    let (repository, key) = (config.repository.display(), config.signing_key.display());
+    let (repository, key) = (&config.repository, config.signing_key.display());
     let mut messages = vec![
         Message::info(format!("repository {repository} ({}), id {}", state(init.made_repository), init.repository.id)),
         Message::info(format!("signing key {key} ({})", state(init.made_key))),

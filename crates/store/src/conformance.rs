@@ -1,6 +1,9 @@
 //! The tests that every store must pass before it is trusted with a backup.
 
-use std::{io::Read, thread};
+use std::{
+    io::{Cursor, Read},
+    thread,
+};
 
 use crate::{Name, Put, Store, StoreError};
 
@@ -16,7 +19,7 @@ pub fn check(store: &dyn Store) {
         store.get(&name(text), range).unwrap().read_to_end(&mut bytes).unwrap();
         bytes
     };
-    let put = |text: &str, mut body: &[u8], bytes| store.put_new(&name(text), &mut body, bytes);
+    let put = |text: &str, body: &[u8], bytes| store.put_new(&name(text), &mut Cursor::new(body), bytes);
     assert!(store.list("").unwrap().is_empty());
     assert!(matches!(store.get(&name("a/one"), None), Err(StoreError::Missing { .. })));
     assert_eq!(store.head(&name("a/one")).unwrap(), None);
@@ -41,7 +44,7 @@ pub fn check(store: &dyn Store) {
 
     let winners = thread::scope(|scope| {
         let race = |number: u8| {
-            scope.spawn(move || store.put_new(&name("race"), &mut [number; 1000].as_slice(), 1000).unwrap())
+            scope.spawn(move || store.put_new(&name("race"), &mut Cursor::new([number; 1000]), 1000).unwrap())
         };
         let racing: Vec<_> = (0..8).map(race).collect();
         racing.into_iter().map(|one| one.join().unwrap()).filter(|put| *put == Put::New).count()

@@ -12,7 +12,7 @@ use files::{
     regular::{self, Links},
 };
 
-use crate::{Listed, Name, Put, Store, StoreError};
+use crate::{Body, Listed, Name, Put, Store, StoreError};
 
 /// A directory, one file for each object. A file is written under a temporary name, synced and renamed without
 /// replacing anything.
@@ -97,7 +97,7 @@ impl Directory {
 }
 
 impl Store for Directory {
-    fn put_new(&self, name: &Name, body: &mut dyn Read, bytes: u64) -> Result<Put, StoreError> {
+    fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, StoreError> {
         let path = self.path(name);
         self.make_parents(&path)?;
         if fs::symlink_metadata(&path).is_ok() {
@@ -172,7 +172,7 @@ mod tests {
         fs::write(directory.path().join("a/.b.sealant-part-0123456789abcdef"), "half").unwrap();
         assert_eq!(store.list("").unwrap(), []);
         let name: Name = "a/b".parse().unwrap();
-        assert_eq!(store.put_new(&name, &mut b"whole".as_slice(), 5).unwrap(), Put::New);
+        assert_eq!(store.put_new(&name, &mut io::Cursor::new(b"whole"), 5).unwrap(), Put::New);
         assert_eq!(fs::read_dir(directory.path().join("a")).unwrap().count(), 1);
     }
 
@@ -185,6 +185,6 @@ mod tests {
         let link: Name = "link".parse().unwrap();
         assert!(store.get(&link, None).is_err());
         assert_eq!(store.head(&link).unwrap(), None);
-        assert_eq!(store.put_new(&link, &mut b"x".as_slice(), 1).unwrap(), Put::Exists);
+        assert_eq!(store.put_new(&link, &mut io::Cursor::new(b"x"), 1).unwrap(), Put::Exists);
     }
 }

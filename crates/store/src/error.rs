@@ -1,8 +1,8 @@
 //! Errors of stores.
 
-use std::io;
+use std::{borrow::Cow, io};
 
-use crate::Name;
+use crate::{Name, s3::S3Fault};
 
 /// Why an object was not put or read.
 #[derive(Debug, thiserror::Error)]
@@ -44,16 +44,26 @@ pub enum StoreError {
         /// Actual length.
         found: u64,
     },
+    /// A bucket cannot be used.
+    #[error("{location}: {fault}")]
+    S3 {
+        /// The store, as messages name it.
+        location: String,
+        /// What is wrong.
+        fault: S3Fault,
+    },
 }
 
 impl StoreError {
     /// The next step, where there is one.
     #[must_use]
-    pub const fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
-            Self::Absent { .. } => {
-                Some("is its file system mounted? If there is no repository yet, create it with `sealant backup init`")
-            }
+            Self::Absent { .. } => Some(
+                "is its file system mounted? If there is no repository yet, create it with `sealant backup init`"
+                    .into(),
+            ),
+            Self::S3 { fault, .. } => fault.hint().map(Cow::Owned),
             _ => None,
         }
     }

@@ -1,19 +1,25 @@
 //! Named objects that never change.
 //!
 //! [`Store::put_new`] writes a new object completely and durably, or not at all; it never replaces one. The crate does
-//! not look into objects. [`Directory`] stores them as files; [`conformance`] tests every implementation.
+//! not look into objects. [`Directory`] stores them as files, [`S3`] in a bucket; [`conformance`] tests every implementation.
 #![forbid(unsafe_code)]
 
 pub mod conformance;
 mod directory;
 mod error;
 mod name;
+pub mod s3;
 
-use std::{fmt, io::Read, ops::Range};
+use std::{
+    fmt,
+    io::{Read, Seek},
+    ops::Range,
+};
 
 pub use crate::directory::Directory;
 pub use crate::error::StoreError;
 pub use crate::name::{InvalidName, Name};
+pub use crate::s3::S3;
 
 /// Result of [`Store::put_new`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +28,8 @@ pub enum Put {
     New,
     /// An object of that name exists; it was not changed.
     Exists,
+    /// An object of that name exists, and may be this one: the store's answer to an attempt was lost.
+    Unclear,
 }
 
 /// An entry of a listing.
@@ -35,11 +43,11 @@ pub struct Listed {
 
 /// A set of named objects, shared by several threads.
 pub trait Store: fmt::Debug + Send + Sync {
-    /// Writes an object of `bytes` bytes, unless one of that name exists.
+    /// Writes an object of `bytes` bytes, unless one of that name exists. The body is read from its start.
     ///
     /// # Errors
     /// [`StoreError`]; the store then has no object of that name.
-    fn put_new(&self, name: &Name, body: &mut dyn Read, bytes: u64) -> Result<Put, StoreError>;
+    fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, StoreError>;
 
     /// Reads an object, or a range of it.
     ///
@@ -61,4 +69,14 @@ pub trait Store: fmt::Debug + Send + Sync {
 
     /// The store's address, for messages.
     fn location(&self) -> String;
+
+    /// What was wrong with the store, though everything was done.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
+
+/// The content of a new object. It may be read several times.
+pub trait Body: Read + Seek {}
+
+impl<B: Read + Seek> Body for B {}

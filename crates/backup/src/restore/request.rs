@@ -8,16 +8,16 @@ use verify::Keys;
 
 use super::{BackupSelector, Opened, Options, Progress, RestorePlan, Restored, open, plan, restore};
 use crate::{
-    BackupError, Repository,
+    BackupError, Location, Repository,
     config::{allowed_signers, identities},
-    init::open_directory,
+    init::open_location,
 };
 
 /// The backup that is wanted.
 #[derive(Debug)]
 pub struct Request<'r> {
-    /// Directory of the repository.
-    pub repository: &'r Path,
+    /// The repository.
+    pub repository: &'r Location,
     /// Its host, if the repository has several.
     pub host: Option<&'r str>,
     /// Which of the host's backups.
@@ -48,7 +48,7 @@ impl Request<'_> {
     /// # Errors
     /// As [`open()`] and [`Opened::from_manifest`], and those of the files that are named.
     pub fn find(&self) -> Result<Found, BackupError> {
-        let repository = open_directory(self.repository)?;
+        let repository = open_location(self.repository)?;
         let identities = identities(self.identity)?;
         if let Some(path) = self.manifest {
             let opened = Opened::from_manifest(&repository, path, &identities)?;

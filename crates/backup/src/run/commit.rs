@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{Seek, SeekFrom},
+    io::{Cursor, Seek, SeekFrom},
 };
 
 use agefile::Encryptor;
@@ -17,7 +17,7 @@ use aws_lc_rs::hmac;
 use data_encoding::HEXLOWER;
 use innodb::{KeyVersion, keys::KeySource};
 use jiff::Timestamp;
-use store::Put;
+use store::{Body, Put};
 use transfer::plan::Plan;
 use verify::Keys;
 
@@ -30,7 +30,7 @@ use super::{
 use crate::{
     BackupError, Config, Repository,
     file_keys::{self, FileKeys},
-    repository::{name, read},
+    repository::name,
     selection,
     state::{Draft, State},
 };
@@ -73,6 +73,8 @@ impl Commit<'_> {
         plan: &Plan,
         summary: Summary<'_>,
     ) -> Result<(Receipt, Digest), BackupError> {
+        // Another run must not use the number again, even if this one ends before its receipt.
+        state.reserve(self.number)?;
         let (manifest, used) = self.manifest(files, packs.into_stored(), plan, &summary.left_out)?;
         let object = self.put_manifest(&draft, &manifest)?;
         let keys = files.keys.as_ref().map(|keys| self.put_keys(keys)).transpose()?;
@@ -81,7 +83,8 @@ impl Commit<'_> {
         let bytes = receipt.encode()?;
         let signature = sshsig::sign(self.key, NAMESPACE, &bytes);
         draft.finish(&manifest, &states, &bytes, signature.as_bytes())?;
-        put(self.repository, &self.config.host, self.number, &bytes, signature.as_bytes())?;
+        put(self.repository, &self.config.host, self.number, &bytes, signature.as_bytes(), Attempt::First)?;
+        state.mark_committed(self.number)?;
         state.forget_others(self.number)?;
         Ok((receipt, Digest::compute(&bytes)))
     }
@@ -136,25 +139,29 @@ impl Commit<'_> {
         let summing = out.finish().and_then(Encryptor::finish).map_err(failed)?;
         let (mut file, sha256, bytes) = summing.finish();
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let object = name(&names::manifest(&self.config.host, self.number))?;
-        let put = self.repository.store().put_new(&object, &mut file, bytes)?;
+        let object =
+            self.put_once(&names::manifest(&self.config.host, self.number), &mut file, Object { sha256, bytes })?;
         // The temporary manifest is not part of the state.
         fs::remove_file(&path).map_err(failed)?;
-        match put {
-            Put::New => Ok(Object { sha256, bytes }),
-            Put::Exists => Err(other_machine(self.repository, &self.config.host, self.number)),
-        }
+        Ok(object)
+    }
+
+    /// Puts an object whose name shows the number of the backup, which no other machine may have used.
+    fn put_once(&self, object: &str, body: &mut dyn Body, expected: Object) -> Result<Object, BackupError> {
+        let put = self.repository.store().put_new(&name(object)?, body, expected.bytes)?;
+        let is_ours = match put {
+            Put::New => true,
+            Put::Exists => false,
+            Put::Unclear => self.repository.is_ours(object, expected)?,
+        };
+        if is_ours { Ok(expected) } else { Err(other_machine(self.repository, &self.config.host, self.number)) }
     }
 
     fn put_keys(&self, keys: &FileKeys) -> Result<Object, BackupError> {
         let head = file_keys::Head::new(&self.repository.id, &self.config.host, self.number);
         let bytes = keys.encrypt(&head, &self.config.key_recipients)?;
         let object = Object { sha256: Digest::compute(&bytes), bytes: bytes.len() as u64 };
-        let name = name(&names::keys(&self.config.host, self.number))?;
-        match self.repository.store().put_new(&name, &mut bytes.as_slice(), object.bytes)? {
-            Put::New => Ok(object),
-            Put::Exists => Err(other_machine(self.repository, &self.config.host, self.number)),
-        }
+        self.put_once(&names::keys(&self.config.host, self.number), &mut Cursor::new(bytes), object)
     }
 
     fn receipt(
@@ -242,19 +249,31 @@ pub(crate) fn key_check(keys: &dyn KeySource, id: u32, version: u32) -> Option<M
     Some(MariaDbKey { id, version, check: HEXLOWER.encode(tag.as_ref().get(..8)?) })
 }
 
-/// Writes signature and receipt, in this order.
+/// Whether an earlier run has put, or may have put, the same receipt.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    First,
+    Again,
+}
+
+/// Writes signature and receipt, in this order. The manifest has reserved the number.
 fn put(
     repository: &Repository,
     host: &str,
     number: Number,
     receipt: &[u8],
     signature: &[u8],
+    attempt: Attempt,
 ) -> Result<(), BackupError> {
     for (object, bytes) in [(names::signature(host, number), signature), (names::receipt(host, number), receipt)] {
-        let put = repository.store().put_new(&name(&object)?, &mut &*bytes, bytes.len() as u64)?;
-        let is_reserved =
-            || Ok::<_, BackupError>(read(repository.store(), &object, receipt::MAX_BYTES)?.as_deref() == Some(bytes));
-        if put == Put::Exists && !is_reserved()? {
+        let expected = Object { sha256: Digest::compute(bytes), bytes: bytes.len() as u64 };
+        let put = repository.store().put_new(&name(&object)?, &mut Cursor::new(bytes), expected.bytes)?;
+        let is_ours = match put {
+            Put::New => true,
+            Put::Exists if attempt == Attempt::First && !repository.may_read() => false,
+            Put::Exists | Put::Unclear => repository.is_ours(&object, expected)?,
+        };
+        if !is_ours {
             return Err(other_machine(repository, host, number));
         }
     }
@@ -273,6 +292,15 @@ pub(super) fn finish_earlier(
 ) -> Result<Option<Number>, BackupError> {
     let Some(remembered) = state.newest()? else { return Ok(None) };
     let number = remembered.receipt.number;
+    let (receipt, signature) = (&remembered.receipt_bytes, &remembered.signature);
+    if !repository.may_read() {
+        if state.is_committed(number) {
+            return Ok(None);
+        }
+        put(repository, host, number, receipt, signature, Attempt::Again)?;
+        state.mark_committed(number)?;
+        return Ok(Some(number));
+    }
     let object = name(&names::receipt(host, number))?;
     if repository.store().head(&object)?.is_some() {
         return Ok(None);
@@ -286,6 +314,6 @@ pub(super) fn finish_earlier(
     if newest != remembered.receipt.previous {
         return Ok(None);
     }
-    put(repository, host, number, &remembered.receipt_bytes, &remembered.signature)?;
+    put(repository, host, number, receipt, signature, Attempt::Again)?;
     Ok(Some(number))
 }

@@ -20,7 +20,7 @@ use archive::{
     Digest,
     manifest::{LeftOut, Position},
     names::Number,
-    receipt::{self, Receipt, fingerprint},
+    receipt::{self, Pack, Receipt, fingerprint},
     sshsig::SigningKey,
 };
 use jiff::Timestamp;
@@ -311,6 +311,9 @@ struct Predecessor {
 
 impl Predecessor {
     fn find(repository: &Repository, host: &str, state: &State, scope: &Scope) -> Result<Self, BackupError> {
+        if !repository.may_read() {
+            return Self::remembered(state, scope);
+        }
         let (numbers, highest) = repository.numbers(host)?;
         let newest = match numbers.last() {
             Some(number) => repository.receipt(host, *number)?.map(|(link, _)| link),
@@ -331,17 +334,27 @@ impl Predecessor {
         };
         Ok(Self { number: highest.saturating_add(1), previous, base, full })
     }
+
+    /// The same by the host's own state: it may not read the repository. Lost packs are found by whoever checks it.
+    fn remembered(state: &State, scope: &Scope) -> Result<Self, BackupError> {
+        let remembered = state.newest()?;
+        let highest = remembered.as_ref().map_or(0, |remembered| remembered.receipt.number).max(state.reserved()?);
+        let previous = remembered.as_ref().map(|remembered| remembered.sha256);
+        let (base, full) = match remembered.map(|remembered| remembered.base()) {
+            None => (None, Some(Full::First)),
+            Some(_) if *scope == Scope::All => (None, Some(Full::Asked)),
+            Some(None) => (None, Some(Full::NoState)),
+            Some(Some(base)) => (Some(base.only_with(|pack| scope.uses(pack))), None),
+        };
+        Ok(Self { number: highest.saturating_add(1), previous, base, full })
+    }
 }
 
 /// Whether all packs of a backup that are to be used exist with the right length.
 fn has_packs(repository: &Repository, receipt: &Receipt, scope: &Scope) -> Result<bool, BackupError> {
-    for pack in receipt.packs.iter().filter(|pack| scope.uses(&pack.sha256)) {
-        let name = archive::names::pack(&receipt.host, &pack.sha256);
-        if repository.store().head(&crate::repository::name(&name)?)? != Some(pack.bytes) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    let lengths = repository.lengths(&receipt.host)?;
+    let has = |pack: &Pack| lengths.get(&archive::names::pack(&receipt.host, &pack.sha256)) == Some(&pack.bytes);
+    Ok(receipt.packs.iter().filter(|pack| scope.uses(&pack.sha256)).all(has))
 }
 
 /// State that all threads share.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    io::Cursor,
     sync::{Mutex, PoisonError, atomic::Ordering},
 };
 
@@ -50,7 +51,7 @@ impl<'r> Packs<'r> {
     pub(super) fn put(&self, bytes: &[u8], parts: Vec<PackedPart>, progress: &Progress) -> Result<(), BackupError> {
         let pack = Object { sha256: Digest::compute(bytes), bytes: bytes.len() as u64 };
         let object = name(&names::pack(self.host, &pack.sha256))?;
-        self.repository.store().put_new(&object, &mut &*bytes, pack.bytes)?;
+        self.repository.store().put_new(&object, &mut Cursor::new(bytes), pack.bytes)?;
         progress.stored_bytes.fetch_add(pack.bytes, Ordering::Relaxed);
         let mut stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner);
         let number = u32::try_from(stored.packs.len()).map_err(|_| BackupError::Stopped)?;

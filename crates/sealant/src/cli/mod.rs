@@ -3,6 +3,7 @@
 mod audit;
 mod backup;
 mod bench;
+mod bucket;
 mod cert;
 mod change;
 mod checks;

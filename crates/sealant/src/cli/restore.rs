@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use ::backup::Location;
 use ::backup::prove::{Proof, ServerProof};
 use ::backup::report::RestoreReport;
 use ::backup::restore::{BackupSelector, Found, Opened, Options, Outcome, Progress, Request, Restored, Scratch};
@@ -12,6 +13,7 @@ use clap::Args;
 use report::{proof_messages, restore_messages, restore_plan_messages, restore_progress};
 
 use super::backup::Reporting;
+use super::bucket::Bucket;
 use super::receive::writable_keyring;
 use super::value;
 use super::verify::{KeyStores, forbid_dumps};
@@ -33,9 +35,11 @@ pub(crate) struct Restore {
     /// Number of the backup, or latest
     #[arg(value_name = "N|latest", default_value = "latest")]
     backup: BackupSelector,
-    /// The repository
-    #[arg(long, value_name = "DIR")]
+    /// The repository: a directory, or s3://BUCKET/PREFIX
+    #[arg(long, value_name = "DIR|URL")]
     repository: PathBuf,
+    #[command(flatten)]
+    bucket: Bucket,
     /// Host whose backup to restore, if the repository has several
     #[arg(long, value_name = "NAME")]
     host: Option<String>,
@@ -161,15 +165,16 @@ impl Restore {
     }
 
     fn find(&self) -> Result<(Found, ::verify::Keys), Failure> {
-        let found = self.request().find()?;
+        let location = self.bucket.location(&self.repository)?;
+        let found = self.request(&location).find()?;
         let mut keys = self.keys.read(None)?;
         self.key_identity.as_deref().map(|path| found.add_keys(path, &mut keys)).transpose()?;
         Ok((found, keys))
     }
 
-    fn request(&self) -> Request<'_> {
+    fn request<'r>(&'r self, repository: &'r Location) -> Request<'r> {
         Request {
-            repository: &self.repository,
+            repository,
             host: self.host.as_deref(),
             backup: self.backup,
             identity: &self.identity,

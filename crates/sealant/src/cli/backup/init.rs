@@ -35,7 +35,14 @@ pub(crate) struct Init {
 const EXAMPLES: &str = "\
 The configuration:
   [repository]
-  url = \"/backup/repo\"                      # a directory
+  url = \"/backup/repo\"                      # a directory, or s3://BUCKET/PREFIX with some of these:
+  endpoint = \"https://s3.example:9000\"      # if the store is not AWS's
+  region = \"eu-central-1\"
+  addressing = \"path\"                       # or host, which is usual at AWS
+  ca = \"/etc/sealant/s3-ca.pem\"            # who vouches for the store [default: whom the system trusts]
+  credentials = \"/etc/sealant/s3\"          # as of AWS's tools, of mode 600 [default: environment, then machine]
+  lock_days = 14                            # object lock of new objects, with lock_mode = \"compliance\" or governance
+  id = \"…\"                                  # of a repository that this host may not read
   [host]
   name = \"db1\"
   signing_key = \"/etc/sealant/backup.key\"   # is made if it is not there

@@ -8,7 +8,7 @@ use ::backup::report::RunReport;
 use ::backup::run::{Progress, Scope, plan, run, take};
 use ::snapshot::Choice;
 use clap::Args;
-use report::{backup_copy_message, backup_messages, backup_plan_messages, backup_progress};
+use report::{backup_copy_message, backup_messages, backup_plan_messages, backup_progress, store_messages};
 
 use super::{Configured, Reporting};
 use crate::cli::encrypt::ended_by_signals;
@@ -78,6 +78,7 @@ impl Run {
         let made = self.reporting.status().watch(|| backup_progress(&progress), work)?;
         let seconds = began.elapsed().as_secs_f64();
         say(&backup_messages(&made, seconds));
+        say(&store_messages(&repository));
         self.reporting.script.write(&RunReport::new(&made, seconds, &progress))?;
         let pages = made.receipt.pages;
         Ok(match (pages.damaged, pages.unproven) {

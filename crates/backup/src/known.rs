@@ -1,0 +1,49 @@
+//! What a host remembers of a repository, so that it need not be able to read it.
+//!
+//! A host that may only put objects knows the repository's id from `init`, and everything else from its own state.
+
+use std::{fs, os::unix::fs::DirBuilderExt, path::PathBuf};
+
+use archive::Digest;
+use files::{WriteOptions, write_atomic};
+use serde::{Deserialize, Serialize};
+
+use crate::{BackupError, Config};
+
+/// Directory below that of the state.
+const DIRECTORY: &str = "repositories";
+
+/// What is remembered of a repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Known {
+    /// Where it is; the name of the file is a hash of it.
+    location: String,
+    /// Its id.
+    pub(crate) id: String,
+    /// Whether this host could read it when `init` tried.
+    pub(crate) may_read: bool,
+}
+
+impl Known {
+    /// What `init` found out; `None` if it was not run here, or the repository is a directory.
+    pub(crate) fn read(config: &Config) -> Option<Self> {
+        let bytes = fs::read(path(config)).ok()?;
+        let known: Self = serde_json::from_slice(&bytes).ok()?;
+        (known.location == config.repository.identity()).then_some(known)
+    }
+
+    pub(crate) fn write(config: &Config, id: &str, may_read: bool) -> Result<(), BackupError> {
+        let (path, location) = (path(config), config.repository.identity());
+        let directory = config.state.join(DIRECTORY);
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
+        made.map_err(BackupError::io(&directory, "cannot be created"))?;
+        let known = serde_json::to_vec(&Self { location, id: id.to_owned(), may_read }).unwrap_or_default();
+        let written = write_atomic(&path, &known, WriteOptions::SECRET.replacing(true));
+        written.map_err(BackupError::io(&path, "cannot be written"))
+    }
+}
+
+fn path(config: &Config) -> PathBuf {
+    let hash = Digest::compute(config.repository.identity().as_bytes());
+    config.state.join(DIRECTORY).join(format!("{hash}.json"))
+}

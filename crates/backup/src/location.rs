@@ -1,0 +1,181 @@
+//! Where a repository is: a directory, or a bucket.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::Deserialize;
+use store::{
+    Directory, S3, Store,
+    s3::{Address, GIVE_UP, Lock, LockMode, PATIENCE, Settings, Style},
+};
+
+use crate::BackupError;
+
+/// A longer lock is a mistake, and nobody could undo it.
+const MAX_LOCK_DAYS: u16 = 3650;
+
+/// Where a repository is.
+#[derive(Clone, Debug)]
+pub enum Location {
+    /// A directory.
+    Directory(PathBuf),
+    /// A bucket, or a part of it.
+    Bucket(Box<Settings>),
+}
+
+/// What else a bucket needs.
+#[derive(Clone, Debug, Default)]
+pub struct BucketOptions {
+    /// Scheme, host and port of the store, if it is not AWS's.
+    pub endpoint: Option<String>,
+    /// Region of the bucket.
+    pub region: Option<String>,
+    /// How requests name the bucket.
+    pub addressing: Option<Addressing>,
+    /// File of the authorities that vouch for the store.
+    pub ca: Option<PathBuf>,
+    /// File with the credentials.
+    pub credentials: Option<PathBuf>,
+    /// How long new objects are locked.
+    pub lock_days: Option<u16>,
+    /// Who may lift a lock.
+    pub lock_mode: Option<Locking>,
+    /// How long a call may make no progress before it is tried again.
+    pub patience: Option<Duration>,
+    /// How long calls are tried again.
+    pub give_up: Option<Duration>,
+}
+
+/// How requests name a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Addressing {
+    /// In the path.
+    Path,
+    /// Before the name of the host.
+    Host,
+}
+
+/// Who may lift a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Locking {
+    /// Nobody.
+    Compliance,
+    /// Whoever has a special permission.
+    Governance,
+}
+
+impl Location {
+    /// Parses an absolute path, `file://` and one, or `s3://BUCKET/PREFIX`.
+    ///
+    /// # Errors
+    /// What is wrong with the URL or the options.
+    pub fn parse(url: &str, options: BucketOptions) -> Result<Self, String> {
+        if url.starts_with("s3://") {
+            return options.bucket(url).map(|settings| Self::Bucket(Box::new(settings)));
+        }
+        let path = url.strip_prefix("file://").unwrap_or(url);
+        if !path.starts_with('/') {
+            return Err("repository.url must be an absolute path, or s3://BUCKET/PREFIX".to_owned());
+        }
+        if let Some(option) = options.first() {
+            return Err(format!("repository.{option} is for buckets, and repository.url is a directory"));
+        }
+        Ok(Self::Directory(PathBuf::from(path)))
+    }
+
+    /// Opens the store.
+    ///
+    /// # Errors
+    /// [`BackupError::Store`].
+    pub fn open(&self) -> Result<Box<dyn Store>, BackupError> {
+        Ok(match self {
+            Self::Directory(path) => Box::new(Directory::open(path)?),
+            Self::Bucket(settings) => Box::new(S3::open(settings)?),
+        })
+    }
+
+    /// Opens the store, and creates it if it is a directory that does not exist. Buckets are created by their owners, who
+    /// decide on versions, locks and policies.
+    ///
+    /// # Errors
+    /// [`BackupError::Store`].
+    pub fn make(&self) -> Result<Box<dyn Store>, BackupError> {
+        match self {
+            Self::Directory(path) => Ok(Box::new(Directory::make(path)?)),
+            Self::Bucket(_) => self.open(),
+        }
+    }
+
+    /// A text that tells it from other locations.
+    pub(crate) fn identity(&self) -> String {
+        match self {
+            Self::Directory(path) => path.display().to_string(),
+            Self::Bucket(settings) => format!("{:?}", settings.address),
+        }
+    }
+}
+
+impl From<&Path> for Location {
+    fn from(path: &Path) -> Self {
+        Self::Directory(path.to_owned())
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory(path) => path.display().fmt(f),
+            Self::Bucket(settings) => settings.address.fmt(f),
+        }
+    }
+}
+
+impl BucketOptions {
+    fn bucket(self, url: &str) -> Result<Settings, String> {
+        let style = self.addressing.map(|addressing| match addressing {
+            Addressing::Path => Style::Path,
+            Addressing::Host => Style::Host,
+        });
+        let address = Address::new(url, self.endpoint.as_deref(), self.region.as_deref(), style);
+        let mode = match self.lock_mode.unwrap_or(Locking::Compliance) {
+            Locking::Compliance => LockMode::Compliance,
+            Locking::Governance => LockMode::Governance,
+        };
+        let days = self.lock_days.unwrap_or(0);
+        if days > MAX_LOCK_DAYS {
+            return Err(format!("repository.lock_days is more than {MAX_LOCK_DAYS}"));
+        }
+        if days == 0 && self.lock_mode.is_some() {
+            return Err("repository.lock_mode needs repository.lock_days".to_owned());
+        }
+        Ok(Settings {
+            address: address.map_err(|fault| fault.to_string())?,
+            ca: self.ca,
+            credentials: self.credentials,
+            lock: (days > 0).then_some(Lock { mode, days }),
+            patience: self.patience.unwrap_or(PATIENCE),
+            give_up: self.give_up.unwrap_or(GIVE_UP),
+        })
+    }
+
+    /// The name of an option that is given.
+    fn first(&self) -> Option<&'static str> {
+        let given = [
+            (self.endpoint.is_some(), "endpoint"),
+            (self.region.is_some(), "region"),
+            (self.addressing.is_some(), "addressing"),
+            (self.ca.is_some(), "ca"),
+            (self.credentials.is_some(), "credentials"),
+            (self.lock_days.is_some(), "lock_days"),
+            (self.lock_mode.is_some(), "lock_mode"),
+            (self.patience.is_some(), "timeout"),
+            (self.give_up.is_some(), "give_up"),
+        ];
+        given.into_iter().find_map(|(is_given, name)| is_given.then_some(name))
+    }
+}

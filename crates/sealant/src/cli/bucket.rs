@@ -1,0 +1,44 @@
+//! Options of a repository in a bucket, for verbs that have no configuration.
+
+use std::path::{Path, PathBuf};
+
+use ::backup::{BucketOptions, Location};
+use clap::Args;
+
+use crate::output::message::Failure;
+
+const HEADING: &str = "Repository in a bucket";
+
+/// Where a bucket is. The environment variables are those of AWS's tools.
+#[derive(Debug, Args)]
+pub(crate) struct Bucket {
+    /// Address of the store, such as https://s3.example:9000, if it is not AWS's
+    #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL", hide_env_values = true, help_heading = HEADING)]
+    endpoint: Option<String>,
+    /// Region of the bucket
+    #[arg(long, value_name = "NAME", env = "AWS_REGION", hide_env_values = true, help_heading = HEADING)]
+    region: Option<String>,
+    /// File of the authorities that vouch for the store, instead of those that the system trusts
+    #[arg(long, value_name = "FILE", env = "AWS_CA_BUNDLE", hide_env_values = true, help_heading = HEADING)]
+    ca: Option<PathBuf>,
+    /// File with the credentials, of mode 600; without one, those of the environment or of the machine
+    #[arg(long, value_name = "FILE", env = "AWS_SHARED_CREDENTIALS_FILE", hide_env_values = true, help_heading = HEADING)]
+    credentials: Option<PathBuf>,
+}
+
+impl Bucket {
+    /// The repository that is named: a directory, or a bucket with these options.
+    pub(crate) fn location(&self, repository: &Path) -> Result<Location, Failure> {
+        let Some(url) = repository.to_str().filter(|text| text.starts_with("s3://")) else {
+            return Ok(Location::from(repository));
+        };
+        let options = BucketOptions {
+            endpoint: self.endpoint.clone(),
+            region: self.region.clone(),
+            ca: self.ca.clone(),
+            credentials: self.credentials.clone(),
+            ..BucketOptions::default()
+        };
+        Location::parse(url, options).map_err(Failure::usage)
+    }
+}

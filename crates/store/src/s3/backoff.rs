@@ -1,0 +1,136 @@
+//! Pauses between attempts, and how many requests run at once.
+
+use std::{
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// Bounds of the time from which a pause is drawn.
+const SHORTEST: Duration = Duration::from_millis(200);
+const LONGEST: Duration = Duration::from_secs(30);
+/// A store may ask for a longer pause, but not for any.
+const LONGEST_ASKED: Duration = Duration::from_secs(300);
+/// After this time without a complaint, one more request may run.
+const GROWTH: Duration = Duration::from_secs(60);
+
+/// The pause after a number of failed attempts: random, so that many clients do not return together ("full jitter"), and at
+/// least what the store asked for.
+pub(super) fn pause(failed: u32, asked: Option<Duration>) -> Duration {
+    let most = SHORTEST.saturating_mul(2_u32.saturating_pow(failed.saturating_sub(1))).min(LONGEST);
+    let mut random = [0; 4];
+    // Without random bytes the pause is just longer.
+    let share = aws_lc_rs::rand::fill(&mut random)
+        .map_or(1.0, |()| f64::from(u32::from_be_bytes(random)) / f64::from(u32::MAX));
+    most.mul_f64(share).max(asked.unwrap_or_default().min(LONGEST_ASKED))
+}
+
+/// Limits how many requests run at once: half as many whenever the store asks to slow down, one more each minute.
+#[derive(Debug)]
+pub(super) struct Gate {
+    state: Mutex<State>,
+    left: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    running: usize,
+    /// Without a complaint, the callers decide.
+    most: Option<usize>,
+    changed: Instant,
+}
+
+/// Permission to run one request.
+#[derive(Debug)]
+pub(super) struct Permit<'g>(&'g Gate);
+
+impl Gate {
+    pub(super) fn new() -> Self {
+        Self { state: Mutex::new(State { running: 0, most: None, changed: Instant::now() }), left: Condvar::new() }
+    }
+
+    /// Waits until a request may run.
+    pub(super) fn enter(&self) -> Permit<'_> {
+        let mut state = self.lock();
+        loop {
+            state.grow(Instant::now());
+            if state.most.is_none_or(|most| state.running < most) {
+                state.running = state.running.saturating_add(1);
+                return Permit(self);
+            }
+            let waited = self.left.wait_timeout(state, GROWTH);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// The store asked to slow down.
+    pub(super) fn slow_down(&self) {
+        self.lock().slow_down(Instant::now());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn slow_down(&mut self, now: Instant) {
+        // All requests that run now were too many at once; they complain once.
+        let is_new = self.most.is_none() || now.duration_since(self.changed) >= Duration::from_secs(1);
+        if is_new {
+            self.most = Some((self.most.unwrap_or(self.running).min(self.running) / 2).max(1));
+            self.changed = now;
+        }
+    }
+
+    fn grow(&mut self, now: Instant) {
+        if let Some(most) = self.most.filter(|_| now.duration_since(self.changed) >= GROWTH) {
+            self.most = Some(most.saturating_add(1));
+            self.changed = now;
+        }
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.running = state.running.saturating_sub(1);
+        drop(state);
+        self.0.left.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_to_a_bound_and_honour_the_store() {
+        for failed in [1, 3, 10, 100, u32::MAX] {
+            assert!(pause(failed, None) <= LONGEST, "{failed}");
+        }
+        assert!((0..50).map(|_| pause(1, None)).all(|pause| pause <= SHORTEST));
+        assert!((0..50).map(|_| pause(9, None)).any(|pause| pause > SHORTEST));
+        assert_eq!(pause(1, Some(Duration::from_secs(7))), Duration::from_secs(7));
+        assert_eq!(pause(1, Some(Duration::from_secs(86_400))), LONGEST_ASKED);
+    }
+
+    #[test]
+    fn requests_halve_on_complaint_and_grow_again() {
+        let began = Instant::now();
+        let mut state = State { running: 8, most: None, changed: began };
+        state.grow(began + GROWTH);
+        assert_eq!(state.most, None);
+        state.slow_down(began);
+        state.slow_down(began);
+        assert_eq!(state.most, Some(4), "those that ran together count once");
+        state.running = 4;
+        let later = began + Duration::from_secs(2);
+        state.slow_down(later);
+        assert_eq!(state.most, Some(2));
+        state.grow(later + GROWTH);
+        assert_eq!(state.most, Some(3));
+        state.running = 1;
+        state.slow_down(later + GROWTH * 2);
+        assert_eq!(state.most, Some(1), "one always runs");
+    }
+}

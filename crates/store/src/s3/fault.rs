@@ -1,0 +1,169 @@
+//! What can be wrong with a bucket, and what to do about it.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+/// Why a bucket could not be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum S3Fault {
+    /// The URL, the endpoint or the region is none.
+    #[error("{text:?} {reason}")]
+    Address {
+        /// The text.
+        text: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The authorities that vouch for the store cannot be read.
+    #[error("{path}: the authorities cannot be read: {reason}")]
+    Authorities {
+        /// Path of the file.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
+    /// The system's authorities were not found.
+    #[error("no file with the system's certificate authorities was found")]
+    NoAuthorities,
+    /// Credentials cannot be read.
+    #[error("credentials of {origin}: {reason}")]
+    Credentials {
+        /// Where they come from.
+        origin: String,
+        /// The reason.
+        reason: String,
+    },
+    /// There are no credentials anywhere.
+    #[error("no credentials: none configured, none in the environment, and no metadata service ({reason})")]
+    NoCredentials {
+        /// What the metadata service answered.
+        reason: String,
+    },
+    /// Nobody answers, or not in time.
+    #[error("{endpoint} does not answer: {reason} (gave up after {attempts} attempts)")]
+    Unreachable {
+        /// Scheme, host and port.
+        endpoint: String,
+        /// The last error.
+        reason: String,
+        /// How often it was tried.
+        attempts: u32,
+    },
+    /// The certificate of the store was not accepted, or TLS failed otherwise.
+    #[error("{endpoint}: {reason}")]
+    Tls {
+        /// Scheme, host and port.
+        endpoint: String,
+        /// The reason.
+        reason: String,
+    },
+    /// The store is overloaded or broken for longer than a run waits.
+    #[error("the store answers {status} {code} (gave up after {attempts} attempts)")]
+    Busy {
+        /// Status of HTTP.
+        status: u16,
+        /// Code of the error.
+        code: String,
+        /// How often it was tried.
+        attempts: u32,
+    },
+    /// There is no such bucket.
+    #[error("there is no bucket {bucket}")]
+    NoBucket {
+        /// Name of the bucket.
+        bucket: String,
+    },
+    /// The bucket is in another region.
+    #[error("the bucket is not in the region {configured}{}", right.as_ref().map(|right| format!(", but in {right}")).unwrap_or_default())]
+    WrongRegion {
+        /// The configured region.
+        configured: String,
+        /// The right one, if the store says which.
+        right: Option<String>,
+    },
+    /// The credentials have expired.
+    #[error("the credentials have expired")]
+    Expired,
+    /// The store does not know the access key, or its secret is another.
+    #[error("the store does not accept the credentials: {code}")]
+    Rejected {
+        /// Code of the error.
+        code: String,
+    },
+    /// The credentials do not permit the operation.
+    #[error("the credentials lack the permission {action}")]
+    Denied {
+        /// Name of the permission, as policies have it.
+        action: &'static str,
+    },
+    /// The clock of this host is wrong.
+    #[error("the clock of this host is wrong: it says {ours}, and the store {theirs}")]
+    Clock {
+        /// The time here.
+        ours: Timestamp,
+        /// The time there.
+        theirs: Timestamp,
+    },
+    /// There is no more room.
+    #[error("the store is full: {code}")]
+    Full {
+        /// Code of the error.
+        code: String,
+    },
+    /// An object is locked, so that it cannot be deleted or its lock be shortened.
+    #[error("the object is locked")]
+    Locked,
+    /// The bytes that arrived have another hash than those that were sent.
+    #[error("bytes were changed on their way to the store, several times")]
+    Garbled,
+    /// An object was replaced while it was read.
+    #[error("the object was replaced while it was read")]
+    Replaced,
+    /// Any other refusal.
+    #[error("the store refuses: {status} {code}{}", if message.is_empty() { String::new() } else { format!(": {message}") })]
+    Refused {
+        /// Status of HTTP.
+        status: u16,
+        /// Code of the error.
+        code: String,
+        /// The store's explanation.
+        message: String,
+    },
+    /// The answer is not one that a store gives.
+    #[error("the store's answer cannot be understood: {0}")]
+    Answer(String),
+}
+
+impl S3Fault {
+    /// The next step, where there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoBucket { .. } => {
+                "check the bucket's name in the configuration; a new bucket is created with the tools of the store".to_owned()
+            }
+            Self::NoAuthorities => "name the authority of the store's certificate with `ca`".to_owned(),
+            Self::Tls { .. } => "name the authority of the store's certificate with `ca` under [repository]".to_owned(),
+            Self::NoCredentials { .. } => {
+                "write aws_access_key_id and aws_secret_access_key to a file of mode 600, and name it with `credentials`".to_owned()
+            }
+            Self::WrongRegion { right: Some(right), .. } => format!("region = {right:?} under [repository]"),
+            Self::WrongRegion { right: None, .. } => "give the bucket's region with `region` under [repository]".to_owned(),
+            Self::Expired => "get new ones; with credential_process in the file they are renewed by themselves".to_owned(),
+            Self::Rejected { code } if code == "SignatureDoesNotMatch" => {
+                "the access key exists, and its secret is another one; or a proxy changes requests".to_owned()
+            }
+            Self::Rejected { .. } => "the access key does not exist in this store: are endpoint and credentials of the same one?".to_owned(),
+            Self::Denied { action: action @ "s3:GetObject" } => {
+                format!("add {action} to the policy; without s3:ListBucket it is denied for objects that do not exist, too")
+            }
+            Self::Denied { action } => format!("add {action} to the policy of the bucket or the user"),
+            Self::Clock { .. } => "set the clock; a store accepts a difference of 15 minutes".to_owned(),
+            Self::Full { .. } => "nothing was lost: make room or raise the quota, and run it again".to_owned(),
+            Self::Unreachable { .. } | Self::Busy { .. } => "nothing was lost: run it again later".to_owned(),
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,253 @@
+//! A bucket of an S3 store.
+//!
+//! Every object is written by one request, which says that it must not exist (`If-None-Match: *`), and has its SHA-256 in
+//! the signature and as the stored checksum. Nothing is written in parts: those would have to be cleaned up, and their
+//! checksum is none of the object. Requests are repeated as long as that may help.
+//!
+//! Source: Amazon S3 API reference, version 2006-03-01.
+
+mod address;
+mod backoff;
+mod client;
+mod credentials;
+mod download;
+mod fault;
+mod sign;
+mod xml;
+
+use std::{
+    io::{self, Read, SeekFrom},
+    ops::Range,
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use aws_lc_rs::digest::{Context, SHA256};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use data_encoding::HEXLOWER;
+use jiff::{SignedDuration, Timestamp};
+
+pub use self::address::{Address, Style};
+pub use self::fault::S3Fault;
+use self::{
+    client::{Call, Client, Reply, Upload},
+    download::Download,
+};
+use crate::{Body, Listed, Name, Put, Store, StoreError};
+
+/// A call without progress for this long is tried again.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+/// Without success for this long, a call fails.
+pub const GIVE_UP: Duration = Duration::from_secs(600);
+/// Length of a page of a listing: a thousand names with what stores tell of each.
+const MAX_PAGE_BYTES: u64 = 8 << 20;
+
+/// How a bucket is used.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where it is.
+    pub address: Address,
+    /// File of the authorities that vouch for the store; without one, those that the system trusts.
+    pub ca: Option<PathBuf>,
+    /// File with the credentials; without one, those of the environment or the machine.
+    pub credentials: Option<PathBuf>,
+    /// How new objects are locked.
+    pub lock: Option<Lock>,
+    /// How long a call may make no progress before it is tried again: [`PATIENCE`].
+    pub patience: Duration,
+    /// How long calls are tried again: [`GIVE_UP`].
+    pub give_up: Duration,
+}
+
+/// Object lock: nobody can delete an object for some days.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// Who may lift it.
+    pub mode: LockMode,
+    /// For how long.
+    pub days: u16,
+}
+
+/// Who may lift a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockMode {
+    /// Nobody.
+    Compliance,
+    /// Whoever has the permission `s3:BypassGovernanceRetention`.
+    Governance,
+}
+
+/// Objects of a bucket, below a prefix.
+#[derive(Clone, Debug)]
+pub struct S3 {
+    client: Arc<Client>,
+    lock: Option<Lock>,
+}
+
+impl S3 {
+    /// A bucket. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// [`StoreError::S3`] if the authorities cannot be read.
+    pub fn open(settings: &Settings) -> Result<Self, StoreError> {
+        let failed = |fault| StoreError::S3 { location: settings.address.to_string(), fault };
+        let client = Arc::new(Client::new(settings).map_err(failed)?);
+        Ok(Self { client, lock: settings.lock })
+    }
+
+    /// A request for the bucket itself, such as for its policy; returns the body of the answer, or `None` for 404.
+    ///
+    /// # Errors
+    /// [`StoreError::S3`].
+    pub fn administer(
+        &self,
+        method: &'static str,
+        query: (&str, &str),
+        body: Option<&[u8]>,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let call =
+            Call { method, key: None, query: vec![query], headers: Vec::new(), action: "to administer the bucket" };
+        let mut body = body.map(io::Cursor::new);
+        let upload = body.as_mut().map(|body| Upload {
+            bytes: body.get_ref().len() as u64,
+            sha256: sign::sha256(body.get_ref()),
+            body,
+        });
+        let reply = self.client.call(&call, upload).map_err(|fault| self.failed(fault))?;
+        if reply.status == 404 {
+            return Ok(None);
+        }
+        reply.text(MAX_PAGE_BYTES).map(Some).map_err(|fault| self.failed(fault))
+    }
+
+    fn failed(&self, fault: S3Fault) -> StoreError {
+        StoreError::S3 { location: self.location(), fault }
+    }
+
+    fn put(&self, name: &Name, upload: Upload<'_>, sum: &[u8]) -> Result<Reply, S3Fault> {
+        let key = self.client.address.key(name);
+        let mut headers = vec![("if-none-match", "*".to_owned()), ("x-amz-checksum-sha256", STANDARD.encode(sum))];
+        if let Some(lock) = self.lock {
+            headers.push(("x-amz-object-lock-mode", lock.mode.name().to_owned()));
+            headers.push(("x-amz-object-lock-retain-until-date", lock.until().to_string()));
+        }
+        let call = Call { method: "PUT", key: Some(&key), query: Vec::new(), headers, action: "s3:PutObject" };
+        self.client.call(&call, Some(upload))
+    }
+}
+
+impl LockMode {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Compliance => "COMPLIANCE",
+            Self::Governance => "GOVERNANCE",
+        }
+    }
+}
+
+impl Lock {
+    /// The end of a lock that begins now, in whole seconds.
+    fn until(self) -> Timestamp {
+        let now = Timestamp::from_second(Timestamp::now().as_second()).unwrap_or(Timestamp::MIN);
+        now.checked_add(SignedDuration::from_hours(24_i64.saturating_mul(i64::from(self.days))))
+            .unwrap_or(Timestamp::MAX)
+    }
+}
+
+impl Store for S3 {
+    fn put_new(&self, name: &Name, body: &mut dyn Body, bytes: u64) -> Result<Put, StoreError> {
+        let unreadable = |source| StoreError::Io { path: name.to_string(), doing: "the body cannot be read", source };
+        let (sum, found) = sum_of(body).map_err(unreadable)?;
+        if found != bytes {
+            return Err(StoreError::Length { name: name.clone(), expected: bytes, found });
+        }
+        let upload = Upload { body, bytes, sha256: HEXLOWER.encode(&sum) };
+        let reply = self.put(name, upload, &sum).map_err(|fault| self.failed(fault))?;
+        Ok(match (reply.status, reply.is_repeated) {
+            (412, true) => Put::Unclear,
+            (412, false) => Put::Exists,
+            _ => Put::New,
+        })
+    }
+
+    fn get(&self, name: &Name, range: Option<Range<u64>>) -> Result<Box<dyn Read + Send>, StoreError> {
+        let found = Download::start(&self.client, self.client.address.key(name), range);
+        match found.map_err(|fault| self.failed(fault))? {
+            Some(download) => Ok(Box::new(download)),
+            None => Err(StoreError::Missing { location: self.location(), name: name.clone() }),
+        }
+    }
+
+    fn head(&self, name: &Name) -> Result<Option<u64>, StoreError> {
+        let key = self.client.address.key(name);
+        let call =
+            Call { method: "HEAD", key: Some(&key), query: Vec::new(), headers: Vec::new(), action: "s3:GetObject" };
+        let reply = self.client.call(&call, None).map_err(|fault| self.failed(fault))?;
+        if reply.status == 404 {
+            return Ok(None);
+        }
+        let length = reply.header("content-length").and_then(|length| length.parse().ok());
+        let fault = || self.failed(S3Fault::Answer("an object without a length".to_owned()));
+        length.map(Some).ok_or_else(fault)
+    }
+
+    fn list(&self, prefix: &str) -> Result<Vec<Listed>, StoreError> {
+        let own = self.client.address.prefix();
+        let prefix = format!("{own}{prefix}");
+        let (mut found, mut next) = (Vec::new(), None::<String>);
+        loop {
+            let mut query = vec![("list-type", "2"), ("prefix", prefix.as_str())];
+            query.extend(next.as_deref().map(|next| ("continuation-token", next)));
+            let call = Call { method: "GET", key: None, query, headers: Vec::new(), action: "s3:ListBucket" };
+            let page = self.client.call(&call, None).and_then(|reply| {
+                let text = reply.text(MAX_PAGE_BYTES)?;
+                xml::page(&text).ok_or_else(|| S3Fault::Answer("it is no listing".to_owned()))
+            });
+            let page = page.map_err(|fault| self.failed(fault))?;
+            let names = page.objects.into_iter().filter_map(|(key, bytes)| {
+                // What others have put there has no name that Sealant gives.
+                Some(Listed { name: key.strip_prefix(own)?.parse().ok()?, bytes })
+            });
+            found.extend(names);
+            next = page.next;
+            if next.is_none() {
+                break;
+            }
+        }
+        found.sort_by(|one: &Listed, other: &Listed| one.name.cmp(&other.name));
+        Ok(found)
+    }
+
+    fn location(&self) -> String {
+        self.client.address.to_string()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let ahead = self.client.seconds_ahead();
+        if ahead != 0 {
+            let which = if ahead > 0 { "slow" } else { "fast" };
+            warnings.push(format!("the clock of this host is {} s {which}, by the store's", ahead.abs()));
+        }
+        if self.client.was_busy() {
+            warnings.push("the store asked to slow down".to_owned());
+        }
+        warnings
+    }
+}
+
+/// SHA-256 and length of a body, which is at its start again.
+fn sum_of(body: &mut dyn Body) -> io::Result<(Vec<u8>, u64)> {
+    let (mut context, mut room, mut bytes) = (Context::new(&SHA256), vec![0; 1 << 16], 0_u64);
+    body.seek(SeekFrom::Start(0))?;
+    loop {
+        let count = body.read(&mut room)?;
+        if count == 0 {
+            body.seek(SeekFrom::Start(0))?;
+            return Ok((context.finish().as_ref().to_vec(), bytes));
+        }
+        context.update(room.get(..count).unwrap_or_default());
+        bytes = bytes.saturating_add(count as u64);
+    }
+}

@@ -1,0 +1,149 @@
+//! Answers of stores: XML documents of a few kinds, of which only the texts of named elements matter.
+
+use quick_xml::{Reader, events::Event};
+
+/// Deeper documents are not answers of a store.
+const MAX_DEPTH: usize = 16;
+
+/// One page of a listing.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Page {
+    /// Keys, and lengths in bytes.
+    pub(super) objects: Vec<(String, u64)>,
+    /// How to ask for the next page; `None` if this is the last.
+    pub(super) next: Option<String>,
+}
+
+/// An error in an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Refusal {
+    pub(super) code: String,
+    pub(super) message: String,
+    /// The region of the bucket, if another one is right.
+    pub(super) region: Option<String>,
+}
+
+/// Reads a listing; `None` if it is none.
+pub(super) fn page(bytes: &[u8]) -> Option<Page> {
+    let (mut page, mut more) = (Page::default(), false);
+    let (mut key, mut length) = (None, None);
+    let is_whole = walk(bytes, |path, text| match (path, text) {
+        (["ListBucketResult", "Contents", "Key"], Some(text)) => key = Some(text.to_owned()),
+        (["ListBucketResult", "Contents", "Size"], Some(text)) => length = text.parse().ok(),
+        (["ListBucketResult", "Contents"], None) => page.objects.extend(key.take().zip(length.take())),
+        (["ListBucketResult", "IsTruncated"], Some(text)) => more = text == "true",
+        (["ListBucketResult", "NextContinuationToken"], Some(text)) => page.next = Some(text.to_owned()),
+        _ => {}
+    });
+    let is_listing = is_whole? == "ListBucketResult" && page.next.is_some() >= more;
+    page.next = page.next.filter(|_| more);
+    is_listing.then_some(page)
+}
+
+/// Reads an error; an answer that is none has no code.
+pub(super) fn refusal(bytes: &[u8]) -> Refusal {
+    let mut refusal = Refusal::default();
+    walk(bytes, |path, text| match (path, text) {
+        (["Error", "Code"], Some(text)) => text.clone_into(&mut refusal.code),
+        (["Error", "Message"], Some(text)) => text.clone_into(&mut refusal.message),
+        (["Error", "Region"], Some(text)) => refusal.region = Some(text.to_owned()),
+        _ => {}
+    });
+    refusal
+}
+
+/// Calls `visit` at the end of each element: with its text, if it has any, and then without. Returns the name of the root;
+/// `None` if the document is not well formed.
+fn walk(bytes: &[u8], mut visit: impl FnMut(&[&str], Option<&str>)) -> Option<String> {
+    let mut reader = Reader::from_str(std::str::from_utf8(bytes).ok()?);
+    let (mut names, mut text, mut root): (Vec<String>, String, _) = (Vec::new(), String::new(), None);
+    loop {
+        match reader.read_event().ok()? {
+            Event::Start(start) => {
+                let name = start.local_name().as_ref().to_owned();
+                root.get_or_insert_with(|| name.clone());
+                names.push(name);
+                text.clear();
+                if names.len() > MAX_DEPTH {
+                    return None;
+                }
+            }
+            Event::Text(part) => text.push_str(&part.xml10_content()),
+            Event::CData(part) => text.push_str(&part.xml10_content()),
+            Event::GeneralRef(reference) => text.push(character(&reference)?),
+            Event::End(_) => {
+                let path: Vec<&str> = names.iter().map(String::as_str).collect();
+                let found = text.trim();
+                if !found.is_empty() {
+                    visit(&path, Some(found));
+                }
+                visit(&path, None);
+                names.pop();
+                text.clear();
+            }
+            Event::DocType(_) => return None,
+            Event::Eof => return root.filter(|_| names.is_empty()),
+            Event::Empty(_) | Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
+        }
+    }
+}
+
+/// The character that a reference stands for. Only the predefined ones are known: a store has no entities of its own.
+fn character(reference: &quick_xml::events::BytesRef<'_>) -> Option<char> {
+    if let Some(character) = reference.resolve_char_ref().ok()? {
+        return Some(character);
+    }
+    match reference.xml10_content().as_ref() {
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "amp" => Some('&'),
+        "apos" => Some('\''),
+        "quot" => Some('"'),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LISTING: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+        <ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><Name>b</Name><Prefix/>\n\
+        <NextContinuationToken>1ueG&amp;cXC&#x3D;</NextContinuationToken><KeyCount>2</KeyCount>\
+        <IsTruncated>true</IsTruncated><Contents><Key>a/one.age</Key><Size>5</Size><Owner><ID>x</ID></Owner></Contents>\
+        <Contents><Size>0</Size><Key>a/two.age</Key></Contents><Contents><Key>no-size</Key></Contents></ListBucketResult>";
+
+    #[test]
+    fn a_listing_has_keys_lengths_and_a_continuation() {
+        let read = page(LISTING.as_bytes()).unwrap();
+        assert_eq!(read.objects, [("a/one.age".to_owned(), 5), ("a/two.age".to_owned(), 0)]);
+        assert_eq!(read.next.as_deref(), Some("1ueG&cXC="));
+        let last = LISTING.replace("true", "false");
+        assert_eq!(page(last.as_bytes()).unwrap().next, None);
+        let cut = LISTING.replace("<NextContinuationToken>1ueG&amp;cXC&#x3D;</NextContinuationToken>", "");
+        assert_eq!(page(cut.as_bytes()), None, "the rest would be missing");
+    }
+
+    #[test]
+    fn an_error_has_code_message_and_region() {
+        let text = "<Error><Code>AuthorizationHeaderMalformed</Code><Message>the region &apos;x&apos; is wrong</Message>\
+            <Region>eu-west-1</Region></Error>";
+        let expected = Refusal {
+            code: "AuthorizationHeaderMalformed".to_owned(),
+            message: "the region 'x' is wrong".to_owned(),
+            region: Some("eu-west-1".to_owned()),
+        };
+        assert_eq!(refusal(text.as_bytes()), expected);
+        assert_eq!(refusal(b"<html><body>502 Bad Gateway</body></html>"), Refusal::default());
+    }
+
+    #[test]
+    fn what_is_no_answer_is_refused() {
+        let deep = "<a>".repeat(20);
+        let entity = "<!DOCTYPE x [<!ENTITY e \"eee\">]><ListBucketResult>&e;</ListBucketResult>";
+        for text in ["", "<ListBucketResult>", "<Error></Error>", "no XML", &deep, entity, "<a></b>"] {
+            assert_eq!(page(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(page(&[0xff, 0xfe]), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! Buckets of a real server: the same rules as for a directory, and what only buckets have.
+
+use std::{
+    io::{Cursor, Read},
+    time::Duration,
+};
+
+use harness::s3::{S3Server, S3User, s3_server};
+use store::{
+    Name, Put, S3, Store, StoreError,
+    s3::{Address, Lock, LockMode, S3Fault, Settings},
+};
+
+fn settings(server: &S3Server, user: &S3User, url: &str) -> Settings {
+    Settings {
+        address: Address::new(url, Some(&server.endpoint()), None, None).expect("an address"),
+        ca: server.ca(),
+        credentials: Some(user.file.clone()),
+        lock: None,
+        patience: Duration::from_secs(30),
+        give_up: Duration::from_secs(20),
+    }
+}
+
+fn name(text: &str) -> Name {
+    text.parse().expect("a name")
+}
+
+fn put(store: &S3, text: &str, body: &[u8]) -> Result<Put, StoreError> {
+    store.put_new(&name(text), &mut Cursor::new(body), body.len() as u64)
+}
+
+fn fault(result: Result<impl std::fmt::Debug, StoreError>) -> S3Fault {
+    match result {
+        Err(StoreError::S3 { fault, .. }) => fault,
+        other => panic!("no fault of a bucket: {other:?}"),
+    }
+}
+
+#[test]
+fn a_bucket_keeps_objects_as_every_store_does() {
+    for is_encrypted in [false, true] {
+        let Some(server) = s3_server(is_encrypted) else { return };
+        let root = server.root().expect("root");
+        server.create_bucket("backups", false).expect("a bucket");
+        for url in ["s3://backups", "s3://backups/below/a-prefix"] {
+            // The bucket's root sees what is below its prefixes, so it comes first.
+            let store = S3::open(&settings(&server, &root, url)).expect("a store");
+            store::conformance::check(&store);
+            assert!(store.warnings().is_empty());
+        }
+    }
+}
+
+#[test]
+fn long_listings_large_objects_locks_and_refusals() {
+    let Some(server) = s3_server(false) else { return };
+    let root = server.root().expect("root");
+    server.create_bucket("backups", true).expect("a bucket");
+    let open = |change: &dyn Fn(&mut Settings)| {
+        let mut settings = settings(&server, &root, "s3://backups/db");
+        change(&mut settings);
+        S3::open(&settings).expect("a store")
+    };
+    let store = open(&|_| {});
+
+    // More than a page of a listing.
+    std::thread::scope(|scope| {
+        for part in 0..4 {
+            let store = &store;
+            scope.spawn(move || {
+                for number in 0..260 {
+                    assert_eq!(put(store, &format!("many/{part}/{number:04}"), b"x").expect("put"), Put::New);
+                }
+            });
+        }
+    });
+    let listed = store.list("many/").expect("a listing");
+    assert_eq!(listed.len(), 1040);
+    assert!(listed.is_sorted_by(|one, other| one.name < other.name) && listed.iter().all(|one| one.bytes == 1));
+
+    // The body is sent after the store has accepted its headers.
+    let large: Vec<u8> = (0_u32..3 << 20).map(|number| number.to_le_bytes()[1]).collect();
+    assert_eq!(put(&store, "large", &large).expect("put"), Put::New);
+    assert_eq!(put(&store, "large", &large).expect("put"), Put::Exists);
+    let mut read = Vec::new();
+    store.get(&name("large"), None).expect("got").read_to_end(&mut read).expect("read");
+    assert!(read == large);
+    read.clear();
+    store.get(&name("large"), Some(1000..5000)).expect("got").read_to_end(&mut read).expect("read");
+    assert!(read == large[1000..5000]);
+
+    let locking = open(&|settings| settings.lock = Some(Lock { mode: LockMode::Compliance, days: 2 }));
+    assert_eq!(put(&locking, "locked", b"kept").expect("put"), Put::New);
+
+    // What is wrong is named, with the permission that is missing.
+    let nobody = server.create_user("nobody").expect("a user");
+    let denied = open(&|settings| settings.credentials = Some(nobody.file.clone()));
+    assert!(matches!(fault(put(&denied, "a", &large)), S3Fault::Denied { action: "s3:PutObject" }));
+    assert!(matches!(fault(denied.head(&name("a"))), S3Fault::Denied { action: "s3:GetObject" }));
+    assert!(matches!(fault(denied.list("")), S3Fault::Denied { action: "s3:ListBucket" }));
+    let gone = open(&|settings| {
+        settings.address = Address::new("s3://nowhere", Some(&server.endpoint()), None, None).expect("an address");
+    });
+    assert!(matches!(fault(put(&gone, "a", b"x")), S3Fault::NoBucket { .. }));
+    assert!(matches!(fault(gone.list("")), S3Fault::NoBucket { .. }));
+    let wrong = server.path("wrong");
+    let text = std::fs::read_to_string(&root.file).expect("a file").replace("root-secret", "another-secret");
+    std::fs::write(&wrong, text).expect("written");
+    std::fs::set_permissions(&wrong, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("set");
+    let rejected = fault(open(&|settings| settings.credentials = Some(wrong.clone())).list(""));
+    assert!(matches!(&rejected, S3Fault::Rejected { code } if code == "SignatureDoesNotMatch"), "{rejected:?}");
+    let region = open(&|settings| {
+        settings.address =
+            Address::new("s3://backups", Some(&server.endpoint()), Some("eu-west-1"), None).expect("an address");
+    });
+    let region = fault(region.list(""));
+    assert!(matches!(region, S3Fault::WrongRegion { right: Some(_), .. }), "{region:?}");
+    let silent = open(&|settings| {
+        let port = harness::free_port().expect("a port");
+        settings.address =
+            Address::new("s3://backups", Some(&format!("http://127.0.0.1:{port}")), None, None).expect("an address");
+        settings.give_up = Duration::from_secs(1);
+    });
+    assert!(matches!(fault(silent.list("")), S3Fault::Unreachable { attempts: 2.., .. }));
+}

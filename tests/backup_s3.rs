@@ -1,0 +1,96 @@
+//! Backups in buckets of real S3 servers.
+
+use std::fs;
+use std::path::Path;
+
+use harness::s3::s3_server;
+
+use crate::support::backup::{Backups, ended, files, is_same, stopped_mysql};
+use crate::support::sealant;
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("the harness uses ASCII paths")
+}
+
+/// The whole of a backup's life over TLS: for a user who may do anything.
+#[test]
+fn a_bucket_holds_backups_as_a_directory_does() {
+    let Some(s3) = s3_server(true) else { return };
+    let Some((mut server, keyring)) = stopped_mysql() else { return };
+    s3.create_bucket("backups", true).expect("a bucket");
+    let root = s3.root().expect("root");
+    let lines = format!("keyring = {keyring:?}");
+    let backups = Backups::in_bucket(server.datadir(), &lines, &s3, &root, "s3://backups/mysql");
+    backups.configure("timeout", "lock_days = 1\ntimeout");
+    let full = backups.backup(&["run"]).is(0).says("it is the first backup");
+    assert!(full.number("/bytes/stored") > 0);
+    let first = files(server.datadir());
+
+    server.start().expect("it starts");
+    server.sql("UPDATE demo.enc SET name = 'changed' WHERE id < 5").expect("changed");
+    server.stop().expect("it stops");
+    let second = files(server.datadir());
+    backups.backup(&["run"]).is(0).says("goes on from 1");
+
+    let list = backups.backup(&["list"]).is(0);
+    assert_eq!(list.json["backups"].as_array().map(Vec::len), Some(2), "{}", list.json);
+    let check = backups.backup(&["check", "all", "--objects"]).is(0);
+    assert_eq!(check.number("/objects/named"), check.number("/objects/read"), "{}", check.json);
+    let shown = backups.command(&["show", "2"]).output().expect("it starts");
+    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+    let keys = ["--keyring", text(&keyring)];
+    for (number, expected) in [("1", &first), ("latest", &second)] {
+        let into = backups.path(&format!("into-{number}"));
+        backups.restore(number, &into, &keys).is(if number == "1" { 0 } else { 4 });
+        is_same(&into, expected);
+    }
+}
+
+/// Who may only put objects makes full and incremental backups, and neither reads, lists nor deletes anything.
+#[test]
+fn a_host_that_may_only_put_objects_makes_incremental_backups() {
+    let Some(s3) = s3_server(false) else { return };
+    let Some((mut server, keyring)) = stopped_mysql() else { return };
+    s3.create_bucket("backups", false).expect("a bucket");
+    let (root, host) = (s3.root().expect("root"), s3.create_user("host").expect("a user"));
+    let lines = format!("keyring = {keyring:?}");
+    s3.put_policy("backups", HOST_ONLY).expect("a policy");
+    let before = s3.access_log().len();
+    let backups = Backups::in_bucket(server.datadir(), &lines, &s3, &host, "s3://backups/mysql");
+    let asked: Vec<String> = s3.access_log().split_off(before);
+    assert!(asked.iter().any(|line| line.contains(" s3_PutObject ")), "{asked:?}");
+
+    let before = s3.access_log().len();
+    backups.backup(&["run"]).is(0).says("it is the first backup");
+    server.start().expect("it starts");
+    server.sql("UPDATE demo.enc SET name = 'changed' WHERE id < 5").expect("changed");
+    server.stop().expect("it stops");
+    backups.backup(&["run"]).is(0).says("goes on from 1");
+    let asked: Vec<String> = s3.access_log().split_off(before);
+    assert!(asked.len() > 6, "{asked:?}");
+    for line in &asked {
+        assert!(line.contains(" s3_PutObject "), "{line}");
+    }
+
+    // It cannot see what it has put.
+    let denied = backups.backup(&["list"]).is(1);
+    assert!(denied.stderr.contains("s3:ListBucket"), "{}", denied.stderr);
+    let into = backups.path("into");
+    let keys = ["--keyring", text(&keyring)];
+    backups.restore("2", &into, &keys).is(1).says("s3:GetObject");
+    assert!(!into.exists());
+
+    // Whoever may read finds both, and nothing else.
+    let config = backups.configure_user("reader", &s3, &root);
+    let check = ended(sealant().args(["backup", "check", "all", "--objects", "--json", "--config"]).arg(&config)).is(0);
+    assert_eq!(check.json["unnamed"].as_array().map(Vec::len), Some(0), "{}", check.json);
+    backups.restore_as(&s3, &root, "2", &into, &keys).is(0);
+    is_same(&into, &files(server.datadir()));
+
+    // Without its state it does not know its number, and nothing is lost.
+    fs::remove_dir_all(backups.path("state")).expect("removed");
+    backups.backup(&["run"]).is(1).says("s3:GetObject");
+}
+
+const HOST_ONLY: &str = r#"{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"AWS": ["host"]},
+    "Action": ["s3:PutObject"], "Resource": ["arn:aws:s3:::backups/*"]}]}"#;
