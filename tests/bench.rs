@@ -1,11 +1,13 @@
 //! `sealant bench`: its measurements, and its reports on other programs.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use harness::{KeyringLocation, Kind, Server, require};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::schema::has_its_schema;
@@ -562,4 +564,114 @@ fn a_join_is_measured_beside_what_the_donor_says_of_it() {
     ] {
         assert!(names.contains(&name), "{names:?}");
     }
+}
+
+/// Measures transactions of a small load on servers of that kind, with nothing left behind.
+fn oltp(kind: Kind, options: &[&str]) -> Option<Output> {
+    let binaries = require(kind)?;
+    let scratch = tempfile::tempdir().expect("a directory");
+    let mut command = sealant();
+    command.args(["bench", "oltp", "--format", "json", "--tables", "2", "--rows", "500", "--span", "200ms"]);
+    command.args(["--buffer-pool", "32MiB", "--dir"]).arg(scratch.path()).arg("--mysqld").arg(binaries.daemon);
+    let output = command.args(options).output().expect("the binary starts");
+    assert_eq!(fs::read_dir(scratch.path()).expect("readable").count(), 0, "servers and data are removed");
+    Some(output)
+}
+
+/// Asserts that each arm of an experiment committed transactions, and that its figures are complete.
+fn has_transactions(experiment: &Value, wanted: &[&str]) {
+    assert_eq!(names(&experiment["arms"], "name"), wanted, "{experiment}");
+    for arm in experiment["arms"].as_array().expect("arms") {
+        assert!(arm["amount"].as_u64().expect("a number") > 0, "{arm}");
+        let operations = &arm["operations"];
+        let of = |name: &str| operations[name]["estimate"].as_f64().expect("a number");
+        assert!(of("server_cpu_seconds") > 0.0 && of("written_bytes") > 0.0 && of("fsyncs") > 0.0, "{arm}");
+        let latency = |name: &str| operations["latency"][name].as_f64().expect("a number");
+        assert!(0.0 < latency("min_seconds") && latency("p50_seconds") <= latency("p95_seconds"), "{arm}");
+        assert!(latency("p95_seconds") <= latency("max_seconds"), "{arm}");
+    }
+}
+
+#[test]
+fn transactions_are_measured_on_mysql_with_and_without_encryption() {
+    let results = tempfile::tempdir().unwrap();
+    let [raw, html] = ["samples.jsonl", "page.html"].map(|name| results.path().join(name));
+    let files = ["--raw", raw.to_str().unwrap(), "--html", html.to_str().unwrap()];
+    let options = [&["--rounds", "1", "--arms", "tde+logs"], files.as_slice()].concat();
+    let Some(output) = oltp(Kind::MySql97, &options) else { return };
+    let document = json(&output);
+    has_its_schema(&document, "bench-1");
+    let experiments = document["experiments"].as_array().unwrap();
+    has_transactions(&experiments[0], &["clear again", "clear"]);
+    has_transactions(&experiments[1], &["clear", "tde+logs"]);
+    assert_eq!(experiments[1]["ratios"][0]["difference"]["kind"], "too-few-rounds");
+    let notes = document["notes"].to_string();
+    assert!(notes.contains("innodb_redo_log_encrypt, innodb_undo_log_encrypt, binlog_encryption"), "{notes}");
+
+    // Every latency is kept: the run can be judged again.
+    let samples = fs::read_to_string(raw).unwrap();
+    for sample in samples.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        let counts = sample["latencies"].as_array().unwrap().iter().map(|pair| pair[1].as_u64().unwrap());
+        assert_eq!(counts.sum::<u64>(), sample["amount"].as_u64().unwrap());
+    }
+    assert_eq!(samples.lines().count(), 1 + 4);
+    assert_eq!(fs::read_to_string(html).unwrap().matches("<svg").count(), 2);
+}
+
+#[test]
+fn transactions_are_measured_on_mariadb_at_a_fixed_rate_and_over_tls() {
+    let options = ["--rounds", "1", "--rate", "50", "--threads", "1", "--workload", "oltp_update_index"];
+    let Some(output) = oltp(Kind::MariaDb1011, &[&options[..], &["--arms", "tde,tde+logs,tls"]].concat()) else {
+        return;
+    };
+    let document = json(&output);
+    has_its_schema(&document, "bench-1");
+    let experiments = document["experiments"].as_array().unwrap();
+    has_transactions(&experiments[1], &["clear", "tde", "tde+logs"]);
+    has_transactions(&experiments[2], &["socket", "tls"]);
+    // 50 a second begin in 200 ms, however fast the server is.
+    for arm in experiments.iter().flat_map(|experiment| experiment["arms"].as_array().unwrap()) {
+        assert!(arm["amount"].as_u64().unwrap() <= 10, "{arm}");
+    }
+    let notes = document["notes"].to_string();
+    assert!(notes.contains("innodb_encrypt_log") && notes.contains("encrypt_binlog"), "{notes}");
+}
+
+#[test]
+fn a_server_that_does_not_start_is_quoted_and_others_are_left_alone() {
+    let Some(output) = oltp(Kind::MariaDb1011, &["--server-option", "--innodb-no-such-option=1"]) else { return };
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && stderr.contains("unknown variable"), "{stderr}");
+    assert!(output.stdout.is_empty());
+
+    let server = Server::builder(Kind::MariaDb1011).start().expect("MariaDB");
+    let refused = |options: &[&Path], expected: &str| {
+        let output = sealant().args(["bench", "oltp"]).args(options).output().expect("the binary starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains(expected) && stderr.contains("only servers that this run starts"), "{stderr}");
+    };
+    let (dir, mysqld, tmp) = (Path::new("--dir"), Path::new("--mysqld"), Path::new("/tmp"));
+    refused(&[dir, server.datadir()], "lies in a server's data directory");
+    refused(&[dir, tmp, mysqld, server.socket()], "the socket of a running server");
+}
+
+#[test]
+fn an_interrupted_measurement_of_transactions_leaves_nothing() {
+    let Some(binaries) = require(Kind::MariaDb1011) else { return };
+    let scratch = tempfile::tempdir().expect("a directory");
+    let mut command = sealant();
+    command.args(["bench", "oltp", "--quiet", "--tables", "1", "--rows", "500", "--span", "60s", "--dir"]);
+    command.arg(scratch.path()).arg("--mysqld").arg(binaries.daemon);
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+    // The second server has its tables: clients are about to run.
+    let running =
+        || fs::read_dir(scratch.path()).ok()?.next()?.ok().map(|entry| entry.path().join("b/data/oltp/sbtest1.ibd"));
+    harness::wait_until("a second server", harness::limit(60), || running().is_some_and(|path| path.exists()));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let status = child.wait().expect("it ends");
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert!(status.code() == Some(1) && stderr.contains("interrupted"), "{status} {stderr}");
+    assert_eq!(fs::read_dir(scratch.path()).expect("readable").count(), 0);
 }

@@ -160,6 +160,9 @@ _sealant() {
             sealant__subcmd__bench,help)
                 cmd="sealant__subcmd__bench__subcmd__help"
                 ;;
+            sealant__subcmd__bench,oltp)
+                cmd="sealant__subcmd__bench__subcmd__oltp"
+                ;;
             sealant__subcmd__bench,sst)
                 cmd="sealant__subcmd__bench__subcmd__sst"
                 ;;
@@ -180,6 +183,9 @@ _sealant() {
                 ;;
             sealant__subcmd__bench__subcmd__help,help)
                 cmd="sealant__subcmd__bench__subcmd__help__subcmd__help"
+                ;;
+            sealant__subcmd__bench__subcmd__help,oltp)
+                cmd="sealant__subcmd__bench__subcmd__help__subcmd__oltp"
                 ;;
             sealant__subcmd__bench__subcmd__help,sst)
                 cmd="sealant__subcmd__bench__subcmd__help__subcmd__sst"
@@ -369,6 +375,9 @@ _sealant() {
                 ;;
             sealant__subcmd__help__subcmd__bench,disk)
                 cmd="sealant__subcmd__help__subcmd__bench__subcmd__disk"
+                ;;
+            sealant__subcmd__help__subcmd__bench,oltp)
+                cmd="sealant__subcmd__help__subcmd__bench__subcmd__oltp"
                 ;;
             sealant__subcmd__help__subcmd__bench,sst)
                 cmd="sealant__subcmd__help__subcmd__bench__subcmd__sst"
@@ -1486,7 +1495,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench)
-            opts="-h --help backup disk sst tls transfer verify help"
+            opts="-h --help backup disk oltp sst tls transfer verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1632,7 +1641,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__help)
-            opts="backup disk sst tls transfer verify help"
+            opts="backup disk oltp sst tls transfer verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1674,6 +1683,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__bench__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__help__subcmd__oltp)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1736,6 +1759,92 @@ _sealant() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__bench__subcmd__oltp)
+            opts="-q -h --dir --server --mysqld --server-option --preset --arms --workload --tables --rows --uniform --threads --rate --span --buffer-pool --rounds --budget --format --raw --html --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -W "mysql mariadb" -- "${cur}"))
+                    return 0
+                    ;;
+                --mysqld)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server-option)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --preset)
+                    COMPREPLY=($(compgen -W "quick webinar larger-than-memory commits" -- "${cur}"))
+                    return 0
+                    ;;
+                --arms)
+                    COMPREPLY=($(compgen -W "clear tde tde+logs socket tcp tls" -- "${cur}"))
+                    return 0
+                    ;;
+                --workload)
+                    COMPREPLY=($(compgen -W "oltp_read_write oltp_read_only oltp_write_only oltp_point_select oltp_update_index" -- "${cur}"))
+                    return 0
+                    ;;
+                --tables)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rows)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --span)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --buffer-pool)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    return 0
+                    ;;
+                --raw)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -3024,7 +3133,7 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__bench)
-            opts="backup disk sst tls transfer verify"
+            opts="backup disk oltp sst tls transfer verify"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3052,6 +3161,20 @@ _sealant() {
             return 0
             ;;
         sealant__subcmd__help__subcmd__bench__subcmd__disk)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        sealant__subcmd__help__subcmd__bench__subcmd__oltp)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -174,14 +174,15 @@ complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check that everything the receipts name is present and unchanged'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "keyring" -d 'Keyrings for backups, which a backup never contains'
 complete -c sealant -n "__fish_sealant_using_subcommand backup; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk sst tls transfer verify help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk sst tls transfer verify help" -f -a "backup" -d 'Measure what a backup and a restore cost, against what people use today'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk sst tls transfer verify help" -f -a "disk" -d 'Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk sst tls transfer verify help" -f -a "sst" -d 'Measure how long nodes take to join a Galera cluster, with this and other methods'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk sst tls transfer verify help" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk sst tls transfer verify help" -f -a "transfer" -d 'Measure how fast a directory is copied, compared with usual methods'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk sst tls transfer verify help" -f -a "verify" -d 'Measure `sealant verify` on these files, compared with plain reads and other programs'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk sst tls transfer verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "backup" -d 'Measure what a backup and a restore cost, against what people use today'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "disk" -d 'Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "oltp" -d 'Measure what encryption costs transactions: of tables, of all logs, of connections'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "sst" -d 'Measure how long nodes take to join a Galera cluster, with this and other methods'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "transfer" -d 'Measure how fast a directory is copied, compared with usual methods'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "verify" -d 'Measure `sealant verify` on these files, compared with plain reads and other programs'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l into -d 'Directory below which repositories and copies are made and removed; default: that for temporary files' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l before -d 'An older copy of DIR: measure an incremental backup, too' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
@@ -227,6 +228,41 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -l dry-run -d 'Show the plan and change nothing'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from disk" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l dir -d 'Directory below which servers and their data are made and removed' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l server -d 'Which installed server to start; default: MariaDB, or MySQL if there is none' -r -f -a "mysql\t'`mysqld`'
+mariadb\t'`mariadbd`'"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l mysqld -d 'The server program to start; default: from PATH or /usr/sbin' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l server-option -d 'An option for all servers, such as --innodb-doublewrite=OFF (repeatable)' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l preset -d 'Settings to begin with; the options below change single ones' -r -f -a "quick\t'The tables of `webinar`, 5 s a run'
+webinar\t'5 tables of 100,000 rows in memory, oltp_read_write of 2 clients, 60 s a run: the settings of a published comparison'
+larger-than-memory\t'Data of four times the buffer pool, all rows accessed equally often: pages are read, written and decrypted'
+commits\t'oltp_update_index of 4 clients: bound by commits'"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l arms -d 'What to compare, separated by commas; default: everything' -r -f -a "clear\t''
+tde\t''
+tde+logs\t''
+socket\t''
+tcp\t''
+tls\t''"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l workload -d 'Script of sysbench whose statements clients run' -r -f -a "oltp_read_write\t''
+oltp_read_only\t''
+oltp_write_only\t''
+oltp_point_select\t''
+oltp_update_index\t''"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l tables -d 'Number of tables' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l rows -d 'Rows in each table' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l threads -d 'Number of clients' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l rate -d 'Transactions that begin per second, whether or not earlier ones are done; default: each client begins one when the last is done' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l span -d 'How long each arm runs in each round, with s or ms, up to 60s' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l buffer-pool -d 'Size of each server\'s buffer pool' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l format -d 'Output format' -r -f -a "table\t'For people'
+json\t'For scripts: docs/schema'"
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l raw -d 'Write every sample to this file, as JSON lines' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l html -d 'Write a page with charts to this file' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -l uniform -d 'Access all rows equally often; otherwise mostly one row in a hundred, as sysbench does'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -s q -l quiet -d 'No status line on stderr'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from oltp" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l into -d 'Directories to work below, separated by commas' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l mariadbd -d 'The server' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from sst" -l provider -d 'The Galera provider' -r -F
@@ -303,6 +339,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "backup" -d 'Measure what a backup and a restore cost, against what people use today'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "disk" -d 'Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given'
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "oltp" -d 'Measure what encryption costs transactions: of tables, of all logs, of connections'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "sst" -d 'Measure how long nodes take to join a Galera cluster, with this and other methods'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from help" -f -a "transfer" -d 'Measure how fast a directory is copied, compared with usual methods'
@@ -1083,6 +1120,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_su
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from backup" -f -a "keyring" -d 'Keyrings for backups, which a backup never contains'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "backup" -d 'Measure what a backup and a restore cost, against what people use today'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "disk" -d 'Measure what ciphers of an encrypted disk cost: on the processor, and on a spare disk if one is given'
+complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "oltp" -d 'Measure what encryption costs transactions: of tables, of all logs, of connections'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "sst" -d 'Measure how long nodes take to join a Galera cluster, with this and other methods'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "tls" -d 'Measure what TLS costs clients: per connection, per query, per byte'
 complete -c sealant -n "__fish_sealant_using_subcommand help; and __fish_seen_subcommand_from bench" -f -a "transfer" -d 'Measure how fast a directory is copied, compared with usual methods'

@@ -191,6 +191,51 @@ pub enum Error {
         /// What differs.
         difference: String,
     },
+    /// A directory to work in belongs to a server.
+    #[error("{}: lies in a server's data directory; only servers that this run starts are measured", path.display())]
+    DataDirectory {
+        /// Path of the directory.
+        path: PathBuf,
+    },
+    /// What was named as a server program is a running server's socket, or a directory.
+    #[error("{}: is no server program but {what}; only servers that this run starts are measured", path.display())]
+    NotServerProgram {
+        /// Its path.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// An option for the servers names a path, or what the measurement itself sets.
+    #[error("--server-option {option}: {reason}")]
+    ServerOption {
+        /// The option.
+        option: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// There is no room for servers and their data.
+    #[error("{}: servers and their data take {}, there is room for {}", path.display(), size(*needed), size(*room))]
+    NoServerRoom {
+        /// Where they would be made.
+        path: PathBuf,
+        /// Bytes that they take.
+        needed: u64,
+        /// Bytes that are free.
+        room: u64,
+    },
+    /// There is not enough memory for the servers.
+    #[error("{servers} servers at a time take {} of memory, {} are available", size(*needed), size(*room))]
+    NoMemory {
+        /// Number of servers.
+        servers: u64,
+        /// Bytes that they take.
+        needed: u64,
+        /// Bytes that are available.
+        room: u64,
+    },
+    /// Keys for a server cannot be made.
+    #[error("keys for a server: {0}")]
+    Keys(#[from] keyring::KeyringError),
     /// An arm did other work than in the run before, so its times are not comparable.
     #[error("{arm}: {reason}")]
     Work {
@@ -213,7 +258,7 @@ impl Error {
                 "--rate needs root, `unshare`, `nsenter`, `ip`, `tc`, and veth and sch_tbf in the kernel"
             }
             Self::NoFio => "install the package fio, or give --fio",
-            Self::NoServer => "name one with --server-program",
+            Self::NoServer => "install one, or name its program",
             Self::Certificate(error) => error.hint()?,
             Self::Luks(error) => error.hint()?,
             Self::Snapshot(error) => return error.hint(),
@@ -223,6 +268,10 @@ impl Error {
             }
             Self::InDataDirectory { .. } => "copies of it cannot be made in itself: give --into a directory elsewhere",
             Self::NoRoom { .. } => "give another directory with --into",
+            Self::DataDirectory { .. } => "--dir takes a directory for scratch files, such as /var/tmp",
+            Self::NotServerProgram { .. } => "--mysqld takes the path of mysqld or mariadbd",
+            Self::NoServerRoom { .. } => "give another directory with --dir, or fewer rows or arms",
+            Self::NoMemory { .. } => "give a smaller --buffer-pool, or fewer arms",
             Self::SourceInUse { .. } | Self::OtherData { .. } => {
                 "DIR has to be a still copy or a snapshot of the server's directory"
             }
@@ -240,6 +289,7 @@ impl Error {
                 | Self::PeerNeedsServer { .. }
                 | Self::NoPeerOfServer
                 | Self::PeerWithoutNetwork { .. }
+                | Self::ServerOption { .. }
         )
     }
 

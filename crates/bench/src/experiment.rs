@@ -9,12 +9,13 @@ use serde::Serialize;
 
 use crate::{
     Error,
-    record::{ArmRecord, DetailRecord, ExperimentRecord},
-    stats::{Interval, median_interval, ratio_interval},
+    operations::{Operations, OperationsRecord},
+    record::{ArmRecord, DetailRecord, ExperimentRecord, RatioRecord},
+    stats::{Difference, Interval, MIN_ROUNDS, median_interval, ratio_interval},
 };
 
 /// Result of one run of an arm.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
     /// Amount of work, in the experiment's [`Unit`].
     pub amount: u64,
@@ -23,6 +24,8 @@ pub struct Work {
     pub seconds: Option<f64>,
     /// Latencies and CPU time.
     pub detail: Option<Detail>,
+    /// What single operations took and used.
+    pub operations: Option<Operations>,
 }
 
 /// Details of a run.
@@ -52,7 +55,7 @@ pub struct Arm<'a> {
 impl<'a> Arm<'a> {
     /// An arm whose run is timed from outside.
     pub fn new(name: impl Into<String>, mut run: impl FnMut() -> Result<u64, Error> + 'a) -> Self {
-        Self::self_timed(name, move || run().map(|amount| Work { amount, seconds: None, detail: None }))
+        Self::self_timed(name, move || run().map(|amount| Work { amount, seconds: None, ..Work::default() }))
     }
 
     /// An arm that may report its own duration.
@@ -103,8 +106,6 @@ impl Default for Settings {
     }
 }
 
-/// Minimum number of rounds: fewer give no meaningful interval.
-const MIN_ROUNDS: u32 = 5;
 /// Maximum number of rounds without [`Rounds::Exactly`].
 const MAX_ROUNDS: u32 = 200;
 
@@ -161,6 +162,9 @@ pub struct Sample {
     /// Latencies and CPU time, if the arm reports them.
     #[serde(flatten)]
     pub detail: Option<Detail>,
+    /// What single operations took and used, if the arm reports it.
+    #[serde(flatten)]
+    pub operations: Option<Operations>,
 }
 
 /// Why an experiment stopped.
@@ -281,7 +285,8 @@ impl<'a> Experiment<'a> {
         let work = (arm.run)()?;
         let seconds = work.seconds.unwrap_or_else(|| begin.elapsed().as_secs_f64());
         let (experiment, arm) = (self.name.clone(), arm.name.clone());
-        Ok(Sample { experiment, arm, round, position, amount: work.amount, seconds, detail: work.detail })
+        let Work { amount, detail, operations, .. } = work;
+        Ok(Sample { experiment, arm, round, position, amount, seconds, detail, operations })
     }
 }
 
@@ -363,6 +368,7 @@ impl Samples {
             block_bytes: self.block_bytes,
             rounds: self.rounds,
             stopped: self.stop,
+            resolution_percent: None,
             arms: self.arms.iter().filter_map(|arm| self.arm_record(arm)).collect(),
             ratios: ratios.iter().filter_map(|(of, to)| self.ratio_record(of, to)).collect(),
             notes: Vec::new(),
@@ -372,7 +378,8 @@ impl Samples {
     fn arm_record(&self, arm: &str) -> Option<ArmRecord> {
         let amount = self.samples_of(arm).map(|sample| sample.amount).max()?;
         let (rate, seconds, detail) = (self.rate(arm)?, self.seconds(arm)?, self.detail(arm));
-        Some(ArmRecord { name: arm.to_owned(), amount, rate, seconds, detail })
+        let operations = OperationsRecord::of(self.samples_of(arm), self.seed);
+        Some(ArmRecord { name: arm.to_owned(), amount, rate, seconds, detail, operations })
     }
 
     fn detail(&self, arm: &str) -> Option<DetailRecord> {
@@ -388,8 +395,10 @@ impl Samples {
         })
     }
 
-    fn ratio_record(&self, of: &str, to: &str) -> Option<crate::RatioRecord> {
-        Some(crate::RatioRecord { of: of.to_owned(), to: to.to_owned(), ratio: self.ratio(of, to)? })
+    fn ratio_record(&self, of: &str, to: &str) -> Option<RatioRecord> {
+        let ratio = self.ratio(of, to)?;
+        let difference = Difference::of(&ratio, self.rounds);
+        Some(RatioRecord { of: of.to_owned(), to: to.to_owned(), ratio, difference })
     }
 
     fn samples_of<'s>(&'s self, arm: &'s str) -> impl Iterator<Item = &'s Sample> {
@@ -415,7 +424,7 @@ mod tests {
     }
 
     fn fixed(name: &str, amount: u64, seconds: f64) -> Arm<'_> {
-        Arm::self_timed(name, move || Ok(Work { amount, seconds: Some(seconds), detail: None }))
+        Arm::self_timed(name, move || Ok(Work { amount, seconds: Some(seconds), ..Work::default() }))
     }
 
     #[test]
@@ -447,6 +456,7 @@ mod tests {
             amount: 1,
             seconds: 0.0,
             detail: None,
+            operations: None,
         }
     }
 
@@ -467,7 +477,7 @@ mod tests {
         let mut slower = 0.0;
         let noisy = Arm::self_timed("noisy", || {
             slower += 1.0;
-            Ok(Work { amount: 1, seconds: Some(slower), detail: None })
+            Ok(Work { amount: 1, seconds: Some(slower), ..Work::default() })
         });
         let settings = Settings { budget: Duration::ZERO, ..settings };
         let samples = Experiment::new("e").arm(noisy).run(&settings, &|_| {}).unwrap();

@@ -17,6 +17,8 @@ pub mod disk;
 mod environment;
 mod error;
 mod experiment;
+mod oltp;
+mod operations;
 mod peer;
 mod program;
 mod record;
@@ -32,10 +34,12 @@ pub use copy::{
 pub use environment::Environment;
 pub use error::Error;
 pub use experiment::{Arm, Detail, Experiment, Progress, Rounds, Sample, Samples, Settings, Stop, Unit, Work};
+pub use oltp::{Arms, Pace, ServerArm, TableSet, WireArm, Workload};
+pub use operations::{Latencies, LatencyRecord, Operations, OperationsRecord};
 pub use peer::{Peer, PeerKind, PeerVerdicts};
 pub use program::{Peak, peak_memory};
 pub use record::{ArmRecord, DetailRecord, ExperimentRecord, RatioRecord, Record, SCHEMA, Subject};
-pub use stats::{Interval, median, median_interval, ratio_interval};
+pub use stats::{Difference, Interval, median, median_interval, ratio_interval};
 pub use tls::{
     Address, Certificates, Client, ClientKind, Daemon, KeyPairFiles, Oltp, Proxy, Relay, Route, Security, TlsSettings,
     TlsVersion, connections, queries, results, ssh_forward, stunnel_pair, tunnel_pair,

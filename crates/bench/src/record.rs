@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Environment, Interval, PeerVerdicts, Program, Stop, Unit};
+use crate::{Difference, Environment, Interval, OperationsRecord, PeerVerdicts, Program, Stop, Unit};
 
 /// Name and version of the JSON document.
 pub const SCHEMA: &str = "sealant.bench/1";
@@ -57,6 +57,9 @@ pub struct ExperimentRecord {
     pub rounds: u32,
     /// Why it stopped.
     pub stopped: Stop,
+    /// The difference that two equal arms can have here, in percent, if this was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolution_percent: Option<f64>,
     /// The arms.
     pub arms: Vec<ArmRecord>,
     /// Comparisons between arms.
@@ -79,6 +82,9 @@ pub struct ArmRecord {
     /// Latencies and busy processors, if the arm reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<DetailRecord>,
+    /// What single operations took and used, if the arm reports it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operations: Option<OperationsRecord>,
 }
 
 /// Latencies and busy processors of an arm: medians over its runs.
@@ -103,4 +109,16 @@ pub struct RatioRecord {
     pub to: String,
     /// The ratio of their rates.
     pub ratio: Interval,
+    /// What it says about their difference.
+    pub difference: Difference,
+}
+
+impl ExperimentRecord {
+    /// Judges the differences again, by what two equal arms can differ here.
+    pub(crate) fn resolve(&mut self, resolution_percent: f64) {
+        self.resolution_percent = Some(resolution_percent);
+        for one in &mut self.ratios {
+            one.difference = one.difference.beyond(&one.ratio, resolution_percent);
+        }
+    }
 }

@@ -28,6 +28,59 @@ impl Interval {
     pub fn relative_width(&self) -> f64 {
         if self.estimate == 0.0 { f64::INFINITY } else { (self.high - self.low) / self.estimate.abs() }
     }
+
+    /// How far a ratio may be from 1, in percent.
+    #[must_use]
+    pub fn spread_percent(&self) -> f64 {
+        (self.low - 1.0).abs().max((self.high - 1.0).abs()) * 100.0
+    }
+}
+
+/// Minimum number of rounds: fewer give no meaningful interval.
+pub(crate) const MIN_ROUNDS: u32 = 5;
+
+/// What a ratio of two arms says about their difference.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Difference {
+    /// The interval does not include 1.
+    Seen,
+    /// The interval includes 1.
+    None {
+        /// The difference is at most this, in percent: the end of the interval that is farther from 1.
+        at_most_percent: f64,
+    },
+    /// The interval does not include 1, but the difference is no greater than that of two equal arms.
+    WithinResolution {
+        /// The difference that two equal arms can have on this machine, in percent.
+        resolution_percent: f64,
+    },
+    /// There are too few rounds for an interval.
+    TooFewRounds,
+}
+
+impl Difference {
+    /// The difference that a ratio shows after a number of rounds.
+    #[must_use]
+    pub fn of(ratio: &Interval, rounds: u32) -> Self {
+        if rounds < MIN_ROUNDS {
+            Self::TooFewRounds
+        } else if ratio.low <= 1.0 && ratio.high >= 1.0 {
+            Self::None { at_most_percent: ratio.spread_percent() }
+        } else {
+            Self::Seen
+        }
+    }
+
+    /// The same, where two equal arms can differ by `resolution_percent`.
+    #[must_use]
+    pub fn beyond(self, ratio: &Interval, resolution_percent: f64) -> Self {
+        let difference = (ratio.estimate - 1.0).abs() * 100.0;
+        match self {
+            Self::Seen if difference <= resolution_percent => Self::WithinResolution { resolution_percent },
+            other => other,
+        }
+    }
 }
 
 /// The median of `values`; `None` if there are none.
@@ -92,10 +145,11 @@ fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
 }
 
 /// `SplitMix64` (Steele, Lea, Flood 2014): small, fast, the same on every machine.
-struct Random(u64);
+#[derive(Clone, Debug)]
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -104,7 +158,7 @@ impl Random {
     }
 
     /// A uniform number below `end`; the bias is at most `end` in 2^64.
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         let wide = u128::from(self.next()) * u128::try_from(end).unwrap_or(0);
         usize::try_from(wide >> 64).unwrap_or(0)
     }
@@ -168,5 +222,48 @@ mod tests {
         let ratio = ratio_interval(&of, &to, 1).unwrap();
         assert_eq!((ratio.estimate, ratio.low, ratio.high), (2.0, 2.0, 2.0));
         assert_eq!(ratio_interval(&of, &[0.0; 4], 1), None);
+    }
+
+    /// Two arms with the same distribution of rates.
+    fn equal_arms(random: &mut Random, rounds: usize) -> Interval {
+        let mut rates = || -> Vec<f64> {
+            let mut rate = || 900.0 + 0.2 * f64::from(u32::try_from(random.below(1000)).unwrap());
+            (0..rounds).map(|_| rate()).collect()
+        };
+        let (of, to) = (rates(), rates());
+        ratio_interval(&of, &to, 1).unwrap()
+    }
+
+    #[test]
+    fn equal_arms_rarely_differ() {
+        let mut random = Random(11);
+        let mut seen = 0;
+        for _ in 0..200 {
+            seen += u32::from(Difference::of(&equal_arms(&mut random, 11), 11) == Difference::Seen);
+        }
+        assert!(seen <= 20, "{seen} of 200");
+    }
+
+    #[test]
+    fn arms_that_differ_do_so_whatever_their_noise_has_in_common() {
+        let mut random = Random(3);
+        let noise: Vec<f64> =
+            (0..11).map(|_| 1.0 + 0.01 * f64::from(u32::try_from(random.below(50)).unwrap())).collect();
+        let slower: Vec<f64> = noise.iter().map(|rate| rate * 0.9).collect();
+        let ratio = ratio_interval(&slower, &noise, 1).unwrap();
+        assert_eq!(Difference::of(&ratio, 11), Difference::Seen);
+        assert_eq!(Difference::of(&ratio, 11).beyond(&ratio, 2.0), Difference::Seen);
+        assert_eq!(
+            Difference::of(&ratio, 11).beyond(&ratio, 12.0),
+            Difference::WithinResolution { resolution_percent: 12.0 }
+        );
+    }
+
+    #[test]
+    fn no_difference_has_an_upper_bound_and_few_rounds_say_nothing() {
+        let ratio = Interval { estimate: 0.99, low: 0.97, high: 1.01 };
+        let Difference::None { at_most_percent } = Difference::of(&ratio, 5) else { panic!("1 is within") };
+        assert!((at_most_percent - 3.0).abs() < 1e-9);
+        assert_eq!(Difference::of(&ratio, 4), Difference::TooFewRounds);
     }
 }

@@ -5,8 +5,8 @@ mod html;
 use std::io::Write;
 
 use ::bench::{
-    ArmRecord, DetailRecord, Environment, ExperimentRecord, Interval, PeerVerdicts, Program, RatioRecord, Record,
-    Sample, Stop, Subject, Unit,
+    ArmRecord, DetailRecord, Difference, Environment, ExperimentRecord, Interval, OperationsRecord, PeerVerdicts,
+    Program, RatioRecord, Record, Sample, Stop, Subject, Unit,
 };
 
 use crate::Error;
@@ -180,6 +180,8 @@ fn experiment(experiment: &ExperimentRecord, out: &mut dyn Write) -> Result<(), 
         ratio(one, width, out)?;
     }
     latencies(experiment, width, out)?;
+    operations(experiment, width, out)?;
+    resolution(experiment).map_or(Ok(()), |text| writeln!(out, "  {text}"))?;
     notes(&experiment.notes, "  ", out)
 }
 
@@ -197,6 +199,69 @@ fn latencies(experiment: &ExperimentRecord, width: usize, out: &mut dyn Write) -
         writeln!(out)?;
     }
     Ok(())
+}
+
+/// Column headings of latencies of all rounds together, and of what an operation takes.
+pub(super) const OPERATION_LATENCIES: [&str; 6] = ["min", "mean", "p95", "max", "unfair %", "repeated"];
+/// The other half of them.
+pub(super) const OPERATION_COSTS: [&str; 6] = ["client µs", "server µs", "kernel µs", "KiB read", "KiB out", "fsyncs"];
+
+/// What single operations took in all rounds together, and what each of them cost.
+fn operations(experiment: &ExperimentRecord, width: usize, out: &mut dyn Write) -> Result<(), Error> {
+    let arms: Vec<_> = experiment.arms.iter().filter_map(|arm| Some((arm, arm.operations.as_ref()?))).collect();
+    if arms.is_empty() {
+        return Ok(());
+    }
+    let mut table = |title: &str, headings: [&str; 6], columns: fn(&OperationsRecord) -> [String; 6]| {
+        write!(out, "{}", pad(title, width))?;
+        headings.iter().try_for_each(|heading| write!(out, "{heading:>NUMBER$}"))?;
+        for (arm, operations) in &arms {
+            write!(out, "\n{}", pad(&visible(&arm.name), width))?;
+            columns(operations).iter().try_for_each(|figure| write!(out, "{figure:>NUMBER$}"))?;
+        }
+        writeln!(out)
+    };
+    table("  latency in ms, all rounds", OPERATION_LATENCIES, operation_latencies)?;
+    Ok(table("  for each", OPERATION_COSTS, operation_costs)?)
+}
+
+/// Milliseconds, and how fair it was.
+pub(super) fn operation_latencies(operations: &OperationsRecord) -> [String; 6] {
+    let latency = &operations.latency;
+    let [min, mean, p95, max] = [latency.min_seconds, latency.mean_seconds, latency.p95_seconds, latency.max_seconds]
+        .map(|seconds| format!("{:.3}", seconds * 1e3));
+    [min, mean, p95, max, format!("{:.1}", operations.unfairness_percent), operations.restarts.to_string()]
+}
+
+/// Microseconds of CPU time, KiB of the disk, calls.
+pub(super) fn operation_costs(operations: &OperationsRecord) -> [String; 6] {
+    let by = |of: &Interval, factor: f64| figure(of.estimate * factor);
+    [
+        by(&operations.client_cpu_seconds, 1e6),
+        by(&operations.server_cpu_seconds, 1e6),
+        by(&operations.server_kernel_seconds, 1e6),
+        by(&operations.read_bytes, 1.0 / 1024.0),
+        by(&operations.written_bytes, 1.0 / 1024.0),
+        by(&operations.fsyncs, 1.0),
+    ]
+}
+
+/// What two equal arms can differ.
+pub(super) fn resolution(experiment: &ExperimentRecord) -> Option<String> {
+    let percent = experiment.resolution_percent?;
+    Some(format!("two equal arms can differ by {percent:.1} % here"))
+}
+
+/// What a ratio says of the difference; nothing if there is one.
+pub(super) fn difference(ratio: &RatioRecord) -> String {
+    match ratio.difference {
+        Difference::Seen => String::new(),
+        Difference::None { at_most_percent } => format!("no difference seen, at most {at_most_percent:.1} %"),
+        Difference::WithinResolution { resolution_percent } => {
+            format!("no more than two equal arms can differ: {resolution_percent:.1} %")
+        }
+        Difference::TooFewRounds => "too few rounds for an interval".to_owned(),
+    }
 }
 
 /// Percentiles in milliseconds, and the number of busy processors.
@@ -228,7 +293,9 @@ fn ratio(ratio: &RatioRecord, width: usize, out: &mut dyn Write) -> Result<(), E
     let Interval { estimate, low, high } = ratio.ratio;
     let interval = format!("{low:.2} to {high:.2}");
     let times = format!("{estimate:.2}x");
-    Ok(writeln!(out, "{}{times:>NUMBER$}{interval:>INTERVAL$}", pad(&ratio_name(ratio), width))?)
+    let name = pad(&ratio_name(ratio), width);
+    let line = format!("{name}{times:>NUMBER$}{interval:>INTERVAL$}   {}", difference(ratio));
+    Ok(writeln!(out, "{}", line.trim_end())?)
 }
 
 fn ratio_name(ratio: &RatioRecord) -> String {
@@ -266,7 +333,7 @@ fn notes(notes: &[String], indent: &str, out: &mut dyn Write) -> Result<(), Erro
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use ::bench::SCHEMA;
+    use ::bench::{LatencyRecord, SCHEMA};
 
     use super::*;
     use crate::text::collect;
@@ -279,6 +346,7 @@ mod tests {
             rate: rate(mb * 1e6),
             seconds: rate(1000.0 / mb),
             detail: None,
+            operations: None,
         };
         let mut environment = Environment::now(Path::new("/"));
         environment.cpu = Some("Example\u{1b}[1m 9000".to_owned());
@@ -294,11 +362,13 @@ mod tests {
                 block_bytes: None,
                 rounds: 5,
                 stopped: Stop::Narrow,
+                resolution_percent: None,
                 arms: vec![arm("sealant, 1 thread", 2000.0), arm("read only", 8000.0)],
                 ratios: vec![RatioRecord {
                     of: "sealant, 1 thread".to_owned(),
                     to: "read only".to_owned(),
                     ratio: rate(0.25),
+                    difference: Difference::Seen,
                 }],
                 notes: vec!["a note".to_owned()],
             }],
@@ -377,6 +447,54 @@ mod tests {
     }
 
     #[test]
+    fn operations_have_costs_and_ratios_say_what_they_show() {
+        let mut record = record();
+        let at = |estimate: f64| Interval { estimate, low: estimate, high: estimate };
+        let latency = LatencyRecord {
+            min_seconds: 0.001,
+            mean_seconds: 0.002,
+            p50_seconds: 0.002,
+            p95_seconds: 0.004,
+            p99_seconds: 0.005,
+            p999_seconds: 0.006,
+            max_seconds: 0.25,
+        };
+        record.experiments[0].arms[0].operations = Some(OperationsRecord {
+            statements: 20,
+            restarts: 3,
+            latency,
+            unfairness_percent: 1.25,
+            client_cpu_seconds: at(50e-6),
+            server_cpu_seconds: at(900e-6),
+            server_kernel_seconds: at(120e-6),
+            read_bytes: at(0.0),
+            written_bytes: at(16384.0),
+            fsyncs: at(2.5),
+        });
+        record.experiments[0].resolution_percent = Some(1.5);
+        for (difference, said) in [
+            (Difference::None { at_most_percent: 2.04 }, "no difference seen, at most 2.0 %"),
+            (Difference::WithinResolution { resolution_percent: 1.5 }, "no more than two equal arms can differ: 1.5 %"),
+            (Difference::TooFewRounds, "too few rounds for an interval"),
+        ] {
+            record.experiments[0].ratios[0].difference = difference;
+            let table = collect(|out| write_bench_table(&record, out)).unwrap();
+            let page = collect(|out| write_bench_html(&record, out)).unwrap();
+            assert!(table.contains(said) && page.contains(said), "{said}\n{table}");
+            let normal: Vec<String> =
+                table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+            for wanted in [
+                "sealant, 1 thread 1.000 2.000 4.000 250.000 1.2 3",
+                "sealant, 1 thread 50.0 900 120 0.00 16.0 2.50",
+                "two equal arms can differ by 1.5 % here",
+            ] {
+                assert!(normal.iter().any(|line| line == wanted), "{wanted:?} is not in\n{table}");
+            }
+            assert!(page.contains("<td>50.0</td><td>900</td><td>120</td><td>0.00</td><td>16.0</td><td>2.50</td>"));
+        }
+    }
+
+    #[test]
     fn the_document_and_the_samples_are_json() {
         let record = record();
         let text = collect(|out| write_bench_json(&record, out)).unwrap();
@@ -391,6 +509,7 @@ mod tests {
             amount: 1,
             seconds: 0.5,
             detail: None,
+            operations: None,
         };
         let lines = collect(|out| write_bench_samples(&record.environment, &[sample], out)).unwrap();
         let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -43,7 +43,7 @@ fn checked<'a>(
         let target = site.scratch.target();
         match fault(&target)? {
             Some(what) => Err(Error::Work { arm: current.clone(), reason: format!("{what}; does the source change?") }),
-            None => Ok(Work { amount: Tree::scan(&target)?.bytes(), seconds: Some(seconds), detail: None }),
+            None => Ok(Work { amount: Tree::scan(&target)?.bytes(), seconds: Some(seconds), ..Work::default() }),
         }
     })
 }

@@ -16,7 +16,7 @@ pub fn fio<'a>(name: impl Into<String>, program: &'a Path, files: &'a [PathBuf],
         let mut command = command(program, files, depth);
         let output = program::succeed(&mut command)?;
         let read = parse(&output.stdout).ok_or_else(|| program::failed(&command, "wrote no result"))?;
-        Ok(Work { amount: read.io_bytes, seconds: Some(read.seconds()), detail: None })
+        Ok(Work { amount: read.io_bytes, seconds: Some(read.seconds()), ..Work::default() })
     })
 }
 

@@ -43,7 +43,7 @@ pub fn sectors<'a>(
             }
             bytes += per_buffer;
             if begin.elapsed() >= span {
-                return Ok(Work { amount: bytes, seconds: Some(thread_seconds() - cpu), detail: None });
+                return Ok(Work { amount: bytes, seconds: Some(thread_seconds() - cpu), ..Work::default() });
             }
         }
     })

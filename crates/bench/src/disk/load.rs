@@ -103,7 +103,7 @@ impl FioLoad {
             p999_seconds: result.percentiles[2],
             cpu_seconds,
         };
-        Ok(Work { amount: result.bytes, seconds: Some(result.seconds), detail: Some(detail) })
+        Ok(Work { amount: result.bytes, seconds: Some(result.seconds), detail: Some(detail), ..Work::default() })
     }
 
     fn command(&self, device: &Path, pattern: Pattern) -> Command {
@@ -184,7 +184,7 @@ fn parse(output: &[u8], pattern: Pattern) -> Option<Figures> {
 
 /// Busy time of all processors since boot. The kernel counts it in hundredths of a second. Source: proc(5),
 /// `/proc/stat`.
-fn busy_seconds() -> f64 {
+pub(crate) fn busy_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     busy_ticks(&stat) / 100.0
 }

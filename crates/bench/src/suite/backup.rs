@@ -246,7 +246,7 @@ impl<'b> Bench<'b> {
         let stored = contender.workspace.stored_bytes()?.saturating_sub(already);
         let mut all = self.stored.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         all.insert((experiment, contender.name), stored);
-        Ok(Work { amount, seconds: Some(seconds), detail: None })
+        Ok(Work { amount, seconds: Some(seconds), ..Work::default() })
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub mod backup;
 pub mod disk;
+pub mod oltp;
 pub mod sst;
 pub mod tls;
 pub mod transfer;
@@ -14,8 +15,8 @@ use std::path::{Path, PathBuf};
 use pki::{Authority, KeyType, Order, Usage};
 
 use crate::{
-    Environment, Error, Experiment, ExperimentRecord, KeyPairFiles, PeerVerdicts, Program, Progress, Record, SCHEMA,
-    Sample, Samples, Settings, Subject,
+    Difference, Environment, Error, Experiment, ExperimentRecord, KeyPairFiles, PeerVerdicts, Program, Progress,
+    Record, SCHEMA, Sample, Samples, Settings, Subject,
 };
 
 /// Receives the progress of a suite, for the status line.
@@ -57,6 +58,19 @@ impl Collected {
         Ok(())
     }
 
+    /// Takes the last experiment, of two equal arms, as the resolution of those that follow.
+    fn resolution(&self) -> Option<f64> {
+        let equal = self.experiments.last()?.ratios.first()?;
+        (equal.difference != Difference::TooFewRounds).then(|| equal.ratio.spread_percent())
+    }
+
+    /// Judges the last experiment by what two equal arms can differ.
+    fn resolve(&mut self, resolution_percent: Option<f64>) {
+        if let (Some(last), Some(percent)) = (self.experiments.last_mut(), resolution_percent) {
+            last.resolve(percent);
+        }
+    }
+
     /// Puts what the machine itself makes doubtful before the other notes.
     fn finish(self, environment: Environment, subject: Subject) -> Outcome {
         let mut notes = conditions(&environment);
@@ -85,6 +99,16 @@ fn conditions(environment: &Environment) -> Vec<String> {
         notes.push("other programs kept the processors busy; trust the ratios, not the rates".to_owned());
     }
     notes
+}
+
+/// The server program: the named one, or the first of these names in `PATH` or in a directory of administrators' programs.
+fn server_program(named: Option<&Path>, names: &[&str]) -> Result<PathBuf, Error> {
+    let Some(program) = named else {
+        let found = names.iter().find_map(process::find);
+        return found.or_else(|| names.iter().find_map(process::find_admin)).ok_or(Error::NoServer);
+    };
+    let found = process::find(program.as_os_str());
+    found.ok_or_else(|| Error::NoProgram { program: program.to_owned(), has_version: false })
 }
 
 /// An authority in a directory of a measurement, which goes with it; its certificate, and itself.

@@ -242,6 +242,7 @@ impl Cluster {
             amount: self.bytes,
             seconds: time.as_secs_f64(),
             detail: None,
+            operations: None,
         };
         joined.times().map(sample).collect()
     }

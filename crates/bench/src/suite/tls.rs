@@ -10,14 +10,12 @@ use std::{
 use pki::KeyType;
 
 use self::network::{Network, PLAIN, TUNNEL};
-use super::{Collected, Outcome, Watch, authority, issue};
+use super::{Collected, Outcome, Watch, authority, issue, server_program};
 use crate::{
     Arm, Certificates, Daemon, Environment, Error, Experiment, KeyPairFiles, Oltp, Program, Route, Scratch, Settings,
     Subject, Unit,
 };
 
-/// The server's programs, in the order they are looked for.
-const SERVERS: [&str; 2] = ["mariadbd", "mysqld"];
 const KEYS: [(&str, KeyType); 3] =
     [("ECDSA", KeyType::EcdsaP256), ("RSA-2048", KeyType::Rsa2048), ("RSA-4096", KeyType::Rsa4096)];
 const PUBLISHED: &str = "published in 2013, on another machine, one client, connections per second: plain 1,000, \
@@ -66,15 +64,6 @@ impl Suite<'_> {
         collected.programs.push(Program { name: family.to_owned(), version: Some(version.to_owned()) });
         Ok(collected.finish(environment, Subject::default()))
     }
-
-    fn server(&self) -> Result<PathBuf, Error> {
-        let Some(program) = self.server else {
-            let found = SERVERS.iter().find_map(process::find).or_else(|| SERVERS.iter().find_map(process::find_admin));
-            return found.ok_or(Error::NoServer);
-        };
-        let found = process::find(program.as_os_str());
-        found.ok_or_else(|| Error::NoProgram { program: program.to_owned(), has_version: false })
-    }
 }
 
 /// Pairs of the server, by kind of key.
@@ -95,7 +84,7 @@ struct Site<'a> {
 
 impl<'a> Site<'a> {
     fn new(suite: &'a Suite<'a>, scratch: &'a Scratch) -> Result<Self, Error> {
-        let server = suite.server()?;
+        let server = server_program(suite.server, &["mariadbd", "mysqld"])?;
         let directory = scratch.path();
         let (certificates, pairs) = certificates(&directory.join("certificates"))?;
         let location = directory.join("server");

@@ -102,7 +102,7 @@ fn repeat(span: Duration, mut act: impl FnMut() -> Result<u64, Error>) -> Result
         amount += act()?;
         let elapsed = began.elapsed();
         if elapsed >= span {
-            return Ok(Work { amount, seconds: Some(elapsed.as_secs_f64()), detail: None });
+            return Ok(Work { amount, seconds: Some(elapsed.as_secs_f64()), ..Work::default() });
         }
     }
 }

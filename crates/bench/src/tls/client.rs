@@ -123,7 +123,57 @@ pub struct Client {
     /// because TLS has its own buffer.
     stream: BufReader<Stream>,
     packet: Vec<u8>,
+    /// Kept between statements, so that none of them allocates.
+    command: Vec<u8>,
     resumed: bool,
+}
+
+/// A statement that the server has prepared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prepared {
+    id: u32,
+    parameters: u16,
+}
+
+/// Value of a parameter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Value<'v> {
+    /// A number.
+    Number(u32),
+    /// A string shorter than 251 bytes.
+    Text(&'v str),
+}
+
+impl Value<'_> {
+    /// Type in the protocol: `MYSQL_TYPE_LONGLONG`, `MYSQL_TYPE_VAR_STRING`.
+    const fn kind(self) -> u8 {
+        match self {
+            Self::Number(_) => 0x08,
+            Self::Text(_) => 0xfd,
+        }
+    }
+
+    fn write(self, into: &mut Vec<u8>) -> io::Result<()> {
+        match self {
+            Self::Number(number) => into.extend_from_slice(&u64::from(number).to_le_bytes()),
+            Self::Text(text) => {
+                // Greater lengths have more bytes.
+                let length = u8::try_from(text.len()).ok().filter(|length| *length < 251);
+                into.push(length.ok_or_else(|| malformed("a value that is too long"))?);
+                into.extend_from_slice(text.as_bytes());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An error that the server reported.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct ServerError {
+    /// Its number.
+    pub(crate) code: u16,
+    message: String,
 }
 
 enum Stream {
@@ -151,8 +201,12 @@ impl Client {
                 Stream::Socket(stream)
             }
         };
-        let mut client =
-            Self { stream: BufReader::with_capacity(BUFFER_BYTES, stream), packet: Vec::new(), resumed: false };
+        let mut client = Self {
+            stream: BufReader::with_capacity(BUFFER_BYTES, stream),
+            packet: Vec::new(),
+            command: Vec::new(),
+            resumed: false,
+        };
         client.read()?;
         let plugin = plugin_of(&client.packet)?;
         let mut sequence = 1;
@@ -199,7 +253,7 @@ impl Client {
             return Err(malformed("the session was resumed, which was not requested"));
         }
         let stream = BufReader::with_capacity(BUFFER_BYTES, Stream::Tls(Box::new(stream)));
-        Ok(Self { stream, packet: self.packet, resumed })
+        Ok(Self { stream, packet: self.packet, command: self.command, resumed })
     }
 
     /// Whether the TLS session was resumed.
@@ -218,6 +272,11 @@ impl Client {
         command.push(3);
         command.extend_from_slice(sql.as_bytes());
         self.write(&mut 0, &command)?;
+        self.read_result()
+    }
+
+    /// Reads a result to its end; returns its length in bytes, without packet headers.
+    fn read_result(&mut self) -> io::Result<u64> {
         let (mut bytes, mut ends) = (0, 0);
         loop {
             self.read()?;
@@ -234,6 +293,55 @@ impl Client {
                 _ => bytes += self.packet.len() as u64,
             }
         }
+    }
+
+    /// Prepares a statement on the server.
+    ///
+    /// # Errors
+    /// Errors of the network or the server.
+    pub(crate) fn prepare(&mut self, sql: &str) -> io::Result<Prepared> {
+        let mut command = Vec::with_capacity(sql.len() + 1);
+        // COM_STMT_PREPARE
+        command.push(0x16);
+        command.extend_from_slice(sql.as_bytes());
+        self.write(&mut 0, &command)?;
+        self.read()?;
+        let [OK, a, b, c, d, columns_low, columns_high, low, high, ..] = *self.packet.as_slice() else {
+            return Err(refusal(&self.packet));
+        };
+        let columns = u16::from_le_bytes([columns_low, columns_high]);
+        let prepared = Prepared { id: u32::from_le_bytes([a, b, c, d]), parameters: u16::from_le_bytes([low, high]) };
+        // Definitions of the parameters and of the columns, each followed by an end packet.
+        for count in [prepared.parameters, columns].into_iter().filter(|count| *count > 0) {
+            (0..=count).try_for_each(|_| self.read().map(drop))?;
+        }
+        Ok(prepared)
+    }
+
+    /// Executes a prepared statement, and reads its whole result.
+    ///
+    /// # Errors
+    /// Errors of the network or the server; the wrong number of values.
+    pub(crate) fn execute(&mut self, statement: Prepared, values: &[Value<'_>]) -> io::Result<()> {
+        if usize::from(statement.parameters) != values.len() {
+            return Err(malformed("the statement has another number of parameters"));
+        }
+        let mut command = std::mem::take(&mut self.command);
+        command.clear();
+        // COM_STMT_EXECUTE, without a cursor, once.
+        command.push(0x17);
+        command.extend_from_slice(&statement.id.to_le_bytes());
+        command.extend_from_slice(&[0, 1, 0, 0, 0]);
+        if !values.is_empty() {
+            // No value is NULL; types follow.
+            command.resize(command.len() + values.len().div_ceil(8), 0);
+            command.push(1);
+            values.iter().for_each(|value| command.extend_from_slice(&[value.kind(), 0]));
+            values.iter().try_for_each(|value| value.write(&mut command))?;
+        }
+        self.write(&mut 0, &command)?;
+        self.command = command;
+        self.read_result().map(drop)
     }
 
     /// Closes the connection.
@@ -292,9 +400,10 @@ fn plugin_of(greeting: &[u8]) -> io::Result<Vec<u8>> {
 /// The server's error message: after the mark and the number, `#` and five characters of state, then text.
 fn refusal(packet: &[u8]) -> io::Error {
     match packet {
-        [ERROR, _, _, message @ ..] => {
+        [ERROR, low, high, message @ ..] => {
             let message = if message.first() == Some(&b'#') { message.get(6..).unwrap_or_default() } else { message };
-            io::Error::other(String::from_utf8_lossy(message).into_owned())
+            let message = String::from_utf8_lossy(message).into_owned();
+            io::Error::other(ServerError { code: u16::from_le_bytes([*low, *high]), message })
         }
         _ => malformed("an answer that no MySQL server gives"),
     }
@@ -350,9 +459,21 @@ mod tests {
     }
 
     #[test]
+    fn values_are_written_as_their_types_require() {
+        let mut bytes = Vec::new();
+        Value::Number(258).write(&mut bytes).unwrap();
+        Value::Text("ab").write(&mut bytes).unwrap();
+        assert_eq!(bytes, [2, 1, 0, 0, 0, 0, 0, 0, 2, b'a', b'b']);
+        assert!(Value::Text(&"x".repeat(251)).write(&mut bytes).is_err());
+    }
+
+    #[test]
     fn a_refusal_quotes_the_servers_message() {
         let error = plugin_of(b"\xff\x10\x04Too many connections").unwrap_err();
         assert_eq!(error.to_string(), "Too many connections");
-        assert_eq!(refusal(b"\xff\x15\x04#28000Access denied").to_string(), "Access denied");
+        let denied = refusal(b"\xff\x15\x04#28000Access denied");
+        assert_eq!(denied.to_string(), "Access denied");
+        let denied = denied.get_ref().and_then(|error| error.downcast_ref::<ServerError>());
+        assert_eq!(denied.map(|error| error.code), Some(1045));
     }
 }

@@ -22,16 +22,21 @@ use server::{
 };
 
 use crate::{
-    Error, program,
+    Error,
     tls::client::{Address, Client, Security},
 };
 
 /// Name of the account.
-pub(super) const USER: &str = "bench";
+pub(crate) const USER: &str = "bench";
+/// Name of the administrator, who has no password: only the owner of the directory reaches the socket, and
+/// `localhost` is no name of a connection by TCP.
+pub(crate) const ADMINISTRATOR: &str = "administrator";
 /// The database that the account may write.
-pub(super) const OLTP_DATABASE: &str = "oltp";
+pub(crate) const OLTP_DATABASE: &str = "oltp";
 /// Length of each of the thousand rows of `bench.noise`.
 pub(super) const ROW_BYTES: u64 = 1000;
+/// MariaDB adds this ending to a name without one.
+const ERROR_LOG: &str = "log.err";
 /// Output of the server before it opens its error log.
 const EARLY_LOG: &str = "early.log";
 const START_LIMIT: Duration = Duration::from_secs(90);
@@ -41,6 +46,21 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Names of MariaDB's system table scripts in order, without the prefix `mysql_` or `mariadb_`.
 const SYSTEM_TABLES: [&str; 4] =
     ["system_tables.sql", "performance_tables.sql", "system_tables_data.sql", "sys_schema.sql"];
+
+/// What a server is started with besides that.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Custom {
+    /// A copy of the program to run instead, if it needs files beside it.
+    pub(crate) program: Option<PathBuf>,
+    /// Options, both while its system tables are created and afterwards.
+    pub(crate) installation: Vec<String>,
+    /// Options afterwards; without any, it has no binary log.
+    pub(crate) options: Vec<String>,
+    /// A directory with system tables to copy, made by the first server that is started with it.
+    pub(crate) seed: Option<PathBuf>,
+    /// Whether there is an administrator for connections by the socket, [`ADMINISTRATOR`].
+    pub(crate) administrator: bool,
+}
 
 /// A server's certificate and private key.
 #[derive(Clone, Debug)]
@@ -68,22 +88,43 @@ impl Daemon {
     /// # Errors
     /// [`Error::Program`] with the server's error, [`Error::File`].
     pub fn start(server: &Path, directory: &Path, ca: &Path, pair: &KeyPairFiles) -> Result<Self, Error> {
+        Self::start_with(server, directory, ca, pair, &Custom::default())
+    }
+
+    /// As [`Self::start`].
+    pub(crate) fn start_with(
+        server: &Path,
+        directory: &Path,
+        ca: &Path,
+        pair: &KeyPairFiles,
+        custom: &Custom,
+    ) -> Result<Self, Error> {
         let version = version_of(server)?;
         let mariadb = version.contains("MariaDB");
-        let installation = installation(server, directory);
+        let mut installation = installation(server, directory);
+        installation.extend(custom.installation.iter().cloned());
+        let program = custom.program.as_deref().unwrap_or(server);
         let data = directory.join("data");
-        fs::create_dir(&data).map_err(Error::file(&data))?;
-        create(server, &installation, mariadb)?;
+        if let Some(seed) = custom.seed.as_deref().filter(|seed| seed.is_dir()) {
+            copy_directory(seed, &data)?;
+        } else {
+            fs::create_dir(&data).map_err(Error::file(&data))?;
+            create(server, program, &installation, mariadb)?;
+            custom.seed.as_deref().map_or(Ok(()), |seed| copy_directory(&data, seed))?;
+        }
         copy(ca, &directory.join("ca.pem"))?;
         install(directory, pair)?;
         let init = directory.join("init.sql");
-        fs::write(&init, statements(mariadb)).map_err(Error::file(&init))?;
+        fs::write(&init, statements(mariadb, custom.administrator)).map_err(Error::file(&init))?;
         let port = ports::free_port().map_err(|source| failed(server, &format!("no port: {source}")))?;
-        let mut command = program::killed_with_parent(server);
+        let mut command = crate::program::killed_with_parent(program);
         command.arg("--no-defaults").args(&installation).arg(option("init-file", &init));
         command.arg(option("socket", &directory.join("sql"))).arg(option("pid-file", &directory.join("pid")));
-        command.arg(option("log-error", &directory.join("log"))).arg(format!("--port={port}"));
-        command.args(["--bind-address=127.0.0.1", "--max-connections=4000", "--skip-log-bin", "--skip-name-resolve"]);
+        command.arg(option("log-error", &directory.join(ERROR_LOG))).arg(format!("--port={port}"));
+        command.args(["--bind-address=127.0.0.1", "--max-connections=4000", "--skip-name-resolve"]);
+        if custom.options.is_empty() {
+            command.arg("--skip-log-bin");
+        }
         command.arg(option("ssl-ca", &directory.join("ca.pem"))).arg("--tls-version=TLSv1.2,TLSv1.3");
         command.arg(option("ssl-cert", &certificate(directory))).arg(option("ssl-key", &key(directory)));
         // The server's compiled-in paths may not exist.
@@ -91,6 +132,7 @@ impl Daemon {
         if !mariadb {
             command.arg("--mysqlx=OFF");
         }
+        command.args(&custom.options);
         // Ctrl-C is meant for this program, which shuts the server down afterwards.
         let early = directory.join(EARLY_LOG);
         let early = File::create(&early).map_err(Error::file(&early))?;
@@ -180,8 +222,8 @@ fn installation(server: &Path, directory: &Path) -> Vec<String> {
     options
 }
 
-fn create(server: &Path, installation: &[String], mariadb: bool) -> Result<(), Error> {
-    let mut command = Command::new(server);
+fn create(server: &Path, program: &Path, installation: &[String], mariadb: bool) -> Result<(), Error> {
+    let mut command = Command::new(program);
     command.arg("--no-defaults").args(installation);
     let input = if mariadb {
         command.arg("--bootstrap");
@@ -223,15 +265,23 @@ fn tempfile(bytes: &[u8]) -> Result<File, Error> {
 }
 
 /// Statements for the init file, one a line.
-fn statements(mariadb: bool) -> String {
+fn statements(mariadb: bool, administrator: bool) -> String {
     let (reload, last) = if mariadb {
-        ("RELOAD", "DELETE FROM mysql.global_priv WHERE user NOT IN ('bench', 'mariadb.sys', 'PUBLIC');")
+        (
+            "RELOAD",
+            "DELETE FROM mysql.global_priv WHERE user NOT IN ('bench', 'administrator', 'mariadb.sys', 'PUBLIC');",
+        )
     } else {
         ("CONNECTION_ADMIN", "DROP USER root@localhost;")
     };
     let digits = "(SELECT 0 d UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 \
                   UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)";
     let noise = ROW_BYTES / 50;
+    let administrator = if administrator {
+        format!("CREATE USER {ADMINISTRATOR}@localhost;\nGRANT ALL ON *.* TO {ADMINISTRATOR}@localhost;\n")
+    } else {
+        String::new()
+    };
     format!(
         "CREATE DATABASE bench;\n\
          CREATE TABLE bench.noise (v VARCHAR({ROW_BYTES}) CHARACTER SET latin1 NOT NULL) ENGINE=InnoDB;\n\
@@ -242,7 +292,7 @@ fn statements(mariadb: bool) -> String {
          GRANT SELECT ON bench.* TO bench@'%';\n\
          GRANT ALL ON {OLTP_DATABASE}.* TO bench@'%';\n\
          GRANT {reload} ON *.* TO bench@'%';\n\
-         {last}\n\
+         {administrator}{last}\n\
          FLUSH PRIVILEGES;\n"
     )
 }
@@ -265,10 +315,14 @@ fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     fs::copy(from, to).map(drop).map_err(Error::file(from))
 }
 
+fn copy_directory(from: &Path, to: &Path) -> Result<(), Error> {
+    crate::program::succeed(Command::new("cp").arg("-a").arg(from).arg(to)).map(drop)
+}
+
 /// The error from the log, or from the output before there was one.
 fn last_error(directory: &Path) -> String {
     let text = |name: &str| String::from_utf8_lossy(&fs::read(directory.join(name)).unwrap_or_default()).into_owned();
-    let (log, early) = (text("log"), text(EARLY_LOG));
+    let (log, early) = (text(ERROR_LOG), text(EARLY_LOG));
     let early = || early.lines().last().map(str::trim);
     first_error(&log).or_else(early).unwrap_or("it does not answer").to_owned()
 }

@@ -54,7 +54,7 @@ impl Oltp {
                 || Error::Work { arm: arm_name.clone(), reason: "sysbench reported no transactions".to_owned() };
             let amount = transactions(&output).ok_or_else(unread)?;
             let seconds = total_time(&output).unwrap_or_else(|| began.elapsed().as_secs_f64());
-            Ok(Work { amount, seconds: Some(seconds), detail: None })
+            Ok(Work { amount, seconds: Some(seconds), ..Work::default() })
         })
     }
 

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use ::bench::{ExperimentRecord, Record};
+use ::bench::{ExperimentRecord, OperationsRecord, Record};
 use askama::Template;
 
 use super::{
-    display, environment, experiment_rounds, figure, latency_columns, programs, ratio_name, subject, time_heading,
-    time_of,
+    OPERATION_COSTS, OPERATION_LATENCIES, difference, display, environment, experiment_rounds, figure, latency_columns,
+    operation_costs, operation_latencies, programs, ratio_name, resolution, subject, time_heading, time_of,
 };
 use crate::Error;
 use crate::html::content_security;
@@ -33,9 +33,18 @@ struct Section {
     time: &'static str,
     chart: String,
     arms: Vec<(String, String, String, String)>,
-    ratios: Vec<(String, String, String)>,
+    ratios: Vec<(String, String, String, String)>,
     latencies: Vec<(String, [String; 4])>,
+    operations: Vec<Operations>,
+    resolution: Option<String>,
     notes: Vec<String>,
+}
+
+/// A table of what single operations took or cost.
+struct Operations {
+    title: &'static str,
+    headings: [&'static str; 6],
+    rows: Vec<(String, [String; 6])>,
 }
 
 /// Writes the page. It loads no other resource and runs no script.
@@ -74,7 +83,7 @@ fn section(id: usize, experiment: &ExperimentRecord) -> Result<Section, Error> {
     let ratios = experiment.ratios.iter().map(|ratio| {
         let figures = &ratio.ratio;
         let interval = format!("{:.2} to {:.2}", figures.low, figures.high);
-        (ratio_name(ratio), format!("{:.2}", figures.estimate), interval)
+        (ratio_name(ratio), format!("{:.2}", figures.estimate), interval, difference(ratio))
     });
     let latencies = experiment.arms.iter().filter_map(|arm| {
         let columns = latency_columns(arm.detail.as_ref()?);
@@ -88,9 +97,23 @@ fn section(id: usize, experiment: &ExperimentRecord) -> Result<Section, Error> {
         arms,
         ratios: ratios.collect(),
         latencies: latencies.collect(),
+        operations: operations(experiment),
+        resolution: resolution(experiment),
         notes: experiment.notes.iter().map(|note| visible(note).into_owned()).collect(),
         name,
     })
+}
+
+fn operations(experiment: &ExperimentRecord) -> Vec<Operations> {
+    let rows = |columns: fn(&OperationsRecord) -> [String; 6]| -> Vec<(String, [String; 6])> {
+        let arms = experiment.arms.iter();
+        arms.filter_map(|arm| Some((visible(&arm.name).into_owned(), columns(arm.operations.as_ref()?)))).collect()
+    };
+    let tables = [
+        Operations { title: "latency, ms, all rounds", headings: OPERATION_LATENCIES, rows: rows(operation_latencies) },
+        Operations { title: "for each", headings: OPERATION_COSTS, rows: rows(operation_costs) },
+    ];
+    tables.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod backup;
 mod disk;
 mod effort;
+mod oltp;
 mod output;
 mod server;
 mod sst;
@@ -36,6 +37,7 @@ pub(crate) struct Bench {
 enum What {
     Backup(Box<backup::BenchBackup>),
     Disk(Box<disk::BenchDisk>),
+    Oltp(Box<oltp::BenchOltp>),
     Sst(Box<sst::BenchSst>),
     Tls(Box<tls::BenchTls>),
     Transfer(Box<transfer::BenchTransfer>),
@@ -92,6 +94,7 @@ impl Bench {
         match self.what {
             What::Backup(verb) => verb.run(),
             What::Disk(verb) => verb.run(),
+            What::Oltp(verb) => verb.run(),
             What::Sst(verb) => verb.run(),
             What::Tls(verb) => verb.run(),
             What::Transfer(verb) => verb.run(),

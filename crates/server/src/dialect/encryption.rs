@@ -1,4 +1,6 @@
-//! Variables that switch encryption at rest: the one table of them.
+//! Variables that switch encryption at rest: the one table of them. And how a statement encrypts a table.
+
+use crate::version::Flavor;
 
 /// What a variable encrypts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,4 +55,21 @@ pub fn all_switches() -> impl Iterator<Item = &'static str> {
 #[must_use]
 pub fn switches(what: Encrypts) -> Vec<&'static str> {
     SWITCHES.iter().filter(|(_, encrypts)| *encrypts == what).map(|(name, _)| *name).collect()
+}
+
+/// Variables that encrypt everything that a new server writes, logs and temporary files included. The system tablespace is not:
+/// Percona Server encrypts its own only while it is created.
+pub fn switches_of_everything() -> impl Iterator<Item = &'static str> {
+    SWITCHES.iter().filter(|(_, encrypts)| *encrypts != Encrypts::SystemTablespace).map(|(name, _)| *name)
+}
+
+/// The option of `CREATE TABLE` that encrypts the table, or keeps it in the clear.
+#[must_use]
+pub const fn table_option(flavor: Flavor, encrypted: bool) -> &'static str {
+    match (flavor, encrypted) {
+        (Flavor::MariaDb, true) => "ENCRYPTED=YES",
+        (Flavor::MariaDb, false) => "ENCRYPTED=NO",
+        (Flavor::MySql | Flavor::Percona, true) => "ENCRYPTION='Y'",
+        (Flavor::MySql | Flavor::Percona, false) => "ENCRYPTION='N'",
+    }
 }

@@ -31,13 +31,14 @@ fn sentence((least, most): (f64, f64), (open_least, open_most): (f64, f64)) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Interval, RatioRecord, Stop, Unit};
+    use crate::{Difference, Interval, RatioRecord, Stop, Unit};
 
     fn experiment(verb: &str, ratios: &[f64]) -> ExperimentRecord {
         let ratio = |estimate: &f64| RatioRecord {
             of: "aes-xts-plain64 256".to_owned(),
             to: "aes-cbc-plain 128".to_owned(),
             ratio: Interval { estimate: *estimate, low: *estimate, high: *estimate },
+            difference: Difference::Seen,
         };
         ExperimentRecord {
             name: format!("{verb} 512-byte sectors in memory, one core"),
@@ -45,6 +46,7 @@ mod tests {
             block_bytes: Some(512),
             rounds: 5,
             stopped: Stop::Rounds,
+            resolution_percent: None,
             arms: Vec::new(),
             ratios: ratios.iter().map(ratio).collect(),
             notes: Vec::new(),

@@ -1,0 +1,93 @@
+//! Keys of a server that encrypts: made for it, and gone with its directory.
+//!
+//! MySQL loads its keyring component by a manifest beside its program, and the component finds its configuration among
+//! the plug-ins. Neither belongs to a measurement, so the server runs from a link to its program, with links to its
+//! plug-ins.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::Write,
+    os::unix::fs::{OpenOptionsExt, symlink},
+    path::{Path, PathBuf},
+};
+
+use server::program::{Installation, option};
+
+use crate::{Error, tls::Custom};
+
+/// Number of keys in a key file of MariaDB: for tables, and for temporary files.
+const KEYS: u32 = 2;
+const COMPONENT: &str = "component_keyring_file";
+const PLUGIN: &str = "keyring_file.so";
+
+/// Options and files of a server that can encrypt. `directory` is private.
+pub(super) fn keyed(server: &Path, mariadb: bool, directory: &Path) -> Result<Custom, Error> {
+    let plugins = Installation::around(server).plugins.unwrap_or_default();
+    if mariadb {
+        mariadb_keys(server, &plugins, directory)
+    } else if plugins.join(format!("{COMPONENT}.so")).is_file() {
+        component(server, &plugins, directory)
+    } else if plugins.join(PLUGIN).is_file() {
+        let keyring = option("keyring-file-data", &directory.join("keyring"));
+        let installation = vec![format!("--early-plugin-load={PLUGIN}"), keyring];
+        Ok(Custom { installation, ..Custom::default() })
+    } else {
+        Err(no_keys(server, COMPONENT))
+    }
+}
+
+fn mariadb_keys(server: &Path, plugins: &Path, directory: &Path) -> Result<Custom, Error> {
+    if !plugins.join("file_key_management.so").is_file() {
+        return Err(no_keys(server, "file_key_management"));
+    }
+    let (file, password_file) = (directory.join("keys.enc"), directory.join("keys.password"));
+    let password = keyring::new_password()?;
+    write_private(&file, &keyring::new_key_file(KEYS, &password)?)?;
+    write_private(&password_file, &password)?;
+    let installation = vec![
+        "--plugin-load-add=file_key_management".to_owned(),
+        option("file-key-management-filename", &file),
+        format!("--file-key-management-filekey=FILE:{}", password_file.display()),
+    ];
+    Ok(Custom { options: installation, ..Custom::default() })
+}
+
+fn component(server: &Path, plugins: &Path, directory: &Path) -> Result<Custom, Error> {
+    let [programs, links] = ["bin", "plugins"].map(|name| directory.join(name));
+    for place in [&programs, &links] {
+        fs::create_dir(place).map_err(Error::file(place))?;
+    }
+    for entry in fs::read_dir(plugins).map_err(Error::file(plugins))? {
+        let plugin = entry.map_err(Error::file(plugins))?.path();
+        let link = links.join(plugin.file_name().unwrap_or_default());
+        if plugin.extension().is_some_and(|extension| extension == "so") {
+            symlink(&plugin, &link).map_err(Error::file(&link))?;
+        }
+    }
+    let configuration = keyring::configuration_of(&directory.join("keyring"));
+    let configuration = configuration.ok_or_else(|| no_keys(server, "a directory whose name is UTF-8"))?;
+    write_private(&links.join(format!("{COMPONENT}.cnf")), configuration.as_bytes())?;
+    let manifest = serde_json::json!({ "components": format!("file://{COMPONENT}") }).to_string();
+    write_private(&programs.join(keyring::COMPONENT_MANIFEST), manifest.as_bytes())?;
+    let program = copy_of(server, &programs)?;
+    Ok(Custom { program: Some(program), installation: vec![option("plugin-dir", &links)], ..Custom::default() })
+}
+
+/// The same program in another directory: a second name if that is possible. Its own path selects the manifest.
+fn copy_of(server: &Path, directory: &Path) -> Result<PathBuf, Error> {
+    let server = fs::canonicalize(server).map_err(Error::file(server))?;
+    let copy = directory.join("mysqld");
+    if fs::hard_link(&server, &copy).is_err() {
+        fs::copy(&server, &copy).map_err(Error::file(&server))?;
+    }
+    Ok(copy)
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(Error::file(path))?;
+    file.write_all(bytes).map_err(Error::file(path))
+}
+
+fn no_keys(server: &Path, what: &str) -> Error {
+    Error::Program { program: server.display().to_string(), reason: format!("cannot encrypt: it has no {what}") }
+}

@@ -1,0 +1,207 @@
+//! Clients that run operations for some time: as fast as they can, or at a fixed rate.
+
+use std::{
+    io,
+    sync::{
+        Barrier,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::{
+    tables::TableSet,
+    workload::{Session, Workload},
+};
+use crate::{
+    Error, Latencies,
+    tls::{Address, Client, Security, ServerError, USER},
+};
+
+/// How fast clients send operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Each client sends the next operation when the last one is done.
+    Closed,
+    /// This many operations per second begin, whether or not earlier ones are done; latencies count from the time at
+    /// which an operation was to begin.
+    Open(u32),
+}
+
+/// A load.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load<'a> {
+    pub(crate) workload: Workload,
+    pub(crate) tables: TableSet,
+    /// Number of clients, each with a connection and a thread.
+    pub(crate) clients: u32,
+    pub(crate) pace: Pace,
+    pub(crate) span: Duration,
+    /// Becomes true when it is to end.
+    pub(crate) stopped: &'a AtomicBool,
+}
+
+/// A way to a server.
+#[derive(Clone)]
+pub(crate) struct Wire {
+    pub(crate) address: Address,
+    pub(crate) security: Security,
+}
+
+/// What a load did.
+#[derive(Debug, Default)]
+pub(super) struct Done {
+    pub(super) seconds: f64,
+    pub(super) latencies: Latencies,
+    pub(super) by_client: Vec<u64>,
+    pub(super) statements: u64,
+    pub(super) restarts: u64,
+    pub(super) cpu_seconds: f64,
+}
+
+/// What one client did.
+#[derive(Default)]
+struct ClientDone {
+    latencies: Latencies,
+    operations: u64,
+    statements: u64,
+    restarts: u64,
+}
+
+/// Deadlock, lock wait timeout, changed since the last read: sysbench repeats these, too.
+const REPEATED: [u16; 3] = [1213, 1205, 1020];
+
+impl Load<'_> {
+    /// Runs it. Clients connect and prepare their statements before the time begins.
+    pub(super) fn run(&self, wire: &Wire, seed: u64) -> Result<Done, Error> {
+        let sessions: Vec<Session> = (0..self.clients)
+            .map(|client| self.connect(wire, seed, client))
+            .collect::<io::Result<_>>()
+            .map_err(|error| self.failed(&error))?;
+        let (barrier, tickets) = (Barrier::new(sessions.len().saturating_add(1)), AtomicU64::new(0));
+        let outcome = thread::scope(|scope| {
+            let clients: Vec<_> =
+                sessions.into_iter().map(|session| scope.spawn(|| self.client(session, &barrier, &tickets))).collect();
+            barrier.wait();
+            let (begin, cpu) = (Instant::now(), process_seconds());
+            let clients: Vec<_> = clients.into_iter().map(thread::ScopedJoinHandle::join).collect();
+            (begin.elapsed().as_secs_f64(), process_seconds() - cpu, clients)
+        });
+        let (seconds, cpu_seconds, clients) = outcome;
+        let mut done = Done { seconds, cpu_seconds, ..Done::default() };
+        for client in clients {
+            let client = client.unwrap_or_else(|_| Err(io::Error::other("a client panicked")));
+            let client = client.map_err(|error| self.failed(&error))?;
+            done.latencies.add(&client.latencies);
+            done.by_client.push(client.operations);
+            done.statements += client.statements;
+            done.restarts += client.restarts;
+        }
+        if self.stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(done) }
+    }
+
+    fn connect(&self, wire: &Wire, seed: u64, client: u32) -> io::Result<Session> {
+        let connection = Client::open(&wire.address, USER, &wire.security)?;
+        // The same rows in every arm, others in every round and for every client.
+        let seed = seed.wrapping_mul(1_000_003).wrapping_add(u64::from(client));
+        Session::new(connection, self.workload, self.tables, seed)
+    }
+
+    fn client(&self, mut session: Session, barrier: &Barrier, tickets: &AtomicU64) -> io::Result<ClientDone> {
+        let mut done = ClientDone::default();
+        barrier.wait();
+        let begin = Instant::now();
+        while let Some(due) = self.next(begin, tickets) {
+            if self.stopped.load(Ordering::Relaxed) {
+                break;
+            }
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+            // A server that cannot keep up is not waited for; what it did not begin was late by the rest of the time.
+            if begin.elapsed() >= self.span {
+                done.latencies.record(nanoseconds((begin + self.span).saturating_duration_since(due)));
+                continue;
+            }
+            done.restarts += operate(&mut session)?;
+            done.latencies.record(nanoseconds(due.elapsed()));
+            done.operations += 1;
+        }
+        done.statements = session.sent;
+        session.quit();
+        Ok(done)
+    }
+
+    /// When the next operation is to begin; `None` at the end.
+    fn next(&self, begin: Instant, tickets: &AtomicU64) -> Option<Instant> {
+        match self.pace {
+            Pace::Closed => (begin.elapsed() < self.span).then(Instant::now),
+            Pace::Open(rate) => {
+                let ticket = u32::try_from(tickets.fetch_add(1, Ordering::Relaxed)).ok()?;
+                let offset = Duration::from_secs(1) * ticket / rate.max(1);
+                (offset < self.span).then(|| begin + offset)
+            }
+        }
+    }
+
+    fn failed(&self, error: &io::Error) -> Error {
+        Error::Work { arm: self.workload.as_str().to_owned(), reason: error.to_string() }
+    }
+}
+
+/// Runs an operation until it succeeds; returns how often the server rolled it back.
+fn operate(session: &mut Session) -> io::Result<u64> {
+    let mut restarts = 0;
+    loop {
+        match session.operate() {
+            Ok(()) => return Ok(restarts),
+            Err(error) if is_repeated(&error) => session.roll_back()?,
+            Err(error) => return Err(error),
+        }
+        restarts += 1;
+    }
+}
+
+fn is_repeated(error: &io::Error) -> bool {
+    let server = error.get_ref().and_then(|error| error.downcast_ref::<ServerError>());
+    server.is_some_and(|error| REPEATED.contains(&error.code))
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// CPU time of this process.
+#[allow(clippy::cast_precision_loss, reason = "a duration, not a count")]
+fn process_seconds() -> f64 {
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(pace: Pace, stopped: &AtomicBool) -> Load<'_> {
+        let tables = TableSet { tables: 1, rows: 1, uniform: true };
+        Load { workload: Workload::PointSelect, tables, clients: 1, pace, span: Duration::from_secs(2), stopped }
+    }
+
+    #[test]
+    fn operations_begin_at_a_fixed_rate_whoever_is_late() {
+        let (stopped, tickets) = (AtomicBool::new(false), AtomicU64::new(0));
+        let begin = Instant::now();
+        let open = load(Pace::Open(4), &stopped);
+        let due: Vec<_> = std::iter::from_fn(|| open.next(begin, &tickets)).map(|due| due - begin).collect();
+        assert_eq!(due, (0..8).map(|quarter| Duration::from_millis(250 * quarter)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_closed_loop_ends_with_its_time() {
+        let (stopped, tickets) = (AtomicBool::new(false), AtomicU64::new(0));
+        let closed = load(Pace::Closed, &stopped);
+        assert!(closed.next(Instant::now(), &tickets).is_some());
+        assert!(closed.next(Instant::now().checked_sub(Duration::from_secs(3)).unwrap(), &tickets).is_none());
+    }
+}

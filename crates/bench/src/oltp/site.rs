@@ -1,0 +1,331 @@
+//! Servers with the same data, one for each arm, and what a run on one of them is.
+
+use std::{
+    cell::{Cell, RefCell},
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use server::{Connection, Endpoint, Flavor, Identity, Options, Rows, Target, describe, dialect};
+
+use super::{
+    arms::ServerArm,
+    keys::keyed,
+    load::{Load, Wire},
+    tables::TableSet,
+    usage::Usage,
+};
+use crate::{
+    Arm, Detail, Error, Operations, Work,
+    disk::busy_seconds,
+    tls::{ADMINISTRATOR, Address, Client, Custom, Daemon, KeyPairFiles, OLTP_DATABASE, Security, USER},
+};
+
+/// Size of the redo log: no checkpoint is forced within a run of some seconds.
+pub(crate) const REDO_BYTES: u64 = 512 << 20;
+/// Maximum time until a server has encrypted its tablespaces, or written its pages.
+const SETTLE_LIMIT: Duration = Duration::from_secs(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Dirty pages that a server that is at rest may have: it writes some itself.
+const FEW_PAGES: u64 = 64;
+/// History of undo logs that a server at rest may have.
+const SHORT_HISTORY: u64 = 256;
+/// Default of both families.
+const DIRTY_PERCENT: u32 = 90;
+
+/// What all servers have in common.
+pub(crate) struct Place<'a> {
+    /// The program.
+    pub(crate) server: &'a Path,
+    /// The private directory of the measurement.
+    pub(crate) directory: &'a Path,
+    pub(crate) authority: &'a Path,
+    pub(crate) pair: &'a KeyPairFiles,
+    pub(crate) mariadb: bool,
+    pub(crate) pool_bytes: u64,
+    /// Further options of all servers.
+    pub(crate) options: &'a [String],
+    pub(crate) tables: TableSet,
+    pub(crate) stopped: &'a AtomicBool,
+}
+
+/// A running server with its data.
+pub(crate) struct ArmServer<'a> {
+    arm: ServerArm,
+    place: &'a Place<'a>,
+    administrator: RefCell<Connection>,
+    identity: Identity,
+    daemon: Daemon,
+    directory: PathBuf,
+}
+
+impl<'a> ArmServer<'a> {
+    /// Starts a server, fills its tables, and proves that what is to be encrypted is encrypted. `name` is that of its
+    /// directory, which must be short: the path of its socket is limited.
+    pub(crate) fn start(place: &'a Place<'a>, arm: ServerArm, name: &str) -> Result<Self, Error> {
+        let directory = place.directory.join(name);
+        for path in [&directory, &directory.join("tmp")] {
+            fs::create_dir(path).map_err(Error::file(path))?;
+        }
+        let mut custom = keyed(place.server, place.mariadb, &directory)?;
+        custom.options.extend(place.server_options(&directory));
+        custom.options.extend(arm.switches().iter().map(|name| format!("--loose-{name}=ON")));
+        // MariaDB encrypts what is there, the system tablespace, in the background.
+        let threads = u8::from(arm == ServerArm::Everything) * 2;
+        custom.options.push(format!("--loose-innodb-encryption-threads={threads}"));
+        let seed = Some(place.directory.join("seed"));
+        let custom = Custom { seed, administrator: true, ..custom };
+        let daemon = Daemon::start_with(place.server, &directory, place.authority, place.pair, &custom)?;
+        let (administrator, identity) = connect(&daemon)?;
+        let server = Self { arm, place, administrator: RefCell::new(administrator), identity, daemon, directory };
+        server.fill()?;
+        if arm == ServerArm::Everything && !place.mariadb {
+            server.ask("ALTER TABLESPACE mysql ENCRYPTION = 'Y'")?;
+        }
+        server.prove()?;
+        server.settle()?;
+        Ok(server)
+    }
+
+    /// Removes a server and its data.
+    pub(crate) fn end(self) {
+        let directory = self.directory.clone();
+        drop(self);
+        let _ = fs::remove_dir_all(directory);
+    }
+
+    /// The version that it reports.
+    pub(crate) fn version(&self) -> &str {
+        self.daemon.version()
+    }
+
+    /// Switches that are on.
+    pub(crate) fn switched_on(&self) -> Result<Vec<&'static str>, Error> {
+        let variables = self.ask("SHOW GLOBAL VARIABLES")?;
+        let off = |name: &&str| value(&variables, name).is_some_and(|value| value != "OFF");
+        Ok(self.arm.switches().into_iter().filter(off).collect())
+    }
+
+    /// The way through the socket.
+    pub(crate) fn socket(&self) -> Wire {
+        Wire { address: Address::Socket(self.daemon.socket()), security: Security::Plain }
+    }
+
+    /// The way through TCP.
+    pub(crate) fn tcp(&self, security: Security) -> Wire {
+        Wire { address: Address::Tcp(self.daemon.address()), security }
+    }
+
+    /// An arm that runs a load on this server. A run ends when the server has written what it changed: then it disturbs
+    /// no other arm, and all that it had to write is counted.
+    pub(crate) fn arm<'s>(&'s self, name: &str, wire: Wire, load: Load<'s>) -> Arm<'s> {
+        let seed = Cell::new(0);
+        Arm::self_timed(name, move || {
+            seed.set(seed.get() + 1);
+            self.run(&wire, &load, seed.get())
+        })
+    }
+
+    fn run(&self, wire: &Wire, load: &Load<'_>, seed: u64) -> Result<Work, Error> {
+        let (before, syncs, machine) = (Usage::of(self.daemon.process())?, self.syncs()?, busy_seconds());
+        let done = load.run(wire, seed)?;
+        let machine = (busy_seconds() - machine).max(0.0);
+        self.settle()?;
+        let used = Usage::of(self.daemon.process())?.since(&before);
+        let detail = Detail {
+            p50_seconds: done.latencies.percentile(50.0),
+            p99_seconds: done.latencies.percentile(99.0),
+            p999_seconds: done.latencies.percentile(99.9),
+            cpu_seconds: machine,
+        };
+        let operations = Operations {
+            latencies: done.latencies.counts(),
+            statements: done.statements,
+            restarts: done.restarts,
+            client_cpu_seconds: done.cpu_seconds,
+            server_cpu_seconds: used.cpu_seconds,
+            server_kernel_seconds: used.kernel_seconds,
+            read_bytes: used.read_bytes,
+            written_bytes: used.written_bytes,
+            fsyncs: self.syncs()?.saturating_sub(syncs),
+            by_client: done.by_client,
+        };
+        let amount = operations.by_client.iter().sum();
+        Ok(Work { amount, seconds: Some(done.seconds), detail: Some(detail), operations: Some(operations) })
+    }
+
+    /// Creates the tables, several at a time.
+    fn fill(&self) -> Result<(), Error> {
+        let tables: Vec<u32> = (1..=self.place.tables.tables).collect();
+        let (flavor, encrypted) = (self.identity.flavor(), self.arm.encrypts_tables());
+        let (socket, place) = (self.daemon.socket(), self.place);
+        let workers = thread::available_parallelism().map_or(1, usize::from).min(tables.len()).max(1);
+        let fill = |of: &[u32]| fill(&socket, place, of, flavor, encrypted);
+        let filled: Vec<_> = thread::scope(|scope| {
+            let workers = tables.chunks(tables.len().div_ceil(workers).max(1)).map(|of| scope.spawn(move || fill(of)));
+            let workers: Vec<_> = workers.collect();
+            workers.into_iter().map(thread::ScopedJoinHandle::join).collect()
+        });
+        let panicked = || Err(self.failed("a client panicked"));
+        filled.into_iter().try_for_each(|one| one.unwrap_or_else(|_| panicked()))?;
+        // Statistics are those of the whole table, on every server.
+        tables.iter().try_for_each(|table| self.ask(&format!("ANALYZE TABLE {OLTP_DATABASE}.sbtest{table}")).map(drop))
+    }
+
+    /// Nothing is measured under a wrong name: tables are encrypted or not, as the arm says, and switches are on.
+    fn prove(&self) -> Result<(), Error> {
+        let begin = Instant::now();
+        loop {
+            let wrong = self.wrongly_encrypted()?;
+            let Some(wrong) = wrong else { break };
+            if begin.elapsed() > SETTLE_LIMIT {
+                return Err(self.failed(&format!("{wrong} is not encrypted as its arm requires")));
+            }
+            self.pause()?;
+        }
+        let variables = self.ask("SHOW GLOBAL VARIABLES")?;
+        let off = |name: &&str| value(&variables, name).is_some_and(|value| value == "OFF");
+        match self.arm.switches().into_iter().find(off) {
+            Some(name) => Err(self.failed(&format!("{name} is off, although it was switched on"))),
+            None => Ok(()),
+        }
+    }
+
+    /// A tablespace that is encrypted and must not be, or the other way round.
+    fn wrongly_encrypted(&self) -> Result<Option<String>, Error> {
+        let query = dialect::query(&self.identity.version, "tablespaces");
+        let query = query.ok_or_else(|| self.failed("does not say which tablespaces are encrypted"))?;
+        let rows = query.run(&mut self.administrator.borrow_mut()).map_err(|error| self.failed(&error.to_string()))?;
+        for row in 0..rows.rows.len() {
+            let text = |column| rows.value(row, column).unwrap_or_default();
+            let (name, kind) = (text("name"), text("type"));
+            let ours = name.starts_with(&format!("{OLTP_DATABASE}/"));
+            let wanted = match self.arm {
+                ServerArm::Everything => ours || !matches!(kind, "Single" | "Temporary"),
+                // InnoDB's own tablespaces are as the server has them.
+                _ if ours => self.arm.encrypts_tables(),
+                _ => continue,
+            };
+            let is_system = kind == "System" && !self.place.mariadb;
+            if !is_system && wanted != (text("encrypted") == "Y") && (wanted || ours) {
+                return Ok(Some(name.to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits until undo logs are purged and changed pages are written, and removes binary logs.
+    fn settle(&self) -> Result<(), Error> {
+        self.ask("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
+        let begin = Instant::now();
+        loop {
+            let dirty = self.status("Innodb_buffer_pool_pages_dirty")?;
+            if dirty <= FEW_PAGES && self.history()? <= SHORT_HISTORY {
+                break;
+            }
+            if begin.elapsed() > SETTLE_LIMIT {
+                return Err(self.failed("does not write its changed pages"));
+            }
+            self.pause()?;
+        }
+        self.ask(&format!("SET GLOBAL innodb_max_dirty_pages_pct = {DIRTY_PERCENT}"))?;
+        self.ask("FLUSH BINARY LOGS")?;
+        let logs = self.ask("SHOW BINARY LOGS")?;
+        if let Some(Some(newest)) = logs.rows.last().and_then(|row| row.first()) {
+            self.ask(&format!("PURGE BINARY LOGS TO '{newest}'"))?;
+        }
+        Ok(())
+    }
+
+    fn pause(&self) -> Result<(), Error> {
+        if self.place.stopped.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        thread::sleep(POLL_INTERVAL);
+        Ok(())
+    }
+
+    /// Length of the history of undo logs; 0 on a server that does not say.
+    fn history(&self) -> Result<u64, Error> {
+        let sql = "SELECT `COUNT` FROM information_schema.INNODB_METRICS WHERE NAME = 'trx_rseg_history_len'";
+        Ok(self.ask(sql)?.scalar().and_then(|text| text.parse().ok()).unwrap_or_default())
+    }
+
+    /// `fsync` calls that InnoDB counts. MySQL also has a figure for those of the log, which is a part of this one.
+    fn syncs(&self) -> Result<u64, Error> {
+        self.status("Innodb_data_fsyncs")
+    }
+
+    fn status(&self, name: &str) -> Result<u64, Error> {
+        let rows = self.ask(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?;
+        let number = rows.value(0, "Value").and_then(|text| text.parse().ok());
+        number.ok_or_else(|| self.failed(&format!("has no status variable {name}")))
+    }
+
+    fn ask(&self, sql: &str) -> Result<Rows, Error> {
+        let answer = self.administrator.borrow_mut().query(sql);
+        answer.map_err(|error| self.failed(&format!("{sql}: {error}")))
+    }
+
+    fn failed(&self, reason: &str) -> Error {
+        Error::Program { program: self.place.server.display().to_string(), reason: reason.to_owned() }
+    }
+}
+
+impl Place<'_> {
+    fn server_options(&self, directory: &Path) -> Vec<String> {
+        let options = [
+            format!("--tmpdir={}", directory.join("tmp").display()),
+            format!("--innodb-buffer-pool-size={}", self.pool_bytes),
+            // One of them exists.
+            format!("--loose-innodb-redo-log-capacity={REDO_BYTES}"),
+            format!("--loose-innodb-log-file-size={REDO_BYTES}"),
+            "--log-bin=binlog".to_owned(),
+            "--server-id=1".to_owned(),
+            "--loose-binlog-format=ROW".to_owned(),
+            "--sync-binlog=1".to_owned(),
+            "--innodb-flush-log-at-trx-commit=1".to_owned(),
+            // Settling is not to take longer than the run.
+            "--innodb-io-capacity=10000".to_owned(),
+            "--innodb-io-capacity-max=20000".to_owned(),
+        ];
+        options.into_iter().chain(self.options.iter().cloned()).collect()
+    }
+}
+
+fn connect(daemon: &Daemon) -> Result<(Connection, Identity), Error> {
+    let options = Options { changes: true, statement_timeout: SETTLE_LIMIT, ..Options::default() };
+    let target = Target { endpoint: Endpoint::Socket(daemon.socket()), user: ADMINISTRATOR.to_owned() };
+    let connected = Connection::open(&target, &options).and_then(|mut connection| {
+        let identity = describe(&mut connection)?;
+        Ok((connection, identity))
+    });
+    connected.map_err(|error| Error::Program { program: daemon.version().to_owned(), reason: error.to_string() })
+}
+
+fn fill(socket: &Path, place: &Place<'_>, of: &[u32], flavor: Flavor, encrypted: bool) -> Result<(), Error> {
+    let failed = |error: std::io::Error| Error::Work { arm: "creating tables".to_owned(), reason: error.to_string() };
+    let mut client = Client::open(&Address::Socket(socket.to_owned()), USER, &Security::Plain).map_err(failed)?;
+    client.query(&format!("USE {OLTP_DATABASE}")).map_err(failed)?;
+    for table in of {
+        for sql in place.tables.statements(*table, flavor, encrypted) {
+            if place.stopped.load(Ordering::Relaxed) {
+                return Err(Error::Interrupted);
+            }
+            client.query(&sql).map_err(failed)?;
+        }
+    }
+    client.quit();
+    Ok(())
+}
+
+fn value<'r>(variables: &'r Rows, name: &str) -> Option<&'r str> {
+    let mut rows = variables.rows.iter();
+    rows.find_map(|row| match row.as_slice() {
+        [Some(key), Some(value)] if key.eq_ignore_ascii_case(name) => Some(value.as_str()),
+        _ => None,
+    })
+}

@@ -1,0 +1,238 @@
+//! What single operations of a load took and used.
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::{
+    Sample,
+    stats::{Interval, median_interval},
+};
+
+/// Significant digits of a latency.
+const DIGITS: u8 = 3;
+/// The greatest latency that is told apart: ten minutes.
+const LONGEST_NANOSECONDS: u64 = 600_000_000_000;
+
+/// Latencies of the operations of a run, with three significant digits.
+#[derive(Clone, Debug)]
+pub struct Latencies(Histogram<u64>);
+
+/// What the operations of a run took and used.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Operations {
+    /// Latencies in nanoseconds, each with its number of operations.
+    pub latencies: Vec<(u64, u64)>,
+    /// Statements sent.
+    pub statements: u64,
+    /// Operations that the server rolled back, and that were repeated.
+    pub restarts: u64,
+    /// Operations of each client.
+    pub by_client: Vec<u64>,
+    /// CPU time of the client.
+    pub client_cpu_seconds: f64,
+    /// CPU time of the server, until it had written what the run changed.
+    pub server_cpu_seconds: f64,
+    /// The part of it that was spent in the kernel.
+    pub server_kernel_seconds: f64,
+    /// Bytes that the server read from the disk.
+    pub read_bytes: u64,
+    /// Bytes that it wrote to the disk, until it had written what the run changed.
+    pub written_bytes: u64,
+    /// `fsync` calls that InnoDB counts.
+    pub fsyncs: u64,
+}
+
+/// Figures of an arm: latencies of all rounds together, the rest as medians over the rounds.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationsRecord {
+    /// Statements sent.
+    pub statements: u64,
+    /// Operations that the server rolled back, and that were repeated.
+    pub restarts: u64,
+    /// Latencies.
+    pub latency: LatencyRecord,
+    /// Standard deviation of the clients' shares of the operations, in percent of an equal share.
+    pub unfairness_percent: f64,
+    /// CPU time of the client for an operation.
+    pub client_cpu_seconds: Interval,
+    /// CPU time of the server for an operation.
+    pub server_cpu_seconds: Interval,
+    /// The part of it that was spent in the kernel.
+    pub server_kernel_seconds: Interval,
+    /// Bytes read from the disk for an operation.
+    pub read_bytes: Interval,
+    /// Bytes written to the disk for an operation.
+    pub written_bytes: Interval,
+    /// `fsync` calls for an operation.
+    pub fsyncs: Interval,
+}
+
+/// Latencies of all operations of all rounds.
+#[derive(Clone, Debug, Serialize)]
+pub struct LatencyRecord {
+    /// The shortest.
+    pub min_seconds: f64,
+    /// The mean.
+    pub mean_seconds: f64,
+    /// The median.
+    pub p50_seconds: f64,
+    /// 95th percentile.
+    pub p95_seconds: f64,
+    /// 99th percentile.
+    pub p99_seconds: f64,
+    /// 99.9th percentile.
+    pub p999_seconds: f64,
+    /// The longest.
+    pub max_seconds: f64,
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        let histogram = Histogram::new_with_bounds(1, LONGEST_NANOSECONDS, DIGITS);
+        Self(histogram.expect("these bounds are in order"))
+    }
+}
+
+impl Latencies {
+    /// Adds one.
+    pub fn record(&mut self, nanoseconds: u64) {
+        self.0.saturating_record(nanoseconds);
+    }
+
+    /// Adds those of another client or run.
+    pub fn add(&mut self, other: &Self) {
+        // The bounds are the same, so nothing is out of range.
+        let _ = self.0.add(&other.0);
+    }
+
+    /// A percentile, in seconds.
+    #[must_use]
+    pub fn percentile(&self, percent: f64) -> f64 {
+        seconds(self.0.value_at_percentile(percent))
+    }
+
+    /// Each latency with its number of operations.
+    #[must_use]
+    pub fn counts(&self) -> Vec<(u64, u64)> {
+        self.0.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value())).collect()
+    }
+
+    fn from_counts<'c>(counts: impl IntoIterator<Item = &'c (u64, u64)>) -> Self {
+        let mut latencies = Self::default();
+        for (value, count) in counts {
+            latencies.0.saturating_record_n(*value, *count);
+        }
+        latencies
+    }
+
+    fn record_of(&self) -> LatencyRecord {
+        LatencyRecord {
+            min_seconds: seconds(self.0.min()),
+            mean_seconds: self.0.mean() / 1e9,
+            p50_seconds: self.percentile(50.0),
+            p95_seconds: self.percentile(95.0),
+            p99_seconds: self.percentile(99.0),
+            p999_seconds: self.percentile(99.9),
+            max_seconds: seconds(self.0.max()),
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "three significant digits")]
+fn seconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e9
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a figure for one operation, not a count")]
+impl OperationsRecord {
+    /// Figures of an arm's samples; `None` if these have none.
+    pub(crate) fn of<'s>(samples: impl Iterator<Item = &'s Sample>, seed: u64) -> Option<Self> {
+        let runs: Vec<(f64, &Operations)> =
+            samples.filter_map(|one| Some((one.amount.max(1) as f64, one.operations.as_ref()?))).collect();
+        let median = |value: &dyn Fn(&Operations) -> f64| {
+            median_interval(&runs.iter().map(|(amount, run)| value(run) / amount).collect::<Vec<_>>(), seed)
+        };
+        Some(Self {
+            client_cpu_seconds: median(&|run| run.client_cpu_seconds)?,
+            server_cpu_seconds: median(&|run| run.server_cpu_seconds)?,
+            server_kernel_seconds: median(&|run| run.server_kernel_seconds)?,
+            read_bytes: median(&|run| run.read_bytes as f64)?,
+            written_bytes: median(&|run| run.written_bytes as f64)?,
+            fsyncs: median(&|run| run.fsyncs as f64)?,
+            statements: runs.iter().map(|(_, run)| run.statements).sum(),
+            restarts: runs.iter().map(|(_, run)| run.restarts).sum(),
+            latency: Latencies::from_counts(runs.iter().flat_map(|(_, run)| &run.latencies)).record_of(),
+            unfairness_percent: unfairness(runs.iter().map(|(_, run)| run.by_client.as_slice())),
+        })
+    }
+}
+
+/// Of the clients' sums over all runs.
+#[allow(clippy::cast_precision_loss, reason = "a share, not a count")]
+fn unfairness<'r>(runs: impl Iterator<Item = &'r [u64]>) -> f64 {
+    let mut sums: Vec<f64> = Vec::new();
+    for run in runs {
+        sums.resize(sums.len().max(run.len()), 0.0);
+        sums.iter_mut().zip(run).for_each(|(sum, one)| *sum += *one as f64);
+    }
+    let mean = sums.iter().sum::<f64>() / sums.len().max(1) as f64;
+    if mean == 0.0 {
+        return 0.0;
+    }
+    let variance = sums.iter().map(|sum| (sum - mean).powi(2)).sum::<f64>() / sums.len() as f64;
+    variance.sqrt() / mean * 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(latencies: Vec<(u64, u64)>, by_client: Vec<u64>, server_cpu_seconds: f64) -> Sample {
+        let amount = by_client.iter().sum();
+        let operations = Operations { latencies, by_client, server_cpu_seconds, fsyncs: 2, ..Operations::default() };
+        Sample {
+            experiment: "e".to_owned(),
+            arm: "a".to_owned(),
+            round: 0,
+            position: 0,
+            amount,
+            seconds: 1.0,
+            detail: None,
+            operations: Some(operations),
+        }
+    }
+
+    #[test]
+    fn percentiles_are_of_all_rounds_together() {
+        // One slow operation in a thousand, all of them in one round: no median of rounds would show it.
+        let samples = [
+            sample(vec![(1_000_000, 990), (500_000_000, 10)], vec![500, 500], 1.0),
+            sample(vec![(1_000_000, 1000)], vec![500, 500], 1.0),
+            sample(vec![(1_000_000, 1000)], vec![500, 500], 1.0),
+        ];
+        let record = OperationsRecord::of(samples.iter(), 1).unwrap();
+        assert!((record.latency.p50_seconds - 0.001).abs() < 1e-5, "{:?}", record.latency);
+        assert!((record.latency.p999_seconds - 0.5).abs() < 1e-3, "{:?}", record.latency);
+        assert!((record.server_cpu_seconds.estimate - 0.001).abs() < 1e-12);
+        assert!((record.fsyncs.estimate - 0.002).abs() < 1e-12);
+    }
+
+    #[test]
+    fn counts_give_the_same_latencies_again() {
+        let mut all = Latencies::default();
+        (1..=1000).for_each(|ms| all.record(ms * 1_000_000));
+        let again = Latencies::from_counts(&all.counts());
+        for percent in [0.1, 50.0, 95.0, 99.0, 99.9, 100.0] {
+            assert_eq!(all.percentile(percent).to_bits(), again.percentile(percent).to_bits());
+        }
+        let relative = all.percentile(95.0) / 0.95;
+        assert!((0.999..1.002).contains(&relative), "{relative}");
+    }
+
+    #[test]
+    fn clients_with_equal_shares_are_fair() {
+        assert_eq!(unfairness([&[5, 5][..], &[7, 7]].into_iter()), 0.0);
+        assert_eq!(unfairness([&[15, 5][..]].into_iter()), 50.0);
+        assert_eq!(unfairness(std::iter::empty()), 0.0);
+    }
+}

@@ -1,0 +1,356 @@
+//! What encryption costs transactions: at rest, and on the way to the server.
+
+use std::{
+    fs,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use pki::KeyType;
+
+use super::{Collected, Outcome, Watch, authority, issue, server_program};
+use crate::{
+    Arms, Environment, Error, Experiment, Pace, Program, Scratch, Security, ServerArm, Settings, Subject, TableSet,
+    TlsSettings, TlsVersion, Unit, WireArm, Workload,
+    oltp::{ArmServer, Load, Place, REDO_BYTES, Wire},
+};
+
+/// The second of two equal servers.
+const CLEAR_AGAIN: &str = "clear again";
+/// Files that every data directory of InnoDB has one of.
+const SERVER_FILES: [&str; 2] = ["ibdata1", "mysql.ibd"];
+/// What a server takes besides its buffer pool.
+const SERVER_MEMORY_BYTES: u64 = 500 << 20;
+/// What a server takes besides its tables and its redo log: system tables, undo, binary logs of a run.
+const SERVER_DISK_BYTES: u64 = 512 << 20;
+
+/// What is measured, and how.
+#[derive(Debug)]
+pub struct Suite<'a> {
+    /// The server program; if none is named, the first of `families` that is found.
+    pub server: Option<&'a Path>,
+    /// Names of server programs.
+    pub families: &'a [&'static str],
+    /// Directory below which servers live.
+    pub directory: &'a Path,
+    /// What is compared.
+    pub arms: Arms,
+    /// What clients do.
+    pub workload: Workload,
+    /// The data.
+    pub tables: TableSet,
+    /// Number of clients.
+    pub clients: u32,
+    /// How fast they are.
+    pub pace: Pace,
+    /// How long a run is.
+    pub span: Duration,
+    /// Size of each server's buffer pool.
+    pub pool_bytes: u64,
+    /// Further options of all servers.
+    pub server_options: &'a [String],
+    /// How long each experiment takes.
+    pub settings: Settings,
+    /// Becomes true when it is to end.
+    pub stopped: &'a AtomicBool,
+}
+
+impl Suite<'_> {
+    /// Finds out before anything is started whether it can be measured; returns the server program.
+    ///
+    /// # Errors
+    /// [`Error`]: a directory or socket of another server is named, or there is too little disk or memory.
+    pub fn check(&self) -> Result<PathBuf, Error> {
+        self.server_options.iter().try_for_each(|option| check_option(option))?;
+        if let Some(named) = self.server {
+            check_program(named)?;
+        }
+        let directory = fs::canonicalize(self.directory).map_err(Error::file(self.directory))?;
+        if let Some(of_server) = directory.ancestors().find(|path| is_data_directory(path)) {
+            return Err(Error::DataDirectory { path: of_server.to_owned() });
+        }
+        let program = server_program(self.server, self.families)?;
+        self.check_memory()?;
+        Ok(program)
+    }
+
+    /// Servers that run at the same time: two equal ones, then one for each arm.
+    fn servers(&self) -> u64 {
+        u64::try_from(self.arms.servers.len()).unwrap_or(u64::MAX).max(2)
+    }
+
+    fn check_memory(&self) -> Result<(), Error> {
+        let needed = self.servers().saturating_mul(self.pool_bytes.saturating_add(SERVER_MEMORY_BYTES));
+        match available_memory() {
+            Some(room) if room < needed => Err(Error::NoMemory { servers: self.servers(), needed, room }),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_room(&self, scratch: &Scratch) -> Result<(), Error> {
+        // Creating an index sorts a copy of a table.
+        let one = self.tables.bytes().saturating_mul(5) / 4;
+        let one = one.saturating_add(REDO_BYTES).saturating_add(SERVER_DISK_BYTES);
+        let (needed, room) = (one.saturating_mul(self.servers()), scratch.free_bytes()?);
+        if room < needed {
+            return Err(Error::NoServerRoom { path: self.directory.to_owned(), needed, room });
+        }
+        Ok(())
+    }
+
+    /// Measures, with the program that [`Self::check`] returned.
+    ///
+    /// # Errors
+    /// [`Error`]: a server could not be started or used, or it was interrupted.
+    pub fn run(&self, program: &Path, watch: &Watch<'_>) -> Result<Outcome, Error> {
+        let outcome = self.measure(program, watch);
+        // What fails because of the signal that ends this program is no failure of its own.
+        if self.stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { outcome }
+    }
+
+    fn measure(&self, program: &Path, watch: &Watch<'_>) -> Result<Outcome, Error> {
+        let environment = Environment::now(self.directory);
+        let scratch = Scratch::below(self.directory)?;
+        self.check_room(&scratch)?;
+        let (ca, authority) = authority(&scratch.path().join("certificates"))?;
+        let pair = issue(&authority, "server", KeyType::EcdsaP256)?;
+        let version = process::version_text(program, &["--no-defaults", "--version"]);
+        let place = Place {
+            server: program,
+            directory: scratch.path(),
+            authority: &ca,
+            pair: &pair,
+            mariadb: version.is_ok_and(|text| text.contains("MariaDB")),
+            pool_bytes: self.pool_bytes,
+            options: self.server_options,
+            tables: self.tables,
+            stopped: self.stopped,
+        };
+        let mut collected = Collected::default();
+        watch("a server in the clear");
+        let clear = ArmServer::start(&place, ServerArm::Clear, "a")?;
+        self.equal_arms(&place, &clear, &mut collected, watch)?;
+        let resolution = collected.resolution();
+        self.at_rest(&place, &clear, &mut collected, watch)?;
+        collected.resolve(resolution);
+        if !self.arms.wires.is_empty() {
+            self.on_the_wire(&clear, &ca, &mut collected, watch)?;
+            collected.resolve(resolution);
+        }
+        let name = if place.mariadb { "MariaDB" } else { "MySQL" };
+        collected.programs.push(Program { name: name.to_owned(), version: Some(clear.version().to_owned()) });
+        collected.notes.extend(self.method());
+        Ok(collected.finish(environment, Subject::default()))
+    }
+
+    /// Two servers with the same settings and the same data: what they differ in is no cost of anything.
+    fn equal_arms<'p>(
+        &self,
+        place: &'p Place<'p>,
+        clear: &ArmServer<'p>,
+        collected: &mut Collected,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        watch("a second server in the clear");
+        let again = ArmServer::start(place, ServerArm::Clear, "b")?;
+        let arms = [(CLEAR_AGAIN, &again), (ServerArm::Clear.as_str(), clear)];
+        let arms = arms.map(|(name, server)| server.arm(name, server.socket(), self.load()));
+        let experiment = self.experiment("two equal servers").arms(arms);
+        collected.run(experiment, &self.settings, &pairs([CLEAR_AGAIN], ServerArm::Clear.as_str()), watch)?;
+        again.end();
+        Ok(())
+    }
+
+    fn at_rest<'p>(
+        &self,
+        place: &'p Place<'p>,
+        clear: &ArmServer<'p>,
+        collected: &mut Collected,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        let mut others = Vec::new();
+        for (arm, directory) in self.arms.servers.iter().skip(1).zip(["c", "d", "e"]) {
+            watch(&format!("a server with {}", arm.as_str()));
+            let server = ArmServer::start(place, *arm, directory)?;
+            let switches = server.switched_on()?;
+            if !switches.is_empty() {
+                collected.notes.push(format!("{} switches on {}", arm.as_str(), switches.join(", ")));
+            }
+            others.push((arm.as_str(), server));
+        }
+        if others.is_empty() {
+            return Ok(());
+        }
+        let servers = std::iter::once((ServerArm::Clear.as_str(), clear));
+        let servers = servers.chain(others.iter().map(|(name, server)| (*name, server)));
+        let arms = servers.map(|(name, server)| server.arm(name, server.socket(), self.load()));
+        let experiment = self.experiment("encrypted at rest").arms(arms);
+        let names = others.iter().map(|(name, _)| *name);
+        collected.run(experiment, &self.settings, &pairs(names, ServerArm::Clear.as_str()), watch)?;
+        others.into_iter().for_each(|(_, server)| server.end());
+        Ok(())
+    }
+
+    fn on_the_wire(
+        &self,
+        clear: &ArmServer<'_>,
+        ca: &Path,
+        collected: &mut Collected,
+        watch: &Watch<'_>,
+    ) -> Result<(), Error> {
+        let tls = TlsSettings::new(TlsVersion::Tls13, ca, false).map_err(|error| Error::Tls(error.to_string()))?;
+        let wire = |arm: &WireArm| -> Wire {
+            match arm {
+                WireArm::Socket => clear.socket(),
+                WireArm::Tcp => clear.tcp(Security::Plain),
+                WireArm::Tls => clear.tcp(Security::Tls(tls.clone())),
+            }
+        };
+        let arms = self.arms.wires.iter().map(|arm| clear.arm(arm.as_str(), wire(arm), self.load()));
+        let names = self.arms.wires.iter().skip(1).map(|arm| arm.as_str());
+        let experiment = self.experiment("connections, open all the time").arms(arms);
+        collected.run(experiment, &self.settings, &pairs(names, WireArm::Socket.as_str()), watch)
+    }
+
+    fn load(&self) -> Load<'_> {
+        Load {
+            workload: self.workload,
+            tables: self.tables,
+            clients: self.clients,
+            pace: self.pace,
+            span: self.span,
+            stopped: self.stopped,
+        }
+    }
+
+    fn experiment<'e>(&self, what: &str) -> Experiment<'e> {
+        Experiment::new(format!("{}, {what}", self.workload.as_str())).unit(Unit::Transactions)
+    }
+
+    /// What a reader has to know.
+    fn method(&self) -> Vec<String> {
+        let TableSet { tables, rows, uniform } = self.tables;
+        let access = if uniform { "all rows equally often" } else { "mostly one row in a hundred, as sysbench does" };
+        let pace = match self.pace {
+            Pace::Closed => "each sends the next transaction when the last one is done".to_owned(),
+            Pace::Open(rate) => {
+                format!("{rate} transactions begin per second; latencies count from when they were due")
+            }
+        };
+        vec![
+            format!("{tables} tables of {rows} rows; {access}; buffer pool of {}", verify::size(self.pool_bytes)),
+            format!("{} clients, {} s a run; {pace}", self.clients, self.span.as_secs_f64()),
+            "CPU time and bytes of the server include what it wrote after a run, until no page was changed".to_owned(),
+            "sync_binlog and innodb_flush_log_at_trx_commit are 1; fsyncs are those that InnoDB counts, without \
+             those of the binary log"
+                .to_owned(),
+        ]
+    }
+}
+
+fn pairs<'n>(names: impl IntoIterator<Item = &'n str>, to: &str) -> Vec<(String, String)> {
+    names.into_iter().map(|name| (name.to_owned(), to.to_owned())).collect()
+}
+
+fn is_data_directory(path: &Path) -> bool {
+    SERVER_FILES.iter().any(|name| path.join(name).exists())
+}
+
+/// A socket or a directory is of a server that runs already.
+fn check_program(named: &Path) -> Result<(), Error> {
+    let Ok(metadata) = fs::metadata(named) else { return Ok(()) };
+    let what = match metadata.file_type() {
+        kind if kind.is_socket() => "the socket of a running server",
+        kind if kind.is_dir() => "a directory",
+        _ => return Ok(()),
+    };
+    Err(Error::NotServerProgram { path: named.to_owned(), what })
+}
+
+/// Options that would make a server use other files than its own, or serve others.
+fn check_option(option: &str) -> Result<(), Error> {
+    const OWN: [&str; 9] =
+        ["datadir", "socket", "port", "bind-address", "log-bin", "init-file", "plugin-load", "user", "defaults-file"];
+    let refused = |reason| Err(Error::ServerOption { option: option.to_owned(), reason });
+    let Some(assignment) = option.strip_prefix("--") else { return refused("an option begins with --") };
+    let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
+    let name = name.replace('_', "-");
+    if OWN.contains(&name.trim_start_matches("loose-")) {
+        return refused("the measurement sets it itself");
+    }
+    if value.contains('/') {
+        return refused("names a path; the files of a measured server are all in its scratch directory");
+    }
+    Ok(())
+}
+
+/// Memory that can be had without swapping. Source: proc(5), `MemAvailable`.
+fn available_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    fn suite<'a>(directory: &'a Path, stopped: &'a AtomicBool) -> Suite<'a> {
+        Suite {
+            server: None,
+            families: &["sh"],
+            directory,
+            arms: Arms::named(&[]),
+            workload: Workload::ReadWrite,
+            tables: TableSet { tables: 1, rows: 10, uniform: false },
+            clients: 1,
+            pace: Pace::Closed,
+            span: Duration::from_secs(1),
+            pool_bytes: 8 << 20,
+            server_options: &[],
+            settings: Settings::default(),
+            stopped,
+        }
+    }
+
+    #[test]
+    fn what_belongs_to_another_server_is_refused() {
+        let (scratch, stopped) = (tempfile::tempdir().unwrap(), AtomicBool::new(false));
+        let inner = scratch.path().join("db");
+        fs::create_dir(&inner).unwrap();
+        assert!(suite(&inner, &stopped).check().is_ok());
+        fs::write(scratch.path().join("ibdata1"), "").unwrap();
+        for directory in [scratch.path(), &inner] {
+            let error = suite(directory, &stopped).check().unwrap_err();
+            assert!(matches!(error, Error::DataDirectory { .. }), "{error}");
+        }
+        let socket = scratch.path().join("mysqld.sock");
+        let _listener = UnixListener::bind(&socket).unwrap();
+        let named = Suite { server: Some(&socket), ..suite(Path::new("/tmp"), &stopped) };
+        assert!(matches!(named.check(), Err(Error::NotServerProgram { .. })));
+    }
+
+    #[test]
+    fn servers_that_do_not_fit_are_named_before() {
+        let stopped = AtomicBool::new(false);
+        let large = Suite { pool_bytes: 1 << 50, ..suite(Path::new("/tmp"), &stopped) };
+        assert!(matches!(large.check(), Err(Error::NoMemory { servers: 3, .. })));
+        let parent = tempfile::tempdir().unwrap();
+        let scratch = Scratch::below(parent.path()).unwrap();
+        let tables = TableSet { tables: 1000, rows: u32::MAX, uniform: false };
+        let error = Suite { tables, ..suite(Path::new("/tmp"), &stopped) }.check_room(&scratch).unwrap_err();
+        assert!(error.to_string().contains("there is room for"), "{error}");
+    }
+
+    #[test]
+    fn options_stay_within_the_scratch_directory() {
+        for option in ["--datadir=x", "--log_bin=x", "--loose-socket=s", "--tmpdir=/tmp", "innodb=1", "--port=3306"] {
+            assert!(matches!(check_option(option), Err(Error::ServerOption { .. })), "{option}");
+        }
+        assert!(check_option("--innodb-doublewrite=OFF").is_ok());
+    }
+}

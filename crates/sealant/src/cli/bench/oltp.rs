@@ -1,0 +1,195 @@
+//! `sealant bench oltp`: measures what encryption costs transactions.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use ::bench::suite::oltp::Suite;
+use ::bench::{Arms, Pace, TableSet, Workload};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use super::effort::Effort;
+use super::output::Output;
+use crate::cli::value;
+use crate::exit::{self, Exit};
+use crate::output::message::Failure;
+
+/// Measure what encryption costs transactions: of tables, of all logs, of connections
+///
+/// Starts servers of the installed `mariadbd` or `mysqld` below DIR, each with the same rows: one that encrypts nothing,
+/// one with encrypted tables (`tde`), and one that encrypts its redo and binary logs, undo logs and temporary files, too
+/// (`tde+logs`), each with keys of its own. That everything is encrypted as its arm says is checked before. The server
+/// without encryption is also measured over TCP and over TLS 1.3. Servers and data are removed afterwards.
+///
+/// Clients run the statements of sysbench's scripts. The first experiment has two equal servers: what they differ in is
+/// the resolution of this machine, and smaller differences are not reported as such. After each run the server writes
+/// all changed pages and purges its undo logs, so that it disturbs no other run; the CPU time and the bytes of that are
+/// counted.
+///
+/// Only servers that this command starts are loaded; it connects to no other.
+#[derive(Debug, Args)]
+#[command(after_help = exit::help(EXAMPLES, EXITS))]
+pub(crate) struct BenchOltp {
+    /// Directory below which servers and their data are made and removed
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+    /// Which installed server to start; default: MariaDB, or MySQL if there is none
+    #[arg(long, value_enum, value_name = "NAME", conflicts_with = "mysqld")]
+    server: Option<Family>,
+    /// The server program to start; default: from PATH or /usr/sbin
+    #[arg(long, value_name = "PROGRAM")]
+    mysqld: Option<PathBuf>,
+    /// An option for all servers, such as --innodb-doublewrite=OFF (repeatable)
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    server_option: Vec<String>,
+    /// Settings to begin with; the options below change single ones
+    #[arg(long, value_enum, value_name = "NAME", default_value = "quick")]
+    preset: Preset,
+    /// What to compare, separated by commas; default: everything
+    #[arg(long, value_name = "ARM", value_delimiter = ',', value_parser = arm_names())]
+    arms: Vec<String>,
+    /// Script of sysbench whose statements clients run
+    #[arg(long, value_name = "NAME", value_parser = workload_names())]
+    workload: Option<String>,
+    /// Number of tables
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    tables: Option<u32>,
+    /// Rows in each table
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
+    rows: Option<u32>,
+    /// Access all rows equally often; otherwise mostly one row in a hundred, as sysbench does
+    #[arg(long)]
+    uniform: bool,
+    /// Number of clients
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    threads: Option<u32>,
+    /// Transactions that begin per second, whether or not earlier ones are done; default: each client begins one when the
+    /// last is done
+    #[arg(long, value_name = "N")]
+    rate: Option<NonZeroU32>,
+    /// How long each arm runs in each round, with s or ms, up to 60s
+    #[arg(long, value_name = "TIME", value_parser = value::short_time)]
+    span: Option<Duration>,
+    /// Size of each server's buffer pool
+    #[arg(long, value_name = "SIZE", value_parser = value::bytes)]
+    buffer_pool: Option<u64>,
+    #[command(flatten)]
+    effort: Effort,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Family {
+    /// `mysqld`
+    Mysql,
+    /// `mariadbd`
+    Mariadb,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Preset {
+    /// The tables of `webinar`, 5 s a run
+    Quick,
+    /// 5 tables of 100,000 rows in memory, oltp_read_write of 2 clients, 60 s a run: the settings of a published
+    /// comparison
+    Webinar,
+    /// Data of four times the buffer pool, all rows accessed equally often: pages are read, written and decrypted
+    LargerThanMemory,
+    /// oltp_update_index of 4 clients: bound by commits
+    Commits,
+}
+
+/// What a preset sets.
+struct Plan {
+    workload: Workload,
+    tables: TableSet,
+    clients: u32,
+    seconds: u64,
+    pool_bytes: u64,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sealant bench oltp --dir /var/tmp
+  sealant bench oltp --dir /var/tmp --server mysql --preset webinar --html cost.html --raw samples.jsonl
+  sealant bench oltp --dir /var/tmp --mysqld /opt/ps/bin/mysqld --preset larger-than-memory --arms tde,tde+logs
+  sealant bench oltp --dir /var/tmp --workload oltp_point_select --rate 2000 --arms tcp,tls";
+
+const EXITS: exit::Codes = &[
+    (Exit::Clean, "measured"),
+    (Exit::Failed, "a server could not be started or used, there is too little disk or memory, or it was interrupted"),
+];
+
+fn arm_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Arms::all_names())
+}
+
+fn workload_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Workload::ALL.map(Workload::as_str))
+}
+
+impl Preset {
+    fn plan(self) -> Plan {
+        let tables = TableSet { tables: 5, rows: 100_000, uniform: false };
+        let webinar = Plan { workload: Workload::ReadWrite, tables, clients: 2, seconds: 60, pool_bytes: 256 << 20 };
+        match self {
+            Self::Quick => Plan { seconds: 5, ..webinar },
+            Self::Webinar => webinar,
+            Self::LargerThanMemory => {
+                let tables = TableSet { rows: 400_000, uniform: true, ..tables };
+                Plan { tables, seconds: 20, pool_bytes: 128 << 20, ..webinar }
+            }
+            Self::Commits => Plan { workload: Workload::UpdateIndex, clients: 4, seconds: 10, ..webinar },
+        }
+    }
+}
+
+impl BenchOltp {
+    pub(crate) fn run(self) -> Result<Exit, Failure> {
+        self.output.check()?;
+        let plan = self.preset.plan();
+        let stopped = stopped()?;
+        let tables = TableSet {
+            tables: self.tables.unwrap_or(plan.tables.tables),
+            rows: self.rows.unwrap_or(plan.tables.rows),
+            uniform: self.uniform || plan.tables.uniform,
+        };
+        let suite = Suite {
+            server: self.mysqld.as_deref(),
+            families: match self.server {
+                None => &["mariadbd", "mysqld"],
+                Some(Family::Mysql) => &["mysqld"],
+                Some(Family::Mariadb) => &["mariadbd"],
+            },
+            directory: &self.dir,
+            arms: Arms::named(&self.arms),
+            workload: self.workload.as_deref().and_then(Workload::named).unwrap_or(plan.workload),
+            tables,
+            clients: self.threads.unwrap_or(plan.clients),
+            pace: self.rate.map_or(Pace::Closed, |rate| Pace::Open(rate.get())),
+            span: self.span.unwrap_or_else(|| Duration::from_secs(plan.seconds)),
+            pool_bytes: self.buffer_pool.unwrap_or(plan.pool_bytes),
+            server_options: &self.server_option,
+            settings: self.effort.settings(),
+            stopped: &stopped,
+        };
+        let program = suite.check()?;
+        self.output.measure(|watch| suite.run(&program, watch))
+    }
+}
+
+/// Servers are stopped and their files removed when a signal ends the measurement.
+fn stopped() -> Result<Arc<AtomicBool>, Failure> {
+    let stopped = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        let registered = flag::register(signal, Arc::clone(&stopped));
+        registered.map_err(|error| Failure::new(format!("signals cannot be handled: {error}")))?;
+    }
+    Ok(stopped)
+}
