@@ -20,6 +20,7 @@ mod full_disk;
 mod keyring;
 mod keys;
 mod keys_and_wire;
+mod keys_in_vault;
 mod live;
 mod login;
 mod luks_audit;

@@ -102,6 +102,7 @@ impl Error {
     pub fn hint(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Server(error) | Self::AtServer { source: error, .. } => error.hint(),
+            Self::KeyStore(error) => error.hint().map(Cow::Borrowed),
             Self::FactsFromTheFuture { .. } => Some("use the release of sealant that wrote it, or a newer one".into()),
             Self::NothingNamed => {
                 Some("give mysql://USER@HOST:PORT, --socket PATH, --offline DIR, --facts FILE or --fleet FILE".into())

@@ -160,6 +160,12 @@ pub enum BackupError {
         /// Number of the backup.
         number: Number,
     },
+    /// A server cannot be started for the proof: its keys would come from a service.
+    #[error("{}: says in which service the keys are, and the server of the proof would need its plug-in", path.display())]
+    KeysInService {
+        /// Path of the configuration.
+        path: PathBuf,
+    },
     /// The restored file differs from the backup.
     #[error("{path}: what was read back from disk differs from the backup")]
     ReadBack {
@@ -234,6 +240,7 @@ impl BackupError {
                  `sealant send` and `sealant receive --rekey`"
                     .to_owned()
             }
+            Self::KeysInService { .. } => "the directory is restored, and its pages are verified; start the server itself on it".to_owned(),
             Self::NoFileKeys { .. } => "give the keyring of the server that was backed up with --keyring".to_owned(),
             Self::RekeyMariaDb { .. } => "restore without --rekey, and give the server a copy of its key file".to_owned(),
             Self::Rekey(_) => "restore without --rekey, with the old keyring".to_owned(),
@@ -242,6 +249,7 @@ impl BackupError {
             Self::Object { source, .. } | Self::Archive(source) => return source.hint().map(str::to_owned),
             Self::Identity { source, .. } => return source.hint().map(str::to_owned),
             Self::Store(error) => return error.hint().map(Cow::into_owned),
+            Self::Keys(error) => return error.hint().map(str::to_owned),
             Self::Prove { .. } => {
                 "the directory is restored; the server has to be of the backup's version or newer, and --prove-option gives it \
                  options such as --lower-case-table-names=1"

@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::KeyringError,
     file::read_file,
-    store::{Damage, StoreKind, StoreSummary, recognise},
+    store::{Damage, StoreKind, StoreSummary, kind_of, recognise},
 };
 
 /// The component whose keys can be read.
 pub const FILE_COMPONENT: &str = "component_keyring_file";
+/// The component whose keys can be fetched from a HashiCorp Vault.
+const VAULT_COMPONENT: &str = "component_keyring_vault";
 const COMPONENTS: &str = "component_keyring_";
 const CONFIG_ENDING: &str = ".cnf";
 /// Name of the manifest, which names the components a server loads before anything else.
@@ -75,7 +77,8 @@ pub(crate) fn inspect_manifest(bytes: &[u8]) -> StoreSummary {
     summary
 }
 
-/// Finds the keyring file named by `component_keyring_file.cnf`, as the server does. With `read_local_config` the file
+/// Finds the keyring file named by `component_keyring_file.cnf`, as the server does; for `component_keyring_vault.cnf`,
+/// and other configurations of a Vault, the configuration that says where the keys are. With `read_local_config` the file
 /// of the same name in `datadir` counts; a relative path is relative to `datadir`. The keyring file itself is not
 /// opened.
 ///
@@ -92,7 +95,13 @@ pub fn keyring_path(config_path: &Path, datadir: Option<&Path>) -> Result<PathBu
         Some(datadir) => Ok(datadir.join(wanted)),
         None => Err(KeyringError::NeedsDatadir { wanted: wanted.to_owned() }),
     };
+    if is_of_vault(config_path)? {
+        return Ok(config_path.to_owned());
+    }
     let config = read_config(config_path)?;
+    if config.read_local_config && component(name) == Some(VAULT_COMPONENT) {
+        return in_datadir(name);
+    }
     let found = if config.read_local_config {
         let path = in_datadir(name)?;
         let local = read_config(&path).and_then(keyring_of);
@@ -180,10 +189,21 @@ fn keyring_of(config: ComponentConfig) -> Result<PathBuf, KeyringError> {
     config.path.filter(|path| !path.is_empty()).map(PathBuf::from).ok_or(KeyringError::NoPath)
 }
 
+fn is_of_vault(path: &Path) -> Result<bool, KeyringError> {
+    let bytes = read_file(path)?;
+    Ok(matches!(kind_of(&bytes), Ok(StoreKind::VaultConfig)))
+}
+
+/// The component whose configuration has this name.
+fn component(name: &Path) -> Option<&str> {
+    name.to_str()?.strip_suffix(CONFIG_ENDING).filter(|name| name.starts_with(COMPONENTS))
+}
+
 fn read_config(path: &Path) -> Result<ComponentConfig, KeyringError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let component = name.strip_suffix(CONFIG_ENDING).filter(|name| name.starts_with(COMPONENTS));
-    if let Some(component) = component.filter(|name| *name != FILE_COMPONENT) {
+    let file_name = Path::new(path.file_name().unwrap_or_default());
+    let name = file_name.to_string_lossy();
+    let other = |name: &&str| ![FILE_COMPONENT, VAULT_COMPONENT].contains(name);
+    if let Some(component) = component(file_name).filter(other) {
         return Err(KeyringError::OtherComponent { component: component.to_owned() });
     }
     let bytes = read_file(path)?;
@@ -325,6 +345,14 @@ mod tests {
             if path == local && matches!(*source, KeyringError::NotFound)));
         fs::write(&local, r#"{"path":"/local/k","read_only":true}"#).unwrap();
         assert_eq!(found(Some(datadir.path())).unwrap(), Path::new("/local/k"));
+        let vault = plugins.path().join("component_keyring_vault.cnf");
+        fs::write(&vault, r#"{"read_local_config":true}"#).unwrap();
+        assert_eq!(
+            keyring_path(&vault, Some(datadir.path())).unwrap(),
+            datadir.path().join(vault.file_name().unwrap())
+        );
+        fs::write(&vault, r#"{"vault_url":"https://v","token":"t"}"#).unwrap();
+        assert_eq!(keyring_path(&vault, None).unwrap(), vault);
         fs::write(&local, r#"{"read_local_config":true}"#).unwrap();
         assert!(matches!(found(Some(datadir.path())), Err(KeyringError::LocalConfig { source, .. })
             if matches!(*source, KeyringError::NoPath)));

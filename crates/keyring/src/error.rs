@@ -120,6 +120,30 @@ pub enum KeyringError {
     /// The file is not the configuration of a keyring component.
     #[error("not the configuration of a keyring component")]
     NotConfiguration,
+    /// The configuration of a Vault does not suffice to fetch keys.
+    #[error("the configuration of a Vault {what}")]
+    VaultConfig {
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The service gave no keys.
+    #[error(transparent)]
+    Service(keyservice::Error),
+    /// The service does not tell the numbers of the keys.
+    #[error("{0}")]
+    MayNotList(keyservice::Error),
+    /// The directory in the Vault has no keys of a server.
+    #[error("the Vault has no keys of a server at {}", .path.escape_debug())]
+    NoKeysInVault {
+        /// The path in the Vault.
+        path: String,
+    },
+    /// A key was listed, and gone when it was fetched.
+    #[error("the Vault lists {}, but does not have it", .name.escape_debug())]
+    Vanished {
+        /// The key, as messages name it.
+        name: String,
+    },
     /// The file does not exist.
     #[error("does not exist")]
     NotFound,
@@ -165,6 +189,25 @@ pub enum KeyringError {
     /// The cipher library failed.
     #[error("the cipher library refused a key")]
     Cipher,
+}
+
+impl KeyringError {
+    /// The next step for the user, if the message does not say it.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Service(keyservice::Error::NoAuthorities) => Some(
+                "vault_ca = FILE: the Vault's own authority, or the system's, such as /etc/ssl/certs/ca-certificates.crt",
+            ),
+            Self::Service(error) => error.hint(),
+            Self::MayNotList(_) => Some(
+                "the policy of the token needs `list` for metadata/, or the file `sealant_key_ids = 1,2` in a group [sealant]",
+            ),
+            Self::NoKeysInVault { .. } => Some("check the path, and the namespace"),
+            Self::Vanished { .. } => Some("nothing was changed; try again"),
+            _ => None,
+        }
+    }
 }
 
 /// The kind of store that was given for another, and what to give instead.

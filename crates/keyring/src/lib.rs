@@ -1,5 +1,5 @@
 //! MySQL keyring files and MariaDB key files: recognised, judged, and loaded into memory that is wiped and, where
-//! possible, locked.
+//! possible, locked. Keys that are in a HashiCorp Vault are fetched from there.
 //!
 //! [`recognise`] and [`inspect`] tell the kind of a key file, the names of its keys, whether anyone who can read it can
 //! use them, and whether it is damaged; they keep no key. [`MysqlKeyring`], [`MariaDbKeys`] and [`ExportKey`] load
@@ -13,6 +13,7 @@
 #![deny(unsafe_code)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
 
+mod base64;
 mod component_file;
 mod config;
 mod error;
@@ -32,8 +33,10 @@ mod opens_page;
 mod openssl_enc;
 mod plugin_file;
 mod record;
+mod service;
 mod store;
 mod vault;
+mod vault_source;
 mod writable;
 
 pub use crate::config::{
@@ -51,6 +54,9 @@ pub use crate::mysql::MysqlKeyring;
 pub use crate::opens::{WRAPPED_BYTES, opens};
 pub use crate::opens_page::{PageSample, opens_page};
 pub use crate::openssl_enc::{Derivation, Digest};
+pub use crate::service::WithdrawnKey;
 pub use crate::store::{Damage, InvalidReason, KeyEntry, MAX_STORE_BYTES, StoreKind, StoreSummary, inspect, recognise};
 pub use crate::vault::{VaultConfig, VaultIssue};
+pub use crate::vault_source::names_service;
 pub use crate::writable::{AddedKey, LoadedBy, Purpose, WritableKeyring};
+pub use keyservice::Withdrawn;

@@ -6,10 +6,13 @@ use zeroize::Zeroizing;
 
 use crate::{
     error::KeyringError,
+    hex::Hex,
     key::{Arena, Key},
-    mariadb_file::{KeyLine, Line, SYSTEM_KEY, lines},
+    mariadb_file::{KeyLine, Line, SYSTEM_KEY, key_digits, lines},
     openssl_enc::{Derivation, OpensslFile},
+    service::{self, WithdrawnKey},
     store::{Damage, InvalidReason, StoreKind, kind_of},
+    vault_source,
 };
 
 /// The server reads no more of a key file.
@@ -25,6 +28,7 @@ const MAX_PASSWORD_BYTES: usize = 256;
 pub struct MariaDbKeys {
     keys: BTreeMap<(u32, u32), Key>,
     damage: Vec<Damage>,
+    withdrawn: Vec<WithdrawnKey>,
     derivation: Option<Derivation>,
     locked: bool,
 }
@@ -71,20 +75,45 @@ impl MariaDbKeys {
         }
     }
 
+    /// As [`Self::load`]; an option file with the variables of `hashicorp_key_management` is accepted too, and the keys
+    /// are fetched from the Vault.
+    ///
+    /// # Errors
+    /// Those of [`Self::load`]; [`KeyringError::VaultConfig`], [`KeyringError::Service`],
+    /// [`KeyringError::MayNotList`], [`KeyringError::NoKeysInVault`] and [`KeyringError::Vanished`].
+    pub fn open(bytes: &[u8], password: Option<&[u8]>) -> Result<Self, KeyringError> {
+        if !vault_source::is_of_mariadb(bytes) {
+            return Self::load(bytes, password);
+        }
+        let fetched = service::mariadb(&vault_source::mariadb(bytes)?)?;
+        let (mut found, mut damage) = (Vec::new(), Vec::new());
+        for ((id, version), answer) in &fetched.answers {
+            match answer.text("data").map_err(|_| InvalidReason::Data).and_then(|text| key_digits(text.as_bytes())) {
+                Ok(hex) => found.push(((*id, *version), hex)),
+                Err(reason) => damage.push(Damage::InvalidElement { index: u64::from(*id), reason }),
+            }
+        }
+        let keys = Self::from_hex(&found, damage)?;
+        Ok(Self { withdrawn: fetched.withdrawn, ..keys })
+    }
+
     fn from_text(text: &[u8], derivation: Option<Derivation>) -> Result<Self, KeyringError> {
-        let found = key_lines(text)?;
-        let hexes = || found.iter().filter_map(|line| Some((line, line.hex().ok()?)));
-        let bytes = hexes().fold(0, |sum: usize, (_, hex)| sum.saturating_add(hex.bytes()));
+        let lines = key_lines(text)?;
+        let found: Vec<_> = lines.iter().filter_map(|line| Some(((line.id, line.version), line.hex().ok()?))).collect();
+        Ok(Self { derivation, ..Self::from_hex(&found, Vec::new())? })
+    }
+
+    fn from_hex(found: &[((u32, u32), Hex<'_>)], mut damage: Vec<Damage>) -> Result<Self, KeyringError> {
+        let bytes = found.iter().fold(0, |sum: usize, (_, hex)| sum.saturating_add(hex.bytes()));
         let mut arena = Arena::new(bytes)?;
         let mut slots = Vec::new();
-        for (line, hex) in hexes() {
+        for (id, hex) in found {
             if let Some((slot, memory)) = arena.allocate(hex.bytes()) {
                 hex.decode(memory);
-                slots.push(((line.id, line.version), slot));
+                slots.push((*id, slot));
             }
         }
         let frozen = arena.freeze();
-        let mut damage = Vec::new();
         let mut keys = BTreeMap::new();
         for (id, slot) in slots {
             if keys.insert(id, frozen.key(slot)).is_some() {
@@ -94,7 +123,7 @@ impl MariaDbKeys {
         if !keys.keys().any(|(id, _)| *id == SYSTEM_KEY) {
             damage.push(Damage::NoSystemKey);
         }
-        Ok(Self { keys, damage, derivation, locked: frozen.is_locked() })
+        Ok(Self { keys, damage, withdrawn: Vec::new(), derivation: None, locked: frozen.is_locked() })
     }
 
     /// Version `version` of key `id`. Lines without a version are version 1.
@@ -112,6 +141,12 @@ impl MariaDbKeys {
     #[must_use]
     pub fn damage(&self) -> &[Damage] {
         &self.damage
+    }
+
+    /// Versions of keys that the Vault has no longer.
+    #[must_use]
+    pub fn withdrawn(&self) -> &[WithdrawnKey] {
+        &self.withdrawn
     }
 
     /// The derivation that opened the file; `None` if it is not encrypted.

@@ -82,11 +82,7 @@ impl<'a> Line<'a> {
 impl<'a> KeyLine<'a> {
     /// The key's digits, or why they are not valid.
     pub(crate) fn hex(&self) -> Result<Hex<'a>, InvalidReason> {
-        match Hex::new(self.digits) {
-            Some(hex) if matches!(hex.bytes(), 16 | 24 | 32) => Ok(hex),
-            Some(hex) if hex.bytes() > 0 => Err(InvalidReason::Length),
-            _ => Err(InvalidReason::Data),
-        }
+        key_digits(self.digits)
     }
 
     fn entry(&self) -> KeyEntry {
@@ -102,6 +98,15 @@ impl<'a> KeyLine<'a> {
             key_type: String::new(),
             key_bytes: key_bytes.and_then(|hex| u64::try_from(hex.bytes()).ok()),
         }
+    }
+}
+
+/// The digits of a key, or why they are not valid.
+pub(crate) fn key_digits(digits: &[u8]) -> Result<Hex<'_>, InvalidReason> {
+    match Hex::new(digits) {
+        Some(hex) if matches!(hex.bytes(), 16 | 24 | 32) => Ok(hex),
+        Some(hex) if hex.bytes() > 0 => Err(InvalidReason::Length),
+        _ => Err(InvalidReason::Data),
     }
 }
 

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use crate::{
+    base64::Base64,
     component_file,
     error::KeyringError,
     key::{Arena, Key, Keys, Slot},
     plugin_file,
-    record::{Parsed, Record},
+    record::{Material, Parsed, Record},
+    service::{self, WithdrawnKey},
     store::{Damage, StoreKind, kind_of},
+    vault_source,
 };
 
 /// Keys from a file of `component_keyring_file` or of the `keyring_file` plug-in.
@@ -20,6 +23,7 @@ pub struct MysqlKeyring {
     /// By user, then by name.
     keys: BTreeMap<String, BTreeMap<String, Key>>,
     damage: Vec<Damage>,
+    withdrawn: Vec<WithdrawnKey>,
     unlocked: bool,
 }
 
@@ -45,6 +49,26 @@ impl MysqlKeyring {
             Some(damage) => Err(damage_error(damage)),
             None => Self::from_parsed(&parsed),
         }
+    }
+
+    /// As [`Self::load`]; the configuration of a Vault is accepted too, and the server's own keys are fetched from there.
+    ///
+    /// # Errors
+    /// Those of [`Self::load`]; [`KeyringError::VaultConfig`], [`KeyringError::Service`],
+    /// [`KeyringError::NoKeysInVault`] and [`KeyringError::Vanished`].
+    pub fn open(bytes: &[u8]) -> Result<Self, KeyringError> {
+        if !matches!(kind_of(bytes), Ok(StoreKind::VaultConfig)) {
+            return Self::load(bytes);
+        }
+        let fetched = service::mysql(&vault_source::percona(bytes)?)?;
+        let records = fetched.answers.iter().map(|(id, answer)| Record {
+            id: id.clone(),
+            user: String::new(),
+            key_type: answer.text("type").unwrap_or_default().to_owned(),
+            material: answer.text("value").ok().and_then(|text| Base64::new(text.as_bytes())).map(Material::Base64),
+        });
+        let parsed = Parsed { records: records.collect(), damage: Vec::new(), checksum_ok: None };
+        Ok(Self { withdrawn: fetched.withdrawn, ..Self::from_parsed(&parsed)? })
     }
 
     fn from_parsed(parsed: &Parsed<'_>) -> Result<Self, KeyringError> {
@@ -107,6 +131,12 @@ impl MysqlKeyring {
     #[must_use]
     pub fn damage(&self) -> &[Damage] {
         &self.damage
+    }
+
+    /// Keys that the Vault has no longer.
+    #[must_use]
+    pub fn withdrawn(&self) -> &[WithdrawnKey] {
+        &self.withdrawn
     }
 
     /// Whether all keys are locked against swapping.

@@ -1,6 +1,7 @@
 //! Named keys, in the form that both formats of MySQL keyring files share.
 
 use crate::{
+    base64::Base64,
     hex::Hex,
     key_id::KeyName,
     store::{Damage, InvalidReason, KeyEntry, StoreKind, StoreSummary},
@@ -19,6 +20,7 @@ pub(crate) struct Record<'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum Material<'a> {
     Hex(Hex<'a>),
+    Base64(Base64<'a>),
     /// Each byte XORed with the mask, which restarts with each key.
     Masked(&'a [u8], &'static [u8; 24]),
 }
@@ -28,6 +30,7 @@ impl Material<'_> {
     pub(crate) const fn bytes(self) -> usize {
         match self {
             Self::Hex(hex) => hex.bytes(),
+            Self::Base64(base64) => base64.bytes(),
             Self::Masked(bytes, _) => bytes.len(),
         }
     }
@@ -36,6 +39,7 @@ impl Material<'_> {
     pub(crate) fn write(self, out: &mut [u8]) {
         match self {
             Self::Hex(hex) => hex.decode(out),
+            Self::Base64(base64) => base64.decode(out),
             Self::Masked(bytes, mask) => {
                 for ((out, byte), mask) in out.iter_mut().zip(bytes).zip(mask.iter().cycle()) {
                     *out = byte ^ mask;

@@ -269,45 +269,14 @@ pub enum Error {
         /// Path of the program.
         program: PathBuf,
     },
-    /// The address of Vault cannot be used.
-    #[error("--vault-addr {}: {reason}", address.escape_debug())]
-    Address {
-        /// The address, as given.
-        address: String,
-        /// The reason, as messages give it.
-        reason: &'static str,
-    },
-    /// The path of the secret is malformed.
-    #[error(
-        "--vault-path {}: must be a path such as secret/data/mysqldata, of letters, digits and - _ . ~ /",
-        path.escape_debug()
-    )]
-    SecretPath {
-        /// The path, as given.
-        path: String,
-    },
-    /// No certificates to trust were given.
-    #[error("https needs --vault-ca FILE")]
-    NoAuthorities,
-    /// A file of certificates cannot be used.
-    #[error("{}: {reason}", path.display())]
-    Authorities {
-        /// Path of the file.
-        path: PathBuf,
-        /// The reason, as messages give it.
-        reason: String,
-    },
-    /// The token file holds no token.
-    #[error("{}: holds no Vault token", path.display())]
-    NoToken {
-        /// Path of the file.
-        path: PathBuf,
-    },
     /// Vault gave no key.
-    #[error("{uri}: {reason}")]
-    Vault {
-        /// The full address of the request.
-        uri: String,
+    #[error(transparent)]
+    Vault(#[from] keyservice::Error),
+    /// The field of the secret holds no key.
+    #[error("the field `{}`: {reason}", field.escape_debug())]
+    KeyField {
+        /// Name of the field.
+        field: String,
         /// The reason, as messages give it.
         reason: String,
     },
@@ -334,7 +303,10 @@ impl Error {
             Self::Missing | Self::TooOld { .. } => {
                 "install the package cryptsetup-bin (Debian, Ubuntu) or cryptsetup (others)"
             }
-            Self::NoAuthorities => "Vault's own, or the system's, such as /etc/ssl/certs/ca-certificates.crt",
+            Self::Vault(keyservice::Error::NoAuthorities) => {
+                "give --vault-ca FILE: Vault's own, or the system's, such as /etc/ssl/certs/ca-certificates.crt"
+            }
+            Self::Vault(error) => return error.hint(),
             _ => return None,
         })
     }
@@ -342,7 +314,7 @@ impl Error {
     /// Whether the request can never work, independent of the state of files and networks.
     #[must_use]
     pub const fn is_misuse(&self) -> bool {
-        matches!(self, Self::Address { .. } | Self::SecretPath { .. } | Self::NoAuthorities)
+        matches!(self, Self::Vault(error) if error.is_misuse())
     }
 
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {

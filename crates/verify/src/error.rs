@@ -49,7 +49,7 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Path { source, .. } => next_step(source),
-            Self::KeyStore { .. } => None,
+            Self::KeyStore { source, .. } => source.hint(),
         }
     }
 

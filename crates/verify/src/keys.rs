@@ -7,7 +7,7 @@ use std::{
 };
 
 use innodb::{KeyVersion, MasterKeyId, keys::KeySource};
-use keyring::{Damage, KeyName, MariaDbKeys, MysqlKeyring};
+use keyring::{Damage, KeyName, MariaDbKeys, MysqlKeyring, WithdrawnKey};
 use zeroize::Zeroizing;
 
 use crate::Error;
@@ -119,7 +119,7 @@ impl Keys {
     /// # Errors
     /// As [`add_keyring`](Self::add_keyring).
     pub fn add_keyring_bytes(&mut self, bytes: &[u8], path: &Path) -> Result<Vec<Damage>, Error> {
-        let keyring = MysqlKeyring::load(bytes).map_err(Error::key_store(path))?;
+        let keyring = MysqlKeyring::open(bytes).map_err(Error::key_store(path))?;
         let damage = keyring.damage().to_vec();
         self.mysql.push(keyring);
         Ok(damage)
@@ -159,7 +159,7 @@ impl Keys {
         password: Option<&[u8]>,
         path: &Path,
     ) -> Result<Vec<Damage>, Error> {
-        let keys = MariaDbKeys::load(bytes, password).map_err(Error::key_store(path))?;
+        let keys = MariaDbKeys::open(bytes, password).map_err(Error::key_store(path))?;
         let damage = keys.damage().to_vec();
         self.mariadb.push(keys);
         Ok(damage)
@@ -168,6 +168,11 @@ impl Keys {
     /// Adds the key of a file that stores it wrapped as these bytes.
     pub fn add_unwrapped(&mut self, wrapped: Vec<u8>, key: Zeroizing<Vec<u8>>) {
         self.unwrapped.0.insert(wrapped, key);
+    }
+
+    /// Keys that a service has no longer.
+    pub fn withdrawn(&self) -> impl Iterator<Item = &WithdrawnKey> {
+        self.mysql.iter().flat_map(MysqlKeyring::withdrawn).chain(self.mariadb.iter().flat_map(MariaDbKeys::withdrawn))
     }
 
     /// Whether all keys are locked against swapping; `None` without keys.

@@ -21,6 +21,7 @@ pub mod certs;
 pub mod galera;
 pub mod group;
 pub mod s3;
+pub mod vault;
 pub mod vm;
 
 mod builder;

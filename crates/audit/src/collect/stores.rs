@@ -78,8 +78,8 @@ impl KeyCopies {
         Ok(opened)
     }
 
-    /// Records why a given file is not a copy: it is the file that the server uses, or it is in the data directory,
-    /// with which it would be lost.
+    /// Records why a given file is not a copy: it is the file that the server uses, it names a service, or it is in the
+    /// data directory, with which it would be lost.
     pub(super) fn reject_non_copies(opened: &mut LoadedStores, found: &[Store], datadir: &Path) {
         let datadir = std::fs::canonicalize(datadir).ok();
         let found: Vec<_> = found.iter().filter_map(|store| identity(&store.path)).collect();
@@ -89,6 +89,7 @@ impl KeyCopies {
                 || std::fs::canonicalize(path).ok().zip(datadir.as_ref()).is_some_and(|(p, d)| p.starts_with(d));
             copy.no_copy = match identity(path) {
                 Some(id) if found.contains(&id) => Some("is the key store itself, not a copy".to_owned()),
+                _ if names_service(path) => Some("only says in which service the keys are".to_owned()),
                 _ if inside() => Some("lies in the data directory, and is lost together with it".to_owned()),
                 _ => None,
             };
@@ -98,7 +99,10 @@ impl KeyCopies {
 
 /// Whether the operator named the wrong file, rather than a damaged copy.
 const fn is_mistake(error: &KeyringError) -> bool {
-    use KeyringError::{Io, Memory, NeedsPassword, NotAFile, NotFound, NotPermitted, PasswordTooLong, WrongKind};
+    use KeyringError::{
+        Io, MayNotList, Memory, NeedsPassword, NoKeysInVault, NotAFile, NotFound, NotPermitted, PasswordTooLong,
+        Service, Vanished, VaultConfig, WrongKind,
+    };
     matches!(
         error,
         NotFound
@@ -109,7 +113,17 @@ const fn is_mistake(error: &KeyringError) -> bool {
             | WrongKind { .. }
             | NeedsPassword
             | PasswordTooLong { .. }
+            | VaultConfig { .. }
+            | Service(_)
+            | MayNotList(_)
+            | NoKeysInVault { .. }
+            | Vanished { .. }
     )
+}
+
+/// Whether the file leads to the keys themselves, which are somewhere else.
+fn names_service(path: &Path) -> bool {
+    path.is_file() && keyring::read_file(path).is_ok_and(|bytes| keyring::names_service(&bytes))
 }
 
 fn identity(path: &Path) -> Option<(u64, u64)> {

@@ -39,6 +39,11 @@ pub(super) fn prepare(
     version: &ServerVersion,
     proof: &ServerProof<'_>,
 ) -> Result<Program, BackupError> {
+    for store in proof.stores.files() {
+        if keyring::read_file(&store).is_ok_and(|bytes| keyring::names_service(&bytes)) {
+            return Err(BackupError::KeysInService { path: store });
+        }
+    }
     let path = proof.mysqld.canonicalize().map_err(BackupError::io(&proof.mysqld, "cannot be found"))?;
     let installation = program::Installation::around(&path);
     if version.flavor.is_mysql_like() {

@@ -19,6 +19,7 @@ impl Error {
             Self::Statement { source, .. } => return source.hint().or_else(|| Some(SEE_LOG.into())),
             Self::Audit(error) => return error.hint(),
             Self::Register(error) => return error.hint().map(Cow::Borrowed),
+            Self::Keyring(error) => return error.hint().map(Cow::Borrowed),
             Self::Certificate(error) => return error.hint().map(Cow::Borrowed),
             Self::RolledBack { cause } => return cause.hint(),
             Self::SeveralRuns { servers } => format!("name one of {}", servers.join(", ")).into(),

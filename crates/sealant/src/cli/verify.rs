@@ -55,13 +55,14 @@ pub(crate) struct Verify {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Keys")]
 pub(crate) struct KeyStores {
-    /// Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)
+    /// Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in, or the configuration of a Vault
+    /// (repeatable)
     #[arg(long, value_name = "FILE")]
     keyring: Vec<PathBuf>,
-    /// Configuration of component_keyring_file, which names the keyring file
+    /// Configuration of component_keyring_file, which names the keyring file, or of component_keyring_vault
     #[arg(long, value_name = "FILE", conflicts_with = "keyring")]
     keyring_config: Option<PathBuf>,
-    /// Key file of MariaDB's file_key_management (repeatable)
+    /// Key file of MariaDB's file_key_management, or option file of its hashicorp_key_management (repeatable)
     #[arg(long, value_name = "FILE")]
     mariadb_key_file: Vec<PathBuf>,
     /// File with the password of the key file, if it is encrypted
@@ -189,6 +190,9 @@ impl KeyStores {
         for store in damaged {
             let (path, entries) = (store.path.display(), store.entries);
             warning(&format!("{path}: {entries} of its entries cannot be used; `sealant audit` names them"));
+        }
+        for key in keys.withdrawn() {
+            warning(&format!("in the Vault, {} is {}", key.name, key.how));
         }
         if keys.locked() == Some(false) {
             warning("keys could not be locked in memory and may reach the swap; raise `ulimit -l`");

@@ -1,0 +1,231 @@
+//! Where a server's configuration says that its keys are in a HashiCorp Vault, and how to reach it.
+//!
+//! Three forms: the JSON of Percona's `component_keyring_vault`, the lines `name = value` of Percona's plug-in
+//! `keyring_vault`, and the variables of MariaDB's `hashicorp_key_management` in an option file. In all of them the
+//! names that begin with `sealant_` are ours, and name files with credentials.
+//!
+//! Source: formats, "Keys in a HashiCorp Vault".
+
+use std::{borrow::Cow, collections::BTreeMap, path::PathBuf, time::Duration};
+
+use keyservice::{Access, AppRole, DEFAULT_TIMEOUT, EngineVersion, Login};
+use serde_json::value::RawValue;
+use zeroize::Zeroizing;
+
+use crate::{
+    error::KeyringError,
+    store::{StoreKind, kind_of},
+};
+
+/// How the variables of MariaDB's plug-in begin.
+const OF_MARIADB: &str = "hashicorp_key_management_";
+/// Groups of an option file that MariaDB reads, and ours.
+const GROUPS: [&str; 6] = ["server", "mysqld", "mariadb", "mariadbd", "client-server", "sealant"];
+/// How versions of a server are appended to its group, as in `mariadb-10.11`.
+const VERSIONED: [&str; 3] = ["mysqld-", "mariadb-", "mariadbd-"];
+const APPROLE: &str = "approle";
+
+/// The keys of a server in a Vault.
+pub(crate) struct VaultSource {
+    pub(crate) access: Access,
+    /// The directory of the keys, without `data`.
+    pub(crate) path: String,
+    /// The version of the engine; found out if it is not configured.
+    pub(crate) version: Option<EngineVersion>,
+    /// The numbers of MariaDB's keys, if they are configured.
+    pub(crate) key_ids: Option<Vec<u32>>,
+}
+
+/// Names and values, as they are in the configuration.
+#[derive(Default)]
+struct Settings<'a>(BTreeMap<String, Cow<'a, str>>);
+
+/// Whether the bytes are a configuration that says in which service a server's keys are, and how to fetch them.
+#[must_use]
+pub fn names_service(bytes: &[u8]) -> bool {
+    matches!(kind_of(bytes), Ok(StoreKind::VaultConfig)) || is_of_mariadb(bytes)
+}
+
+/// Reads a configuration of Percona's plug-in or component.
+pub(crate) fn percona(bytes: &[u8]) -> Result<VaultSource, KeyringError> {
+    let settings = if bytes.trim_ascii_start().starts_with(b"{") { json(bytes)? } else { lines(bytes, None) };
+    let address = settings.required("vault_url", "has no vault_url")?;
+    let version = match settings.text("secret_mount_point_version") {
+        Some("1") => Some(EngineVersion::First),
+        Some("2") => Some(EngineVersion::Second),
+        _ => None,
+    };
+    Ok(VaultSource {
+        access: settings.access(address.trim_end_matches('/'))?,
+        path: settings.required("secret_mount_point", "has no secret_mount_point")?.to_owned(),
+        version,
+        key_ids: None,
+    })
+}
+
+/// Whether the bytes are an option file with the variables of MariaDB's plug-in.
+pub(crate) fn is_of_mariadb(bytes: &[u8]) -> bool {
+    lines(bytes, Some(OF_MARIADB)).text("vault_url").is_some()
+}
+
+/// Reads an option file with the variables of MariaDB's plug-in.
+pub(crate) fn mariadb(bytes: &[u8]) -> Result<VaultSource, KeyringError> {
+    let settings = lines(bytes, Some(OF_MARIADB));
+    let url = settings.required("vault_url", "has no hashicorp_key_management_vault_url")?;
+    let no_path = || KeyringError::VaultConfig { what: "has a vault_url without /v1/ and the path of the keys" };
+    let (address, path) = url.split_once("/v1/").ok_or_else(no_path)?;
+    let key_ids = settings.text("sealant_key_ids").map(|ids| ids.split(',').map(|id| id.trim().parse().ok()).collect());
+    let wrong_ids =
+        || KeyringError::VaultConfig { what: "has sealant_key_ids that are not numbers with commas between" };
+    Ok(VaultSource {
+        access: settings.access(address.trim_end_matches('/'))?,
+        path: path.trim_matches('/').to_owned(),
+        version: Some(EngineVersion::Second),
+        key_ids: key_ids.map(|ids: Option<Vec<u32>>| ids.ok_or_else(wrong_ids)).transpose()?,
+    })
+}
+
+impl Settings<'_> {
+    fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    fn required(&self, name: &str, what: &'static str) -> Result<&str, KeyringError> {
+        self.text(name).ok_or(KeyringError::VaultConfig { what })
+    }
+
+    fn path(&self, name: &str) -> Option<PathBuf> {
+        self.text(name).map(PathBuf::from)
+    }
+
+    fn access(&self, address: &str) -> Result<Access, KeyringError> {
+        let timeout = self.text("timeout").and_then(|seconds| seconds.parse().ok()).filter(|seconds| *seconds > 0);
+        Ok(Access {
+            address: address.to_owned(),
+            authorities: self.path("vault_ca"),
+            namespace: self.text("vault_namespace").map(str::to_owned),
+            login: self.login()?,
+            timeout: timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs),
+        })
+    }
+
+    /// Files with credentials, which only we read, count before the server's own token.
+    fn login(&self) -> Result<Login, KeyringError> {
+        match (self.path("sealant_role_id_file"), self.path("sealant_secret_id_file")) {
+            (Some(role_id_file), Some(secret_id_file)) => {
+                let mount = self.text("sealant_approle_mount").unwrap_or(APPROLE).to_owned();
+                return Ok(Login::AppRole(AppRole { mount, role_id_file, secret_id_file }));
+            }
+            (None, None) => {}
+            _ => return Err(KeyringError::VaultConfig { what: "has a file for only one of role id and secret id" }),
+        }
+        if let Some(file) = self.path("sealant_token_file") {
+            return Ok(Login::TokenFile(file));
+        }
+        let token = self.required("token", "names no token, no sealant_token_file and no sealant_role_id_file")?;
+        Ok(Login::Token(Zeroizing::new(token.to_owned())))
+    }
+}
+
+/// The fields of a JSON object; numbers as they are written.
+fn json(bytes: &[u8]) -> Result<Settings<'_>, KeyringError> {
+    let fields: BTreeMap<String, &RawValue> =
+        serde_json::from_slice(bytes).map_err(|_| KeyringError::VaultConfig { what: "is not JSON" })?;
+    let value = |raw: &'_ RawValue| match raw.get().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        None => Some(raw.get().to_owned()),
+        Some(text) if !text.contains('\\') => Some(text.to_owned()),
+        Some(_) => serde_json::from_str(raw.get()).ok(),
+    };
+    Ok(Settings(fields.into_iter().filter_map(|(name, raw)| Some((name, Cow::Owned(value(raw)?)))).collect()))
+}
+
+/// Lines `name = value`. With a prefix, of the groups of an option file, of the names with this prefix, without it;
+/// and all of the group `[sealant]`. The last line of a name counts.
+fn lines<'a>(bytes: &'a [u8], prefix: Option<&str>) -> Settings<'a> {
+    let mut settings = Settings::default();
+    let mut group = "";
+    for line in bytes.split(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok()).map(str::trim) {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+            group = name.trim();
+            continue;
+        }
+        let Some((name, value)) = line.split_once('=').filter(|_| !line.starts_with(['#', ';'])) else { continue };
+        let name = name.trim().to_ascii_lowercase().replace('-', "_");
+        let name = match prefix {
+            None => Some(name.as_str()),
+            Some(_) if group == "sealant" => Some(name.as_str()),
+            Some(prefix) if is_read(group) => name.strip_prefix("loose_").unwrap_or(&name).strip_prefix(prefix),
+            Some(_) => None,
+        };
+        if let Some(name) = name {
+            settings.0.insert(name.to_owned(), Cow::Borrowed(unquoted(value.trim())));
+        }
+    }
+    settings
+}
+
+fn is_read(group: &str) -> bool {
+    GROUPS.contains(&group) || VERSIONED.iter().any(|prefix| group.starts_with(prefix))
+}
+
+fn unquoted(value: &str) -> &str {
+    let inner = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    inner('"').or_else(|| inner('\'')).unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why<T>(result: Result<T, KeyringError>) -> String {
+        result.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn perconas_two_forms_say_the_same() {
+        let json = br#"{"timeout": 7, "vault_url": "https:\/\/vault.example:8200", "secret_mount_point": "mysql/db1",
+            "vault_ca": "/etc/ca.pem", "token": "hvs.secret", "secret_mount_point_version": "2"}"#;
+        let lines = b"vault_url = https://vault.example:8200\nsecret_mount_point=mysql/db1\ntimeout=7\n\
+            vault_ca = /etc/ca.pem\ntoken = hvs.secret\nsecret_mount_point_version = 2\n";
+        for bytes in [&json[..], lines] {
+            let source = percona(bytes).unwrap();
+            assert_eq!(source.access.address, "https://vault.example:8200");
+            assert_eq!(source.access.authorities, Some(PathBuf::from("/etc/ca.pem")));
+            assert_eq!(source.access.timeout, Duration::from_secs(7));
+            assert_eq!((source.path.as_str(), source.version), ("mysql/db1", Some(EngineVersion::Second)));
+            assert!(matches!(&source.access.login, Login::Token(token) if token.as_str() == "hvs.secret"));
+        }
+        let no_token = b"vault_url = https://v\nsecret_mount_point = m\n";
+        assert!(why(percona(no_token)).contains("no token"));
+        assert!(why(percona(b"vault_url = https://v\ntoken = t")).contains("secret_mount_point"));
+        assert!(why(percona(br#"{"vault_url": "#)).contains("not JSON"));
+    }
+
+    #[test]
+    fn mariadbs_variables_are_read_from_its_groups() {
+        let text = b"[client]\nhashicorp_key_management_vault_url = https://no\n[mariadb-10.11]\n\
+            plugin_load_add = hashicorp_key_management\nloose-hashicorp-key-management-vault-url=\"https://v:8200/v1/ns/db/\"\n\
+            hashicorp_key_management_token = hvs.of-the-server\n# hashicorp_key_management_vault_ca = no\n\
+            [sealant]\nsealant_token_file = /run/token\nsealant_key_ids = 1, 7\n";
+        assert!(is_of_mariadb(text));
+        let source = mariadb(text).unwrap();
+        assert_eq!((source.access.address.as_str(), source.path.as_str()), ("https://v:8200", "ns/db"));
+        assert_eq!((source.key_ids, source.access.authorities), (Some(vec![1, 7]), None));
+        assert!(matches!(&source.access.login, Login::TokenFile(path) if path == &PathBuf::from("/run/token")));
+        assert!(!is_of_mariadb(b"[mariadb]\nfile_key_management_filename = x\n"));
+        let no_path =
+            b"[mariadb]\nhashicorp_key_management_vault_url = https://v:8200\nhashicorp_key_management_token=t";
+        assert!(why(mariadb(no_path)).contains("without /v1/"));
+    }
+
+    #[test]
+    fn files_with_credentials_count_before_a_token() {
+        let with =
+            |more: &str| percona(format!("vault_url=https://v\nsecret_mount_point=m\ntoken=t\n{more}").as_bytes());
+        let role = "sealant_role_id_file=/r\nsealant_secret_id_file=/s\nsealant_approle_mount=db\n";
+        let expected =
+            AppRole { mount: "db".to_owned(), role_id_file: PathBuf::from("/r"), secret_id_file: PathBuf::from("/s") };
+        assert!(matches!(with(role).unwrap().access.login, Login::AppRole(role) if role == expected));
+        assert!(why(with("sealant_role_id_file=/r\n")).contains("only one"));
+    }
+}

@@ -1,0 +1,226 @@
+//! Why a service gave no key.
+
+use std::{io, path::PathBuf};
+
+use crate::kv::Withdrawn;
+
+/// Why a service cannot be used. No message contains a credential or a key.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The address cannot be used.
+    #[error("{}: {reason}", address.escape_debug())]
+    Address {
+        /// The address, as given.
+        address: String,
+        /// The reason, as messages give it.
+        reason: &'static str,
+    },
+    /// The path is malformed.
+    #[error("{}: must be a path such as secret/data/mysqldata, of letters, digits and - _ . ~ = + /", path.escape_debug())]
+    Path {
+        /// The path, as given.
+        path: String,
+    },
+    /// No certificates to trust were given.
+    #[error("https needs the certificates of the authorities to trust")]
+    NoAuthorities,
+    /// A file of certificates cannot be used.
+    #[error("{}: {reason}", path.display())]
+    Authorities {
+        /// Path of the file.
+        path: PathBuf,
+        /// The reason, as messages give it.
+        reason: String,
+    },
+    /// A file with credentials cannot be read.
+    #[error("{}: {source}", path.display())]
+    Credentials {
+        /// Path of the file.
+        path: PathBuf,
+        /// The error.
+        source: io::Error,
+    },
+    /// A file holds no token or other credential.
+    #[error("{}: holds no {what}", path.display())]
+    NoCredential {
+        /// Path of the file.
+        path: PathBuf,
+        /// What it should hold, such as "Vault token".
+        what: &'static str,
+    },
+    /// The namespace has characters that no namespace has.
+    #[error("{}: is not the name of a namespace", namespace.escape_debug())]
+    Namespace {
+        /// The name, as given.
+        namespace: String,
+    },
+    /// A request failed.
+    #[error("{address}: {fault}")]
+    Request {
+        /// The full address of the request.
+        address: String,
+        /// What went wrong.
+        fault: Fault,
+    },
+}
+
+/// What went wrong with a request.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// No connection.
+    #[error("cannot be reached: {0}")]
+    Unreachable(String),
+    /// No answer within the time limit.
+    #[error("no answer in time")]
+    Timeout,
+    /// The certificate is not one of the authorities given, or is not valid here and now.
+    #[error("its certificate is not trusted: {0}")]
+    Certificate(String),
+    /// The connection ended before the end of the answer.
+    #[error("the connection ended in the middle of the answer")]
+    CutOff,
+    /// The answer is longer than anything that was asked for.
+    #[error("the answer is larger than {limit} bytes, more than was asked for")]
+    TooLarge {
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// The Vault is sealed.
+    #[error("the Vault is sealed (503)")]
+    Sealed,
+    /// Something in front of the Vault, or the Vault itself, is not up.
+    #[error("the service is not available (503)")]
+    NotAvailable,
+    /// A standby, or more requests than a quota allows.
+    #[error("the Vault is a standby, or limits the rate of requests ({0})")]
+    Busy(u16),
+    /// The credentials are not valid, or not for this.
+    #[error("the Vault refuses the token for this path (403)")]
+    Forbidden,
+    /// The token itself is not valid.
+    #[error("the Vault does not know the token (403): it has expired, was revoked, or is of another Vault")]
+    TokenUnknown,
+    /// The login was refused.
+    #[error("the Vault refuses the login ({0})")]
+    LoginRefused(u16),
+    /// Nothing has this name.
+    #[error("there is no such secret (404)")]
+    Absent,
+    /// A version that was taken away.
+    #[error("this version is {0}")]
+    Withdrawn(Withdrawn),
+    /// The token may see nothing at the path, or nothing is mounted there.
+    #[error("nothing is mounted at this path, or the token may see nothing of it (403)")]
+    NoAccess,
+    /// No secrets engine is mounted there.
+    #[error("no secrets engine is mounted at this path (404)")]
+    NoMount,
+    /// The mounted engine is not a KV engine of the version needed.
+    #[error("the secrets engine there is {found}, not {needed}")]
+    WrongEngine {
+        /// What is mounted.
+        found: String,
+        /// What is needed.
+        needed: &'static str,
+    },
+    /// The service refers elsewhere, which is not followed.
+    #[error("it redirects ({0}), which is not followed")]
+    Redirect(u16),
+    /// Another status.
+    #[error("the answer has status {0}")]
+    Status(u16),
+    /// The answer is not JSON.
+    #[error("the answer is not JSON")]
+    NotJson,
+    /// The answer is not a secret.
+    #[error("the answer is not a secret of a KV engine{}", if *.second_version {
+        " of version 2; its paths have `data` after the mount"
+    } else {
+        ""
+    })]
+    NotASecret {
+        /// A secret of version 2 was expected.
+        second_version: bool,
+    },
+    /// The secret has no such field.
+    #[error("the secret has no field `{}` with text", .0.escape_debug())]
+    NoField(String),
+    /// The answer is no list of names.
+    #[error("the answer is not a list of names")]
+    NotAList,
+    /// HTTP that cannot be understood.
+    #[error("the answer cannot be read: {0}")]
+    Protocol(String),
+}
+
+impl Error {
+    /// The next step for the user, if there is one.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoAuthorities => Some(
+                "name the file of the service's own authority, or the system's, such as /etc/ssl/certs/ca-certificates.crt",
+            ),
+            Self::Credentials { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                Some("run as a user who may read it, such as root or the server's")
+            }
+            Self::Request { fault, .. } => fault.hint(),
+            _ => None,
+        }
+    }
+
+    /// Whether the request can never work, independent of the state of files and networks.
+    #[must_use]
+    pub const fn is_misuse(&self) -> bool {
+        matches!(self, Self::Address { .. } | Self::Path { .. } | Self::NoAuthorities | Self::Namespace { .. })
+    }
+
+    /// What went wrong with a request, if that is the error.
+    #[must_use]
+    pub const fn fault(&self) -> Option<&Fault> {
+        match self {
+            Self::Request { fault, .. } => Some(fault),
+            _ => None,
+        }
+    }
+
+    /// Whether the error may go away with time: no listener yet, no network, sealed. A bad certificate stays bad.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        self.fault().is_some_and(Fault::may_pass)
+    }
+}
+
+impl Fault {
+    const fn may_pass(&self) -> bool {
+        match self {
+            Self::Unreachable(_) | Self::Timeout | Self::CutOff | Self::Sealed | Self::NotAvailable | Self::Busy(_) => {
+                true
+            }
+            Self::Status(code) | Self::LoginRefused(code) => *code >= 500,
+            _ => false,
+        }
+    }
+
+    const fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Unreachable(_) | Self::Timeout => "is the Vault running, and may this host reach it?",
+            Self::Certificate(_) => {
+                "name the authority that issued it, and check this host's clock; if both are right, another machine answers"
+            }
+            Self::CutOff | Self::NotAvailable => "nothing was changed; try again",
+            Self::Sealed => "unseal it (`vault operator unseal`) and try again",
+            Self::Busy(_) => "nothing was changed; try again later, or ask the active node",
+            Self::Forbidden => "the token's policy needs the capability `read` for this path, and `list` to list keys",
+            Self::TokenUnknown => "get a new token, and check that the address is of the right Vault",
+            Self::LoginRefused(_) => "check role id and secret id, and where the AppRole method is mounted",
+            Self::NoMount | Self::NoAccess => {
+                "check the mount point (`vault secrets list`), the namespace, and the policy of the token"
+            }
+            Self::Redirect(_) => "give the address of the active node itself",
+            _ => return None,
+        })
+    }
+}

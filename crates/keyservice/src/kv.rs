@@ -1,0 +1,127 @@
+//! KV secrets engines: where one is mounted, and the paths of its secrets.
+//!
+//! Source: Vault's documentation, "KV secrets engine" versions 1 and 2 (API), and `/sys/internal/ui/mounts`, which
+//! Vault's own command asks before `vault kv`; confirmed on Vault 1.14.1.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Fault;
+
+/// The versions of the KV engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineVersion {
+    /// Every secret has its last value only.
+    First,
+    /// Every secret has versions.
+    Second,
+}
+
+/// A directory of secrets in a KV engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Engine {
+    /// Where the engine is mounted, without slashes at the ends.
+    pub mount: String,
+    /// Its version.
+    pub version: EngineVersion,
+    /// The directory below the mount, without slashes at the ends; may be empty.
+    pub directory: String,
+}
+
+/// How a version of a secret was taken away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "how")]
+pub enum Withdrawn {
+    /// Deleted, so that it can be undeleted.
+    Deleted {
+        /// When, in RFC 3339.
+        time: String,
+    },
+    /// Destroyed for ever.
+    Destroyed,
+    /// Older than the number of versions that the engine keeps.
+    NotKept,
+}
+
+impl std::fmt::Display for Withdrawn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Deleted { time } => {
+                write!(f, "deleted at {}; `vault kv undelete` brings it back", time.escape_debug())
+            }
+            Self::Destroyed => f.write_str("destroyed for ever"),
+            Self::NotKept => f.write_str("older than the versions that the engine keeps (max_versions)"),
+        }
+    }
+}
+
+impl Engine {
+    /// Path of a secret in the API.
+    pub(crate) fn secret(&self, name: &str) -> String {
+        self.path("data", name)
+    }
+
+    /// Path of the list of names in the API.
+    pub(crate) fn list(&self) -> String {
+        self.path("metadata", "")
+    }
+
+    fn path(&self, part: &str, name: &str) -> String {
+        let part = if self.version == EngineVersion::Second { part } else { "" };
+        let parts = [self.mount.as_str(), part, &self.directory, name];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
+    }
+}
+
+#[derive(Deserialize)]
+struct Mount {
+    data: Data,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    path: String,
+    #[serde(rename = "type")]
+    engine: String,
+    #[serde(default)]
+    options: Option<Options>,
+}
+
+#[derive(Deserialize)]
+struct Options {
+    version: Option<String>,
+}
+
+/// The engine of `path`, from the answer to a request for its mount.
+pub(crate) fn engine_of(body: &[u8], path: &str) -> Result<Engine, Fault> {
+    let Data { path: mount, engine, options } = serde_json::from_slice::<Mount>(body).map_err(|_| Fault::NotJson)?.data;
+    let mount = mount.trim_matches('/').to_owned();
+    if !matches!(engine.as_str(), "kv" | "generic") {
+        return Err(Fault::WrongEngine { found: format!("of type {}", engine.escape_debug()), needed: "a KV engine" });
+    }
+    let version = match options.and_then(|options| options.version).as_deref() {
+        Some("2") => EngineVersion::Second,
+        _ => EngineVersion::First,
+    };
+    let directory = path.strip_prefix(&mount).unwrap_or_default().trim_matches('/').to_owned();
+    Ok(Engine { mount, version, directory })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_both_versions() {
+        let body = |options: &str| format!(r#"{{"data":{{"path":"a/b/","type":"kv","options":{options}}}}}"#);
+        let engine = |options: &str| engine_of(body(options).as_bytes(), "a/b/c").unwrap();
+        let second = engine(r#"{"version":"2"}"#);
+        assert_eq!((second.secret("7").as_str(), second.list().as_str()), ("a/b/data/c/7", "a/b/metadata/c"));
+        for options in [r#"{"version":"1"}"#, "null", "{}"] {
+            let first = engine(options);
+            assert_eq!((first.secret("7").as_str(), first.list().as_str()), ("a/b/c/7", "a/b/c"));
+        }
+        let other = br#"{"data":{"path":"pki/","type":"pki","options":null}}"#;
+        assert!(matches!(engine_of(other, "pki"), Err(Fault::WrongEngine { .. })));
+        assert_eq!(engine_of(b"<html>", "x"), Err(Fault::NotJson));
+    }
+}

@@ -1,0 +1,25 @@
+//! Reads keys from services.
+//!
+//! [`Vault`] is a session with a HashiCorp Vault: it logs in, finds out which version of the KV engine is mounted where,
+//! lists names, and reads secrets. It changes nothing in the Vault, but that a login makes a token, which is revoked at
+//! the end.
+//!
+//! A service is believed only if its certificate leads to the authorities that were given; plain HTTP is for this
+//! machine. Neither redirects nor proxies are followed: they could lead anywhere. Credentials come from files. Answers
+//! are untrusted, limited in size, and wiped.
+#![forbid(unsafe_code)]
+#![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
+
+mod address;
+mod credentials;
+mod error;
+mod http;
+mod kv;
+mod secret;
+mod vault;
+
+pub use crate::credentials::{AppRole, Login};
+pub use crate::error::{Error, Fault};
+pub use crate::kv::{Engine, EngineVersion, Withdrawn};
+pub use crate::secret::{Answer, Stored};
+pub use crate::vault::{Access, DEFAULT_TIMEOUT, Vault};

@@ -1,0 +1,202 @@
+//! Answers of a KV engine.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use zeroize::Zeroizing;
+
+use crate::{error::Fault, kv::Withdrawn};
+
+/// What a KV engine has under a name.
+#[derive(Debug)]
+pub enum Stored {
+    /// A secret.
+    Secret(Answer),
+    /// A version that was taken away.
+    Withdrawn {
+        /// How.
+        how: Withdrawn,
+        /// The number of the version, if the Vault says it.
+        version: Option<u32>,
+    },
+    /// Nothing, or a version that the Vault does not keep any more.
+    Absent,
+}
+
+/// An answer with a secret; wiped on drop.
+pub struct Answer {
+    body: Zeroizing<Vec<u8>>,
+    second_version: bool,
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Answer")
+    }
+}
+
+/// The outer object of every answer.
+#[derive(Deserialize)]
+struct Outer<'a> {
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+}
+
+/// `data` of an answer of version 2.
+#[derive(Deserialize)]
+struct Versioned<'a> {
+    #[serde(borrow)]
+    data: Option<Fields<'a>>,
+    metadata: Option<Metadata>,
+}
+
+/// The fields of a secret. Raw: serde would copy texts with escapes, and the copies would not be wiped.
+type Fields<'a> = BTreeMap<Cow<'a, str>, &'a RawValue>;
+
+#[derive(Deserialize)]
+struct Metadata {
+    #[serde(default)]
+    deletion_time: String,
+    #[serde(default)]
+    destroyed: bool,
+    version: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct Keys {
+    keys: Vec<String>,
+}
+
+/// The names in the answer to a request for a list.
+pub(crate) fn names(body: &[u8]) -> Result<Vec<String>, Fault> {
+    let outer: Outer<'_> = serde_json::from_slice(body).map_err(|_| Fault::NotJson)?;
+    let data = outer.data.ok_or(Fault::NotAList)?;
+    serde_json::from_str::<Keys>(data.get()).map(|keys| keys.keys).map_err(|_| Fault::NotAList)
+}
+
+/// What the answer to a request for a version of version 2 says, if it has status 404.
+pub(crate) fn withdrawn(body: &[u8]) -> Stored {
+    let versioned = || {
+        let outer: Outer<'_> = serde_json::from_slice(body).ok()?;
+        serde_json::from_str::<Versioned<'_>>(outer.data?.get()).ok()?.metadata
+    };
+    match versioned() {
+        Some(metadata) if metadata.destroyed => {
+            Stored::Withdrawn { how: Withdrawn::Destroyed, version: metadata.version }
+        }
+        Some(metadata) if !metadata.deletion_time.is_empty() => {
+            Stored::Withdrawn { how: Withdrawn::Deleted { time: metadata.deletion_time }, version: metadata.version }
+        }
+        _ => Stored::Absent,
+    }
+}
+
+impl Answer {
+    pub(crate) fn new(body: Zeroizing<Vec<u8>>, second_version: bool) -> Result<Self, Fault> {
+        let answer = Self { body, second_version };
+        answer.fields()?;
+        Ok(answer)
+    }
+
+    /// The number of the version; `None` in a KV engine of version 1.
+    #[must_use]
+    pub fn version(&self) -> Option<u32> {
+        self.versioned().ok()?.metadata?.version
+    }
+
+    /// The text of a field, where it stands in the answer, with its quotes removed.
+    ///
+    /// # Errors
+    /// [`Fault::NoField`] if the secret has no such field, or one that is no text or has escapes.
+    pub fn text(&self, name: &str) -> Result<&str, Fault> {
+        let raw = self.raw(name)?.get();
+        let text = raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        text.filter(|text| !text.contains('\\')).ok_or_else(|| Fault::NoField(name.to_owned()))
+    }
+
+    /// The text of a field in memory of its own, with its escapes resolved.
+    ///
+    /// # Errors
+    /// [`Fault::NoField`] if the secret has no such field, or one that is no text.
+    pub fn unescaped(&self, name: &str) -> Result<Zeroizing<String>, Fault> {
+        let raw = self.raw(name)?.get();
+        serde_json::from_str(raw).map(Zeroizing::new).map_err(|_| Fault::NoField(name.to_owned()))
+    }
+
+    fn raw(&self, name: &str) -> Result<&RawValue, Fault> {
+        self.fields()?.get(name).copied().ok_or_else(|| Fault::NoField(name.to_owned()))
+    }
+
+    fn fields(&self) -> Result<Fields<'_>, Fault> {
+        let not_a_secret = || Fault::NotASecret { second_version: self.second_version };
+        if self.second_version {
+            return self.versioned()?.data.ok_or_else(not_a_secret);
+        }
+        let data = self.data()?.ok_or_else(not_a_secret)?;
+        serde_json::from_str(data.get()).map_err(|_| not_a_secret())
+    }
+
+    fn versioned(&self) -> Result<Versioned<'_>, Fault> {
+        let not_a_secret = || Fault::NotASecret { second_version: true };
+        let data = self.data()?.ok_or_else(not_a_secret)?;
+        serde_json::from_str(data.get()).map_err(|_| not_a_secret())
+    }
+
+    fn data(&self) -> Result<Option<&RawValue>, Fault> {
+        let outer: Outer<'_> = serde_json::from_slice(&self.body).map_err(|_| Fault::NotJson)?;
+        Ok(outer.data)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(second_version: bool, body: &str) -> Result<Answer, Fault> {
+        Answer::new(Zeroizing::new(body.as_bytes().to_vec()), second_version)
+    }
+
+    #[test]
+    fn a_field_is_taken_exactly_or_not_at_all() {
+        let body = |value: &str| format!(r#"{{"data":{{"data":{{"key":{value}}},"metadata":{{"version":3}}}}}}"#);
+        let second = answer(true, &body(r#""a b\n""#)).unwrap();
+        assert_eq!(second.unescaped("key").unwrap().as_str(), "a b\n");
+        assert_eq!(second.text("key"), Err(Fault::NoField("key".to_owned())));
+        assert_eq!(second.version(), Some(3));
+        assert_eq!(answer(true, &body(r#""AP8=""#)).unwrap().text("key"), Ok("AP8="));
+        assert!(answer(true, &body("7")).unwrap().unescaped("key").is_err());
+        assert!(answer(true, &body("7")).unwrap().text("other").is_err());
+        let first = r#"{"data":{"key":"version 1"}}"#;
+        assert_eq!(answer(true, first).unwrap_err(), Fault::NotASecret { second_version: true });
+        let first = answer(false, first).unwrap();
+        assert_eq!((first.text("key"), first.version()), (Ok("version 1"), None));
+        assert_eq!(answer(true, "<html>").unwrap_err(), Fault::NotJson);
+        assert_eq!(answer(false, "{}").unwrap_err(), Fault::NotASecret { second_version: false });
+    }
+
+    #[test]
+    fn what_became_of_a_version_is_read() {
+        let body = |deletion: &str, destroyed: bool| {
+            let metadata = format!(r#"{{"deletion_time":"{deletion}","destroyed":{destroyed},"version":2}}"#);
+            format!(r#"{{"data":{{"data":null,"metadata":{metadata}}}}}"#)
+        };
+        let how = |body: &str| match withdrawn(body.as_bytes()) {
+            Stored::Withdrawn { how, version } => Some((how, version)),
+            _ => None,
+        };
+        assert_eq!(how(&body("", true)), Some((Withdrawn::Destroyed, Some(2))));
+        let time = "2026-11-26T01:00:00Z";
+        assert_eq!(how(&body(time, false)), Some((Withdrawn::Deleted { time: time.to_owned() }, Some(2))));
+        assert_eq!(how(&body("", false)), None);
+        assert_eq!(how(r#"{"errors":[]}"#), None);
+    }
+
+    #[test]
+    fn a_list_is_whole_or_an_error() {
+        assert_eq!(names(br#"{"data":{"keys":["1","2","a/"]}}"#).unwrap(), ["1", "2", "a/"]);
+        assert_eq!(names(br#"{"data":{"keys":["1","#), Err(Fault::NotJson));
+        assert_eq!(names(br#"{"data":{"keys":[1]}}"#), Err(Fault::NotAList));
+        assert_eq!(names(br#"{"data":{}}"#), Err(Fault::NotAList));
+    }
+}

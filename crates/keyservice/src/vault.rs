@@ -1,0 +1,271 @@
+//! A session with a HashiCorp Vault.
+
+use std::{
+    path::PathBuf,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Serialize};
+use ureq::Agent;
+use zeroize::Zeroizing;
+
+use crate::{
+    address::{Address, plain_path},
+    credentials::{self, AppRole, Login},
+    error::{Error, Fault},
+    http::{self, Reply, agent},
+    kv::{Engine, EngineVersion, engine_of},
+    secret::{Answer, Stored, names, withdrawn},
+};
+
+/// Time limit of a request, as Percona's and MariaDB's plug-ins have it.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(15);
+/// Pause before a request is repeated that exceeded a rate limit.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Larger than the largest key in base64, with everything that Vault adds.
+const MAX_SECRET_BYTES: u64 = 1 << 18;
+/// Larger than a list of 100,000 names of keys.
+const MAX_LIST_BYTES: u64 = 16 << 20;
+/// Time limit for giving back a token, which ends by itself anyway.
+const REVOKE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How Vault begins the error of a path where nothing is mounted.
+const NO_ROUTE: &[u8] = b"no handler for route";
+
+/// How a Vault is reached.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// Address of the Vault, `https://HOST:PORT`; `http://` only for this machine.
+    pub address: String,
+    /// Certificates of the authorities to trust for the Vault's certificate; required with https.
+    pub authorities: Option<PathBuf>,
+    /// The namespace, in a Vault that has them.
+    pub namespace: Option<String>,
+    /// Who asks.
+    pub login: Login,
+    /// Time limit of a request.
+    pub timeout: Duration,
+}
+
+/// A session. A token of its own is revoked when the session is dropped.
+pub struct Vault {
+    agent: Agent,
+    address: Address,
+    namespace: Option<String>,
+    token: Zeroizing<String>,
+    owns_token: bool,
+    timeout: Duration,
+}
+
+impl std::fmt::Debug for Vault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Vault").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+#[derive(Serialize)]
+struct RoleLogin<'a> {
+    role_id: &'a str,
+    secret_id: &'a str,
+}
+
+#[derive(Deserialize)]
+struct LoggedIn<'a> {
+    #[serde(borrow)]
+    auth: Option<Auth<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Auth<'a> {
+    client_token: &'a str,
+}
+
+impl Vault {
+    /// Reads the credentials, and logs in if they are not a token. A token is not tried: the first request does that.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn connect(access: &Access) -> Result<Self, Error> {
+        let address = Address::parse(&access.address)?;
+        let agent = agent(access.authorities.as_deref(), address.is_https)?;
+        if let Some(namespace) = &access.namespace {
+            plain_path(namespace).map_err(|_| Error::Namespace { namespace: namespace.clone() })?;
+        }
+        let namespace = access.namespace.clone();
+        let (token, timeout) = (Zeroizing::default(), access.timeout);
+        let mut vault = Self { agent, address, namespace, token, owns_token: false, timeout };
+        vault.token = match &access.login {
+            Login::TokenFile(path) => credentials::read(path, "Vault token")?,
+            Login::Token(token) => token.clone(),
+            Login::AppRole(role) => {
+                let token = vault.log_in(role)?;
+                vault.owns_token = true;
+                token
+            }
+        };
+        Ok(vault)
+    }
+
+    fn log_in(&self, role: &AppRole) -> Result<Zeroizing<String>, Error> {
+        let role_id = credentials::read(&role.role_id_file, "role id")?;
+        let secret_id = credentials::read(&role.secret_id_file, "secret id")?;
+        let path = format!("auth/{}/login", plain_path(&role.mount)?);
+        // Full capacity from the start: a vector that grows leaves copies behind.
+        let capacity = role_id.len().saturating_add(secret_id.len()).saturating_mul(2).saturating_add(64);
+        let mut body = Zeroizing::new(Vec::with_capacity(capacity));
+        let login = RoleLogin { role_id: &role_id, secret_id: &secret_id };
+        let address = self.address.of(&path, "");
+        let failed = |fault| Error::Request { address: address.clone(), fault };
+        serde_json::to_writer(&mut *body, &login).map_err(|error| failed(Fault::Protocol(error.to_string())))?;
+        let reply = self.send(&address, Some(&body), MAX_SECRET_BYTES).map_err(failed)?;
+        match reply.status {
+            200 => {}
+            400 | 401 | 403 | 404 => return Err(failed(Fault::LoginRefused(reply.status))),
+            _ => return Err(failed(status_fault(&reply))),
+        }
+        let answer: LoggedIn<'_> = serde_json::from_slice(&reply.body).map_err(|_| failed(Fault::NotJson))?;
+        let token = answer.auth.and_then(|auth| credentials::plain(auth.client_token.as_bytes()));
+        token.ok_or_else(|| failed(Fault::LoginRefused(reply.status)))
+    }
+
+    /// The engine and directory of a path such as `secret/mysql`.
+    ///
+    /// # Errors
+    /// [`Error::Request`]: [`Fault::NoMount`], [`Fault::WrongEngine`] and others.
+    pub fn engine(&self, path: &str) -> Result<Engine, Error> {
+        let path = plain_path(path)?;
+        let address = self.address.of(&format!("sys/internal/ui/mounts/{path}"), "");
+        let reply = self.ask(&address, MAX_SECRET_BYTES)?;
+        let found = match reply.status {
+            200 => engine_of(&reply.body, path),
+            // A Vault that does not know the question has engines of version 1 only.
+            404 => Ok(Engine { mount: path.to_owned(), version: EngineVersion::First, directory: String::new() }),
+            // The Vault does not say whether nothing is mounted there, or the token may see nothing of it.
+            403 if self.token_is_known() => Err(Fault::NoAccess),
+            403 => Err(Fault::TokenUnknown),
+            _ => Err(status_fault(&reply)),
+        };
+        found.map_err(|fault| Error::Request { address, fault })
+    }
+
+    /// The names in a directory; those of directories end with a slash. None if there is no such directory.
+    ///
+    /// # Errors
+    /// [`Error::Request`].
+    pub fn list(&self, engine: &Engine) -> Result<Vec<String>, Error> {
+        let path = engine.list();
+        let address = self.address.of(plain_path(&path)?, "?list=true");
+        let reply = self.ask(&address, MAX_LIST_BYTES)?;
+        match self.body(reply) {
+            Ok(body) => names(&body),
+            Err((Fault::Absent, _)) => Ok(Vec::new()),
+            Err((fault, _)) => Err(fault),
+        }
+        .map_err(|fault| Error::Request { address, fault })
+    }
+
+    /// The newest version of a secret, or the one of this number.
+    ///
+    /// # Errors
+    /// [`Error::Request`].
+    pub fn secret(&self, engine: &Engine, name: &str, version: Option<u32>) -> Result<Stored, Error> {
+        let path = engine.secret(name);
+        let query = version.map_or_else(String::new, |version| format!("?version={version}"));
+        self.stored(&path, &query, engine.version == EngineVersion::Second)
+    }
+
+    /// The secret at a path of the API in an engine of version 2, such as `secret/data/mysqldata`.
+    ///
+    /// # Errors
+    /// [`Error::Request`]; [`Fault::Absent`] too.
+    pub fn secret_at(&self, path: &str) -> Result<Answer, Error> {
+        match self.stored(path, "", true)? {
+            Stored::Secret(answer) => Ok(answer),
+            Stored::Withdrawn { how, .. } => Err(self.failed(path, Fault::Withdrawn(how))),
+            Stored::Absent => Err(self.failed(path, Fault::Absent)),
+        }
+    }
+
+    /// The error of a request for this path.
+    #[must_use]
+    pub fn failed(&self, path: &str, fault: Fault) -> Error {
+        Error::Request { address: self.address.of(path.trim_matches('/'), ""), fault }
+    }
+
+    fn stored(&self, path: &str, query: &str, second_version: bool) -> Result<Stored, Error> {
+        let address = self.address.of(plain_path(path)?, query);
+        let reply = self.ask(&address, MAX_SECRET_BYTES)?;
+        match self.body(reply) {
+            Ok(body) => Answer::new(body, second_version).map(Stored::Secret),
+            Err((Fault::Absent, body)) if second_version => Ok(withdrawn(&body)),
+            Err((Fault::Absent, _)) => Ok(Stored::Absent),
+            Err((fault, _)) => Err(fault),
+        }
+        .map_err(|fault| Error::Request { address, fault })
+    }
+
+    /// The body of a good answer; otherwise what went wrong.
+    fn body(&self, reply: Reply) -> Result<Zeroizing<Vec<u8>>, (Fault, Zeroizing<Vec<u8>>)> {
+        match status_fault(&reply) {
+            _ if reply.status == 200 => Ok(reply.body),
+            Fault::Forbidden if !self.token_is_known() => Err((Fault::TokenUnknown, reply.body)),
+            fault => Err((fault, reply.body)),
+        }
+    }
+
+    /// Whether the token is valid: the Vault answers both an unknown token and a forbidden path with 403.
+    fn token_is_known(&self) -> bool {
+        let address = self.address.of("auth/token/lookup-self", "");
+        self.send(&address, None, MAX_SECRET_BYTES).is_ok_and(|reply| reply.status == 200)
+    }
+
+    fn ask(&self, address: &str, limit: u64) -> Result<Reply, Error> {
+        self.send(address, None, limit).map_err(|fault| Error::Request { address: address.to_owned(), fault })
+    }
+
+    /// Sends a request; again, within the time limit, if the Vault limits the rate of requests.
+    fn send(&self, address: &str, body: Option<&[u8]>, limit: u64) -> Result<Reply, Fault> {
+        let deadline = Instant::now().checked_add(self.timeout);
+        let mut headers = vec![("X-Vault-Request", "true")];
+        if !self.token.is_empty() {
+            headers.push(("X-Vault-Token", self.token.as_str()));
+        }
+        if let Some(namespace) = &self.namespace {
+            headers.push(("X-Vault-Namespace", namespace.as_str()));
+        }
+        loop {
+            let left = deadline.map_or(self.timeout, |deadline| deadline.saturating_duration_since(Instant::now()));
+            let reply = http::send(&self.agent, address, &headers, body, (limit, left.max(Duration::from_millis(1))))?;
+            let pause = reply.retry_after.map_or(PAUSE, Duration::from_secs);
+            if reply.status != 429 || left <= pause {
+                return Ok(reply);
+            }
+            sleep(pause);
+        }
+    }
+}
+
+impl Drop for Vault {
+    fn drop(&mut self) {
+        if self.owns_token {
+            self.timeout = self.timeout.min(REVOKE_TIMEOUT);
+            // It ends by itself, too.
+            let _ = self.send(&self.address.of("auth/token/revoke-self", ""), Some(b""), MAX_SECRET_BYTES);
+        }
+    }
+}
+
+/// What a status other than 200 means.
+fn status_fault(reply: &Reply) -> Fault {
+    let says = |text: &[u8]| reply.body.windows(text.len()).any(|window| window == text);
+    match reply.status {
+        403 => Fault::Forbidden,
+        404 if says(NO_ROUTE) => Fault::NoMount,
+        404 => Fault::Absent,
+        code @ (429 | 472 | 473) => Fault::Busy(code),
+        503 if says(b"sealed") => Fault::Sealed,
+        503 => Fault::NotAvailable,
+        code @ 300..400 => Fault::Redirect(code),
+        code => Fault::Status(code),
+    }
+}

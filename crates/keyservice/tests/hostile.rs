@@ -1,0 +1,124 @@
+//! Answers that no Vault gives, or gives only in its last moments: cut off, endless, of another protocol.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use keyservice::{Access, Engine, EngineVersion, Fault, Login, Stored, Vault};
+use zeroize::Zeroizing;
+
+/// A peer that sends these bytes, the next for each connection, and notes the first line of each request.
+struct Peer {
+    port: u16,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Peer {
+    fn sends(answers: Vec<Vec<u8>>) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&requests);
+        thread::spawn(move || {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok);
+                seen.lock().unwrap().push(lines.next().unwrap_or_default());
+                lines.take_while(|line| !line.is_empty()).for_each(drop);
+                let _ = stream.write_all(&answer);
+            }
+        });
+        Self { port, requests }
+    }
+
+    fn vault(&self, timeout: Duration) -> Vault {
+        let access = Access {
+            address: format!("http://127.0.0.1:{}", self.port),
+            authorities: None,
+            namespace: None,
+            login: Login::Token(Zeroizing::new("hvs.token".to_owned())),
+            timeout,
+        };
+        Vault::connect(&access).unwrap()
+    }
+}
+
+fn engine() -> Engine {
+    Engine { mount: "m".to_owned(), version: EngineVersion::Second, directory: String::new() }
+}
+
+fn answer(status: &str, body: &str) -> Vec<u8> {
+    format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// What a request for a list, and one for a secret, say of this answer.
+fn faults(bytes: &[u8]) -> [Option<Fault>; 2] {
+    let peer = Peer::sends(vec![bytes.to_vec(); 4]);
+    let vault = peer.vault(Duration::from_secs(5));
+    let list = vault.list(&engine()).err().and_then(|error| error.fault().cloned());
+    let secret = vault.secret(&engine(), "1", None).err().and_then(|error| error.fault().cloned());
+    [list, secret]
+}
+
+#[test]
+fn half_an_answer_is_none() {
+    let list = r#"{"data":{"keys":["1","2","3"]}}"#;
+    let whole = answer("200 OK", list);
+    let peer = Peer::sends(vec![whole.clone()]);
+    assert_eq!(peer.vault(Duration::from_secs(5)).list(&engine()).unwrap(), ["1", "2", "3"]);
+    for cut in [1, 9, list.len()] {
+        let [list, secret] = faults(&whole[..whole.len() - cut]);
+        assert_eq!((list, secret), (Some(Fault::CutOff), Some(Fault::CutOff)), "{cut} bytes less");
+    }
+    // A proxy that has made a whole answer of a half.
+    assert_eq!(faults(&answer("200 OK", &list[..20])), [Some(Fault::NotJson), Some(Fault::NotJson)]);
+    let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1f\r\n{\"data\":{\"keys\":[\"1\",\"2\"";
+    assert_eq!(faults(chunked), [Some(Fault::CutOff), Some(Fault::CutOff)]);
+    assert_eq!(faults(b""), [Some(Fault::CutOff), Some(Fault::CutOff)]);
+}
+
+#[test]
+fn what_is_no_answer_of_a_vault_is_named() {
+    let html = answer("200 OK", "<html>Welcome</html>");
+    assert_eq!(faults(&html), [Some(Fault::NotJson), Some(Fault::NotJson)]);
+    let gateway = answer("503 Service Unavailable", "<html>no backend</html>");
+    assert_eq!(faults(&gateway), [Some(Fault::NotAvailable), Some(Fault::NotAvailable)]);
+    let elsewhere = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(faults(elsewhere), [Some(Fault::Redirect(307)), Some(Fault::Redirect(307))]);
+    let [ssh, _] = faults(b"SSH-2.0-OpenSSH_9.2\r\n");
+    assert!(matches!(ssh, Some(Fault::Protocol(_))), "{ssh:?}");
+    let head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
+    let endless = [head.as_slice(), &[b'['].repeat(1 << 20)].concat();
+    let [_, secret] = faults(&endless);
+    assert_eq!(secret, Some(Fault::TooLarge { limit: 1 << 18 }));
+}
+
+#[test]
+fn silence_ends_with_the_time_limit() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let peer = Peer { port: listener.local_addr().unwrap().port(), requests: Arc::default() };
+    let began = Instant::now();
+    let error = peer.vault(Duration::from_millis(300)).list(&engine()).unwrap_err();
+    assert_eq!(error.fault(), Some(&Fault::Timeout));
+    assert!(began.elapsed() < Duration::from_secs(20));
+    drop(listener);
+    let error = peer.vault(Duration::from_secs(5)).list(&engine()).unwrap_err();
+    assert!(matches!(error.fault(), Some(Fault::Unreachable(_))), "{error}");
+    assert!(error.may_pass() && error.hint().is_some());
+}
+
+#[test]
+fn a_rate_limit_is_waited_for_and_only_then_reported() {
+    let busy = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    let secret = answer("200 OK", r#"{"data":{"data":{"key":"x"},"metadata":{"version":1}}}"#);
+    let peer = Peer::sends(vec![busy.to_vec(), busy.to_vec(), secret]);
+    let stored = peer.vault(Duration::from_secs(20)).secret(&engine(), "1", Some(1)).unwrap();
+    assert!(matches!(stored, Stored::Secret(answer) if answer.text("key") == Ok("x")));
+    assert_eq!(*peer.requests.lock().unwrap(), ["GET /v1/m/data/1?version=1 HTTP/1.1"; 3]);
+    let peer = Peer::sends(vec![busy.to_vec(); 5]);
+    let error = peer.vault(Duration::from_millis(1500)).secret(&engine(), "1", None).unwrap_err();
+    assert_eq!(error.fault(), Some(&Fault::Busy(429)));
+}

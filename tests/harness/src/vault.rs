@@ -1,0 +1,221 @@
+//! A real HashiCorp Vault for tests: its server, with TLS, on a port of 127.0.0.1.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::certs::{Authority, Profile, TlsFiles};
+use crate::command::run;
+use crate::kind::cache;
+use crate::process::Daemon;
+use crate::{Error, free_port, limit, within};
+
+const SECONDS: u64 = 60;
+
+/// A running Vault, unsealed, with an audit log of all requests; removed on drop.
+///
+/// Its storage is a directory, so that it keeps its secrets when it is stopped and started.
+#[derive(Debug)]
+pub struct Vault {
+    program: PathBuf,
+    directory: TempDir,
+    port: u16,
+    daemon: Option<Daemon>,
+    tls: TlsFiles,
+    unseal_key: String,
+    root_token: String,
+}
+
+/// Finds the program that `bin/install-servers vault` has built, or prints on stderr that the test is skipped.
+///
+/// # Panics
+/// If `CI` is set: a skipped test must not count as passed there.
+#[must_use]
+pub fn require() -> Option<PathBuf> {
+    let program = cache().join("servers/vault/root/bin/vault");
+    if program.exists() {
+        return Some(program);
+    }
+    let missing = format!("{} is missing; tests/harness/bin/install-servers vault builds it", program.display());
+    assert!(std::env::var_os("CI").is_none(), "{missing}");
+    #[expect(clippy::print_stderr, reason = "whoever runs the tests must see the gap")]
+    {
+        eprintln!("SKIPPED: {missing}");
+    }
+    None
+}
+
+impl Vault {
+    /// Starts `program`, initialises and unseals it.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn start(program: PathBuf) -> Result<Self, Error> {
+        let directory = tempfile::Builder::new().prefix("sealant-vault-").tempdir().map_err(Error::file("tempdir"))?;
+        let authority = Authority::create(&directory.path().join("ca"))?;
+        let tls = authority.issue("vault", &Profile::default())?;
+        let port = free_port().map_err(Error::file("port"))?;
+        let (unseal_key, root_token) = Default::default();
+        let mut vault = Self { program, directory, port, daemon: None, tls, unseal_key, root_token };
+        fs::write(vault.path("vault.hcl"), vault.configuration()).map_err(Error::file(vault.path("vault.hcl")))?;
+        vault.run_server()?;
+        let said = vault.run(&["operator", "init", "-key-shares=1", "-key-threshold=1"])?;
+        vault.unseal_key = word_after(&said, "Unseal Key 1:");
+        vault.root_token = word_after(&said, "Initial Root Token:");
+        vault.unseal()?;
+        let log = format!("file_path={}", vault.path("audit.log").display());
+        // A device in the clear: the tests compare paths.
+        vault.run(&["audit", "enable", "file", &log])?;
+        Ok(vault)
+    }
+
+    /// `https://127.0.0.1:PORT`.
+    #[must_use]
+    pub fn address(&self) -> String {
+        format!("https://127.0.0.1:{}", self.port)
+    }
+
+    /// The certificate of the authority that issued the Vault's.
+    #[must_use]
+    pub fn authority(&self) -> &Path {
+        &self.tls.ca
+    }
+
+    /// A token that may do everything.
+    #[must_use]
+    pub fn root_token(&self) -> &str {
+        &self.root_token
+    }
+
+    /// A path in the Vault's own directory.
+    #[must_use]
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Runs the command `vault` with these arguments as root, and returns what it prints.
+    ///
+    /// # Errors
+    /// [`Error`]: it fails.
+    pub fn run(&self, arguments: &[&str]) -> Result<String, Error> {
+        let mut command = Command::new(&self.program);
+        command.args(arguments).env_clear().env("HOME", self.directory.path());
+        command
+            .env("VAULT_ADDR", self.address())
+            .env("VAULT_CACERT", &self.tls.ca)
+            .env("VAULT_TOKEN", &self.root_token);
+        let output = run(&mut command, b"", limit(SECONDS))?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// A new token with only this policy and the default one, and with further options of `vault token create`.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn token(&self, name: &str, policy: &str, options: &[&str]) -> Result<String, Error> {
+        let file = self.path(&format!("{name}.hcl"));
+        fs::write(&file, policy).map_err(Error::file(&file))?;
+        self.run(&["policy", "write", name, &file.display().to_string()])?;
+        let policy = format!("-policy={name}");
+        let token = self.run(&[&["token", "create", "-field=token", &policy], options].concat())?;
+        Ok(token.trim().to_owned())
+    }
+
+    /// The requests so far, without those about tokens: the operation and the path of each.
+    ///
+    /// # Errors
+    /// The audit log cannot be read.
+    pub fn requests(&self) -> Result<Vec<String>, Error> {
+        let log = fs::read_to_string(self.path("audit.log")).map_err(Error::file(self.path("audit.log")))?;
+        let requests = log.lines().filter(|line| line.contains(r#""type":"request""#)).filter_map(|line| {
+            let value = |name: &str| {
+                let at = line.rfind(&format!("\"{name}\":\""))?;
+                line.get(at..)?.split('"').nth(3)
+            };
+            Some(format!("{} {}", value("operation")?, value("path")?))
+        });
+        Ok(requests.filter(|request| !request.contains(" auth/token/")).collect())
+    }
+
+    /// Seals it.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn seal(&self) -> Result<(), Error> {
+        self.run(&["operator", "seal"]).map(drop)
+    }
+
+    /// Unseals it, and waits until it answers.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn unseal(&self) -> Result<(), Error> {
+        self.run(&["operator", "unseal", &self.unseal_key])?;
+        self.wait_for(|said| said.contains("Sealed          false"))
+    }
+
+    /// Kills the server: nothing listens any more.
+    pub fn stop(&mut self) {
+        self.daemon = None;
+    }
+
+    /// Starts it again after [`stop`](Self::stop), and unseals it.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn start_again(&mut self) -> Result<(), Error> {
+        self.run_server()?;
+        self.unseal()
+    }
+
+    fn run_server(&mut self) -> Result<(), Error> {
+        let log = self.path("vault.log");
+        let log = File::options().append(true).create(true).open(&log).map_err(Error::file(log))?;
+        let mut command = Daemon::command(&self.program);
+        command.arg("server").arg(format!("-config={}", self.path("vault.hcl").display()));
+        command
+            .env_clear()
+            .env("HOME", self.directory.path())
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.stdout(log.try_clone().map_err(Error::file("vault.log"))?).stderr(log);
+        let spawned = |source| Error::Spawn { program: "vault".to_owned(), source };
+        self.daemon = Some(Daemon::spawn(command).map_err(spawned)?);
+        self.wait_for(|said| said.contains("Initialized"))
+    }
+
+    /// `vault status` ends with 2 if the Vault is sealed, so its output is looked at.
+    fn wait_for(&self, is_so: impl Fn(&str) -> bool) -> Result<(), Error> {
+        let look = || {
+            let mut command = Command::new(&self.program);
+            command.arg("status").env_clear().env("HOME", self.directory.path());
+            command.env("VAULT_ADDR", self.address()).env("VAULT_CACERT", &self.tls.ca);
+            let output = command.output().map_err(|error| error.to_string())?;
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            if is_so(&said) { Ok(()) } else { Err(said) }
+        };
+        within(limit(SECONDS), look).map_err(|why| {
+            let log = fs::read_to_string(self.path("vault.log")).unwrap_or_default();
+            Error::NotStarted { why, log_tail: log }
+        })
+    }
+
+    fn configuration(&self) -> String {
+        format!(
+            "storage \"file\" {{ path = \"{}\" }}\n\
+             listener \"tcp\" {{\n address = \"127.0.0.1:{}\"\n tls_cert_file = \"{}\"\n tls_key_file = \"{}\"\n}}\n\
+             api_addr = \"{}\"\ndisable_mlock = true\nui = false\n",
+            self.path("data").display(),
+            self.port,
+            self.tls.cert.display(),
+            self.tls.key.display(),
+            self.address(),
+        )
+    }
+}
+
+fn word_after(text: &str, what: &str) -> String {
+    let rest = text.split(what).nth(1).unwrap_or_default();
+    rest.split_whitespace().next().unwrap_or_default().to_owned()
+}

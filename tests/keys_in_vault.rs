@@ -1,0 +1,292 @@
+//! `sealant verify` with keys in a real HashiCorp Vault: of a MariaDB that encrypts through it, and of a MySQL whose keys
+//! are there as Percona's plug-in and component store them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use harness::certs::Authority;
+use harness::vault::{self, Vault};
+use harness::{KeyringLocation, Kind, Server, require};
+
+use crate::support::proof::Proof;
+use crate::support::sealant;
+
+const KEY_1: &str = "data=770a8a65da156d24ee2a093277530142770a8a65da156d24ee2a093277530142";
+const KEY_1_NEW: &str = "data=0102030405060708090a0b0c0d0e0f100102030405060708090a0b0c0d0e0f10";
+const KEY_2: &str = "data=11111111111111111111111111111111";
+/// What MariaDB's plug-in needs, and what we need.
+const POLICY: &str = "path \"mariadb/data/*\" { capabilities = [\"read\"] }
+    path \"mariadb/metadata/*\" { capabilities = [\"list\"] }
+    path \"sys/mounts/mariadb/tune\" { capabilities = [\"read\"] }";
+
+/// A Vault with MariaDB's keys, and a directory for configurations.
+struct Site {
+    vault: Vault,
+    directory: tempfile::TempDir,
+}
+
+impl Site {
+    fn start() -> Option<Self> {
+        let vault = Vault::start(vault::require()?).expect("Vault starts");
+        Some(Self { vault, directory: tempfile::tempdir().expect("room") })
+    }
+
+    fn vault(&self, arguments: &[&str]) -> String {
+        self.vault.run(arguments).expect("vault does it")
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.directory.path().join(name);
+        fs::write(&path, text).expect("room");
+        path
+    }
+
+    /// An option file for MariaDB's keys at `path`, with these lines of ours.
+    fn option_file(&self, name: &str, path: &str, authority: &Path, ours: &str) -> PathBuf {
+        let text = format!(
+            "[mariadb]\nplugin_load_add = hashicorp_key_management\n\
+             hashicorp_key_management_vault_url = {}/v1/{path}\n\
+             hashicorp_key_management_vault_ca = {}\n[sealant]\n{ours}\n",
+            self.vault.address(),
+            authority.display()
+        );
+        self.file(name, &text)
+    }
+
+    /// The same, with a token in a file.
+    fn with_token(&self, name: &str, path: &str, token: &str) -> PathBuf {
+        let token = self.file(&format!("{name}-token"), token);
+        self.option_file(name, path, self.vault.authority(), &format!("sealant_token_file = {}", token.display()))
+    }
+
+    fn mariadb(&self, token: &str) -> Server {
+        let url = format!("{}/v1/mariadb", self.vault.address());
+        let server = Server::builder(Kind::MariaDb1011)
+            .option("--plugin-load-add=hashicorp_key_management")
+            .option(format!("--hashicorp-key-management-vault-url={url}"))
+            .option(format!("--hashicorp-key-management-vault-ca={}", self.vault.authority().display()))
+            .option(format!("--hashicorp-key-management-token={token}"))
+            .options([
+                "--innodb-encrypt-log=ON",
+                "--aria-encrypt-tables=ON",
+                "--encrypt-binlog=ON",
+                "--log-bin=binlog",
+            ]);
+        server.start().expect("MariaDB starts with its keys in the Vault")
+    }
+}
+
+fn table(name: &str, options: &str) -> String {
+    format!(
+        "CREATE TABLE {name} (id INT PRIMARY KEY, pad TEXT) ENGINE=InnoDB {options};
+         INSERT INTO {name} SELECT seq, REPEAT(MD5(seq), 20) FROM seq_1_to_500;"
+    )
+}
+
+fn verified(datadir: &Path, config: &Path) -> Output {
+    let mut command = sealant();
+    command.arg("verify").arg(datadir).arg("--mariadb-key-file").arg(config);
+    command.output().expect("the binary starts")
+}
+
+/// Asserts that there is one error that says this, and no report.
+#[track_caller]
+fn fails(output: &Output, because: &str, hint: &str) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(said.matches("sealant: error: ").count(), 1, "{said}");
+    assert!(said.contains(because) && said.contains(hint), "{because} / {hint}: {said}");
+    assert!(output.stdout.is_empty() && !said.contains("hvs."), "{said}");
+}
+
+#[test]
+fn mariadb_encrypts_through_the_vault_and_every_page_is_proven() {
+    let Some(mut site) = Site::start() else { return };
+    if require(Kind::MariaDb1011).is_none() {
+        return;
+    }
+    site.vault(&["secrets", "enable", "-path=mariadb", "-version=2", "kv"]);
+    site.vault(&["kv", "put", "mariadb/1", KEY_1]);
+    site.vault(&["kv", "put", "mariadb/2", KEY_2]);
+    let token = site.vault.token("mariadb", POLICY, &[]).expect("a token");
+    let mut server = site.mariadb(&token);
+    server.sql(&format!("CREATE DATABASE demo; USE demo; {}", table("old", "ENCRYPTED=YES"))).expect("SQL");
+    site.vault(&["kv", "put", "mariadb/1", KEY_1_NEW]);
+    server.stop().expect("it stops");
+    server.start().expect("it starts with version 2 of key 1");
+    let more = [table("new", "ENCRYPTED=YES"), table("other", "ENCRYPTED=YES ENCRYPTION_KEY_ID=2")];
+    server.sql(&format!("USE demo; {}", more.concat())).expect("SQL");
+    server.stop().expect("it stops");
+    let datadir = server.datadir();
+
+    let before = site.vault.requests().expect("an audit log").len();
+    let config = site.with_token("good.cnf", "mariadb", &token);
+    let proof = Proof::mariadb(&[datadir], Some(&config));
+    proof.is_complete();
+    let verdicts = ["demo/old.ibd", "demo/new.ibd", "demo/other.ibd", "binlog.000001"].map(|name| proof.verdict(name));
+    assert_eq!(verdicts, ["ok"; 4]);
+    let requests = site.vault.requests().expect("an audit log").split_off(before);
+    let expected = ["list mariadb/metadata/", "read mariadb/data/1", "read mariadb/data/1", "read mariadb/data/2"];
+    assert_eq!(requests, expected, "one request for each version of a key");
+
+    refusals(&site, datadir, &token);
+    app_role(&site, datadir);
+    withdrawn(&site, datadir, &config);
+
+    site.vault.seal().expect("it is sealed");
+    fails(&verified(datadir, &config), "the Vault is sealed (503)", "unseal it");
+    site.vault.unseal().expect("it is unsealed");
+    site.vault.stop();
+    fails(&verified(datadir, &config), "cannot be reached", "is the Vault running");
+    site.vault.start_again().expect("it starts again");
+    Proof::mariadb(&[datadir], Some(&config)).is_complete();
+}
+
+/// What the Vault or its certificate refuses.
+fn refusals(site: &Site, datadir: &Path, token: &str) {
+    let unknown = site.with_token("unknown.cnf", "mariadb", "hvs.CAESIJunknown");
+    fails(&verified(datadir, &unknown), "the Vault does not know the token (403)", "get a new token");
+    let short = site.vault.token("short", POLICY, &["-ttl=1s"]).expect("a token");
+    let expired = site.with_token("expired.cnf", "mariadb", &short);
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    fails(&verified(datadir, &expired), "the Vault does not know the token (403)", "get a new token");
+
+    let only_1 = "path \"mariadb/data/1\" { capabilities = [\"read\"] }
+        path \"mariadb/metadata/*\" { capabilities = [\"list\"] }";
+    let only_1 = site.vault.token("only-1", only_1, &[]).expect("a token");
+    let forbidden = site.with_token("forbidden.cnf", "mariadb", &only_1);
+    fails(&verified(datadir, &forbidden), "mariadb/data/2: the Vault refuses the token for this path", "`read`");
+
+    let no_list = "path \"mariadb/data/*\" { capabilities = [\"read\"] }";
+    let no_list = site.vault.token("no-list", no_list, &[]).expect("a token");
+    let unlisted = site.with_token("unlisted.cnf", "mariadb", &no_list);
+    fails(&verified(datadir, &unlisted), "mariadb/metadata?list=true: the Vault refuses", "sealant_key_ids = 1,2");
+    let token_file = format!("sealant_token_file = {}", site.file("no-list-token", &no_list).display());
+    let ids = format!("{token_file}\nsealant_key_ids = 1, 2");
+    let named = site.option_file("named.cnf", "mariadb", site.vault.authority(), &ids);
+    Proof::mariadb(&[datadir], Some(&named)).is_complete();
+
+    site.vault(&["secrets", "enable", "-path=first", "-version=1", "kv"]);
+    site.vault(&["kv", "put", "first/1", KEY_1]);
+    let first = site.with_token("first.cnf", "first", site.vault.root_token());
+    fails(&verified(datadir, &first), "is a KV engine of version 1, not the version 2", "");
+    let nowhere = site.with_token("nowhere.cnf", "nowhere", site.vault.root_token());
+    fails(&verified(datadir, &nowhere), "no secrets engine is mounted at this path", "check the mount point");
+
+    // A machine in the middle has a certificate of another authority.
+    let other = Authority::create(&site.directory.path().join("other")).expect("openssl");
+    let token_file = format!("sealant_token_file = {}", site.file("token", token).display());
+    let before = site.vault.requests().expect("an audit log").len();
+    let middle = site.option_file("middle.cnf", "mariadb", &other.certificate(), &token_file);
+    fails(&verified(datadir, &middle), "its certificate is not trusted", "another machine answers");
+    assert_eq!(site.vault.requests().expect("an audit log").len(), before, "the token was not sent");
+}
+
+fn app_role(site: &Site, datadir: &Path) {
+    site.vault(&["auth", "enable", "approle"]);
+    site.vault(&["write", "auth/approle/role/sealant", "token_policies=mariadb", "token_ttl=1m"]);
+    let role = site.vault(&["read", "-field=role_id", "auth/approle/role/sealant/role-id"]);
+    let secret = site.vault(&["write", "-f", "-field=secret_id", "auth/approle/role/sealant/secret-id"]);
+    let config = |name: &str, secret: &str| {
+        let (role, secret) = (site.file("role-id", &role), site.file(&format!("{name}-secret-id"), secret));
+        let files = format!("sealant_role_id_file = {}\nsealant_secret_id_file = {}", role.display(), secret.display());
+        site.option_file(name, "mariadb", site.vault.authority(), &files)
+    };
+    let accessors = || site.vault(&["list", "-format=json", "auth/token/accessors"]).lines().count();
+    let before = accessors();
+    Proof::mariadb(&[datadir], Some(&config("role.cnf", &secret))).is_complete();
+    assert!(accessors() <= before, "the token of the login is revoked");
+    let refused = verified(datadir, &config("wrong-role.cnf", "11111111-2222-3333-4444-555555555555"));
+    fails(&refused, "auth/approle/login: the Vault refuses the login (400)", "check role id and secret id");
+}
+
+/// Versions of keys that tables need, deleted and destroyed.
+fn withdrawn(site: &Site, datadir: &Path, config: &Path) {
+    let lost = |how: &str| {
+        let proof = Proof::mariadb(&[datadir], Some(config));
+        assert_eq!(proof.verdict("demo/old.ibd"), "missing-key", "{how}");
+        assert_eq!(["demo/new.ibd", "demo/other.ibd"].map(|name| proof.verdict(name)), ["ok", "ok"]);
+        assert!(proof.code == 3 && proof.stderr.contains("key 1 version 1 is "), "{}: {}", proof.code, proof.stderr);
+        assert!(proof.stderr.contains(how), "{}", proof.stderr);
+    };
+    site.vault(&["kv", "delete", "-versions=1", "mariadb/1"]);
+    lost("deleted at 20");
+    site.vault(&["kv", "undelete", "-versions=1", "mariadb/1"]);
+    Proof::mariadb(&[datadir], Some(config)).is_complete();
+    let saved = site.vault(&["kv", "get", "-version=1", "-field=data", "mariadb/1"]);
+    assert!(KEY_1.ends_with(saved.trim()));
+    site.vault(&["kv", "destroy", "-versions=1", "mariadb/1"]);
+    lost("destroyed for ever");
+    // The rest of the test needs version 1 again.
+    for key in [KEY_1, KEY_1_NEW] {
+        if key == KEY_1 {
+            site.vault(&["kv", "metadata", "delete", "mariadb/1"]);
+        }
+        site.vault(&["kv", "put", "mariadb/1", key]);
+    }
+}
+
+#[test]
+fn keys_in_the_form_of_perconas_keyrings_open_tables_of_mysql() {
+    let Some(site) = Site::start() else { return };
+    if require(Kind::MySql97).is_none() {
+        return;
+    }
+    let mut server = Server::builder(Kind::MySql97).keyring(KeyringLocation::Beside).start().expect("MySQL starts");
+    server
+        .sql(
+            "CREATE DATABASE demo; CREATE TABLE demo.t (x TEXT) ENCRYPTION='Y'; INSERT INTO demo.t VALUES (REPEAT('x', 9999));
+             ALTER INSTANCE ROTATE INNODB MASTER KEY; CREATE TABLE demo.u (x TEXT) ENCRYPTION='Y';",
+        )
+        .expect("SQL");
+    server.stop().expect("it stops");
+    let keyring: serde_json::Value =
+        serde_json::from_slice(&fs::read(server.dir().join("keyring")).expect("a keyring")).expect("JSON");
+    site.vault(&["secrets", "enable", "-path=one", "-version=1", "kv"]);
+    site.vault(&["secrets", "enable", "-path=two", "-version=2", "kv"]);
+    let elements = keyring["elements"].as_array().expect("elements");
+    for element in elements {
+        let text = |name: &str| element[name].as_str().expect("text");
+        let signature = format!("{}_{}{}_{}", text("data_id").len(), text("data_id"), text("user").len(), text("user"));
+        let name = STANDARD.encode(signature);
+        let key = data_encoding::HEXUPPER.decode(text("data").as_bytes()).expect("digits");
+        let (kind, value) = (format!("type={}", text("data_type")), format!("value={}", STANDARD.encode(key)));
+        site.vault(&["kv", "put", &format!("one/db/{name}"), &kind, &value]);
+        site.vault(&["kv", "put", &format!("two/db/{name}"), &kind, &value]);
+    }
+    // A secret of a user, which nobody asks for.
+    let mine = STANDARD.encode("4_mine6_me@it_");
+    site.vault(&["kv", "put", &format!("two/db/{mine}"), "type=AES", "value=AAAA"]);
+    let policy = "path \"one/db/*\" { capabilities = [\"read\", \"list\"] }
+        path \"two/data/db/*\" { capabilities = [\"read\"] } path \"two/metadata/db/*\" { capabilities = [\"list\"] }";
+    let token = site.vault.token("mysql", policy, &[]).expect("a token");
+    let (address, ca) = (site.vault.address(), site.vault.authority().display().to_string());
+    let lines = format!("vault_url = {address}\nsecret_mount_point = one/db\nvault_ca = {ca}\ntoken = {token}\n");
+    let json = serde_json::json!({
+        "timeout": 15, "vault_url": address, "secret_mount_point": "two/db", "secret_mount_point_version": "AUTO",
+        "vault_ca": ca, "token": token,
+    });
+    let plugin = site.file("keyring_vault.conf", &lines);
+    let component = site.file("component_keyring_vault.cnf", &json.to_string());
+    for config in [&plugin, &component] {
+        let before = site.vault.requests().expect("an audit log").len();
+        let proof = Proof::mysql(&[server.datadir()], Some(config));
+        proof.is_complete();
+        assert_eq!(["demo/t.ibd", "demo/u.ibd"].map(|name| proof.verdict(name)), ["ok"; 2]);
+        let requests = site.vault.requests().expect("an audit log").split_off(before);
+        // Which version the engine has, the list, and each key once.
+        assert_eq!(requests.len(), elements.len() + 2, "{requests:#?}");
+        assert!(!requests.iter().any(|request| request.contains(&mine)), "{requests:#?}");
+    }
+    let by_config = sealant()
+        .arg("verify")
+        .arg(server.datadir())
+        .arg("--keyring-config")
+        .arg(&component)
+        .output()
+        .expect("the binary starts");
+    assert_eq!(by_config.status.code(), Some(0), "{}", String::from_utf8_lossy(&by_config.stderr));
+}
