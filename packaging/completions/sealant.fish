@@ -185,9 +185,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_se
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and not __fish_seen_subcommand_from backup disk oltp sst tls transfer verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l into -d 'Directory below which repositories and copies are made and removed; default: that for temporary files' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l before -d 'An older copy of DIR: measure an incremental backup, too' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in, or the configuration of a Vault (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file, or of component_keyring_vault' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management, or option file of its hashicorp_key_management (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l server-socket -d 'Socket of an idle MariaDB server on this machine, of whose directory DIR is a copy or a snapshot: also measure `mariabackup-socat-tls`' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from backup" -l server-user -d 'The account [default: from --server-defaults, or the name of the user who runs this]' -r
@@ -306,9 +306,9 @@ mariabackup-socat-tls\t''"
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l rate -d 'Over a link with this bandwidth, such as 1Gbit, between two network namespaces; needs root, iproute2, and veth and sch_tbf in the kernel. `cp` is left out, since it uses no network' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l streams -d 'Connections of `sealant send`; default: its own default' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l compress -d 'Compression of `sealant send`; default: its own default. Several, separated by commas, are compared with each other' -r
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in, or the configuration of a Vault (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file, or of component_keyring_vault' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management, or option file of its hashicorp_key_management (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l server-socket -d 'Socket of an idle MariaDB server on this machine, of whose directory DIR is a copy or a snapshot: also measure `mariabackup-socat-tls`' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l server-user -d 'The account [default: from --server-defaults, or the name of the user who runs this]' -r
@@ -321,9 +321,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_s
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -l peers-without-aes -d 'Measure peers that use OpenSSL again without the processor\'s AES instructions (x86-64)'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from transfer" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in, or the configuration of a Vault (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file, or of component_keyring_vault' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management, or option file of its hashicorp_key_management (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l rounds -d 'Rounds of each experiment; default: until the intervals are narrow' -r
 complete -c sealant -n "__fish_sealant_using_subcommand bench; and __fish_seen_subcommand_from verify" -l budget -d 'Time for each experiment: seconds, or with s, m or h' -r
@@ -829,9 +829,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand restore" -l mysqld -d 'P
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l check-tables -d 'Check only this many tables, the largest first [default: all]' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l prove-option -d 'An option for that server that the files do not show, as in --prove-option=--lower-case-table-names=1 (repeatable)' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l prove-limit -d 'Time limit of the recovery' -r
-complete -c sealant -n "__fish_sealant_using_subcommand restore" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand restore" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand restore" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in, or the configuration of a Vault (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file, or of component_keyring_vault' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management, or option file of its hashicorp_key_management (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l rekey -d 'Keyring file of the server that will use the directory: new master keys are added to it, and from then on wrap the keys of the files; it is created if it does not exist. Also needs the old keyring (--keyring), or --key-identity. MySQL only' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l key-identity -d 'File of age identities of the recipients under `keys` in the configuration: the backup has the keys of its files for them, so that --rekey needs no keyring of the server that was backed up' -r -F
@@ -964,9 +964,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand send" -l timeout -d 'Giv
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l tls-cert -d 'This side\'s certificate chain, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l tls-key -d 'This side\'s private key, PEM' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l tls-ca -d 'Authorities to trust for the other side\'s certificate, PEM' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand send" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand send" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand send" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in, or the configuration of a Vault (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file, or of component_keyring_vault' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand send" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management, or option file of its hashicorp_key_management (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l report -d 'Write a JSON report to this file at the end of the transfer' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand send" -l live -d 'Take a consistent copy of a running server\'s data directory, send it, and remove it, however this ends'
@@ -1079,9 +1079,9 @@ complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_
 complete -c sealant -n "__fish_sealant_using_subcommand tunnel; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l manifest -d 'Check only the list of files that `sealant receive` left, `sealant-manifest`: is every file unchanged? PATH is the directory, if it is not the one that contains FILE' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -s j -l jobs -d 'Number of computing threads; default: one per processor' -r
-complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in (repeatable)' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand verify" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring -d 'Keyring file of MySQL, of component_keyring_file or of the keyring_file plug-in, or the configuration of a Vault (repeatable)' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand verify" -l keyring-config -d 'Configuration of component_keyring_file, which names the keyring file, or of component_keyring_vault' -r -F
+complete -c sealant -n "__fish_sealant_using_subcommand verify" -l mariadb-key-file -d 'Key file of MariaDB\'s file_key_management, or option file of its hashicorp_key_management (repeatable)' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l mariadb-key-file-password-file -d 'File with the password of the key file, if it is encrypted' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand verify" -l format -d 'Output format' -r -f -a "table\t'For people'
 json\t'For scripts: docs/schema'"

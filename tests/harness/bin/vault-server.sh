@@ -6,8 +6,8 @@ vault_version=v1.14.1
 # Plug-ins and storages for other services: a third of the code, and most of the time that it takes to compile.
 vault_unused='credAliCloud|credAws|credAzure|credCentrify|credCF|credGcp|credGitHub|credJWT|credKerb|credKube|credLdap'
 vault_unused+='|credOCI|credOIDC|credOkta|credRadius|db[A-Z][A-Za-z]*|logicalAd|logicalAlicloud|logicalAws|logicalAzure'
-vault_unused+='|logicalConsul|logicalDb|logicalGcp|logicalGcpKms|logicalKube|logicalLDAP|logicalMongoAtlas|logicalNomad'
-vault_unused+='|logicalRabbit|logicalTerraform|phys[A-EG-HJ-QS-Z][A-Za-z0-9]*|physFoundationDB|csr|ksr'
+vault_unused+='|logicalConsul|logicalDb|logicalGcp|logicalGcpKms|logicalKube|logicalLDAP|logicalMongoAtlas|logicalNomad|logicalPki'
+vault_unused+='|logicalRabbit|logicalTerraform|logicalTransit|phys[A-EG-HJ-QS-Z][A-Za-z0-9]*|physFoundationDB|csr|ksr'
 
 # Long on few processors, so it leaves them to others; afterwards the build's own cache goes away.
 install_vault() {
