@@ -18,6 +18,7 @@
 //! ```
 
 pub mod certs;
+pub mod faulty;
 pub mod galera;
 pub mod group;
 pub mod s3;

@@ -1,0 +1,172 @@
+//! A proxy in front of an S3 server that fails as stores and networks do.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::{Error, limit};
+
+/// What happens to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing: it is passed on.
+    None,
+    /// The store answers with this status and code, and does nothing.
+    Answer(u16, &'static str),
+    /// The connection ends before the store has seen it.
+    LostBefore,
+    /// The store does it, and the answer is lost.
+    LostAfter,
+    /// The answer ends in its middle.
+    Truncated,
+    /// Nobody answers.
+    Hanging,
+}
+
+/// A request, as far as a test decides by it.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Such as PUT.
+    pub method: String,
+    /// Path and query.
+    pub target: String,
+}
+
+type Choice = dyn FnMut(&Seen) -> Fault + Send;
+
+/// The proxy. It lives as long as the process.
+pub struct FaultyStore {
+    port: u16,
+    faults: Arc<AtomicUsize>,
+}
+
+/// What all connections share.
+struct Shared {
+    upstream: u16,
+    choose: Mutex<Box<Choice>>,
+    faults: Arc<AtomicUsize>,
+}
+
+impl FaultyStore {
+    /// Starts a proxy to this port of 127.0.0.1; `choose` is asked for each request.
+    ///
+    /// # Errors
+    /// No port is free.
+    pub fn start(upstream: u16, choose: impl FnMut(&Seen) -> Fault + Send + 'static) -> Result<Self, Error> {
+        let listener = TcpListener::bind("127.0.0.1:0").map_err(Error::file("a port"))?;
+        let port = listener.local_addr().map_err(Error::file("a port"))?.port();
+        let faults = Arc::new(AtomicUsize::new(0));
+        let shared = Shared { upstream, choose: Mutex::new(Box::new(choose)), faults: Arc::clone(&faults) };
+        let shared = Arc::new(shared);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let _ = shared.serve(&stream);
+                });
+            }
+        });
+        Ok(Self { port, faults })
+    }
+
+    /// Address of the proxy.
+    #[must_use]
+    pub fn endpoint(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// How many requests met a fault.
+    #[must_use]
+    pub fn faults(&self) -> usize {
+        self.faults.load(Ordering::Relaxed)
+    }
+}
+
+impl Shared {
+    /// Serves the requests of one connection, until it is cut.
+    fn serve(&self, client: &TcpStream) -> std::io::Result<()> {
+        let mut reader = BufReader::new(client.try_clone()?);
+        loop {
+            let Some((seen, head, bytes)) = self.head(client, &mut reader)? else { return Ok(()) };
+            let mut body = vec![0; bytes];
+            reader.read_exact(&mut body)?;
+            let fault = (self.choose.lock().unwrap_or_else(PoisonError::into_inner))(&seen);
+            self.faults.fetch_add(usize::from(fault != Fault::None), Ordering::Relaxed);
+            match fault {
+                Fault::None => (&mut &*client).write_all(&self.forward(&head, &body)?)?,
+                Fault::Answer(status, code) => {
+                    let text = format!("<Error><Code>{code}</Code><Message>as the test wants</Message></Error>");
+                    let length = text.len();
+                    let reply = format!("HTTP/1.1 {status} Fault\r\nContent-Length: {length}\r\n\r\n{text}");
+                    (&mut &*client).write_all(reply.as_bytes())?;
+                }
+                Fault::LostBefore => return client.shutdown(Shutdown::Both),
+                Fault::LostAfter => {
+                    self.forward(&head, &body)?;
+                    return client.shutdown(Shutdown::Both);
+                }
+                Fault::Truncated => {
+                    let answer = self.forward(&head, &body)?;
+                    let half = answer.len() - answer.len().saturating_sub(head_bytes(&answer)) / 2 - 1;
+                    (&mut &*client).write_all(&answer[..half])?;
+                    return client.shutdown(Shutdown::Both);
+                }
+                Fault::Hanging => {
+                    // Longer than any client of a test waits.
+                    thread::sleep(limit(60).max(Duration::from_secs(60)));
+                    return client.shutdown(Shutdown::Both);
+                }
+            }
+        }
+    }
+
+    /// Reads a request's head; tells a client that asks first to go on.
+    fn head(&self, client: &TcpStream, reader: &mut impl BufRead) -> std::io::Result<Option<(Seen, String, usize)>> {
+        let (mut head, mut bytes, mut asks) = (String::new(), 0, false);
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line)? == 0 {
+                return Ok(None);
+            }
+            let lower = line.to_ascii_lowercase();
+            if let Some(length) = lower.strip_prefix("content-length:") {
+                bytes = length.trim().parse().unwrap_or(0);
+            }
+            if lower.starts_with("expect:") {
+                asks = true;
+                continue;
+            }
+            if line.trim().is_empty() {
+                break;
+            }
+            if !lower.starts_with("connection:") {
+                head.push_str(&line);
+            }
+        }
+        if asks {
+            (&mut &*client).write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+        }
+        let mut words = head.split_whitespace().map(str::to_owned);
+        let seen = Seen { method: words.next().unwrap_or_default(), target: words.next().unwrap_or_default() };
+        head.push_str("Connection: close\r\n\r\n");
+        Ok(Some((seen, head, bytes)))
+    }
+
+    /// The real answer.
+    fn forward(&self, head: &str, body: &[u8]) -> std::io::Result<Vec<u8>> {
+        let mut upstream = TcpStream::connect(("127.0.0.1", self.upstream))?;
+        upstream.write_all(head.as_bytes())?;
+        // A server that refuses may not read all of it.
+        let _ = upstream.write_all(body);
+        let mut answer = Vec::new();
+        let read = upstream.read_to_end(&mut answer);
+        if answer.is_empty() { read.map(|_| answer) } else { Ok(answer) }
+    }
+}
+
+fn head_bytes(answer: &[u8]) -> usize {
+    answer.windows(4).position(|four| four == b"\r\n\r\n").map_or(0, |at| at + 4)
+}
