@@ -156,10 +156,10 @@ impl Vault {
         let path = engine.list();
         let address = self.address.of(plain_path(&path)?, "?list=true");
         let reply = self.ask(&address, MAX_LIST_BYTES)?;
-        match self.body(reply) {
-            Ok(body) => names(&body),
-            Err((Fault::Absent, _)) => Ok(Vec::new()),
-            Err((fault, _)) => Err(fault),
+        match self.fault(&reply) {
+            None => names(&reply.body),
+            Some(Fault::Absent) => Ok(Vec::new()),
+            Some(fault) => Err(fault),
         }
         .map_err(|fault| Error::Request { address, fault })
     }
@@ -195,21 +195,21 @@ impl Vault {
     fn stored(&self, path: &str, query: &str, second_version: bool) -> Result<Stored, Error> {
         let address = self.address.of(plain_path(path)?, query);
         let reply = self.ask(&address, MAX_SECRET_BYTES)?;
-        match self.body(reply) {
-            Ok(body) => Answer::new(body, second_version).map(Stored::Secret),
-            Err((Fault::Absent, body)) if second_version => Ok(withdrawn(&body)),
-            Err((Fault::Absent, _)) => Ok(Stored::Absent),
-            Err((fault, _)) => Err(fault),
+        match self.fault(&reply) {
+            None => Answer::new(reply.body, second_version).map(Stored::Secret),
+            Some(Fault::Absent) if second_version => Ok(withdrawn(&reply.body)),
+            Some(Fault::Absent) => Ok(Stored::Absent),
+            Some(fault) => Err(fault),
         }
         .map_err(|fault| Error::Request { address, fault })
     }
 
-    /// The body of a good answer; otherwise what went wrong.
-    fn body(&self, reply: Reply) -> Result<Zeroizing<Vec<u8>>, (Fault, Zeroizing<Vec<u8>>)> {
-        match status_fault(&reply) {
-            _ if reply.status == 200 => Ok(reply.body),
-            Fault::Forbidden if !self.token_is_known() => Err((Fault::TokenUnknown, reply.body)),
-            fault => Err((fault, reply.body)),
+    /// What went wrong, if the answer is not a good one.
+    fn fault(&self, reply: &Reply) -> Option<Fault> {
+        match status_fault(reply) {
+            _ if reply.status == 200 => None,
+            Fault::Forbidden if !self.token_is_known() => Some(Fault::TokenUnknown),
+            fault => Some(fault),
         }
     }
 

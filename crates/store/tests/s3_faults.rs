@@ -59,23 +59,23 @@ fn a_failing_store_is_asked_again_until_it_is_done() {
     let proxy = proxy.expect("a proxy");
     let store = open(&server, &proxy.endpoint(), 60);
     let body = |number: usize| vec![u8::try_from(number).expect("a byte"); 300_000 + number];
-    for number in 0..puts.len() {
+    for (number, fault) in puts.iter().enumerate() {
         let bytes = body(number);
         let put = store.put_new(&name(&format!("a/{number}")), &mut Cursor::new(&bytes), bytes.len() as u64);
         // After a lost answer nobody knows whose object it is.
-        let is_unclear = matches!(puts[number], Fault::LostAfter | Fault::Truncated);
+        let is_unclear = matches!(fault, Fault::LostAfter | Fault::Truncated);
         let expected = if is_unclear { Put::Unclear } else { Put::New };
-        assert_eq!(put.expect("put"), expected, "{:?}", puts[number]);
+        assert_eq!(put.expect("put"), expected, "{fault:?}");
     }
-    for number in 0..puts.len() {
+    for (number, fault) in puts.iter().enumerate() {
         // 400 is no answer to a download.
-        if matches!(puts[number], Fault::Answer(400 | 409, _)) {
+        if matches!(fault, Fault::Answer(400 | 409, _)) {
             continue;
         }
         let mut read = Vec::new();
         let got = store.get(&name(&format!("a/{number}")), None);
         got.expect("got").read_to_end(&mut read).expect("read");
-        assert!(read == body(number), "{:?}", puts[number]);
+        assert!(read == body(number), "{fault:?}");
     }
     assert!(proxy.faults() > puts.len());
     assert!(store.warnings().iter().any(|warning| warning.contains("slow down")), "{:?}", store.warnings());
