@@ -813,7 +813,7 @@ complete -c sealant -n "__fish_sealant_using_subcommand receive" -l json -d 'Wri
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -s q -l quiet -d 'No status line on stderr'
 complete -c sealant -n "__fish_sealant_using_subcommand receive" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l repository -d 'The repository: a directory, or s3://BUCKET/PREFIX' -r -F
-complete -c sealant -n "__fish_sealant_using_subcommand restore" -l endpoint -d 'Address of the store, such as https://s3.example:9000, if it is not AWS\'s' -r
+complete -c sealant -n "__fish_sealant_using_subcommand restore" -l endpoint -d 'Address of the store, `https://HOST:PORT`, if it is not AWS\'s' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l region -d 'Region of the bucket' -r
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l ca -d 'File of the authorities that vouch for the store, instead of those that the system trusts' -r -F
 complete -c sealant -n "__fish_sealant_using_subcommand restore" -l credentials -d 'File with the credentials, of mode 600; without one, those of the environment or of the machine' -r -F

@@ -82,7 +82,9 @@ fn long_listings_large_objects_locks_and_refusals() {
     // The body is sent after the store has accepted its headers.
     let large: Vec<u8> = (0_u32..3 << 20).map(|number| number.to_le_bytes()[1]).collect();
     assert_eq!(put(&store, "large", &large).expect("put"), Put::New);
-    assert_eq!(put(&store, "large", &large).expect("put"), Put::Exists);
+    // This store may close the connection before its answer can be read.
+    let hurried = open(&|settings| settings.give_up = Duration::from_secs(2));
+    assert!(matches!(put(&hurried, "large", &large).expect("put"), Put::Exists | Put::Unclear));
     let mut read = Vec::new();
     store.get(&name("large"), None).expect("got").read_to_end(&mut read).expect("read");
     assert!(read == large);

@@ -12,7 +12,7 @@ const HEADING: &str = "Repository in a bucket";
 /// Where a bucket is. The environment variables are those of AWS's tools.
 #[derive(Debug, Args)]
 pub(crate) struct Bucket {
-    /// Address of the store, such as https://s3.example:9000, if it is not AWS's
+    /// Address of the store, `https://HOST:PORT`, if it is not AWS's
     #[arg(long, value_name = "URL", env = "AWS_ENDPOINT_URL", hide_env_values = true, help_heading = HEADING)]
     endpoint: Option<String>,
     /// Region of the bucket

@@ -20,7 +20,7 @@ pub const PLUGIN_QUERY: &str = "plugins";
 
 /// MariaDB's key file.
 pub const MARIADB_KEYS: &str = "file_key_management_filename";
-/// The password of MariaDB's key file, or after [`PASSWORD_FILE`] the path of a file with it.
+/// The password of MariaDB's key file, or after `FILE:` the path of a file with it.
 pub const MARIADB_PASSWORD: &str = "file_key_management_filekey";
 /// The keyring of MySQL's plug-in `keyring_file`.
 pub const KEYRING_PLUGIN_FILE: &str = "keyring_file_data";

@@ -163,7 +163,14 @@ impl Store for S3 {
             return Err(StoreError::Length { name: name.clone(), expected: bytes, found });
         }
         let upload = Upload { body, bytes, sha256: HEXLOWER.encode(&sum) };
-        let reply = self.put(name, upload, &sum).map_err(|fault| self.failed(fault))?;
+        let reply = match self.put(name, upload, &sum) {
+            // A store that refuses a long body because the object exists may close the connection, and its answer is lost.
+            Err(fault @ S3Fault::Unreachable { .. }) => {
+                let is_there = matches!(self.head(name), Ok(Some(found)) if found == bytes);
+                return if is_there { Ok(Put::Unclear) } else { Err(self.failed(fault)) };
+            }
+            reply => reply.map_err(|fault| self.failed(fault))?,
+        };
         Ok(match (reply.status, reply.is_repeated) {
             (412, true) => Put::Unclear,
             (412, false) => Put::Exists,
