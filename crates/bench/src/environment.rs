@@ -74,7 +74,7 @@ impl Environment {
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             virtual_machine: flags_of(&cpuinfo).any(|word| word == "hypervisor"),
             emulated: field(&cpuinfo, "model name").is_some_and(is_emulated),
-            memory_bytes: read("/proc/meminfo").and_then(|text| memory(&text)),
+            memory_bytes: read("/proc/meminfo").and_then(|text| memory(&text, "MemTotal")),
             kernel: read("/proc/sys/kernel/osrelease").map(|text| text.trim().to_owned()),
             file_system: file_system(&mounts, &data),
             load: read("/proc/loadavg").and_then(|text| text.split_whitespace().next()?.parse().ok()),
@@ -114,8 +114,14 @@ fn flags(cpuinfo: &str) -> Vec<String> {
     FLAGS.iter().filter(|flag| flags_of(cpuinfo).any(|word| word == **flag)).map(|&flag| flag.to_owned()).collect()
 }
 
-fn memory(meminfo: &str) -> Option<u64> {
-    let kib: u64 = field(meminfo, "MemTotal")?.split_whitespace().next()?.parse().ok()?;
+/// Memory that can be had without swapping, in bytes.
+pub(crate) fn available_memory() -> Option<u64> {
+    memory(&fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable")
+}
+
+/// A figure of `/proc/meminfo`, in bytes. Source: proc(5).
+fn memory(meminfo: &str, name: &str) -> Option<u64> {
+    let kib: u64 = field(meminfo, name)?.split_whitespace().next()?.parse().ok()?;
     kib.checked_mul(1024)
 }
 
@@ -165,7 +171,7 @@ mod tests {
 
     #[test]
     fn memory_is_given_in_kib() {
-        assert_eq!(memory("MemTotal:       1024 kB\nMemFree: 1 kB\n"), Some(1 << 20));
+        assert_eq!(memory("MemTotal:       1024 kB\nMemFree: 1 kB\n", "MemTotal"), Some(1 << 20));
     }
 
     #[test]

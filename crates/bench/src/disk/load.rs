@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::{Detail, Error, Work, program};
+use crate::{Detail, Error, Work, oltp::TICKS, program};
 
 /// An access pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,7 +186,7 @@ fn parse(output: &[u8], pattern: Pattern) -> Option<Figures> {
 /// `/proc/stat`.
 pub(crate) fn busy_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    busy_ticks(&stat) / 100.0
+    busy_ticks(&stat) / TICKS
 }
 
 /// Sum of user, nice, system, irq and softirq; without idle, iowait and steal.

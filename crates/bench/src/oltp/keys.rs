@@ -5,19 +5,22 @@
 //! plug-ins.
 
 use std::{
-    fs::{self, OpenOptions},
-    io::Write,
-    os::unix::fs::{OpenOptionsExt, symlink},
+    fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
 };
 
-use server::program::{Installation, option};
+use files::{WriteOptions, write_atomic};
+use keyring::FILE_COMPONENT;
+use server::{
+    dialect::key_store::PASSWORD_FILE,
+    program::{Installation, option},
+};
 
 use crate::{Error, tls::Custom};
 
 /// Number of keys in a key file of MariaDB: for tables, and for temporary files.
 const KEYS: u32 = 2;
-const COMPONENT: &str = "component_keyring_file";
 const PLUGIN: &str = "keyring_file.so";
 
 /// Options and files of a server that can encrypt. `directory` is private.
@@ -25,14 +28,14 @@ pub(super) fn keyed(server: &Path, mariadb: bool, directory: &Path) -> Result<Cu
     let plugins = Installation::around(server).plugins.unwrap_or_default();
     if mariadb {
         mariadb_keys(server, &plugins, directory)
-    } else if plugins.join(format!("{COMPONENT}.so")).is_file() {
+    } else if plugins.join(format!("{FILE_COMPONENT}.so")).is_file() {
         component(server, &plugins, directory)
     } else if plugins.join(PLUGIN).is_file() {
         let keyring = option("keyring-file-data", &directory.join("keyring"));
         let installation = vec![format!("--early-plugin-load={PLUGIN}"), keyring];
         Ok(Custom { installation, ..Custom::default() })
     } else {
-        Err(no_keys(server, COMPONENT))
+        Err(no_keys(server, FILE_COMPONENT))
     }
 }
 
@@ -47,15 +50,15 @@ fn mariadb_keys(server: &Path, plugins: &Path, directory: &Path) -> Result<Custo
     let installation = vec![
         "--plugin-load-add=file_key_management".to_owned(),
         option("file-key-management-filename", &file),
-        format!("--file-key-management-filekey=FILE:{}", password_file.display()),
+        format!("--file-key-management-filekey={PASSWORD_FILE}{}", password_file.display()),
     ];
     Ok(Custom { options: installation, ..Custom::default() })
 }
 
 fn component(server: &Path, plugins: &Path, directory: &Path) -> Result<Custom, Error> {
     let [programs, links] = ["bin", "plugins"].map(|name| directory.join(name));
-    for place in [&programs, &links] {
-        fs::create_dir(place).map_err(Error::file(place))?;
+    for directory in [&programs, &links] {
+        fs::create_dir(directory).map_err(Error::file(directory))?;
     }
     for entry in fs::read_dir(plugins).map_err(Error::file(plugins))? {
         let plugin = entry.map_err(Error::file(plugins))?.path();
@@ -66,8 +69,8 @@ fn component(server: &Path, plugins: &Path, directory: &Path) -> Result<Custom, 
     }
     let configuration = keyring::configuration_of(&directory.join("keyring"));
     let configuration = configuration.ok_or_else(|| no_keys(server, "a directory whose name is UTF-8"))?;
-    write_private(&links.join(format!("{COMPONENT}.cnf")), configuration.as_bytes())?;
-    let manifest = serde_json::json!({ "components": format!("file://{COMPONENT}") }).to_string();
+    write_private(&links.join(format!("{FILE_COMPONENT}.cnf")), configuration.as_bytes())?;
+    let manifest = serde_json::json!({ "components": format!("file://{FILE_COMPONENT}") }).to_string();
     write_private(&programs.join(keyring::COMPONENT_MANIFEST), manifest.as_bytes())?;
     let program = copy_of(server, &programs)?;
     Ok(Custom { program: Some(program), installation: vec![option("plugin-dir", &links)], ..Custom::default() })
@@ -84,8 +87,7 @@ fn copy_of(server: &Path, directory: &Path) -> Result<PathBuf, Error> {
 }
 
 fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(Error::file(path))?;
-    file.write_all(bytes).map_err(Error::file(path))
+    write_atomic(path, bytes, WriteOptions::SECRET).map_err(Error::file(path))
 }
 
 fn no_keys(server: &Path, what: &str) -> Error {

@@ -12,6 +12,7 @@ mod workload;
 pub use arms::{Arms, ServerArm, WireArm};
 pub use load::Pace;
 pub(crate) use load::{Load, Wire};
-pub(crate) use site::{ArmServer, Place, REDO_BYTES};
+pub(crate) use site::{ArmServer, REDO_BYTES, Site};
 pub use tables::TableSet;
+pub(crate) use usage::TICKS;
 pub use workload::Workload;

@@ -19,7 +19,7 @@ use super::{
     usage::Usage,
 };
 use crate::{
-    Arm, Detail, Error, Operations, Work,
+    Arm, Detail, Error, Operations, Program, Work,
     disk::busy_seconds,
     tls::{ADMINISTRATOR, Address, Client, Custom, Daemon, KeyPairFiles, OLTP_DATABASE, Security, USER},
 };
@@ -37,7 +37,7 @@ const SHORT_HISTORY: u64 = 256;
 const DIRTY_PERCENT: u32 = 90;
 
 /// What all servers have in common.
-pub(crate) struct Place<'a> {
+pub(crate) struct Site<'a> {
     /// The program.
     pub(crate) server: &'a Path,
     /// The private directory of the measurement.
@@ -55,7 +55,7 @@ pub(crate) struct Place<'a> {
 /// A running server with its data.
 pub(crate) struct ArmServer<'a> {
     arm: ServerArm,
-    place: &'a Place<'a>,
+    site: &'a Site<'a>,
     administrator: RefCell<Connection>,
     identity: Identity,
     daemon: Daemon,
@@ -65,24 +65,24 @@ pub(crate) struct ArmServer<'a> {
 impl<'a> ArmServer<'a> {
     /// Starts a server, fills its tables, and proves that what is to be encrypted is encrypted. `name` is that of its
     /// directory, which must be short: the path of its socket is limited.
-    pub(crate) fn start(place: &'a Place<'a>, arm: ServerArm, name: &str) -> Result<Self, Error> {
-        let directory = place.directory.join(name);
+    pub(crate) fn start(site: &'a Site<'a>, arm: ServerArm, name: &str) -> Result<Self, Error> {
+        let directory = site.directory.join(name);
         for path in [&directory, &directory.join("tmp")] {
             fs::create_dir(path).map_err(Error::file(path))?;
         }
-        let mut custom = keyed(place.server, place.mariadb, &directory)?;
-        custom.options.extend(place.server_options(&directory));
+        let mut custom = keyed(site.server, site.mariadb, &directory)?;
+        custom.options.extend(site.server_options(&directory));
         custom.options.extend(arm.switches().iter().map(|name| format!("--loose-{name}=ON")));
         // MariaDB encrypts what is there, the system tablespace, in the background.
         let threads = u8::from(arm == ServerArm::Everything) * 2;
         custom.options.push(format!("--loose-innodb-encryption-threads={threads}"));
-        let seed = Some(place.directory.join("seed"));
+        let seed = Some(site.directory.join("seed"));
         let custom = Custom { seed, administrator: true, ..custom };
-        let daemon = Daemon::start_with(place.server, &directory, place.authority, place.pair, &custom)?;
+        let daemon = Daemon::start_with(site.server, &directory, site.authority, site.pair, &custom)?;
         let (administrator, identity) = connect(&daemon)?;
-        let server = Self { arm, place, administrator: RefCell::new(administrator), identity, daemon, directory };
+        let server = Self { arm, site, administrator: RefCell::new(administrator), identity, daemon, directory };
         server.fill()?;
-        if arm == ServerArm::Everything && !place.mariadb {
+        if arm == ServerArm::Everything && !site.mariadb {
             server.ask("ALTER TABLESPACE mysql ENCRYPTION = 'Y'")?;
         }
         server.prove()?;
@@ -97,16 +97,21 @@ impl<'a> ArmServer<'a> {
         let _ = fs::remove_dir_all(directory);
     }
 
-    /// The version that it reports.
-    pub(crate) fn version(&self) -> &str {
-        self.daemon.version()
+    /// As a program of a record.
+    pub(crate) fn program(&self) -> Program {
+        self.daemon.program()
     }
 
     /// Switches that are on.
     pub(crate) fn switched_on(&self) -> Result<Vec<&'static str>, Error> {
+        Ok(self.switches()?.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect())
+    }
+
+    /// The switches of its arm that this server has, and whether they are on.
+    fn switches(&self) -> Result<Vec<(&'static str, bool)>, Error> {
         let variables = self.ask("SHOW GLOBAL VARIABLES")?;
-        let off = |name: &&str| value(&variables, name).is_some_and(|value| value != "OFF");
-        Ok(self.arm.switches().into_iter().filter(off).collect())
+        let state = |name: &'static str| value(&variables, name).map(|value| (name, value != "OFF"));
+        Ok(self.arm.switches().into_iter().filter_map(state).collect())
     }
 
     /// The way through the socket.
@@ -159,11 +164,11 @@ impl<'a> ArmServer<'a> {
 
     /// Creates the tables, several at a time.
     fn fill(&self) -> Result<(), Error> {
-        let tables: Vec<u32> = (1..=self.place.tables.tables).collect();
+        let tables: Vec<u32> = (1..=self.site.tables.tables).collect();
         let (flavor, encrypted) = (self.identity.flavor(), self.arm.encrypts_tables());
-        let (socket, place) = (self.daemon.socket(), self.place);
+        let (socket, site) = (self.daemon.socket(), self.site);
         let workers = thread::available_parallelism().map_or(1, usize::from).min(tables.len()).max(1);
-        let fill = |of: &[u32]| fill(&socket, place, of, flavor, encrypted);
+        let fill = |of: &[u32]| fill(&socket, site, of, flavor, encrypted);
         let filled: Vec<_> = thread::scope(|scope| {
             let workers = tables.chunks(tables.len().div_ceil(workers).max(1)).map(|of| scope.spawn(move || fill(of)));
             let workers: Vec<_> = workers.collect();
@@ -186,10 +191,8 @@ impl<'a> ArmServer<'a> {
             }
             self.pause()?;
         }
-        let variables = self.ask("SHOW GLOBAL VARIABLES")?;
-        let off = |name: &&str| value(&variables, name).is_some_and(|value| value == "OFF");
-        match self.arm.switches().into_iter().find(off) {
-            Some(name) => Err(self.failed(&format!("{name} is off, although it was switched on"))),
+        match self.switches()?.into_iter().find(|(_, on)| !on) {
+            Some((name, _)) => Err(self.failed(&format!("{name} is off, although it was switched on"))),
             None => Ok(()),
         }
     }
@@ -209,7 +212,7 @@ impl<'a> ArmServer<'a> {
                 _ if ours => self.arm.encrypts_tables(),
                 _ => continue,
             };
-            let is_system = kind == "System" && !self.place.mariadb;
+            let is_system = kind == "System" && !self.site.mariadb;
             if !is_system && wanted != (text("encrypted") == "Y") && (wanted || ours) {
                 return Ok(Some(name.to_owned()));
             }
@@ -241,7 +244,7 @@ impl<'a> ArmServer<'a> {
     }
 
     fn pause(&self) -> Result<(), Error> {
-        if self.place.stopped.load(Ordering::Relaxed) {
+        if self.site.stopped.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
         thread::sleep(POLL_INTERVAL);
@@ -271,11 +274,11 @@ impl<'a> ArmServer<'a> {
     }
 
     fn failed(&self, reason: &str) -> Error {
-        Error::Program { program: self.place.server.display().to_string(), reason: reason.to_owned() }
+        Error::Program { program: self.site.server.display().to_string(), reason: reason.to_owned() }
     }
 }
 
-impl Place<'_> {
+impl Site<'_> {
     fn server_options(&self, directory: &Path) -> Vec<String> {
         let options = [
             format!("--tmpdir={}", directory.join("tmp").display()),
@@ -306,13 +309,13 @@ fn connect(daemon: &Daemon) -> Result<(Connection, Identity), Error> {
     connected.map_err(|error| Error::Program { program: daemon.version().to_owned(), reason: error.to_string() })
 }
 
-fn fill(socket: &Path, place: &Place<'_>, of: &[u32], flavor: Flavor, encrypted: bool) -> Result<(), Error> {
+fn fill(socket: &Path, site: &Site<'_>, of: &[u32], flavor: Flavor, encrypted: bool) -> Result<(), Error> {
     let failed = |error: std::io::Error| Error::Work { arm: "creating tables".to_owned(), reason: error.to_string() };
     let mut client = Client::open(&Address::Socket(socket.to_owned()), USER, &Security::Plain).map_err(failed)?;
     client.query(&format!("USE {OLTP_DATABASE}")).map_err(failed)?;
     for table in of {
-        for sql in place.tables.statements(*table, flavor, encrypted) {
-            if place.stopped.load(Ordering::Relaxed) {
+        for sql in site.tables.statements(*table, flavor, encrypted) {
+            if site.stopped.load(Ordering::Relaxed) {
                 return Err(Error::Interrupted);
             }
             client.query(&sql).map_err(failed)?;

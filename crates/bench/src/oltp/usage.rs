@@ -6,7 +6,7 @@ use crate::Error;
 
 /// Ticks of the kernel's CPU times. Source: proc(5): `sysconf(_SC_CLK_TCK)`, 100 on every architecture that Linux has
 /// today.
-const TICKS: f64 = 100.0;
+pub(crate) const TICKS: f64 = 100.0;
 
 /// Sums since the start of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

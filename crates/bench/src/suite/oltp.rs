@@ -8,19 +8,21 @@ use std::{
     time::Duration,
 };
 
+use innodb::server_file::{DICTIONARY, FIRST_SYSTEM};
 use pki::KeyType;
 
 use super::{Collected, Outcome, Watch, authority, issue, server_program};
 use crate::{
-    Arms, Environment, Error, Experiment, Pace, Program, Scratch, Security, ServerArm, Settings, Subject, TableSet,
-    TlsSettings, TlsVersion, Unit, WireArm, Workload,
-    oltp::{ArmServer, Load, Place, REDO_BYTES, Wire},
+    Arms, Environment, Error, Experiment, Pace, Scratch, Security, ServerArm, Settings, Subject, TableSet, TlsSettings,
+    TlsVersion, Unit, WireArm, Workload,
+    environment::available_memory,
+    oltp::{ArmServer, Load, REDO_BYTES, Site, Wire},
 };
 
 /// The second of two equal servers.
 const CLEAR_AGAIN: &str = "clear again";
 /// Files that every data directory of InnoDB has one of.
-const SERVER_FILES: [&str; 2] = ["ibdata1", "mysql.ibd"];
+const SERVER_FILES: [&str; 2] = [FIRST_SYSTEM, DICTIONARY];
 /// What a server takes besides its buffer pool.
 const SERVER_MEMORY_BYTES: u64 = 500 << 20;
 /// What a server takes besides its tables and its redo log: system tables, undo, binary logs of a run.
@@ -117,7 +119,7 @@ impl Suite<'_> {
         let (ca, authority) = authority(&scratch.path().join("certificates"))?;
         let pair = issue(&authority, "server", KeyType::EcdsaP256)?;
         let version = process::version_text(program, &["--no-defaults", "--version"]);
-        let place = Place {
+        let site = Site {
             server: program,
             directory: scratch.path(),
             authority: &ca,
@@ -130,17 +132,17 @@ impl Suite<'_> {
         };
         let mut collected = Collected::default();
         watch("a server in the clear");
-        let clear = ArmServer::start(&place, ServerArm::Clear, "a")?;
-        self.equal_arms(&place, &clear, &mut collected, watch)?;
+        let clear = ArmServer::start(&site, ServerArm::Clear, "a")?;
+        self.equal_arms(&site, &clear, &mut collected, watch)?;
         let resolution = collected.resolution();
-        self.at_rest(&place, &clear, &mut collected, watch)?;
-        collected.resolve(resolution);
+        if self.at_rest(&site, &clear, &mut collected, watch)? {
+            collected.resolve(resolution);
+        }
         if !self.arms.wires.is_empty() {
             self.on_the_wire(&clear, &ca, &mut collected, watch)?;
             collected.resolve(resolution);
         }
-        let name = if place.mariadb { "MariaDB" } else { "MySQL" };
-        collected.programs.push(Program { name: name.to_owned(), version: Some(clear.version().to_owned()) });
+        collected.programs.push(clear.program());
         collected.notes.extend(self.method());
         Ok(collected.finish(environment, Subject::default()))
     }
@@ -148,13 +150,13 @@ impl Suite<'_> {
     /// Two servers with the same settings and the same data: what they differ in is no cost of anything.
     fn equal_arms<'p>(
         &self,
-        place: &'p Place<'p>,
+        site: &'p Site<'p>,
         clear: &ArmServer<'p>,
         collected: &mut Collected,
         watch: &Watch<'_>,
     ) -> Result<(), Error> {
         watch("a second server in the clear");
-        let again = ArmServer::start(place, ServerArm::Clear, "b")?;
+        let again = ArmServer::start(site, ServerArm::Clear, "b")?;
         let arms = [(CLEAR_AGAIN, &again), (ServerArm::Clear.as_str(), clear)];
         let arms = arms.map(|(name, server)| server.arm(name, server.socket(), self.load()));
         let experiment = self.experiment("two equal servers").arms(arms);
@@ -163,17 +165,18 @@ impl Suite<'_> {
         Ok(())
     }
 
+    /// Compares the servers that encrypt with the one in the clear; returns whether there is one that encrypts.
     fn at_rest<'p>(
         &self,
-        place: &'p Place<'p>,
+        site: &'p Site<'p>,
         clear: &ArmServer<'p>,
         collected: &mut Collected,
         watch: &Watch<'_>,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let mut others = Vec::new();
         for (arm, directory) in self.arms.servers.iter().skip(1).zip(["c", "d", "e"]) {
             watch(&format!("a server with {}", arm.as_str()));
-            let server = ArmServer::start(place, *arm, directory)?;
+            let server = ArmServer::start(site, *arm, directory)?;
             let switches = server.switched_on()?;
             if !switches.is_empty() {
                 collected.notes.push(format!("{} switches on {}", arm.as_str(), switches.join(", ")));
@@ -181,7 +184,7 @@ impl Suite<'_> {
             others.push((arm.as_str(), server));
         }
         if others.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let servers = std::iter::once((ServerArm::Clear.as_str(), clear));
         let servers = servers.chain(others.iter().map(|(name, server)| (*name, server)));
@@ -190,7 +193,7 @@ impl Suite<'_> {
         let names = others.iter().map(|(name, _)| *name);
         collected.run(experiment, &self.settings, &pairs(names, ServerArm::Clear.as_str()), watch)?;
         others.into_iter().for_each(|(_, server)| server.end());
-        Ok(())
+        Ok(true)
     }
 
     fn on_the_wire(
@@ -284,13 +287,6 @@ fn check_option(option: &str) -> Result<(), Error> {
         return refused("names a path; the files of a measured server are all in its scratch directory");
     }
     Ok(())
-}
-
-/// Memory that can be had without swapping. Source: proc(5), `MemAvailable`.
-fn available_memory() -> Option<u64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 #[cfg(test)]

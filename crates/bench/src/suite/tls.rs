@@ -12,8 +12,8 @@ use pki::KeyType;
 use self::network::{Network, PLAIN, TUNNEL};
 use super::{Collected, Outcome, Watch, authority, issue, server_program};
 use crate::{
-    Arm, Certificates, Daemon, Environment, Error, Experiment, KeyPairFiles, Oltp, Program, Route, Scratch, Settings,
-    Subject, Unit,
+    Arm, Certificates, Daemon, Environment, Error, Experiment, KeyPairFiles, Oltp, Route, Scratch, Settings, Subject,
+    Unit,
 };
 
 const KEYS: [(&str, KeyType); 3] =
@@ -59,9 +59,7 @@ impl Suite<'_> {
         collected.missing.sort();
         collected.missing.dedup();
         collected.notes.push(PUBLISHED.to_owned());
-        let version = site.daemon.version();
-        let family = if version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
-        collected.programs.push(Program { name: family.to_owned(), version: Some(version.to_owned()) });
+        collected.programs.push(site.daemon.program());
         Ok(collected.finish(environment, Subject::default()))
     }
 }

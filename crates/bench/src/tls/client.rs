@@ -267,12 +267,16 @@ impl Client {
     /// # Errors
     /// Errors of the network or the server.
     pub fn query(&mut self, sql: &str) -> io::Result<u64> {
-        let mut command = Vec::with_capacity(sql.len() + 1);
-        // COM_QUERY
-        command.push(3);
-        command.extend_from_slice(sql.as_bytes());
-        self.write(&mut 0, &command)?;
+        const COM_QUERY: u8 = 3;
+        self.send(COM_QUERY, sql)?;
         self.read_result()
+    }
+
+    fn send(&mut self, code: u8, sql: &str) -> io::Result<()> {
+        let mut command = Vec::with_capacity(sql.len() + 1);
+        command.push(code);
+        command.extend_from_slice(sql.as_bytes());
+        self.write(&mut 0, &command)
     }
 
     /// Reads a result to its end; returns its length in bytes, without packet headers.
@@ -300,11 +304,8 @@ impl Client {
     /// # Errors
     /// Errors of the network or the server.
     pub(crate) fn prepare(&mut self, sql: &str) -> io::Result<Prepared> {
-        let mut command = Vec::with_capacity(sql.len() + 1);
-        // COM_STMT_PREPARE
-        command.push(0x16);
-        command.extend_from_slice(sql.as_bytes());
-        self.write(&mut 0, &command)?;
+        const COM_STMT_PREPARE: u8 = 0x16;
+        self.send(COM_STMT_PREPARE, sql)?;
         self.read()?;
         let [OK, a, b, c, d, columns_low, columns_high, low, high, ..] = *self.packet.as_slice() else {
             return Err(refusal(&self.packet));

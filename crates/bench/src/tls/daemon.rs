@@ -22,7 +22,7 @@ use server::{
 };
 
 use crate::{
-    Error,
+    Error, Program,
     tls::client::{Address, Client, Security},
 };
 
@@ -149,6 +149,12 @@ impl Daemon {
         &self.version
     }
 
+    /// The server as a program of a record.
+    pub(crate) fn program(&self) -> Program {
+        let name = if self.version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
+        Program { name: name.to_owned(), version: Some(self.version.clone()) }
+    }
+
     /// Its address on the loopback interface.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -269,10 +275,12 @@ fn statements(mariadb: bool, administrator: bool) -> String {
     let (reload, last) = if mariadb {
         (
             "RELOAD",
-            "DELETE FROM mysql.global_priv WHERE user NOT IN ('bench', 'administrator', 'mariadb.sys', 'PUBLIC');",
+            format!(
+                "DELETE FROM mysql.global_priv WHERE user NOT IN ('{USER}', '{ADMINISTRATOR}', 'mariadb.sys', 'PUBLIC');"
+            ),
         )
     } else {
-        ("CONNECTION_ADMIN", "DROP USER root@localhost;")
+        ("CONNECTION_ADMIN", "DROP USER root@localhost;".to_owned())
     };
     let digits = "(SELECT 0 d UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 \
                   UNION SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)";
@@ -288,10 +296,10 @@ fn statements(mariadb: bool, administrator: bool) -> String {
          INSERT INTO bench.noise SELECT REPEAT(LEFT(SHA2(CONCAT(a.d, b.d, c.d), 256), 50), {noise}) \
          FROM {digits} a, {digits} b, {digits} c;\n\
          CREATE DATABASE {OLTP_DATABASE};\n\
-         CREATE USER bench@'%';\n\
-         GRANT SELECT ON bench.* TO bench@'%';\n\
-         GRANT ALL ON {OLTP_DATABASE}.* TO bench@'%';\n\
-         GRANT {reload} ON *.* TO bench@'%';\n\
+         CREATE USER {USER}@'%';\n\
+         GRANT SELECT ON bench.* TO {USER}@'%';\n\
+         GRANT ALL ON {OLTP_DATABASE}.* TO {USER}@'%';\n\
+         GRANT {reload} ON *.* TO {USER}@'%';\n\
          {administrator}{last}\n\
          FLUSH PRIVILEGES;\n"
     )

@@ -12,10 +12,14 @@ mod transfer;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use ::bench::suite::verify::Suite;
 use ::verify::check_paths;
 use clap::{Args, Subcommand};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 
 use self::effort::Effort;
 use self::output::Output;
@@ -126,4 +130,14 @@ impl BenchVerify {
 /// Path of this program; measurements start it.
 fn current_program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| Failure::new(format!("the path of this program: {error}")))
+}
+
+/// Set when a signal asks for the end of a measurement.
+fn stopped() -> Result<Arc<AtomicBool>, Failure> {
+    let stopped = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        let registered = flag::register(signal, Arc::clone(&stopped));
+        registered.map_err(|error| Failure::new(format!("signals cannot be handled: {error}")))?;
+    }
+    Ok(stopped)
 }

@@ -20,7 +20,7 @@ pub const PLUGIN_QUERY: &str = "plugins";
 
 /// MariaDB's key file.
 pub const MARIADB_KEYS: &str = "file_key_management_filename";
-/// The password of MariaDB's key file, or after `FILE:` the path of a file with it.
+/// The password of MariaDB's key file, or after [`PASSWORD_FILE`] the path of a file with it.
 pub const MARIADB_PASSWORD: &str = "file_key_management_filekey";
 /// The keyring of MySQL's plug-in `keyring_file`.
 pub const KEYRING_PLUGIN_FILE: &str = "keyring_file_data";
@@ -28,7 +28,7 @@ pub const KEYRING_PLUGIN_FILE: &str = "keyring_file_data";
 pub const VAULT_CONFIGURATION: &str = "keyring_vault_config";
 
 /// Prefix of a value of [`MARIADB_PASSWORD`] that is a path.
-const PASSWORD_FILE: &str = "FILE:";
+pub const PASSWORD_FILE: &str = "FILE:";
 
 /// What is in a file that a variable names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,8 +13,6 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use luks::cryptsetup::Cryptsetup;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 
 use super::effort::Effort;
 use super::output::Output;
@@ -104,7 +102,8 @@ impl BenchDisk {
             return Err(Failure::usage("--yes and --dry-run are about the disk of --on, and none is given"));
         }
         let environment = Environment::now(self.on.as_deref().unwrap_or_else(|| Path::new(".")));
-        let stopped = self.stopped()?;
+        // An open volume is closed when a signal ends the measurement.
+        let stopped = if self.on.is_some() { super::stopped()? } else { Arc::default() };
         let suite = self.suite(&stopped)?;
         if let Some(plan) = suite.plan(self.effort.rounds)
             && !self.consent.given(&plan)?
@@ -134,15 +133,5 @@ impl BenchDisk {
             cryptsetup,
             stopped,
         })
-    }
-
-    /// An open volume is closed when a signal ends the measurement.
-    fn stopped(&self) -> Result<Arc<AtomicBool>, Failure> {
-        let stopped = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM].into_iter().filter(|_| self.on.is_some()) {
-            let registered = flag::register(signal, Arc::clone(&stopped));
-            registered.map_err(|error| Failure::new(format!("signals cannot be handled: {error}")))?;
-        }
-        Ok(stopped)
     }
 }

@@ -2,16 +2,12 @@
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ::bench::suite::oltp::Suite;
 use ::bench::{Arms, Pace, TableSet, Workload};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 
 use super::effort::Effort;
 use super::output::Output;
@@ -154,7 +150,8 @@ impl BenchOltp {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         self.output.check()?;
         let plan = self.preset.plan();
-        let stopped = stopped()?;
+        // Servers are stopped and their files removed when a signal ends the measurement.
+        let stopped = super::stopped()?;
         let tables = TableSet {
             tables: self.tables.unwrap_or(plan.tables.tables),
             rows: self.rows.unwrap_or(plan.tables.rows),
@@ -182,14 +179,4 @@ impl BenchOltp {
         let program = suite.check()?;
         self.output.measure(|watch| suite.run(&program, watch))
     }
-}
-
-/// Servers are stopped and their files removed when a signal ends the measurement.
-fn stopped() -> Result<Arc<AtomicBool>, Failure> {
-    let stopped = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        let registered = flag::register(signal, Arc::clone(&stopped));
-        registered.map_err(|error| Failure::new(format!("signals cannot be handled: {error}")))?;
-    }
-    Ok(stopped)
 }
